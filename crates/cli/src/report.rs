@@ -326,6 +326,7 @@ pub fn window(prepared: &Prepared) -> String {
     match &prepared.window_from {
         WindowSource::Request => format!("{window}, as the request says"),
         WindowSource::Server => format!("{window}, as the server says"),
+        WindowSource::Learned => format!("{window}, as was learned"),
         WindowSource::Given => format!("{window}, as given"),
         WindowSource::Model(model) => format!("{window}, that of {model}"),
         WindowSource::UnknownModel(model) => {

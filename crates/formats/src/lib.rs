@@ -21,6 +21,7 @@ mod render;
 pub mod request;
 pub mod role;
 pub mod scan;
+pub mod server;
 mod steers;
 pub mod trajectory;
 pub mod transcript;

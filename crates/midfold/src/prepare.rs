@@ -91,12 +91,35 @@ pub enum WindowSource {
     Request,
     /// The server that the request goes to.
     Server,
+    /// What a provider refused or took.
+    Learned,
     /// The model that was named.
     Model(String),
     /// A model was named that nothing is known about.
     UnknownModel(String),
     /// No model was named.
     NoModel,
+}
+
+impl WindowSource {
+    /// Its name, in headers and answers.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Given => "setting",
+            Self::Request => "request",
+            Self::Server => "server",
+            Self::Learned => "learned",
+            Self::Model(_) => "table",
+            Self::UnknownModel(_) | Self::NoModel => "default",
+        }
+    }
+
+    /// Whether nobody said it who has to know: what is learned from a provider holds then.
+    #[must_use]
+    pub fn is_guess(&self) -> bool {
+        matches!(self, Self::Model(_) | Self::UnknownModel(_) | Self::NoModel)
+    }
 }
 
 /// Why a conversation cannot be prepared.
@@ -315,9 +338,10 @@ impl Prepared {
         let recorded = fold.map(|fold| fold.budget.tokens());
         let tokens = match &self.window_from {
             WindowSource::Given => Some(self.window),
-            WindowSource::Request | WindowSource::Server | WindowSource::Model(_) => {
-                recorded.or(Some(self.window))
-            }
+            WindowSource::Request
+            | WindowSource::Server
+            | WindowSource::Learned
+            | WindowSource::Model(_) => recorded.or(Some(self.window)),
             WindowSource::UnknownModel(_) | WindowSource::NoModel => recorded,
         };
         Some(meter.most(tokens?))

@@ -17,12 +17,15 @@ use crate::provider::ProviderKeys;
 use crate::totals::Totals;
 use crate::upstream::Upstream;
 use crate::upstreams::Upstreams;
+use crate::windows::Windows;
 
 /// What every request shares.
 pub(crate) struct App {
     pub proxy: Arc<Proxy>,
     pub upstream: Upstream,
     pub upstreams: Upstreams,
+    /// What servers said of their models.
+    pub windows: Windows,
     pub rooms: Rooms,
     pub metrics: Metrics,
     pub clock: Clock,

@@ -31,7 +31,7 @@ use crate::compute::{caught, compute};
 use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
-use crate::logged::{folded, overflowed, unfolded};
+use crate::logged::{folded, overflowed, unfolded, unknown_window};
 use crate::metrics::Cause;
 use crate::reading::{self, Unread, beside};
 use crate::refusal::Refusal;
@@ -153,12 +153,19 @@ impl Way {
         let stream = asked.stream || request.stream;
         let scope = Holder::name(&self.parts);
         let mut who = headers::who(&self.parts.headers, scope, asked.model);
-        let model = request.model.as_deref().or(who.model.as_deref());
-        match self.aim.goal(&self.app, model) {
+        let model = request.model.clone().or_else(|| who.model.clone());
+        match self.aim.goal(&self.app, model.as_deref()) {
             Ok(goal) => self.goal = goal,
             Err(error) => return no_answer(&self.app, &error),
         }
+        if let Err(no) = self.aim.give_key(&self.app, &self.goal, &mut self.parts) {
+            return no_key(&self.app, no);
+        }
         who.upstream.clone_from(&self.goal.target.name);
+        if self.app.proxy.wants_window(model.as_deref(), &who, self.goal.target.is_usual) {
+            let (app, headers) = (&self.app, &self.parts.headers);
+            who.window = app.windows.of(app, &self.goal, model.as_deref(), headers).await;
+        }
         let packed = (packing != Packing::None).then(|| Packed::new(&body, plain.clone()));
         match caught(|| self.app.proxy.wish(request, &who, purpose)) {
             Some(Ok(wish)) => {
@@ -200,6 +207,10 @@ impl Way {
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
         folded(turn.sent());
+        if turn.sent().is_window_unknown() && self.app.windows.is_news(&who.upstream, turn.model())
+        {
+            unknown_window(&turn, &who.upstream);
+        }
         let insert = match done {
             Done::Ask(insert) => insert,
             Done::Refused(refused) => return vendor::refused(refused),

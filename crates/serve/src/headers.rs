@@ -17,6 +17,11 @@ pub(crate) const AFTER: HeaderName = HeaderName::from_static("midfold-tokens-aft
 /// Why a request was sent as it came.
 pub(crate) const FAULT: HeaderName = HeaderName::from_static("midfold-fault");
 
+/// What of Anthropic's a client wants that is not everybody's.
+const BETA: &str = "anthropic-beta";
+/// The window that a request has to fit, and where that is from.
+pub(crate) const WINDOW: HeaderName = HeaderName::from_static("midfold-window");
+
 /// What clients call their session (measured: Codex, Claude Code, opencode, pi, OpenHands, Vibe).
 const SESSIONS: [&str; 7] = [
     "session-id",
@@ -93,7 +98,8 @@ pub fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> Who {
     let client = text(USER_AGENT.as_str())
         .and_then(|agent| Some(agent.split_whitespace().next()?.chars().take(100).collect()));
     let hint = SESSIONS.into_iter().find_map(text);
-    Who { scope, hint, client, preset: text(POLICY), model, upstream: String::new() }
+    let asks_for_million = text(BETA).is_some_and(|betas| betas.contains("context-1m"));
+    Who { scope, hint, client, preset: text(POLICY), model, asks_for_million, ..Who::default() }
 }
 
 /// Says in an answer what was done to its request.
@@ -107,6 +113,9 @@ pub(crate) fn tell(headers: &mut HeaderMap, sent: &Sent) {
         set(SESSION, session);
         set(BEFORE, &sent.tokens_before.to_string());
         set(AFTER, &sent.tokens_after.to_string());
+    }
+    if let Some((window, from)) = &sent.window {
+        set(WINDOW, &format!("{window}; from={}", from.name()));
     }
     if let Some(fold) = sent.fold {
         set(FOLD, &fold.to_hex()[..16]);

@@ -46,6 +46,7 @@ mod unpack;
 mod upstream;
 mod upstreams;
 mod vendor;
+mod windows;
 
 pub use api::openapi;
 pub use config::{Config, Narration};

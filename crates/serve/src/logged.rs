@@ -80,3 +80,15 @@ pub(crate) fn overflowed(turn: &Turn, again: Option<&Sent>) {
         ),
     }
 }
+
+/// Says that nothing tells how much a model holds.
+pub(crate) fn unknown_window(turn: &Turn, upstream: &str) {
+    let (model, window) = (turn.model(), turn.window());
+    tracing::warn!(
+        model,
+        upstream,
+        window,
+        "nothing is known of this model's window, so a default holds: say it with --window, MIDFOLD_WINDOW, or \
+         `windows` in your config.toml"
+    );
+}

@@ -21,6 +21,7 @@ use crate::metrics::Metrics;
 use crate::narrator::Narrator;
 use crate::totals::Totals;
 use crate::upstream::Upstream;
+use crate::windows::Windows;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +73,7 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         keeper: keeper.clone(),
         upstream: Upstream::new(&config.outgoing)?,
         upstreams,
+        windows: Windows::default(),
         rooms: Rooms::new(config.longest_request, config.all_requests),
         metrics: Metrics::default(),
         narrator: config.narration.map(|it| Narrator::new(it, Arc::clone(&clock))),

@@ -223,6 +223,14 @@ impl Target {
         let Base { origin, path } = &self.base;
         format!("{origin}{path}{}", self.base.rest_of(path_and_query)).parse().ok()
     }
+
+    /// The address of a path that has nothing to do with the version of an interface: it stands beside that.
+    pub(crate) fn at_root(&self, path: &str) -> Option<Uri> {
+        let Base { origin, path: base } = &self.base;
+        let above = base.rsplit_once('/').filter(|(_, last)| is_version(last));
+        let base = above.map_or(base.as_str(), |(above, _)| above);
+        format!("{origin}{base}{path}").parse().ok()
+    }
 }
 
 impl Base {

@@ -17,6 +17,9 @@ use super::narrate::Narratable;
 use super::place::Place;
 use super::shared::Proxy;
 
+/// A provider's count above so many times our own is the sum of several prompts, or none at all.
+const MOST_OFF: u64 = 2;
+
 /// A request whose answer is on its way.
 pub struct Awaited {
     pub(super) proxy: Arc<Proxy>,
@@ -56,7 +59,10 @@ impl Awaited {
             return;
         }
         if let (Some(source), Some(usage)) = (&self.source, seen.usage) {
-            lock(&self.proxy.learned).accepted(source, usage);
+            let reading = &place.reading;
+            let is_plausible = usage.prompt <= self.carried.sent.saturating_mul(MOST_OFF);
+            let guess = (reading.window_from.is_guess() && is_plausible).then_some(reading.window);
+            lock(&self.proxy.learned).accepted(source, usage, guess);
         }
         let mut held = lock(&place.conversation);
         let Conversation { session, calls, .. } = &mut *held;

@@ -55,7 +55,7 @@ impl Proxy {
     pub fn begin(&self, request: Request, who: &Who) -> Begun {
         let (request, before) = self.whole(request, who);
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
-        let read = lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref());
+        let read = lock(&self.rules).reading(request.kind(), &model, who);
         let stable = if read.is_ok() { stable(&request) } else { 0 };
         let kept = Kept { scope: who.scope.clone(), before };
         let mut begun =

@@ -5,6 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use midfold_core::event::Usage;
 use midfold_formats::DialectKind;
 
+use super::rules::Reading;
+use crate::prepare::WindowSource;
+
 /// Windows that are remembered at most; the one that was learned first goes first.
 pub const MOST: usize = 4_096;
 
@@ -40,11 +43,24 @@ pub struct Told {
     pub counts_reply: bool,
 }
 
+impl Told {
+    /// Where the window of a request is from that is read like this.
+    pub(super) fn source(&self, reading: &Reading) -> WindowSource {
+        if self.window < reading.window {
+            WindowSource::Learned
+        } else {
+            reading.window_from.clone()
+        }
+    }
+}
+
 /// The windows that were learned.
 #[derive(Default)]
 pub struct Learned {
     windows: HashMap<Source, Told>,
     order: VecDeque<Source>,
+    /// Tokens that were taken of a model whose window was thought to be smaller.
+    taken: HashMap<Source, u64>,
 }
 
 impl Learned {
@@ -67,10 +83,24 @@ impl Learned {
         }
     }
 
-    /// A provider took a prompt and answered: its window is no smaller than both.
-    pub fn accepted(&mut self, source: &Source, usage: Usage) {
+    /// What was taken of a model, where that was more than its window was thought to be.
+    #[must_use]
+    pub fn taken(&self, source: &Source) -> Option<u64> {
+        self.taken.get(source).copied()
+    }
+
+    /// A provider took a prompt and answered: its window is no smaller than both. `guess` is what it was thought
+    /// to be, where nobody said it who has to know.
+    pub fn accepted(&mut self, source: &Source, usage: Usage, guess: Option<u64>) {
+        let took = usage.prompt.saturating_add(usage.output);
         if let Some(told) = self.windows.get_mut(source) {
-            told.window = told.window.max(usage.prompt.saturating_add(usage.output));
+            told.window = told.window.max(took);
+        } else if guess.is_some_and(|guess| took > guess) {
+            if self.taken.len() >= MOST && !self.taken.contains_key(source) {
+                self.taken.clear();
+            }
+            let most = self.taken.entry(source.clone()).or_default();
+            *most = took.max(*most);
         }
     }
 }

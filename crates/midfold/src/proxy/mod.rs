@@ -66,6 +66,8 @@ pub use shared::Proxy;
 pub use turn::{Sent, Turn};
 pub use who::{Fault, Who};
 
+use crate::prepare::WindowSource;
+
 impl Proxy {
     /// Takes a request, and says what is to be sent. Never fails: what cannot be folded is sent as it
     /// came, with the reason ([`Sent::fault`]).
@@ -81,13 +83,20 @@ impl Proxy {
         let mut turn = match read {
             Err(fault) => Turn::passing(self, request, model, Some(fault)),
             Ok(_) if stable == 0 => Turn::passing(self, request, model, None),
-            Ok(reading) => {
+            Ok(mut reading) => {
                 let aside = self.aside(&request, &chain, &reading, &who, now);
                 let is_aside = aside.is_some();
                 let conversation = aside
                     .unwrap_or_else(|| self.conversation(&request, &chain, &reading, &who, now));
                 let source = Source::new((&who.scope, &who.upstream), request.kind(), &model);
-                let learned = lock(&self.learned).of(&source);
+                let learned = {
+                    let known = lock(&self.learned);
+                    let taken = known.taken(&source).filter(|it| *it > reading.window);
+                    if let Some(taken) = taken.filter(|_| reading.window_from.is_guess()) {
+                        (reading.window, reading.window_from) = (taken, WindowSource::Learned);
+                    }
+                    known.of(&source)
+                };
                 let kept = lock(&conversation).session.gate().learned_window;
                 let least = learned.map(|told| told.window).into_iter().chain(kept).min();
                 let told = Told {

@@ -14,7 +14,7 @@ use midfold_formats::{DialectKind, profile};
 use super::learned::Told;
 use super::prefer::Prefer;
 use super::seal::Seal;
-use super::who::Fault;
+use super::who::{Fault, Who};
 use crate::prepare::{Setup, WindowSource};
 
 /// Bytes of messages that are held in memory, where nothing else is said.
@@ -28,6 +28,9 @@ const MOST_RESERVED: u64 = 16;
 /// Where a provider counts what a request allows for its reply, prompts keep one part in so many of the
 /// window, whatever that is.
 const MOST_FOR_PROMPT: u64 = 4;
+
+/// The window that Anthropic's header `context-1m` asks for, in tokens.
+const MILLION: u64 = 1_000_000;
 
 /// By which rules requests are read and folded.
 pub struct Rules {
@@ -55,6 +58,8 @@ pub(super) struct Reading {
     pub profile: Profile,
     pub counter: Arc<dyn Counter>,
     pub window: u64,
+    /// Where that is from.
+    pub window_from: WindowSource,
     pub policy: Arc<Policy>,
     /// The request is what a compaction of ours left: recaps of ours are read back as that.
     pub is_replay: bool,
@@ -200,17 +205,24 @@ impl Rules {
         &self.policy
     }
 
-    /// The window of a model, and where it is from.
+    /// The window of a model, and where it is from: what was said here, else what the server says, else what is
+    /// known of models of this name.
     #[must_use]
-    pub fn window_for(&self, model: &str) -> (u64, WindowSource) {
-        self.setup.window_for((!model.is_empty()).then(|| model.to_owned()))
+    pub fn window_for(&self, model: &str, who: &Who) -> (u64, WindowSource) {
+        let said = self.setup.window_for((!model.is_empty()).then(|| model.to_owned()));
+        match (said, who.window) {
+            ((window, WindowSource::Given), _) => (window, WindowSource::Given),
+            (_, Some(window)) => (window, WindowSource::Server),
+            ((window, from), None) if who.asks_for_million => (window.max(MILLION), from),
+            (said, None) => said,
+        }
     }
 
     pub(super) fn reading(
         &mut self,
         kind: DialectKind,
         model: &str,
-        preset: Option<&str>,
+        who: &Who,
     ) -> Result<Reading, Fault> {
         let named = (!model.is_empty()).then_some(model);
         // A profile is of one wire format; requests in another one are read by that one's own.
@@ -218,13 +230,14 @@ impl Rules {
         let own = || named.map_or_else(own, |model| profile::for_model(own(), model));
         let profile = self.setup.profile_for(kind, named).unwrap_or_else(|_| own());
         let counter = self.setup.counter_for(named);
-        let (window, _) = self.window_for(model);
+        let (window, window_from) = self.window_for(model, who);
         Ok(Reading {
             kind,
             profile,
             counter,
             window,
-            policy: self.policy_for(preset)?,
+            window_from,
+            policy: self.policy_for(who.preset.as_deref())?,
             is_replay: false,
             keep: None,
         })

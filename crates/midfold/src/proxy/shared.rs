@@ -19,6 +19,7 @@ use super::rules::Rules;
 use super::seal::Seal;
 use super::unsaved::Unsaved;
 use super::who::Who;
+use crate::prepare::WindowSource;
 
 /// Who sends: scope, session and program.
 type Sender = (String, Option<String>, Option<String>);
@@ -46,6 +47,17 @@ pub struct Proxy {
 }
 
 impl Proxy {
+    /// Whether the server should be asked how much a model holds: nobody said it here, and it is no provider of
+    /// whose models that is known anyway (`is_usual`: it is the provider itself).
+    #[must_use]
+    pub fn wants_window(&self, model: Option<&str>, who: &Who, is_usual: bool) -> bool {
+        match lock(&self.rules).window_for(model.unwrap_or_default(), who).1 {
+            WindowSource::Given | WindowSource::NoModel => false,
+            WindowSource::Model(_) => !is_usual,
+            _ => true,
+        }
+    }
+
     /// A proxy that folds by these rules.
     #[must_use]
     pub fn new(rules: Rules) -> Self {

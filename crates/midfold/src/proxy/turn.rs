@@ -23,6 +23,7 @@ use super::place::Place;
 use super::rules::{Reading, reserved};
 use super::shared::Proxy;
 use super::who::Fault;
+use crate::prepare::WindowSource;
 
 /// Room for a reply, where the request reserves less: less than this is no answer.
 const LEAST_REPLY: u64 = 1_024;
@@ -45,6 +46,8 @@ pub struct Sent {
     pub tokens_before: u64,
     /// Tokens of what is sent.
     pub tokens_after: u64,
+    /// The window that it has to fit in tokens, and where that is from; none where the request has no history yet.
+    pub window: Option<(u64, WindowSource)>,
     /// Why it is sent as it came, where a fold was due.
     pub fault: Option<Fault>,
 }
@@ -54,6 +57,13 @@ impl Sent {
     #[must_use]
     pub fn is_folded(&self) -> bool {
         self.fold.is_some()
+    }
+
+    /// Whether it has to fit a window that nobody knows.
+    #[must_use]
+    pub fn is_window_unknown(&self) -> bool {
+        let from = self.window.as_ref().map(|(_, from)| from);
+        matches!(from, Some(WindowSource::UnknownModel(_) | WindowSource::NoModel))
     }
 
     /// Sends what a context holds: of each message that it carries as it is, the bytes that this
@@ -117,6 +127,7 @@ impl Turn {
             is_new_fold: false,
             tokens_before: 0,
             tokens_after: 0,
+            window: None,
             fault,
         };
         Self {
@@ -166,6 +177,7 @@ impl Turn {
                 Err(_) => (Some(session.view()), Some(Fault::Floor)),
             }
         };
+        self.sent.window = Some((told.window, told.source(reading)));
         self.sent.session = (!is_nobodys).then(|| session.id().to_owned());
         self.sent.tokens_before = whole;
         self.sent.tokens_after = whole;

@@ -16,6 +16,10 @@ pub struct Who {
     pub model: Option<String>,
     /// The name of the place that it goes to; of places with other names, nothing is learned from each other.
     pub upstream: String,
+    /// The window of the model in tokens, as the server says that the request goes to.
+    pub window: Option<u64>,
+    /// It asks for the window of a million that a model of Anthropic's has for whoever asks for it.
+    pub asks_for_million: bool,
 }
 
 /// Why a request was sent as it came although it might have needed a fold.

@@ -17,9 +17,9 @@ fn a_window_is_of_whoever_was_told_and_rises_with_what_is_taken() {
     assert_eq!(learned.of(&source("b", DialectKind::OpenAiChat)), None);
     assert_eq!(learned.of(&source("a", DialectKind::Anthropic)), None);
     assert_eq!(learned.of(&source("a", DialectKind::OpenAiResponses)), Some(told));
-    learned.accepted(&mine, Usage { prompt: 7_000, output: 100, ..Usage::default() });
+    learned.accepted(&mine, Usage { prompt: 7_000, output: 100, ..Usage::default() }, None);
     assert_eq!(learned.of(&mine), Some(told));
-    learned.accepted(&mine, Usage { prompt: 9_000, output: 100, ..Usage::default() });
+    learned.accepted(&mine, Usage { prompt: 9_000, output: 100, ..Usage::default() }, None);
     assert_eq!(learned.of(&mine).unwrap().window, 9_100);
 }
 

@@ -12,7 +12,7 @@ use midfold_testkit::upstream::agent::Agent;
 use midfold_testkit::upstream::{Dialect, Fault, Script, Settings, When};
 
 use crate::raw::Raw;
-use crate::setting::Setting;
+use crate::setting::{Setting, rules};
 use crate::tls::{CERTIFICATE, KEY, served, trusting};
 
 const OTHER: &[u8] = include_bytes!("../tls/other.pem");
@@ -126,7 +126,11 @@ async fn what_does_not_end_in_time_is_cut_off() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_is_served_with_either_version_of_http() {
-    let setting = Setting::with(settings(), |config| config.tls = Some(served())).await;
+    let setting = Setting::with(settings(), |config| {
+        config.tls = Some(served());
+        config.rules = rules().window(16_000);
+    })
+    .await;
     let address = setting.proxy.address();
     // Nothing ever comes here, and nobody waits for it.
     let _silent = Raw::to(address).await;

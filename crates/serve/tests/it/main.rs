@@ -36,4 +36,5 @@ mod upstreams;
 mod vendor;
 mod vendor_anthropic;
 mod vendor_openai;
+mod windows;
 mod wire;

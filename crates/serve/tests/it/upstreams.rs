@@ -48,7 +48,11 @@ async fn post(setting: &Setting, path: &str, model: &str, headers: &[(&str, &str
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_model_the_path_or_a_header_choose() {
     let (all, upstreams) = Three::start().await;
-    let setting = Setting::with(Settings::default(), |config| config.upstreams = upstreams).await;
+    let setting = Setting::with(Settings::default(), |config| {
+        config.upstreams = upstreams;
+        config.rules = rules().window(5_000);
+    })
+    .await;
     let chat = "/v1/chat/completions";
     post(&setting, chat, "Qwen3-Coder", &[]).await;
     assert_eq!((all.counts(), all.local.last().path.as_str()), ([1, 0, 0], chat));
@@ -77,6 +81,7 @@ async fn the_only_place_takes_whatever_there_is() {
         let mut upstreams = Upstreams::default();
         upstreams.set(&format!("local={}", stub.url)).unwrap();
         config.upstreams = upstreams;
+        config.rules = rules().window(5_000);
     })
     .await;
     for path in ["/v1/chat/completions", "/v1/messages", "/v1/models", "/api/tags"] {
@@ -96,7 +101,7 @@ async fn each_place_gets_its_own_key() {
         config.upstreams = upstreams;
         config.keys = Some(keys);
         config.provider_keys.set("local", "sk-local").unwrap();
-        config.rules = rules();
+        config.rules = rules().window(5_000);
     })
     .await;
     let bearer = format!("Bearer {}", key.as_str());

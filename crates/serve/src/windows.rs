@@ -1,0 +1,171 @@
+//! How much a model holds: the server that it is asked of is asked, once in a while.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use http_body_util::{BodyExt, Limited};
+use hyper::Method;
+use hyper::body::Bytes;
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
+use midfold::formats::server::{WindowQuestion, is_to_be_loaded};
+use tokio::sync::OnceCell;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::aim::Goal;
+use crate::app::App;
+use crate::provider::Provider;
+use crate::upstreams::Target;
+
+/// How long a server may take to answer a question.
+const ANSWER: Duration = Duration::from_secs(3);
+/// How long an Ollama may take to load a model: the request would wait for that, too.
+const LOAD: Duration = Duration::from_secs(300);
+/// A server that was started anew may give a model another window. In milliseconds.
+const AGAIN: u64 = 600_000;
+/// Bytes of an answer. The list of a gateway with hundreds of models is about a megabyte.
+const LONGEST: usize = 8 << 20;
+/// Models that are remembered; beyond that all are asked for anew.
+const MOST: usize = 4_096;
+/// By what a client shows who it is.
+const CREDENTIALS: [HeaderName; 4] = [
+    AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+];
+
+/// Which model, at which place.
+type Key = (String, String);
+
+/// A window, where the server said one.
+type Told = Arc<OnceCell<Option<u64>>>;
+
+/// What servers said of their models' windows.
+#[derive(Default)]
+pub(crate) struct Windows {
+    told: Mutex<HashMap<Key, (u64, Told)>>,
+    /// Models of which nothing is known, that this was said of.
+    unknown: Mutex<HashSet<Key>>,
+}
+
+impl Windows {
+    /// The window of a model, as the server says it that the request goes to. Requests that come at the same time
+    /// ask once.
+    pub async fn of(
+        &self,
+        app: &Arc<App>,
+        goal: &Goal,
+        model: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Option<u64> {
+        let model = model.filter(|model| !model.is_empty())?;
+        let key = (goal.target.name.clone(), model.to_owned());
+        let cell = self.cell(key, app.now());
+        *cell.get_or_init(|| asked(app, &goal.target, model, headers)).await
+    }
+
+    fn cell(&self, key: Key, now: u64) -> Told {
+        let mut told = lock(&self.told);
+        if told.len() >= MOST && !told.contains_key(&key) {
+            told.clear();
+        }
+        let (at, cell) = told.entry(key).or_insert_with(|| (now, Told::default()));
+        if now.saturating_sub(*at) > AGAIN {
+            (*at, *cell) = (now, Told::default());
+        }
+        Arc::clone(cell)
+    }
+
+    /// Whether it was not said before that nothing is known of this model.
+    pub fn is_news(&self, place: &str, model: &str) -> bool {
+        let mut unknown = lock(&self.unknown);
+        if unknown.len() >= MOST {
+            unknown.clear();
+        }
+        unknown.insert((place.to_owned(), model.to_owned()))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Asks all questions at once; of what is answered, what is loaded comes first.
+async fn asked(app: &Arc<App>, target: &Target, model: &str, headers: &HeaderMap) -> Option<u64> {
+    let headers = credentials(headers);
+    let mut asked = JoinSet::new();
+    // The providers have a list of models alone.
+    let is_list = |it| matches!(it, WindowQuestion::Models | WindowQuestion::GeminiModels);
+    let is_listed_only = target.is_usual && target.name != Provider::Ollama.name();
+    let questions = WindowQuestion::ALL.into_iter().filter(|it| !is_listed_only || is_list(*it));
+    for (rank, question) in questions.enumerate() {
+        let (app, target, headers) = (Arc::clone(app), target.clone(), headers.clone());
+        asked.spawn(async move {
+            let answer = timeout(ANSWER, ask(&app, &target, question, headers)).await;
+            (rank, question, answer.ok().flatten())
+        });
+    }
+    let mut answers = asked.join_all().await;
+    answers.sort_by_key(|(rank, ..)| *rank);
+    let answers: Vec<(WindowQuestion, Bytes)> =
+        answers.into_iter().filter_map(|(_, question, answer)| Some((question, answer?))).collect();
+    let to_be_loaded = answers.iter().any(|(question, answer)| {
+        *question == WindowQuestion::OllamaLoaded && is_to_be_loaded(answer, model)
+    });
+    if to_be_loaded && let Some(window) = loaded(app, target, model, &headers).await {
+        return Some(window);
+    }
+    answers.iter().find_map(|(question, answer)| question.window(answer, model))
+}
+
+/// Has an Ollama load a model, as the request would, and asks how much it holds then.
+async fn loaded(app: &App, target: &Target, model: &str, headers: &HeaderMap) -> Option<u64> {
+    let address = target.at_root("/api/generate")?;
+    let mut headers = headers.clone();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let body = serde_json::json!({ "model": model }).to_string();
+    let loading = app.upstream.send(Method::POST, address, headers.clone(), Body::from(body));
+    let load = async { loading.await.ok()?.into_body().collect().await.ok() };
+    timeout(LOAD, load).await.ok()??;
+    headers.remove(CONTENT_TYPE);
+    let question = WindowQuestion::OllamaLoaded;
+    let answer = timeout(ANSWER, ask(app, target, question, headers)).await.ok()??;
+    question.window(&answer, model)
+}
+
+async fn ask(
+    app: &App,
+    target: &Target,
+    question: WindowQuestion,
+    headers: HeaderMap,
+) -> Option<Bytes> {
+    let path = question.path();
+    let address = if question.is_at_root() { target.at_root(path) } else { target.address(path) };
+    let answer = app.upstream.send(Method::GET, address?, headers, Body::empty()).await.ok()?;
+    if !answer.status().is_success() {
+        return None;
+    }
+    let body = Limited::new(answer.into_body(), LONGEST).collect().await.ok()?;
+    Some(body.to_bytes())
+}
+
+/// What of a request's headers shows who asks, and nothing else of it.
+fn credentials(headers: &HeaderMap) -> HeaderMap {
+    let mut out = HeaderMap::new();
+    for name in CREDENTIALS {
+        if let Some(value) = headers.get(&name) {
+            out.insert(name, value.clone());
+        }
+    }
+    out.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    out.insert(
+        USER_AGENT,
+        HeaderValue::from_static(concat!("midfold/", env!("CARGO_PKG_VERSION"))),
+    );
+    out
+}

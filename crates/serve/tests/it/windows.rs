@@ -1,0 +1,138 @@
+//! How much a model holds, as the servers say it that people run: found without a flag.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use midfold::DialectKind;
+use midfold_serve::Upstreams;
+use midfold_testkit::upstream::agent::{Agent, Exchange};
+use midfold_testkit::upstream::{Dialect, Settings};
+
+use crate::setting::{Setting, rules};
+use crate::stub::{Asked, Stub, history};
+
+const CHAT: &str = "/v1/chat/completions";
+
+async fn before(stub: &Stub, base: &str) -> Setting {
+    Setting::with(Settings::default(), |config| {
+        let mut upstreams = Upstreams::default();
+        upstreams.set(&format!("local={}{base}", stub.url)).unwrap();
+        config.upstreams = upstreams;
+    })
+    .await
+}
+
+async fn post(setting: &Setting, model: &str, headers: &[(&str, &str)]) -> Exchange {
+    let headers = headers.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
+    let agent = Agent { headers: headers.collect(), ..Agent::new(Dialect::Chat, &setting.url()) };
+    agent.post(CHAT, &history(DialectKind::OpenAiChat, model, 40)).await
+}
+
+/// A server that answers what stands at these paths, and any request for a reply.
+async fn server(pages: &'static [(&'static str, &'static str)]) -> Stub {
+    Stub::start(move |asked: &Asked| {
+        if asked.path.ends_with("/chat/completions") {
+            return (200, "{}".to_owned());
+        }
+        let page = pages.iter().find(|(path, _)| *path == asked.path);
+        page.map_or((404, "{}".to_owned()), |(_, text)| (200, (*text).to_owned()))
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_kind_of_server_is_asked_and_says_it() {
+    let vllm =
+        r#"{"object":"list","data":[{"id":"qwen3-8b","object":"model","max_model_len":16384}]}"#;
+    let trained = r#"{"object":"list","data":[{"id":"m.gguf","meta":{"n_ctx_train":131072}}]}"#;
+    let studio = r#"{"data":[{"id":"qwen3-8b","state":"loaded","loaded_context_length":6144,
+        "max_context_length":40960},{"id":"other","max_context_length":32768}]}"#;
+    let router = r#"{"data":[{"id":"a/b","context_length":1},{"id":"maker/qwen3-8b","context_length":40960,
+        "top_provider":{"context_length":20480}}]}"#;
+    let lite = r#"{"data":[{"model_name":"qwen3-8b","litellm_params":{"model":"openai/x"},
+        "model_info":{"max_input_tokens":12000,"max_tokens":4096}}]}"#;
+    let gemini = r#"{"models":[{"name":"models/qwen3-8b","inputTokenLimit":9000}]}"#;
+    type Pages = &'static [(&'static str, &'static str)];
+    let leak = |pages: Vec<(&'static str, &'static str)>| -> Pages { pages.leak() };
+    for (name, base, pages, window) in [
+        ("vLLM", "/v1", leak(vec![("/v1/models", vllm)]), "16384; from=server"),
+        (
+            "llama.cpp",
+            "/v1",
+            leak(vec![
+                ("/v1/models", trained),
+                ("/props", r#"{"default_generation_settings":{"n_ctx":8192}}"#),
+            ]),
+            "8192; from=server",
+        ),
+        ("LM Studio", "", leak(vec![("/api/v0/models", studio)]), "6144; from=server"),
+        ("OpenRouter", "/api/v1", leak(vec![("/api/v1/models", router)]), "40960; from=server"),
+        ("LiteLLM", "", leak(vec![("/model/info", lite)]), "12000; from=server"),
+        ("Gemini", "", leak(vec![("/v1beta/models", gemini)]), "9000; from=server"),
+        ("Azure", "/openai", leak(vec![]), "131072; from=table"),
+    ] {
+        let stub = server(pages).await;
+        let setting = before(&stub, base).await;
+        for _ in 0..3 {
+            let answer = post(&setting, "qwen3-8b", &[("authorization", "Bearer sk")]).await;
+            assert_eq!(answer.header("midfold-window"), Some(window), "{name}");
+        }
+        // Each question once, by whoever asks for the reply.
+        let asked = stub.asked();
+        let questions = asked.iter().filter(|it| !it.path.ends_with("/chat/completions"));
+        let questions: Vec<_> = questions.collect();
+        assert_eq!(questions.len(), 6, "{name}");
+        assert!(questions.iter().all(|it| it.headers["authorization"] == "Bearer sk"), "{name}");
+    }
+}
+
+/// An Ollama decides how much a model holds when it loads it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ollama_is_had_to_load_the_model_and_asked_then() {
+    let is_loaded = AtomicBool::new(false);
+    let stub = Stub::start(move |asked: &Asked| match asked.path.as_str() {
+        CHAT => (200, "{}".to_owned()),
+        "/api/generate" => {
+            assert_eq!(asked.body, r#"{"model":"llama3.2"}"#);
+            is_loaded.store(true, Ordering::Relaxed);
+            (200, r#"{"done":true,"done_reason":"load"}"#.to_owned())
+        }
+        "/api/ps" if is_loaded.load(Ordering::Relaxed) => {
+            (200, r#"{"models":[{"name":"llama3.2:latest","context_length":4096}]}"#.to_owned())
+        }
+        "/api/ps" => (200, r#"{"models":[]}"#.to_owned()),
+        _ => (404, "{}".to_owned()),
+    })
+    .await;
+    let setting = before(&stub, "/v1").await;
+    let answer = post(&setting, "llama3.2", &[]).await;
+    assert_eq!(answer.header("midfold-window"), Some("4096; from=server"));
+    assert!(answer.header("midfold-fold").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_here_wins_and_nobody_is_asked() {
+    let pages = &[("/v1/models", r#"{"data":[{"id":"m","max_model_len":16384}]}"#)];
+    let stub = server(pages).await;
+    let setting = Setting::with(Settings::default(), |config| {
+        let mut upstreams = Upstreams::default();
+        upstreams.set(&stub.url).unwrap();
+        config.upstreams = upstreams;
+        config.rules = rules().window(5_000);
+    })
+    .await;
+    let answer = post(&setting, "m", &[]).await;
+    assert_eq!(answer.header("midfold-window"), Some("5000; from=setting"));
+    assert_eq!(stub.asked().len(), 1);
+}
+
+/// A window that nobody knows is said to be that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_default_is_called_one() {
+    let stub = server(&[]).await;
+    let setting = before(&stub, "").await;
+    let answer = post(&setting, "nobody-knows-it", &[]).await;
+    assert_eq!(answer.header("midfold-window"), Some("128000; from=default"));
+    let million = [("anthropic-beta", "context-1m-2025-08-07")];
+    let answer = post(&setting, "claude-sonnet-4-5", &million).await;
+    assert_eq!(answer.header("midfold-window"), Some("1000000; from=table"));
+}
