@@ -34,6 +34,12 @@ pub fn settings() -> Result<Settings, CommandError> {
     Ok(Settings { window: env::window()?.or(all.window), ..all })
 }
 
+/// The file that says something, where one does.
+pub fn source(says: impl Fn(&Settings) -> bool) -> Result<Option<String>, CommandError> {
+    let found = files()?.into_iter().find(|file| says(&file.settings));
+    Ok(found.map(|file| file.path.display().to_string()))
+}
+
 /// The files that hold, the nearer one first.
 pub fn paths() -> Result<Vec<PathBuf>, CommandError> {
     Ok(files()?.into_iter().map(|file| file.path).collect())

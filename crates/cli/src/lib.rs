@@ -10,6 +10,8 @@
 mod about;
 #[cfg(feature = "sessions")]
 mod audit;
+#[cfg(feature = "sessions")]
+mod banner;
 mod bounded;
 #[cfg(feature = "sessions")]
 mod clients;

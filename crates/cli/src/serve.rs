@@ -9,6 +9,8 @@ use midfold::{PROVIDERS, Serving, Settings};
 use midfold_args::{CompactedBy, ProxyArgs, Serve as Args};
 use midfold_serve::{Config, ProviderKeys, Running, Upstreams};
 
+use crate::banner::Banner;
+use crate::clients::Front;
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
@@ -34,7 +36,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     config.keys = said.keys.as_deref().map(key::read).transpose()?;
     config.provider_keys = provider_keys(&said, &config.upstreams)?;
     config.tls = tls::of(&said)?;
-    let upstreams = config.upstreams.to_string();
+    let upstreams = config.upstreams.clone();
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     block_on(async {
         let place = keep(&mut config, &args.proxy, output).await?;
@@ -43,7 +45,8 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
                 .hint("choose another address with --listen; port 0 takes a free one")
         })?;
         let url = format!("{scheme}://{}", running.address());
-        announce(&url, &upstreams, &policy, &place, json, output)?;
+        let front = Front { origin: url, upstreams };
+        Banner::new(front, policy, &args.proxy, place)?.say(json, output)?;
         until_the_end(&running, &said, output).await;
         Running::stop(running).await;
         Ok(())
@@ -184,28 +187,4 @@ fn provider_keys(serving: &Serving, to: &Upstreams) -> Result<ProviderKeys, Comm
         })?;
     }
     Ok(keys)
-}
-
-/// The one line that says where, what and by which policy.
-fn announce(
-    url: &str,
-    upstreams: &str,
-    policy: &str,
-    store: &str,
-    json: bool,
-    output: &Output,
-) -> Result<(), CommandError> {
-    if json {
-        let line = serde_json::json!({
-            "listen": url, "upstreams": upstreams, "policy": policy, "store": store,
-        });
-        return output.stdout(format!("{line}\n"));
-    }
-    // A store in memory has no sessions to look at.
-    let console = if store == "memory" { "" } else { "; a browser shows them at the same address" };
-    output.stderr(&format!(
-        "midfold listens on {url}, folds by `{policy}`, sends to {upstreams}, keeps conversations in \
-         {store}{console}\n"
-    ));
-    Ok(())
 }

@@ -31,7 +31,7 @@ use crate::compute::{caught, compute};
 use crate::guard::{Ended, Guarded, Watch};
 use crate::headers;
 use crate::keys::Holder;
-use crate::logged::{folded, overflowed, unfolded, unknown_window};
+use crate::logged::{folded, overflowed, truncated, unfolded, unknown_window};
 use crate::metrics::Cause;
 use crate::reading::{self, Unread, beside};
 use crate::refusal::Refusal;
@@ -480,7 +480,10 @@ impl Trip {
                     if is_answered {
                         seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
                         let narratable = awaited.narratable();
-                        awaited.answered(&seen, app.now());
+                        if let Some(truncation) = awaited.answered(&seen, app.now()) {
+                            app.metrics.truncated();
+                            truncated(&truncation);
+                        }
                         app.keep();
                         if let Some((narrator, it)) = app.narrator.clone().zip(narratable) {
                             narrator.offer(it, move |is_accepted| {
@@ -525,6 +528,7 @@ fn framing(kind: &str, stream: bool) -> Framing {
 fn cause(fault: Fault) -> Cause {
     match fault {
         Fault::Floor => Cause::Floor,
+        Fault::Fixed => Cause::Fixed,
         _ => Cause::Named,
     }
 }

@@ -19,6 +19,8 @@ pub(crate) const FAULT: HeaderName = HeaderName::from_static("midfold-fault");
 
 /// What of Anthropic's a client wants that is not everybody's.
 const BETA: &str = "anthropic-beta";
+/// Tokens that the reply may have, where that is less than was asked for.
+pub(crate) const REPLY: HeaderName = HeaderName::from_static("midfold-max-tokens");
 /// The window that a request has to fit, and where that is from.
 pub(crate) const WINDOW: HeaderName = HeaderName::from_static("midfold-window");
 
@@ -116,6 +118,9 @@ pub(crate) fn tell(headers: &mut HeaderMap, sent: &Sent) {
     }
     if let Some((window, from)) = &sent.window {
         set(WINDOW, &format!("{window}; from={}", from.name()));
+    }
+    if let Some(reply) = sent.reply {
+        set(REPLY, &reply.to_string());
     }
     if let Some(fold) = sent.fold {
         set(FOLD, &fold.to_hex()[..16]);

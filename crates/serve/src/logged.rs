@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use midfold::proxy::{Sent, Turn};
+use midfold::proxy::{Sent, Truncation, Turn};
 
 use crate::headers;
 use crate::metrics::Cause;
@@ -70,7 +70,8 @@ pub(crate) fn overflowed(turn: &Turn, again: Option<&Sent>) {
             model,
             window,
             sent = sent.tokens_after,
-            "too long for the provider: folded, and sent again"
+            reply = sent.reply,
+            "too long for the provider: sent again, folded or with less room for the reply"
         ),
         None => tracing::warn!(
             session,
@@ -90,5 +91,16 @@ pub(crate) fn unknown_window(turn: &Turn, upstream: &str) {
         window,
         "nothing is known of this model's window, so a default holds: say it with --window, MIDFOLD_WINDOW, or \
          `windows` in your config.toml"
+    );
+}
+
+/// Says that a server dropped what did not fit, and said nothing.
+pub(crate) fn truncated(truncation: &Truncation) {
+    let Truncation { session, sent, window } = truncation;
+    tracing::warn!(
+        session,
+        sent,
+        window,
+        "the server cut the prompt in silence: what it read is its window from now on, and the history is folded"
     );
 }

@@ -30,6 +30,8 @@ pub enum Cause {
     Signed,
     /// What may not be folded does not fit.
     Floor,
+    /// What travels with each request is nearly all of the window.
+    Fixed,
     /// The preset or profile that was asked for does not exist here.
     Named,
     /// A fault in midfold.
@@ -37,13 +39,14 @@ pub enum Cause {
 }
 
 impl Cause {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::TooLarge,
         Self::Encoded,
         Self::Unread,
         Self::Path,
         Self::Signed,
         Self::Floor,
+        Self::Fixed,
         Self::Named,
         Self::Panic,
     ];
@@ -57,6 +60,9 @@ impl Cause {
             Self::Path => "it has messages, and nothing is known of its path",
             Self::Signed => "it is signed, and another body would be refused",
             Self::Floor => "what may not be folded does not fit",
+            Self::Fixed => {
+                "the client's own prompt and tools are 90 % of the window: no fold leaves room beside them"
+            }
             Self::Named => "the preset or profile that it asks for does not exist here",
             Self::Panic => "a fault in midfold",
         }
@@ -75,6 +81,7 @@ impl Cause {
             Self::Path => "path",
             Self::Signed => "signed",
             Self::Floor => "floor",
+            Self::Fixed => "fixed",
             Self::Named => "named",
             Self::Panic => "panic",
         }
@@ -90,6 +97,7 @@ pub(crate) struct Metrics {
     folds: AtomicU64,
     overflows: AtomicU64,
     recovered: AtomicU64,
+    truncated: AtomicU64,
     unanswered: AtomicU64,
     broken: AtomicU64,
     narrations: AtomicU64,
@@ -130,6 +138,11 @@ impl Metrics {
         add(&self.overflows, 1);
         add(&self.recovered, u64::from(again.is_some()));
         add(&self.folds, again.map_or(0, |sent| u64::from(sent.is_new_fold)));
+    }
+
+    /// A server dropped a part of a prompt, and said nothing.
+    pub fn truncated(&self) {
+        add(&self.truncated, 1);
     }
 
     pub fn unanswered(&self) {
@@ -204,6 +217,11 @@ impl Metrics {
             "overflows_recovered_total",
             "Requests that were refused as too long, folded and sent again.",
             get(&self.recovered),
+        );
+        counter(
+            "truncations_total",
+            "Prompts of which a server dropped a part, and said nothing.",
+            get(&self.truncated),
         );
         counter("unanswered_total", "Requests that got no answer.", get(&self.unanswered));
         counter(

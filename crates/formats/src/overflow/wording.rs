@@ -135,7 +135,8 @@ pub(super) fn overflow(body: &Body) -> Option<Diagnosis> {
     if found.input_and_output && found.limit.is_none() {
         return Some(Diagnosis::OutputCap { input: None, output: None, limit: None });
     }
-    let own = found.have.or(found.input).or(found.total);
+    let input = found.input.filter(|n| SANE.contains(n));
+    let own = found.have.or(input).or(found.total);
     Some(Diagnosis::Overflow { have: told(own, body.have), limit })
 }
 
@@ -170,8 +171,8 @@ fn read(found: Captures<'_>) -> Numbers {
         have: sane("h").or(over.filter(|n| SANE.contains(n))),
         limit,
         total: sane("t"),
-        input: sane("i"),
-        // A reply may be asked to be short.
+        // Beside a reply that takes the room, a prompt may be short, and so may a reply.
+        input: number("i").filter(|n| n <= SANE.end()),
         output: number("o").filter(|n| n <= SANE.end()),
         input_and_output: text.to_ascii_lowercase().starts_with("input length and"),
     }

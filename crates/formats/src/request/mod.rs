@@ -5,6 +5,7 @@ mod bounds;
 mod identity;
 mod listed;
 mod named;
+mod reply;
 mod summary;
 mod value;
 mod wanted;
@@ -25,6 +26,7 @@ pub use bounds::{Bounds, MESSAGE, Over, memory_of};
 pub use identity::{identity, without_marks};
 pub use listed::lists_messages;
 pub use named::{item_id, reference};
+pub use reply::with_shorter_reply;
 pub use summary::is_summary_request;
 
 /// Why a body is no request that can be read.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 use midfold_core::event::Usage;
+use midfold_core::log::Event;
 use midfold_core::spent::Folded;
 use midfold_formats::answer::Seen;
 use midfold_formats::request::Request;
@@ -11,14 +12,12 @@ use midfold_store::Millis;
 
 use super::conversation::Conversation;
 use super::history::Kept;
-use super::learned::Source;
+use super::learned::{Source, Told};
 use super::lock::lock;
 use super::narrate::Narratable;
 use super::place::Place;
 use super::shared::Proxy;
-
-/// A provider's count above so many times our own is the sum of several prompts, or none at all.
-const MOST_OFF: u64 = 2;
+use super::truncation::{Count, Counted};
 
 /// A request whose answer is on its way.
 pub struct Awaited {
@@ -28,6 +27,8 @@ pub struct Awaited {
     pub(super) fold: Option<Hash>,
     /// What it carried, and what it would have carried without that fold.
     pub(super) carried: Folded,
+    /// Tokens of what it carried, by our own count.
+    pub(super) counted: u64,
     /// Whose window it fitted.
     pub(super) source: Option<Source>,
     /// The request, where a later one may name its answer.
@@ -46,22 +47,29 @@ impl Awaited {
         })
     }
 
-    /// The answer has passed: what the provider counted, and what a later request may go on from.
-    pub fn answered(self, seen: &Seen, now: Millis) {
+    /// The answer has passed: what the provider counted, and what a later request may go on from. Says so where
+    /// the count tells that the server dropped what did not fit: what it read becomes its window.
+    pub fn answered(self, seen: &Seen, now: Millis) -> Option<Truncation> {
         if let (Some(id), Some((request, kept))) = (&seen.id, &self.named)
             && seen.is_complete
         {
             self.proxy.keep(request, kept, id, &seen.output);
         }
-        let Some(place) = &self.place else { return };
+        let place = self.place.as_ref()?;
         // Not every client has its provider say what a stream cost.
         if seen.usage.is_none() && !seen.is_complete {
-            return;
+            return None;
         }
-        if let (Some(source), Some(usage)) = (&self.source, seen.usage) {
+        let count = seen.usage.map_or(Count::Other, |usage| self.judge(place, usage));
+        let truncation = self.truncation(place, count);
+        if let Some(Truncation { window, .. }) = &truncation {
+            let told = Told { window: *window, counts_reply: false };
+            let source = self.source.iter();
+            source.for_each(|source| lock(&self.proxy.learned).refused(source, told));
+        } else if let (Some(source), Some(usage)) = (&self.source, seen.usage) {
             let reading = &place.reading;
-            let is_plausible = usage.prompt <= self.carried.sent.saturating_mul(MOST_OFF);
-            let guess = (reading.window_from.is_guess() && is_plausible).then_some(reading.window);
+            let is_guess = reading.window_from.is_guess() && count == Count::Prompt;
+            let guess = is_guess.then_some(reading.window);
             lock(&self.proxy.learned).accepted(source, usage, guess);
         }
         let mut held = lock(&place.conversation);
@@ -77,12 +85,55 @@ impl Awaited {
             // What is behind the history is in it with the next request.
             calls.record(session, seen.usage, now);
         }
-        if let Some(usage) = seen.usage.filter(|_| is_current && !place.is_aside) {
+        let is_count = is_current && !place.is_aside && count == Count::Prompt;
+        if let Some(usage) = seen.usage.filter(|_| is_count) {
             // The meter is of the history; what is behind it comes and goes.
             let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
             session.observe(Usage { prompt, ..usage }, now);
         }
         drop(held);
         self.proxy.queue(&place.conversation);
+        truncation
     }
+
+    /// What the provider's count is.
+    fn judge(&self, place: &Place, usage: Usage) -> Count {
+        let Some(counted) = Counted::of(self.counted, usage) else { return Count::Other };
+        if place.is_aside {
+            return Count::Prompt;
+        }
+        let mut held = lock(&place.conversation);
+        let before = held.counted;
+        let count = counted.judge(before);
+        if count == Count::Prompt && before.is_none_or(|before| !counted.stands(before)) {
+            held.counted = Some(counted);
+        }
+        // What pictures cost is guessed more coarsely than texts.
+        let has_media = |event: &Event| event.view.blocks.iter().any(|it| !it.media.is_empty());
+        match count {
+            Count::Truncated(_) | Count::Other
+                if before.is_none() && held.session.log().events().iter().any(has_media) =>
+            {
+                Count::Prompt
+            }
+            count => count,
+        }
+    }
+
+    fn truncation(&self, place: &Place, count: Count) -> Option<Truncation> {
+        let Count::Truncated(window) = count else { return None };
+        let session = lock(&place.conversation).session.id().to_owned();
+        Some(Truncation { session, sent: self.carried.sent, window })
+    }
+}
+
+/// A server dropped a part of what it was sent, and said nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truncation {
+    /// The session.
+    pub session: String,
+    /// Tokens that were sent.
+    pub sent: u64,
+    /// Tokens that it read, which is its window from now on.
+    pub window: u64,
 }

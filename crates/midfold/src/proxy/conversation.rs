@@ -15,6 +15,7 @@ use super::calls::Calls;
 use super::learned::Told;
 use super::rules::Reading;
 use super::saved::Saved;
+use super::truncation::Counted;
 use super::who::Who;
 
 /// How far a conversation has come, for whether a store should have it.
@@ -47,6 +48,8 @@ pub(super) struct Conversation {
     beside: Hash,
     /// What it had to fit last.
     pub budget: Budget,
+    /// What its provider counted last.
+    pub counted: Option<Counted>,
     /// The window that its policy was made for.
     window: u64,
     /// Its requests offer tools.
@@ -68,6 +71,8 @@ pub(super) struct Conversation {
 const CONVERSATION: usize = 16 << 10;
 /// Memory that a block takes, in a message of many: of few it is in what each message takes.
 const BLOCK: usize = 256;
+/// Where what is fixed is more of the window than this, a fold would be due at every step.
+const FIXED_PERCENT: u64 = 90;
 /// The line moves where what is learned of the provider's count moves it by more than one part in so many of
 /// what is not fixed.
 const LINE_MOVES: u64 = 16;
@@ -102,6 +107,7 @@ impl Conversation {
             envelope: Vec::new(),
             beside: Hash::ROOT,
             budget: Budget::new(reading.window),
+            counted: None,
             window: reading.window,
             has_tools: false,
             is_accepted: false,
@@ -134,6 +140,7 @@ impl Conversation {
             // Counted again with the next request.
             beside: Hash::ROOT,
             budget: meta.budget.clone(),
+            counted: None,
             window: meta.budget.window,
             // Known with the next request, too.
             has_tools: false,
@@ -192,6 +199,7 @@ impl Conversation {
             envelope: self.envelope.clone(),
             beside: self.beside,
             budget: self.budget.clone(),
+            counted: None,
             window: self.window,
             has_tools: self.has_tools,
             is_accepted: false,
@@ -268,6 +276,11 @@ impl Conversation {
         let is_model = |event: &Event| event.view.role == Role::Assistant;
         let leading = log.events().iter().position(is_model).unwrap_or(log.len());
         self.session.meter().calibrated(log.envelope_tokens() + log.tokens_in(0..leading))
+    }
+
+    /// Whether what no fold can touch is nearly all of a window.
+    pub fn is_nearly_fixed(&self, window: u64) -> bool {
+        self.fixed().saturating_mul(100) >= window.saturating_mul(FIXED_PERCENT)
     }
 
     /// Whether a store should have it.

@@ -40,10 +40,12 @@ mod lock;
 mod narrate;
 mod place;
 mod prefer;
+mod reply;
 mod rules;
 mod saved;
 mod seal;
 mod shared;
+mod truncation;
 mod turn;
 mod unsaved;
 pub mod vendor;
@@ -54,7 +56,7 @@ use std::sync::Arc;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
-pub use awaited::Awaited;
+pub use awaited::{Awaited, Truncation};
 pub use begun::Begun;
 use learned::{Source, Told};
 use lock::lock;
@@ -82,7 +84,7 @@ impl Proxy {
         let Begun { request, who, model, kept, read, stable, chain } = begun;
         let mut turn = match read {
             Err(fault) => Turn::passing(self, request, model, Some(fault)),
-            Ok(_) if stable == 0 => Turn::passing(self, request, model, None),
+            Ok(reading) if stable == 0 => self.first(&reading, request, &who, model),
             Ok(mut reading) => {
                 let aside = self.aside(&request, &chain, &reading, &who, now);
                 let is_aside = aside.is_some();

@@ -29,6 +29,9 @@ const MOST_RESERVED: u64 = 16;
 /// window, whatever that is.
 const MOST_FOR_PROMPT: u64 = 4;
 
+/// Room for a reply, where the request reserves less: less than this is no answer.
+pub(super) const LEAST_REPLY: u64 = 1_024;
+
 /// The window that Anthropic's header `context-1m` asks for, in tokens.
 const MILLION: u64 = 1_000_000;
 
@@ -72,12 +75,8 @@ impl Reading {
     /// [`Reading::line`].
     pub fn policy_for(&self, request: &Request, told: Told) -> Policy {
         let mut policy = Policy::clone(&self.policy);
-        let json = |part: &Bytes| {
-            let text = String::from_utf8_lossy(part);
-            u64::from(self.counter.count(&text, Content::Json))
-        };
-        let beside: u64 = [&request.system, &request.tools].into_iter().flatten().map(json).sum();
-        if let Some(line) = self.line(request, told, beside + self.leading(request)) {
+        let fixed = self.beside(request) + self.leading(request);
+        if let Some(line) = self.line(request, told, fixed) {
             policy.trigger.floor_tokens = line;
         }
         policy
@@ -93,6 +92,15 @@ impl Reading {
         let reply = if told.counts_reply { reserved(request, told, fixed) } else { 0 };
         let room = told.window.saturating_sub(reply).saturating_sub(fixed);
         (trigger.floor_tokens == 0).then(|| fixed + trigger.threshold.of(room))
+    }
+
+    /// Tokens of what stands beside the messages of a request.
+    pub fn beside(&self, request: &Request) -> u64 {
+        let json = |part: &Bytes| {
+            let text = String::from_utf8_lossy(part);
+            u64::from(self.counter.count(&text, Content::Json))
+        };
+        [&request.system, &request.tools].into_iter().flatten().map(json).sum()
     }
 
     /// What the provider accepts of this request: only where the model is asked for reasoning does each of its

@@ -20,13 +20,11 @@ use super::history::Kept;
 use super::learned::{Source, Told};
 use super::lock::lock;
 use super::place::Place;
-use super::rules::{Reading, reserved};
+use super::rules::{LEAST_REPLY, Reading, reserved};
 use super::shared::Proxy;
-use super::who::Fault;
+use super::who::{Fault, Who};
 use crate::prepare::WindowSource;
 
-/// Room for a reply, where the request reserves less: less than this is no answer.
-const LEAST_REPLY: u64 = 1_024;
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
 /// an estimate may be wrong by.
 const WATCHED_PERCENT: u64 = 40;
@@ -46,8 +44,12 @@ pub struct Sent {
     pub tokens_before: u64,
     /// Tokens of what is sent.
     pub tokens_after: u64,
+    /// The same by our own count, of which nothing was corrected.
+    pub counted: u64,
     /// The window that it has to fit in tokens, and where that is from; none where the request has no history yet.
     pub window: Option<(u64, WindowSource)>,
+    /// Tokens that the reply may have, where the request asked for more than fits beside its prompt.
+    pub reply: Option<u64>,
     /// Why it is sent as it came, where a fold was due.
     pub fault: Option<Fault>,
 }
@@ -97,6 +99,7 @@ impl Sent {
         self.is_new_fold = fold.is_some() && before != fold;
         self.tokens_before = session.meter().calibrated(session.log().tokens()) + suffix;
         self.tokens_after = session.meter().calibrated(context.tokens()) + suffix;
+        self.counted = context.tokens() + suffix;
     }
 }
 
@@ -127,7 +130,9 @@ impl Turn {
             is_new_fold: false,
             tokens_before: 0,
             tokens_after: 0,
+            counted: 0,
             window: None,
+            reply: None,
             fault,
         };
         Self {
@@ -167,7 +172,11 @@ impl Turn {
         let before = session.active().map(|fold| fold.id);
         let whole = session.meter().calibrated(session.log().tokens()) + suffix;
         let fits = session.meter().upper(session.log().tokens()) <= budget.tokens();
-        let (context, fault) = if is_aside && fits {
+        let is_fixed = held.is_nearly_fixed(told.window);
+        let session = &mut held.session;
+        let (context, fault) = if is_fixed && session.active().is_none() {
+            (None, (!fits).then_some(Fault::Fixed))
+        } else if is_aside && fits {
             // The client replaces its history itself, or asks about it: a fold of ours would be in its way.
             (None, None)
         } else {
@@ -181,6 +190,7 @@ impl Turn {
         self.sent.session = (!is_nobodys).then(|| session.id().to_owned());
         self.sent.tokens_before = whole;
         self.sent.tokens_after = whole;
+        self.sent.counted = session.log().tokens() + suffix;
         self.sent.fault = fault;
         if let Some(context) = context {
             self.sent.read(&self.request, session, &context, stable, before, suffix);
@@ -191,6 +201,7 @@ impl Turn {
         let reading = reading.clone();
         self.place =
             Some(Place { conversation, reading, stable, suffix, budget, events, is_aside });
+        self.shorten_reply(told, None);
         self
     }
 
@@ -257,7 +268,8 @@ impl Turn {
         let named = self.wants_output().then_some((self.request, self.kept));
         let Self { proxy, place, sent, source, .. } = self;
         let carried = Folded { sent: sent.tokens_after, whole: sent.tokens_before };
-        Awaited { proxy, place, fold: sent.fold, carried, source, named }
+        let counted = sent.counted;
+        Awaited { proxy, place, fold: sent.fold, carried, counted, source, named }
     }
 
     /// Whether what is sent is so much of the window that the provider may find it too long.
@@ -285,7 +297,9 @@ impl Turn {
         if diagnosis == Diagnosis::BoundReasoning {
             return self.without_reasoning();
         }
-        let (told, have) = self.learn(diagnosis)?;
+        let Some((told, have)) = self.learn(diagnosis) else {
+            return self.only_shortens_reply(diagnosis).then_some(&self.sent);
+        };
         let place = self.place.as_mut()?;
         let reserve = place.budget.injection_reserve.saturating_sub(place.suffix);
         let mut held = lock(&place.conversation);
@@ -297,11 +311,15 @@ impl Turn {
         let overflow = Overflow { have, limit: Some(told.window) };
         // Of the window that was thought to be: so the session learns that it is another one.
         let thought = Budget { window: place.reading.window, ..place.budget.clone() };
-        let context = session.recover(&thought, overflow, now).ok()?;
+        let Ok(context) = session.recover(&thought, overflow, now) else {
+            drop(held);
+            return self.only_shortens_reply(diagnosis).then_some(&self.sent);
+        };
         self.sent.fault = None;
         self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
         drop(held);
         self.proxy.queue(&place.conversation);
+        self.shorten_reply(told, None);
         self.sent.is_folded().then_some(&self.sent)
     }
 
@@ -351,6 +369,28 @@ fn suffix(request: &Request, stable: usize, reading: &Reading) -> u64 {
         u64::from(measure(&*reading.counter, &message, &dialect.view(&message)).total)
     };
     (stable..request.len()).map(count).sum()
+}
+
+impl Proxy {
+    /// A request without a history: nothing of it can be folded.
+    pub(super) fn first(
+        self: &Arc<Self>,
+        reading: &Reading,
+        request: Request,
+        who: &Who,
+        model: String,
+    ) -> Turn {
+        let source = Source::new((&who.scope, &who.upstream), request.kind(), &model);
+        let learned = lock(&self.learned).of(&source);
+        let told = learned.unwrap_or(Told { window: reading.window, counts_reply: false });
+        let tokens = suffix(&request, 0, reading) + reading.beside(&request);
+        let mut turn = Turn::passing(self, request, model, None);
+        (turn.sent.tokens_before, turn.sent.tokens_after) = (tokens, tokens);
+        turn.sent.window = Some((told.window.min(reading.window), told.source(reading)));
+        turn.source = Some(source);
+        turn.shorten_reply(told, None);
+        turn
+    }
 }
 
 /// What the history may cost, of which so much is fixed, where this much stands beside it.

@@ -30,6 +30,9 @@ pub enum Fault {
     Preset,
     /// What may not be folded is larger than the budget, or the policy's folding is switched off.
     Floor,
+    /// What travels with every request of the client is nearly all of the window: folding the rest each time would
+    /// help nothing.
+    Fixed,
 }
 
 impl Fault {
@@ -39,6 +42,7 @@ impl Fault {
         match self {
             Self::Preset => "preset",
             Self::Floor => "floor",
+            Self::Fixed => "fixed",
         }
     }
 }

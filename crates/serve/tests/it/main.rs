@@ -11,6 +11,7 @@ mod keys;
 mod keys_bucket;
 mod keys_entry;
 mod keys_places;
+mod limits;
 mod listening;
 mod loops;
 mod memory;

@@ -1,0 +1,92 @@
+//! What a server says when it has started.
+
+use midfold::Settings;
+use midfold_args::ProxyArgs;
+use midfold_serve::config::Provider;
+use serde_json::json;
+
+use crate::clients::Front;
+use crate::config;
+use crate::env;
+use crate::error::CommandError;
+use crate::output::Output;
+use midfold::number;
+
+/// What a server says when it has started.
+pub struct Banner {
+    /// The proxy as its clients see it.
+    pub front: Front,
+    /// The name of the policy, and who said it.
+    pub policy: (String, String),
+    /// The window of all models, where somebody said one, and who.
+    pub window: Option<(u64, String)>,
+    /// Where conversations are kept.
+    pub store: String,
+}
+
+impl Banner {
+    /// Who said which policy and which window.
+    pub fn new(
+        front: Front,
+        policy: String,
+        args: &ProxyArgs,
+        store: String,
+    ) -> Result<Self, CommandError> {
+        let named = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();
+        let policy_from = match (&args.folding.preset, &args.folding.policy) {
+            (Some(_), _) => "--preset".to_owned(),
+            (None, Some(_)) => "--policy".to_owned(),
+            _ => config::source(named)?.unwrap_or_else(|| "the default".to_owned()),
+        };
+        let in_file = || config::source(|settings| settings.window.is_some());
+        let window = match (args.measure.window, env::window()?) {
+            (Some(window), _) => Some((window, "--window".to_owned())),
+            (None, Some(window)) => Some((window, env::WINDOW.to_owned())),
+            _ => config::settings()?.window.zip(in_file()?),
+        };
+        Ok(Self { front, policy: (policy, policy_from), window, store })
+    }
+
+    /// Says it: four lines for people, on standard error; one of JSON for programs.
+    pub fn say(&self, json: bool, output: &Output) -> Result<(), CommandError> {
+        let Self { front, policy: (policy, policy_from), window, store } = self;
+        let (url, upstreams) = (&front.origin, front.upstreams.to_string());
+        if json {
+            let line = json!({
+                "listen": url, "upstreams": upstreams, "policy": policy, "policy_from": policy_from,
+                "window": window.as_ref().map(|(window, _)| window),
+                "window_from": window.as_ref().map(|(_, from)| from), "store": store,
+            });
+            return output.stdout(format!("{line}\n"));
+        }
+        // A store in memory has no sessions to look at.
+        let console = match store.as_str() {
+            "memory" => "keeps nothing on disk",
+            _ => "a browser shows what it does there",
+        };
+        let window = window.as_ref().map_or_else(
+            || "each model's own window".to_owned(),
+            |(window, from)| format!("a window of {} tokens ({from})", number(*window)),
+        );
+        output.stderr(&format!(
+            "midfold listens on {url}; {console}\n  \
+             sends to   {upstreams}\n  \
+             folds by   `{policy}` ({policy_from}), for {window}; keeps conversations in {store}\n  \
+             use it by  export {}\n",
+            self.exports()
+        ));
+        Ok(())
+    }
+
+    /// The variables that lead most clients here.
+    fn exports(&self) -> String {
+        let base = |provider, end| self.front.base(provider, end, None);
+        [
+            ("OPENAI_BASE_URL", base(Provider::OpenAi, "/v1")),
+            ("ANTHROPIC_BASE_URL", base(Provider::Anthropic, "")),
+            ("GOOGLE_GEMINI_BASE_URL", base(Provider::Gemini, "")),
+        ]
+        .map(|(name, url)| format!("{name}={url}"))
+        .join(" ")
+    }
+}

@@ -1,0 +1,66 @@
+//! How long a reply may be, written anew.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::scan;
+
+/// What formats call it, in the request itself or in a part of it.
+const NAMES: [(&str, &str); 5] = [
+    ("", "max_completion_tokens"),
+    ("", "max_output_tokens"),
+    ("", "max_tokens"),
+    ("generationConfig", "maxOutputTokens"),
+    ("options", "num_predict"),
+];
+/// Anthropic's least budget for thinking, in tokens. It has to be less than the reply may have.
+const LEAST_THINKING: u64 = 1_024;
+
+/// A request that asks for a reply of at most so many tokens, where it asked for more; nothing else in it changes,
+/// but for a budget for thinking that would be larger than the reply.
+///
+/// ```
+/// use midfold_formats::request::with_shorter_reply;
+/// let body = bytes::Bytes::from_static(br#"{"model":"m", "max_tokens": 32000,"messages":[]}"#);
+/// assert_eq!(with_shorter_reply(&body, 8_000), r#"{"model":"m", "max_tokens": 8000,"messages":[]}"#);
+/// ```
+#[must_use]
+pub fn with_shorter_reply(body: &Bytes, tokens: u64) -> Bytes {
+    let start = scan::skip_space(body, 0);
+    let Some(whole) = scan::value(body, start).filter(|_| body.get(start) == Some(&b'{')) else {
+        return body.clone();
+    };
+    let found = |(part, name): (&str, &str)| -> Option<Range<usize>> {
+        match part {
+            "" => scan::get(body, whole.clone(), name),
+            part => scan::get(body, scan::get(body, whole.clone(), part)?, name),
+        }
+    };
+    let number = |range: &Range<usize>| -> Option<u64> {
+        std::str::from_utf8(body.get(range.clone())?).ok()?.parse().ok()
+    };
+    let mut changes: Vec<(Range<usize>, u64)> = NAMES
+        .into_iter()
+        .filter_map(found)
+        .filter(|range| number(range).is_some_and(|asked| asked > tokens))
+        .map(|range| (range, tokens))
+        .collect();
+    let thinking = tokens / 4 * 3;
+    let budget = found(("thinking", "budget_tokens"));
+    let is_too_large = |range: &Range<usize>| number(range).is_some_and(|asked| asked >= tokens);
+    changes.extend(budget.filter(is_too_large).map(|range| (range, thinking.max(LEAST_THINKING))));
+    changes.sort_by_key(|(range, _)| range.start);
+    let mut out = Vec::with_capacity(body.len());
+    let mut at = 0;
+    for (range, tokens) in changes {
+        out.extend_from_slice(&body[at..range.start]);
+        out.extend_from_slice(tokens.to_string().as_bytes());
+        at = range.end;
+    }
+    if at == 0 {
+        return body.clone();
+    }
+    out.extend_from_slice(&body[at..]);
+    Bytes::from(out)
+}
