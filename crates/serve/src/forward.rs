@@ -163,8 +163,9 @@ impl Way {
         }
         who.upstream.clone_from(&self.goal.target.name);
         if self.app.proxy.wants_window(model.as_deref(), &who, self.goal.target.is_usual) {
-            let (app, headers) = (&self.app, &self.parts.headers);
-            who.window = app.windows.of(app, &self.goal, model.as_deref(), headers).await;
+            let (app, target, headers) = (&self.app, &self.goal.target, &self.parts.headers);
+            let asked = app.windows.of(&app.upstream, target, model.as_deref(), headers, app.now());
+            who.window = asked.await;
         }
         let packed = (packing != Packing::None).then(|| Packed::new(&body, plain.clone()));
         match caught(|| self.app.proxy.wish(request, &who, purpose)) {

@@ -23,6 +23,7 @@ use crate::tls::{TlsError, certificates};
 use crate::upstreams::NoUpstream;
 
 /// The way to the providers.
+#[derive(Clone)]
 pub(crate) struct Upstream {
     client: Client<HttpsConnector<Connector>, Body>,
 }

@@ -16,9 +16,8 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::aim::Goal;
-use crate::app::App;
 use crate::provider::Provider;
+use crate::upstream::Upstream;
 use crate::upstreams::Target;
 
 /// How long a server may take to answer a question.
@@ -58,15 +57,15 @@ impl Windows {
     /// ask once.
     pub async fn of(
         &self,
-        app: &Arc<App>,
-        goal: &Goal,
+        upstream: &Upstream,
+        target: &Target,
         model: Option<&str>,
         headers: &HeaderMap,
+        now: u64,
     ) -> Option<u64> {
         let model = model.filter(|model| !model.is_empty())?;
-        let key = (goal.target.name.clone(), model.to_owned());
-        let cell = self.cell(key, app.now());
-        *cell.get_or_init(|| asked(app, &goal.target, model, headers)).await
+        let cell = self.cell((target.name.clone(), model.to_owned()), now);
+        *cell.get_or_init(|| asked(upstream, target, model, headers)).await
     }
 
     fn cell(&self, key: Key, now: u64) -> Told {
@@ -96,7 +95,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Asks all questions at once; of what is answered, what is loaded comes first.
-async fn asked(app: &Arc<App>, target: &Target, model: &str, headers: &HeaderMap) -> Option<u64> {
+async fn asked(
+    upstream: &Upstream,
+    target: &Target,
+    model: &str,
+    headers: &HeaderMap,
+) -> Option<u64> {
     let headers = credentials(headers);
     let mut asked = JoinSet::new();
     // The providers have a list of models alone.
@@ -104,9 +108,9 @@ async fn asked(app: &Arc<App>, target: &Target, model: &str, headers: &HeaderMap
     let is_listed_only = target.is_usual && target.name != Provider::Ollama.name();
     let questions = WindowQuestion::ALL.into_iter().filter(|it| !is_listed_only || is_list(*it));
     for (rank, question) in questions.enumerate() {
-        let (app, target, headers) = (Arc::clone(app), target.clone(), headers.clone());
+        let (upstream, target, headers) = (upstream.clone(), target.clone(), headers.clone());
         asked.spawn(async move {
-            let answer = timeout(ANSWER, ask(&app, &target, question, headers)).await;
+            let answer = timeout(ANSWER, ask(&upstream, &target, question, headers)).await;
             (rank, question, answer.ok().flatten())
         });
     }
@@ -117,36 +121,41 @@ async fn asked(app: &Arc<App>, target: &Target, model: &str, headers: &HeaderMap
     let to_be_loaded = answers.iter().any(|(question, answer)| {
         *question == WindowQuestion::OllamaLoaded && is_to_be_loaded(answer, model)
     });
-    if to_be_loaded && let Some(window) = loaded(app, target, model, &headers).await {
+    if to_be_loaded && let Some(window) = loaded(upstream, target, model, &headers).await {
         return Some(window);
     }
     answers.iter().find_map(|(question, answer)| question.window(answer, model))
 }
 
 /// Has an Ollama load a model, as the request would, and asks how much it holds then.
-async fn loaded(app: &App, target: &Target, model: &str, headers: &HeaderMap) -> Option<u64> {
+async fn loaded(
+    upstream: &Upstream,
+    target: &Target,
+    model: &str,
+    headers: &HeaderMap,
+) -> Option<u64> {
     let address = target.at_root("/api/generate")?;
     let mut headers = headers.clone();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let body = serde_json::json!({ "model": model }).to_string();
-    let loading = app.upstream.send(Method::POST, address, headers.clone(), Body::from(body));
+    let loading = upstream.send(Method::POST, address, headers.clone(), Body::from(body));
     let load = async { loading.await.ok()?.into_body().collect().await.ok() };
     timeout(LOAD, load).await.ok()??;
     headers.remove(CONTENT_TYPE);
     let question = WindowQuestion::OllamaLoaded;
-    let answer = timeout(ANSWER, ask(app, target, question, headers)).await.ok()??;
+    let answer = timeout(ANSWER, ask(upstream, target, question, headers)).await.ok()??;
     question.window(&answer, model)
 }
 
 async fn ask(
-    app: &App,
+    upstream: &Upstream,
     target: &Target,
     question: WindowQuestion,
     headers: HeaderMap,
 ) -> Option<Bytes> {
     let path = question.path();
     let address = if question.is_at_root() { target.at_root(path) } else { target.address(path) };
-    let answer = app.upstream.send(Method::GET, address?, headers, Body::empty()).await.ok()?;
+    let answer = upstream.send(Method::GET, address?, headers, Body::empty()).await.ok()?;
     if !answer.status().is_success() {
         return None;
     }

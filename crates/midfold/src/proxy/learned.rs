@@ -5,9 +5,6 @@ use std::collections::{HashMap, VecDeque};
 use midfold_core::event::Usage;
 use midfold_formats::DialectKind;
 
-use super::rules::Reading;
-use crate::prepare::WindowSource;
-
 /// Windows that are remembered at most; the one that was learned first goes first.
 pub const MOST: usize = 4_096;
 
@@ -41,17 +38,6 @@ pub struct Told {
     pub window: u64,
     /// What a request allows for its reply counts, too.
     pub counts_reply: bool,
-}
-
-impl Told {
-    /// Where the window of a request is from that is read like this.
-    pub(super) fn source(&self, reading: &Reading) -> WindowSource {
-        if self.window < reading.window {
-            WindowSource::Learned
-        } else {
-            reading.window_from.clone()
-        }
-    }
 }
 
 /// The windows that were learned.

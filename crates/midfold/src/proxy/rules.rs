@@ -94,6 +94,14 @@ impl Reading {
         (trigger.floor_tokens == 0).then(|| fixed + trigger.threshold.of(room))
     }
 
+    /// Where the window is from that a request has to fit.
+    pub fn window_source(&self, told: Told) -> WindowSource {
+        match told.window < self.window {
+            true => WindowSource::Learned,
+            false => self.window_from.clone(),
+        }
+    }
+
     /// Tokens of what stands beside the messages of a request.
     pub fn beside(&self, request: &Request) -> u64 {
         let json = |part: &Bytes| {

@@ -186,7 +186,7 @@ impl Turn {
                 Err(_) => (Some(session.view()), Some(Fault::Floor)),
             }
         };
-        self.sent.window = Some((told.window, told.source(reading)));
+        self.sent.window = Some((told.window, reading.window_source(told)));
         self.sent.session = (!is_nobodys).then(|| session.id().to_owned());
         self.sent.tokens_before = whole;
         self.sent.tokens_after = whole;
@@ -386,7 +386,7 @@ impl Proxy {
         let tokens = suffix(&request, 0, reading) + reading.beside(&request);
         let mut turn = Turn::passing(self, request, model, None);
         (turn.sent.tokens_before, turn.sent.tokens_after) = (tokens, tokens);
-        turn.sent.window = Some((told.window.min(reading.window), told.source(reading)));
+        turn.sent.window = Some((told.window.min(reading.window), reading.window_source(told)));
         turn.source = Some(source);
         turn.shorten_reply(told, None);
         turn
