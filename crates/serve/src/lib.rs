@@ -1,12 +1,12 @@
 //! midfold over HTTP: a transparent proxy between an agent and its provider, which folds what does not
 //! fit the window.
 //!
-//! The rooms: [`config`] says what is served and where to, `route` reads a path, `forward` takes one
-//! request through, `vendor` does what vendors' compaction would, `keys` says who may ask, `admit` lets them
-//! in, `guard` bounds a body, `unpack` unpacks it, `upstream` is the way to the provider, `tee` reads an answer
-//! while it passes, `keeper` writes to the store and `narrator` asks a model, `app` ties them together, `listen`
-//! takes connections, with `tls` where there is a certificate, `server` starts and stops. What a request needs is decided by
-//! [`midfold::proxy`]; nothing here looks into a message.
+//! The rooms: [`config`] says what is served and where to, `route` reads a path, `forward` takes one request through,
+//! `way` is its head and `trip` how it is sent and answered, `vendor` does what vendors' compaction would, `keys` says
+//! who may ask, `admit` lets them in, `guard` bounds a body, `unpack` unpacks it, `upstream` is the way to the
+//! provider, `tee` reads an answer while it passes, `keeper` writes to the store and `narrator` asks a model, `app`
+//! ties them together, `listen` takes connections, with `tls` where there is a certificate, `server` starts and stops.
+//! What a request needs is decided by [`midfold::proxy`]; nothing here looks into a message.
 
 mod admit;
 mod answers;
@@ -41,9 +41,11 @@ mod server;
 mod tee;
 mod tls;
 mod totals;
+mod trip;
 mod unpack;
 mod upstream;
 mod vendor;
+mod way;
 
 pub use api::openapi;
 pub use config::{Config, ConfigError, Narration, Upstreams};
