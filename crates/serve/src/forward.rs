@@ -8,8 +8,9 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use hyper::StatusCode;
 use hyper::header::{CONTENT_LENGTH, HeaderValue};
+use hyper::{StatusCode, Uri};
+use midfold::DialectKind;
 use midfold::formats::request as wire;
 use midfold::proxy::vendor::{Done, Purpose, Wish};
 use midfold::proxy::{Fault, Turn, Who};
@@ -123,7 +124,9 @@ impl Way {
             return self.pass_whole(request.body().clone(), packed).await;
         }
         let keep = work.as_ref().and_then(|work| work.standing().map(str::to_owned));
-        let mut turn = match self.turn(request, is_replay, keep, &who, working).await {
+        // What is put into an answer is put into one.
+        let recalls = work.is_none() && can_be_joined(&request, stream, &self.parts.uri);
+        let mut turn = match self.turn(request, is_replay, keep, recalls, &who, working).await {
             Ok(turn) => turn,
             Err(cause) => return self.open(Body::from(body), cause).await,
         };
@@ -181,6 +184,7 @@ impl Way {
         request: wire::Request,
         is_replay: bool,
         keep: Option<String>,
+        recalls: bool,
         who: &Who,
         mut working: Room,
     ) -> Result<Turn, Cause> {
@@ -188,6 +192,7 @@ impl Way {
         let came = request.body().len() + request.memory();
         let begun = caught(|| proxy.begin_wish(request, is_replay, keep, who));
         let begun = begun.ok_or(Cause::Panic)?;
+        let begun = if recalls { proxy.recalling(begun) } else { begun };
         // A history that the provider was to have takes room as well.
         let more = begun.memory().saturating_sub(came);
         if !self.app.rooms.take(&mut working, more) || proxy.is_full_for(&begun) {
@@ -244,6 +249,12 @@ impl Way {
             Err(error) => no_answer(&self.app, &error),
         }
     }
+}
+
+/// Whether several answers to a request can be one: Gemini has a stream that is an array and not events.
+fn can_be_joined(request: &wire::Request, stream: bool, uri: &Uri) -> bool {
+    let is_event = || uri.query().is_some_and(|query| query.split('&').any(|it| it == "alt=sse"));
+    request.kind() != DialectKind::Gemini || !stream || is_event()
 }
 
 fn cause(fault: Fault) -> Cause {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use midfold::proxy::Sent;
+use midfold::proxy::{Heard, Sent};
 
 use crate::headers;
 
@@ -52,4 +52,10 @@ pub(crate) fn folded(sent: &Sent) {
             "folded"
         );
     }
+}
+
+/// Says that the model looked something up.
+pub(crate) fn recalled(sent: &Sent, heard: Heard) {
+    let Heard { calls, asks_again } = heard;
+    tracing::info!(session = sent.session.as_deref(), calls, asks_again, "recalled");
 }

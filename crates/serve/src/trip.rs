@@ -1,21 +1,23 @@
-//! A request whose history is known, on its way: sent, sent again where the provider found it too long, and its answer
-//! passed on.
+//! A request whose history is known, on its way: sent, sent again where the provider found it too long, and what its
+//! answer is for the client.
+
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::StatusCode;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
 use midfold::DialectKind;
 use midfold::formats::answer::{Framing, Seen, Tee, Verdict};
 use midfold::formats::overflow::Diagnosis;
-use midfold::proxy::Turn;
 use midfold::proxy::vendor::Insert;
+use midfold::proxy::{Awaited, Turn};
 use tokio::time::timeout_at;
 
-use crate::answers::{json, respond};
+use crate::answers::respond;
+use crate::app::App;
 use crate::body::Room;
 use crate::breaking::{Breaking, Part};
 use crate::headers;
@@ -25,7 +27,7 @@ use crate::tee::Teed;
 use crate::unpack::Packed;
 use crate::upstream::{NoAnswer, content_type, told};
 use crate::vendor::Inserted;
-use crate::way::{Way, no_answer};
+use crate::way::Way;
 
 /// Bytes of a stream that are held back until it is clear that it is no refusal.
 const LONGEST_PRELUDE: usize = 64 << 10;
@@ -43,15 +45,15 @@ pub(crate) struct Trip {
 }
 
 /// What the provider answered.
-struct Answer {
-    head: hyper::http::response::Parts,
-    body: Said,
+pub(crate) struct Answer {
+    pub head: hyper::http::response::Parts,
+    pub body: Said,
     /// What its refusal means, where it refused.
-    refused: Option<Diagnosis>,
+    pub refused: Option<Diagnosis>,
 }
 
 /// The body of an answer.
-enum Said {
+pub(crate) enum Said {
     /// It is on its way: what was held of it, the rest, and who has read what was held.
     Passing(Vec<Bytes>, Incoming, Box<Tee>),
     /// It refused, and this is what it said.
@@ -59,30 +61,14 @@ enum Said {
 }
 
 impl Trip {
-    /// Sends it, and answers.
-    pub async fn go(mut self) -> Response {
-        let mut answer = match self.ask().await {
-            Ok(answer) => answer,
-            Err(error) => return no_answer(&self.way.app, &error),
-        };
-        if let Some(diagnosis) = answer.refused
-            && self.has_shorter(diagnosis)
-        {
+    /// Sends it, and a shorter one in its place where the provider found it too long.
+    pub async fn asked(&mut self) -> Result<Answer, NoAnswer> {
+        let answer = self.ask().await?;
+        match answer.refused {
             // What is left of the first answer goes with its connection.
-            match self.ask().await {
-                Ok(second) => answer = second,
-                Err(error) => return no_answer(&self.way.app, &error),
-            }
+            Some(diagnosis) if self.has_shorter(diagnosis) => self.ask().await,
+            _ => Ok(answer),
         }
-        let is_long = answer.refused.is_some_and(|found| found.exceeds_window());
-        if is_long && self.turn.request().continues_thread {
-            return thread_not_found();
-        }
-        if let Said::Passing(..) = &answer.body {
-            self.turn.accept();
-            self.way.written(&self.turn).await;
-        }
-        self.respond(answer)
     }
 
     /// Whether there is a shorter request to send in place of the one that was refused.
@@ -110,7 +96,8 @@ impl Trip {
         }
         let framing = framing(content_type(&head.headers), self.stream);
         let tee = Tee::new(self.turn.request().kind(), framing);
-        let tee = if self.turn.wants_output() { tee } else { tee.without_output() };
+        let is_read = self.turn.wants_output() || self.turn.recalls();
+        let tee = if is_read { tee } else { tee.without_output() };
         self.watched(head, body, tee).await
     }
 
@@ -157,76 +144,96 @@ impl Trip {
         Answer { head, body: Said::Refused(said), refused }
     }
 
-    fn respond(self, answer: Answer) -> Response {
-        let Answer { head, body, .. } = answer;
+    /// The headers of the answer, with what was done to its request.
+    pub fn told(&self, head: &hyper::http::response::Parts) -> HeaderMap {
         let mut headers = headers::for_client(&head.headers);
         headers::tell(&mut headers, self.turn.sent());
-        let body = match body {
-            Said::Refused(Refusal { text, cut: None }) => Body::from(text),
-            Said::Refused(Refusal { text, cut: Some(why) }) => {
+        headers
+    }
+
+    /// The provider's refusal, for the client.
+    pub fn refused(&self, head: &hyper::http::response::Parts, refusal: Refusal) -> Response {
+        let body = match refusal {
+            Refusal { text, cut: None } => Body::from(text),
+            Refusal { text, cut: Some(why) } => {
                 self.way.app.metrics.broken();
                 Body::new(Breaking::new(Part::new(text, why)))
             }
-            Said::Passing(held, body, tee) => {
-                let Self { way: Way { app, .. }, turn, room, is_answered, insert, .. } = self;
-                // Nothing of the request is held while the answer comes, but for what a later request may
-                // name; its room is held then.
-                let room = turn.wants_output().then_some(room);
-                let awaited = turn.taken();
-                let done = move |seen: Seen, is_broken: bool| {
-                    if is_broken {
-                        app.metrics.broken();
-                    }
-                    if is_answered {
-                        seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
-                        let narratable = awaited.narratable();
-                        awaited.answered(&seen, app.now());
-                        app.keep();
-                        if let Some((narrator, it)) = app.narrator.clone().zip(narratable) {
-                            narrator.offer(it, move |is_accepted| {
-                                app.metrics.narration(is_accepted);
-                                app.keep();
-                            });
-                        }
-                    }
-                    drop(room);
-                };
-                let teed = Teed::new(held, body, *tee, Box::new(done));
-                // What is packed cannot be read, and so it passes.
-                match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
-                    Some(insert) => {
-                        headers.remove(CONTENT_LENGTH);
-                        let is_stream =
-                            content_type(&head.headers).starts_with("text/event-stream");
-                        Body::new(Breaking::new(Inserted::new(teed, insert, is_stream)))
-                    }
-                    None => Body::new(Breaking::new(teed)),
-                }
+        };
+        respond(head.status, self.told(head), body)
+    }
+
+    /// An answer that passes as it comes.
+    pub fn passed(
+        mut self,
+        head: &hyper::http::response::Parts,
+        held: Vec<Bytes>,
+        body: Incoming,
+        tee: Tee,
+    ) -> Response {
+        let mut headers = self.told(head);
+        let insert = self.insert.take();
+        let ending = self.ending();
+        let done = move |seen: Seen, is_broken: bool| ending.end(&seen, is_broken);
+        let teed = Teed::new(held, body, tee, Box::new(done));
+        // What is packed cannot be read, and so it passes.
+        let body = match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
+            Some(insert) => {
+                headers.remove(CONTENT_LENGTH);
+                let is_stream = content_type(&head.headers).starts_with("text/event-stream");
+                Body::new(Breaking::new(Inserted::new(teed, insert, is_stream)))
             }
+            None => Body::new(Breaking::new(teed)),
         };
         respond(head.status, headers, body)
     }
+
+    /// What is left to do when the answer has passed. Nothing of the request is held for it, but for what a later
+    /// request may name; its room is held then.
+    pub fn ending(self) -> Ending {
+        let Self { way: Way { app, .. }, turn, room, is_answered, .. } = self;
+        let room = turn.wants_output().then_some(room);
+        Ending { app, awaited: turn.taken(), is_answered, room }
+    }
 }
 
-fn framing(kind: &str, stream: bool) -> Framing {
+/// A request whose answer passes.
+pub(crate) struct Ending {
+    app: Arc<App>,
+    awaited: Awaited,
+    is_answered: bool,
+    room: Option<Room>,
+}
+
+impl Ending {
+    /// The answer has passed, or broke off.
+    pub fn end(self, seen: &Seen, is_broken: bool) {
+        let Self { app, awaited, is_answered, room } = self;
+        if is_broken {
+            app.metrics.broken();
+        }
+        if is_answered {
+            seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
+            let narratable = awaited.narratable();
+            awaited.answered(seen, app.now());
+            app.keep();
+            if let Some((narrator, it)) = app.narrator.clone().zip(narratable) {
+                narrator.offer(it, move |is_accepted| {
+                    app.metrics.narration(is_accepted);
+                    app.keep();
+                });
+            }
+        }
+        drop(room);
+    }
+}
+
+/// What kind of body an answer has, by its type.
+pub(crate) fn framing(kind: &str, stream: bool) -> Framing {
     match kind.split(';').next().unwrap_or_default().trim() {
         "text/event-stream" => Framing::Sse,
         "application/x-ndjson" => Framing::NdJson,
         _ if stream => Framing::JsonArray,
         _ => Framing::Json,
     }
-}
-
-/// The history of a thread is the provider's: what is too long there can be folded only where the client
-/// sends all of it. That is what Anthropic's SDK does when a thread is gone.
-fn thread_not_found() -> Response {
-    let body = serde_json::json!({
-        "type": "error",
-        "error": {
-            "type": "not_found_error",
-            "message": "midfold: the thread is longer than the window; send its messages again",
-            "details": { "error_code": "thread_not_found" },
-        },
-    });
-    json(StatusCode::NOT_FOUND, &body)
 }

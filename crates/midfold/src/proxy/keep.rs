@@ -135,9 +135,10 @@ async fn save(
 ) -> Result<(), StoreError> {
     // Once more where the store is ahead of what was known: a write whose answer was lost.
     for _ in 0..2 {
-        let held = lock(conversation);
-        let pending = pending(&held, &held.saved, now)?;
-        drop(held);
+        let pending = {
+            let held = lock(conversation);
+            pending(&held, &held.saved, now)?
+        };
         let Some(pending) = pending else { return Ok(()) };
         match write(&pending, store).await {
             Ok(version) => {
