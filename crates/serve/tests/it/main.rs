@@ -21,6 +21,7 @@ mod passing;
 mod provider;
 mod raw;
 mod reach;
+mod recall;
 mod refusals;
 mod restart;
 mod room;
