@@ -8,41 +8,33 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http_body_util::BodyExt;
 use hyper::StatusCode;
-use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
+use hyper::Uri;
+use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
 use midfold::DialectKind;
-use midfold::formats::answer::{Framing, Seen, Tee, Verdict};
-use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request as wire;
-use midfold::proxy::vendor::{Done, Insert, Purpose, Wish};
+use midfold::proxy::vendor::{Done, Purpose, Wish};
 use midfold::proxy::{Fault, Turn, Who};
-use tokio::time::timeout_at;
 
-use crate::admit::Refused;
-use crate::aim::{Aim, Goal, NoKey};
-use crate::answers::{error, json, respond};
+use crate::aim::Aim;
+use crate::answers::{error, respond};
 use crate::app::App;
 use crate::body::{Read, Room};
-use crate::breaking::{Breaking, Part};
+use crate::breaking::Breaking;
 use crate::compute::{caught, compute};
-use crate::guard::{Ended, Guarded, Watch};
+use crate::guard::{Ended, Guarded};
 use crate::headers;
 use crate::keys::Holder;
-use crate::logged::{folded, overflowed, truncated, unfolded, unknown_window};
+use crate::logged::{folded, unfolded, unknown_window};
 use crate::metrics::Cause;
 use crate::reading::{self, Unread, beside};
-use crate::refusal::Refusal;
 use crate::route::{Asked, Route, Work};
-use crate::tee::Teed;
+use crate::trip::Trip;
 use crate::unpack::{Packed, Packing};
-use crate::upstream::{NoAnswer, content_type, told};
-use crate::vendor::{self, Inserted};
-
-/// Bytes of a stream that are held back until it is clear that it is no refusal.
-const LONGEST_PRELUDE: usize = 64 << 10;
+use crate::upstream::content_type;
+use crate::vendor;
+use crate::way::{Way, no_answer, no_key};
 
 /// Takes a request through.
 pub(crate) async fn forward(app: Arc<App>, request: Request, route: Route) -> Response {
@@ -82,16 +74,6 @@ fn is_json_post(parts: &Parts) -> bool {
     parts.method == hyper::Method::POST
         && content_type(&parts.headers).starts_with("application/json")
         && Packing::of(&parts.headers) == Packing::None
-}
-
-/// A request's head, and where it goes.
-struct Way {
-    app: Arc<App>,
-    parts: Parts,
-    aim: Aim,
-    goal: Goal,
-    /// Why the request's body ended, where it had to.
-    watch: Watch,
 }
 
 /// A request with a history, as it came.
@@ -186,7 +168,9 @@ impl Way {
             return self.pass_whole(request.body().clone(), packed).await;
         }
         let keep = work.as_ref().and_then(|work| work.standing().map(str::to_owned));
-        let mut turn = match self.turn(request, is_replay, keep, &who, working).await {
+        // What is put into an answer is put into one.
+        let recalls = work.is_none() && can_be_joined(&request, stream, &self.parts.uri);
+        let mut turn = match self.turn(request, is_replay, keep, recalls, &who, working).await {
             Ok(turn) => turn,
             Err(cause) => return self.open(Body::from(body), cause).await,
         };
@@ -249,6 +233,7 @@ impl Way {
         request: wire::Request,
         is_replay: bool,
         keep: Option<String>,
+        recalls: bool,
         who: &Who,
         mut working: Room,
     ) -> Result<Turn, Cause> {
@@ -256,6 +241,7 @@ impl Way {
         let came = request.body().len() + request.memory();
         let begun = caught(|| proxy.begin_wish(request, is_replay, keep, who));
         let begun = begun.ok_or(Cause::Panic)?;
+        let begun = if recalls { proxy.recalling(begun) } else { begun };
         // A history that the provider was to have takes room as well.
         let more = begun.memory().saturating_sub(came);
         if !self.app.rooms.take(&mut working, more) || proxy.is_full_for(&begun) {
@@ -267,13 +253,6 @@ impl Way {
         let turn = compute(|| proxy.finish(begun, now)).ok_or(Cause::Panic)?;
         self.written(&turn).await;
         Ok(turn)
-    }
-
-    /// Waits until what others have to know of a conversation is written.
-    async fn written(&self, turn: &Turn) {
-        if let Some(keeper) = self.app.keeper.as_ref().filter(|_| !turn.is_written()) {
-            keeper.first(turn).await;
-        }
     }
 
     /// A request that midfold should have looked at, and cannot.
@@ -325,205 +304,15 @@ impl Way {
     }
 }
 
-/// A request whose history is known.
-struct Trip {
-    way: Way,
-    turn: Turn,
-    room: Room,
-    packed: Option<Packed>,
-    stream: bool,
-    is_answered: bool,
-    /// What is put into the answer.
-    insert: Option<Insert>,
-}
-
-/// What the provider answered.
-struct Answer {
-    head: hyper::http::response::Parts,
-    body: Said,
-    /// What its refusal means, where it refused.
-    refused: Option<Diagnosis>,
-}
-
-/// The body of an answer.
-enum Said {
-    /// It is on its way: what was held of it, the rest, and who has read what was held.
-    Passing(Vec<Bytes>, Incoming, Box<Tee>),
-    /// It refused, and this is what it said.
-    Refused(Refusal),
-}
-
-impl Trip {
-    async fn go(mut self) -> Response {
-        let Way { app, parts, aim, goal, .. } = &mut self.way;
-        if let Err(no) = aim.give_key(app, goal, parts) {
-            return no_key(app, no);
-        }
-        let mut answer = match self.ask().await {
-            Ok(answer) => answer,
-            Err(error) => return no_answer(&self.way.app, &error),
-        };
-        if let Some(diagnosis) = answer.refused
-            && self.has_shorter(diagnosis)
-        {
-            // What is left of the first answer goes with its connection.
-            match self.ask().await {
-                Ok(second) => answer = second,
-                Err(error) => return no_answer(&self.way.app, &error),
-            }
-        }
-        let is_long = answer.refused.is_some_and(|found| found.exceeds_window());
-        if is_long && self.turn.request().continues_thread {
-            return thread_not_found();
-        }
-        if let Said::Passing(..) = &answer.body {
-            self.turn.accept();
-            self.way.written(&self.turn).await;
-        }
-        self.respond(answer)
-    }
-
-    /// Whether there is a shorter request to send in place of the one that was refused.
-    fn has_shorter(&mut self, diagnosis: Diagnosis) -> bool {
-        let app = &self.way.app;
-        let is_sent_again = self.turn.refused(diagnosis, app.now()).is_some();
-        if diagnosis.exceeds_window() {
-            let again = is_sent_again.then(|| self.turn.sent());
-            app.metrics.overflow(again);
-            again.into_iter().for_each(folded);
-            overflowed(&self.turn, again);
-        }
-        is_sent_again
-    }
-
-    async fn ask(&self) -> Result<Answer, NoAnswer> {
-        let Way { app, parts, goal, .. } = &self.way;
-        let mut out = headers::for_upstream(&parts.headers, true);
-        let body = self.turn.sent().body.clone();
-        let body = Packed::again(self.packed.as_ref(), body, &mut out);
-        out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        let body = Body::from(body);
-        let answer =
-            app.upstream.send(parts.method.clone(), goal.address.clone(), out, body).await?;
-        let (head, body) = answer.into_parts();
-        if !head.status.is_success() {
-            return Ok(self.refusal(head, body).await);
-        }
-        let framing = framing(content_type(&head.headers), self.stream);
-        let tee = Tee::new(self.turn.request().kind(), framing);
-        let tee = if self.turn.wants_output() { tee } else { tee.without_output() };
-        self.watched(head, body, tee).await
-    }
-
-    /// An answer that has begun. The provider says so before it knows whether it can give one: where
-    /// the request may have been too long, nothing passes until something was said, or it has taken too long
-    /// to say it. What breaks off before is no answer.
-    async fn watched(
-        &self,
-        head: hyper::http::response::Parts,
-        mut body: Incoming,
-        mut tee: Tee,
-    ) -> Result<Answer, NoAnswer> {
-        let mut held = Vec::new();
-        let mut bytes = 0;
-        // Responses report it in the stream, whatever anybody thought of the window.
-        let is_watched = self.stream
-            && (self.turn.may_overflow()
-                || self.turn.request().kind() == DialectKind::OpenAiResponses);
-        let end = tokio::time::Instant::now() + self.way.app.limits.held;
-        while is_watched && tee.verdict() == Verdict::Undecided && bytes < LONGEST_PRELUDE {
-            let Ok(Some(frame)) = timeout_at(end, body.frame()).await else { break };
-            let frame = frame.map_err(|error| NoAnswer::Broken(told(&error)))?;
-            if let Ok(data) = frame.into_data() {
-                tee.push(&data);
-                bytes += data.len();
-                held.push(data);
-            }
-        }
-        let refused = match tee.verdict() {
-            Verdict::Overflow(diagnosis) => Some(diagnosis),
-            Verdict::Fine | Verdict::Undecided => None,
-        };
-        Ok(Answer { head, body: Said::Passing(held, body, Box::new(tee)), refused })
-    }
-
-    /// What a refusal says. What it means is looked for only where that is all of it: a number that was cut off
-    /// is another number.
-    async fn refusal(&self, mut head: hyper::http::response::Parts, body: Incoming) -> Answer {
-        let said = Refusal::read(body, self.way.app.limits.idle).await;
-        // It is as long as what was read.
-        head.headers.remove(CONTENT_LENGTH);
-        let diagnose = || self.turn.diagnose(Some(head.status.as_u16()), &said.text);
-        let refused = said.cut.is_none().then(diagnose);
-        Answer { head, body: Said::Refused(said), refused }
-    }
-
-    fn respond(self, answer: Answer) -> Response {
-        let Answer { head, body, .. } = answer;
-        let mut headers = headers::for_client(&head.headers);
-        headers::tell(&mut headers, self.turn.sent());
-        let body = match body {
-            Said::Refused(Refusal { text, cut: None }) => Body::from(text),
-            Said::Refused(Refusal { text, cut: Some(why) }) => {
-                self.way.app.metrics.broken();
-                Body::new(Breaking::new(Part::new(text, why)))
-            }
-            Said::Passing(held, body, tee) => {
-                let Self { way: Way { app, .. }, turn, room, is_answered, insert, .. } = self;
-                // Nothing of the request is held while the answer comes, but for what a later request may
-                // name; its room is held then.
-                let room = turn.wants_output().then_some(room);
-                let awaited = turn.taken();
-                let done = move |seen: Seen, is_broken: bool| {
-                    if is_broken {
-                        app.metrics.broken();
-                    }
-                    if is_answered {
-                        seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
-                        let narratable = awaited.narratable();
-                        if let Some(truncation) = awaited.answered(&seen, app.now()) {
-                            app.metrics.truncated();
-                            truncated(&truncation);
-                        }
-                        app.keep();
-                        if let Some((narrator, it)) = app.narrator.clone().zip(narratable) {
-                            narrator.offer(it, move |is_accepted| {
-                                app.metrics.narration(is_accepted);
-                                app.keep();
-                            });
-                        }
-                    }
-                    drop(room);
-                };
-                let teed = Teed::new(held, body, *tee, Box::new(done));
-                // What is packed cannot be read, and so it passes.
-                match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
-                    Some(insert) => {
-                        headers.remove(CONTENT_LENGTH);
-                        let is_stream =
-                            content_type(&head.headers).starts_with("text/event-stream");
-                        Body::new(Breaking::new(Inserted::new(teed, insert, is_stream)))
-                    }
-                    None => Body::new(Breaking::new(teed)),
-                }
-            }
-        };
-        respond(head.status, headers, body)
-    }
+/// Whether several answers to a request can be one: Gemini has a stream that is an array and not events.
+fn can_be_joined(request: &wire::Request, stream: bool, uri: &Uri) -> bool {
+    let is_event = || uri.query().is_some_and(|query| query.split('&').any(|it| it == "alt=sse"));
+    request.kind() != DialectKind::Gemini || !stream || is_event()
 }
 
 /// How long a request says that its body is.
 fn content_length(parts: &Parts) -> Option<usize> {
     parts.headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
-}
-
-fn framing(kind: &str, stream: bool) -> Framing {
-    match kind.split(';').next().unwrap_or_default().trim() {
-        "text/event-stream" => Framing::Sse,
-        "application/x-ndjson" => Framing::NdJson,
-        _ if stream => Framing::JsonArray,
-        _ => Framing::Json,
-    }
 }
 
 fn cause(fault: Fault) -> Cause {
@@ -532,36 +321,6 @@ fn cause(fault: Fault) -> Cause {
         Fault::Fixed => Cause::Fixed,
         _ => Cause::Named,
     }
-}
-
-/// The history of a thread is the provider's: what is too long there can be folded only where the client
-/// sends all of it. That is what Anthropic's SDK does when a thread is gone.
-fn thread_not_found() -> Response {
-    let body = serde_json::json!({
-        "type": "error",
-        "error": {
-            "type": "not_found_error",
-            "message": "midfold: the thread is longer than the window; send its messages again",
-            "details": { "error_code": "thread_not_found" },
-        },
-    });
-    json(StatusCode::NOT_FOUND, &body)
-}
-
-fn no_key(app: &App, NoKey(name): NoKey) -> Response {
-    app.metrics.refused();
-    let refused = Refused::NoProviderKey(name);
-    tracing::info!(why = %refused, "a request was not let in");
-    refused.response()
-}
-
-fn no_answer(app: &App, no: &NoAnswer) -> Response {
-    if let NoAnswer::Unknown(unknown) = no {
-        return error(StatusCode::NOT_FOUND, "midfold_upstream", &format!("midfold: {unknown}"));
-    }
-    app.metrics.unanswered();
-    tracing::warn!(error = %no, "no answer");
-    error(StatusCode::BAD_GATEWAY, "midfold_upstream", &format!("midfold: {no}"))
 }
 
 fn strict(cause: Cause) -> Response {

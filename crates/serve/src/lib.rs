@@ -1,11 +1,12 @@
 //! midfold over HTTP: a transparent proxy between an agent and its provider, which folds what does not
 //! fit the window.
 //!
-//! The rooms: [`config`] says what is served and where to, `route` reads a path, `forward` takes one
-//! request through, `vendor` does what vendors' compaction would, `keys` says who may ask, `admit` lets them
-//! in, `guard` bounds a body, `unpack` unpacks it, `upstreams` says where a request goes, `upstream` is the way there, `tee` reads an answer
-//! while it passes, `keeper` writes to the store and `narrator` asks a model, `app` ties them together, `listen`
-//! takes connections, with `tls` where there is a certificate, `server` starts and stops. What a request needs is decided by
+//! The rooms: [`config`] says what is served and where to, `route` reads a path, `upstreams` and `aim` say where a
+//! request goes and `windows` how much the model there holds, `forward` takes one request through, `way` is its head and
+//! `trip` how it is sent and answered, `vendor` does what vendors' compaction would, `keys` says who may ask, `admit` lets
+//! them in, `guard` bounds a body, `unpack` unpacks it, `upstream` is the way to the provider, `tee` reads an answer while
+//! it passes, `keeper` writes to the store and `narrator` asks a model, `app` ties them together, `listen` takes
+//! connections, with `tls` where there is a certificate, `server` starts and stops. What a request needs is decided by
 //! [`midfold::proxy`]; nothing here looks into a message.
 
 mod admit;
@@ -37,15 +38,20 @@ mod provider;
 mod random;
 mod reading;
 mod refusal;
+mod reply;
+mod rounds;
 mod route;
 mod server;
+mod streamed;
 mod tee;
 mod tls;
 mod totals;
+mod trip;
 mod unpack;
 mod upstream;
 mod upstreams;
 mod vendor;
+mod way;
 mod windows;
 
 pub use api::openapi;

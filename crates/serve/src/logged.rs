@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use midfold::proxy::{Sent, Truncation, Turn};
+use midfold::proxy::{Heard, Sent, Truncation, Turn};
 
 use crate::headers;
 use crate::metrics::Cause;
@@ -103,4 +103,10 @@ pub(crate) fn truncated(truncation: &Truncation) {
         window,
         "the server cut the prompt in silence: what it read is its window from now on, and the history is folded"
     );
+}
+
+/// Says that the model looked something up.
+pub(crate) fn recalled(sent: &Sent, heard: Heard) {
+    let Heard { calls, asks_again } = heard;
+    tracing::info!(session = sent.session.as_deref(), calls, asks_again, "recalled");
 }

@@ -100,6 +100,7 @@ pub(crate) struct Metrics {
     truncated: AtomicU64,
     unanswered: AtomicU64,
     broken: AtomicU64,
+    recalls: AtomicU64,
     narrations: AtomicU64,
     narrations_refused: AtomicU64,
     refused: AtomicU64,
@@ -152,6 +153,11 @@ impl Metrics {
     /// An answer broke off.
     pub fn broken(&self) {
         add(&self.broken, 1);
+    }
+
+    /// A model looked up so many times what was folded.
+    pub fn recalled(&self, calls: usize) {
+        add(&self.recalls, calls as u64);
     }
 
     /// A model was asked to narrate, and what it wrote may stand or not.
@@ -248,6 +254,11 @@ impl Metrics {
             get(&self.cache_write),
         );
         counter("output_tokens_total", "Tokens of replies.", get(&self.output));
+        counter(
+            "recalls_total",
+            "Times that a model looked up what was folded (`--recall`).",
+            get(&self.recalls),
+        );
         counter("narrations_total", "Narrations that a model wrote.", get(&self.narrations));
         counter(
             "narrations_refused_total",

@@ -28,6 +28,8 @@ pub enum Unoffered {
     Taken,
     /// The answer is to be a value of a form that the request gives, and nothing else.
     Value,
+    /// A tool has to be called: the model has no say in whether it looks something up.
+    Forced,
     /// Several answers are asked for.
     Several,
     /// The provider keeps a part of the request, and says what is beside it.
@@ -43,6 +45,7 @@ impl Unoffered {
         match self {
             Self::Taken => "the client has a tool of that name",
             Self::Value => "the answer is to be a value",
+            Self::Forced => "a tool has to be called",
             Self::Several => "several answers are asked for",
             Self::Kept => "the provider keeps a part of the request",
             Self::Tools => "the request's tools allow none beside them",
@@ -64,6 +67,9 @@ pub fn check(request: &Request) -> Result<(), Unoffered> {
     }
     if request.asks_for_a_value() {
         return Err(Unoffered::Value);
+    }
+    if request.has_to_call() {
+        return Err(Unoffered::Forced);
     }
     if number(&fields, "n") > 1 || number(&config, "candidateCount") > 1 {
         return Err(Unoffered::Several);

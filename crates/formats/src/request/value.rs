@@ -31,6 +31,11 @@ impl Request {
             }
     }
 
+    /// Whether the model has to call one of its tools.
+    pub(crate) fn has_to_call(&self) -> bool {
+        self.wanted.is_forced
+    }
+
     /// Whether it offers the model any tool.
     #[must_use]
     pub fn has_tools(&self) -> bool {

@@ -345,6 +345,8 @@ fn requests_that_cannot_have_it_do_not() {
         (OpenAiResponses, r#"{"conversation":"c","input":[]}"#, Unoffered::Kept),
         (OpenAiResponses, r#"{"background":true,"input":[]}"#, Unoffered::Kept),
         (Anthropic, r#"{"output_format":{"type":"json_schema"},"messages":[]}"#, Unoffered::Value),
+        (OpenAiChat, r#"{"tool_choice":"required","messages":[]}"#, Unoffered::Forced),
+        (Anthropic, r#"{"tool_choice":{"type":"any"},"messages":[]}"#, Unoffered::Forced),
         (Gemini, r#"{"tools":[{"googleSearch":{}}],"contents":[]}"#, Unoffered::Tools),
         (Gemini, r#"{"cachedContent":"c","contents":[]}"#, Unoffered::Kept),
     ];

@@ -75,9 +75,7 @@ impl Awaited {
         let mut held = lock(&place.conversation);
         let Conversation { session, calls, .. } = &mut *held;
         if let Some(usage) = seen.usage {
-            let before = session.spent().cost();
-            session.spend(usage, self.fold.map(|_| self.carried));
-            lock(&self.proxy.cost).add(before, session.spent().cost());
+            self.proxy.spend(session, usage, self.fold.map(|_| self.carried));
         }
         let is_current = session.log().len() == place.events
             && session.active().map(|fold| fold.id) == self.fold;

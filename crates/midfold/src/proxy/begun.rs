@@ -7,6 +7,7 @@ use midfold_formats::request::Request;
 use super::chain::{Chain, known};
 use super::history::Kept;
 use super::lock::lock;
+use super::recall::Recall;
 use super::rules::Reading;
 use super::shared::Proxy;
 use super::who::{Fault, Who};
@@ -21,6 +22,7 @@ pub struct Begun {
     pub(super) read: Result<Reading, Fault>,
     pub(super) stable: usize,
     pub(super) chain: Chain,
+    pub(super) recall: Recall,
 }
 
 impl Proxy {
@@ -53,13 +55,14 @@ impl Proxy {
     /// brought back from a store ([`Proxy::bring_back`]).
     #[must_use]
     pub fn begin(&self, request: Request, who: &Who) -> Begun {
-        let (request, before) = self.whole(request, who);
+        let (request, mut before) = self.whole(request, who);
+        let (request, recall) = self.with_hidden(request, &mut before, &who.scope);
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
         let read = lock(&self.rules).reading(request.kind(), &model, who);
         let stable = if read.is_ok() { stable(&request) } else { 0 };
         let kept = Kept { scope: who.scope.clone(), before };
-        let mut begun =
-            Begun { request, who: who.clone(), model, kept, read, stable, chain: Chain::default() };
+        let (who, chain) = (who.clone(), Chain::default());
+        let mut begun = Begun { request, who, model, kept, read, stable, chain, recall };
         let messages: Vec<_> = (0..stable).map(|at| begun.request.message(at)).collect();
         // Only what is not known is worked out, and not while others wait for the index.
         let known = known(lock(&self.index).identities(), &messages);

@@ -7,10 +7,12 @@ use midfold_core::log::{Event, Log};
 use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::{Hash, RawEvent, Role};
+use midfold_formats::recall_tool;
 use midfold_formats::request::{MESSAGE, Request, without_marks};
 use midfold_formats::vendor::is_compaction;
 use midfold_store::{Identified, Meta, Millis};
 
+use super::brought::Brought;
 use super::calls::Calls;
 use super::learned::Told;
 use super::rules::Reading;
@@ -54,6 +56,9 @@ pub(super) struct Conversation {
     window: u64,
     /// Its requests offer tools.
     has_tools: bool,
+    /// Its requests may be given the tool of recall: it is counted from before the first fold on, whose recap names it.
+    recalls: bool,
+    brought: Brought,
     /// A provider took a request of it.
     pub is_accepted: bool,
     pub course: Course,
@@ -110,6 +115,8 @@ impl Conversation {
             counted: None,
             window: reading.window,
             has_tools: false,
+            recalls: false,
+            brought: Brought::default(),
             is_accepted: false,
             course: Course::New,
             inherited: 0,
@@ -144,6 +151,8 @@ impl Conversation {
             window: meta.budget.window,
             // Known with the next request, too.
             has_tools: false,
+            recalls: false,
+            brought: Brought::of(&session),
             is_accepted: true,
             course: Course::GoesOn,
             inherited: 0,
@@ -186,7 +195,7 @@ impl Conversation {
         let parent = self.session.id().as_bytes();
         let id = id(&[parent, &at.to_be_bytes(), &now.to_be_bytes(), &end.0], who);
         let session = self.session.fork(&id, at);
-        let inherited = session.folds().len();
+        let (inherited, brought) = (session.folds().len(), Brought::of(&session));
         let bytes = CONVERSATION + session.log().events().iter().map(weight).sum::<usize>();
         Self {
             session,
@@ -202,6 +211,8 @@ impl Conversation {
             counted: None,
             window: self.window,
             has_tools: self.has_tools,
+            recalls: self.recalls,
+            brought,
             is_accepted: false,
             course: if at > 0 { Course::Lone } else { Course::New },
             inherited,
@@ -230,14 +241,17 @@ impl Conversation {
             if is_pinned {
                 self.session.pin(seq);
             }
+            self.brought.follow(&mut self.session, seq, self.window);
             self.chain.push(*link);
         }
     }
 
     /// Counts what stands beside the messages of a request, where it changed.
-    pub fn beside(&mut self, request: &Request) {
+    pub fn beside(&mut self, request: &Request, recalls: bool) {
+        self.recalls |= recalls;
+        let ours = self.recalls.then(|| recall_tool::tool(request.kind()));
         let parts = [&request.system, &request.tools];
-        let parts = || parts.into_iter().flatten().map(|part| &part[..]);
+        let parts = || parts.into_iter().flatten().map(|part| &part[..]).chain(ours.as_deref());
         let hash = parts().fold(Hash::ROOT, Hash::chain);
         if hash != self.beside {
             self.beside = hash;

@@ -40,7 +40,7 @@ impl Proxy {
                     held.course = Course::GoesOn;
                 }
                 held.extend(request, &chain.links[at..]);
-                held.beside(request);
+                held.beside(request, reading.recalls);
                 lock(&self.index).put(known, &held, chain, at, now);
                 drop(held);
                 return Arc::clone(known);
@@ -53,7 +53,7 @@ impl Proxy {
             None => Conversation::new(request, end, reading, who, now),
         };
         made.extend(request, &chain.links[at..]);
-        made.beside(request);
+        made.beside(request, reading.recalls);
         let is_new = known.is_none();
         let made = Arc::new(Mutex::new(made));
         if is_new && previous > 0 {
@@ -93,7 +93,7 @@ impl Proxy {
         };
         made.course = Course::Lone;
         made.extend(request, &chain.links[at..]);
-        made.beside(request);
+        made.beside(request, false);
         Some(Arc::new(Mutex::new(made)))
     }
 

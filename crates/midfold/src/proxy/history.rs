@@ -103,6 +103,15 @@ pub(super) enum Before {
     Unknown,
 }
 
+impl Before {
+    /// So many messages more are the request's own.
+    pub fn own(&mut self, more: usize) {
+        if let Self::Known(_, own) = self {
+            *own += more;
+        }
+    }
+}
+
 /// By what a request and its answer are found again.
 #[derive(Default)]
 pub(super) struct Kept {

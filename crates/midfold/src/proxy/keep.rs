@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use midfold_core::Hash;
 use midfold_store::{
-    Append, Identified, Meta, Millis, NewEvent, NewFold, NewSession, Store, StoreError, Stored,
-    StoredError,
+    Append, Identified, MemoryStore, Meta, Millis, NewEvent, NewFold, NewSession, Store,
+    StoreError, Stored, StoredError,
 };
 
 use super::begun::Begun;
@@ -135,7 +135,10 @@ async fn save(
 ) -> Result<(), StoreError> {
     // Once more where the store is ahead of what was known: a write whose answer was lost.
     for _ in 0..2 {
-        let pending = pending(&lock(conversation), now)?;
+        let pending = {
+            let held = lock(conversation);
+            pending(&held, &held.saved, now)?
+        };
         let Some(pending) = pending else { return Ok(()) };
         match write(&pending, store).await {
             Ok(version) => {
@@ -159,9 +162,23 @@ async fn save(
     Ok(())
 }
 
+/// All of a conversation in a store of its own, and its id there.
+pub(super) async fn copied(
+    conversation: &Mutex<Conversation>,
+    now: Millis,
+) -> Result<(MemoryStore, String), StoreError> {
+    let all = pending(&lock(conversation), &Saved::default(), now)?;
+    let store = MemoryStore::new();
+    let Some(all) = all else { return Ok((store, String::new())) };
+    // The ledger goes on from calls that are written elsewhere.
+    let all = Pending { calls: Vec::new(), ..all };
+    write(&all, &store).await?;
+    Ok((store, all.id))
+}
+
 /// What is new since the last write.
-fn pending(held: &Conversation, now: Millis) -> Result<Option<Pending>, StoreError> {
-    let (saved, session) = (&held.saved, &held.session);
+fn pending(held: &Conversation, saved: &Saved, now: Millis) -> Result<Option<Pending>, StoreError> {
+    let session = &held.session;
     let events = &session.log().events()[saved.events.min(session.log().len())..];
     let active = session.active().map(|fold| fold.id);
     let state = serde_json::to_string(&session.state())?;

@@ -25,6 +25,7 @@
 
 mod awaited;
 mod begun;
+mod brought;
 mod calls;
 mod chain;
 mod conversation;
@@ -40,6 +41,7 @@ mod lock;
 mod narrate;
 mod place;
 mod prefer;
+mod recall;
 mod reply;
 mod rules;
 mod saved;
@@ -62,6 +64,8 @@ use learned::{Source, Told};
 use lock::lock;
 pub use narrate::Narratable;
 pub use prefer::Prefer;
+pub use recall::Heard;
+use recall::Recall;
 pub use rules::Rules;
 pub use seal::{Opened, Random, Seal, SealKey, SealKeyError};
 pub use shared::Proxy;
@@ -81,10 +85,10 @@ impl Proxy {
     /// Says what is to be sent: the second half of [`Proxy::turn`].
     #[must_use]
     pub fn finish(self: &Arc<Self>, begun: Begun, now: Millis) -> Turn {
-        let Begun { request, who, model, kept, read, stable, chain } = begun;
+        let Begun { request, who, model, kept, read, stable, chain, recall } = begun;
         let mut turn = match read {
-            Err(fault) => Turn::passing(self, request, model, Some(fault)),
-            Ok(reading) if stable == 0 => self.first(&reading, request, &who, model),
+            Err(fault) => Turn::passing(self, request, model, Some(fault)).with(recall),
+            Ok(reading) if stable == 0 => self.first(&reading, request, &who, model).with(recall),
             Ok(mut reading) => {
                 let aside = self.aside(&request, &chain, &reading, &who, now);
                 let is_aside = aside.is_some();
@@ -106,6 +110,7 @@ impl Proxy {
                     counts_reply: learned.is_some_and(|told| told.counts_reply),
                 };
                 let mut turn = Turn::passing(self, request, model, None);
+                turn.recall = Recall { may: reading.recalls && !is_aside, ..recall };
                 turn.source = Some(source);
                 turn.through(&reading, conversation, stable, told, is_aside, now)
             }

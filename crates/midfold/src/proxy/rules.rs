@@ -46,6 +46,7 @@ pub struct Rules {
     is_narrated: bool,
     pub(super) seal: Option<Seal>,
     pub(super) prefer: Prefer,
+    pub(super) recalls: bool,
 }
 
 /// The newest message of a request stands behind the history, and is one of those that a policy keeps.
@@ -68,6 +69,8 @@ pub(super) struct Reading {
     pub is_replay: bool,
     /// What the client wants kept of what is folded, as it says with each request.
     pub keep: Option<String>,
+    /// The request may be given the tool that brings back what was folded.
+    pub recalls: bool,
 }
 
 impl Reading {
@@ -160,6 +163,7 @@ impl Rules {
             is_narrated: false,
             seal: None,
             prefer: Prefer::default(),
+            recalls: false,
         }
     }
 
@@ -215,6 +219,14 @@ impl Rules {
         self
     }
 
+    /// Gives the model a tool that brings back what was folded, and answers its calls unseen
+    /// ([`Proxy::recalling`](super::Proxy::recalling)).
+    #[must_use]
+    pub fn recall(mut self, recalls: bool) -> Self {
+        self.recalls = recalls;
+        self
+    }
+
     /// The policy where no request asks for a preset.
     #[must_use]
     pub fn policy(&self) -> &Policy {
@@ -256,6 +268,7 @@ impl Rules {
             policy: self.policy_for(who.preset.as_deref())?,
             is_replay: false,
             keep: None,
+            recalls: false,
         })
     }
 

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
-use midfold_core::spent::Cost;
+use midfold_core::engine::Session;
+use midfold_core::event::Usage;
+use midfold_core::spent::{Cost, Folded};
 use midfold_formats::request::Request;
 
 use super::conversation::Conversation;
@@ -15,6 +17,7 @@ use super::items::ProviderItems;
 use super::learned::Learned;
 use super::lock::lock;
 use super::prefer::Prefer;
+use super::recall::Hidden;
 use super::rules::Rules;
 use super::seal::Seal;
 use super::unsaved::Unsaved;
@@ -36,6 +39,10 @@ pub struct Proxy {
     pub(super) histories: Mutex<Histories>,
     /// Items of answers, which clients may name by their ids.
     items: Mutex<ProviderItems>,
+    /// What was said here and no client knows.
+    pub(super) hidden: Mutex<Hidden>,
+    /// Requests may be given a tool that brings back what was folded.
+    pub(super) recalls: bool,
     /// Conversations that are not written to the store yet.
     pub(super) unsaved: Mutex<Unsaved>,
     is_stored: bool,
@@ -64,9 +71,9 @@ impl Proxy {
         let index = Index::new(rules.memory);
         let (learned, begun, histories) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (items, unsaved, is_stored) = (Mutex::default(), Mutex::default(), rules.is_stored);
-        let (seal, prefer) = (rules.seal.clone(), rules.prefer);
+        let (seal, prefer, recalls) = (rules.seal.clone(), rules.prefer, rules.recalls);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
-        let cost = Mutex::default();
+        let (cost, hidden) = (Mutex::default(), Mutex::default());
         Self {
             rules,
             index,
@@ -74,6 +81,8 @@ impl Proxy {
             begun,
             histories,
             items,
+            hidden,
+            recalls,
             unsaved,
             is_stored,
             cost,
@@ -144,6 +153,13 @@ impl Proxy {
 
     pub(super) fn is_stored(&self) -> bool {
         self.is_stored
+    }
+
+    /// Adds to what a session spent, and to what all did.
+    pub(super) fn spend(&self, session: &mut Session, usage: Usage, folded: Option<Folded>) {
+        let before = session.spent().cost();
+        session.spend(usage, folded);
+        lock(&self.cost).add(before, session.spent().cost());
     }
 
     /// What the prompts cost so far, over all conversations; none where no provider reported anything.

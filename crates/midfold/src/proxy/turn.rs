@@ -20,6 +20,7 @@ use super::history::Kept;
 use super::learned::{Source, Told};
 use super::lock::lock;
 use super::place::Place;
+use super::recall::Recall;
 use super::rules::{LEAST_REPLY, Reading, reserved};
 use super::shared::Proxy;
 use super::who::{Fault, Who};
@@ -113,6 +114,7 @@ pub struct Turn {
     pub(super) kept: Kept,
     /// Whose window it has to fit.
     pub(super) source: Option<Source>,
+    pub(super) recall: Recall,
 }
 
 impl Turn {
@@ -143,7 +145,21 @@ impl Turn {
             sent,
             kept: Kept::default(),
             source: None,
+            recall: Recall::default(),
         }
+    }
+
+    /// The same with what its client does not know.
+    pub(super) fn with(mut self, recall: Recall) -> Self {
+        self.recall = recall;
+        self.offer();
+        self
+    }
+
+    /// Gives what is to be sent the tool of recall, where it may have it.
+    pub(super) fn offer(&mut self) {
+        let is_folded = self.sent.is_folded();
+        self.sent.body = self.recall.offer(&self.request, &self.sent.body, is_folded);
     }
 
     /// The request as a part of its conversation, of which the first `stable` messages are history.
@@ -197,6 +213,7 @@ impl Turn {
         }
         let events = session.log().len();
         drop(held);
+        self.offer();
         self.proxy.queue(&conversation);
         let reading = reading.clone();
         self.place =
@@ -320,6 +337,7 @@ impl Turn {
         drop(held);
         self.proxy.queue(&place.conversation);
         self.shorten_reply(told, None);
+        self.offer();
         self.sent.is_folded().then_some(&self.sent)
     }
 
@@ -357,6 +375,7 @@ impl Turn {
         self.sent.read(&self.request, session, &context, place.stable, before, place.suffix);
         drop(held);
         self.proxy.queue(&place.conversation);
+        self.offer();
         Some(&self.sent)
     }
 }

@@ -23,6 +23,7 @@ mod paths;
 mod provider;
 mod raw;
 mod reach;
+mod recall;
 mod refusals;
 mod restart;
 mod room;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::asked::{Asked, Tool, array};
+use super::lookups::LookUps;
 use super::once::Once;
 use super::reply::{Call, Kind, Reply, Use};
 use super::shell::{code, command, fact, found, highest, mark};
@@ -79,6 +80,8 @@ pub struct Loop {
     pub fence: (String, String),
     /// What stands around the final answer in a text.
     pub last_fence: (String, String),
+    /// Whether it looks up what was folded away, where it has the proxy's tool for that.
+    pub look_ups: Option<LookUps>,
 }
 
 impl Default for Loop {
@@ -95,6 +98,7 @@ impl Default for Loop {
             use_after: None,
             fence: ("```bash\n".to_owned(), "\n```".to_owned()),
             last_fence: (String::new(), String::new()),
+            look_ups: None,
         }
     }
 }
@@ -202,10 +206,16 @@ fn summary(asked: &Asked) -> Reply {
 
 impl Loop {
     fn next(&self, asked: &Asked, tools: Option<&[Tool]>) -> Reply {
-        let done = asked.items.iter().rev().find_map(|item| highest(&item.to_string()));
-        let done = done.unwrap_or(0);
+        let done = self.done(asked);
         let read = read(asked);
-        let mut uses = Vec::new();
+        let step = done + 1;
+        let looked_up = self.look_ups.and_then(|it| it.uses(step, asked, &read));
+        let mut uses: Vec<_> = looked_up.into_iter().collect();
+        let looks_up = self.look_ups.zip(tools).and_then(|(it, tools)| it.call(step, asked, tools));
+        if let Some((call, true)) = looks_up {
+            let text = format!("For part {step} I look something up. ");
+            return Reply { calls: vec![call], uses, ..Reply::said(Kind::Turn, text) };
+        }
         let mut text = String::new();
         // What the last results said is noted in the model's own words, as agents do.
         for step in (done + 1).saturating_sub(self.parallel.max(1)).max(1)..=done {
@@ -217,7 +227,7 @@ impl Loop {
             return self.last(&read, text, tools.is_some());
         }
         let last = (done + self.parallel.max(1)).min(self.steps);
-        let mut calls = Vec::new();
+        let mut calls: Vec<_> = looks_up.map(|(call, _)| call).into_iter().collect();
         for step in (done + 1..=last).filter(|step| self.decides(*step)) {
             text.push_str(&format!("Decided: {}. ", fact(step + DECIDED)));
         }
@@ -241,6 +251,13 @@ impl Loop {
         }
         let text = text.trim().to_owned();
         Reply { calls, uses, step: Some(last), ..Reply::said(Kind::Turn, text) }
+    }
+
+    /// The highest step that was done. What was looked up is of earlier ones.
+    fn done(&self, asked: &Asked) -> u32 {
+        let mut steps = asked.items.iter().rev().filter_map(|item| highest(&item.to_string()));
+        let done = if self.look_ups.is_some() { steps.max() } else { steps.next() };
+        done.unwrap_or(0)
     }
 
     fn last(&self, read: &str, noted: String, tools: bool) -> Reply {

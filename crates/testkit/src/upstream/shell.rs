@@ -65,6 +65,12 @@ pub(crate) fn command(step: u32, tokens: u32, plant: bool, uses: Option<&str>) -
     text
 }
 
+/// A line of what a step prints.
+pub(crate) fn line(step: u32, number: u32) -> String {
+    let x = mix(number, 7_919, u64::from(step) * 31_337);
+    format!("src/part_{step}/mod_{number}.rs:{}: value {x:04x} checked in {} ms", x % 900, x % 97)
+}
+
 /// What a shell prints for such a command; a complaint for any other.
 #[must_use]
 pub fn output(command: &str) -> String {
@@ -77,13 +83,9 @@ pub fn output(command: &str) -> String {
         return format!("sh: {command}: not found\n");
     };
     let mut text = format!("{} part_{step}.txt\n", mark(step));
-    for line in 1..=lines {
-        let x = mix(line, 7_919, u64::from(step) * 31_337);
-        text.push_str(&format!(
-            "src/part_{step}/mod_{line}.rs:{}: value {x:04x} checked in {} ms\n",
-            x % 900,
-            x % 97
-        ));
+    for number in 1..=lines {
+        text.push_str(&line(step, number));
+        text.push('\n');
     }
     if command.contains("the code of part") {
         text.push_str(&fact(step));

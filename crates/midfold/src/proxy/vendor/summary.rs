@@ -77,6 +77,7 @@ impl Turn {
         let is_folded = self.sent.is_new_fold;
         self.sent.is_new_fold |= was_new;
         drop(held);
+        self.offer();
         self.proxy.queue(&conversation);
         is_folded
     }

@@ -1,0 +1,13 @@
+//! Recall inside of a request: the model calls a tool that its client does not know, and is answered here. What was
+//! said so stays a part of the conversation, although no client ever sends it: with each later request it is put back
+//! in its place.
+
+mod hidden;
+mod look_up;
+mod offered;
+mod rounds;
+mod shown;
+
+pub(super) use hidden::Hidden;
+pub(super) use offered::Recall;
+pub use rounds::Heard;

@@ -1,0 +1,89 @@
+//! Which requests carry the tool, and which must not call it.
+
+use bytes::Bytes;
+use midfold_core::Hash;
+use midfold_formats::DialectKind;
+use midfold_formats::recall_tool::{check, forbidden, offered, withheld};
+use midfold_formats::request::Request;
+
+use super::hidden::whole;
+use crate::proxy::begun::Begun;
+use crate::proxy::history::Before;
+use crate::proxy::lock::lock;
+use crate::proxy::shared::Proxy;
+
+/// How often the provider is asked again for one request; the last time, the model cannot call the tool.
+pub(super) const MOST_ROUNDS: usize = 5;
+
+/// What a request has of recall.
+#[derive(Default)]
+pub(in crate::proxy) struct Recall {
+    /// It may be given the tool.
+    pub may: bool,
+    /// It was given the tool: its answer may have calls that are answered here.
+    pub is_offered: bool,
+    /// Messages were put back into it.
+    pub hides: bool,
+    /// The chain of what its client has; worked out later where nothing could be put back.
+    pub shown: Option<Hash>,
+    /// How often the provider was asked again.
+    pub rounds: usize,
+    /// What was said so, and is behind the messages of the client.
+    pub added: Vec<Bytes>,
+}
+
+impl Recall {
+    /// The body that is sent: with the tool from the first fold on.
+    pub fn offer(&mut self, request: &Request, body: &Bytes, is_folded: bool) -> Bytes {
+        let kind = request.kind();
+        self.is_offered = self.may && (is_folded || self.hides);
+        if self.is_offered {
+            let body = offered(kind, body);
+            return if self.rounds < MOST_ROUNDS { body } else { withheld(request, &body) };
+        }
+        // Calls in a history without any tool are refused.
+        if self.hides && kind == DialectKind::Anthropic && !request.has_tools() {
+            return forbidden(kind, &offered(kind, body));
+        }
+        body.clone()
+    }
+}
+
+impl Proxy {
+    /// Says that who sends this request reads its answer by [`Turn::hear`](crate::proxy::Turn::hear): it may be given
+    /// the tool, where the rules have recall and the request allows it.
+    #[must_use]
+    pub fn recalling(&self, mut begun: Begun) -> Begun {
+        if self.recalls
+            && let Ok(reading) = &mut begun.read
+        {
+            reading.recalls = check(&begun.request).is_ok();
+        }
+        begun
+    }
+
+    /// The request with the messages that its client does not know.
+    pub(in crate::proxy) fn with_hidden(
+        &self,
+        request: Request,
+        before: &mut Before,
+        scope: &str,
+    ) -> (Request, Recall) {
+        if lock(&self.hidden).is_empty() {
+            return (request, Recall::default());
+        }
+        let whole = whole(&self.hidden, &request, scope);
+        let recall = Recall { shown: Some(whole.shown), ..Recall::default() };
+        if !whole.is_other {
+            return (request, recall);
+        }
+        let more = whole.messages.len().saturating_sub(request.len());
+        match Request::read(request.kind(), request.with_messages(whole.messages)) {
+            Ok(request) => {
+                before.own(more);
+                (request, Recall { hides: true, ..recall })
+            }
+            Err(_) => (request, recall),
+        }
+    }
+}

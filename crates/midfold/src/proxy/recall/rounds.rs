@@ -1,0 +1,154 @@
+//! The answers to a request with the tool: those with calls of it are answered here, and the provider is asked again.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold_core::log::measure;
+use midfold_core::spent::Folded;
+use midfold_formats::answer::Seen;
+use midfold_formats::recall_tool::{Answered, Call, calls, results, withheld};
+use midfold_formats::request::Request;
+use midfold_store::Millis;
+use midfold_store::recall::PAGE_CHARS;
+
+use super::hidden::Exchange;
+use super::look_up::look_up;
+use super::offered::MOST_ROUNDS;
+use super::shown::{answered, chain};
+use crate::proxy::keep::copied;
+use crate::proxy::lock::lock;
+use crate::proxy::turn::Turn;
+
+/// Characters of an answer at least, however small the window.
+const LEAST_CHARS: usize = 1_000;
+/// Tokens of the window for each character of an answer: an answer takes an eighth of a small window.
+const TOKENS_PER_CHAR: u64 = 2;
+
+/// What became of an answer to a request with the tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Calls of the tool that were answered here.
+    pub calls: usize,
+    /// The provider is to be asked again, with what was found; else this answer is the last one.
+    pub asks_again: bool,
+}
+
+impl Turn {
+    /// Whether an answer may have calls that are answered here. It has to be read then ([`Turn::hear`]), and what the
+    /// client gets of it has none of them
+    /// ([`recall_tool`](midfold_formats::recall_tool)).
+    #[must_use]
+    pub fn recalls(&self) -> bool {
+        self.recall.is_offered
+    }
+
+    /// Takes an answer that has passed, before the client has the end of it: what the client does not get of it is
+    /// known from then on. Where the provider is to be asked again, [`Turn::sent`] has the body. In an answer that is
+    /// the last one, `seen` has what a later request may name.
+    pub async fn hear(&mut self, seen: &mut Seen, now: Millis) -> Heard {
+        let kind = self.request.kind();
+        let found = calls(kind, &seen.output);
+        if !seen.is_complete || !self.recall.is_offered {
+            return Heard::default();
+        }
+        if found.ours.is_empty() {
+            if self.recall.rounds > 0 {
+                self.remember(&seen.output, Vec::new());
+            }
+            return Heard::default();
+        }
+        let answered = self.answers(found.ours, now).await;
+        let calls = answered.len();
+        let may_ask = found.others == 0 && self.recall.rounds < MOST_ROUNDS;
+        if may_ask && self.go_on(seen, &answered).is_some() {
+            return Heard { calls, asks_again: true };
+        }
+        let behind = results(kind, &answered);
+        self.remember(&seen.output, answered);
+        seen.output.extend(behind);
+        Heard { calls, asks_again: false }
+    }
+
+    async fn answers(&self, calls: Vec<Call>, now: Millis) -> Vec<Answered> {
+        let Some(place) = &self.place else { return Vec::new() };
+        let chars = usize::try_from(place.budget.window / TOKENS_PER_CHAR).unwrap_or(PAGE_CHARS);
+        let chars = chars.clamp(LEAST_CHARS, PAGE_CHARS);
+        let copy = copied(&place.conversation, now).await;
+        let mut all = Vec::with_capacity(calls.len());
+        for call in calls {
+            let text = match &copy {
+                Ok((store, session)) => look_up(store, session, &call, chars).await,
+                Err(error) => format!("error: {error}\n"),
+            };
+            all.push(Answered { call, text });
+        }
+        all
+    }
+
+    /// The same request with the answer behind it and with what its calls brought.
+    fn go_on(&mut self, seen: &Seen, answered: &[Answered]) -> Option<()> {
+        let kind = self.request.kind();
+        let new: Vec<Bytes> = seen.output.iter().cloned().chain(results(kind, answered)).collect();
+        let longer = |request: &Request| {
+            request.with_messages(request.messages().chain(new.iter().cloned()))
+        };
+        let sent = longer(&Request::read(kind, self.sent.body.clone()).ok()?);
+        let request = Request::read(kind, longer(&self.request)).ok()?;
+        self.spend(seen);
+        self.take_room(&new);
+        self.request = request;
+        self.kept.before.own(new.len());
+        self.recall.rounds += 1;
+        self.sent.body = match self.recall.rounds < MOST_ROUNDS {
+            true => sent,
+            false => withheld(&self.request, &sent),
+        };
+        self.recall.added.extend(new);
+        Some(())
+    }
+
+    /// What an answer cost that is not the last one.
+    fn spend(&self, seen: &Seen) {
+        let (Some(place), Some(usage)) = (&self.place, seen.usage) else { return };
+        let carried = Folded { sent: self.sent.tokens_after, whole: self.sent.tokens_before };
+        let mut held = lock(&place.conversation);
+        self.proxy.spend(&mut held.session, usage, self.sent.fold.map(|_| carried));
+    }
+
+    /// What was added stands in the window beside the history, until it is a part of it.
+    fn take_room(&mut self, new: &[Bytes]) {
+        let Some(place) = &mut self.place else { return };
+        let dialect = place.reading.kind.dialect();
+        let count = |message: &Bytes| {
+            u64::from(measure(&*place.reading.counter, message, &dialect.view(message)).total)
+        };
+        let counted = new.iter().map(count).sum();
+        let tokens = lock(&place.conversation).session.meter().ratio.of(counted);
+        place.suffix += tokens;
+        place.budget.injection_reserve += tokens;
+        self.sent.tokens_before += tokens;
+        self.sent.tokens_after += tokens;
+    }
+
+    /// Keeps what the client does not get, by what it gets.
+    fn remember(&self, output: &[Bytes], behind: Vec<Answered>) {
+        let kind = self.request.kind();
+        let scope = &self.kept.scope;
+        let added = &self.recall.added;
+        // Copied: a slice would keep the whole answer in memory.
+        let messages: Vec<Bytes> =
+            added.iter().chain(output).map(|message| Bytes::copy_from_slice(message)).collect();
+        let said = answered(kind, &messages);
+        if said.is_empty() {
+            return;
+        }
+        let own = self.request.len() - added.len();
+        let link = self
+            .recall
+            .shown
+            .unwrap_or_else(|| chain(kind, scope, self.request.messages().take(own)));
+        let link = said.iter().fold(link, |link, said| said.behind(link));
+        let exchange = Exchange { shown: said.len(), messages, behind };
+        lock(&Arc::clone(&self.proxy).hidden).put(link, exchange);
+    }
+}

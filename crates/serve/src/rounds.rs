@@ -1,0 +1,146 @@
+//! Answers with calls of the tool of recall: they are answered here, the provider is asked again, and the client gets
+//! all of it as one answer.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use hyper::http::response::Parts;
+use midfold::DialectKind;
+use midfold::formats::answer::{Framing, Seen, Tee};
+use midfold::formats::recall_tool::joined;
+use midfold::proxy::Heard;
+
+use crate::answers::respond;
+use crate::breaking::{Breaking, Part};
+use crate::logged::recalled;
+use crate::trip::{Answer, Said, Trip, framing};
+use crate::upstream::content_type;
+use crate::way::no_answer;
+
+/// Bytes of an answer that is read whole; a longer one passes as it is.
+const LONGEST_ANSWER: usize = 32 << 20;
+
+/// How an answer is read for calls of the tool.
+pub(crate) enum Reads {
+    Whole,
+    Stream,
+}
+
+/// How an answer with this head is read for calls; not at all where the model was not given the tool. What is packed
+/// cannot be read.
+pub(crate) fn reads(trip: &Trip, head: &Parts) -> Option<Reads> {
+    let may = trip.is_answered && trip.turn.recalls();
+    if !may || head.headers.contains_key(CONTENT_ENCODING) {
+        return None;
+    }
+    match framing(content_type(&head.headers), trip.stream) {
+        Framing::Json => Some(Reads::Whole),
+        Framing::Sse => Some(Reads::Stream),
+        Framing::JsonArray | Framing::NdJson => None,
+    }
+}
+
+/// What came of reading an answer.
+enum Came {
+    Whole(Bytes),
+    /// It is longer than what is read.
+    Long(Bytes, Incoming),
+    Broken(Bytes, hyper::Error),
+}
+
+impl Trip {
+    /// Takes an answer that has passed, before its end is the client's.
+    pub async fn hear(&mut self, seen: &mut Seen) -> Heard {
+        let (usage, length) = (seen.usage, self.turn.sent().body.len());
+        let now = self.way.app.now();
+        let heard = self.turn.hear(seen, now).await;
+        let app = &self.way.app;
+        if heard.calls > 0 {
+            app.metrics.recalled(heard.calls);
+            recalled(self.turn.sent(), heard);
+        }
+        if heard.asks_again {
+            usage.iter().for_each(|usage| app.metrics.usage(*usage));
+            // As much more is held of the request and of what is sent for it. It is under way: it goes on.
+            let more = self.turn.sent().body.len().saturating_sub(length);
+            app.rooms.take(&mut self.room, 2 * more);
+        }
+        heard
+    }
+
+    /// An answer that is one document: read to its end, and the next one, until one is the client's.
+    pub async fn whole(
+        mut self,
+        mut head: Parts,
+        mut held: Vec<Bytes>,
+        mut body: Incoming,
+        mut tee: Tee,
+    ) -> Response {
+        let mut answers = Vec::new();
+        loop {
+            let text = match read(held, body, &mut tee).await {
+                Came::Whole(text) => text,
+                Came::Long(text, rest) => return self.passed(&head, vec![text], rest, tee),
+                Came::Broken(text, why) => {
+                    let headers = self.told(&head);
+                    self.ending().end(&tee.finish(), true);
+                    let body = Body::new(Breaking::new(Part::new(text, why)));
+                    return respond(head.status, headers, body);
+                }
+            };
+            let mut seen = tee.finish();
+            let heard = self.hear(&mut seen).await;
+            answers.push(text);
+            if !heard.asks_again {
+                return self.last(&head, &answers, &seen, heard);
+            }
+            let next = match self.asked().await {
+                Ok(next) => next,
+                Err(error) => return no_answer(&self.way.app, &error),
+            };
+            let Answer { head: next_head, body: said, .. } = next;
+            head = next_head;
+            (held, body, tee) = match said {
+                Said::Passing(held, body, tee) => (held, body, *tee),
+                Said::Refused(refusal) => return self.refused(&head, refusal),
+            };
+        }
+    }
+
+    fn last(self, head: &Parts, answers: &[Bytes], seen: &Seen, heard: Heard) -> Response {
+        let kind = self.turn.request().kind();
+        let mut headers = self.told(head);
+        headers.remove(CONTENT_LENGTH);
+        self.ending().end(seen, false);
+        // An answer of Responses says which tools there were.
+        let is_other = answers.len() > 1 || heard.calls > 0 || kind == DialectKind::OpenAiResponses;
+        let body = match answers {
+            [only] if !is_other => only.clone(),
+            all => Bytes::from(joined(kind, all)),
+        };
+        respond(head.status, headers, Body::from(body))
+    }
+}
+
+/// Reads an answer to its end, within bounds.
+async fn read(held: Vec<Bytes>, mut body: Incoming, tee: &mut Tee) -> Came {
+    let mut text = BytesMut::new();
+    // What was held has been read by the tee already.
+    held.iter().for_each(|data| text.extend_from_slice(data));
+    while text.len() <= LONGEST_ANSWER {
+        match body.frame().await {
+            None => return Came::Whole(text.freeze()),
+            Some(Err(why)) => return Came::Broken(text.freeze(), why),
+            Some(Ok(frame)) => {
+                if let Some(data) = frame.data_ref() {
+                    tee.push(data);
+                    text.extend_from_slice(data);
+                }
+            }
+        }
+    }
+    Came::Long(text.freeze(), body)
+}
