@@ -37,7 +37,8 @@ a window or a tokenizer.
   upstream     = { openai = \"http://127.0.0.1:8080/v1\" }
   upstream_key = { openai = \"OPENAI_API_KEY\" }       # the name of the variable that holds it
   open         = false
-  strict       = false")]
+  strict       = false
+  recall       = false")]
 pub struct Config {}
 
 /// What `midfold completions` is asked.

@@ -33,7 +33,8 @@ pub fn below() -> Result<Serving, CommandError> {
 
 /// What the flags of a proxy say, whoever starts it.
 pub fn flags(args: &ProxyArgs) -> Serving {
-    Serving { strict: args.strict.then_some(true), ..proxied(&args.upstream) }
+    let (strict, recall) = (args.strict.then_some(true), args.recall.then_some(true));
+    Serving { strict, recall, ..proxied(&args.upstream) }
 }
 
 /// Where requests go, as flags say it.
