@@ -40,6 +40,7 @@ a window or a tokenizer.
   upstream_key = { openai = \"OPENAI_API_KEY\" }       # the name of the variable that holds it
   open         = false
   strict       = false
+  recall       = false               # give agents a tool that looks up what was folded
 
   [[upstream]]                       # as often as there are places
   name   = \"local\"                  # reached by /to/local/… as well

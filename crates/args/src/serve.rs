@@ -40,7 +40,7 @@ request has to have one of ours as well, in the header `midfold-key` or in the p
 the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a preset. Answers say in \
 `midfold-session`, `midfold-fold`, `midfold-tokens-before` and `midfold-tokens-after` what was done.
 
-What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, MIDFOLD_STRICT, MIDFOLD_KEYS, \
+What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, MIDFOLD_STRICT, MIDFOLD_RECALL, MIDFOLD_KEYS, \
 MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_CA, MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …, \
 MIDFOLD_WINDOW; HTTPS_PROXY, HTTP_PROXY and NO_PROXY for the way out) \
 and from `[serve]` of your config.toml; `midfold config` shows them.
@@ -93,6 +93,10 @@ pub struct ProxyArgs {
     /// it came
     #[arg(long)]
     pub strict: bool,
+    /// Give the model a tool that brings back what was folded, and answer its calls here: the client sees nothing of
+    /// them. Each one is another request to the provider
+    #[arg(long)]
+    pub recall: bool,
     /// Who does the compaction that clients ask their provider for (`/v1/responses/compact`,
     /// `context_management`, `compaction`): midfold, or the upstream
     #[arg(long, value_name = "WHO", default_value = "midfold", hide_possible_values = true)]

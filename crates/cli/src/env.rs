@@ -57,6 +57,9 @@ pub fn serving() -> Result<Vec<(&'static str, Serving)>, CommandError> {
     say("MIDFOLD_STRICT", &|it| {
         Ok(Serving { strict: Some(yes("MIDFOLD_STRICT", &it)?), ..none() })
     })?;
+    say("MIDFOLD_RECALL", &|it| {
+        Ok(Serving { recall: Some(yes("MIDFOLD_RECALL", &it)?), ..none() })
+    })?;
     say("MIDFOLD_KEYS", &|path| Ok(Serving { keys: Some(path.into()), ..none() }))?;
     say("MIDFOLD_TLS_CERT", &|path| Ok(Serving { tls_cert: Some(path.into()), ..none() }))?;
     say("MIDFOLD_TLS_KEY", &|path| Ok(Serving { tls_key: Some(path.into()), ..none() }))?;

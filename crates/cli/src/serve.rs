@@ -121,7 +121,7 @@ pub fn configured(
     midfold::can_run(&policy, midfold::Door::Command)?;
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
-    let rules = Rules::new(policy).setup(setup);
+    let rules = Rules::new(policy).setup(setup).recall(serving.recall == Some(true));
     let mut config = Config::new(rules, Arc::new(runtime::now));
     config.upstreams = upstreams;
     config.outgoing = tls::outgoing(serving)?;

@@ -34,6 +34,7 @@ pub fn below() -> Result<Serving, CommandError> {
 pub fn flags(args: &ProxyArgs) -> Serving {
     Serving {
         strict: args.strict.then_some(true),
+        recall: args.recall.then_some(true),
         ca: args.ca.clone(),
         upstream: ServingUpstreams::said(args.upstream.iter().map(String::as_str)),
         ..Serving::default()

@@ -29,6 +29,8 @@ pub struct Serving {
     pub open: Option<bool>,
     /// Whether what cannot be folded is an error.
     pub strict: Option<bool>,
+    /// Whether the model gets a tool that brings back what was folded.
+    pub recall: Option<bool>,
     /// Origins whose pages may ask beside the server's own, and under whose names it is reached.
     pub allow_origin: Vec<String>,
     /// The file of the clients' keys.
@@ -62,6 +64,7 @@ impl Serving {
             listen: self.listen.or(below.listen),
             open: self.open.or(below.open),
             strict: self.strict.or(below.strict),
+            recall: self.recall.or(below.recall),
             keys: self.keys.or(below.keys),
             tls_cert: self.tls_cert.or(below.tls_cert),
             tls_key: self.tls_key.or(below.tls_key),

@@ -115,15 +115,17 @@ impl Upstreams {
     }
 
     /// All places that requests may go to, with their addresses: those that were named, and the providers that
-    /// no other one takes the place of. Ollama is one where it was named.
+    /// no other one takes the place of. Ollama is one where it was named, and is no other one as well.
     #[must_use]
     pub fn places(&self) -> Vec<(String, String)> {
         let usual = Provider::ALL.into_iter().filter(|it| *it != Provider::Ollama);
         let usual = usual.map(|it| self.of(it));
-        let mut all = Vec::new();
+        let mut all: Vec<(String, String)> = Vec::new();
         for Target { name, base, .. } in usual.chain(self.named.iter().map(Place::target)) {
-            if all.iter().all(|(known, _)| *known != name) {
-                all.push((name, base.url()));
+            let url = base.url();
+            let is_ollama = name == Provider::Ollama.name();
+            if all.iter().all(|(known, at)| *known != name && (!is_ollama || *at != url)) {
+                all.push((name, url));
             }
         }
         all

@@ -81,6 +81,8 @@ async fn keys_are_made_asked_for_and_taken_away() {
         .env("MIDFOLD_LISTEN", "127.0.0.1:0")
         .env("MIDFOLD_KEYS", &file)
         .env("MIDFOLD_UPSTREAM", upstream.url())
+        // Nobody has to be asked for it.
+        .env("MIDFOLD_WINDOW", "32k")
         .env("MIDFOLD_UPSTREAM_KEY_OPENAI", "sk-of-the-server")
         .stderr(fs::File::create(tmp.join("stderr")).unwrap());
     let server = Server::start(&mut command);

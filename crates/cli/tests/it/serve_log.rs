@@ -36,8 +36,8 @@ async fn each_request_and_each_fold_is_in_the_log() {
     let said = |what: &str, level: &str| {
         lines.iter().filter(|line| line["message"] == what && line["level"] == level).count()
     };
-    assert_eq!(said("request", "INFO"), run.exchanges.len() + 1, "{text}");
-    assert_eq!(said("request", "DEBUG"), 1, "of the metrics: {text}");
+    // The metrics are asked all the time: that is no more than a step.
+    assert_eq!(said("request", "DEBUG"), run.exchanges.len() + 1, "{text}");
     assert!(said("folded", "INFO") > 0, "{text}");
     let folds = format!("\nmidfold_folds_total {}\n", said("folded", "INFO"));
     assert!(metrics.contains(&folds), "{folds} {metrics}");

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use midfold_core::{Hash, Role};
+use midfold_formats::recall_tool::check;
 use midfold_formats::request::Request;
 
 use super::chain::{Chain, known};
@@ -47,6 +48,18 @@ impl Proxy {
         if let Ok(reading) = &mut begun.read {
             reading.is_replay = is_replay;
             reading.keep = keep;
+        }
+        begun
+    }
+
+    /// Says that who sends this request reads its answer by [`Turn::hear`](crate::proxy::Turn::hear): it may be given
+    /// the tool, where the rules have recall and the request allows it.
+    #[must_use]
+    pub fn recalling(&self, mut begun: Begun) -> Begun {
+        if self.recalls
+            && let Ok(reading) = &mut begun.read
+        {
+            reading.recalls = check(&begun.request).is_ok();
         }
         begun
     }

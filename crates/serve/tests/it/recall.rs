@@ -1,7 +1,11 @@
 //! A model that looks up what was folded, through a tool that its client does not know.
 
-use midfold_testkit::upstream::agent::{Agent, Run};
-use midfold_testkit::upstream::{Dialect, LookUps, Loop, Script, Settings, task};
+use std::sync::Arc;
+
+use midfold::store::fsck::fsck;
+use midfold::store::{MemoryStore, Store};
+use midfold_testkit::upstream::agent::{Agent, End, Habits, Run};
+use midfold_testkit::upstream::{Dialect, Fault, LookUps, Loop, Script, Settings, When, task};
 
 use crate::setting::{Setting, rules};
 
@@ -9,11 +13,17 @@ const STEPS: u32 = 36;
 const LIMIT: u64 = 16_000;
 const TOOL: &str = "midfold_recall";
 
-async fn setting(look_ups: LookUps, recalls: bool) -> Setting {
+fn settings(look_ups: LookUps) -> Settings {
     let script = Loop { steps: STEPS, look_ups: Some(look_ups), ..Loop::default() };
-    let script = Script::ShellLoop(script);
-    let settings = Settings { limit: Some(LIMIT), script, ..Settings::default() };
+    Settings { limit: Some(LIMIT), script: Script::ShellLoop(script), ..Settings::default() }
+}
+
+async fn with(settings: Settings, recalls: bool) -> Setting {
     Setting::with(settings, |config| config.rules = rules().window(LIMIT).recall(recalls)).await
+}
+
+async fn setting(look_ups: LookUps, recalls: bool) -> Setting {
+    with(settings(look_ups), recalls).await
 }
 
 /// Plays a loop, and says how often something was looked up.
@@ -83,5 +93,167 @@ async fn without_recall_nothing_of_it_is_sent() {
         for sent in setting.upstream.requests() {
             assert!(!String::from_utf8_lossy(&sent.body).contains(TOOL), "{dialect:?}");
         }
+    }
+}
+
+/// A model that looks something up for ever is stopped, and then goes on with its work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_has_a_bound_on_its_rounds() {
+    for dialect in Dialect::ALL {
+        for stream in [false, true] {
+            let setting = setting(LookUps::Endless, true).await;
+            let agent = Agent { stream, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+            let mut agent = agent.start();
+            while setting.figure("midfold_recalls_total") == 0 {
+                assert!(agent.end().is_none(), "{dialect:?}: {:?}", agent.end());
+                agent.turn().await;
+            }
+            let asked = setting.upstream.requests().len();
+            agent.turn().await;
+            let run = agent.run();
+            assert_eq!(setting.upstream.requests().len() - asked, 6, "{dialect:?} {stream}");
+            assert_eq!(setting.figure("midfold_recalls_total"), 10, "{dialect:?} {stream}");
+            assert!(agent.end().is_none(), "{dialect:?} {stream}: {:?}", agent.end());
+            assert_eq!(setting.upstream.stats().refused, [""; 0], "{dialect:?} {stream}");
+            is_unseen(run, &format!("{dialect:?} {stream}"));
+        }
+    }
+}
+
+/// What is put back stands where it stood, however its client respells what it knows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn habits_of_clients_hide_no_exchange() {
+    let habits = [
+        ("ephemeral", Habits { ephemeral: true, ..Habits::default() }),
+        ("plain ids", Habits { plain_ids: true, ..Habits::default() }),
+        ("bare items", Habits { bare_items: true, ..Habits::default() }),
+        ("part lists", Habits { part_lists: true, ..Habits::default() }),
+        ("unmarked", Habits { unmarked: true, ..Habits::default() }),
+        ("injected", Habits { injected: true, ..Habits::default() }),
+    ];
+    for dialect in Dialect::ALL {
+        for (habit, habits) in habits {
+            for look_ups in [LookUps::Before(4), LookUps::Beside(4)] {
+                let name = format!("{dialect:?} {habit} {look_ups:?}");
+                let setting = setting(look_ups, true).await;
+                let agent =
+                    Agent { habits, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+                let run = agent.run().await;
+                let stats = setting.upstream.stats();
+                assert!(run.answer().is_some(), "{name}: {:?}", run.end);
+                assert_eq!((&stats.refused[..], stats.overflows), (&[][..], 0), "{name}");
+                assert_eq!(stats.facts_missing, 0, "{name}");
+                assert_eq!(setting.figure("midfold_conversations"), 1, "{name}");
+                assert!(setting.figure("midfold_recalls_total") >= 3, "{name}");
+                is_unseen(&run, &name);
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thinking_that_is_bound_to_its_prefix_stays_valid() {
+    for dialect in [Dialect::Messages, Dialect::Responses, Dialect::Gemini] {
+        for stream in [false, true] {
+            for look_ups in [LookUps::Before(4), LookUps::Beside(4)] {
+                let name = format!("{dialect:?} {stream} {look_ups:?}");
+                let settings =
+                    Settings { reasoning: true, bind_thinking: true, ..settings(look_ups) };
+                let setting = with(settings, true).await;
+                let agent = Agent::new(dialect, &setting.url());
+                let model = "claude-opus-5-5".into();
+                let agent = Agent { thinking: true, stream, task: task(STEPS), model, ..agent };
+                let run = agent.run().await;
+                let stats = setting.upstream.stats();
+                assert!(run.answer().is_some(), "{name}: {:?}", run.end);
+                assert_eq!((&stats.refused[..], stats.overflows), (&[][..], 0), "{name}");
+                assert!(setting.figure("midfold_recalls_total") >= 3, "{name}");
+                is_unseen(&run, &name);
+            }
+        }
+    }
+}
+
+/// A client that names the answer that it goes on from names one that it was given.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_of_several_can_be_named() {
+    for stream in [false, true] {
+        for look_ups in [LookUps::Before(4), LookUps::Beside(4)] {
+            let name = format!("{stream} {look_ups:?}");
+            let setting = setting(look_ups, true).await;
+            let agent = Agent::new(Dialect::Responses, &setting.url());
+            let run = Agent { server_state: true, stream, task: task(STEPS), ..agent }.run().await;
+            let stats = setting.upstream.stats();
+            assert!(run.answer().is_some(), "{name}: {:?}", run.end);
+            assert_eq!((&stats.refused[..], stats.overflows), (&[][..], 0), "{name}");
+            assert_eq!(stats.facts_missing, 0, "{name}");
+            assert!(setting.figure("midfold_recalls_total") >= 3, "{name}");
+            let folds = setting.figure("midfold_folds_total");
+            assert!(stats.rewrites <= folds, "{name}: {} rewrites, {folds} folds", stats.rewrites);
+            is_unseen(&run, &name);
+        }
+    }
+}
+
+/// A provider that does not go on with what was looked up has refused the request: whole, its refusal is the answer; a
+/// stream has begun by then, and breaks off. Either way the client can try again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_of_the_second_question_is_told() {
+    for dialect in Dialect::ALL {
+        for stream in [false, true] {
+            let name = format!("{dialect:?} {stream}");
+            let setting = setting(LookUps::Endless, true).await;
+            let agent = Agent { stream, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+            let mut agent = agent.start();
+            while setting.figure("midfold_recalls_total") == 0 {
+                agent.turn().await;
+            }
+            let second = setting.upstream.stats().requests.len() as u64 + 2;
+            let body = r#"{"error":{"message":"no such thing"}}"#.to_owned();
+            let fault = Fault::Status { code: 400, headers: Vec::new(), body };
+            setting.upstream.change(|it| it.faults = vec![(When::Number(second), fault)]);
+            let mut fork = agent.clone();
+            fork.turn().await;
+            match (fork.end(), stream) {
+                (Some(End::Failed { status: 400, body }), false) => {
+                    assert!(body.contains("no such thing"), "{name}: {body}");
+                }
+                (Some(End::Broken(_)), true) => {}
+                (end, _) => panic!("{name}: {end:?}"),
+            }
+            is_unseen(fork.run(), &name);
+            agent.turn().await;
+            assert!(agent.end().is_none(), "{name}: {:?}", agent.end());
+            assert_eq!(setting.upstream.stats().refused, [""; 0], "{name}");
+        }
+    }
+}
+
+/// Exchanges are in memory alone: after a restart the conversation goes on without those that no fold covers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_forgets_exchanges_and_breaks_nothing() {
+    for dialect in Dialect::ALL {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let kept = |config: &mut midfold_serve::Config| {
+            config.rules = rules().window(LIMIT).recall(true);
+            config.store = Some(Arc::clone(&store));
+        };
+        let first = Setting::with(settings(LookUps::Before(4)), kept).await;
+        let mut agent = Agent { task: task(STEPS), ..Agent::new(dialect, &first.url()) }.start();
+        while first.figure("midfold_recalls_total") < 2 {
+            assert!(agent.end().is_none(), "{dialect:?}: {:?}", agent.end());
+            agent.turn().await;
+        }
+        first.proxy.stop().await;
+        let second = Setting::with(settings(LookUps::Before(4)), kept).await;
+        agent.go_on_at(&second.url());
+        while agent.end().is_none() {
+            agent.turn().await;
+        }
+        assert!(matches!(agent.end(), Some(End::Finished(_))), "{dialect:?}: {:?}", agent.end());
+        assert_eq!(second.upstream.stats().refused, [""; 0], "{dialect:?}");
+        second.proxy.stop().await;
+        let report = fsck(&*store).await.unwrap();
+        assert!(report.is_clean(), "{dialect:?}: {report:?}");
     }
 }

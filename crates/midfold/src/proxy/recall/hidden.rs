@@ -9,6 +9,7 @@ use midfold_formats::recall_tool::{Answered, in_front_of, results};
 use midfold_formats::request::Request;
 
 use super::shown::{Said, Shown, root, shown};
+use super::spelling::{ids, respelled};
 use crate::proxy::lock::lock;
 
 /// Memory that exchanges may take.
@@ -152,8 +153,11 @@ impl<'a> Walk<'a> {
         }
         let first = self.replies.len().checked_sub(exchange.shown);
         let Some(start) = first.and_then(|first| self.replies.get(first)).copied() else { return };
+        let kind = self.request.kind();
+        let theirs = ids(kind, &self.out[start..]);
         self.out.truncate(start);
-        self.out.extend(exchange.messages.iter().cloned());
+        let messages = exchange.messages.iter();
+        self.out.extend(messages.map(|message| respelled(kind, message, &theirs)));
         self.is_other = true;
         self.behind = Some(exchange).filter(|it| !it.behind.is_empty());
     }

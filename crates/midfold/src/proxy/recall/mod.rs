@@ -7,6 +7,7 @@ mod look_up;
 mod offered;
 mod rounds;
 mod shown;
+mod spelling;
 
 pub(super) use hidden::Hidden;
 pub(super) use offered::Recall;

@@ -3,11 +3,10 @@
 use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_formats::DialectKind;
-use midfold_formats::recall_tool::{check, forbidden, offered, withheld};
+use midfold_formats::recall_tool::{forbidden, offered, withheld};
 use midfold_formats::request::Request;
 
 use super::hidden::whole;
-use crate::proxy::begun::Begun;
 use crate::proxy::history::Before;
 use crate::proxy::lock::lock;
 use crate::proxy::shared::Proxy;
@@ -50,18 +49,6 @@ impl Recall {
 }
 
 impl Proxy {
-    /// Says that who sends this request reads its answer by [`Turn::hear`](crate::proxy::Turn::hear): it may be given
-    /// the tool, where the rules have recall and the request allows it.
-    #[must_use]
-    pub fn recalling(&self, mut begun: Begun) -> Begun {
-        if self.recalls
-            && let Ok(reading) = &mut begun.read
-        {
-            reading.recalls = check(&begun.request).is_ok();
-        }
-        begun
-    }
-
     /// The request with the messages that its client does not know.
     pub(in crate::proxy) fn with_hidden(
         &self,
