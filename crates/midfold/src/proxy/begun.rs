@@ -2,12 +2,13 @@
 
 use bytes::Bytes;
 use midfold_core::{Hash, Role};
+use midfold_formats::recall_tool::check;
 use midfold_formats::request::Request;
 
 use super::chain::{Chain, known};
 use super::history::Kept;
 use super::lock::lock;
-use super::recall::Recall;
+use super::recall::{Recall, put_back};
 use super::rules::Reading;
 use super::shared::Proxy;
 use super::who::{Fault, Who};
@@ -51,12 +52,24 @@ impl Proxy {
         begun
     }
 
+    /// Says that who sends this request reads its answer ([`Turn::hear`](super::Turn::hear)): it may be given the tool of
+    /// recall, where the rules have that and the request allows it.
+    #[must_use]
+    pub fn recalling(&self, mut begun: Begun) -> Begun {
+        if self.recalls
+            && let Ok(reading) = &mut begun.read
+        {
+            reading.recalls = check(&begun.request).is_ok();
+        }
+        begun
+    }
+
     /// Reads a request: the first half of [`Proxy::turn`]. Between the two, its conversation can be
     /// brought back from a store ([`Proxy::bring_back`]).
     #[must_use]
     pub fn begin(&self, request: Request, who: &Who) -> Begun {
         let (request, mut before) = self.whole(request, who);
-        let (request, recall) = self.with_hidden(request, &mut before, &who.scope);
+        let (request, recall) = put_back(&self.hidden, request, &mut before, &who.scope);
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
         let read = lock(&self.rules).reading(request.kind(), &model, who.preset.as_deref());
         let stable = if read.is_ok() { stable(&request) } else { 0 };

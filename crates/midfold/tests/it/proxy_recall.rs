@@ -1,4 +1,5 @@
 //! The tool of recall in requests: who gets it, what it finds, and what of it stays.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 
