@@ -8,7 +8,7 @@ use midfold_formats::request::Request;
 use super::chain::{Chain, known};
 use super::history::Kept;
 use super::lock::lock;
-use super::recall::Recall;
+use super::recall::{Recall, put_back};
 use super::rules::Reading;
 use super::shared::Proxy;
 use super::who::{Fault, Who};
@@ -52,8 +52,8 @@ impl Proxy {
         begun
     }
 
-    /// Says that who sends this request reads its answer by [`Turn::hear`](crate::proxy::Turn::hear): it may be given
-    /// the tool, where the rules have recall and the request allows it.
+    /// Says that who sends this request reads its answer ([`Turn::hear`](super::Turn::hear)): it may be given the tool of
+    /// recall, where the rules have that and the request allows it.
     #[must_use]
     pub fn recalling(&self, mut begun: Begun) -> Begun {
         if self.recalls
@@ -69,7 +69,7 @@ impl Proxy {
     #[must_use]
     pub fn begin(&self, request: Request, who: &Who) -> Begun {
         let (request, mut before) = self.whole(request, who);
-        let (request, recall) = self.with_hidden(request, &mut before, &who.scope);
+        let (request, recall) = put_back(&self.hidden, request, &mut before, &who.scope);
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
         let read = lock(&self.rules).reading(request.kind(), &model, who);
         let stable = if read.is_ok() { stable(&request) } else { 0 };

@@ -39,6 +39,8 @@ mod proxy_asides;
 mod proxy_identities;
 #[cfg(feature = "proxy")]
 mod proxy_learned;
+#[cfg(feature = "proxy")]
+mod proxy_recall;
 mod proxy_seal;
 mod proxy_sound;
 #[cfg(feature = "proxy")]

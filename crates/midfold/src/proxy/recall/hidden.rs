@@ -21,7 +21,7 @@ const MESSAGE: usize = 96;
 /// Exchanges by what their clients have of the conversation up to them: the words of another conversation lead to no
 /// exchange of this one. The oldest goes first.
 #[derive(Default)]
-pub(in crate::proxy) struct Hidden {
+pub(crate) struct Hidden {
     known: HashMap<Hash, Arc<Exchange>>,
     order: VecDeque<Hash>,
     bytes: usize,

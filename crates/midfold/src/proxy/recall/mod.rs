@@ -10,5 +10,5 @@ mod shown;
 mod spelling;
 
 pub(super) use hidden::Hidden;
-pub(super) use offered::Recall;
+pub(super) use offered::{Recall, put_back};
 pub use rounds::Heard;

@@ -1,22 +1,23 @@
 //! Which requests carry the tool, and which must not call it.
 
+use std::sync::Mutex;
+
 use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_formats::DialectKind;
 use midfold_formats::recall_tool::{forbidden, offered, withheld};
 use midfold_formats::request::Request;
 
-use super::hidden::whole;
+use super::hidden::{Hidden, whole};
 use crate::proxy::history::Before;
 use crate::proxy::lock::lock;
-use crate::proxy::shared::Proxy;
 
 /// How often the provider is asked again for one request; the last time, the model cannot call the tool.
 pub(super) const MOST_ROUNDS: usize = 5;
 
 /// What a request has of recall.
 #[derive(Default)]
-pub(in crate::proxy) struct Recall {
+pub(crate) struct Recall {
     /// It may be given the tool.
     pub may: bool,
     /// It was given the tool: its answer may have calls that are answered here.
@@ -48,29 +49,27 @@ impl Recall {
     }
 }
 
-impl Proxy {
-    /// The request with the messages that its client does not know.
-    pub(in crate::proxy) fn with_hidden(
-        &self,
-        request: Request,
-        before: &mut Before,
-        scope: &str,
-    ) -> (Request, Recall) {
-        if lock(&self.hidden).is_empty() {
-            return (request, Recall::default());
+/// The request with the messages that its client does not know.
+pub(crate) fn put_back(
+    hidden: &Mutex<Hidden>,
+    request: Request,
+    before: &mut Before,
+    scope: &str,
+) -> (Request, Recall) {
+    if lock(hidden).is_empty() {
+        return (request, Recall::default());
+    }
+    let whole = whole(hidden, &request, scope);
+    let recall = Recall { shown: Some(whole.shown), ..Recall::default() };
+    if !whole.is_other {
+        return (request, recall);
+    }
+    let more = whole.messages.len().saturating_sub(request.len());
+    match Request::read(request.kind(), request.with_messages(whole.messages)) {
+        Ok(request) => {
+            before.own(more);
+            (request, Recall { hides: true, ..recall })
         }
-        let whole = whole(&self.hidden, &request, scope);
-        let recall = Recall { shown: Some(whole.shown), ..Recall::default() };
-        if !whole.is_other {
-            return (request, recall);
-        }
-        let more = whole.messages.len().saturating_sub(request.len());
-        match Request::read(request.kind(), request.with_messages(whole.messages)) {
-            Ok(request) => {
-                before.own(more);
-                (request, Recall { hides: true, ..recall })
-            }
-            Err(_) => (request, recall),
-        }
+        Err(_) => (request, recall),
     }
 }
