@@ -32,6 +32,7 @@ mod name;
 #[cfg(any(feature = "_exact", feature = "hf"))]
 mod parts;
 mod scan;
+mod windows;
 
 pub use chars::Chars;
 pub use estimate::Estimate;
@@ -42,8 +43,9 @@ pub use hf::{HfTokenizer, hf_from_bytes};
 pub use media::{Family, in_tiles};
 pub use memo::Memo;
 pub use midfold_core::{Content, Counter};
-pub use models::{for_model, window_of};
+pub use models::for_model;
 pub use name::{by_name, names};
+pub use windows::window_of;
 
 /// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
 #[doc(hidden)]
@@ -52,9 +54,14 @@ pub mod inside {
     pub use crate::bpe::CL100K;
     #[cfg(feature = "o200k")]
     pub use crate::bpe::O200K;
-    pub use crate::models::WINDOWS;
     #[cfg(any(feature = "_exact", feature = "hf"))]
     pub use crate::parts::{CAP, PART, sum};
+
+    /// The prefixes of names that the table of windows has.
+    #[must_use]
+    pub fn window_prefixes() -> Vec<&'static str> {
+        crate::windows::prefixes()
+    }
 }
 
 /// Why there is no counter.

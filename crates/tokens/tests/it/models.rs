@@ -1,6 +1,6 @@
 //! What a model's name tells.
 
-use midfold_tokens::inside::WINDOWS;
+use midfold_tokens::inside::window_prefixes;
 use midfold_tokens::{for_model, window_of};
 
 #[test]
@@ -53,10 +53,54 @@ fn the_longest_prefix_wins() {
     }
 }
 
+/// Names of later versions, of clouds and of routers.
+#[test]
+fn what_is_newer_than_the_table_is_not_taken_for_the_oldest() {
+    let rows = [
+        ("claude-opus-5", 1_000_000),
+        ("claude-sonnet-4-9-20270101", 1_000_000),
+        ("claude-opus-latest", 1_000_000),
+        ("claude-opus-4-5-20251101", 200_000),
+        ("claude-3-5-sonnet-20241022", 200_000),
+        ("claude-haiku-4-5", 200_000),
+        ("us.anthropic.claude-opus-4-7-v1:0", 1_000_000),
+        ("claude-sonnet-4-5@20250929", 200_000),
+        ("claude-sonnet-4-5[1m]", 1_000_000),
+        ("anthropic/claude-opus-5:beta", 1_000_000),
+        ("gpt-5.9", 1_050_000),
+        ("gpt-6", 1_050_000),
+        ("gpt-5.2-codex", 400_000),
+        ("gpt-5.9-mini", 400_000),
+        ("gpt-5.5-chat-latest", 128_000),
+        ("gpt-4.1-mini", 1_047_576),
+        ("o3-mini", 200_000),
+        ("o5", 200_000),
+        ("glm-6", 200_000),
+        ("glm-4.5-air", 131_072),
+        ("kimi-k3", 262_144),
+        ("kimi-k2-instruct", 131_072),
+        ("qwen4-72b", 131_072),
+        ("qwen4-coder", 262_144),
+        ("qwen2-7b", 32_768),
+        ("deepseek-v3", 131_072),
+        ("deepseek-v5", 1_000_000),
+        ("gemini-4-pro", 1_048_576),
+        ("llama3.2:3b", 131_072),
+        ("llama-5", 131_072),
+    ];
+    for (model, window) in rows {
+        assert_eq!(window_of(model), Some(window), "{model}");
+    }
+}
+
 #[test]
 fn the_table_has_no_prefix_twice() {
-    let mut prefixes: Vec<_> = WINDOWS.iter().map(|(prefix, _)| prefix).collect();
+    let mut prefixes = window_prefixes();
+    // Each line that is no comment is a row.
+    let table = include_str!("../../data/windows.tsv");
+    assert_eq!(prefixes.len(), table.lines().filter(|line| !line.starts_with('#')).count());
     prefixes.sort_unstable();
+    let all = prefixes.len();
     prefixes.dedup();
-    assert_eq!(prefixes.len(), WINDOWS.len());
+    assert_eq!(prefixes.len(), all);
 }
