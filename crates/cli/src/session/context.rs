@@ -132,6 +132,9 @@ fn told(found: &Diagnosis, tokens: u64) -> String {
         Diagnosis::OutputCap { .. } => {
             "the prompt leaves too little room for a reply; compacted\n".to_owned()
         }
+        Diagnosis::Pictures { .. } => {
+            "the request has too many pictures, or too large ones; compacted\n".to_owned()
+        }
         Diagnosis::PayloadTooLarge => "the request has too many bytes; compacted\n".to_owned(),
         _ => format!(
             "the provider did not say why; at about {} tokens it is most likely too long; compacted\n",

@@ -25,6 +25,11 @@ pub enum Diagnosis {
     },
     /// The body has too many bytes, whatever its tokens are (413).
     PayloadTooLarge,
+    /// Too many pictures are in it, or too large ones for so many: compact, so that the old ones go.
+    Pictures {
+        /// Pictures that a request may have, where that is what was said.
+        limit: Option<u64>,
+    },
     /// Nothing was said, but the prompt was most of the window (see [`diagnose`](super::diagnose)).
     Probable,
     /// Too many requests or tokens per minute, a quota, an overloaded server: wait.
@@ -44,11 +49,15 @@ pub enum Diagnosis {
 }
 
 impl Diagnosis {
-    /// Whether prompt (and reply) were too much for the window or the wire.
+    /// Whether prompt (and reply) were too much for the window or the wire: what is left of the prompt after a fold
+    /// may pass.
     #[must_use]
     pub fn exceeds_window(&self) -> bool {
         match self {
-            Self::Overflow { .. } | Self::PayloadTooLarge | Self::Probable => true,
+            Self::Overflow { .. }
+            | Self::PayloadTooLarge
+            | Self::Pictures { .. }
+            | Self::Probable => true,
             Self::OutputCap { input, .. } => input.is_some(),
             _ => false,
         }
@@ -70,7 +79,9 @@ impl Diagnosis {
     pub fn recovery(&self, reply: u64) -> Option<Overflow> {
         match *self {
             Self::Overflow { have, limit } => Some(Overflow { have, limit }),
-            Self::PayloadTooLarge | Self::Probable => Some(Overflow::default()),
+            Self::PayloadTooLarge | Self::Pictures { .. } | Self::Probable => {
+                Some(Overflow::default())
+            }
             Self::OutputCap { input: Some(input), limit: Some(limit), .. }
                 if limit.saturating_sub(input) < reply =>
             {

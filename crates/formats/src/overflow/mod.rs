@@ -34,6 +34,9 @@ fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
     if body.has_code(&CONTEXT_CODES) {
         return wording::overflow(body).unwrap_or(Diagnosis::Overflow { have: None, limit: None });
     }
+    if let Some(limit) = wording::pictures(text) {
+        return Diagnosis::Pictures { limit };
+    }
     if body.has_code(&POLICY_CODES) || wording::content_policy(text) {
         return Diagnosis::ContentPolicy;
     }

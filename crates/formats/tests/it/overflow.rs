@@ -30,6 +30,7 @@ fn case(line: &str) -> Case {
         "overflow" => Diagnosis::Overflow { have, limit },
         "output-cap" => Diagnosis::OutputCap { input: have, output: number("output"), limit },
         "payload" => Diagnosis::PayloadTooLarge,
+        "pictures" => Diagnosis::Pictures { limit },
         "rate-limit" => Diagnosis::RateLimit,
         "tier-gate" => Diagnosis::TierGate,
         "unsupported" => Diagnosis::Unsupported,
