@@ -175,3 +175,46 @@ async fn what_passes_above_a_guessed_window_teaches_a_larger_one() {
     let window = second.header("midfold-window").unwrap();
     assert!(window.starts_with("150") && window.ends_with("from=learned"), "{window}");
 }
+
+/// Screenshots pile up far below the window, and then each request is refused.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_many_pictures_are_no_error_for_the_client() {
+    const MOST: usize = 20;
+    // A picture of one pixel.
+    const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    let stub = Stub::start(|asked| {
+        let text = String::from_utf8_lossy(&asked.body).into_owned();
+        let pictures = text.matches("image/png").count();
+        if pictures <= MOST {
+            let usage = json!({"input_tokens": text.len() / 4, "output_tokens": 5});
+            let content = json!([{"type": "text", "text": "ok"}]);
+            return (200, json!({"type": "message", "role": "assistant", "content": content, "usage": usage}).to_string());
+        }
+        let text = format!("request contains {pictures} images, exceeding the maximum of {MOST} allowed per request");
+        (400, json!({"type": "error", "error": {"type": "invalid_request_error", "message": text}}).to_string())
+    })
+    .await;
+    let setting = before(&stub, Some(200_000)).await;
+    let agent = Agent::new(Dialect::Messages, &setting.url());
+    let mut messages = vec![json!({"role": "user", "content": "look at each page"})];
+    let mut refused = 0;
+    for step in 0..STEPS {
+        let id = format!("toolu_{step}");
+        messages.push(json!({"role": "assistant", "content": [
+            {"type": "text", "text": format!("Page {step}.")},
+            {"type": "tool_use", "id": id, "name": "shoot", "input": {"page": step}},
+        ]}));
+        let source = json!({"type": "base64", "media_type": "image/png", "data": PNG});
+        let result = json!([{"type": "image", "source": source}]);
+        messages.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": result},
+        ]}));
+        let tools = json!([{"name": "shoot", "input_schema": {"type": "object"}}]);
+        let body = json!({"model": "claude-opus-4-7", "max_tokens": 500, "tools": tools, "messages": messages});
+        let answer = agent.post("/v1/messages", &body.to_string()).await;
+        refused += usize::from(answer.status != 200);
+    }
+    let said = stub.asked().len() - STEPS;
+    assert_eq!(refused, 0, "of {STEPS} requests; the provider refused {said}");
+    assert!(said < 8, "{said}");
+}
