@@ -11,6 +11,7 @@ use crate::common::{seconds, tokens};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  midfold replay session.jsonl
   midfold replay session.jsonl --window 32k
   midfold replay transcripts/ --window 16k,32k --preset default,head-tail -o report.html
   midfold replay session.jsonl --window 32k --engine 'python my_engine.py'
@@ -72,13 +73,12 @@ pub struct Replay {
 /// What is replayed and how it is counted.
 #[derive(Debug, Args)]
 pub struct ReplayMeasure {
-    /// The windows, in tokens
+    /// The windows, in tokens [default: that of the model that the first conversation names, else 128,000]
     #[arg(
         long,
         value_name = "N[,…]",
         value_delimiter = ',',
         value_parser = tokens,
-        required = true,
         help_heading = "Measuring"
     )]
     pub window: Vec<u64>,

@@ -131,8 +131,9 @@ Examples:
   midfold session append $id reply.json --key request-17
 
 One message, a list of messages, or one message a line. All of them are appended or none, and the \
-command ends with 0 only once they are durable. Prints the place of each in the log, from 0. With \
---key a repeated append is told apart from a new one and changes nothing.")]
+command ends with 0 only once they are durable. It prints nothing: -v says what was appended, --json \
+prints the place of each message in the log, from 0. With --key a repeated append is told apart from a new one \
+and changes nothing.")]
 pub struct Append {
     /// The session
     #[arg(value_name = "ID")]

@@ -13,11 +13,17 @@ use crate::session::{Start, StoreAt};
 Examples:
   midfold import session.jsonl
   midfold import session.jsonl --id tuesday --window 200k
+  midfold import ~/.claude/projects runs/*.jsonl
   midfold import ~/.claude/projects/-home-me-work --watch
 
 Imports every conversation of the file as a session. A session that is there already gets the \
 messages that are new to it: importing a file twice changes nothing. Where the client compacted since, \
 its summary and what follows are added to the session.
+
+A folder stands for the transcripts in it and below it: files that end in .jsonl, .json or .traj, also \
+packed (.gz, .zst). Those of them that hold no transcript are counted at the end. Of several files, one that \
+was named and cannot be imported is told, the others are done, and the exit code is 1. Where an id is taken by \
+another conversation, the next one is used (run-2).
 
 With --watch the file is followed until Ctrl-C, of a folder always the transcript that was written last. \
 A line is printed for each batch of new messages; with --json it is JSON. A message that its client may \
@@ -26,13 +32,13 @@ pub struct Import {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// The transcript; `-` reads standard input. With --watch it may be a folder
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// The transcript; several, or folders of them; `-` reads standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
     /// Go on as the file grows, until Ctrl-C
     #[arg(long, short)]
     pub watch: bool,
-    /// The id of the session; of several conversations, what their ids start with
+    /// The id of the session; of several conversations or files, what their ids start with
     /// [default: the id in the file, else its name]
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
@@ -55,13 +61,17 @@ pub struct Import {
 #[command(after_help = "\
 Examples:
   midfold explain $id 'src/retry.rs'
-  midfold explain $id 8471 --call 12")]
+  midfold explain $id 8471 --call 12
+  midfold explain session.jsonl 'src/retry.rs'
+
+A transcript is read as if it were imported, and nothing is stored. Where a session and a file have one name, \
+the session is meant: ./NAME is the file.")]
 pub struct Explain {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// The session
-    #[arg(value_name = "ID")]
+    /// The session; or a transcript
+    #[arg(value_name = "ID|FILE")]
     pub id: String,
     /// What to look for
     #[arg(value_name = "TEXT")]
@@ -77,14 +87,15 @@ pub struct Explain {
 Examples:
   midfold audit $id
   midfold audit --all --json
+  midfold audit session.jsonl
 
 Ends with 1 when something does not hold.")]
 pub struct Audit {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// The session
-    #[arg(value_name = "ID", required_unless_present = "all")]
+    /// The session; or a transcript
+    #[arg(value_name = "ID|FILE", required_unless_present = "all")]
     pub id: Option<String>,
     /// All sessions of the store
     #[arg(long, conflicts_with = "id")]
@@ -98,10 +109,12 @@ Examples:
   midfold recall outline $id
   midfold recall grep $id 'connection refused'
   midfold recall expand $id @12-20
+  midfold recall grep session.jsonl 'connection refused'
   midfold recall tools --shape anthropic
 
 @12 is message 12 of the log, counted from 0: the same number in recaps, here, and in \
-`midfold session log`.")]
+`midfold session log`. A transcript is read as if it were imported, and nothing is stored: nothing is \
+folded in it, but all of it can be searched.")]
 pub struct Recall {
     /// The store.
     #[command(flatten)]
@@ -139,8 +152,8 @@ Examples:
 Without a query, whatever passes the filters is listed, the oldest first. A hit prints the number of \
 its message (@12, as everywhere), and whether a later message reads or writes the same file.")]
 pub struct Grep {
-    /// The session
-    #[arg(value_name = "ID")]
+    /// The session; or a transcript
+    #[arg(value_name = "ID|FILE")]
     pub id: String,
     /// What to look for: words, the best match first; may be left out where a filter is given
     #[arg(value_name = "QUERY", default_value = "", hide_default_value = true)]
@@ -186,8 +199,8 @@ Examples:
 
 A line begins with the number of the message (@12): what `midfold recall expand` takes.")]
 pub struct Outline {
-    /// The session
-    #[arg(value_name = "ID")]
+    /// The session; or a transcript
+    #[arg(value_name = "ID|FILE")]
     pub id: String,
     /// The first message
     #[arg(long, value_name = "N", default_value = "0")]
@@ -206,8 +219,8 @@ pub struct Outline {
 Examples:
   midfold recall names $id 'change the retry budget'")]
 pub struct Names {
-    /// The session
-    #[arg(value_name = "ID")]
+    /// The session; or a transcript
+    #[arg(value_name = "ID|FILE")]
     pub id: String,
     /// What is to be done, in words: names that share them come first
     #[arg(value_name = "QUESTION", default_value = "")]
@@ -230,8 +243,8 @@ Examples:
 print it. A call comes with its result, and a result with its call. The last line of a page is the \
 command for the next one.")]
 pub struct Expand {
-    /// The session
-    #[arg(value_name = "ID")]
+    /// The session; or a transcript
+    #[arg(value_name = "ID|FILE")]
     pub id: String,
     /// A message (@12), a range (12-20, 12..20: both ends included), a list of them (12,15,20),
     /// `active` for all that the recap replaces, or a fold's id
@@ -251,8 +264,8 @@ pub struct Expand {
 Example:
   midfold recall describe $id")]
 pub struct Describe {
-    /// The session
-    #[arg(value_name = "ID")]
+    /// The session; or a transcript
+    #[arg(value_name = "ID|FILE")]
     pub id: String,
     /// The fold: its number, or the start of its id [default: the active one]
     #[arg(value_name = "FOLD")]

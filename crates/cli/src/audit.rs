@@ -14,6 +14,7 @@ use crate::page::Page;
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::short;
+use crate::subject::Subject;
 use crate::words::{number, plural};
 
 /// Sessions that are read at once.
@@ -23,17 +24,19 @@ const IDS: usize = 6;
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     block_on(async {
-        let host = Host::open(&args.at, Make::No).await?;
         let mut totals = Totals::default();
-        if let Some(id) = &args.id {
-            let audit = one(&host, id).await?;
-            totals.add(&audit);
-            if json {
-                output.stdout(pretty(&value(id, &audit))?)?;
-            } else {
-                output.stdout(text(id, &audit, true, &output.stdout_style()))?;
+        if let Some(word) = &args.id {
+            for subject in Subject::all(word, &args.at, output).await? {
+                let audit = one(&subject.host, &subject.id).await?;
+                totals.add(&audit);
+                if json {
+                    output.stdout(pretty(&value(&subject.name, &audit))?)?;
+                } else {
+                    output.stdout(text(&subject.name, &audit, true, &output.stdout_style()))?;
+                }
             }
         } else {
+            let host = Host::open(&args.at, Make::No).await?;
             every(&host, json, output, &mut totals).await?;
         }
         if totals.findings == 0 { Ok(()) } else { Err(CommandError::silent(1)) }

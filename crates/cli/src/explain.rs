@@ -5,12 +5,12 @@ use midfold::core::ledger::CallRecord;
 use midfold_args::Explain;
 
 use crate::error::CommandError;
-use crate::host::{Host, Make};
 use crate::output::{Color, Output, Style};
 use crate::page::Page;
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::short;
+use crate::subject::Subject;
 use crate::words::{line, number, plural, wrap};
 
 /// Messages that are shown one by one.
@@ -18,8 +18,11 @@ const SHOWN: usize = 6;
 
 pub fn run(args: &Explain, json: bool, output: &Output) -> Result<(), CommandError> {
     let found = block_on(async {
-        let host = Host::open(&args.at, Make::No).await?;
-        let mut stored = host.session(&args.id).await?;
+        let subject = Subject::one(&args.id, &args.at, output).await?;
+        if args.call.is_some() {
+            subject.needs_session("calls")?;
+        }
+        let mut stored = subject.host.session(&subject.id).await?;
         let folds = stored.folds().await?;
         let calls = stored.calls().await?;
         let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use midfold::store::{self, Millis, Store, Stored};
+use midfold::store::{self, Millis, Store, Stored, StoredError};
 use midfold::{Door, advise_in, advise_open};
 use midfold_args::StoreAt;
 
@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::runtime::now;
 
 /// An open store.
+#[derive(Clone)]
 pub struct Host {
     /// What holds the sessions.
     pub store: Arc<dyn Store>,
@@ -34,22 +35,38 @@ impl Host {
     /// Opens the store that was named, or the one that settings name.
     pub async fn open(at: &StoreAt, make: Make) -> Result<Self, CommandError> {
         let url = url_of(at)?;
-        let is_memory = url.starts_with("memory");
-        let path = sqlite_path(&url);
-        if let Some(path) = &path {
-            check(path, make)?;
+        if let Some(path) = sqlite_path(&url) {
+            check(&path, make)?;
         }
-        let store =
-            store::open(&url).await.map_err(|error| advise_open(&url, error, Door::Command))?;
-        Ok(Self { store, is_memory })
+        Self::of(&url).await
+    }
+
+    /// Opens it, unless nobody made it yet.
+    pub async fn open_if_there(at: &StoreAt) -> Result<Option<Self>, CommandError> {
+        let url = url_of(at)?;
+        match sqlite_path(&url) {
+            Some(path) if !path.as_os_str().is_empty() && !path.exists() => Ok(None),
+            _ => Self::of(&url).await.map(Some),
+        }
+    }
+
+    async fn of(url: &str) -> Result<Self, CommandError> {
+        let store = store::open(url).await;
+        let store = store.map_err(|error| advise_open(url, error, Door::Command))?;
+        Ok(Self { store, is_memory: url.starts_with("memory") })
     }
 
     /// A session, or which one was perhaps meant.
     pub async fn session(&self, id: &str) -> Result<Stored, CommandError> {
         match Stored::open(self.store.clone(), id).await {
             Ok(stored) => Ok(stored),
-            Err(error) => Err(advise_in(&*self.store, error, Door::Command).await.into()),
+            Err(error) => Err(self.advise(error).await),
         }
+    }
+
+    /// What went wrong with a session of it.
+    pub async fn advise(&self, error: StoredError) -> CommandError {
+        advise_in(&*self.store, error, Door::Command).await.into()
     }
 }
 

@@ -73,6 +73,8 @@ mod session;
 mod signals;
 #[cfg(feature = "sessions")]
 mod store;
+#[cfg(feature = "sessions")]
+mod subject;
 mod summariser;
 mod table;
 #[cfg(feature = "sessions")]

@@ -10,12 +10,12 @@ use midfold_args::{
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::host::{Host, Make};
 use crate::output::{Color, Output, Style};
 use crate::page::Page;
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::find;
+use crate::subject::Subject;
 use crate::words::{line, number, plural, printable, quoted, wrap};
 
 pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -23,30 +23,45 @@ pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandErro
         return tools(args, output);
     }
     block_on(async {
-        let host = Host::open(&args.at, Make::No).await?;
+        let of = async |word| Subject::one(word, &args.at, output).await;
         match &args.command {
-            RecallCommand::Grep(args) => grep(args, &host, json, output).await,
-            RecallCommand::Outline(args) => outline(args, &host, json, output).await,
-            RecallCommand::Expand(args) => expand(args, &host, json, output).await,
-            RecallCommand::Names(args) => names(args, &host, json, output).await,
-            RecallCommand::Describe(args) => describe(args, &host, json, output).await,
+            RecallCommand::Grep(args) => grep(args, &of(&args.id).await?, json, output).await,
+            RecallCommand::Outline(args) => outline(args, &of(&args.id).await?, json, output).await,
+            RecallCommand::Expand(args) => expand(args, &of(&args.id).await?, json, output).await,
+            RecallCommand::Names(args) => names(args, &of(&args.id).await?, json, output).await,
+            RecallCommand::Describe(args) => {
+                describe(args, &of(&args.id).await?, json, output).await
+            }
             RecallCommand::Tools(args) => tools(args, output),
         }
     })
 }
 
-async fn failed(host: &Host, id: &str, error: RecallError) -> CommandError {
-    advise_recall(&*host.store, error, id, Door::Command).await.into()
+async fn failed(subject: &Subject, error: RecallError) -> CommandError {
+    if matches!(error, RecallError::Unfolded | RecallError::NoFold(_))
+        && let Err(error) = subject.needs_session("folds")
+    {
+        return error;
+    }
+    advise_recall(&*subject.host.store, error, &subject.name, Door::Command).await.into()
 }
 
-async fn grep(args: &Grep, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+async fn grep(
+    args: &Grep,
+    subject: &Subject,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    if args.folded {
+        subject.needs_session("folds")?;
+    }
     let ask = match ask(args) {
         Ok(ask) => ask,
-        Err(error) => return Err(failed(host, &args.id, error).await),
+        Err(error) => return Err(failed(subject, error).await),
     };
-    let hits = match recall::grep(&*host.store, &args.id, &ask).await {
+    let hits = match recall::grep(&*subject.host.store, &subject.id, &ask).await {
         Ok(hits) => hits,
-        Err(error) => return Err(failed(host, &args.id, error).await),
+        Err(error) => return Err(failed(subject, error).await),
     };
     if json {
         return output.stdout(pretty(&hits.found)?);
@@ -90,17 +105,20 @@ fn ask(args: &Grep) -> Result<Ask, RecallError> {
 
 async fn outline(
     args: &Outline,
-    host: &Host,
+    subject: &Subject,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
+    if args.folded {
+        subject.needs_session("folds")?;
+    }
     let done = async {
         let from = What::number(&args.from)?;
-        recall::outline(&*host.store, &args.id, from, args.limit, args.folded).await
+        recall::outline(&*subject.host.store, &subject.id, from, args.limit, args.folded).await
     };
     let page = match done.await {
         Ok(page) => page,
-        Err(error) => return Err(failed(host, &args.id, error).await),
+        Err(error) => return Err(failed(subject, error).await),
     };
     if json {
         return output.stdout(pretty(&page)?);
@@ -142,10 +160,22 @@ fn next(option: &str, value: &str) -> String {
     format!("next: {}\n", words.join(" "))
 }
 
-async fn names(args: &Names, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
-    let found = match recall::names(&*host.store, &args.id, &args.question, args.max_chars).await {
+async fn names(
+    args: &Names,
+    subject: &Subject,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let found = match recall::names(
+        &*subject.host.store,
+        &subject.id,
+        &args.question,
+        args.max_chars,
+    )
+    .await
+    {
         Ok(found) => found,
-        Err(error) => return Err(failed(host, &args.id, error).await),
+        Err(error) => return Err(failed(subject, error).await),
     };
     if json {
         return output.stdout(pretty(&found)?);
@@ -168,17 +198,24 @@ async fn names(args: &Names, host: &Host, json: bool, output: &Output) -> Result
 
 async fn expand(
     args: &Expand,
-    host: &Host,
+    subject: &Subject,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     let done = async {
         let what = What::parse(&args.what.join(","))?;
-        recall::expand(&*host.store, &args.id, &what, args.from.as_deref(), args.max_chars).await
+        recall::expand(
+            &*subject.host.store,
+            &subject.id,
+            &what,
+            args.from.as_deref(),
+            args.max_chars,
+        )
+        .await
     };
     let page = match done.await {
         Ok(page) => page,
-        Err(error) => return Err(failed(host, &args.id, error).await),
+        Err(error) => return Err(failed(subject, error).await),
     };
     if json {
         return output.stdout(pretty(&page)?);
@@ -191,26 +228,27 @@ async fn expand(
 }
 async fn describe(
     args: &Describe,
-    host: &Host,
+    subject: &Subject,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     let name = match &args.fold {
         // Numbers are what the other commands print; the library knows ids alone.
         Some(name) if name != "active" => {
-            let stored = host.session(&args.id).await?;
+            subject.needs_session("folds")?;
+            let stored = subject.host.session(&subject.id).await?;
             let folds = stored.folds().await?;
-            find(&folds, name, &args.id)?.1.id.to_hex()
+            find(&folds, name, &subject.name)?.1.id.to_hex()
         }
         _ => String::new(),
     };
-    let found = match recall::describe(&*host.store, &args.id, &name).await {
+    let found = match recall::describe(&*subject.host.store, &subject.id, &name).await {
         Ok(found) => found,
-        Err(error) => return Err(failed(host, &args.id, error).await),
+        Err(error) => return Err(failed(subject, error).await),
     };
     match json {
         true => output.stdout(pretty(&found)?),
-        false => output.stdout(described(&found, &args.id, &output.stdout_style())),
+        false => output.stdout(described(&found, &subject.name, &output.stdout_style())),
     }
 }
 

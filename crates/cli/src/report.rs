@@ -320,10 +320,15 @@ pub fn counted(prepared: &Prepared) -> String {
     format!("{}{kind}{calibrated}", counter.name())
 }
 
-/// The window and where it comes from.
+/// The window of a conversation and where it comes from.
 pub fn window(prepared: &Prepared) -> String {
-    let window = number(prepared.window);
-    match &prepared.window_from {
+    window_from(prepared.window, &prepared.window_from)
+}
+
+/// A window in tokens and where it comes from.
+pub fn window_from(window: u64, from: &WindowSource) -> String {
+    let window = number(window);
+    match from {
         WindowSource::Request => format!("{window}, as the request says"),
         WindowSource::Server => format!("{window}, as the server says"),
         WindowSource::Learned => format!("{window}, as was learned"),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use midfold::formats::read::Conversation;
 use midfold::{Door, Extent, Import as Importer, Imported, Recorded, Setup};
-use midfold_args::Import;
+use midfold_args::{Import, Start};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
@@ -14,51 +14,68 @@ use crate::paths::is_stdin;
 use crate::prepare;
 use crate::runtime;
 
-/// What imports a file of this name.
+/// What imports the file of this path.
 pub fn importer<'a>(
     host: &Host,
-    args: &Import,
+    start: &Start,
     setup: &'a mut Setup,
-    name: &str,
+    path: &Path,
 ) -> Result<Importer<'a>, CommandError> {
     Ok(Importer {
         store: host.store.clone(),
         setup,
-        policy: prepare::narrated(&args.start.folding)?,
-        output_reserve: args.start.output_reserve.unwrap_or(0),
-        source: (!is_stdin(&args.file)).then(|| name.to_owned()),
+        policy: prepare::narrated(&start.folding)?,
+        output_reserve: start.output_reserve.unwrap_or(0),
+        source: (!is_stdin(path)).then(|| path.display().to_string()),
         extent: Extent::Live,
         numbered: false,
         door: Door::Command,
     })
 }
 
-/// `--only` has to be one of the conversations of the file.
-pub fn check_only(args: &Import, name: &str, count: usize) -> Result<(), CommandError> {
-    match args.only.filter(|only| *only == 0 || *only > count) {
-        None => Ok(()),
-        Some(only) => Err(CommandError::usage(format!("{name} has no conversation {only}"))
-            .hint(format!("it has {count}, numbered from 1"))),
-    }
+/// Which conversations of a file are wanted, and what their sessions are called.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// `--id`.
+    pub id: Option<&'a str>,
+    /// `--only`.
+    pub only: Option<usize>,
+    /// The file is one of several: `--id` is what the ids of all of them start with.
+    pub is_one_of_several: bool,
 }
 
-/// Imports the conversations that were asked for.
-pub async fn bring(
-    import: &mut Importer<'_>,
-    args: &Import,
-    name: &str,
-    found: &Recorded,
-) -> Result<Vec<Imported>, CommandError> {
-    let count = found.recordings.len();
-    let mut ids = Ids::new(args, name, count);
-    let mut done = Vec::new();
-    for (at, recording) in found.recordings.iter().enumerate() {
-        let id = ids.of(at, recording.live());
-        if args.only.is_none_or(|only| only == at + 1) && !recording.is_empty() {
-            done.push(import.bring(recording, &id, runtime::now()).await?);
+impl<'a> Wanted<'a> {
+    /// What the flags say of a file.
+    pub fn of(args: &'a Import, is_one_of_several: bool) -> Self {
+        Self { id: args.id.as_deref(), only: args.only, is_one_of_several }
+    }
+
+    /// `--only` has to be one of the conversations of the file.
+    pub fn check(&self, name: &str, count: usize) -> Result<(), CommandError> {
+        match self.only.filter(|only| *only == 0 || *only > count) {
+            None => Ok(()),
+            Some(only) => Err(CommandError::usage(format!("{name} has no conversation {only}"))
+                .hint(format!("it has {count}, numbered from 1"))),
         }
     }
-    Ok(done)
+
+    /// Imports the conversations that were asked for.
+    pub async fn bring(
+        &self,
+        import: &mut Importer<'_>,
+        path: &Path,
+        found: &Recorded,
+    ) -> Result<Vec<Imported>, CommandError> {
+        let mut ids = Ids::new(*self, path, found.recordings.len());
+        let mut done = Vec::new();
+        for (at, recording) in found.recordings.iter().enumerate() {
+            let id = ids.of(at, recording.live());
+            if self.only.is_none_or(|only| only == at + 1) && !recording.is_empty() {
+                done.push(import.bring(recording, &id, runtime::now()).await?);
+            }
+        }
+        Ok(done)
+    }
 }
 
 /// What came of a conversation, for programs.
@@ -70,32 +87,37 @@ pub fn to_json(done: &Imported) -> Value {
 }
 
 /// Ids of the sessions: as asked for, as the file says, or after the file.
-struct Ids {
-    given: Option<String>,
+struct Ids<'a> {
+    wanted: Wanted<'a>,
     stem: String,
     several: bool,
     taken: BTreeSet<String>,
 }
 
-impl Ids {
-    fn new(args: &Import, name: &str, count: usize) -> Self {
-        let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str());
-        let stem = stem.filter(|_| !is_stdin(&args.file)).unwrap_or("import");
+impl<'a> Ids<'a> {
+    fn new(wanted: Wanted<'a>, path: &Path, count: usize) -> Self {
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let stem = stem.filter(|_| !is_stdin(path)).unwrap_or("import");
         // `run.traj.json` is `run`.
         let stem = stem.split('.').find(|part| !part.is_empty()).unwrap_or("import").to_owned();
-        let several = count > 1 && args.only.is_none();
-        Self { given: args.id.clone(), stem, several, taken: BTreeSet::new() }
+        let several = count > 1 && wanted.only.is_none();
+        Self { wanted, stem, several, taken: BTreeSet::new() }
     }
 
     fn of(&mut self, at: usize, conversation: &Conversation) -> String {
         // Numbers of rows are unique in their file alone.
         let own = conversation.id.as_ref().filter(|id| id.len() >= 8 && id.len() <= 180);
-        let wish = match (&self.given, own) {
-            (Some(given), _) if !self.several => given.clone(),
-            (Some(given), _) => format!("{given}-{}", at + 1),
-            (None, Some(own)) => own.clone(),
-            (None, None) if self.several => format!("{}-{}", self.stem, at + 1),
-            (None, None) => self.stem.clone(),
+        let own = || match own {
+            Some(own) => own.clone(),
+            None if self.several => format!("{}-{}", self.stem, at + 1),
+            None => self.stem.clone(),
+        };
+        let wish = match (self.wanted.id, self.several) {
+            // A number would be another one once there is one more file.
+            (Some(given), _) if self.wanted.is_one_of_several => format!("{given}-{}", own()),
+            (Some(given), true) => format!("{given}-{}", at + 1),
+            (Some(given), false) => given.to_owned(),
+            (None, _) => own(),
         };
         let mut id = wish.clone();
         let mut next = 2;

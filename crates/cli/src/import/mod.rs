@@ -1,89 +1,128 @@
-//! `midfold import`: a transcript becomes sessions. Importing it again adds what is new.
+//! `midfold import`: transcripts become sessions. Importing them again adds what is new.
 
 mod file;
+mod memory;
+mod told;
 pub mod watch;
 
-use midfold::Imported;
-use midfold::formats::read::Conversation;
+use std::path::Path;
+
+use midfold::formats::read::{Conversation, Format};
+use midfold::{Recorded, Setup};
 use midfold_args::Import;
 
 use crate::error::CommandError;
 use crate::host::{Host, Make};
 use crate::input::Input;
 use crate::note::Note;
-use crate::output::{Color, Output};
+use crate::output::Output;
+use crate::paths::{Found, Walked, is_folder, transcripts};
 use crate::prepare;
-use crate::presets::pretty;
 use crate::runtime::block_on;
-use crate::table::Table;
-use crate::words::{number, plural};
 
-use file::{bring, check_only, importer, to_json};
+use file::{Wanted, importer};
+use told::Told;
 
-/// Problems that are told about.
-const SHOWN: usize = 3;
+pub use memory::in_memory;
 
 pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandError> {
     if args.watch {
         return watch::run(args, json, output);
     }
     let from = prepare::format(args.from.as_deref())?;
-    let mut setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
+    let setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
     // A wrong policy is told before anything is stored.
     prepare::narrated(&args.start.folding)?;
-    let input = Input::load(&args.file)?;
+    match args.files.as_slice() {
+        [path] if !is_folder(path) => one(args, path, from, setup, json, output),
+        _ => several(args, from, setup, json, output),
+    }
+}
+
+/// One file: what is wrong with it is what is wrong with the command.
+fn one(
+    args: &Import,
+    path: &Path,
+    from: Option<Format>,
+    mut setup: Setup,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    let input = Input::load(path)?;
     let mut found = input.recordings(from)?;
-    check_only(args, &input.name, found.recordings.len())?;
-    let live: Vec<Conversation> = found.recordings.iter().map(|it| it.live().clone()).collect();
-    let notes = Note::by_conversation(std::mem::take(&mut found.problems), &live);
+    let wanted = Wanted::of(args, false);
+    wanted.check(&input.name, found.recordings.len())?;
+    let notes = notes(&mut found);
     let done = block_on(async {
         let host = Host::open(&args.at, Make::Yes).await?;
-        let mut import = importer(&host, args, &mut setup, &input.name)?;
-        bring(&mut import, args, &input.name, &found).await
+        let mut import = importer(&host, &args.start, &mut setup, path)?;
+        wanted.bring(&mut import, path, &found).await
     })?;
-    warn(&notes, &done, output);
-    tell(&done, json, output)
+    let mut told = Told::default();
+    told.add(None, &notes, done);
+    told.tell(json, output)
 }
 
-/// What the reader could not carry, in short.
-fn warn(notes: &[Vec<Note>], done: &[Imported], output: &Output) {
-    let problems = done.iter().flat_map(|done| &done.problems);
-    let converted = problems.map(|problem| Note::of_conversion(problem.clone()));
-    let all: Vec<String> =
-        notes.iter().flatten().map(Note::text).chain(converted.map(|note| note.text())).collect();
-    let style = output.stderr_style();
-    for text in all.iter().take(SHOWN) {
-        output.stderr(&format!("{} {text}\n", style.paint(Color::Yellow, "note:")));
+/// Several files, and what folders hold.
+fn several(
+    args: &Import,
+    from: Option<Format>,
+    mut setup: Setup,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
+    if args.only.is_some() {
+        return Err(CommandError::usage("--only chooses a conversation of one file")
+            .hint("name that file alone"));
     }
-    if let Some(more) = all.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        output.stderr(&format!("and {}\n", plural(more as u64, "more note")));
+    let Walked { files, closed } = transcripts(&args.files)?;
+    let wanted = Wanted::of(args, true);
+    let mut told = Told::default();
+    for text in closed {
+        told.fail(&CommandError::failed(text), output);
     }
+    let told = block_on(async {
+        let mut host = None;
+        for Found { path, .. } in files {
+            let input = match Input::load(&path) {
+                Ok(input) => input,
+                Err(error) => {
+                    told.fail(&error, output);
+                    continue;
+                }
+            };
+            let mut found = match input.recordings(from) {
+                Ok(found) => found,
+                Err(error) if args.files.contains(&path) => {
+                    told.fail(&error, output);
+                    continue;
+                }
+                // Whoever names a folder does not know each file in it.
+                Err(_) => {
+                    told.no_transcripts += 1;
+                    continue;
+                }
+            };
+            let notes = notes(&mut found);
+            // Where nothing can be imported, no store is made.
+            let host = match &mut host {
+                Some(host) => host,
+                none => none.insert(Host::open(&args.at, Make::Yes).await?),
+            };
+            let mut import = importer(host, &args.start, &mut setup, &path)?;
+            // Two files may have one name.
+            import.numbered = true;
+            let done = wanted.bring(&mut import, &path, &found).await?;
+            told.add(Some(&path), &notes, done);
+        }
+        Ok(told)
+    })?;
+    told.tell(json, output)
 }
 
-fn tell(done: &[Imported], json: bool, output: &Output) -> Result<(), CommandError> {
-    if json {
-        return output.stdout(pretty(&done.iter().map(to_json).collect::<Vec<_>>())?);
-    }
-    let style = output.stdout_style();
-    let table = Table::new(["id", "messages", "new", "tokens", "format"]).right([1, 2, 3]);
-    let mut table = table.color(0, Color::Bold);
-    for Imported { id, messages, new, dialect, tokens, .. } in done {
-        table.row([
-            id.clone(),
-            number(*messages),
-            number(*new),
-            number(*tokens),
-            (*dialect).to_owned(),
-        ]);
-    }
-    let made = done.iter().filter(|done| done.made).count() as u64;
-    let new: u64 = done.iter().map(|done| done.new).sum();
-    let what = match (made, new) {
-        (0, 0) => "nothing new: all of it was there already".to_owned(),
-        (0, new) => format!("{} added", plural(new, "message")),
-        (made, new) => format!("{} made, {}", plural(made, "session"), plural(new, "message")),
-    };
-    output.stdout(table.render(&style, 0))?;
-    output.stderr(&format!("{what}\n"));
-    Ok(())
+/// What the reader could not carry.
+fn notes(found: &mut Recorded) -> Vec<Note> {
+    let live: Vec<Conversation> = found.recordings.iter().map(|it| it.live().clone()).collect();
+    let problems = std::mem::take(&mut found.problems);
+    Note::by_conversation(problems, &live).into_iter().flatten().collect()
 }

@@ -13,7 +13,7 @@ use midfold::{Advise, Door, Failure, Imported, Recorded, Setup};
 use midfold_args::Import;
 use tokio::time::MissedTickBehavior;
 
-use super::file::{bring, importer, to_json};
+use super::file::{Wanted, importer, to_json};
 use crate::error::CommandError;
 use crate::host::{Host, Make};
 use crate::input;
@@ -28,7 +28,11 @@ use crate::words::{number, plural};
 const EVERY: Duration = Duration::from_millis(500);
 
 pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandError> {
-    if is_stdin(&args.file) {
+    let [named] = args.files.as_slice() else {
+        return Err(CommandError::usage("--watch follows one file, or one folder")
+            .hint("of a folder it is always the transcript that was written last"));
+    };
+    if is_stdin(named) {
         return Err(CommandError::usage("standard input cannot be watched")
             .hint("name the file of a running session, or the folder of sessions"));
     }
@@ -36,8 +40,8 @@ pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandErro
     let mut setup = prepare::setup(&args.start.measure, args.to.as_deref())?;
     prepare::narrated(&args.start.folding)?;
     // A name with a slip in it would be waited for until the end of time.
-    fs::metadata(&args.file).map_err(|_| {
-        CommandError::failed(format!("{}: there is no such file", args.file.display()))
+    fs::metadata(named).map_err(|_| {
+        CommandError::failed(format!("{}: there is no such file", named.display()))
             .hint("name the folder that it will be in, to wait for the next session")
     })?;
     block_on(async {
@@ -63,7 +67,7 @@ pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandErro
             let note = output.stderr_style().paint(Color::Yellow, "note:");
             output.stderr(&format!(
                 "{note} {what} at the end may not be finished; once it is: midfold import {}\n",
-                follower.at.as_deref().unwrap_or(&args.file).display()
+                follower.at.as_deref().unwrap_or(named).display()
             ));
         }
         Ok(())
@@ -175,19 +179,19 @@ impl<'a> Follower<'a> {
             }
         };
         self.waiting = found.waiting;
-        let name = path.display().to_string();
-        let mut import = importer(self.host, self.args, self.setup, &name)?;
+        let mut import = importer(self.host, &self.args.start, self.setup, path)?;
         // Whatever was cut or rewritten does not end the following.
         import.numbered = true;
-        bring(&mut import, self.args, &name, &found).await
+        Wanted::of(self.args, false).bring(&mut import, path, &found).await
     }
 
     /// The file that was named, or the one of the folder that was written last.
     fn newest(&self) -> Option<PathBuf> {
-        if !is_folder(&self.args.file) {
-            return Some(self.args.file.clone());
+        let named = self.args.files.first()?;
+        if !is_folder(named) {
+            return Some(named.clone());
         }
-        let files = transcripts_below(&self.args.file);
+        let files = transcripts_below(named);
         let dated = files.into_iter().filter_map(|path| Some((stamp(&path)?.changed, path)));
         dated.max().map(|(_, path)| path)
     }

@@ -55,14 +55,18 @@ pub struct Skipped {
 }
 
 impl Corpus {
-    pub fn new(files: &[PathBuf], measure: &ReplayMeasure) -> Result<Self, CommandError> {
+    pub fn new(
+        files: &[PathBuf],
+        measure: &ReplayMeasure,
+        windows: &[u64],
+    ) -> Result<Self, CommandError> {
         let Walked { files: found, closed } = paths::transcripts(files)?;
         let setup = Measure {
             window: None,
             tokenizer: Some(measure.tokenizer.clone()),
             profile: measure.profile.clone(),
         };
-        let smallest = measure.window.iter().copied().min().unwrap_or(0);
+        let smallest = windows.iter().copied().min().unwrap_or(0);
         Ok(Self {
             count: found.len(),
             strict: !files.iter().any(|path| paths::is_folder(path)),

@@ -9,6 +9,7 @@ mod line;
 mod progress;
 mod strategies;
 mod table;
+mod window;
 mod work;
 
 use midfold::Settings;
@@ -24,13 +25,15 @@ use strategies::Run;
 
 pub use corpus::{Corpus, Recorded, Skipped};
 pub use progress::Progress;
+pub use window::windows;
 pub use work::{Outcome, Ran, Task, work};
 
 pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandError> {
     let prices = prices(args.measure.prices.as_deref())?;
-    let runs = strategies::runs(args)?;
+    let windows = windows(&args.files, &args.measure, output)?;
+    let runs = strategies::runs(args, &windows)?;
     let exam = args.exam.as_deref().map(exam::read).transpose()?;
-    let corpus = Corpus::new(&args.files, &args.measure)?;
+    let corpus = Corpus::new(&args.files, &args.measure, &windows)?;
     let progress = Progress::new(json);
     let task = Task {
         runs: &runs,
@@ -42,7 +45,7 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
     let outcome = work(&task, corpus, &progress);
     progress.end();
     let outcome = outcome?;
-    enough(&outcome, &args.measure)?;
+    enough(&outcome, &args.measure, &windows)?;
     if !json {
         let style = output.stdout_style();
         let report = table::report(&style, &runs, &outcome, &prices);
@@ -92,11 +95,15 @@ pub fn prices(name: Option<&str>) -> Result<Prices, CommandError> {
 }
 
 /// At least one conversation was replayed.
-pub fn enough(outcome: &Outcome, measure: &ReplayMeasure) -> Result<(), CommandError> {
+pub fn enough(
+    outcome: &Outcome,
+    measure: &ReplayMeasure,
+    windows: &[u64],
+) -> Result<(), CommandError> {
     if !outcome.conversations.is_empty() {
         return Ok(());
     }
-    let (skipped, window) = (&outcome.skipped, measure.window.iter().min().copied().unwrap_or(0));
+    let (skipped, window) = (&outcome.skipped, windows.iter().min().copied().unwrap_or(0));
     if skipped.short == 0 {
         let error = CommandError::failed("there is no conversation in these files");
         return Err(skipped.unreadable.iter().take(3).fold(error, |e, text| e.hint(text.clone())));

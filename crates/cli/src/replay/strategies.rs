@@ -106,7 +106,7 @@ impl Narrator for Model {
 }
 
 /// Everything that the command line asks for, window by window.
-pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
+pub fn runs(args: &Replay, windows: &[u64]) -> Result<Vec<Run>, CommandError> {
     let mut named: Vec<(String, Option<Policy>)> = Vec::new();
     let asked: Vec<&str> =
         match (args.preset.is_empty(), args.policy.is_empty() && args.engine.is_empty()) {
@@ -121,7 +121,7 @@ pub fn runs(args: &Replay) -> Result<Vec<Run>, CommandError> {
     }
     let model = args.model.as_deref().map(|url| Model::new(args, url)).transpose()?.map(Arc::new);
     let mut runs = Vec::new();
-    for window in &args.measure.window {
+    for window in windows {
         for (name, policy) in &named {
             if let Some(EngineName::Command { command }) = policy.as_ref().map(|p| &p.engine) {
                 let engine = engine::of(command.clone(), args.engine_timeout)?;

@@ -1,5 +1,5 @@
-//! `midfold session append`: messages in, their places out, and nothing acknowledged that is not
-//! durable.
+//! `midfold session append`: messages in, and nothing acknowledged that is not durable. Their places are
+//! for programs: a person who appends wants to hear of what went wrong.
 
 use std::path::Path;
 
@@ -32,12 +32,14 @@ pub async fn run(
     let events = input.events_for(kind.unwrap_or(DialectKind::OpenAiChat), &args.id)?;
     let done =
         midfold::append(&mut stored, events, args.key.clone(), args.expect, runtime::now()).await?;
-    let seqs: Vec<u64> = (done.first..done.first + done.count).collect();
     if json {
+        let seqs: Vec<u64> = (done.first..done.first + done.count).collect();
         return output.stdout(format!("{}\n", json!({ "seqs": seqs, "repeated": done.repeated })));
     }
     if done.repeated {
         output.stderr("this key was used for the same messages before: nothing was appended\n");
+    } else {
+        tracing::info!(session = args.id, first = done.first, messages = done.count, "appended");
     }
-    output.stdout(seqs.iter().map(|seq| format!("{seq}\n")).collect::<String>())
+    Ok(())
 }

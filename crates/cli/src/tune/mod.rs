@@ -22,15 +22,16 @@ use crate::tune::work::Bench;
 pub fn run(args: &Tune, json: bool, output: &Output) -> Result<(), CommandError> {
     let base = Policy::preset(BASE).map_err(|error| CommandError::failed(error.to_string()))?;
     let prices = replay::prices(args.measure.prices.as_deref())?;
-    let corpus = Corpus::new(&args.files, &args.measure)?;
+    let windows = replay::windows(&args.files, &args.measure, output)?;
+    let corpus = Corpus::new(&args.files, &args.measure, &windows)?;
     let progress = Progress::new(json);
-    let read = Bench::read(corpus, &args.measure, &prices, &progress);
+    let read = Bench::read(corpus, &args.measure, &windows, &prices, &progress);
     progress.end();
     let mut bench = read?;
     if bench.conversations.is_empty() {
         let skipped = std::mem::take(&mut bench.skipped);
         let none = Outcome { conversations: Vec::new(), results: Vec::new(), skipped };
-        return replay::enough(&none, &args.measure);
+        return replay::enough(&none, &args.measure, &windows);
     }
     let left_out = bench.leave_out(&base);
     if bench.conversations.is_empty() {

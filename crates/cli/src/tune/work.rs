@@ -30,7 +30,8 @@ impl<'a> Bench<'a> {
     /// Reads and counts every conversation, once.
     pub fn read(
         mut corpus: Corpus,
-        measure: &'a midfold_args::ReplayMeasure,
+        measure: &midfold_args::ReplayMeasure,
+        windows: &'a [u64],
         prices: &'a Prices,
         progress: &Progress,
     ) -> Result<Self, CommandError> {
@@ -42,7 +43,7 @@ impl<'a> Bench<'a> {
         Ok(Self {
             conversations,
             skipped: corpus.skipped,
-            windows: &measure.window,
+            windows,
             longer_than: measure.longer_than,
             prices,
             jobs: crate::replay::jobs(measure),

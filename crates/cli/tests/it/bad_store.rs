@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::session::{at, ok, shown, store};
+use crate::session::{appended, at, ok, shown, store};
 use crate::{folder, regex_of, seen, sees};
 
 #[test]
@@ -81,7 +81,7 @@ fn messages() {
     // None of it left anything behind.
     shown!("append-nothing", store, ["session", "log", "s", "--json"]);
     let plain = br#"{"role":"user","content":"hi"}"#;
-    assert_eq!(ok(store, &["session", "append", "claude", "-"], plain), "0\n");
+    assert_eq!(appended(store, &["claude", "-"], plain), [0]);
 }
 
 /// An empty SQLite file of midfold's (`mfld`), as a later version would leave it: a header, and a

@@ -87,7 +87,6 @@ fn what_cannot_be_done_is_said_with_a_way_out() {
     seen("replay-empty-folder", owned(&["replay", &empty, "--window", "8k"]));
     seen("replay-missing", owned(&["replay", &none, "--window", "8k"]));
     seen("replay-no-engine", at(with(&["--engine", "no-such-engine --fast"])));
-    seen("replay-no-window", owned(&["replay", &file]));
     seen(
         "replay-nowhere",
         owned(&[
@@ -101,6 +100,50 @@ fn what_cannot_be_done_is_said_with_a_way_out() {
             "/no/such/folder/r.html",
         ]),
     );
+}
+
+/// Without a window, the one of the recorded model holds: settings know more than the table, the table more
+/// than nothing.
+#[test]
+fn the_window_is_that_of_the_model_and_said() {
+    let tmp = folder("replay-window");
+    let talk = "we went on as before and nothing came of it ".repeat(600);
+    let rows: Vec<Value> = (0..80)
+        .map(|at| value!({ "role": (["user", "assistant"][at % 2]), "content": format!("{at} {talk}") }))
+        .collect();
+    let write = |name: &str, model: Option<&str>| {
+        let mut request = value!({ "messages": rows });
+        if let Some(model) = model {
+            request["model"] = model.into();
+        }
+        fs::write(tmp.join(name), request.to_string()).unwrap();
+    };
+    write("none.json", None);
+    write("gpt.json", Some("gpt-4o"));
+    write("own.json", Some("mine-7b"));
+    let replayed = |args: &[&str]| {
+        let args = [&["replay"], args, &["--preset", "sliding", "--json"]].concat();
+        let output = midfold(&args).current_dir(&tmp).env("HOME", &tmp).output().unwrap();
+        assert!(output.status.success(), "{}", seen(&output));
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (found["runs"][0]["window"].as_u64().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let said = |window: u64, text: &str| (window, format!("window: {text}\n"));
+    let none = "128,000, the default: the file names no model (set --window)";
+    assert_eq!(replayed(&["none.json"]), said(128_000, none));
+    assert_eq!(replayed(&["gpt.json"]), said(128_000, "128,000, that of gpt-4o"));
+    let unknown = "128,000, the default: mine-7b is not known (set --window)";
+    assert_eq!(replayed(&["own.json"]), said(128_000, unknown));
+    assert_eq!(replayed(&["own.json", "--window", "64k"]), (64_000, String::new()));
+    fs::write(tmp.join("midfold.toml"), "[windows]\n\"mine-*\" = 32000\n").unwrap();
+    assert_eq!(replayed(&["own.json"]), said(32_000, "32,000, as given"));
+    assert_eq!(replayed(&["gpt.json"]), said(128_000, "128,000, that of gpt-4o"));
+    let tuned = midfold(&["tune", "own.json", "--tries", "1", "--json"])
+        .current_dir(&tmp)
+        .output()
+        .unwrap();
+    let found: Value = serde_json::from_slice(&tuned.stdout).unwrap();
+    assert_eq!(found["windows"], value!([32_000]));
 }
 
 /// The hint of the error leads to a table.

@@ -26,6 +26,16 @@ pub fn parsed(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap()
 }
 
+/// Appends, and returns the places of the messages.
+pub fn appended(store: &str, args: &[&str], stdin: &[u8]) -> Vec<u64> {
+    let args = [&["session", "append"], args, &["--json"]].concat();
+    seqs_of(&parsed(&ok(store, &args, stdin)))
+}
+
+fn seqs_of(answer: &serde_json::Value) -> Vec<u64> {
+    answer["seqs"].as_array().unwrap().iter().map(|seq| seq.as_u64().unwrap()).collect()
+}
+
 /// What a person sees, without times and hashes.
 macro_rules! shown {
     ($name:expr, $store:expr, $args:expr) => {
@@ -59,11 +69,15 @@ fn from_new_to_a_checked_export() {
     let text = fs::read(root().join(SESSION)).unwrap();
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').filter(|l| !l.is_empty()).collect();
     let first = lines[..40].join(&b'\n');
-    assert_eq!(ok(store, &["session", "append", "demo", "-"], &first).lines().count(), 40);
+    let done = at(store, &["session", "append", "demo", "-", "-v"], &first);
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success() && done.stdout.is_empty() && told.lines().count() == 1, "{told}");
+    assert!(told.contains("appended") && told.contains("messages=40"), "{told}");
     shown!("session-small", store, ["session", "compact", "demo"]);
     let next = ok(store, &["session", "append", "demo", "--json"], lines[40]);
     assert_eq!(parsed(&next), serde_json::json!({ "seqs": [40], "repeated": false }));
-    ok(store, &["session", "append", "demo", "-"], &lines[41..100].join(&b'\n'));
+    let done = at(store, &["session", "append", "demo", "-"], &lines[41..100].join(&b'\n'));
+    assert!(done.status.success() && done.stdout.is_empty() && done.stderr.is_empty());
     shown!("session-pin", store, ["session", "pin", "demo", "4"]);
     shown!("session-preview", store, ["session", "preview", "demo"]);
     let preview = parsed(&ok(store, &["session", "preview", "demo", "--json"], b""));
@@ -155,8 +169,8 @@ fn messages_come_back_as_the_bytes_that_went_in() {
         r#"{"role":"tool","tool_call_id":"lost","content":"a result without its call"}"#,
     ];
     let list = format!("[{}]", odd[1..].join(" ,\n"));
-    assert_eq!(ok(store, &["session", "append", "s", "-"], odd[0].as_bytes()), "0\n");
-    assert_eq!(ok(store, &["session", "append", "s", "-"], list.as_bytes()), "1\n2\n");
+    assert_eq!(appended(store, &["s", "-"], odd[0].as_bytes()), [0]);
+    assert_eq!(appended(store, &["s", "-"], list.as_bytes()), [1, 2]);
     let log = ok(store, &["session", "log", "s", "--json"], b"");
     assert_eq!(log, format!("[\n{}\n]\n", odd.join(",\n")));
     let part = ok(store, &["session", "log", "s", "--json", "--from", "1", "--to", "1"], b"");
@@ -177,7 +191,7 @@ fn eight_processes_append_to_one_session() {
     let store = &store("concurrent");
     ok(store, &["session", "new", "--id", "s", "--tokenizer", "chars:4"], b"");
     let script = r#"for i in 0 1 2 3 4 5 6 7 8 9; do
-        echo "{\"role\":\"user\",\"content\":\"$2-$i\"}" | "$0" session append s - --store "$1" || exit 1
+        echo "{\"role\":\"user\",\"content\":\"$2-$i\"}" | "$0" session append s - --store "$1" --json || exit 1
     done"#;
     let spawn = |writer: usize| {
         Command::new("sh")
@@ -192,8 +206,8 @@ fn eight_processes_append_to_one_session() {
     for child in children {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let own: Vec<u64> =
-            String::from_utf8(output.stdout).unwrap().lines().map(|l| l.parse().unwrap()).collect();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let own: Vec<u64> = text.lines().flat_map(|line| seqs_of(&parsed(line))).collect();
         assert!(own.len() == 10 && own.is_sorted(), "{own:?}");
         seqs.extend(own);
     }
@@ -214,9 +228,11 @@ fn keys_and_places_guard_an_append() {
     ok(store, &["session", "new", "--id", "s"], b"");
     let message = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}").into_bytes();
     let keyed = ["session", "append", "s", "-", "--key", "k1"];
-    assert_eq!(ok(store, &keyed, &message("one")), "0\n");
-    assert_eq!(ok(store, &["session", "append", "s", "-"], &message("two")), "1\n");
-    assert_eq!(ok(store, &keyed, &message("one")), "0\n");
+    assert_eq!(appended(store, &keyed[2..], &message("one")), [0]);
+    assert_eq!(appended(store, &["s", "-"], &message("two")), [1]);
+    assert_eq!(appended(store, &keyed[2..], &message("one")), [0]);
+    let again = at(store, &keyed, &message("one"));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("nothing was appended"));
     shown!("append-key-reused", store, keyed, &message("three"));
     shown!(
         "append-conflict",
@@ -224,7 +240,7 @@ fn keys_and_places_guard_an_append() {
         ["session", "append", "s", "-", "--expect", "1"],
         &message("x")
     );
-    assert_eq!(ok(store, &["session", "append", "s", "-", "--expect", "2"], &message("x")), "2\n");
+    assert_eq!(appended(store, &["s", "-", "--expect", "2"], &message("x")), [2]);
 }
 
 #[test]

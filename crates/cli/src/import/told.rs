@@ -1,0 +1,100 @@
+//! What is told of an import.
+
+use std::path::Path;
+
+use midfold::Imported;
+
+use super::file::to_json;
+use crate::error::CommandError;
+use crate::note::Note;
+use crate::output::{Color, Output};
+use crate::presets::pretty;
+use crate::table::Table;
+use crate::words::{number, plural};
+
+/// Problems that are told about.
+const SHOWN: usize = 3;
+
+/// What came of all files.
+#[derive(Default)]
+pub struct Told {
+    done: Vec<Imported>,
+    /// What could not be carried.
+    notes: Vec<String>,
+    /// Files of folders that hold no transcript.
+    pub no_transcripts: u64,
+    has_failed: bool,
+}
+
+impl Told {
+    /// What came of a file; it is named where there are several.
+    pub fn add(&mut self, path: Option<&Path>, notes: &[Note], done: Vec<Imported>) {
+        let problems = done.iter().flat_map(|done| &done.problems);
+        let converted = problems.map(|problem| Note::of_conversion(problem.clone()).text());
+        let place = path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
+        let all = notes.iter().map(Note::text).chain(converted);
+        self.notes.extend(all.map(|text| place.clone() + &text));
+        self.done.extend(done);
+    }
+
+    /// A file that cannot be imported, beside others that can.
+    pub fn fail(&mut self, error: &CommandError, output: &Output) {
+        output.error(error);
+        self.has_failed = true;
+    }
+
+    /// Says all of it.
+    pub fn tell(&self, json: bool, output: &Output) -> Result<(), CommandError> {
+        self.warn(output);
+        if json {
+            output.stdout(pretty(&self.done.iter().map(to_json).collect::<Vec<_>>())?)?;
+        } else if !self.done.is_empty() {
+            output.stdout(self.table().render(&output.stdout_style(), 0))?;
+        }
+        if !json || self.no_transcripts > 0 {
+            output.stderr(&format!("{}\n", self.sum()));
+        }
+        if self.has_failed { Err(CommandError::silent(1)) } else { Ok(()) }
+    }
+
+    fn warn(&self, output: &Output) {
+        let style = output.stderr_style();
+        for text in self.notes.iter().take(SHOWN) {
+            output.stderr(&format!("{} {text}\n", style.paint(Color::Yellow, "note:")));
+        }
+        if let Some(more) = self.notes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+            output.stderr(&format!("and {}\n", plural(more as u64, "more note")));
+        }
+    }
+
+    fn table(&self) -> Table<5> {
+        let table = Table::new(["id", "messages", "new", "tokens", "format"]).right([1, 2, 3]);
+        let mut table = table.color(0, Color::Bold);
+        for Imported { id, messages, new, dialect, tokens, .. } in &self.done {
+            table.row([
+                id.clone(),
+                number(*messages),
+                number(*new),
+                number(*tokens),
+                (*dialect).to_owned(),
+            ]);
+        }
+        table
+    }
+
+    fn sum(&self) -> String {
+        let made = self.done.iter().filter(|done| done.made).count() as u64;
+        let new: u64 = self.done.iter().map(|done| done.new).sum();
+        let what = match (made, new) {
+            _ if self.done.is_empty() => "nothing was imported".to_owned(),
+            (0, 0) => "nothing new: all of it was there already".to_owned(),
+            (0, new) => format!("{} added", plural(new, "message")),
+            (made, new) => format!("{} made, {}", plural(made, "session"), plural(new, "message")),
+        };
+        match self.no_transcripts {
+            0 => what,
+            1 => format!("{what}; 1 file holds no transcript"),
+            many => format!("{what}; {} files hold no transcript", number(many)),
+        }
+    }
+}

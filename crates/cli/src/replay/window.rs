@@ -1,0 +1,43 @@
+//! The windows of a replay: those that were asked for, or the one of the model that was recorded.
+
+use std::path::PathBuf;
+
+use midfold::formats::read::Conversation;
+use midfold_args::ReplayMeasure;
+
+use crate::config;
+use crate::error::CommandError;
+use crate::input::Input;
+use crate::output::Output;
+use crate::paths;
+use crate::prepare::{self, HOST};
+use crate::report::window_from;
+
+/// The windows in tokens. Where none was asked for, it is said which one holds.
+pub fn windows(
+    files: &[PathBuf],
+    measure: &ReplayMeasure,
+    output: &Output,
+) -> Result<Vec<u64>, CommandError> {
+    if !measure.window.is_empty() {
+        return Ok(measure.window.clone());
+    }
+    let settings = config::settings()?;
+    let first = first(files, measure)?;
+    let model = first.and_then(|first| first.envelope.model).or(settings.default_model.clone());
+    let (window, from) = settings.setup(&HOST)?.window_for(model);
+    output.stderr(&format!("window: {}\n", window_from(window, &from)));
+    Ok(vec![window])
+}
+
+/// The first conversation that has a message: all are replayed in one window, so that strategies compare.
+fn first(files: &[PathBuf], measure: &ReplayMeasure) -> Result<Option<Conversation>, CommandError> {
+    let from = prepare::format(measure.from.as_deref())?;
+    // What cannot be read is told when it is replayed, and standard input can be read only then.
+    let read = |path: &PathBuf| Input::load(path).and_then(|input| input.recorded(from)).ok();
+    let mut files = paths::transcripts(files)?.files;
+    files.retain(|found| !paths::is_stdin(&found.path));
+    let mut all =
+        files.iter().filter_map(|found| read(&found.path)).flat_map(|it| it.conversations);
+    Ok(all.find(|conversation| !conversation.events.is_empty()))
+}

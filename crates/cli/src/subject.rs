@@ -1,0 +1,125 @@
+//! What a question is about: a session of a store, or a transcript, which is imported into memory for it.
+
+use std::path::{Component, Path};
+
+use midfold::store::{StoreError, Stored, StoredError};
+use midfold_args::StoreAt;
+
+use crate::error::CommandError;
+use crate::host::{Host, Make};
+use crate::import::in_memory;
+use crate::output::{Color, Output};
+use crate::paths::{is_folder, is_stdin, is_transcript};
+use crate::words::quoted;
+
+/// A session that can be asked.
+pub struct Subject {
+    /// Where it is.
+    pub host: Host,
+    /// Its id there.
+    pub id: String,
+    /// What a command calls it: the word that named it.
+    pub name: String,
+    is_transcript: bool,
+}
+
+impl Subject {
+    /// The session, or the one conversation of a transcript.
+    pub async fn one(word: &str, at: &StoreAt, output: &Output) -> Result<Self, CommandError> {
+        let mut all = Self::all(word, at, output).await?;
+        match (all.pop(), all.len()) {
+            (Some(only), 0) => Ok(only),
+            (_, more) => {
+                let text = format!(
+                    "{word} holds {} conversations, and the question is about one",
+                    more + 1
+                );
+                Err(CommandError::failed(text)
+                    .hint(format!("{} makes a session of each", import(word))))
+            }
+        }
+    }
+
+    /// The session, or all conversations of a transcript.
+    ///
+    /// A session wins over a file of the same name, and that is said.
+    pub async fn all(word: &str, at: &StoreAt, output: &Output) -> Result<Vec<Self>, CommandError> {
+        let path = Path::new(word);
+        if is_stdin(path) || is_spelled_as_path(path) && path.exists() {
+            return Self::of_transcript(word).await;
+        }
+        if !path.exists() && !is_transcript(word) {
+            return Ok(vec![Self::of_store(word, Host::open(at, Make::No).await?).await??]);
+        }
+        let Some(host) = Host::open_if_there(at).await? else {
+            return Self::of_transcript(word).await;
+        };
+        let Ok(session) = Self::of_store(word, host).await? else {
+            return Self::of_transcript(word).await;
+        };
+        if !path.exists() {
+            return Ok(vec![session]);
+        }
+        let note = output.stderr_style().paint(Color::Yellow, "note:");
+        let file = quoted(&Path::new(".").join(path).display().to_string());
+        output.stderr(&format!(
+            "{note} {word} is a session and a file: the session is meant; for the file: {file}\n"
+        ));
+        Ok(vec![session])
+    }
+
+    /// The session of this id; within, why there is none.
+    async fn of_store(id: &str, host: Host) -> Result<Result<Self, CommandError>, CommandError> {
+        match Stored::open(host.store.clone(), id).await {
+            Ok(_) => {
+                let (id, name) = (id.to_owned(), id.to_owned());
+                Ok(Ok(Self { host, id, name, is_transcript: false }))
+            }
+            Err(error @ StoredError::Store(StoreError::NoSession(_))) => {
+                Ok(Err(host.advise(error).await))
+            }
+            Err(error) => Err(host.advise(error).await),
+        }
+    }
+
+    async fn of_transcript(word: &str) -> Result<Vec<Self>, CommandError> {
+        let path = Path::new(word);
+        if is_folder(path) {
+            let text = format!("{word} is a folder, and the question is about one conversation");
+            return Err(CommandError::failed(text)
+                .hint(format!("{} makes a session of each in it", import(word))));
+        }
+        let (host, ids) = in_memory(path).await.map_err(|error| match path.is_file() {
+            true => error.hint(format!("{} takes it with --from", import(word))),
+            false => error,
+        })?;
+        let several = ids.len() > 1;
+        let one = |(at, id)| Self {
+            host: host.clone(),
+            id,
+            name: if several { format!("{word}#{}", at + 1) } else { word.to_owned() },
+            is_transcript: true,
+        };
+        Ok(ids.into_iter().enumerate().map(one).collect())
+    }
+
+    /// What only a session has: a transcript was never folded or sent by us.
+    pub fn needs_session(&self, what: &str) -> Result<(), CommandError> {
+        if !self.is_transcript {
+            return Ok(());
+        }
+        let text = format!("{} is a transcript: it has no {what}", self.name);
+        Err(CommandError::usage(text).hint(format!("{} makes a session of it", import(&self.name))))
+    }
+}
+
+/// Nobody who means a session writes it so.
+fn is_spelled_as_path(path: &Path) -> bool {
+    let first = path.components().next();
+    path.is_absolute() || matches!(first, Some(Component::CurDir | Component::ParentDir))
+}
+
+/// The command that makes a session of this file.
+fn import(file: &str) -> String {
+    format!("`midfold import {}`", quoted(file))
+}

@@ -1,0 +1,100 @@
+//! Questions about a transcript that nobody imported: `explain`, `recall` and `audit` of a file.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use crate::session::{at, ok, parsed, shown, store};
+use crate::{folder, midfold, regex_of, root, seen};
+
+const FILE: &str = "examples/coding-session.jsonl";
+
+#[test]
+fn a_transcript_answers_as_its_session_would() {
+    let store = &store("from-file");
+    shown!("file-explain", store, ["explain", FILE, "LED-4101"]);
+    shown!("file-recall-outline", store, ["recall", "outline", FILE, "--limit", "3"]);
+    shown!("file-audit", store, ["audit", FILE]);
+    assert!(!Path::new(store.strip_prefix("sqlite:").unwrap()).exists(), "nothing is stored");
+
+    ok(store, &["import", FILE, "--id", "same"], b"");
+    for ask in [
+        &["recall", "grep", "WHERE", "LED-4101", "--json"][..],
+        &["recall", "expand", "WHERE", "@6-9", "--json"],
+        &["recall", "outline", "WHERE", "--json"],
+        &["explain", "WHERE", "LED-4101", "--json"],
+    ] {
+        let of = |place| ask.iter().map(move |it| if *it == "WHERE" { place } else { *it });
+        let [file, session] =
+            [FILE, "same"].map(|place| ok(store, &of(place).collect::<Vec<_>>(), b""));
+        assert!(!file.trim().is_empty());
+        assert_eq!(file, session, "{ask:?}");
+    }
+    let text = fs::read(root().join(FILE)).unwrap();
+    let piped = ok(store, &["recall", "grep", "-", "LED-4101", "--json"], &text);
+    assert_eq!(piped, ok(store, &["recall", "grep", FILE, "LED-4101", "--json"], b""));
+}
+
+#[test]
+fn the_next_page_of_a_file_is_that_of_the_file() {
+    let store = &store("from-file-pages");
+    let page = ok(store, &["recall", "outline", FILE, "--limit", "2"], b"");
+    let next = page.lines().last().unwrap().strip_prefix("next: midfold ").unwrap();
+    let next = crate::stdout(&next.split(' ').collect::<Vec<_>>(), b"");
+    assert!(page.contains("\n@0 system") && next.contains("\n@2 assistant"), "{page}{next}");
+}
+
+#[test]
+fn what_a_transcript_cannot_tell_names_the_import() {
+    let store = &store("from-file-not");
+    let folder = folder("from-file-folder").display().to_string();
+    for (name, ask) in [
+        ("file-call", &["explain", FILE, "LED-4101", "--call", "1"][..]),
+        ("file-folded", &["recall", "grep", FILE, "LED", "--folded"]),
+        ("file-describe", &["recall", "describe", FILE]),
+        ("file-names", &["recall", "names", FILE]),
+        ("file-active", &["recall", "expand", FILE, "active"]),
+        ("file-several", &["explain", "fixtures/tau-bench.json", "zebra"]),
+        ("file-none", &["explain", "crates/cli/Cargo.toml", "zebra"]),
+        ("file-folder", &["explain", &folder, "zebra"]),
+    ] {
+        shown!(name, store, *ask);
+        let said = String::from_utf8(at(store, ask, b"").stderr).unwrap();
+        assert!(said.contains("hint: `midfold import "), "{ask:?}: {said}");
+    }
+    shown!("file-missing", store, ["explain", "no/such.jsonl", "zebra"]);
+    // Each conversation has its own account.
+    let audit = ok(store, &["audit", "fixtures/tau-bench.json"], b"");
+    assert!(audit.contains("fixtures/tau-bench.json#2: 0 folds"), "{audit}");
+}
+
+/// In a folder with a file `demo`, and a store.
+fn beside(folder: &Path, args: &[&str]) -> Output {
+    let url = format!("sqlite:{}", folder.join("store.db").display());
+    midfold(args).current_dir(folder).args(["--store", &url]).output().unwrap()
+}
+
+#[test]
+fn a_session_wins_over_a_file_of_its_name_and_that_is_said() {
+    let folder = folder("from-file-both");
+    fs::write(folder.join("demo"), "{\"role\":\"user\",\"content\":\"in the file\"}\n").unwrap();
+    let grep = |word: &str| {
+        let done = beside(&folder, &["recall", "grep", word, "the", "--literal", "--json"]);
+        assert!(done.status.success(), "{}", seen(&done));
+        let hits = parsed(&String::from_utf8(done.stdout).unwrap()).to_string();
+        (
+            hits.contains("in the file"),
+            hits.contains("in the store"),
+            String::from_utf8(done.stderr).unwrap(),
+        )
+    };
+    assert_eq!(grep("demo"), (true, false, String::new()), "there is no store");
+    fs::write(folder.join("new.json"), "{\"role\":\"user\",\"content\":\"in the store\"}\n")
+        .unwrap();
+    assert!(beside(&folder, &["import", "new.json", "--id", "other"]).status.success());
+    assert_eq!(grep("demo"), (true, false, String::new()), "there is no such session");
+    assert!(beside(&folder, &["import", "new.json", "--id", "demo"]).status.success());
+    let note = "note: demo is a session and a file: the session is meant; for the file: ./demo\n";
+    assert_eq!(grep("demo"), (false, true, note.to_owned()));
+    assert_eq!(grep("./demo"), (true, false, String::new()));
+}

@@ -1,0 +1,82 @@
+//! `midfold import` of several files and of folders.
+
+use std::fs;
+use std::path::Path;
+
+use crate::session::{at, ok, parsed, shown, store};
+use crate::{folder, regex_of, seen};
+
+fn write(path: &Path, messages: &[&str]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let line = |text: &&str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    fs::write(path, messages.iter().map(line).collect::<String>()).unwrap();
+}
+
+/// Two transcripts of one name, one of another, and what is none.
+fn runs(name: &str) -> String {
+    let folder = folder(name);
+    write(&folder.join("a/run.jsonl"), &["one", "two"]);
+    write(&folder.join("b/run.jsonl"), &["three"]);
+    write(&folder.join("other.jsonl"), &["four"]);
+    fs::write(folder.join("package.json"), "{\"name\": \"x\"}").unwrap();
+    fs::write(folder.join("notes.md"), "# Notes\n").unwrap();
+    folder.display().to_string()
+}
+
+/// The sessions of a store and how many messages they hold.
+fn sessions(store: &str) -> Vec<(String, u64)> {
+    let rows = parsed(&ok(store, &["session", "list", "--json"], b""));
+    let rows = rows.as_array().unwrap().iter();
+    let mut rows: Vec<_> = rows
+        .map(|row| (row["id"].as_str().unwrap().to_owned(), row["events"].as_u64().unwrap()))
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn named(all: &[(&str, u64)]) -> Vec<(String, u64)> {
+    all.iter().map(|(id, count)| ((*id).to_owned(), *count)).collect()
+}
+
+#[test]
+fn a_folder_is_imported_once_and_goes_on_whatever_comes_before() {
+    let store = &store("imports");
+    let runs = runs("imports-runs");
+    shown!("import-folder", store, ["import", &runs]);
+    shown!("import-folder-again", store, ["import", &runs]);
+    let all = named(&[("other", 1), ("run", 2), ("run-2", 1)]);
+    assert_eq!(sessions(store), all);
+    // A file that is looked at first takes nobody's name, and one that grew goes on.
+    write(&Path::new(&runs).join("a/0/run.jsonl"), &["five"]);
+    write(&Path::new(&runs).join("b/run.jsonl"), &["three", "six"]);
+    ok(store, &["import", &runs], b"");
+    assert_eq!(sessions(store), named(&[("other", 1), ("run", 2), ("run-2", 2), ("run-3", 1)]));
+}
+
+#[test]
+fn a_file_that_was_named_is_told_and_the_others_are_done() {
+    let store = &store("imports-named");
+    let runs = runs("imports-named-runs");
+    let [good, none, missing] = ["other.jsonl", "package.json", "no.jsonl"]
+        .map(|name| Path::new(&runs).join(name).display().to_string());
+    shown!("import-named", store, ["import", &none, &missing, &good]);
+    assert_eq!(sessions(store), named(&[("other", 1)]));
+    let args = ["import", &runs, &good, "--id", "x", "--json"];
+    let done = at(store, &args, b"");
+    assert!(done.status.success(), "{}", seen(&done));
+    let ids = parsed(&String::from_utf8(done.stdout).unwrap());
+    let ids: Vec<_> = ids.as_array().unwrap().iter().map(|row| row["id"].clone()).collect();
+    assert_eq!(ids, ["x-run", "x-run-2", "x-other", "x-other"]);
+    shown!("import-only-several", store, ["import", &runs, "--only", "1"]);
+    shown!("import-watch-several", store, ["import", &runs, &good, "--watch"]);
+}
+
+#[test]
+fn a_folder_without_a_transcript_makes_no_store() {
+    let store = &store("imports-none");
+    let folder = folder("imports-none-files");
+    fs::write(folder.join("package.json"), "{\"name\": \"x\"}").unwrap();
+    fs::write(folder.join("empty.jsonl"), "").unwrap();
+    shown!("import-none", store, ["import", &folder.display().to_string()]);
+    assert!(!Path::new(store.strip_prefix("sqlite:").unwrap()).exists());
+}
