@@ -16,7 +16,8 @@ pub enum Diagnosis {
     /// two together pass the window; without one, the reply alone passes what the model can write,
     /// and compacting cannot help.
     OutputCap {
-        /// Tokens of the prompt.
+        /// Tokens of the prompt. Where it is one more than the reply leaves of the limit, the server
+        /// (vLLM) counted no further: the prompt may be longer.
         input: Option<u64>,
         /// Tokens asked for the reply.
         output: Option<u64>,
@@ -108,5 +109,17 @@ impl Diagnosis {
             }
             _ => None,
         }
+    }
+
+    /// The same, where the prompt is known to have about so many tokens and the server counted no further than its
+    /// refusal needs.
+    pub(super) fn with_prompt(self, prompt: u64) -> Self {
+        let Self::OutputCap { input: Some(input), output: Some(output), limit: Some(limit) } = self
+        else {
+            return self;
+        };
+        let stopped = input.saturating_add(output) == limit.saturating_add(1);
+        let input = if stopped { input.max(prompt) } else { input };
+        Self::OutputCap { input: Some(input), output: Some(output), limit: Some(limit) }
     }
 }

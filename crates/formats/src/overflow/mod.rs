@@ -96,7 +96,16 @@ pub fn is_echo(error: &[u8], request: &[u8]) -> bool {
 
 /// As [`classify`], knowing the size of the prompt: an error without a word (a bare 400 or 413, or
 /// a connection that closed: `status` is none) to a prompt above 60 % of the window is
-/// [`Diagnosis::Probable`].
+/// [`Diagnosis::Probable`]. A server that stopped counting the prompt where it was sure of its refusal
+/// does not know how long it is: `prompt` does.
+///
+/// ```
+/// use midfold_formats::overflow::{Diagnosis, diagnose};
+/// let body = b"This model's maximum context length is 32768 tokens. However, you requested 8192 output tokens and your prompt contains at least 24577 input tokens";
+/// let cap = |input| Diagnosis::OutputCap { input: Some(input), output: Some(8_192), limit: Some(32_768) };
+/// assert_eq!(diagnose(Some(400), body, 20_000, 32_768), cap(24_577));
+/// assert_eq!(diagnose(Some(400), body, 40_000, 32_768), cap(40_000));
+/// ```
 #[must_use]
 pub fn diagnose(status: Option<u16>, body: &[u8], prompt: u64, window: u64) -> Diagnosis {
     let read = Body::read(body);
@@ -105,7 +114,7 @@ pub fn diagnose(status: Option<u16>, body: &[u8], prompt: u64, window: u64) -> D
     if quiet && u128::from(prompt) * 100 > u128::from(window) * PROBABLE_PERCENT {
         return Diagnosis::Probable;
     }
-    judge(status, &read)
+    judge(status, &read).with_prompt(prompt)
 }
 
 /// Share of the window above which a wordless error is taken for an overflow

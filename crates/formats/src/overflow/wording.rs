@@ -15,20 +15,26 @@ const SANE: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
 const NUMBER: &str = r"\d+(?:[,_]\d{3})*";
 
 /// Wordings of an overflow, the most telling first. `have` is the prompt, `limit` what it takes,
-/// `total` prompt and reply together, `input` and `output` the two apart. `<h>`, `<l>`, `<t>`,
-/// `<i>`, `<o>` stand for those groups.
+/// `total` prompt and reply together, `input` and `output` the two apart, `under` a count that the
+/// prompt is above. `<h>`, `<l>`, `<t>`, `<i>`, `<o>`, `<u>` stand for those groups.
 const OVERFLOWS: &[&str] = &[
     // Fireworks: before Anthropic, whose first words it shares
     r"prompt is too long: <h>, model maximum context length: <l>",
-    // Anthropic
-    r"prompt is too long(?:: <h> tokens > <l>)?",
+    // Anthropic; z.ai without a number
+    r"prompt (?:is )?too long(?:: <h> tokens > <l>)?",
     r"input length and .?max_tokens.? exceed context limit(?:: <i> \+ <o> > <l>)?",
-    // vLLM, new
+    // vLLM, new: it may count no more of the prompt than shows that it is too long
+    r"maximum context length is <l> tokens.{0,40}requested <o> output tokens.{0,40}contains (?:at least )?<i> input tokens",
+    r"maximum context length is <l> tokens.{0,40}requested <o> output tokens.{0,120}upper bound for <u> input tokens",
     r"passed <i> input tokens.{0,40}requested <o> output tokens.{0,80}context length is (?:only )?<l>",
     r"is too large: <o>.{0,60}maximum context length is <l> tokens and your request has <i> input",
     // SGLang
     r"maximum context length of <l> tokens.{0,40}requested a total of <t> tokens: <i> tokens from the input.{0,40} <o> tokens for",
+    r"requested a total of <t> tokens: <i> tokens from the input.{0,40} <o> tokens for",
     r"\(<h> tokens\) is longer than the model's context length \(<l> tokens\)",
+    r"input length \(<h> tokens\) exceeds the maximum allowed length \(<l> tokens\)",
+    // vLLM, inside the engine
+    r"prompt \((?:total )?length <h>\) is (?:too long to fit into the model|longer than the maximum model length)[^\d]{1,20}<l>",
     // OpenAI (old), vLLM (old), OpenRouter: prompt and reply apart
     r"maximum context length (?:is|of) <l> tokens.{0,60}requested (?:about )?<t> tokens \(<i> (?:in the messages|in your prompt|of text input).{0,80}?<o> (?:in|for) the (?:completion|output)",
     // OpenAI, and most that copy it
@@ -48,6 +54,12 @@ const OVERFLOWS: &[&str] = &[
     r"exceeded model token limit: <l> \(requested: <h>\)",
     // Copilot
     r"prompt token count of <h> exceeds the limit of <l>",
+    // TGI
+    r"inputs.? must have less than <l> tokens\. given: <h>",
+    // TabbyAPI
+    r"(?:context|prompt) length <h> is greater than max_seq_len <l>",
+    // Cloudflare
+    r"input and maximum output tokens \(<t>\) exceeded this model context window limit \(<l>",
     // Together, Fireworks
     r"input length <h> exceeds the maximum allowed (?:input )?length of <l>",
     r"tokens \+ .?max_new_tokens.? must be <= <l>\. given: <i> .{0,20}and <o>",
@@ -65,12 +77,9 @@ const OVERFLOWS: &[&str] = &[
     r"too many tokens",
     // LM Studio: the first number is what it would keep, not what it has
     r"loaded with context length of (?:only )?<l>",
-    // Ollama
-    r"prompt too long; exceeded (?:max )?context length by",
-    // MiMo: without the limit
-    r"requested a total of <t> tokens: <i> tokens from the input.{0,40} <o> tokens for",
-    // GLM, z.ai
-    r"prompt too long",
+    r"n_keep: \d+ ?>= ?n_ctx: <l>",
+    r"reached context length of <l> tokens",
+    // GLM
     r"tokens in request more than max tokens allowed",
     r"prompt exceeds max length",
     // Codes of gateways in a text
@@ -100,6 +109,7 @@ const CAPS: &[&str] = &[
     r"max_tokens: <o> > <l>, which is the maximum allowed number of output tokens",
     r"range of max_tokens should be \[\d+, ?<l>\]",
     r"max(?:_completion|_output)?_tokens.{0,60}(?:must be less than or equal to|at most|maximum value (?:of|is)) .?<l>",
+    r"max(?:_completion)?_tokens=<o> cannot be greater than max_model_len=(?:max_total_tokens=)?<l>",
     r"maximum tokens you requested (?:\(<o>\) )?exceeds the model limit of <l>",
 ];
 
@@ -107,13 +117,13 @@ static OVERFLOW: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(OVERFLOWS));
 static CAP: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(CAPS));
 static PICTURE: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(PICTURES));
 
-fn compile(patterns: &[&str]) -> Vec<Regex> {
-    let groups =
-        [("<h>", "h"), ("<l>", "l"), ("<t>", "t"), ("<i>", "i"), ("<o>", "o"), ("<x>", "x")];
+/// The wordings with their marks of numbers spelled out.
+pub(super) fn compile(patterns: &[&str]) -> Vec<Regex> {
     let expand = |pattern: &&str| {
-        let spelled = groups.iter().fold((*pattern).to_owned(), |text, (mark, name)| {
-            text.replace(mark, &format!("(?P<{name}>{NUMBER})"))
-        });
+        let spelled =
+            ["h", "l", "t", "i", "o", "u", "x"].iter().fold((*pattern).to_owned(), |text, name| {
+                text.replace(&format!("<{name}>"), &format!("(?P<{name}>{NUMBER})"))
+            });
         Regex::new(&format!("(?is){spelled}")).ok()
     };
     patterns.iter().filter_map(expand).collect()
@@ -165,7 +175,7 @@ pub(super) fn pictures(text: &str) -> Option<Option<u64>> {
     Some(digits.and_then(|digits| digits.parse().ok()))
 }
 
-/// The words that [`overflow`] reads.
+/// The words that an [`overflow`] is read from.
 pub(super) fn matched(text: &str) -> Option<&str> {
     let found = CAP.iter().chain(OVERFLOW.iter()).find_map(|pattern| pattern.find(text))?;
     Some(found.as_str())
@@ -182,23 +192,30 @@ struct Numbers {
     input_and_output: bool,
 }
 
+/// The number that a wording has in the group `name`.
+pub(super) fn number(found: &Captures<'_>, name: &str) -> Option<u64> {
+    let digits: String = found.name(name)?.as_str().chars().filter(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
 fn read(found: Captures<'_>) -> Numbers {
-    let number = |name: &str| -> Option<u64> {
-        let digits: String =
-            found.name(name)?.as_str().chars().filter(char::is_ascii_digit).collect();
-        digits.parse().ok()
-    };
+    let number = |name: &str| number(&found, name);
     let sane = |name: &str| number(name).filter(|n| SANE.contains(n));
+    // Beside a reply that takes the room, a prompt may be short, and so may a reply.
+    let part = |name: &str| number(name).filter(|n| n <= SANE.end());
+    let (total, output) = (sane("t"), part("o"));
+    // Tools and pictures may be counted apart from the text.
+    let rest = total.zip(output).and_then(|(total, output)| total.checked_sub(output));
+    let above = part("u").map(|under| under + 1);
     let limit = sane("l");
     let over = number("x").zip(limit).map(|(over, limit)| limit.saturating_add(over));
     let text = found.get(0).map_or("", |whole| whole.as_str());
     Numbers {
         have: sane("h").or(over.filter(|n| SANE.contains(n))),
         limit,
-        total: sane("t"),
-        // Beside a reply that takes the room, a prompt may be short, and so may a reply.
-        input: number("i").filter(|n| n <= SANE.end()),
-        output: number("o").filter(|n| n <= SANE.end()),
+        total,
+        input: part("i").max(rest).or(above),
+        output,
         input_and_output: text.to_ascii_lowercase().starts_with("input length and"),
     }
 }
