@@ -9,7 +9,7 @@ use midfold_args::Cli;
 use midfold_cli::inside::{KEYS, Key};
 use serde_json::Value;
 
-use crate::{midfold, root, stdout};
+use crate::{folder, midfold, root, seen, stdout};
 
 /// What the page says of keys stands between these lines.
 const BEGIN: &str = "<!-- begin of keys -->\n";
@@ -194,9 +194,28 @@ fn the_page_and_the_schema_are_those_of_this_build() {
         fs::write(root().join("docs/CONFIG.md"), &wanted).unwrap();
         fs::write(root().join("docs/config.schema.json"), &schema).unwrap();
     }
-    let how = "is stale: MIDFOLD_WRITE_DOCS=1 cargo test -p midfold-cli config_page writes it anew";
+    for (name, wanted) in [("docs/CONFIG.md", &wanted), ("docs/config.schema.json", &schema)] {
+        let there = fs::read_to_string(root().join(name)).unwrap_or_default();
+        let differs = wanted.lines().zip(there.lines()).find(|(wanted, there)| wanted != there);
+        assert!(
+            there == *wanted,
+            "{name} is stale; MIDFOLD_WRITE_DOCS=1 cargo test -p midfold-cli config_page writes it anew: {differs:?}"
+        );
+    }
+}
+
+#[test]
+fn the_example_of_the_page_is_read() {
     let page = fs::read_to_string(root().join("docs/CONFIG.md")).unwrap();
-    assert_eq!(page, wanted, "docs/CONFIG.md {how}");
-    let file = fs::read_to_string(root().join("docs/config.schema.json")).unwrap_or_default();
-    assert_eq!(file, schema, "docs/config.schema.json {how}");
+    let (_, rest) = page.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let home = folder("config-page");
+    let user = home.join(".config/midfold");
+    fs::create_dir_all(&user).unwrap();
+    fs::write(user.join("config.toml"), example).unwrap();
+    let shown = midfold(&["config", "--json"]).env("HOME", &home).output().unwrap();
+    assert!(shown.status.success(), "{}", seen(&shown));
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["windows.llama3.2*"]["value"], 8192, "{shown}");
+    assert_eq!(shown["serve.upstream.local"]["value"], "http://127.0.0.1:11434 for llama*, qwen*");
 }
