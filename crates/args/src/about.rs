@@ -23,6 +23,7 @@ a window or a tokenizer.
   windows   = { \"llama3.2*\" = 8192 } # of single models: they win over window
   tokenizer = \"o200k\"                # a name, or a tokenizer.json
   profile   = \"openai\"               # the provider's rules
+  to        = \"anthropic\"            # convert messages to this dialect
   model     = \"gpt-5\"                # that contexts go to, whatever a transcript names
   preset    = \"default\"              # or: policy = \"my-policy.toml\"
   tiers     = { results = 0.3 }      # caps of classes of content
@@ -38,6 +39,7 @@ a window or a tokenizer.
   upstream     = { openai = \"http://127.0.0.1:8080/v1\" }
   ca           = \"corporate.pem\"      # authorities to trust, too
   upstream_key = { openai = \"OPENAI_API_KEY\" }       # the name of the variable that holds it
+  allow_origin = [\"https://midfold.example\"]
   open         = false
   strict       = false
   recall       = false               # give agents a tool that looks up what was folded
@@ -45,7 +47,9 @@ a window or a tokenizer.
   [[upstream]]                       # as often as there are places
   name   = \"local\"                  # reached by /to/local/… as well
   url    = \"http://127.0.0.1:11434\"
-  models = [\"llama*\", \"qwen*\"]     # go there, whatever their format")]
+  models = [\"llama*\", \"qwen*\"]     # go there, whatever their format
+
+Each key with its type, its variable and its flag: docs/CONFIG.md. `midfold schema config` prints a JSON schema.")]
 pub struct Config {}
 
 /// What `midfold completions` is asked.

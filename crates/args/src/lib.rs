@@ -134,7 +134,7 @@ pub enum Command {
     Tune(Box<Tune>),
     /// List the presets, or print one
     Presets(Presets),
-    /// Print the JSON schema of a fold record or a policy, or the OpenAPI document
+    /// Print the JSON schema of a fold record, a policy or settings, or the OpenAPI document
     Schema(Schema),
     /// Show which settings hold, and from which file
     Config(Config),
@@ -344,6 +344,8 @@ pub enum SchemaOf {
     Fold,
     /// A policy file
     Policy,
+    /// A file of settings: midfold.toml
+    Config,
     /// The HTTP interface to sessions, in OpenAPI 3.1
     Openapi,
 }

@@ -40,6 +40,7 @@ mod input;
 mod inspect;
 #[cfg(feature = "sessions")]
 mod key;
+mod keys;
 mod logging;
 #[cfg(feature = "sessions")]
 mod mcp;
@@ -111,6 +112,7 @@ pub mod inside {
     pub use crate::host::{Host, Make, new_id, random};
     #[cfg(feature = "sessions")]
     pub use crate::import::watch::Follower;
+    pub use crate::keys::{KEYS, Key};
     pub use crate::output::cut;
     pub use crate::trajectories::cache::Cache;
     pub use crate::trajectories::config::{Config, family};

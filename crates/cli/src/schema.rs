@@ -5,6 +5,7 @@ use midfold_args::{Schema, SchemaOf};
 use schemars::schema_for;
 
 use crate::error::CommandError;
+use crate::keys;
 use crate::output::Output;
 use crate::presets::pretty;
 
@@ -12,6 +13,7 @@ pub fn run(args: &Schema, output: &Output) -> Result<(), CommandError> {
     let text = match args.of {
         SchemaOf::Fold => pretty(&schema_for!(Fold)),
         SchemaOf::Policy => pretty(&schema_for!(Policy)),
+        SchemaOf::Config => pretty(&keys::schema()),
         #[cfg(feature = "sessions")]
         SchemaOf::Openapi => pretty(&midfold_serve::openapi()),
         #[cfg(not(feature = "sessions"))]

@@ -17,6 +17,7 @@ use serde::Deserialize;
 /// ```
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 pub struct ModelPattern {
     text: String,
     matcher: GlobMatcher,

@@ -17,6 +17,7 @@ use crate::model_pattern::{ModelPattern, ModelPatternError};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "BTreeMap<String, u64>")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelWindows(Vec<(ModelPattern, u64)>);
 
 impl ModelWindows {

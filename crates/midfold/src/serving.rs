@@ -22,6 +22,7 @@ use crate::model_pattern::ModelPattern;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Serving {
     /// Where to listen.
     pub listen: Option<SocketAddr>,
@@ -107,11 +108,13 @@ impl Serving {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "UpstreamsForm")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServingUpstreams(pub BTreeMap<String, ServingUpstream>);
 
 /// One place where requests go.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "UpstreamForm")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServingUpstream {
     /// Its address.
     pub url: String,
@@ -166,31 +169,44 @@ impl FromIterator<(String, String)> for ServingUpstreams {
     untagged,
     expecting = "upstreams are a table of URLs by names, or a list with `name`, `url` and `models`"
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum UpstreamsForm {
+    /// `[[upstream]]`, as often as there are places.
     List(Vec<NamedForm>),
+    /// The addresses by the names of the places.
     Table(BTreeMap<String, ServingUpstream>),
 }
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "an upstream is a URL, or a table with `url` and `models`")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum UpstreamForm {
+    /// The address alone.
     Url(String),
+    /// The address, and what goes there.
     Table(TableForm),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TableForm {
+    /// Its address.
     url: String,
+    /// The models that are asked there, whatever format the request has: patterns such as `llama*`.
     #[serde(default)]
     models: Vec<ModelPattern>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NamedForm {
+    /// What it is called: in a path `/to/NAME/…`, and in the header `midfold-upstream`.
     name: String,
+    /// Its address.
     url: String,
+    /// The models that are asked there, whatever format the request has: patterns such as `llama*`.
     #[serde(default)]
     models: Vec<ModelPattern>,
 }

@@ -42,6 +42,7 @@ impl Host {
 /// A policy that is no preset.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "PathBuf")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PolicyFrom {
     /// A file of TOML.
     File(PathBuf),
@@ -96,6 +97,7 @@ impl From<PathBuf> for PolicyFrom {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settings {
     /// The window in tokens.
     pub window: Option<u64>,
@@ -103,25 +105,25 @@ pub struct Settings {
     pub windows: ModelWindows,
     /// How to count: a name, or the path of a `tokenizer.json`.
     pub tokenizer: Option<String>,
-    /// The rules of the provider.
+    /// The rules of the provider that contexts have to keep, by name.
     pub profile: Option<String>,
     /// The model that the contexts go to, also where a conversation names another. No file says it.
     #[serde(skip)]
     pub model: Option<String>,
-    /// The model of conversations that name none: `model` of a file, which holds for many.
+    /// The model that contexts go to where a conversation names none: a file holds for many.
     #[serde(rename = "model")]
     pub default_model: Option<String>,
-    /// The dialect to convert to.
+    /// The dialect to convert messages to.
     pub to: Option<String>,
-    /// A policy by its name.
+    /// When and how to fold: a preset by its name.
     pub preset: Option<String>,
-    /// Or one of the caller's own.
+    /// Or a policy of the caller's own: the path of a TOML file.
     pub policy: Option<PolicyFrom>,
-    /// Caps of classes of content, over those of the policy.
+    /// Caps of classes of content as shares of the budget, over those of the policy.
     pub tiers: BTreeMap<TierName, Ratio>,
     /// Have spans narrated, whatever the policy says.
     pub narrate: bool,
-    /// The URL of the store.
+    /// The URL of the store: `sqlite:PATH`, `postgres://…` or `memory`.
     pub store: Option<String>,
     /// Prices: a table by its name, or the path of a TOML file.
     pub prices: Option<String>,

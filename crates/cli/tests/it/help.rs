@@ -76,7 +76,7 @@ fn colours_are_only_there_when_asked_for() {
 
 #[test]
 fn schemas_name_the_fields() {
-    for (of, field) in [("fold", "head_verbatim"), ("policy", "reducers")] {
+    for (of, field) in [("fold", "head_verbatim"), ("policy", "reducers"), ("config", "windows")] {
         let schema: serde_json::Value =
             serde_json::from_str(&stdout(&["schema", of], b"")).unwrap();
         assert!(schema["properties"][field].is_object(), "{of}");

@@ -9,6 +9,7 @@ mod client_files;
 mod compact;
 mod compact_model;
 mod config;
+mod config_page;
 mod docs;
 mod doctor;
 mod engines;

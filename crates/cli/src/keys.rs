@@ -1,0 +1,146 @@
+//! The keys of `midfold.toml`: which variable and which flag says the same. Their types and meanings are those of the
+//! structs that read the file.
+
+use midfold::Settings;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
+
+use crate::env;
+
+/// What says the same as a key of the file.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The key, with that of its table before it: `serve.listen`.
+    pub name: &'static str,
+    /// The variables, the nearest first.
+    pub variables: &'static [&'static str],
+    /// The flag, as it is written.
+    pub flag: Option<&'static str>,
+}
+
+/// All keys, in the order of `midfold config`.
+pub const KEYS: &[Key] = &[
+    Key::new("window", &[env::WINDOW], Some("--window")),
+    Key::new("windows", &[], None),
+    Key::new("tokenizer", &[], Some("--tokenizer")),
+    Key::new("profile", &[], Some("--profile")),
+    Key::new("model", &[], None),
+    Key::new("to", &[], Some("--to")),
+    Key::new("preset", &[], Some("--preset")),
+    Key::new("policy", &[], Some("--policy")),
+    Key::new("tiers", &[], None),
+    Key::new("narrate", &[], Some("--narrate")),
+    Key::new("store", &[env::STORE], Some("--store")),
+    Key::new("prices", &[], Some("--prices")),
+    Key::new("upstream", &[], Some("--upstream")),
+    Key::new("serve.listen", &["MIDFOLD_LISTEN"], Some("--listen")),
+    Key::new("serve.open", &["MIDFOLD_OPEN"], Some("--open")),
+    Key::new("serve.allow_origin", &["MIDFOLD_ALLOW_ORIGIN"], Some("--allow-origin")),
+    Key::new("serve.strict", &["MIDFOLD_STRICT"], Some("--strict")),
+    Key::new("serve.keys", &["MIDFOLD_KEYS"], Some("--keys")),
+    Key::new("serve.tls_cert", &["MIDFOLD_TLS_CERT"], Some("--tls-cert")),
+    Key::new("serve.tls_key", &["MIDFOLD_TLS_KEY"], Some("--tls-key")),
+    Key::new("serve.ca", &["MIDFOLD_CA"], Some("--ca")),
+    Key::new(
+        "serve.upstream",
+        &[
+            "MIDFOLD_UPSTREAM_OPENAI",
+            "MIDFOLD_UPSTREAM_ANTHROPIC",
+            "MIDFOLD_UPSTREAM_GEMINI",
+            "MIDFOLD_UPSTREAM",
+        ],
+        Some("--upstream"),
+    ),
+    Key::new(
+        "serve.upstream_key",
+        &[
+            "MIDFOLD_UPSTREAM_KEY_OPENAI",
+            "MIDFOLD_UPSTREAM_KEY_ANTHROPIC",
+            "MIDFOLD_UPSTREAM_KEY_GEMINI",
+        ],
+        Some("--upstream-key"),
+    ),
+];
+
+impl Key {
+    const fn new(
+        name: &'static str,
+        variables: &'static [&'static str],
+        flag: Option<&'static str>,
+    ) -> Self {
+        Self { name, variables, flag }
+    }
+}
+
+/// The JSON schema of the file. `x-variables` and `x-flag` are what else says a key.
+pub fn schema() -> Value {
+    // In one piece: what a key is stands where the key stands.
+    let plain = SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .with_transform(AsToml);
+    let mut schema = plain.into_generator().into_root_schema_for::<File>().to_value();
+    for key in KEYS {
+        let place = key.name.replace('.', "/properties/");
+        let Some(Value::Object(of)) = schema.pointer_mut(&format!("/properties/{place}")) else {
+            continue;
+        };
+        if !key.variables.is_empty() {
+            of.insert("x-variables".to_owned(), json!(key.variables));
+        }
+        if let Some(flag) = key.flag {
+            of.insert("x-flag".to_owned(), json!(flag));
+        }
+    }
+    schema
+}
+
+/// The file, for whoever does not read the source.
+struct File;
+
+impl JsonSchema for File {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "midfold.toml".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> Schema {
+        let mut schema = Settings::json_schema(generator);
+        let about =
+            "Settings of midfold: midfold.toml of a project, or midfold/config.toml of a user.";
+        schema.insert("description".to_owned(), about.into());
+        schema
+    }
+}
+
+/// A file of TOML instead of values in memory: what is left out is absent, as there is no `null`; and examples in Rust
+/// say nothing to whoever writes it.
+#[derive(Clone, Debug)]
+struct AsToml;
+
+impl Transform for AsToml {
+    fn transform(&mut self, schema: &mut Schema) {
+        if let Some(Value::Array(types)) = schema.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                schema.insert("type".to_owned(), only);
+            }
+        }
+        if let Some(Value::Array(forms)) = schema.get_mut("anyOf") {
+            forms.retain(|form| form["type"] != "null");
+        }
+        if schema
+            .get("default")
+            .is_some_and(|it| it.is_null() || *it == json!({}) || *it == json!([]))
+        {
+            schema.remove("default");
+        }
+        if let Some(Value::String(text)) = schema.get_mut("description")
+            && let Some(end) = text.find("\n\n```")
+        {
+            text.truncate(end);
+        }
+        transform_subschemas(self, schema);
+    }
+}
