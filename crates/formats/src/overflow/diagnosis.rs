@@ -26,6 +26,9 @@ pub enum Diagnosis {
     },
     /// The body has too many bytes, whatever its tokens are (413).
     PayloadTooLarge,
+    /// Its pictures are too many or too large, and every later request that has them is refused the
+    /// same way: leave older ones out.
+    Pictures(PictureLimit),
     /// Nothing was said, but the prompt was most of the window (see [`diagnose`](super::diagnose)).
     Probable,
     /// Too many requests or tokens per minute, a quota, an overloaded server: wait.
@@ -42,6 +45,28 @@ pub enum Diagnosis {
     Malformed,
     /// Anything else.
     Other,
+}
+
+/// What of a request's pictures is more than the provider takes, whatever its tokens are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureLimit {
+    /// There are too many of them.
+    Count {
+        /// Pictures that a request may have. Some providers count pages of documents with them.
+        most: Option<u64>,
+    },
+    /// A side of one is too long.
+    Side {
+        /// Pixels that the longer side may have.
+        most: Option<u64>,
+        /// It is too long beside so many others: with fewer of them the limit is higher.
+        among_many: bool,
+    },
+    /// One has too many bytes.
+    Bytes {
+        /// Bytes that one may have.
+        most: Option<u64>,
+    },
 }
 
 impl Diagnosis {
