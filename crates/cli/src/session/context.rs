@@ -132,7 +132,7 @@ fn told(found: &Diagnosis, tokens: u64) -> String {
         Diagnosis::OutputCap { .. } => {
             "the prompt leaves too little room for a reply; compacted\n".to_owned()
         }
-        Diagnosis::Pictures { .. } => {
+        Diagnosis::Pictures(_) => {
             "the request has too many pictures, or too large ones; compacted\n".to_owned()
         }
         Diagnosis::PayloadTooLarge => "the request has too many bytes; compacted\n".to_owned(),

@@ -26,11 +26,9 @@ pub enum Diagnosis {
     },
     /// The body has too many bytes, whatever its tokens are (413).
     PayloadTooLarge,
-    /// Too many pictures are in it, or too large ones for so many: compact, so that the old ones go.
-    Pictures {
-        /// Pictures that a request may have, where that is what was said.
-        limit: Option<u64>,
-    },
+    /// Its pictures are too many or too large, and every later request that has them is refused the
+    /// same way: leave older ones out.
+    Pictures(PictureLimit),
     /// Nothing was said, but the prompt was most of the window (see [`diagnose`](super::diagnose)).
     Probable,
     /// Too many requests or tokens per minute, a quota, an overloaded server: wait.
@@ -49,16 +47,37 @@ pub enum Diagnosis {
     Other,
 }
 
+/// What of a request's pictures is more than the provider takes, whatever its tokens are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureLimit {
+    /// There are too many of them.
+    Count {
+        /// Pictures that a request may have. Some providers count pages of documents with them.
+        most: Option<u64>,
+    },
+    /// A side of one is too long.
+    Side {
+        /// Pixels that the longer side may have.
+        most: Option<u64>,
+        /// It is too long beside so many others: with fewer of them the limit is higher.
+        among_many: bool,
+    },
+    /// One has too many bytes.
+    Bytes {
+        /// Bytes that one may have.
+        most: Option<u64>,
+    },
+}
+
 impl Diagnosis {
     /// Whether prompt (and reply) were too much for the window or the wire: what is left of the prompt after a fold
     /// may pass.
     #[must_use]
     pub fn exceeds_window(&self) -> bool {
         match self {
-            Self::Overflow { .. }
-            | Self::PayloadTooLarge
-            | Self::Pictures { .. }
-            | Self::Probable => true,
+            Self::Overflow { .. } | Self::PayloadTooLarge | Self::Pictures(_) | Self::Probable => {
+                true
+            }
             Self::OutputCap { input, .. } => input.is_some(),
             _ => false,
         }
@@ -80,9 +99,7 @@ impl Diagnosis {
     pub fn recovery(&self, reply: u64) -> Option<Overflow> {
         match *self {
             Self::Overflow { have, limit } => Some(Overflow { have, limit }),
-            Self::PayloadTooLarge | Self::Pictures { .. } | Self::Probable => {
-                Some(Overflow::default())
-            }
+            Self::PayloadTooLarge | Self::Pictures(_) | Self::Probable => Some(Overflow::default()),
             Self::OutputCap { input: Some(input), limit: Some(limit), .. }
                 if limit.saturating_sub(input) < reply =>
             {

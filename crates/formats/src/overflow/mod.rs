@@ -9,10 +9,11 @@ use midfold_core::Usage;
 
 mod body;
 mod diagnosis;
+mod pictures;
 mod wording;
 
 use body::Body;
-pub use diagnosis::Diagnosis;
+pub use diagnosis::{Diagnosis, PictureLimit};
 use wording::CONTEXT_CODES;
 
 /// Classifies an error response. `status` is the HTTP status, where there was one.
@@ -34,9 +35,6 @@ fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
     if body.has_code(&CONTEXT_CODES) {
         return wording::overflow(body).unwrap_or(Diagnosis::Overflow { have: None, limit: None });
     }
-    if let Some(limit) = wording::pictures(text) {
-        return Diagnosis::Pictures { limit };
-    }
     if body.has_code(&POLICY_CODES) || wording::content_policy(text) {
         return Diagnosis::ContentPolicy;
     }
@@ -48,6 +46,9 @@ fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
     }
     if status == Some(429) || body.has_code(&RATE_CODES) || wording::rate_limit(text) {
         return Diagnosis::RateLimit;
+    }
+    if let Some(limit) = pictures::pictures(text) {
+        return Diagnosis::Pictures(limit);
     }
     if body.has_code(&PARAMETER_CODES) || wording::unsupported(text) {
         return Diagnosis::Unsupported;

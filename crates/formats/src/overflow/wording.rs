@@ -89,20 +89,6 @@ const OVERFLOWS: &[&str] = &[
     r"(?:exceed|greater than|longer than|larger than|too (?:long|large) for|overflow)[^.\n]{0,60}(?:context (?:window|length|size|limit)|maximum context|context_length)",
 ];
 
-/// Wordings of too many pictures, or too large ones. `<l>` is how many there may be.
-const PICTURES: &[&str] = &[
-    // Anthropic, above 20 of them
-    r"image dimensions exceed max allowed size",
-    // Bedrock, Anthropic behind gateways
-    r"images?,? exceeding the maximum of <l>",
-    r"too many images(?:.{0,60}?(?:max(?:imum)?|limit|up to|at most)\D{0,20}<l>)?",
-    // OpenAI, Azure, Mistral, Groq
-    r"(?:at most|maximum (?:number )?of|up to|limit of) <l> images?",
-    r"number of images.{0,60}(?:exceed|greater)",
-    // vLLM
-    r"at most <l> image\(s\) may be provided",
-];
-
 /// Wordings of a reply's cap alone: the model cannot write that much, whatever the prompt.
 const CAPS: &[&str] = &[
     r"max(?:_completion)?_tokens.{0,20}is too large: <o>.{0,40}supports at most <l>",
@@ -115,7 +101,6 @@ const CAPS: &[&str] = &[
 
 static OVERFLOW: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(OVERFLOWS));
 static CAP: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(CAPS));
-static PICTURE: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(PICTURES));
 
 /// The wordings with their marks of numbers spelled out.
 pub(super) fn compile(patterns: &[&str]) -> Vec<Regex> {
@@ -166,13 +151,6 @@ pub(super) fn overflow(body: &Body) -> Option<Diagnosis> {
     let input = found.input.filter(|n| SANE.contains(n));
     let own = found.have.or(input).or(found.total);
     Some(Diagnosis::Overflow { have: told(own, body.have), limit })
-}
-
-/// Whether the body speaks of pictures, and how many it allows.
-pub(super) fn pictures(text: &str) -> Option<Option<u64>> {
-    let found = PICTURE.iter().find_map(|pattern| pattern.captures(text))?;
-    let digits = found.name("l").map(|it| it.as_str().replace([',', '_'], ""));
-    Some(digits.and_then(|digits| digits.parse().ok()))
 }
 
 /// The words that an [`overflow`] is read from.
@@ -349,6 +327,5 @@ mod tests {
     fn every_pattern_compiles() {
         assert_eq!(compile(OVERFLOWS).len(), OVERFLOWS.len());
         assert_eq!(compile(CAPS).len(), CAPS.len());
-        assert_eq!(compile(PICTURES).len(), PICTURES.len());
     }
 }

@@ -5,7 +5,7 @@
 
 use midfold_core::Usage;
 use midfold_formats::overflow::{
-    Diagnosis, Silent, classify, diagnose, in_stream, silent_overflow,
+    Diagnosis, PictureLimit, Silent, classify, diagnose, in_stream, silent_overflow,
 };
 use serde_json::Value;
 
@@ -29,8 +29,13 @@ fn case(line: &str) -> Case {
     let expected = match value["is"].as_str().unwrap() {
         "overflow" => Diagnosis::Overflow { have, limit },
         "output-cap" => Diagnosis::OutputCap { input: have, output: number("output"), limit },
+        "pictures" => Diagnosis::Pictures(PictureLimit::Count { most: limit }),
+        "side" | "side-among-many" => Diagnosis::Pictures(PictureLimit::Side {
+            most: limit,
+            among_many: value["is"] == "side-among-many",
+        }),
+        "picture-bytes" => Diagnosis::Pictures(PictureLimit::Bytes { most: limit }),
         "payload" => Diagnosis::PayloadTooLarge,
-        "pictures" => Diagnosis::Pictures { limit },
         "rate-limit" => Diagnosis::RateLimit,
         "tier-gate" => Diagnosis::TierGate,
         "unsupported" => Diagnosis::Unsupported,
@@ -67,6 +72,8 @@ fn seventeen_of_seventeen_overflows_and_none_of_six_look_alikes() {
     let (hits, of) = count("more");
     assert_eq!(hits, of);
     assert_eq!(count("trap").0, 0);
+    let (hits, of) = count("pictures");
+    assert!(hits == of && of > 0, "old pictures leave with the messages that are folded");
 }
 
 /// What a client that only kept the message, or only the status line and the message, still has.
