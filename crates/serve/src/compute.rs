@@ -1,8 +1,6 @@
 //! What midfold works out for a request. A fault of midfold's is no reason for a request to fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::Poll;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
@@ -10,17 +8,6 @@ use tokio::task::block_in_place;
 /// What a fraction of a millisecond works out, or nothing where midfold failed.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
-}
-
-/// The same for what takes several steps.
-pub(crate) async fn caught_in<T>(work: impl Future<Output = T>) -> Option<T> {
-    let mut work = pin!(work);
-    std::future::poll_fn(|context| match caught(|| work.as_mut().poll(context)) {
-        Some(Poll::Pending) => Poll::Pending,
-        Some(Poll::Ready(done)) => Poll::Ready(Some(done)),
-        None => Poll::Ready(None),
-    })
-    .await
 }
 
 /// The same for what may fold: other requests go on meanwhile, because a first fold takes as long as
