@@ -8,7 +8,7 @@ use crate::voice::Passage;
 /// A wire format, as far as the engine needs it. Pure and total: foreign bytes never fail, what
 /// is not understood becomes an opaque block.
 pub trait Dialect: Send + Sync {
-    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`, `sharegpt`.
+    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `sharegpt`.
     fn name(&self) -> &'static str;
 
     /// Reads one event.

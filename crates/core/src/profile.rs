@@ -48,7 +48,7 @@ impl VoidReasoning {
 /// The validity rules of one provider for one dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// `openai`, `responses`, `anthropic`, `gemini`, `bedrock`, `strict`, `deepseek`.
+    /// `openai`, `responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `strict`, `deepseek`.
     pub name: &'static str,
     /// The dialect that it belongs to.
     pub dialect: &'static str,
@@ -69,8 +69,7 @@ pub struct Profile {
     /// Empty text is legal.
     pub empty_text: bool,
     /// A turn is one message: results are together in the one right after their calls, and every
-    /// message alternates with the next (Gemini, Bedrock). A result without an id answers by name
-    /// and order.
+    /// message alternates with the next (Gemini, Bedrock).
     pub whole_turns: bool,
     /// The id of a call may be empty: calls and results pair by name and order then.
     pub empty_ids: bool,
@@ -88,6 +87,12 @@ impl Profile {
     #[must_use]
     pub fn joins_assistant(&self) -> bool {
         self.merges_roles || self.has_items
+    }
+
+    /// Whether a result without an id answers by name and order, whatever ids the calls have.
+    #[must_use]
+    pub fn pairs_by_order(&self) -> bool {
+        self.whole_turns || self.empty_ids
     }
 }
 

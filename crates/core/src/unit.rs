@@ -143,22 +143,22 @@ pub(crate) struct Pairs {
     seen_text: bool,
     joins: bool,
     /// Results without an id answer by name and order, whatever ids the calls have.
-    whole_turns: bool,
+    by_order: bool,
 }
 
 impl Pairs {
     pub fn new(profile: &Profile) -> Self {
-        Self::of(profile.joins_assistant(), profile.whole_turns)
+        Self::of(profile.joins_assistant(), profile.pairs_by_order())
     }
 
-    fn of(joins: bool, whole_turns: bool) -> Self {
+    fn of(joins: bool, by_order: bool) -> Self {
         let open = Open::default();
-        Self { open, in_step: false, seen_result: false, seen_text: false, joins, whole_turns }
+        Self { open, in_step: false, seen_result: false, seen_text: false, joins, by_order }
     }
 
     /// The same rules, and nothing open.
     pub fn fresh(&self) -> Self {
-        Self::of(self.joins, self.whole_turns)
+        Self::of(self.joins, self.by_order)
     }
 
     /// Ends the step: what waits stays unanswered for good.
@@ -212,7 +212,7 @@ impl Pairs {
     }
 
     /// Takes the newest open call with this id, else the oldest without one. Results that stand in
-    /// a string (ShareGPT) pair by order, those of providers with whole turns by name and order;
+    /// a string (ShareGPT) pair by order, those of providers that need no ids by name and order;
     /// elsewhere no provider takes a result without an id for a call that has one.
     fn answer(
         &mut self,
@@ -221,7 +221,7 @@ impl Pairs {
         bytes: &[u8],
     ) -> bool {
         let id = id_bytes(id.as_ref(), bytes);
-        let by_order = id.is_empty() && (self.whole_turns || block.body.nested.is_some());
+        let by_order = id.is_empty() && (self.by_order || block.body.nested.is_some());
         let asked = Asked { id: &id, name: &name_of(block, name, bytes), by_order };
         self.open.answer(&asked).is_some()
     }
@@ -284,7 +284,7 @@ fn step_of(event: &Event) -> Option<u32> {
 }
 
 fn is_open(events: &[Event], profile: &Profile) -> bool {
-    let mut pairs = Pairs::of(true, profile.whole_turns);
+    let mut pairs = Pairs::of(true, profile.pairs_by_order());
     for event in events {
         pairs.push(&event.view, &event.bytes);
     }

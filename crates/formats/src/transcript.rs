@@ -25,7 +25,7 @@ impl Names {
     pub fn of(kind: DialectKind) -> Self {
         let most = Self { model: "model", system: "system", tools: "tools", messages: "messages" };
         match kind {
-            DialectKind::OpenAiChat | DialectKind::Anthropic => most,
+            DialectKind::OpenAiChat | DialectKind::Anthropic | DialectKind::Ollama => most,
             DialectKind::OpenAiResponses => {
                 Self { system: "instructions", messages: "input", ..most }
             }
@@ -194,7 +194,8 @@ mod tests {
             assert_eq!(names, [&envelope.system, &envelope.tools], "{kind}");
             assert_eq!(found.envelope.model, envelope.model, "{kind}");
             assert_eq!(found.events[0].bytes, message, "{kind}");
-            if kind != DialectKind::OpenAiChat {
+            // Of one text alone it cannot be told.
+            if !matches!(kind, DialectKind::OpenAiChat | DialectKind::Ollama) {
                 assert_eq!(found.format.dialect(), kind);
             }
         }

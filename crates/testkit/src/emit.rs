@@ -1,6 +1,7 @@
 //! The same conversation in each wire dialect and session format.
 
 use crate::message::{Call, Message, quoted};
+pub use crate::ollama::{ollama, ollama_request};
 pub use crate::turns::{bedrock, bedrock_request, gemini, gemini_request};
 
 /// Chat Completions messages.

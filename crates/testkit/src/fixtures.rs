@@ -27,6 +27,7 @@ pub fn fixtures() -> Vec<Fixture> {
         ("fixtures/anthropic.json", emit::anthropic_request(&small) + "\n"),
         ("fixtures/gemini.json", emit::gemini_request(&small) + "\n"),
         ("fixtures/bedrock.json", emit::bedrock_request(&small) + "\n"),
+        ("fixtures/ollama.json", emit::ollama_request(&small) + "\n"),
         (
             "fixtures/sharegpt.jsonl",
             lines(vec![emit::sharegpt("row-1", &small), emit::sharegpt("row-2", &small[..3])]),

@@ -11,6 +11,7 @@ pub mod injections;
 mod message;
 #[cfg(feature = "server")]
 pub mod model_server;
+mod ollama;
 pub mod postgres;
 mod rng;
 pub mod secrets;

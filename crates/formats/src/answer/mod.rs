@@ -165,7 +165,7 @@ enum Body {
 impl Body {
     fn of(kind: DialectKind) -> Self {
         match kind {
-            DialectKind::OpenAiChat => Self::Chat(chat::Chat::default()),
+            DialectKind::OpenAiChat | DialectKind::Ollama => Self::Chat(chat::Chat::default()),
             DialectKind::OpenAiResponses => Self::Responses(responses::Responses::default()),
             DialectKind::Anthropic => Self::Anthropic(anthropic::Anthropic::default()),
             DialectKind::Gemini => Self::Gemini(gemini::Gemini::default()),

@@ -3,6 +3,7 @@
 mod bedrock;
 mod gemini;
 mod neutral;
+mod ollama;
 mod whole;
 mod write;
 
@@ -135,8 +136,13 @@ impl Converted {
 }
 
 /// The dialects that anything can be converted to.
-pub const TARGETS: [DialectKind; 4] =
-    [DialectKind::OpenAiChat, DialectKind::Anthropic, DialectKind::Gemini, DialectKind::Bedrock];
+pub const TARGETS: [DialectKind; 5] = [
+    DialectKind::OpenAiChat,
+    DialectKind::Anthropic,
+    DialectKind::Gemini,
+    DialectKind::Bedrock,
+    DialectKind::Ollama,
+];
 
 /// Whether the system prompt is no message.
 fn keeps_system_outside(kind: DialectKind) -> bool {
@@ -149,6 +155,7 @@ fn writer(to: DialectKind) -> Option<write::Writer> {
         DialectKind::Anthropic => Some(write::anthropic),
         DialectKind::Gemini => Some(gemini::gemini),
         DialectKind::Bedrock => Some(bedrock::bedrock),
+        DialectKind::Ollama => Some(ollama::ollama),
         DialectKind::OpenAiResponses | DialectKind::ShareGpt => None,
     }
 }

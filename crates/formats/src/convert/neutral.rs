@@ -43,6 +43,8 @@ pub(super) struct Ids {
     open: VecDeque<(String, String)>,
     /// Calls with an id of their own that are still open, by id.
     own: HashMap<String, usize>,
+    /// The same in order, with the names of the tools.
+    own_in_order: VecDeque<(String, String)>,
     /// The tool of each id.
     names: HashMap<String, String>,
 }
@@ -52,6 +54,7 @@ impl Ids {
         let id = if let Some(id) = own {
             let id = id.into_owned();
             *self.own.entry(id.clone()).or_default() += 1;
+            self.own_in_order.push_back((id.clone(), name.to_owned()));
             id
         } else {
             let id = format!("call_{}", self.calls);
@@ -73,22 +76,39 @@ impl Ids {
             && *open > 0
         {
             *open -= 1;
+            let at = self.own_in_order.iter().position(|(open, _)| open == id);
+            at.and_then(|at| self.own_in_order.remove(at));
             return id.to_owned();
         }
-        let same = self.open.iter().position(|(_, tool)| Some(tool.as_str()) == name);
-        if let Some((given, _)) = self.open.remove(same.unwrap_or(0)) {
+        if let Some((given, _)) = take(&mut self.open, name) {
             self.results += 1;
             return given;
         }
-        own.map_or_else(
-            || {
-                let id = format!("call_{}", self.results);
-                self.results += 1;
-                id
-            },
-            Cow::into_owned,
-        )
+        if let Some(own) = own {
+            return own.into_owned();
+        }
+        if let Some(id) = self.unnamed_result(name) {
+            return id;
+        }
+        let id = format!("call_{}", self.results);
+        self.results += 1;
+        id
     }
+
+    /// The call with an id that a result without one answers (Ollama: clients drop ids of results).
+    fn unnamed_result(&mut self, name: Option<&str>) -> Option<String> {
+        let (id, _) = take(&mut self.own_in_order, name)?;
+        if let Some(open) = self.own.get_mut(&id) {
+            *open -= 1;
+        }
+        Some(id)
+    }
+}
+
+/// The oldest call of this tool, or else of any.
+fn take(open: &mut VecDeque<(String, String)>, name: Option<&str>) -> Option<(String, String)> {
+    let same = open.iter().position(|(_, tool)| Some(tool.as_str()) == name);
+    open.remove(same.unwrap_or(0))
 }
 
 impl Neutral {

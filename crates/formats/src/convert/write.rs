@@ -45,7 +45,7 @@ pub(super) fn openai_chat(message: &Neutral, out: &mut Vec<Bytes>, problems: &mu
     }
 }
 
-fn is_result(piece: &Piece) -> bool {
+pub(super) fn is_result(piece: &Piece) -> bool {
     matches!(piece, Piece::Result { .. })
 }
 

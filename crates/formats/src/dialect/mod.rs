@@ -4,6 +4,7 @@ mod anthropic;
 mod bedrock;
 pub(crate) mod gemini;
 mod loads;
+pub(crate) mod ollama;
 mod opaque;
 mod openai_chat;
 mod openai_responses;
@@ -19,6 +20,7 @@ use midfold_core::Dialect;
 pub use anthropic::Anthropic;
 pub use bedrock::Bedrock;
 pub use gemini::Gemini;
+pub use ollama::Ollama;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use sharegpt::ShareGpt;
@@ -40,22 +42,25 @@ pub enum DialectKind {
     Gemini,
     /// AWS Bedrock Converse.
     Bedrock,
+    /// Ollama's `/api/chat`.
+    Ollama,
     /// `ShareGPT` rows with Hermes' tags.
     ShareGpt,
 }
 
 impl DialectKind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
         Self::Gemini,
         Self::Bedrock,
+        Self::Ollama,
         Self::ShareGpt,
     ];
 
-    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock` or `sharegpt`.
+    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`, `ollama` or `sharegpt`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.dialect().name()
@@ -82,6 +87,7 @@ impl DialectKind {
             Self::Anthropic => &Anthropic,
             Self::Gemini => &Gemini,
             Self::Bedrock => &Bedrock,
+            Self::Ollama => &Ollama,
             Self::ShareGpt => &ShareGpt,
         }
     }
@@ -95,6 +101,7 @@ impl DialectKind {
             Self::Anthropic => std::sync::Arc::new(Anthropic),
             Self::Gemini => std::sync::Arc::new(Gemini),
             Self::Bedrock => std::sync::Arc::new(Bedrock),
+            Self::Ollama => std::sync::Arc::new(Ollama),
             Self::ShareGpt => std::sync::Arc::new(ShareGpt),
         }
     }

@@ -146,7 +146,14 @@ fn from_url(url: String) -> Option<Source> {
     }
     // Ollama sends bare base64.
     let is_base64 = url.len() >= 64;
-    is_base64.then(|| Source::Base64 { mime: "image/png".to_owned(), data: url })
+    is_base64.then(|| Source::Base64 { mime: mime(&url).to_owned(), data: url })
+}
+
+/// The type of a picture, by the first bytes of its base64.
+fn mime(base64: &str) -> &'static str {
+    const STARTS: [(&str, &str); 3] =
+        [("/9j/", "image/jpeg"), ("R0lGOD", "image/gif"), ("UklGR", "image/webp")];
+    STARTS.iter().find(|(start, _)| base64.starts_with(start)).map_or("image/png", |(_, mime)| mime)
 }
 
 fn to_range(range: Range<usize>) -> ByteRange {

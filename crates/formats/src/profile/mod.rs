@@ -71,6 +71,10 @@ pub const BEDROCK: Profile = Profile {
 pub const GEMINI: Profile =
     Profile { name: "gemini", dialect: "gemini", empty_ids: true, ..BEDROCK };
 
+/// Ollama: its templates take any order of roles, and results that only name their tool.
+pub const OLLAMA: Profile =
+    Profile { name: "ollama", dialect: "ollama", empty_ids: true, longest_id: 64, ..OPENAI };
+
 /// The chat templates of Mistral and its kin: strict alternation, no user after a tool.
 pub const STRICT: Profile = Profile {
     name: "strict",
@@ -90,7 +94,7 @@ pub const SHAREGPT: Profile =
 
 /// All profiles.
 pub const ALL: &[Profile] =
-    &[OPENAI, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, STRICT, DEEPSEEK, SHAREGPT];
+    &[OPENAI, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, OLLAMA, STRICT, DEEPSEEK, SHAREGPT];
 
 /// The profile of this name.
 ///
@@ -136,6 +140,7 @@ pub fn for_dialect(kind: DialectKind) -> &'static [Profile] {
         DialectKind::Anthropic => &[ANTHROPIC],
         DialectKind::Gemini => &[GEMINI],
         DialectKind::Bedrock => &[BEDROCK],
+        DialectKind::Ollama => &[OLLAMA],
         DialectKind::ShareGpt => &[SHAREGPT],
     }
 }

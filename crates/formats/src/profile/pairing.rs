@@ -41,7 +41,7 @@ pub(super) struct Pairs {
     adjacent: bool,
     empty_ids: bool,
     named: FxHashMap<Arc<[u8]>, Calls>,
-    /// Calls without an id (legacy functions, `ShareGPT`, Gemini).
+    /// Calls without an id (legacy functions, `ShareGPT`, Gemini, Ollama).
     unnamed: Option<Calls>,
     /// Calls that wait, of any id.
     waiting: usize,
@@ -141,7 +141,10 @@ impl Pairs {
     }
 
     fn by_order(&self) -> bool {
-        matches!(self.dialect, Some(DialectKind::ShareGpt | DialectKind::Gemini))
+        matches!(
+            self.dialect,
+            Some(DialectKind::ShareGpt | DialectKind::Gemini | DialectKind::Ollama)
+        )
     }
 
     fn call(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>, found: &mut Found) {

@@ -207,7 +207,8 @@ fn provider_text(profile: &Profile, rule: &str) -> &'static str {
              try again."
         }
         ("bedrock", "no-messages") => "A conversation must have at least one message.",
-        ("sharegpt", _) => "",
+        // Nobody reads the one, and the templates of the other refuse nothing.
+        ("sharegpt" | "ollama", _) => "",
         (_, "orphan-result" | "double-result" | "results-not-adjacent") => {
             "Invalid parameter: messages with role 'tool' must be a response to a preceeding \
              message with 'tool_calls'."

@@ -245,6 +245,9 @@ fn evidence(doc: Doc<'_>, message: &Fields<'_>) -> Option<DialectKind> {
     let Some(role) = message.text("role") else {
         return kind.filter(|kind| is_item(kind)).map(|_| DialectKind::OpenAiResponses);
     };
+    if is_ollama(doc, message) {
+        return Some(DialectKind::Ollama);
+    }
     if ["tool_calls", "tool_call_id", "function_call", "reasoning_content"]
         .iter()
         .any(|name| message.has(name))
@@ -263,6 +266,21 @@ fn evidence(doc: Doc<'_>, message: &Fields<'_>) -> Option<DialectKind> {
         Some("message") => Some(DialectKind::OpenAiResponses),
         _ => None,
     }
+}
+
+/// Ollama: a result that names its tool and no call, pictures and thoughts beside the text, a call whose arguments
+/// are an object and that is of no type.
+fn is_ollama(doc: Doc<'_>, message: &Fields<'_>) -> bool {
+    let is_result = message.string("tool_name").is_some() && !message.has("tool_call_id");
+    let first = |name: &str| doc.elements(message.array(name).unwrap_or(0..0)).next();
+    let has_pictures =
+        first("images").is_some_and(|picture| doc.bytes.get(picture.start) == Some(&b'"'));
+    let says = message.string("content").is_some();
+    let is_call = first("tool_calls").is_some_and(|call| {
+        let call = doc.fields(call);
+        !call.has("type") && call.inner("function").object("arguments").is_some()
+    });
+    is_result || is_call || says && (has_pictures || message.string("thinking").is_some())
 }
 
 fn block_evidence(doc: Doc<'_>, block: Range<usize>) -> Option<DialectKind> {

@@ -15,6 +15,8 @@ pub enum Format {
     Gemini,
     /// Bedrock Converse: a request body, or a list of messages.
     Bedrock,
+    /// Ollama's `/api/chat`: a request body, or a list of messages.
+    Ollama,
     /// Rows of `conversations` with `from` and `value`.
     ShareGpt,
     /// A session or subagent file of Claude Code.
@@ -72,6 +74,7 @@ impl From<DialectKind> for Format {
             DialectKind::Anthropic => Self::Anthropic,
             DialectKind::Gemini => Self::Gemini,
             DialectKind::Bedrock => Self::Bedrock,
+            DialectKind::Ollama => Self::Ollama,
             DialectKind::ShareGpt => Self::ShareGpt,
         }
     }
@@ -79,12 +82,13 @@ impl From<DialectKind> for Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
         Self::Anthropic,
         Self::Gemini,
         Self::Bedrock,
+        Self::Ollama,
         Self::ShareGpt,
         Self::ClaudeCode,
         Self::Codex,
@@ -119,6 +123,7 @@ impl Format {
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
             Self::Bedrock => "bedrock",
+            Self::Ollama => "ollama",
             Self::ShareGpt => "sharegpt",
             Self::ClaudeCode => "claude-code",
             Self::Codex => "codex",
@@ -168,6 +173,7 @@ impl Format {
             }
             Self::Gemini | Self::Qwen | Self::GeminiCli => DialectKind::Gemini,
             Self::Bedrock => DialectKind::Bedrock,
+            Self::Ollama => DialectKind::Ollama,
             Self::ShareGpt => DialectKind::ShareGpt,
             _ => DialectKind::OpenAiChat,
         }

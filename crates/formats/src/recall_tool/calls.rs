@@ -65,7 +65,7 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> Calls {
 
 fn read(kind: DialectKind, part: &Fields<'_>, call: &Fields<'_>) -> Call {
     let (id, arguments) = match kind {
-        DialectKind::OpenAiChat => (part.text("id"), call.raw("arguments")),
+        DialectKind::OpenAiChat | DialectKind::Ollama => (part.text("id"), call.raw("arguments")),
         DialectKind::OpenAiResponses => (call.text("call_id"), call.raw("arguments")),
         DialectKind::Gemini => (call.text("id"), call.raw("args")),
         _ => (call.text("id"), call.raw("input")),
@@ -84,7 +84,7 @@ pub(super) fn parts(kind: DialectKind, message: &[u8]) -> Vec<Range<usize>> {
     let fields = Fields::of(message, 0..message.len());
     let list = match kind {
         DialectKind::OpenAiResponses => return std::iter::once(0..message.len()).collect(),
-        DialectKind::OpenAiChat => fields.array("tool_calls"),
+        DialectKind::OpenAiChat | DialectKind::Ollama => fields.array("tool_calls"),
         DialectKind::Gemini => fields.array("parts"),
         _ => fields.array("content"),
     };
@@ -95,7 +95,7 @@ pub(super) fn parts(kind: DialectKind, message: &[u8]) -> Vec<Range<usize>> {
 fn called<'a>(kind: DialectKind, part: &Fields<'a>) -> Option<Fields<'a>> {
     let at = |name: &str| part.object(name).map(|at| Fields::of(part.bytes(), at));
     match kind {
-        DialectKind::OpenAiChat => at("function").or_else(|| at("custom")),
+        DialectKind::OpenAiChat | DialectKind::Ollama => at("function").or_else(|| at("custom")),
         DialectKind::Gemini => at("functionCall"),
         DialectKind::OpenAiResponses => {
             let kind = part.text("type")?;

@@ -83,7 +83,9 @@ pub fn check(request: &Request) -> Result<(), Unoffered> {
     {
         return Err(Unoffered::Kept);
     }
-    match takes_another(request.kind(), &fields) {
+    // A call in a stream of lines cannot be taken out.
+    let is_lines = request.kind() == DialectKind::Ollama && request.stream;
+    match !is_lines && takes_another(request.kind(), &fields) {
         true => Ok(()),
         false => Err(Unoffered::Tools),
     }
@@ -94,7 +96,7 @@ fn takes_another(kind: DialectKind, fields: &Fields<'_>) -> bool {
     match kind {
         // The tools of before: both at once are refused.
         DialectKind::OpenAiChat => !fields.has("functions"),
-        DialectKind::OpenAiResponses | DialectKind::Anthropic => true,
+        DialectKind::OpenAiResponses | DialectKind::Anthropic | DialectKind::Ollama => true,
         // Google's own tools stand alone.
         DialectKind::Gemini => {
             let tools = fields.array("tools").unwrap_or(0..0);
@@ -120,7 +122,7 @@ pub fn tool(kind: DialectKind) -> Vec<u8> {
     let schema = Object::of("object").raw("properties", &properties.done()).done();
     let named = |object: Object| object.text("name", NAME).text("description", DESCRIPTION);
     match kind {
-        DialectKind::OpenAiChat => {
+        DialectKind::OpenAiChat | DialectKind::Ollama => {
             let function = named(Object::new()).raw("parameters", &schema).done();
             Object::of("function").raw("function", &function).done()
         }
@@ -166,10 +168,11 @@ pub fn offered(kind: DialectKind, body: &Bytes) -> Bytes {
 }
 
 /// The body of a request that was given the tool, so that the model cannot call it any more: without the tool, where
-/// the client has others, else with word that nothing may be called. A history with calls and no tool is refused.
+/// the client has others, else with word that nothing may be called. A history with calls and no tool is refused, but
+/// by Ollama, which has no such word.
 #[must_use]
 pub fn withheld(request: &Request, body: &Bytes) -> Bytes {
-    match request.has_tools() {
+    match request.has_tools() || request.kind() == DialectKind::Ollama {
         true => request_without(request.kind(), body),
         false => forbidden(request.kind(), body),
     }
@@ -184,9 +187,12 @@ fn request_without(kind: DialectKind, body: &Bytes) -> Bytes {
     Bytes::from([&body[..start], &body[at + tool.len()..]].concat())
 }
 
-/// The body with word that no tool may be called.
+/// The body with word that no tool may be called, where the format has such a word.
 #[must_use]
 pub fn forbidden(kind: DialectKind, body: &Bytes) -> Bytes {
+    if kind == DialectKind::Ollama {
+        return body.clone();
+    }
     let Some(whole) = scan::value(body, 0) else { return body.clone() };
     let (name, value): (_, &[u8]) = match kind {
         DialectKind::Gemini => ("toolConfig", br#"{"functionCallingConfig":{"mode":"NONE"}}"#),

@@ -5,6 +5,7 @@ use midfold_core::log::RECALL_TOOL as NAME;
 
 use super::calls::Call;
 use crate::DialectKind;
+use crate::dialect::ollama;
 use crate::fields::Fields;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::{Object, list};
@@ -38,6 +39,9 @@ impl Answered {
         if kind == DialectKind::OpenAiResponses {
             let item = Object::of("function_call_output");
             return item.text("call_id", id).text("output", &self.text).done();
+        }
+        if kind == DialectKind::Ollama {
+            return ollama::result(id, NAME, &self.text).raw("}").done().to_vec();
         }
         let message = Object::new().text("role", "tool").text("tool_call_id", id);
         message.text("content", &self.text).done()

@@ -33,6 +33,7 @@ pub fn joined(kind: DialectKind, answers: &[Bytes]) -> Vec<u8> {
         DialectKind::OpenAiResponses => responses(last, before),
         DialectKind::Anthropic => anthropic(last, before),
         DialectKind::Gemini => gemini(last, before),
+        DialectKind::Ollama => ollama(last, before),
         DialectKind::Bedrock | DialectKind::ShareGpt => last.to_vec(),
     }
 }
@@ -124,33 +125,17 @@ fn first(body: &[u8], name: &str) -> Option<Range<usize>> {
 }
 
 /// Texts of a message that go on from one answer to the next.
-const TEXTS: [&str; 3] = ["content", "reasoning_content", "reasoning"];
+const TEXTS: [&str; 4] = ["content", "reasoning_content", "reasoning", "thinking"];
 
 fn chat(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     let kind = DialectKind::OpenAiChat;
-    let Some(choice) = first(last, "choices") else { return last.to_vec() };
-    let fields = Fields::of(last, choice);
-    let Some(at) = fields.object("message") else { return last.to_vec() };
-    let mut message = Bytes::copy_from_slice(&last[at.clone()]);
-    let calls = Fields::of(&message, 0..message.len()).array("tool_calls");
-    let kept: Vec<Vec<u8>> =
-        shown(kind, &message, calls.clone()).into_iter().map(<[u8]>::to_vec).collect();
-    let hides = kept.len() < parts(kind, &message).len();
-    if let Some(calls) = calls.filter(|_| hides) {
-        let mut splices = Splices::default();
-        splices.replace(calls, list(&kept));
-        message = Bytes::from(splices.apply(&message));
-        if kept.is_empty() {
-            message = without_member(&message, "tool_calls");
-        }
-    }
-    for name in TEXTS {
-        message = with_texts(&message, name, before);
-    }
+    let Some((at, message)) = message_of(kind, last) else { return last.to_vec() };
+    let cut = Cut::of(kind, message, before);
     let mut splices = Splices::default();
-    splices.replace(at, &message[..]);
-    let reason = fields.get("finish_reason").filter(|_| hides && kept.is_empty());
-    if let Some(at) = reason.filter(|_| fields.is("finish_reason", "tool_calls")) {
+    splices.replace(at, &cut.message[..]);
+    let choice = Fields::of(last, first(last, "choices").unwrap_or(0..0));
+    let reason = choice.get("finish_reason").filter(|_| cut.hides && !cut.calls_other);
+    if let Some(at) = reason.filter(|_| choice.is("finish_reason", "tool_calls")) {
         splices.replace(at, *b"\"stop\"");
     }
     let output = before.iter().map(|body| usage::written(body, "usage", "completion_tokens")).sum();
@@ -160,11 +145,62 @@ fn chat(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     splices.apply(last)
 }
 
+/// It says `stop` with calls, too.
+fn ollama(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
+    let kind = DialectKind::Ollama;
+    let Some((at, message)) = message_of(kind, last) else { return last.to_vec() };
+    let mut splices = Splices::default();
+    splices.replace(at, &Cut::of(kind, message, before).message[..]);
+    let output = before.iter().map(|body| usage::written_beside(body, "eval_count")).sum();
+    usage::ollama(&splices.apply(last), output)
+}
+
+/// Where the message of an answer stands, and the message.
+fn message_of(kind: DialectKind, body: &Bytes) -> Option<(Range<usize>, Bytes)> {
+    let holder = match kind {
+        DialectKind::OpenAiChat => first(body, "choices")?,
+        _ => 0..body.len(),
+    };
+    let at = Fields::of(body, holder).object("message")?;
+    Some((at.clone(), body.slice(at)))
+}
+
+/// A message without its calls of the tool.
+struct Cut {
+    message: Bytes,
+    /// It had some.
+    hides: bool,
+    /// It has others.
+    calls_other: bool,
+}
+
+impl Cut {
+    /// The message, with what those of earlier answers said in front of what it says.
+    fn of(kind: DialectKind, mut message: Bytes, before: &[Bytes]) -> Self {
+        let calls = Fields::of(&message, 0..message.len()).array("tool_calls");
+        let kept: Vec<Vec<u8>> =
+            shown(kind, &message, calls.clone()).into_iter().map(<[u8]>::to_vec).collect();
+        let hides = kept.len() < parts(kind, &message).len();
+        if let Some(calls) = calls.filter(|_| hides) {
+            let mut splices = Splices::default();
+            splices.replace(calls, list(&kept));
+            message = Bytes::from(splices.apply(&message));
+            if kept.is_empty() {
+                message = without_member(&message, "tool_calls");
+            }
+        }
+        for name in TEXTS {
+            message = with_texts(kind, &message, name, before);
+        }
+        Self { message, hides, calls_other: !kept.is_empty() }
+    }
+}
+
 /// The message with a text of earlier ones in front of its own.
-fn with_texts(message: &Bytes, name: &str, before: &[Bytes]) -> Bytes {
+fn with_texts(kind: DialectKind, message: &Bytes, name: &str, before: &[Bytes]) -> Bytes {
     let of = |body: &Bytes| {
-        let choice = Fields::of(body, first(body, "choices")?);
-        choice.inner("message").text(name).map(std::borrow::Cow::into_owned)
+        let (_, message) = message_of(kind, body)?;
+        Fields::of(&message, 0..message.len()).text(name).map(std::borrow::Cow::into_owned)
     };
     let earlier: String = before.iter().filter_map(of).collect();
     let fields = Fields::of(message, 0..message.len());

@@ -77,10 +77,13 @@ pub struct Request {
     pub model: Option<String>,
     /// Tokens that the reply may have at most, where the body says so.
     pub max_output: Option<u64>,
+    /// Tokens that the model is to hold, where the body says so (Ollama: `options.num_ctx`).
+    pub window: Option<u64>,
     /// The model is asked for reasoning before each answer (Anthropic: `thinking.type` is `enabled`; where
-    /// that is `adaptive`, it may leave it out).
+    /// that is `adaptive`, it may leave it out; Ollama: `think`).
     pub asks_reasoning: bool,
-    /// The answer is to be streamed. Gemini says so in the path, not in the body.
+    /// The answer is to be streamed. Gemini says so in the path, not in the body; Ollama streams unless it is told
+    /// not to.
     pub stream: bool,
     /// The answer that this request goes on from, where the provider keeps the history.
     pub previous_response: Option<String>,
@@ -99,7 +102,10 @@ pub fn list_name(kind: DialectKind) -> &'static str {
         DialectKind::OpenAiResponses => "input",
         DialectKind::Gemini => "contents",
         DialectKind::ShareGpt => "conversations",
-        DialectKind::OpenAiChat | DialectKind::Anthropic | DialectKind::Bedrock => "messages",
+        DialectKind::OpenAiChat
+        | DialectKind::Anthropic
+        | DialectKind::Bedrock
+        | DialectKind::Ollama => "messages",
     }
 }
 
@@ -136,22 +142,24 @@ impl Request {
             Some(body.slice(at))
         };
         let config = fields.inner("generationConfig");
+        let options = fields.inner("options");
         let max_output = ["max_completion_tokens", "max_output_tokens", "max_tokens"]
             .into_iter()
             .find_map(|name| fields.count(name))
-            .or_else(|| config.count("maxOutputTokens"));
+            .or_else(|| config.count("maxOutputTokens"))
+            .or_else(|| options.count("num_predict"));
         Ok(Self {
             kind,
             system: named(&["system", "instructions", "systemInstruction", "system_instruction"]),
             tools: named(&["tools", "toolConfig"]),
             model: fields.text("model").map(std::borrow::Cow::into_owned),
             max_output,
-            asks_reasoning: fields.inner("thinking").is("type", "enabled")
-                || fields
-                    .inner("additionalModelRequestFields")
-                    .inner("thinking")
-                    .is("type", "enabled"),
-            stream: fields.is_true("stream"),
+            window: options.count("num_ctx").filter(|window| *window > 0),
+            asks_reasoning: asks_reasoning(&fields),
+            stream: match kind {
+                DialectKind::Ollama => fields.raw("stream") != Some(b"false"),
+                _ => fields.is_true("stream"),
+            },
             previous_response: fields
                 .text("previous_response_id")
                 .map(std::borrow::Cow::into_owned),
@@ -236,6 +244,15 @@ impl Request {
     pub fn without(&self, name: &str) -> Bytes {
         without_member(&self.body, name)
     }
+}
+
+/// Whether the model has to think first: Anthropic, Bedrock, Ollama (`true`, or how much).
+fn asks_reasoning(fields: &Fields<'_>) -> bool {
+    let is_enabled = |holder: &Fields<'_>| holder.inner("thinking").is("type", "enabled");
+    is_enabled(fields)
+        || is_enabled(&fields.inner("additionalModelRequestFields"))
+        || fields.is_true("think")
+        || fields.string("think").is_some()
 }
 
 /// The members of a body, and the elements of its list of messages: in one walk, because the list is

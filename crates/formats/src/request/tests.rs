@@ -24,6 +24,21 @@ fn what_stands_beside_the_messages_is_found() {
 }
 
 #[test]
+fn ollama_says_how_much_its_model_holds_and_streams_unless_told_not_to() {
+    let read = |body| request(DialectKind::Ollama, body);
+    let one = read(
+        r#"{"model":"m","messages":[],"options":{"num_ctx":8192,"num_predict":512},"think":"high","stream":false}"#,
+    );
+    assert_eq!((one.window, one.max_output, one.stream), (Some(8_192), Some(512), false));
+    assert!(one.asks_reasoning);
+    let bare = read(r#"{"messages":[],"options":{"num_predict":-1,"num_ctx":0},"think":false}"#);
+    assert_eq!((bare.window, bare.max_output, bare.stream), (None, None, true));
+    assert!(!bare.asks_reasoning);
+    assert!(read(r#"{"messages":[],"format":{"type":"object"}}"#).asks_for_a_value());
+    assert!(!request(DialectKind::OpenAiChat, r#"{"messages":[]}"#).stream);
+}
+
+#[test]
 fn what_is_too_much_is_known_before_it_is_there() {
     let read = |kind, body: &str, messages, memory| {
         let body = Bytes::copy_from_slice(body.as_bytes());

@@ -36,7 +36,10 @@ fn is_formed(fields: &Fields<'_>) -> bool {
         ["json_schema", "json_object"].iter().any(|kind| format.is("type", kind))
     };
     let gemini = fields.inner("generationConfig");
-    is_json(&fields.inner("response_format"))
+    // Ollama: a schema, or the word alone.
+    let ollama = fields.is("format", "json") || fields.object("format").is_some();
+    ollama
+        || is_json(&fields.inner("response_format"))
         || is_json(&fields.inner("text").inner("format"))
         || is_json(&fields.inner("output_config").inner("format"))
         || is_json(&fields.inner("output_format"))

@@ -3,7 +3,7 @@
 
 use midfold_core::Usage;
 use midfold_formats::DialectKind::{
-    Anthropic, Bedrock, Gemini, OpenAiChat, OpenAiResponses, ShareGpt,
+    Anthropic, Bedrock, Gemini, Ollama, OpenAiChat, OpenAiResponses, ShareGpt,
 };
 use midfold_formats::answer::{Framing, Seen, Tee, Verdict};
 use midfold_formats::{DialectKind, overflow::Diagnosis};
@@ -132,15 +132,41 @@ fn lines_of_ollama_are_one_message() {
         r#"{"model":"q","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"g","arguments":{"x":2}}}]},"done":true,"done_reason":"stop","prompt_eval_count":26,"eval_count":9}"#,
         "\n",
     );
-    let seen = seen(OpenAiChat, Framing::NdJson, lines.as_bytes());
-    assert_eq!(
-        output(&seen),
-        [
-            r#"{"role":"assistant","content":"ab","thinking":"hm","tool_calls":[{"function":{"name":"f","arguments":{"x":1}}},{"function":{"name":"g","arguments":{"x":2}}}]}"#
-        ]
+    for kind in [Ollama, OpenAiChat] {
+        let seen = seen(kind, Framing::NdJson, lines.as_bytes());
+        assert_eq!(
+            output(&seen),
+            [
+                r#"{"role":"assistant","content":"ab","thinking":"hm","tool_calls":[{"function":{"name":"f","arguments":{"x":1}}},{"function":{"name":"g","arguments":{"x":2}}}]}"#
+            ]
+        );
+        assert_eq!((seen.usage, seen.finish.as_deref()), (usage(26, 9, 0, 0), Some("stop")));
+        assert!(seen.is_complete);
+    }
+}
+
+#[test]
+fn an_answer_of_ollama_that_came_whole_is_read() {
+    let message = r#"{"role":"assistant","content":"hi","thinking":"hm"}"#;
+    let body = format!(
+        r#"{{"model":"q","created_at":"2026-01-01T00:00:00Z","message":{message},"done_reason":"length","done":true,"prompt_eval_count":26,"eval_count":9}}"#
     );
-    assert_eq!((seen.usage, seen.finish.as_deref()), (usage(26, 9, 0, 0), Some("stop")));
-    assert!(seen.is_complete);
+    let whole = seen(Ollama, Framing::Json, body.as_bytes());
+    assert_eq!(output(&whole), [message]);
+    assert_eq!((whole.usage, whole.finish.as_deref()), (usage(26, 9, 0, 0), Some("length")));
+    assert!(whole.is_complete);
+    let refused = r#"{"error":"the input length exceeds the context length"}"#;
+    for framing in [Framing::Json, Framing::NdJson] {
+        let told = seen(Ollama, framing, refused.as_bytes());
+        assert_eq!(told.error, Some(Diagnosis::Overflow { have: None, limit: None }));
+    }
+    let broken = format!(
+        "{}\n{}\n",
+        r#"{"model":"q","message":{"role":"assistant","content":"a"},"done":false}"#,
+        r#"{"error":"an error was encountered while running the model"}"#
+    );
+    let cut = seen(Ollama, Framing::NdJson, broken.as_bytes());
+    assert_eq!((cut.error, cut.is_complete), (Some(Diagnosis::Other), false));
 }
 
 const RESPONSES: &[&str] = &[

@@ -4,6 +4,7 @@ mod answer;
 mod corpus;
 mod dialects;
 mod documents;
+mod ollama;
 mod overflow;
 mod read_beside;
 mod read_clients;

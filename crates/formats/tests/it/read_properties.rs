@@ -53,6 +53,7 @@ proptest! {
             (emit::responses_request(&session), Format::OpenAiResponses),
             (emit::gemini_request(&session), Format::Gemini),
             (emit::bedrock_request(&session), Format::Bedrock),
+            (emit::ollama_request(&session), Format::Ollama),
             (emit::sharegpt("row", &session), Format::ShareGpt),
         ];
         for (text, format) in cases {
@@ -124,6 +125,7 @@ fn fixtures_are_what_their_names_say() {
         ("fixtures/anthropic.json", Format::Anthropic, 1),
         ("fixtures/gemini.json", Format::Gemini, 1),
         ("fixtures/bedrock.json", Format::Bedrock, 1),
+        ("fixtures/ollama.json", Format::Ollama, 1),
         ("fixtures/sharegpt.jsonl", Format::ShareGpt, 2),
         ("fixtures/claude-code.jsonl", Format::ClaudeCode, 1),
         ("fixtures/codex.jsonl", Format::Codex, 1),

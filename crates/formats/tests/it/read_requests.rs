@@ -28,7 +28,7 @@ fn joined(conversation: &Conversation) -> Vec<u8> {
 #[test]
 #[rustfmt::skip]
 fn tells_the_dialects_apart() {
-    let cases: [(&str, Format); 26] = [
+    let cases: [(&str, Format); 31] = [
         (r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#, Format::OpenAiChat),
         (r#"{"model":"m","system":"s","messages":[{"role":"user","content":"x"}]}"#, Format::Anthropic),
         (r#"{"tools":[{"name":"t","input_schema":{}}],"messages":[]}"#, Format::Anthropic),
@@ -40,6 +40,11 @@ fn tells_the_dialects_apart() {
         (r#"{"contents":[{"parts":[{"text":"x"}]}]}"#, Format::Gemini),
         (r#"[{"role":"user","parts":[{"text":"x"}]}]"#, Format::Gemini),
         (r#"{"role":"model","parts":[{"functionCall":{"name":"n","args":{}}}]}"#, Format::Gemini),
+        (r#"{"model":"m","messages":[{"role":"user","content":"x","images":["iVBORw0KGgo"]}]}"#, Format::Ollama),
+        (r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"n","arguments":{}}}]}]"#, Format::Ollama),
+        (r#"{"role":"tool","tool_name":"n","content":"x"}"#, Format::Ollama),
+        (r#"{"role":"assistant","content":"","thinking":"hm"}"#, Format::Ollama),
+        (r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":{}}}]}"#, Format::OpenAiChat),
         (r#"{"modelId":"m","messages":[{"role":"user","content":[{"text":"x"}]}]}"#, Format::Bedrock),
         (r#"{"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"x"}]}]}"#, Format::Bedrock),
         (r#"[{"role":"user","content":[{"text":"x"}]}]"#, Format::Bedrock),

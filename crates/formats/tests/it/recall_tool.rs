@@ -2,7 +2,7 @@
 //! have got without them, however the stream is cut.
 
 use bytes::Bytes;
-use midfold_formats::DialectKind::{self, Anthropic, Gemini, OpenAiChat, OpenAiResponses};
+use midfold_formats::DialectKind::{self, Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
 use midfold_formats::answer::{Framing, Seen, Tee};
 use midfold_formats::recall_tool::{
     Answered, Call, Joined, NAME, Unoffered, calls, check, in_front_of, joined, offered, results,
@@ -296,6 +296,12 @@ fn answers_that_came_whole_are_one() {
             json!({"candidates": [{"content": {"parts": [{"text": "b"}]}}], "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2, "totalTokenCount": 11}}),
             json!({"candidates": [{"content": {"parts": [{"text": "a"}, {"text": "b"}]}}], "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 6, "totalTokenCount": 15}}),
         ),
+        (
+            Ollama,
+            json!({"message": {"role": "assistant", "content": "a", "thinking": "1", "tool_calls": [{"function": {"name": NAME, "arguments": call("x")}}]}, "done": true, "prompt_eval_count": 3, "eval_count": 4}),
+            json!({"message": {"role": "assistant", "content": "b", "tool_calls": [{"function": {"name": NAME, "arguments": {}}}, {"function": {"name": "bash", "arguments": {}}}]}, "done": true, "prompt_eval_count": 9, "eval_count": 2}),
+            json!({"message": {"role": "assistant", "content": "ab", "thinking": "1", "tool_calls": [{"function": {"name": "bash", "arguments": {}}}]}, "done": true, "prompt_eval_count": 9, "eval_count": 6}),
+        ),
     ];
     for (kind, first, second, wanted) in cases {
         let answers = [first, second].map(|it| Bytes::from(it.to_string()));
@@ -332,6 +338,31 @@ fn the_tool_stands_behind_those_of_the_client_and_can_be_withheld() {
     }
 }
 
+/// Ollama has no word that forbids calls, and takes a history with calls of tools that are not there.
+#[test]
+fn ollama_is_asked_again_without_the_tool() {
+    let body = Bytes::from(r#"{"stream":false,"messages":[]}"#);
+    let request = Request::read(Ollama, body.clone()).unwrap();
+    assert_eq!(check(&request), Ok(()));
+    let with = offered(Ollama, &body);
+    assert!(with.ends_with(b"}}}}}]}") && with.starts_with(b"{\"stream\":false,"), "{with:?}");
+    let told: Value = serde_json::from_slice(&withheld(&request, &with)).unwrap();
+    assert_eq!(told, json!({"stream": false, "messages": [], "tools": []}));
+    let reply = Bytes::from(
+        json!({"role": "assistant", "content": "", "tool_calls": [
+            {"function": {"name": NAME, "arguments": {"query": "x"}}},
+            {"function": {"name": "bash", "arguments": {}}},
+        ]})
+        .to_string(),
+    );
+    let found = calls(Ollama, &[reply]);
+    assert_eq!((found.ours.len(), found.others), (1, 1));
+    assert_eq!(found.ours[0].arguments, r#"{"query":"x"}"#);
+    let answered = found.ours.into_iter().map(|call| Answered { call, text: "found".into() });
+    let messages = results(Ollama, &answered.collect::<Vec<_>>());
+    assert_eq!(messages, [format!(r#"{{"role":"tool","tool_name":"{NAME}","content":"found"}}"#)]);
+}
+
 #[test]
 fn requests_that_cannot_have_it_do_not() {
     let cases = [
@@ -349,6 +380,8 @@ fn requests_that_cannot_have_it_do_not() {
         (Anthropic, r#"{"tool_choice":{"type":"any"},"messages":[]}"#, Unoffered::Forced),
         (Gemini, r#"{"tools":[{"googleSearch":{}}],"contents":[]}"#, Unoffered::Tools),
         (Gemini, r#"{"cachedContent":"c","contents":[]}"#, Unoffered::Kept),
+        (Ollama, r#"{"messages":[]}"#, Unoffered::Tools),
+        (Ollama, r#"{"stream":false,"format":"json","messages":[]}"#, Unoffered::Value),
     ];
     for (kind, body, wanted) in cases {
         let request = Request::read(kind, Bytes::from(body)).unwrap();

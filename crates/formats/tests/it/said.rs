@@ -17,6 +17,13 @@ pub struct Turn {
     media: Vec<u32>,
 }
 
+impl Turn {
+    /// Without texts that hold nothing.
+    pub fn without_blanks(&mut self) {
+        self.reasoning.retain(|text| !text.is_empty());
+    }
+}
+
 /// The leading system text, and the turns.
 pub fn said(kind: DialectKind, messages: &[Bytes]) -> (String, Vec<Turn>) {
     let (mut system, mut turns) = (Vec::new(), Vec::<Turn>::new());

@@ -49,7 +49,7 @@ impl Joined {
             DialectKind::OpenAiChat => Part::Chat(chat::Chat::default()),
             DialectKind::OpenAiResponses => Part::Responses(responses::Responses::default()),
             DialectKind::Gemini => Part::Gemini(gemini::Gemini::default()),
-            DialectKind::Bedrock | DialectKind::ShareGpt => Part::Plain,
+            DialectKind::Bedrock | DialectKind::Ollama | DialectKind::ShareGpt => Part::Plain,
         };
         Self { events: RawEvents::default(), part }
     }

@@ -8,6 +8,11 @@ pub(super) fn written(body: &[u8], usage: &str, name: &str) -> u64 {
     Fields::of(body, 0..body.len()).inner(usage).number(name)
 }
 
+/// The same where the counts stand beside the message.
+pub(super) fn written_beside(body: &[u8], name: &str) -> u64 {
+    Fields::of(body, 0..body.len()).number(name)
+}
+
 /// These counts with so much more of each name.
 fn more(usage: &[u8], add: &[(&str, u64)]) -> Vec<u8> {
     let fields = Fields::of(usage, 0..usage.len());
@@ -44,6 +49,11 @@ pub(in crate::recall_tool) fn anthropic(
 /// Chat Completions.
 pub(in crate::recall_tool) fn chat(usage: &[u8], output: u64) -> Vec<u8> {
     more(usage, &[("completion_tokens", output), ("total_tokens", output)])
+}
+
+/// A whole answer of Ollama.
+pub(super) fn ollama(answer: &[u8], output: u64) -> Vec<u8> {
+    more(answer, &[("eval_count", output)])
 }
 
 /// Responses.

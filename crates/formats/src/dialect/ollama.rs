@@ -1,0 +1,78 @@
+//! Ollama's `/api/chat`: the messages of Chat Completions with arguments as objects, pictures beside the text, and
+//! results that name their tool. A call has an id only where the server is new and the client keeps it.
+
+use bytes::Bytes;
+use midfold_core::{Block, BlockKind, Dialect, Passage, Role, View};
+
+use super::OpenAiChat;
+use crate::render::{Json, result_text};
+use crate::{steers, voices};
+
+/// `ollama`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ollama;
+
+impl Dialect for Ollama {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        voices::passages(texts)
+    }
+
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+        voices::steered(last, is_own)
+    }
+
+    fn may_be_steered(&self, end: &[u8]) -> bool {
+        steers::may_end(end)
+    }
+
+    fn name(&self) -> &'static str {
+        "ollama"
+    }
+
+    /// Members of Chat Completions that this format lacks are read all the same: gateways pass them on.
+    fn view(&self, bytes: &[u8]) -> View {
+        OpenAiChat.view(bytes)
+    }
+
+    fn made_message(&self, role: Role, text: &str) -> Bytes {
+        let role = match role {
+            Role::System | Role::Developer => Role::System,
+            Role::Assistant => Role::Assistant,
+            Role::User | Role::Tool | Role::Other => Role::User,
+        };
+        message(role.name(), text).raw("}").done()
+    }
+
+    fn made_result(&self, _like: &[u8], id: &str, name: &str, text: &str) -> Bytes {
+        result(id, name, text).raw("}").done()
+    }
+
+    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+        let has_parts = |at: &usize| view.blocks.get(*at).is_some_and(|it| !it.media.is_empty());
+        if blocks.iter().any(has_parts) {
+            return OpenAiChat.results_as_text(bytes, view, blocks);
+        }
+        let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
+        let json = message(Role::User.name(), &texts.join("\n"));
+        let is_pictures = |block: &&Block| block.kind == BlockKind::Media;
+        match view.blocks.iter().find(is_pictures) {
+            Some(pictures) => json.raw(",").raw(pictures.outer.of(bytes)),
+            None => json,
+        }
+        .raw("}")
+        .done()
+    }
+}
+
+/// A message with this content, without the brace that closes it.
+pub(crate) fn message(role: &str, content: &str) -> Json {
+    Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","content":"#).text(content)
+}
+
+/// A result, without the brace that closes it.
+pub(crate) fn result(id: &str, name: &str, content: &str) -> Json {
+    let json = Json::default().raw(r#"{"role":"tool""#);
+    let json = if name.is_empty() { json } else { json.raw(r#","tool_name":"#).text(name) };
+    let json = if id.is_empty() { json } else { json.raw(r#","tool_call_id":"#).text(id) };
+    json.raw(r#","content":"#).text(content)
+}

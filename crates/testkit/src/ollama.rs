@@ -1,0 +1,45 @@
+//! The same conversation for Ollama.
+
+use crate::message::{Call, Message, quoted};
+
+/// Messages of `/api/chat`: neither call nor result has an id, they pair by name and order.
+#[must_use]
+pub fn ollama(messages: &[Message]) -> Vec<String> {
+    messages.iter().map(message).collect()
+}
+
+fn message(message: &Message) -> String {
+    match message {
+        Message::System(text) => format!(r#"{{"role":"system","content":{}}}"#, quoted(text)),
+        Message::User(text) => format!(r#"{{"role":"user","content":{}}}"#, quoted(text)),
+        Message::Tool { name, content, .. } => format!(
+            r#"{{"role":"tool","tool_name":{},"content":{}}}"#,
+            quoted(name),
+            quoted(content)
+        ),
+        Message::Assistant { thought, text, calls } => {
+            let thought = thought
+                .as_ref()
+                .map_or(String::new(), |text| format!(r#","thinking":{}"#, quoted(text)));
+            let calls: Vec<_> = calls.iter().map(call).collect();
+            let calls = match calls.len() {
+                0 => String::new(),
+                _ => format!(r#","tool_calls":[{}]"#, calls.join(",")),
+            };
+            format!(r#"{{"role":"assistant","content":{}{thought}{calls}}}"#, quoted(text))
+        }
+    }
+}
+
+fn call(call: &Call) -> String {
+    format!(r#"{{"function":{{"name":{},"arguments":{}}}}}"#, quoted(&call.name), call.arguments)
+}
+
+/// A request to `/api/chat`.
+#[must_use]
+pub fn ollama_request(messages: &[Message]) -> String {
+    let messages = ollama(messages).join(",");
+    format!(
+        r#"{{"model":"qwen3:8b","messages":[{messages}],"options":{{"num_ctx":8192}},"stream":false}}"#
+    )
+}
