@@ -233,10 +233,13 @@ impl Rules {
         &self.policy
     }
 
-    /// The window of a model, and where it is from: what was said here, else what the server says, else what is
+    /// The window of a model, and where it is from: what the request says, else what was said here, else what the server says, else what is
     /// known of models of this name.
     #[must_use]
     pub fn window_for(&self, model: &str, who: &Who) -> (u64, WindowSource) {
+        if let Some(window) = who.asked_window {
+            return (window, WindowSource::Request);
+        }
         let said = self.setup.window_for((!model.is_empty()).then(|| model.to_owned()));
         match (said, who.window) {
             ((window, WindowSource::Given), _) => (window, WindowSource::Given),

@@ -59,7 +59,7 @@ impl Proxy {
     #[must_use]
     pub fn wants_window(&self, model: Option<&str>, who: &Who, is_usual: bool) -> bool {
         match lock(&self.rules).window_for(model.unwrap_or_default(), who).1 {
-            WindowSource::Given | WindowSource::NoModel => false,
+            WindowSource::Given | WindowSource::Request | WindowSource::NoModel => false,
             WindowSource::Model(_) => !is_usual,
             _ => true,
         }

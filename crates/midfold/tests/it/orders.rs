@@ -22,6 +22,10 @@ fn kinds(kind: DialectKind) -> [Bytes; 5] {
             r#"{"role":"system","content":"s"}"#,
             r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"run","input":{}}]}"#,
         ),
+        DialectKind::Ollama => (
+            r#"{"role":"system","content":"s"}"#,
+            r#"{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"run","arguments":{}}}]}"#,
+        ),
         DialectKind::Gemini => (
             r#"{"role":"system","parts":[{"text":"s"}]}"#,
             r#"{"role":"model","parts":[{"functionCall":{"name":"run","args":{}}}]}"#,
