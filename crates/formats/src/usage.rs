@@ -5,8 +5,13 @@ use midfold_core::event::Usage;
 use crate::fields::Fields;
 use crate::scan;
 
+/// The most tokens that a count can be of: a thousand prompts of the largest windows, as a reply that took many
+/// samplings sums them up. What is above comes from a counter that ran below zero.
+const MOST: u64 = 1_000_000_000;
+
 /// The usage in the JSON of a provider's answer, or in its `usage` (`usageMetadata`) alone: Chat
-/// Completions, Responses, Anthropic, Gemini, Bedrock, Ollama. `None` where it reports none.
+/// Completions, Responses, Anthropic, Gemini, Bedrock, Ollama. `None` where it reports none, or counts
+/// that nothing can have. A prompt of 0 is one that was not counted.
 ///
 /// ```
 /// use midfold_formats::usage::reported;
@@ -17,7 +22,14 @@ use crate::scan;
 #[must_use]
 pub fn reported(json: &[u8]) -> Option<Usage> {
     let whole = Fields::of(json, scan::skip_space(json, 0)..json.len());
-    inside(&whole.inner("response")).or_else(|| inside(&whole)).or_else(|| of(&whole))
+    let found = inside(&whole.inner("response")).or_else(|| inside(&whole));
+    found.or_else(|| of(&whole)).filter(is_possible)
+}
+
+/// Whether anything can have so many tokens.
+fn is_possible(usage: &Usage) -> bool {
+    let Usage { prompt, output, cache_read, cache_write } = *usage;
+    [prompt, output, cache_read, cache_write].into_iter().all(|count| count <= MOST)
 }
 
 /// The usage in an answer.
@@ -28,6 +40,7 @@ fn inside(answer: &Fields<'_>) -> Option<Usage> {
 /// Which provider's words these are, the names tell.
 fn of(usage: &Fields<'_>) -> Option<Usage> {
     let has = |name| usage.count(name).is_some();
+    let caches = ["cache_read_input_tokens", "cache_creation_input_tokens"];
     if has("prompt_tokens") {
         Some(of_chat(usage))
     } else if has("promptTokenCount") {
@@ -36,7 +49,7 @@ fn of(usage: &Fields<'_>) -> Option<Usage> {
         Some(of_bedrock(usage))
     } else if has("prompt_eval_count") {
         Some(of_ollama(usage))
-    } else if has("cache_read_input_tokens") || has("cache_creation_input_tokens") {
+    } else if caches.into_iter().any(has) || usage.has("iterations") {
         has("input_tokens").then(|| of_anthropic(usage))
     } else {
         has("input_tokens").then(|| of_responses(usage))
@@ -111,7 +124,7 @@ fn of_chat(usage: &Fields<'_>) -> Usage {
 }
 
 /// Anthropic's counts as a stream reports them: most when it starts, the output when it ends. What
-/// is said twice counts as said last.
+/// is said twice counts as said last, but for a prompt of nothing: gateways write zeros where they do not know.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     input: Option<u64>,
@@ -127,6 +140,9 @@ impl Counts {
         let prompt = last.as_ref().unwrap_or(usage);
         let newest = |slot: &mut Option<u64>, name| *slot = prompt.count(name).or(*slot);
         self.output = usage.count("output_tokens").or(self.output);
+        if self.input.is_some() && !has_prompt(prompt) {
+            return;
+        }
         newest(&mut self.input, "input_tokens");
         newest(&mut self.cache_read, "cache_read_input_tokens");
         newest(&mut self.cache_write, "cache_creation_input_tokens");
@@ -136,7 +152,8 @@ impl Counts {
     pub(crate) fn usage(&self) -> Option<Usage> {
         let known = |count: Option<u64>| count.unwrap_or(0);
         let (output, read) = (known(self.output), known(self.cache_read));
-        Some(beside_cache(self.input?, output, read, known(self.cache_write)))
+        let usage = beside_cache(self.input?, output, read, known(self.cache_write));
+        Some(usage).filter(is_possible)
     }
 }
 
@@ -150,7 +167,13 @@ pub(crate) fn anthropic(usage: &Fields<'_>) -> Option<Usage> {
 fn last_sampling<'a>(usage: &Fields<'a>) -> Option<Fields<'a>> {
     let list = usage.array("iterations")?;
     let iterations = scan::elements(usage.bytes(), list).map(|at| Fields::of(usage.bytes(), at));
-    iterations.filter(|one| one.is("type", "message")).last()
+    iterations.filter(|one| one.is("type", "message") && has_prompt(one)).last()
+}
+
+/// Whether Anthropic's counts are of any prompt.
+fn has_prompt(usage: &Fields<'_>) -> bool {
+    let counts = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+    counts.into_iter().any(|name| usage.number(name) > 0)
 }
 
 /// The `usage` of Chat Completions in a recording.
@@ -218,7 +241,7 @@ pub(crate) fn gemini_cli(tokens: &Fields<'_>) -> Option<Usage> {
 
 /// A request that failed is recorded with zeros.
 fn known(usage: Usage) -> Option<Usage> {
-    (usage.prompt > 0).then_some(usage)
+    (usage.prompt > 0 && is_possible(&usage)).then_some(usage)
 }
 
 #[cfg(test)]
@@ -264,15 +287,58 @@ mod tests {
                 {"type":"message","input_tokens":200,"cache_read_input_tokens":30},{"type":"advisor","input_tokens":5}]}}"#,
                 (230, 7, 30, 0),
             ),
+            (
+                r#"{"usage":{"input_tokens":300,"output_tokens":7,"iterations":[
+                {"type":"message","input_tokens":100},{"type":"message","input_tokens":200,"output_tokens":7},
+                {"type":"message","input_tokens":null},{"type":"message","input_tokens":0}]}}"#,
+                (200, 7, 0, 0),
+            ),
+            (r#"{"usage":{"input_tokens":9,"output_tokens":7,"iterations":[]}}"#, (9, 7, 0, 0)),
+            (
+                r#"{"usage":{"input_tokens":9,"output_tokens":7,"iterations":[{"type":"compaction","input_tokens":5}]}}"#,
+                (9, 7, 0, 0),
+            ),
         ];
         for (json, (prompt, output, cache_read, cache_write)) in cases {
             let expected = Usage { prompt, output, cache_read, cache_write };
             assert_eq!(reported(json.as_bytes()), Some(expected), "{json}");
         }
-        for json in
-            [r#"{"id":1}"#, r#"{"usage":null}"#, r#"{"usage":{"prompt_tokens":"1"}}"#, "[]", ""]
-        {
+        for json in [
+            r#"{"id":1}"#,
+            r#"{"usage":null}"#,
+            r#"{"usage":{"prompt_tokens":"1"}}"#,
+            r#"{"usage":{"prompt_tokens":null,"completion_tokens":null}}"#,
+            r#"{"usage":{"input_tokens":null,"cache_read_input_tokens":0,"output_tokens":3}}"#,
+            r#"{"usage":{"prompt_tokens":-1,"completion_tokens":2}}"#,
+            r#"{"usage":{"prompt_tokens":18446744073709551615,"completion_tokens":2}}"#,
+            r#"{"usage":{"input_tokens":5,"cache_read_input_tokens":9223372036854775807}}"#,
+            "[]",
+            "",
+        ] {
             assert_eq!(reported(json.as_bytes()), None, "{json}");
         }
+    }
+
+    #[test]
+    fn a_stream_that_ends_with_zeros_keeps_its_prompt() {
+        let after = |told: &[&str]| {
+            let mut counts = Counts::default();
+            for json in told {
+                counts.add(&Fields::of(json.as_bytes(), 0..json.len()));
+            }
+            counts.usage().map(|usage| (usage.prompt, usage.output))
+        };
+        let start = r#"{"input_tokens":900,"cache_read_input_tokens":90,"output_tokens":1}"#;
+        let zeros = r#"{"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":7}"#;
+        assert_eq!(after(&[start, zeros]), Some((990, 7)));
+        assert_eq!(after(&[start, r#"{"output_tokens":7}"#]), Some((990, 7)));
+        let nothing = r#"{"input_tokens":null,"output_tokens":7}"#;
+        assert_eq!(after(&[start, nothing]), Some((990, 7)));
+        assert_eq!(after(&[zeros, start]), Some((990, 1)), "counted when it ends");
+        let whole = r#"{"input_tokens":3,"cache_read_input_tokens":990,"output_tokens":7}"#;
+        assert_eq!(after(&[start, whole]), Some((993, 7)));
+        let sums = r#"{"input_tokens":1800,"cache_read_input_tokens":180,"output_tokens":7,"iterations":[{"type":"message","input_tokens":900,"cache_read_input_tokens":90}]}"#;
+        assert_eq!(after(&[start, sums]), Some((990, 7)));
+        assert_eq!(after(&[r#"{"input_tokens":18446744073709551615}"#]), None);
     }
 }

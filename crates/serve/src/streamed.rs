@@ -94,7 +94,7 @@ impl Streamed {
         let mut seen = tee.finish();
         self.id = self.id.take().or_else(|| seen.id.clone());
         // The client goes on with the end of the answer: all is known then.
-        if !trip.hear(&mut seen).await.asks_again {
+        if !trip.hear(&mut seen).asks_again {
             seen.id.clone_from(&self.id);
             trip.ending().end(&seen, false);
             self.joined.finish(out);

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use midfold_testkit::upstream::agent::{Agent, End};
-use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
+use midfold_testkit::upstream::{Dialect, LookUps, Loop, Script, Settings, Upstream, task};
 
 pub const STEPS: u32 = 30;
 
@@ -237,4 +237,21 @@ async fn a_server_that_is_killed_under_load_loses_no_conversation() {
     // The task, and of each step what the agent and its tool said, but for the last result.
     let all = u64::from(STEPS) * 2;
     assert!(listed.len() == AGENTS && listed.iter().all(|it| it["events"] == all), "{listed:?}");
+}
+
+/// A variable switches recall on: a client that knows nothing of it gets its answers, and its model what was folded.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_looks_up_what_was_folded_where_the_server_is_told_so() {
+    for (variables, is_on) in [(&[("MIDFOLD_RECALL", "1")][..], true), (&[], false)] {
+        let script = Loop { steps: STEPS, look_ups: Some(LookUps::Before(4)), ..Loop::default() };
+        let script = Script::ShellLoop(script);
+        let settings = Settings { limit: Some(12_000), script, ..Settings::default() };
+        let upstream = Upstream::start(settings).await.unwrap();
+        let server = start(upstream.url(), &["--window", "12k", "--store", "memory"], variables);
+        let agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &server.url) };
+        let run = agent.run().await;
+        assert!(run.answer().is_some(), "{is_on}: {:?}", run.end);
+        let figures = metrics(server.url.trim_start_matches("http://")).unwrap();
+        assert_eq!(!figures.contains("\nmidfold_recalls_total 0\n"), is_on, "{figures}");
+    }
 }

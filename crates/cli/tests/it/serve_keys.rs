@@ -180,6 +180,7 @@ fn a_file_that_comes_with_a_folder_does_not_say_where_conversations_go() {
         "keys = \"keys.toml\"",
         "listen = \"127.0.0.1:0\"",
         "open = true",
+        "recall = true",
     ] {
         fs::write(tmp.join("midfold.toml"), format!("[serve]\n{setting}\n")).unwrap();
         let said = error(&serve(&[]));
@@ -200,6 +201,7 @@ fn a_file_that_comes_with_a_folder_does_not_say_where_conversations_go() {
         .env("HOME", tmp.join("home"))
         .env("MIDFOLD_UPSTREAM_GEMINI", "http://nearer")
         .env("MIDFOLD_UPSTREAM_KEY_GEMINI", "secret")
+        .env("MIDFOLD_RECALL", "1")
         .output()
         .unwrap();
     let text = String::from_utf8(shown.stdout).unwrap();
@@ -210,4 +212,5 @@ fn a_file_that_comes_with_a_folder_does_not_say_where_conversations_go() {
     assert_eq!(gemini["from"], "MIDFOLD_UPSTREAM_GEMINI");
     assert_eq!(shown["serve.upstream_key.gemini"]["value"], "MIDFOLD_UPSTREAM_KEY_GEMINI");
     assert_eq!(shown["serve.strict"]["value"], true);
+    assert_eq!(shown["serve.recall"]["from"], "MIDFOLD_RECALL");
 }

@@ -106,6 +106,16 @@ fn called<'a>(kind: DialectKind, part: &Fields<'a>) -> Option<Fields<'a>> {
     }
 }
 
+/// Whether a message may be the model's: it is looked at no further than its role.
+#[must_use]
+pub fn may_be_models(kind: DialectKind, message: &[u8]) -> bool {
+    let role = scan::members(message, 0..message.len()).find(|member| member.is(message, "role"));
+    let is_named =
+        |role: scan::Member| matches!(&message[role.value], br#""assistant""# | br#""model""#);
+    // Items that are no messages have none.
+    role.map_or(kind == DialectKind::OpenAiResponses, is_named)
+}
+
 /// Whether a part of a reply is a call of the tool.
 pub(super) fn is_ours(kind: DialectKind, part: &Fields<'_>) -> bool {
     called(kind, part).is_some_and(|call| call.text("name").as_deref() == Some(NAME))

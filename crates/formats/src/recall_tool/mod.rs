@@ -11,7 +11,7 @@ mod result;
 mod stream;
 mod whole;
 
-pub use calls::{Call, Calls, calls};
+pub use calls::{Call, Calls, calls, may_be_models};
 pub use offer::{Unoffered, check, forbidden, offered, tool, withheld};
 pub use result::{Answered, in_front_of, results};
 pub use stream::Joined;

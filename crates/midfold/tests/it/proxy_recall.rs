@@ -107,8 +107,8 @@ fn call(id: &str, input: &Value) -> Value {
 }
 
 /// Has the model look something up, and says what it is told.
-async fn look_up(turn: &mut Turn, input: Value) -> String {
-    let heard = turn.hear(&mut said(&json!([call("t1", &input)])), 0).await;
+fn look_up(turn: &mut Turn, input: Value) -> String {
+    let heard = turn.hear(&mut said(&json!([call("t1", &input)])), 0);
     assert_eq!(heard, Heard { calls: 1, asks_again: true });
     let sent = sent(turn);
     let last = sent["messages"].as_array().unwrap().last().unwrap().clone();
@@ -116,38 +116,38 @@ async fn look_up(turn: &mut Turn, input: Value) -> String {
 }
 
 /// Looks something up, answers, and has the client go on. Says what was told.
-async fn exchange(client: &mut Client, proxy: &Arc<Proxy>) -> String {
+fn exchange(client: &mut Client, proxy: &Arc<Proxy>) -> String {
     let mut turn = client.turn(proxy);
-    let found = look_up(&mut turn, json!({"query": "sleepy gull"})).await;
+    let found = look_up(&mut turn, json!({"query": "sleepy gull"}));
     let answer = "It is the bird that you were told of.";
-    let heard = turn.hear(&mut said(&json!([{"type": "text", "text": answer}])), 0).await;
+    let heard = turn.hear(&mut said(&json!([{"type": "text", "text": answer}])), 0);
     assert_eq!(heard, Heard::default());
     turn.accept();
     client.hear(answer);
     found
 }
 
-#[tokio::test]
-async fn what_was_folded_is_found_by_words_and_by_number() {
+#[test]
+fn what_was_folded_is_found_by_words_and_by_number() {
     let (client, proxy) = (Client::new().talked(), proxy());
     let mut turn = client.turn(&proxy);
     assert!(turn.recalls() && turn.sent().is_folded());
     let recap = sent(&turn).to_string();
     assert!(!recap.contains("sleepy gull watches"), "the fold has left it out");
     assert!(recap.contains("for midfold_recall"), "the recap names the tool");
-    let found = look_up(&mut turn, json!({"query": "sleepy gull"})).await;
+    let found = look_up(&mut turn, json!({"query": "sleepy gull"}));
     assert!(found.contains("@10 tool") && found.contains("sleepy gull watches"), "{found}");
-    let whole = look_up(&mut turn, json!({"messages": "@10"})).await;
+    let whole = look_up(&mut turn, json!({"messages": "@10"}));
     assert!(whole.contains("9: The"), "{whole}");
-    let page = look_up(&mut turn, json!({"messages": [3, 5, 7, 11, 13, 15, 17, 19]})).await;
+    let page = look_up(&mut turn, json!({"messages": [3, 5, 7, 11, 13, 15, 17, 19]}));
     let next = page.lines().last().unwrap();
     let next = next.strip_prefix("next: messages=\"").unwrap().strip_suffix('"').unwrap();
-    let second = look_up(&mut turn, json!({"messages": next})).await;
+    let second = look_up(&mut turn, json!({"messages": next}));
     assert!(second.contains("@19") && !second.contains("── @3 "), "{second}");
 }
 
-#[tokio::test]
-async fn what_is_wrong_with_a_call_is_an_answer() {
+#[test]
+fn what_is_wrong_with_a_call_is_an_answer() {
     let (client, proxy) = (Client::new().talked(), proxy());
     let mut turn = client.turn(&proxy);
     for (input, wanted) in [
@@ -156,15 +156,15 @@ async fn what_is_wrong_with_a_call_is_an_answer() {
         (json!({"messages": "@9999"}), "error: there is no message @9999"),
         (json!({"query": "zeppelin"}), "no message matches"),
     ] {
-        let told = look_up(&mut turn, input).await;
+        let told = look_up(&mut turn, input);
         assert!(told.starts_with(wanted), "{told}");
     }
 }
 
-#[tokio::test]
-async fn an_exchange_stays_at_its_place_and_is_another_conversations_nowhere() {
+#[test]
+fn an_exchange_stays_at_its_place_and_is_another_conversations_nowhere() {
     let (mut client, proxy) = (Client::new().talked(), proxy());
-    let found = exchange(&mut client, &proxy).await;
+    let found = exchange(&mut client, &proxy);
     assert!(found.contains("sleepy gull watches"));
     client.ask("Go on.");
     let next = sent(&client.turn(&proxy));
@@ -188,10 +188,10 @@ async fn an_exchange_stays_at_its_place_and_is_another_conversations_nowhere() {
 
 /// Anthropic refuses calls in a history without tools: where the model may not look anything up, the tool is there, and
 /// may not be called.
-#[tokio::test]
-async fn a_history_with_exchanges_has_a_tool_beside_it() {
+#[test]
+fn a_history_with_exchanges_has_a_tool_beside_it() {
     let (mut client, proxy) = (Client::new().talked(), proxy());
-    exchange(&mut client, &proxy).await;
+    exchange(&mut client, &proxy);
     client.ask("Go on.");
     let begun = proxy.begin(client.request(), &client.who);
     let turn = proxy.finish(begun, 0);
@@ -201,8 +201,8 @@ async fn a_history_with_exchanges_has_a_tool_beside_it() {
     assert_eq!(sent["tool_choice"], json!({"type": "none"}));
 }
 
-#[tokio::test]
-async fn who_has_no_use_for_the_tool_does_not_get_it() {
+#[test]
+fn who_has_no_use_for_the_tool_does_not_get_it() {
     let proxy = proxy();
     let mut short = Client::new();
     short.ask("Hello.");
@@ -224,13 +224,13 @@ async fn who_has_no_use_for_the_tool_does_not_get_it() {
 }
 
 /// What was brought back is not folded away while the turn goes on that asked for it.
-#[tokio::test]
-async fn what_was_brought_back_stays_until_the_turn_goes_on() {
+#[test]
+fn what_was_brought_back_stays_until_the_turn_goes_on() {
     let (mut client, proxy) = (Client::new().talked(), proxy());
     client.beside["tools"] = json!([{"name": "bash", "input_schema": {}}]);
     let mut turn = client.turn(&proxy);
     let mut seen = said(&json!([call("t1", &json!({"query": "sleepy gull"})), bash("b0")]));
-    assert_eq!(turn.hear(&mut seen, 0).await, Heard { calls: 1, asks_again: false });
+    assert_eq!(turn.hear(&mut seen, 0), Heard { calls: 1, asks_again: false });
     turn.accept();
     for step in 0..40 {
         client.runs(&format!("b{step}"), &output(&format!("Step {step}.")));

@@ -257,3 +257,35 @@ async fn a_restart_forgets_exchanges_and_breaks_nothing() {
         assert!(report.is_clean(), "{dialect:?}: {report:?}");
     }
 }
+
+/// What was looked up may be what makes a prompt too long: it is made shorter around that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_question_that_is_too_long_is_asked_again_shorter() {
+    for stream in [false, true] {
+        let setting = setting(LookUps::Before(1), true).await;
+        let agent = Agent::new(Dialect::Messages, &setting.url());
+        let mut agent = Agent { stream, task: task(STEPS), ..agent }.start();
+        while setting.figure("midfold_folds_total") == 0 {
+            agent.turn().await;
+        }
+        for _ in 0..8 {
+            agent.turn().await;
+        }
+        let second = setting.upstream.stats().requests.len() as u64 + 2;
+        let text = "prompt is too long: 12500 tokens > 12000 maximum";
+        let error = format!(
+            r#"{{"type":"error","error":{{"type":"invalid_request_error","message":"{text}"}}}}"#
+        );
+        let fault = Fault::Status { code: 400, headers: Vec::new(), body: error };
+        setting.upstream.change(|it| it.faults = vec![(When::Number(second), fault)]);
+        agent.turn().await;
+        assert!(agent.end().is_none(), "{stream}: {:?}", agent.end());
+        let asked: Vec<_> =
+            setting.upstream.requests().into_iter().skip(second as usize - 1).collect();
+        assert_eq!(asked.len(), 2, "{stream}");
+        assert!(asked[1].body.len() < asked[0].body.len(), "{stream}: it is shorter");
+        let found = |body: &[u8]| String::from_utf8_lossy(body).contains("Quoted history");
+        assert!(found(&asked[0].body) && found(&asked[1].body), "{stream}: it has what was found");
+        is_unseen(agent.run(), &format!("{stream}"));
+    }
+}

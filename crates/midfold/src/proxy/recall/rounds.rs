@@ -1,6 +1,8 @@
 //! The answers to a request with the tool: those with calls of it are answered here, and the provider is asked again.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use midfold_core::log::measure;
@@ -45,7 +47,7 @@ impl Turn {
     /// Takes an answer that has passed, before the client has the end of it: what the client does not get of it is
     /// known from then on. Where the provider is to be asked again, [`Turn::sent`] has the body. In an answer that is
     /// the last one, `seen` has what a later request may name.
-    pub async fn hear(&mut self, seen: &mut Seen, now: Millis) -> Heard {
+    pub fn hear(&mut self, seen: &mut Seen, now: Millis) -> Heard {
         let kind = self.request.kind();
         let found = calls(kind, &seen.output);
         if !seen.is_complete || !self.recall.is_offered {
@@ -57,7 +59,7 @@ impl Turn {
             }
             return Heard::default();
         }
-        let answered = self.answers(found.ours, now).await;
+        let answered = self.answers(found.ours, now);
         let calls = answered.len();
         let may_ask = found.others == 0 && self.recall.rounds < MOST_ROUNDS;
         if may_ask && self.go_on(seen, &answered).is_some() {
@@ -69,20 +71,26 @@ impl Turn {
         Heard { calls, asks_again: false }
     }
 
-    async fn answers(&self, calls: Vec<Call>, now: Millis) -> Vec<Answered> {
-        let Some(place) = &self.place else { return Vec::new() };
-        let chars = usize::try_from(place.budget.window / TOKENS_PER_CHAR).unwrap_or(PAGE_CHARS);
+    fn answers(&self, calls: Vec<Call>, now: Millis) -> Vec<Answered> {
+        let window = self.place.as_ref().map_or(0, |place| place.budget.window);
+        let chars = usize::try_from(window / TOKENS_PER_CHAR).unwrap_or(PAGE_CHARS);
         let chars = chars.clamp(LEAST_CHARS, PAGE_CHARS);
-        let copy = copied(&place.conversation, now).await;
-        let mut all = Vec::with_capacity(calls.len());
-        for call in calls {
-            let text = match &copy {
-                Ok((store, session)) => look_up(store, session, &call, chars).await,
-                Err(error) => format!("error: {error}\n"),
-            };
-            all.push(Answered { call, text });
-        }
-        all
+        let texts = async {
+            let Some(place) = &self.place else { return Vec::new() };
+            let copy = copied(&place.conversation, now).await;
+            let mut texts = Vec::with_capacity(calls.len());
+            for call in &calls {
+                texts.push(match &copy {
+                    Ok((store, session)) => look_up(store, session, call, chars).await,
+                    Err(error) => format!("error: {error}\n"),
+                });
+            }
+            texts
+        };
+        let texts = at_once(texts).unwrap_or_default();
+        let none = || "error: nothing could be looked up\n".to_owned();
+        let texts = texts.into_iter().chain(std::iter::repeat_with(none));
+        calls.iter().cloned().zip(texts).map(|(call, text)| Answered { call, text }).collect()
     }
 
     /// The same request with the answer behind it and with what its calls brought.
@@ -150,5 +158,13 @@ impl Turn {
         let link = said.iter().fold(link, |link, said| said.behind(link));
         let exchange = Exchange { shown: said.len(), messages, behind };
         lock(&Arc::clone(&self.proxy).hidden).put(link, exchange);
+    }
+}
+
+/// What comes of work that waits for nobody: a store in memory has all at once.
+fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
+    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => Some(done),
+        Poll::Pending => None,
     }
 }

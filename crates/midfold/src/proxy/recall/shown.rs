@@ -5,7 +5,7 @@ use bytes::Bytes;
 use midfold_core::view::BlockKind;
 use midfold_core::{Hash, Role};
 use midfold_formats::DialectKind;
-use midfold_formats::recall_tool::NAME;
+use midfold_formats::recall_tool::{NAME, may_be_models};
 
 /// What a message is, by what its client keeps of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,10 @@ impl Said {
 
 /// What a client keeps of a message.
 pub(super) fn shown(kind: DialectKind, message: &Bytes) -> Shown {
+    // Most of a history is what tools print.
+    if !may_be_models(kind, message) {
+        return Shown::Others;
+    }
     let view = kind.dialect().view(message);
     if view.role != Role::Assistant {
         return Shown::Others;
