@@ -233,14 +233,15 @@ impl Rules {
         &self.policy
     }
 
-    /// The window of a model, and where it is from: what the request has its model hold (`asked`), else what was said
-    /// here, else what the server says, else what is known of models of this name.
+    /// The window of a model, and where it is from: what the request has its model hold (`asked`), unless less was said
+    /// here, else what was said here, else what the server says, else what is known of models of this name.
     #[must_use]
     pub fn window_for(&self, model: &str, asked: Option<u64>, who: &Who) -> (u64, WindowSource) {
-        if let Some(window) = asked {
-            return (window, WindowSource::Request);
-        }
         let said = self.setup.window_for((!model.is_empty()).then(|| model.to_owned()));
+        let is_less = |asked: &u64| said.1 != WindowSource::Given || *asked < said.0;
+        if let Some(asked) = asked.filter(is_less) {
+            return (asked, WindowSource::Request);
+        }
         match (said, who.window) {
             ((window, WindowSource::Given), _) => (window, WindowSource::Given),
             (_, Some(window)) => (window, WindowSource::Server),

@@ -190,20 +190,22 @@ fn a_tail_that_a_client_sends_once_and_replaces_is_never_history() {
 #[test]
 fn a_request_says_how_much_its_model_holds() {
     let messages = testkit::emit::ollama(&testkit::session(11, 14)).join(",");
-    let send = |options: &str| {
+    let send = |options: &str, given: u64| {
         let body = format!(r#"{{"model":"llama3.2","options":{options},"messages":[{messages}]}}"#);
         let request = Request::read(DialectKind::Ollama, body.into()).unwrap();
-        let setup = midfold::Setup::new().window(500_000);
+        let setup = midfold::Setup::new().window(given);
         let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
         let turn = Arc::new(Proxy::new(rules)).turn(request, &Who::default(), 1);
         (turn.sent().is_folded(), turn.sent().tokens_after, turn.sent().window.clone())
     };
-    let (is_folded, tokens, window) = send(r#"{"num_ctx":6000}"#);
+    let (is_folded, tokens, window) = send(r#"{"num_ctx":6000}"#, 500_000);
     assert_eq!(window, Some((6_000, midfold::WindowSource::Request)));
     assert!(is_folded && tokens <= 6_000, "{tokens}");
-    let (is_folded, tokens, window) = send("{}");
+    let (is_folded, tokens, window) = send("{}", 500_000);
     assert_eq!(window, Some((500_000, midfold::WindowSource::Given)));
     assert!(!is_folded && tokens > 6_000, "{tokens}");
+    let (_, _, window) = send(r#"{"num_ctx":6000}"#, 5_000);
+    assert_eq!(window, Some((5_000, midfold::WindowSource::Given)), "less was said");
 }
 
 #[test]
