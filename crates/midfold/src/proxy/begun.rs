@@ -71,7 +71,7 @@ impl Proxy {
         let (request, mut before) = self.whole(request, who);
         let (request, recall) = put_back(&self.hidden, request, &mut before, &who.scope);
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
-        let read = lock(&self.rules).reading(request.kind(), &model, who);
+        let read = lock(&self.rules).reading(&request, &model, who);
         let stable = if read.is_ok() { stable(&request) } else { 0 };
         let kept = Kept { scope: who.scope.clone(), before };
         let (who, chain) = (who.clone(), Chain::default());

@@ -16,8 +16,6 @@ pub struct Who {
     pub model: Option<String>,
     /// The name of the place that it goes to; of places with other names, nothing is learned from each other.
     pub upstream: String,
-    /// The window in tokens that the request asks for (Ollama's `num_ctx`).
-    pub asked_window: Option<u64>,
     /// The window of the model in tokens, as the server says that the request goes to.
     pub window: Option<u64>,
     /// It asks for the window of a million that a model of Anthropic's has for whoever asks for it.

@@ -22,10 +22,6 @@ fn kinds(kind: DialectKind) -> [Bytes; 5] {
             r#"{"role":"system","content":"s"}"#,
             r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"run","input":{}}]}"#,
         ),
-        DialectKind::Ollama => (
-            r#"{"role":"system","content":"s"}"#,
-            r#"{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"run","arguments":{}}}]}"#,
-        ),
         DialectKind::Gemini => (
             r#"{"role":"system","parts":[{"text":"s"}]}"#,
             r#"{"role":"model","parts":[{"functionCall":{"name":"run","args":{}}}]}"#,
@@ -33,6 +29,10 @@ fn kinds(kind: DialectKind) -> [Bytes; 5] {
         DialectKind::Bedrock => (
             r#"{"role":"system","content":[{"text":"s"}]}"#,
             r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"c","name":"run","input":{}}}]}"#,
+        ),
+        DialectKind::Ollama => (
+            r#"{"role":"system","content":"s"}"#,
+            r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"run","arguments":{}}}]}"#,
         ),
         DialectKind::OpenAiResponses => (
             r#"{"role":"system","content":"s"}"#,

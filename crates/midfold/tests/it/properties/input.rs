@@ -39,8 +39,8 @@ pub fn session(kind: DialectKind, seed: u64, turns: usize) -> Vec<Bytes> {
         DialectKind::Anthropic => emit::anthropic(&messages).1,
         DialectKind::OpenAiResponses => emit::responses(&messages),
         DialectKind::Gemini => emit::gemini(&messages).1,
-        DialectKind::Ollama => emit::ollama(&messages),
         DialectKind::Bedrock => emit::bedrock(&messages).1,
+        DialectKind::Ollama => emit::ollama(&messages),
         DialectKind::ShareGpt => {
             let row = Bytes::from(emit::sharegpt("row", &messages));
             let found = read::read(&row, None).unwrap();

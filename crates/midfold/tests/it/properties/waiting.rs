@@ -36,12 +36,6 @@ fn call(kind: DialectKind, ids: &[&str]) -> Vec<Bytes> {
             });
             format!(r#"{{"role":"assistant","content":[{}]}}"#, calls.join(","))
         }
-        DialectKind::Ollama => {
-            let calls = each(&|id| {
-                format!(r#"{{"id":"{id}","function":{{"name":"run","arguments":{{}}}}}}"#)
-            });
-            format!(r#"{{"role":"assistant","content":"","tool_calls":[{}]}}"#, calls.join(","))
-        }
         DialectKind::Gemini => {
             let calls = each(&|id| {
                 format!(r#"{{"functionCall":{{"id":"{id}","name":"run","args":{{}}}}}}"#)
@@ -53,6 +47,12 @@ fn call(kind: DialectKind, ids: &[&str]) -> Vec<Bytes> {
                 format!(r#"{{"toolUse":{{"toolUseId":"{id}","name":"run","input":{{}}}}}}"#)
             });
             format!(r#"{{"role":"assistant","content":[{}]}}"#, calls.join(","))
+        }
+        DialectKind::Ollama => {
+            let calls = each(&|id| {
+                format!(r#"{{"id":"{id}","function":{{"name":"run","arguments":{{}}}}}}"#)
+            });
+            format!(r#"{{"role":"assistant","content":"","tool_calls":[{}]}}"#, calls.join(","))
         }
         DialectKind::ShareGpt => {
             let calls = each(&|_| {
