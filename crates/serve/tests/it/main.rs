@@ -33,6 +33,7 @@ mod sound;
 mod state;
 mod stub;
 mod tls;
+mod tunnel;
 mod unpack;
 mod upstreams;
 mod vendor;

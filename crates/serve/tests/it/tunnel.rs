@@ -1,0 +1,70 @@
+//! The way out through a proxy of the network.
+
+use std::sync::{Arc, Mutex};
+
+use midfold_serve::{Outgoing, Upstreams};
+use midfold_testkit::upstream::Dialect;
+use midfold_testkit::upstream::Settings;
+use midfold_testkit::upstream::agent::Agent;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::setting::{Setting, rules};
+use crate::stub::Stub;
+
+const CHAT: &str = r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#;
+
+/// A proxy that leads every tunnel to one address; answers its own, and what it was asked for.
+async fn proxy(to: String) -> (String, Arc<Mutex<Vec<String>>>) {
+    let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", tcp.local_addr().unwrap());
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&asked);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = tcp.accept().await {
+            let (heard, to) = (Arc::clone(&heard), to.clone());
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(client.read_u8().await.unwrap());
+                }
+                let head = String::from_utf8(head).unwrap();
+                heard.lock().unwrap().push(head.lines().next().unwrap().to_owned());
+                let mut server = TcpStream::connect(to).await.unwrap();
+                client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+                let _ = copy_bidirectional(&mut client, &mut server).await;
+            });
+        }
+    });
+    (url, asked)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_go_through_the_proxy_of_the_network_but_for_what_is_excepted() {
+    let stub = Stub::quiet().await;
+    let (url, asked) = proxy(stub.url.replace("http://", "")).await;
+    let outgoing = Outgoing {
+        http_proxy: Some(url),
+        no_proxy: Some("excepted.invalid".to_owned()),
+        ..Outgoing::default()
+    };
+    let setting = Setting::with(Settings::default(), |config| {
+        let mut upstreams = Upstreams::default();
+        upstreams.set("openai=http://provider.invalid:8080").unwrap();
+        upstreams.set("excepted=http://excepted.invalid:8080").unwrap();
+        upstreams.set(&format!("here={}", stub.url)).unwrap();
+        config.upstreams = upstreams;
+        config.outgoing = outgoing;
+        config.rules = rules().window(8_000);
+    })
+    .await;
+    let agent = Agent::new(Dialect::Chat, &setting.url());
+    assert_eq!(agent.post("/v1/chat/completions", CHAT).await.status, 200);
+    assert_eq!(*asked.lock().unwrap(), ["CONNECT provider.invalid:8080 HTTP/1.1"]);
+    assert_eq!(stub.last().path, "/v1/chat/completions");
+    // No name has this address, and the proxy is not asked.
+    assert_eq!(agent.post("/to/excepted/v1/chat/completions", CHAT).await.status, 502);
+    // This machine is reached directly.
+    assert_eq!(agent.post("/to/here/v1/chat/completions", CHAT).await.status, 200);
+    assert_eq!(asked.lock().unwrap().len(), 1);
+}
