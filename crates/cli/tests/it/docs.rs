@@ -25,11 +25,22 @@ const PAGES: &[Page] = &[
     Page {
         path: "README.md",
         left_out: &[
-            ("midfold explain demo", "its session has a day's work in it"),
             ("midfold serve", "it runs until it is told to end; the tests of `serve` start it"),
             ("OPENAI_BASE_URL=", "the agent is the reader's own"),
         ],
     },
+    Page {
+        path: "docs/SERVE.md",
+        left_out: &[
+            ("midfold serve", "it runs until it is told to end; the tests of `serve` start it"),
+            ("midfold run", "the agent is the reader's own"),
+            ("midfold doctor", "it asks the providers"),
+            ("OPENAI_BASE_URL=", "the agent is the reader's own"),
+            ("ANTHROPIC_BASE_URL=", "the agent is the reader's own"),
+        ],
+    },
+    Page { path: "docs/STORE.md", left_out: &[] },
+    Page { path: "docs/PRESETS.md", left_out: &[] },
     Page { path: "docs/TRAJECTORIES.md", left_out: &[] },
     Page { path: "docs/EXACTLY.md", left_out: &[] },
 ];
@@ -58,7 +69,17 @@ fn examples(text: &str) -> Vec<Example> {
             (open, goes_on) = (false, false);
             continue;
         }
-        let Some(info) = &fence else { continue };
+        let Some(info) = &fence else {
+            let spans = line.split('`').skip(1).step_by(2);
+            let named = spans.filter(|it| it.starts_with("midfold ") && it.contains("examples/"));
+            found.extend(named.map(|it| Example {
+                line: at + 1,
+                command: it.to_owned(),
+                printed: Vec::new(),
+                checked: false,
+            }));
+            continue;
+        };
         if let Some(command) = line.strip_prefix("$ ") {
             let checked = info == "console";
             let command = command.to_owned();
@@ -86,6 +107,7 @@ fn prepare(folder: &Path) {
     };
     copy("examples/coding-session.jsonl", "examples/coding-session.jsonl");
     copy("examples/tidelog.jsonl", "examples/tidelog.jsonl");
+    copy("examples/plain-dialogue.jsonl", "examples/plain-dialogue.jsonl");
     copy("examples/coding-session.jsonl", "transcripts/one.jsonl");
     let runs: String = (0..20).map(|n| row(n, 5 + n * 17 % 120)).collect();
     fs::write(folder.join("runs.jsonl"), &runs).unwrap();
@@ -152,11 +174,12 @@ fn every_example_of_the_pages_runs() {
         let text = fs::read_to_string(root().join(page.path)).unwrap();
         let folder = folder(&format!("docs-{}", page.path.replace(['/', '.'], "-")));
         prepare(&folder);
-        let mut count = 0;
+        let (mut count, mut unused) = (0, page.left_out.to_vec());
         for example in examples(&text) {
             let left_out =
                 page.left_out.iter().find(|(start, _)| example.command.starts_with(start));
-            if let Some((_, reason)) = left_out {
+            if let Some((start, reason)) = left_out {
+                unused.retain(|(other, _)| other != start);
                 println!("left out: {}:{}: {reason}", page.path, example.line);
                 continue;
             }
@@ -166,6 +189,7 @@ fn every_example_of_the_pages_runs() {
             }
         }
         assert!(count > 0, "{}: no examples", page.path);
+        assert!(unused.is_empty(), "{}: no example begins with {unused:?}", page.path);
         println!("{}: {count} examples ran", page.path);
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
@@ -173,12 +197,12 @@ fn every_example_of_the_pages_runs() {
 
 #[test]
 fn examples_are_found_with_what_they_print() {
-    let text = "```\n$ a \\\n  b\nout\n$ c\n```\n$ no\n```console\n$ d\nx … y\n```\n";
+    let text = "```\n$ a \\\n  b\nout\n$ c\n```\n$ no, `midfold x examples/y`\n```console\n$ d\nx … y\n```\n";
     let found = examples(text);
     let commands: Vec<&str> = found.iter().map(|example| example.command.as_str()).collect();
-    assert_eq!(commands, ["a \\\n  b", "c", "d"]);
+    assert_eq!(commands, ["a \\\n  b", "c", "midfold x examples/y", "d"]);
     assert_eq!(found[0].printed, ["out"]);
-    assert_eq!((found[2].line, found[2].checked, &found[2].printed[0][..]), (9, true, "x … y"));
+    assert_eq!((found[3].line, found[3].checked, &found[3].printed[0][..]), (9, true, "x … y"));
     assert!(is_like("x 1 y", "x … y") && !is_like("x 1 z", "x … y") && !is_like("x", "x y"));
     assert!(is_like("x 1", "x …") && is_like("x", "x") && !is_like("x y", "x"));
 }

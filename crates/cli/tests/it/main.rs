@@ -23,6 +23,7 @@ mod inside;
 mod inspect;
 mod mcp;
 mod odd_files;
+mod printed;
 mod replay;
 mod run;
 mod secrets;
