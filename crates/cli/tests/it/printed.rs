@@ -127,7 +127,7 @@ fn is_name(word: &str) -> bool {
 }
 
 /// A word for which the reader puts in something.
-fn is_open(word: &String) -> bool {
+fn is_open(word: &str) -> bool {
     word.contains(['…', '[']) || is_upper(word.trim_start_matches("--"))
 }
 
@@ -136,7 +136,7 @@ fn wrong(printed: &Printed, top: &Command) -> Option<String> {
     if let Some(word) = unknown(&printed.words, top) {
         return Some(format!("there is no `{word}`"));
     }
-    if !printed.is_whole || printed.words.iter().any(is_open) {
+    if !printed.is_whole || printed.words.iter().any(|word| is_open(word)) {
         return None;
     }
     Cli::try_parse_from(&printed.words).err().filter(clap::Error::use_stderr).map(|e| e.to_string())
