@@ -11,6 +11,7 @@ export type Dialect =
   | 'anthropic'
   | 'gemini'
   | 'bedrock'
+  | 'ollama'
   | 'sharegpt'
 
 /** How tokens are counted, and for what. */

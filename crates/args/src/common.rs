@@ -27,7 +27,7 @@ pub struct Measure {
     #[arg(long, value_name = "NAME|FILE|chars:R", help_heading = "Measuring")]
     pub tokenizer: Option<String>,
     /// The rules of the provider that the result goes to: openai, responses, anthropic, gemini, bedrock,
-    /// strict, deepseek, sharegpt [default: the provider of the dialect]
+    /// ollama, strict, deepseek, sharegpt [default: the provider of the dialect]
     #[arg(long, value_name = "PROFILE", help_heading = "Measuring")]
     pub profile: Option<String>,
 }

@@ -99,7 +99,7 @@ pub struct ReplayMeasure {
     /// What the files are written in [default: detected from their content]
     #[arg(long, value_name = "FORMAT", help_heading = "Measuring")]
     pub from: Option<String>,
-    /// Convert to this dialect before: openai-chat, anthropic, gemini or bedrock (an engine outside may
+    /// Convert to this dialect before: openai-chat, anthropic, gemini, bedrock or ollama (an engine outside may
     /// know one only)
     #[arg(long, value_name = "DIALECT", help_heading = "Measuring")]
     pub to: Option<String>,

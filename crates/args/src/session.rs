@@ -106,7 +106,7 @@ pub struct New {
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
     /// What the messages are written in: openai-chat, openai-responses, anthropic, gemini, bedrock,
-    /// sharegpt
+    /// ollama, sharegpt
     #[arg(long, value_name = "DIALECT", default_value = "openai-chat", help_heading = "Formats")]
     pub dialect: String,
     /// The model that the contexts go to: chooses window, tokenizer and trigger rules

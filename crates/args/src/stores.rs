@@ -45,7 +45,7 @@ pub struct Import {
     /// What the file is written in [default: detected from its content]
     #[arg(long, value_name = "FORMAT", help_heading = "Formats")]
     pub from: Option<String>,
-    /// Convert to this dialect: openai-chat, anthropic, gemini or bedrock
+    /// Convert to this dialect: openai-chat, anthropic, gemini, bedrock or ollama
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
     pub to: Option<String>,
     /// Of several conversations, only number N (from 1)

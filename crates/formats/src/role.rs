@@ -31,13 +31,19 @@ pub fn unknown<'a>(
     Some((at, name.unwrap_or_default()))
 }
 
-/// Whether these messages are of the dialect: its own, or plain ones of role and text, which three
-/// dialects write alike.
+/// Whether these messages are of the dialect: its own, or plain ones of role and text, which several
+/// dialects write alike. Chat Completions reads what Ollama writes.
 #[must_use]
 pub fn fits(conversation: &Conversation, kind: DialectKind) -> bool {
-    let plain = [DialectKind::OpenAiChat, DialectKind::OpenAiResponses, DialectKind::Anthropic];
+    let plain = [
+        DialectKind::OpenAiChat,
+        DialectKind::OpenAiResponses,
+        DialectKind::Anthropic,
+        DialectKind::Ollama,
+    ];
     let format = conversation.format;
     format.dialect() == kind
+        || (format == Format::Ollama && kind == DialectKind::OpenAiChat)
         || (matches!(format, Format::OpenAiChat | Format::FineTuning)
             && plain.contains(&kind)
             && !conversation.events.iter().any(|event| is_chat_only(&event.bytes)))

@@ -217,7 +217,7 @@ impl Setup {
         }
         let mut problems = convert_conversation(&mut source, kind);
         let envelope = &mut source.envelope;
-        if kind == DialectKind::OpenAiChat
+        if matches!(kind, DialectKind::OpenAiChat | DialectKind::Ollama)
             && envelope.wrapper.is_none()
             && let Some(text) = envelope.system.take()
         {

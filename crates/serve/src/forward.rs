@@ -144,7 +144,8 @@ impl Way {
             return no_key(&self.app, no);
         }
         who.upstream.clone_from(&self.goal.target.name);
-        if self.app.proxy.wants_window(model.as_deref(), &who, self.goal.target.is_usual) {
+        let is_usual = self.goal.target.is_usual;
+        if self.app.proxy.wants_window(model.as_deref(), request.window, &who, is_usual) {
             let (app, target, headers) = (&self.app, &self.goal.target, &self.parts.headers);
             let asked = app.windows.of(&app.upstream, target, model.as_deref(), headers, app.now());
             who.window = asked.await;

@@ -1,13 +1,14 @@
 //! midfold over HTTP: a transparent proxy between an agent and its provider, which folds what does not
 //! fit the window.
 //!
-//! The rooms: [`config`] says what is served and where to, `route` reads a path, `upstreams` and `aim` say where a
-//! request goes and `windows` how much the model there holds, `forward` takes one request through, `way` is its head and
-//! `trip` how it is sent and answered, `vendor` does what vendors' compaction would, `keys` says who may ask, `admit` lets
-//! them in, `guard` bounds a body, `unpack` unpacks it, `upstream` is the way to the provider, `tee` reads an answer while
-//! it passes, `keeper` writes to the store and `narrator` asks a model, `app` ties them together, `listen` takes
-//! connections, with `tls` where there is a certificate, `server` starts and stops. What a request needs is decided by
-//! [`midfold::proxy`]; nothing here looks into a message.
+//! The rooms: [`config`] says what is served and where to, `route` reads a path, `upstreams` and `aim` say where a request goes and
+//! `windows` how much the model there holds, `forward` takes one request through,
+//! `way` is its head, `trip` how it is sent and what its answer is, `reply` which of that the client gets, `rounds` and
+//! `streamed` answer calls of recall in between, whole and in a stream, `vendor` does what vendors' compaction would,
+//! `keys` says who may ask, `admit` lets them in, `guard` bounds a body, `unpack` unpacks it, `upstream` is the way to
+//! the provider, `tee` reads an answer while it passes, `keeper` writes to the store and `narrator` asks a model, `app`
+//! ties them together, `listen` takes connections, with `tls` where there is a certificate, `server` starts and stops.
+//! What a request needs is decided by [`midfold::proxy`]; nothing here looks into a message.
 
 mod admit;
 mod aim;

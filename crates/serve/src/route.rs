@@ -83,6 +83,7 @@ fn work(segments: &[&str]) -> Option<(Provider, Work)> {
     let asked = |kind| Asked { kind, model: named_model(before), stream: false };
     let openai = if is_google(before) { Provider::Gemini } else { Provider::OpenAi };
     let found = match (above, *last) {
+        ("api", "chat") => (Provider::Ollama, Work::Generate(asked(DialectKind::Ollama))),
         ("chat", "completions") => (openai, Work::Generate(asked(DialectKind::OpenAiChat))),
         (_, "responses") => (openai, Work::Generate(asked(DialectKind::OpenAiResponses))),
         ("responses", "compact") => (openai, Work::Compact(asked(DialectKind::OpenAiResponses))),

@@ -17,6 +17,8 @@ use crate::problem::Problem;
 
 use neutral::{Ids, Neutral};
 
+pub(crate) use neutral::UNSIGNED;
+
 pub use whole::{convert_conversation, system_message, system_prompt};
 
 /// Converted messages.

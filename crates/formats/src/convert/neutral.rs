@@ -12,7 +12,7 @@ use crate::scan::{self, inside};
 
 /// Stands for the signature of a call that the model never made: Gemini 3 refuses the first call of a
 /// step without one, and takes this value as told in its documentation.
-pub(super) const UNSIGNED: &str = "skip_thought_signature_validator";
+pub(crate) const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// One message.
 #[derive(Debug, PartialEq, Eq)]

@@ -91,7 +91,7 @@ fn system_value(kind: DialectKind, text: &str) -> Bytes {
     value.into_bytes().into()
 }
 
-/// A system message of `openai-chat` with this content: the JSON of a string or of a list.
+/// A system message of `openai-chat` or `ollama` with this content: the JSON of a string or of a list.
 ///
 /// ```
 /// use midfold_formats::convert::system_message;

@@ -155,11 +155,16 @@ fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
         {
             return found(Format::Bedrock, messages);
         }
+        if is_ollama_body(fields) {
+            return found(Format::Ollama, messages);
+        }
         let native = fields.has("system") || fields.has("anthropic_version");
         let tools = fields.array("tools").and_then(|tools| doc.elements(tools).next());
         let native = native || tools.is_some_and(|t| doc.fields(t).has("input_schema"));
         let format = if native { Format::Anthropic } else { by_message };
-        let row = format == Format::OpenAiChat && !fields.has("model");
+        // Training data has arguments as objects, too.
+        let is_chat = matches!(format, Format::OpenAiChat | Format::Ollama);
+        let row = is_chat && !fields.has("model");
         return found(if row { Format::FineTuning } else { format }, messages);
     }
     if let Some(messages) = list("contents") {
@@ -266,6 +271,12 @@ fn evidence(doc: Doc<'_>, message: &Fields<'_>) -> Option<DialectKind> {
         Some("message") => Some(DialectKind::OpenAiResponses),
         _ => None,
     }
+}
+
+/// What only a request to Ollama has beside its messages.
+fn is_ollama_body(fields: &Fields<'_>) -> bool {
+    let options = fields.inner("options");
+    fields.has("keep_alive") || ["num_ctx", "num_predict"].iter().any(|name| options.has(name))
 }
 
 /// Ollama: a result that names its tool and no call, pictures and thoughts beside the text, a call whose arguments

@@ -8,6 +8,7 @@
 mod calls;
 mod offer;
 mod result;
+mod signature;
 mod stream;
 mod whole;
 

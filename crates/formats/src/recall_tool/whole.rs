@@ -9,6 +9,7 @@ use midfold_core::jsonstr;
 use midfold_core::log::RECALL_TOOL as NAME;
 
 use super::calls::{is_others, is_ours, parts};
+use super::signature::Signature;
 use crate::DialectKind;
 use crate::fields::Fields;
 use crate::request::without_member;
@@ -97,8 +98,22 @@ pub(super) fn without_tool(data: &[u8], response: &Fields<'_>, splices: &mut Spl
     }
 }
 
+/// The parts of one of Gemini's answers, but for calls of the tool.
+fn signed(body: &[u8], list: Option<Range<usize>>) -> Vec<Vec<u8>> {
+    let mut signature = Signature::default();
+    let all = scan::elements(body, list.unwrap_or(0..0));
+    all.filter_map(|at| {
+        let part = Fields::of(body, at.clone());
+        if is_ours(DialectKind::Gemini, &part) {
+            signature.hide(&part);
+            return None;
+        }
+        Some(signature.show(&body[at]))
+    })
+    .collect()
+}
+
 fn gemini(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
-    let kind = DialectKind::Gemini;
     let Some(candidate) = first(last, "candidates") else { return last.to_vec() };
     let fields = Fields::of(last, candidate);
     let Some(parts) = fields.inner("content").array("parts") else { return last.to_vec() };
@@ -107,8 +122,7 @@ fn gemini(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
         candidate.inner("content").array("parts")
     };
     let mut splices = Splices::default();
-    let all: Vec<_> =
-        before.iter().chain([last]).flat_map(|body| shown(kind, body, of(body))).collect();
+    let all: Vec<_> = before.iter().chain([last]).flat_map(|body| signed(body, of(body))).collect();
     splices.replace(parts, list(all));
     let sum = |name| before.iter().map(|body| usage::written(body, "usageMetadata", name)).sum();
     let output = (sum("candidatesTokenCount"), sum("thoughtsTokenCount"));

@@ -142,7 +142,8 @@ impl Request {
             Some(body.slice(at))
         };
         let config = fields.inner("generationConfig");
-        let options = fields.inner("options");
+        let is_ollama = kind == DialectKind::Ollama;
+        let options = if is_ollama { fields.inner("options") } else { Fields::of(&body, 0..0) };
         let max_output = ["max_completion_tokens", "max_output_tokens", "max_tokens"]
             .into_iter()
             .find_map(|name| fields.count(name))
@@ -156,9 +157,9 @@ impl Request {
             max_output,
             window: options.count("num_ctx").filter(|window| *window > 0),
             asks_reasoning: asks_reasoning(&fields),
-            stream: match kind {
-                DialectKind::Ollama => fields.raw("stream") != Some(b"false"),
-                _ => fields.is_true("stream"),
+            stream: match is_ollama {
+                true => fields.raw("stream") != Some(b"false"),
+                false => fields.is_true("stream"),
             },
             previous_response: fields
                 .text("previous_response_id")

@@ -35,7 +35,8 @@ fn ollama_says_how_much_its_model_holds_and_streams_unless_told_not_to() {
     assert_eq!((bare.window, bare.max_output, bare.stream), (None, None, true));
     assert!(!bare.asks_reasoning);
     assert!(read(r#"{"messages":[],"format":{"type":"object"}}"#).asks_for_a_value());
-    assert!(!request(DialectKind::OpenAiChat, r#"{"messages":[]}"#).stream);
+    let chat = request(DialectKind::OpenAiChat, r#"{"messages":[],"options":{"num_ctx":8192}}"#);
+    assert_eq!((chat.window, chat.stream), (None, false), "its server reads no such options");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use midfold_core::{BlockKind, MediaKind, Role, View};
 use midfold_formats::DialectKind::{self, Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
 use midfold_formats::convert::{Converted, convert_all};
 use midfold_formats::profile;
+use midfold_formats::read::read;
 use midfold_testkit::{emit, strategies};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -124,6 +125,20 @@ fn a_conversation_is_written_whole() {
     // The type of a picture is in its bytes.
     let back = values(&convert(&made.messages, Ollama, Anthropic));
     assert_eq!(back[0]["content"][1]["source"]["media_type"], "image/jpeg");
+}
+
+#[test]
+fn plain_messages_can_be_appended_and_calls_of_other_formats_cannot() {
+    let fits = |lines: &str, kind| {
+        let found = read(&Bytes::from(lines.to_owned()), None).unwrap();
+        midfold_formats::role::fits(&found.conversations[0], kind)
+    };
+    let plain = r#"{"role":"user","content":"x"}"#;
+    assert!(fits(plain, Ollama));
+    let own = r#"{"role":"tool","tool_name":"f","content":"x"}"#;
+    assert!(fits(own, Ollama) && fits(own, OpenAiChat) && !fits(own, Anthropic));
+    let chat = r#"{"role":"tool","tool_call_id":"c","content":"x"}"#;
+    assert!(fits(chat, OpenAiChat) && !fits(chat, Ollama));
 }
 
 /// What a conversation says, without what a blank text cannot tell.

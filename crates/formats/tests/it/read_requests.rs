@@ -28,7 +28,7 @@ fn joined(conversation: &Conversation) -> Vec<u8> {
 #[test]
 #[rustfmt::skip]
 fn tells_the_dialects_apart() {
-    let cases: [(&str, Format); 31] = [
+    let cases: [(&str, Format); 32] = [
         (r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#, Format::OpenAiChat),
         (r#"{"model":"m","system":"s","messages":[{"role":"user","content":"x"}]}"#, Format::Anthropic),
         (r#"{"tools":[{"name":"t","input_schema":{}}],"messages":[]}"#, Format::Anthropic),
@@ -43,6 +43,7 @@ fn tells_the_dialects_apart() {
         (r#"{"model":"m","messages":[{"role":"user","content":"x","images":["iVBORw0KGgo"]}]}"#, Format::Ollama),
         (r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"n","arguments":{}}}]}]"#, Format::Ollama),
         (r#"{"role":"tool","tool_name":"n","content":"x"}"#, Format::Ollama),
+        (r#"{"model":"m","messages":[{"role":"user","content":"x"}],"options":{"num_ctx":4096}}"#, Format::Ollama),
         (r#"{"role":"assistant","content":"","thinking":"hm"}"#, Format::Ollama),
         (r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":{}}}]}"#, Format::OpenAiChat),
         (r#"{"modelId":"m","messages":[{"role":"user","content":[{"text":"x"}]}]}"#, Format::Bedrock),
@@ -66,6 +67,8 @@ fn tells_the_dialects_apart() {
     }
     let row = r#"{"messages":[{"role":"user","content":"x"}]}"#;
     assert_eq!(detect(format!("{row}\n{row}\n").as_bytes()), Some(Format::FineTuning));
+    let called = r#"{"messages":[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"n","arguments":{}}}]}]}"#;
+    assert_eq!(detect(format!("{called}\n{called}\n").as_bytes()), Some(Format::FineTuning));
     assert_eq!(detect(br#"{"messages_display":"user: hi"}"#), None);
     assert_eq!(detect(b"hello"), None);
 }

@@ -410,3 +410,26 @@ fn results_go_before_those_of_the_client() {
     assert_eq!(got["parts"].as_array().map(Vec::len), Some(2));
     assert_eq!(in_front_of(OpenAiChat, &own, &answered), None);
 }
+
+/// Of Gemini's calls the first one is signed: where that one is hidden, the next one says that it has no signature, whole
+/// and in a stream.
+#[test]
+fn a_call_behind_a_hidden_one_is_not_without_a_signature() {
+    let hidden = json!({"functionCall": {"name": NAME, "args": {}}, "thoughtSignature": "s"});
+    let call = |name: &str| json!({"functionCall": {"name": name, "args": {}}});
+    let parts = json!([hidden, call("a"), call("b")]);
+    let candidate = json!({"content": {"role": "model", "parts": parts}, "finishReason": "STOP"});
+    let answer = Bytes::from(json!({"candidates": [candidate]}).to_string());
+    let whole = joined(Gemini, std::slice::from_ref(&answer));
+    let (mut stream, mut out) = (Joined::new(Gemini), Vec::new());
+    stream.push(&[b"data: ", &answer[..], b"\n\n"].concat(), &mut out);
+    stream.finish(&mut out);
+    let streamed = seen(Gemini, &out).output;
+    let whole: Value = serde_json::from_slice(&whole).unwrap();
+    let streamed: Value = serde_json::from_slice(&streamed[0]).unwrap();
+    for parts in [&whole["candidates"][0]["content"]["parts"], &streamed["parts"]] {
+        assert_eq!(parts[0]["functionCall"]["name"], "a", "{parts}");
+        assert_eq!(parts[0]["thoughtSignature"], "skip_thought_signature_validator", "{parts}");
+        assert_eq!(parts[1], call("b"), "{parts}");
+    }
+}

@@ -71,12 +71,34 @@ impl Proxy {
         let (request, mut before) = self.whole(request, who);
         let (request, recall) = put_back(&self.hidden, request, &mut before, &who.scope);
         let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
-        let read = lock(&self.rules).reading(request.kind(), &model, who);
+        let read = lock(&self.rules).reading(&request, &model, who);
         let stable = if read.is_ok() { stable(&request) } else { 0 };
         let kept = Kept { scope: who.scope.clone(), before };
         let (who, chain) = (who.clone(), Chain::default());
-        let mut begun = Begun { request, who, model, kept, read, stable, chain, recall };
-        let messages: Vec<_> = (0..stable).map(|at| begun.request.message(at)).collect();
+        let begun = Begun { request, who, model, kept, read, stable, chain, recall };
+        self.chained(begun)
+    }
+
+    /// The request with what came to be known since it was read: of a conversation that was brought back.
+    pub(super) fn once_more(&self, mut begun: Begun) -> Begun {
+        if lock(&self.hidden).version() == begun.recall.version {
+            return begun;
+        }
+        let (scope, before) = (&begun.who.scope, &mut begun.kept.before);
+        let (request, recall) = put_back(&self.hidden, begun.request.clone(), before, scope);
+        let is_other = recall.hides;
+        begun.recall = Recall { hides: is_other || begun.recall.hides, ..recall };
+        if !is_other {
+            return begun;
+        }
+        begun.request = request;
+        begun.stable = if begun.read.is_ok() { stable(&begun.request) } else { 0 };
+        self.chained(begun)
+    }
+
+    /// With the chain of its history.
+    fn chained(&self, mut begun: Begun) -> Begun {
+        let messages: Vec<_> = (0..begun.stable).map(|at| begun.request.message(at)).collect();
         // Only what is not known is worked out, and not while others wait for the index.
         let known = known(lock(&self.index).identities(), &messages);
         begun.chain = begun.chain_of(&messages, known);

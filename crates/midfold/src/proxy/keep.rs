@@ -14,6 +14,7 @@ use super::calls::{Calls, Unwritten};
 use super::chain::Chain;
 use super::conversation::Conversation;
 use super::lock::lock;
+use super::recall::read_back;
 use super::saved::Saved;
 use super::shared::Proxy;
 
@@ -76,6 +77,11 @@ impl Proxy {
             return Ok(());
         }
         let (conversation, chain) = load(&found.id, store, begun).await?;
+        if self.recalls {
+            let events = conversation.session.log().events();
+            let messages: Vec<_> = events.iter().map(|event| event.bytes.clone()).collect();
+            read_back(&self.hidden, begun.request.kind(), &begun.who.scope, &messages);
+        }
         let conversation = Arc::new(Mutex::new(conversation));
         lock(&self.index).put(&conversation, &lock(&conversation), &chain, 0, now);
         if let Some((known, _)) = known {

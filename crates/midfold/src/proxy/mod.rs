@@ -85,6 +85,7 @@ impl Proxy {
     /// Says what is to be sent: the second half of [`Proxy::turn`].
     #[must_use]
     pub fn finish(self: &Arc<Self>, begun: Begun, now: Millis) -> Turn {
+        let begun = self.once_more(begun);
         let Begun { request, who, model, kept, read, stable, chain, recall } = begun;
         let mut turn = match read {
             Err(fault) => Turn::passing(self, request, model, Some(fault)).with(recall),

@@ -233,11 +233,15 @@ impl Rules {
         &self.policy
     }
 
-    /// The window of a model, and where it is from: what was said here, else what the server says, else what is
-    /// known of models of this name.
+    /// The window of a model, and where it is from: what the request has its model hold (`asked`), unless less was said
+    /// here, else what was said here, else what the server says, else what is known of models of this name.
     #[must_use]
-    pub fn window_for(&self, model: &str, who: &Who) -> (u64, WindowSource) {
+    pub fn window_for(&self, model: &str, asked: Option<u64>, who: &Who) -> (u64, WindowSource) {
         let said = self.setup.window_for((!model.is_empty()).then(|| model.to_owned()));
+        let is_less = |asked: &u64| said.1 != WindowSource::Given || *asked < said.0;
+        if let Some(asked) = asked.filter(is_less) {
+            return (asked, WindowSource::Request);
+        }
         match (said, who.window) {
             ((window, WindowSource::Given), _) => (window, WindowSource::Given),
             (_, Some(window)) => (window, WindowSource::Server),
@@ -248,17 +252,18 @@ impl Rules {
 
     pub(super) fn reading(
         &mut self,
-        kind: DialectKind,
+        request: &Request,
         model: &str,
         who: &Who,
     ) -> Result<Reading, Fault> {
+        let kind = request.kind();
         let named = (!model.is_empty()).then_some(model);
         // A profile is of one wire format; requests in another one are read by that one's own.
         let own = || profile::for_dialect(kind).first().copied().unwrap_or(profile::OPENAI);
         let own = || named.map_or_else(own, |model| profile::for_model(own(), model));
         let profile = self.setup.profile_for(kind, named).unwrap_or_else(|_| own());
         let counter = self.setup.counter_for(named);
-        let (window, window_from) = self.window_for(model, who);
+        let (window, window_from) = self.window_for(model, request.window, who);
         Ok(Reading {
             kind,
             profile,

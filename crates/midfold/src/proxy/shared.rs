@@ -54,12 +54,18 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Whether the server should be asked how much a model holds: nobody said it here, and it is no provider of
+    /// Whether the server should be asked how much a model holds: neither the request (`asked`) nor anybody here said it, and it is no provider of
     /// whose models that is known anyway (`is_usual`: it is the provider itself).
     #[must_use]
-    pub fn wants_window(&self, model: Option<&str>, who: &Who, is_usual: bool) -> bool {
-        match lock(&self.rules).window_for(model.unwrap_or_default(), who).1 {
-            WindowSource::Given | WindowSource::NoModel => false,
+    pub fn wants_window(
+        &self,
+        model: Option<&str>,
+        asked: Option<u64>,
+        who: &Who,
+        is_usual: bool,
+    ) -> bool {
+        match lock(&self.rules).window_for(model.unwrap_or_default(), asked, who).1 {
+            WindowSource::Request | WindowSource::Given | WindowSource::NoModel => false,
             WindowSource::Model(_) => !is_usual,
             _ => true,
         }

@@ -30,6 +30,10 @@ fn kinds(kind: DialectKind) -> [Bytes; 5] {
             r#"{"role":"system","content":[{"text":"s"}]}"#,
             r#"{"role":"assistant","content":[{"toolUse":{"toolUseId":"c","name":"run","input":{}}}]}"#,
         ),
+        DialectKind::Ollama => (
+            r#"{"role":"system","content":"s"}"#,
+            r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"run","arguments":{}}}]}"#,
+        ),
         DialectKind::OpenAiResponses => (
             r#"{"role":"system","content":"s"}"#,
             r#"{"type":"function_call","call_id":"c","name":"run","arguments":"{}"}"#,

@@ -37,6 +37,16 @@ fn the_model_tells_counter_and_window() {
     assert!(nameless.auto_counter);
 }
 
+/// Ollama has the system prompt among the messages.
+#[test]
+fn a_system_prompt_becomes_a_message_where_the_format_has_no_other_place() {
+    for to in [DialectKind::Ollama, DialectKind::OpenAiChat] {
+        let prepared = Setup::new().to(to).prepare(request("m")).unwrap();
+        assert_eq!(prepared.log.events()[0].bytes, r#"{"role":"system","content":"Be brief."}"#);
+        assert_eq!(prepared.source.envelope.system, None);
+    }
+}
+
 #[test]
 fn what_is_given_comes_first() {
     let counter = tokens::by_name("chars:4").unwrap();

@@ -46,6 +46,7 @@ fn conversations() -> Vec<(DialectKind, Vec<String>)> {
         (DialectKind::OpenAiResponses, testkit::emit::responses(&session)),
         (DialectKind::Anthropic, testkit::emit::anthropic(&session).1),
         (DialectKind::Gemini, testkit::turns::gemini(&session).1),
+        (DialectKind::Ollama, testkit::emit::ollama(&session)),
     ]
 }
 
@@ -183,6 +184,28 @@ fn a_tail_that_a_client_sends_once_and_replaces_is_never_history() {
         assert!(folds >= 1, "{kind}");
         assert_eq!(proxy.held().0, 1, "{kind}: one conversation");
     }
+}
+
+/// Ollama loads a model with as much room as a request asks for, whatever the model could hold.
+#[test]
+fn a_request_says_how_much_its_model_holds() {
+    let messages = testkit::emit::ollama(&testkit::session(11, 14)).join(",");
+    let send = |options: &str, given: u64| {
+        let body = format!(r#"{{"model":"llama3.2","options":{options},"messages":[{messages}]}}"#);
+        let request = Request::read(DialectKind::Ollama, body.into()).unwrap();
+        let setup = midfold::Setup::new().window(given);
+        let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
+        let turn = Arc::new(Proxy::new(rules)).turn(request, &Who::default(), 1);
+        (turn.sent().is_folded(), turn.sent().tokens_after, turn.sent().window.clone())
+    };
+    let (is_folded, tokens, window) = send(r#"{"num_ctx":6000}"#, 500_000);
+    assert_eq!(window, Some((6_000, midfold::WindowSource::Request)));
+    assert!(is_folded && tokens <= 6_000, "{tokens}");
+    let (is_folded, tokens, window) = send("{}", 500_000);
+    assert_eq!(window, Some((500_000, midfold::WindowSource::Given)));
+    assert!(!is_folded && tokens > 6_000, "{tokens}");
+    let (_, _, window) = send(r#"{"num_ctx":6000}"#, 5_000);
+    assert_eq!(window, Some((5_000, midfold::WindowSource::Given)), "less was said");
 }
 
 #[test]

@@ -16,16 +16,18 @@ use midfold_testkit as testkit;
 use midfold_testkit::Message;
 
 const WINDOW: u64 = 8_000;
-const KINDS: [DialectKind; 4] = [
+const KINDS: [DialectKind; 5] = [
     DialectKind::OpenAiChat,
     DialectKind::OpenAiResponses,
     DialectKind::Anthropic,
     DialectKind::Gemini,
+    DialectKind::Ollama,
 ];
 
 fn emitted(kind: DialectKind, messages: &[Message]) -> Vec<String> {
     match kind {
         DialectKind::OpenAiChat => testkit::emit::openai_chat(messages),
+        DialectKind::Ollama => testkit::emit::ollama(messages),
         DialectKind::OpenAiResponses => testkit::emit::responses(messages),
         DialectKind::Anthropic => testkit::emit::anthropic(messages).1,
         _ => testkit::turns::gemini(messages).1,
@@ -125,7 +127,7 @@ fn instructed(kind: DialectKind, tokens: u64, messages: &[String]) -> Request {
     let text = "constant ".repeat(usize::try_from(tokens).unwrap_or_default());
     let list = messages.join(",");
     let body = match kind {
-        DialectKind::OpenAiChat => {
+        DialectKind::OpenAiChat | DialectKind::Ollama => {
             format!(r#"{{"model":"m","messages":[{{"role":"system","content":"{text}"}},{list}]}}"#)
         }
         DialectKind::OpenAiResponses => {

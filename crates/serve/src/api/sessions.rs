@@ -146,7 +146,7 @@ struct New {
     /// Its id: 1 to 200 characters; a new one that sorts by time where there is none.
     id: Option<String>,
     /// What its messages are written in: `openai-chat` (default), `openai-responses`, `anthropic`, `gemini`,
-    /// `bedrock`, `sharegpt`.
+    /// `bedrock`, `ollama`, `sharegpt`.
     dialect: Option<String>,
     /// The model that the contexts go to: chooses window, tokenizer and trigger rules.
     model: Option<String>,

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use midfold::DialectKind;
+use midfold::formats::request::{Request, without_marks};
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
-use midfold_testkit::upstream::agent::{Agent, End, Habits, Run};
+use midfold_testkit::upstream::agent::{Agent, End, Habits, Run, Session};
 use midfold_testkit::upstream::{Dialect, Fault, LookUps, Loop, Script, Settings, When, task};
 
 use crate::setting::{Setting, rules};
@@ -229,32 +232,98 @@ async fn a_refusal_of_the_second_question_is_told() {
     }
 }
 
-/// Exchanges are in memory alone: after a restart the conversation goes on without those that no fold covers.
+/// After a restart a client goes on with what it has, and its model with all that was said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restart_forgets_exchanges_and_breaks_nothing() {
+async fn a_restart_forgets_no_exchange() {
     for dialect in Dialect::ALL {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let kept = |config: &mut midfold_serve::Config| {
-            config.rules = rules().window(LIMIT).recall(true);
-            config.store = Some(Arc::clone(&store));
-        };
-        let first = Setting::with(settings(LookUps::Before(4)), kept).await;
-        let mut agent = Agent { task: task(STEPS), ..Agent::new(dialect, &first.url()) }.start();
-        while first.figure("midfold_recalls_total") < 2 {
-            assert!(agent.end().is_none(), "{dialect:?}: {:?}", agent.end());
-            agent.turn().await;
+        for look_ups in [LookUps::Before(4), LookUps::Beside(4)] {
+            goes_on_after_a_restart(dialect, look_ups).await;
         }
-        first.proxy.stop().await;
-        let second = Setting::with(settings(LookUps::Before(4)), kept).await;
-        agent.go_on_at(&second.url());
-        while agent.end().is_none() {
-            agent.turn().await;
+    }
+}
+
+/// The messages of a body, without the marks of the cache, which move.
+fn messages(body: &[u8]) -> Vec<Bytes> {
+    let kinds = [DialectKind::OpenAiChat, DialectKind::OpenAiResponses, DialectKind::Gemini];
+    let read = |kind| Request::read(kind, Bytes::copy_from_slice(body)).ok();
+    let request = kinds.into_iter().find_map(read).unwrap();
+    request.messages().map(|message| without_marks(&message)).collect()
+}
+
+async fn goes_on_after_a_restart(dialect: Dialect, look_ups: LookUps) {
+    let name = format!("{dialect:?} {look_ups:?}");
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let kept = |config: &mut midfold_serve::Config| {
+        config.rules = rules().window(LIMIT).recall(true);
+        config.store = Some(Arc::clone(&store));
+    };
+    let first = Setting::with(settings(look_ups), kept).await;
+    let mut agent = Agent { task: task(STEPS), ..Agent::new(dialect, &first.url()) }.start();
+    while first.figure("midfold_recalls_total") < 2 {
+        assert!(agent.end().is_none(), "{name}: {:?}", agent.end());
+        agent.turn().await;
+    }
+    // What was said last is history with the next request, and what came of it with the one behind that.
+    agent.turn().await;
+    agent.turn().await;
+    let session = |agent: &Session| {
+        agent.run().exchanges.last().unwrap().header("midfold-session").unwrap().to_owned()
+    };
+    let before = session(&agent);
+    let last = first.upstream.requests().last().unwrap().body.clone();
+    first.proxy.stop().await;
+    let second = Setting::with(settings(look_ups), kept).await;
+    agent.go_on_at(&second.url());
+    agent.turn().await;
+    assert_eq!(session(&agent), before, "{name}");
+    let next = second.upstream.requests().first().unwrap().body.clone();
+    let (last, next) = (messages(&last), messages(&next));
+    assert_eq!(last[..], next[..last.len()], "{name}: it goes on from the request before");
+    while agent.end().is_none() {
+        agent.turn().await;
+    }
+    assert!(matches!(agent.end(), Some(End::Finished(_))), "{name}: {:?}", agent.end());
+    assert_eq!(second.upstream.stats().refused, [""; 0], "{name}");
+    is_unseen(agent.run(), &name);
+    second.proxy.stop().await;
+    assert_eq!(store.sessions(None, 10).await.unwrap().len(), 1, "{name}");
+    let report = fsck(&*store).await.unwrap();
+    assert!(report.is_clean(), "{name}: {report:?}");
+}
+
+/// A node that does not know an exchange sends what the client has, which is valid, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_that_take_turns_break_nothing() {
+    for dialect in Dialect::ALL {
+        for look_ups in [LookUps::Before(3), LookUps::Beside(3)] {
+            let name = format!("{dialect:?} {look_ups:?}");
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+            let kept = |config: &mut midfold_serve::Config| {
+                config.rules = rules().window(LIMIT).recall(true);
+                config.store = Some(Arc::clone(&store));
+            };
+            let nodes = [
+                Setting::with(settings(look_ups), kept).await,
+                Setting::with(settings(look_ups), kept).await,
+            ];
+            let agent = Agent::new(dialect, &nodes[0].url());
+            let mut agent = Agent { task: task(STEPS), ..agent }.start();
+            for turn in 0.. {
+                agent.go_on_at(&nodes[turn % 2].url());
+                agent.turn().await;
+                if agent.end().is_some() {
+                    break;
+                }
+            }
+            assert!(matches!(agent.end(), Some(End::Finished(_))), "{name}: {:?}", agent.end());
+            for node in nodes {
+                assert_eq!(node.upstream.stats().refused, [""; 0], "{name}");
+                node.proxy.stop().await;
+            }
+            is_unseen(agent.run(), &name);
+            let report = fsck(&*store).await.unwrap();
+            assert!(report.is_clean(), "{name}: {report:?}");
         }
-        assert!(matches!(agent.end(), Some(End::Finished(_))), "{dialect:?}: {:?}", agent.end());
-        assert_eq!(second.upstream.stats().refused, [""; 0], "{dialect:?}");
-        second.proxy.stop().await;
-        let report = fsck(&*store).await.unwrap();
-        assert!(report.is_clean(), "{dialect:?}: {report:?}");
     }
 }
 

@@ -136,3 +136,24 @@ async fn a_default_is_called_one() {
     let answer = post(&setting, "claude-sonnet-4-5", &million).await;
     assert_eq!(answer.header("midfold-window"), Some("1000000; from=table"));
 }
+
+/// Ollama's own clients say how much the model is to hold.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_to_ollama_says_its_window() {
+    let answer = r#"{"model":"m","message":{"role":"assistant","content":"ok"},"done":true,"prompt_eval_count":900,"eval_count":3}"#;
+    let stub = Stub::start(move |_| (200, answer.to_owned())).await;
+    let setting = before(&stub, "").await;
+    let long: serde_json::Value =
+        serde_json::from_str(&history(DialectKind::OpenAiChat, "llama3.2", 40)).unwrap();
+    let body = serde_json::json!({
+        "model": "llama3.2", "messages": long["messages"], "stream": false, "options": {"num_ctx": 4096},
+    });
+    let agent = Agent::new(Dialect::Chat, &setting.url());
+    let answer = agent.post("/api/chat", &body.to_string()).await;
+    assert_eq!(answer.header("midfold-window"), Some("4096; from=request"));
+    assert!(answer.header("midfold-fold").is_some(), "{answer:?}");
+    // Nobody else was asked.
+    let asked = stub.asked();
+    assert_eq!(asked.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["/api/chat"]);
+    assert!(asked[0].body.len() < body.to_string().len() / 2);
+}

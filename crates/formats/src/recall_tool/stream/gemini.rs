@@ -8,6 +8,7 @@ use super::event::{Event, Held};
 use crate::DialectKind;
 use crate::fields::Fields;
 use crate::recall_tool::calls::is_ours;
+use crate::recall_tool::signature::Signature;
 use crate::recall_tool::whole::usage::gemini as spent;
 use crate::request::without_member;
 use crate::scan;
@@ -26,6 +27,7 @@ pub(super) struct Gemini {
     written: (u64, u64),
     id: Option<Vec<u8>>,
     hides: bool,
+    signature: Signature,
     held: Vec<Held>,
 }
 
@@ -49,12 +51,14 @@ impl Gemini {
         if let Some(usage) = chunk.object("usageMetadata").filter(|_| self.output != (0, 0)) {
             splices.replace(usage.clone(), spent(&data[usage], self.output));
         }
-        let (parts, kept) = kept(data, &chunk);
-        let all = parts.clone().map_or(0, |parts| scan::elements(data, parts).count());
-        let is_cut = kept.len() < all;
+        let parts = parts(data, &chunk);
+        let all: Vec<_> = scan::elements(data, parts.clone().unwrap_or(0..0)).collect();
+        let kept: Vec<_> = all.iter().filter_map(|at| self.part(data, at)).collect();
+        let is_cut = kept.len() < all.len();
+        let is_other = !kept.iter().eq(all.iter().map(|at| &data[at.clone()]));
         self.hides |= is_cut;
         let finish = finish(data, &chunk);
-        if let Some(parts) = parts.filter(|_| is_cut) {
+        if let Some(parts) = parts.filter(|_| is_other) {
             splices.replace(parts, if kept.is_empty() { NOTHING.to_vec() } else { list(&kept) });
         }
         let whole = splices.apply(data);
@@ -71,6 +75,16 @@ impl Gemini {
         }
         event.write(&open(&whole), out);
         self.held.push(event.held(silent(&whole)));
+    }
+
+    /// A part as the client gets it.
+    fn part(&mut self, data: &[u8], at: &Range<usize>) -> Option<Vec<u8>> {
+        let part = Fields::of(data, at.clone());
+        if is_ours(DialectKind::Gemini, &part) {
+            self.signature.hide(&part);
+            return None;
+        }
+        Some(self.signature.show(&data[at.clone()]))
     }
 
     pub(super) fn next(&mut self) {
@@ -101,14 +115,9 @@ fn finish(data: &[u8], chunk: &Fields<'_>) -> bool {
     candidate(data, chunk).is_some_and(|it| it.string("finishReason").is_some())
 }
 
-/// The parts of a chunk, and those that the client gets.
-fn kept<'a>(data: &'a [u8], chunk: &Fields<'_>) -> (Option<Range<usize>>, Vec<&'a [u8]>) {
-    let candidate = candidate(data, chunk);
-    let parts = candidate.and_then(|candidate| candidate.inner("content").array("parts"));
-    let all = scan::elements(data, parts.clone().unwrap_or(0..0));
-    let shown = |at: &Range<usize>| !is_ours(DialectKind::Gemini, &Fields::of(data, at.clone()));
-    let kept = all.filter(shown).map(|at| &data[at]).collect();
-    (parts, kept)
+/// The parts of a chunk.
+fn parts(data: &[u8], chunk: &Fields<'_>) -> Option<Range<usize>> {
+    candidate(data, chunk)?.inner("content").array("parts")
 }
 
 /// A chunk that says something, without the end that it is as well.
@@ -125,9 +134,8 @@ fn open(data: &[u8]) -> Vec<u8> {
 
 /// The end that such a chunk is.
 fn silent(data: &[u8]) -> Vec<u8> {
-    let (parts, _) = kept(data, &chunk(data));
     let mut splices = Splices::default();
-    if let Some(parts) = parts {
+    if let Some(parts) = parts(data, &chunk(data)) {
         splices.replace(parts, NOTHING);
     }
     splices.apply(data)

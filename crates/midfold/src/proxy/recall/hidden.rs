@@ -25,6 +25,8 @@ pub(crate) struct Hidden {
     known: HashMap<Hash, Arc<Exchange>>,
     order: VecDeque<Hash>,
     bytes: usize,
+    /// Counts what was new.
+    version: u64,
 }
 
 /// What stands in a conversation where its client has an answer.
@@ -55,12 +57,21 @@ impl Exchange {
 }
 
 impl Hidden {
+    /// Another one where exchanges came to be known since.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
     /// Keeps an exchange, which is found by the link of the last message that the client has of it.
     pub(super) fn put(&mut self, link: Hash, exchange: Exchange) {
+        if self.known.get(&link).is_some_and(|known| known.messages == exchange.messages) {
+            return;
+        }
+        self.version += 1;
         self.bytes += exchange.memory();
         match self.known.insert(link, Arc::new(exchange)) {
             Some(before) => self.bytes -= before.memory(),

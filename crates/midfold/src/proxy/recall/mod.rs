@@ -8,7 +8,9 @@ mod offered;
 mod rounds;
 mod shown;
 mod spelling;
+mod stored;
 
 pub(super) use hidden::Hidden;
 pub(super) use offered::{Recall, put_back};
 pub use rounds::Heard;
+pub(super) use stored::read_back;

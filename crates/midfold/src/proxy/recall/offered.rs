@@ -22,6 +22,8 @@ pub(crate) struct Recall {
     pub may: bool,
     /// It was given the tool: its answer may have calls that are answered here.
     pub is_offered: bool,
+    /// What was known when messages were put back ([`Hidden::version`]).
+    pub version: u64,
     /// Messages were put back into it.
     pub hides: bool,
     /// The chain of what its client has; worked out later where nothing could be put back.
@@ -56,11 +58,15 @@ pub(crate) fn put_back(
     before: &mut Before,
     scope: &str,
 ) -> (Request, Recall) {
-    if lock(hidden).is_empty() {
+    let (is_empty, version) = {
+        let hidden = lock(hidden);
+        (hidden.is_empty(), hidden.version())
+    };
+    if is_empty {
         return (request, Recall::default());
     }
     let whole = whole(hidden, &request, scope);
-    let recall = Recall { shown: Some(whole.shown), ..Recall::default() };
+    let recall = Recall { shown: Some(whole.shown), version, ..Recall::default() };
     if !whole.is_other {
         return (request, recall);
     }

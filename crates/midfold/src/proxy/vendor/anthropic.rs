@@ -69,7 +69,7 @@ impl Proxy {
         purpose: Purpose,
     ) -> (Request, Option<Work>) {
         let model = request.model.clone().unwrap_or_default();
-        let reading = lock(&self.rules).reading(request.kind(), &model, who);
+        let reading = lock(&self.rules).reading(&request, &model, who);
         let cleared = match reading {
             Ok(reading) => cleared(&request, edits, &reading),
             Err(_) => Cleared { messages: request.messages().collect(), applied: Vec::new() },

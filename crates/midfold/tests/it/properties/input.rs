@@ -40,6 +40,7 @@ pub fn session(kind: DialectKind, seed: u64, turns: usize) -> Vec<Bytes> {
         DialectKind::OpenAiResponses => emit::responses(&messages),
         DialectKind::Gemini => emit::gemini(&messages).1,
         DialectKind::Bedrock => emit::bedrock(&messages).1,
+        DialectKind::Ollama => emit::ollama(&messages),
         DialectKind::ShareGpt => {
             let row = Bytes::from(emit::sharegpt("row", &messages));
             let found = read::read(&row, None).unwrap();

@@ -48,6 +48,12 @@ fn call(kind: DialectKind, ids: &[&str]) -> Vec<Bytes> {
             });
             format!(r#"{{"role":"assistant","content":[{}]}}"#, calls.join(","))
         }
+        DialectKind::Ollama => {
+            let calls = each(&|id| {
+                format!(r#"{{"id":"{id}","function":{{"name":"run","arguments":{{}}}}}}"#)
+            });
+            format!(r#"{{"role":"assistant","content":"","tool_calls":[{}]}}"#, calls.join(","))
+        }
         DialectKind::ShareGpt => {
             let calls = each(&|_| {
                 r#"<tool_call>\n{\"name\": \"run\", \"arguments\": {}}\n</tool_call>"#.to_owned()
