@@ -11,6 +11,7 @@ use std::process::Command;
 
 use midfold_testkit::model_server::{Answer, ModelServer};
 
+use crate::serve::start;
 use crate::trajectories::row;
 use crate::{folder, root};
 
@@ -39,6 +40,10 @@ const PAGES: &[Page] = &[
             ("ANTHROPIC_BASE_URL=", "the agent is the reader's own"),
         ],
     },
+    Page {
+        path: "docs/API.md",
+        left_out: &[("midfold serve", "it is started for the page, on a port of its own")],
+    },
     Page { path: "docs/STORE.md", left_out: &[] },
     Page { path: "docs/PRESETS.md", left_out: &[] },
     Page { path: "docs/TRAJECTORIES.md", left_out: &[] },
@@ -51,6 +56,9 @@ const REPLY: &str = "## Completed Actions\n- Read the module step by step.\n## F
 
 /// Where the examples find a model.
 const MODEL: &str = "http://127.0.0.1:8080";
+
+/// Where they find a server.
+const SERVER: &str = "localhost:7878";
 
 struct Example {
     line: usize,
@@ -120,11 +128,15 @@ fn prepare(folder: &Path) {
     .unwrap();
 }
 
-fn run(example: &Example, folder: &Path, model: &str) -> Result<(), String> {
+/// What stands on a page, and what is in its place here.
+type Instead<'a> = [(&'a str, &'a str)];
+
+fn run(example: &Example, folder: &Path, instead: &Instead<'_>) -> Result<(), String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_midfold"));
     let paths = [binary.parent().unwrap().display().to_string(), "/usr/bin:/bin".to_owned()];
-    let command =
-        example.command.replace("cargo run --release -- ", "midfold ").replace(MODEL, model);
+    let command = instead
+        .iter()
+        .fold(example.command.clone(), |command, (there, here)| command.replace(there, here));
     let output = Command::new("sh")
         .args(["-ec", &command])
         .current_dir(folder)
@@ -174,6 +186,13 @@ fn every_example_of_the_pages_runs() {
         let text = fs::read_to_string(root().join(page.path)).unwrap();
         let folder = folder(&format!("docs-{}", page.path.replace(['/', '.'], "-")));
         prepare(&folder);
+        let store = format!("sqlite:{}", folder.join("served.db").display());
+        let served = text
+            .contains(&format!("-s {SERVER}"))
+            .then(|| start("http://127.0.0.1:1", &["--store", &store], &[]));
+        let address = served.as_ref().map_or("", |it| it.url.trim_start_matches("http://"));
+        let instead =
+            [("cargo run --release -- ", "midfold "), (MODEL, server.url()), (SERVER, address)];
         let (mut count, mut unused) = (0, page.left_out.to_vec());
         for example in examples(&text) {
             let left_out =
@@ -183,12 +202,16 @@ fn every_example_of_the_pages_runs() {
                 println!("left out: {}:{}: {reason}", page.path, example.line);
                 continue;
             }
+            if example.command.starts_with("curl ") && !Path::new("/usr/bin/curl").exists() {
+                println!("skipped: {}:{}: needs curl", page.path, example.line);
+                continue;
+            }
             count += 1;
-            if let Err(why) = run(&example, &folder, server.url()) {
+            if let Err(why) = run(&example, &folder, &instead) {
                 failed.push(format!("{}:{}: {}\n{why}", page.path, example.line, example.command));
             }
         }
-        assert!(count > 0, "{}: no examples", page.path);
+        assert!(count > 0 || served.is_some(), "{}: no examples", page.path);
         assert!(unused.is_empty(), "{}: no example begins with {unused:?}", page.path);
         println!("{}: {count} examples ran", page.path);
     }
