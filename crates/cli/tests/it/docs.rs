@@ -11,6 +11,7 @@ use std::process::Command;
 
 use midfold_testkit::model_server::{Answer, ModelServer};
 
+use crate::serve::start;
 use crate::trajectories::row;
 use crate::{folder, root};
 
@@ -25,11 +26,26 @@ const PAGES: &[Page] = &[
     Page {
         path: "README.md",
         left_out: &[
-            ("midfold explain demo", "its session has a day's work in it"),
             ("midfold serve", "it runs until it is told to end; the tests of `serve` start it"),
             ("OPENAI_BASE_URL=", "the agent is the reader's own"),
         ],
     },
+    Page {
+        path: "docs/SERVE.md",
+        left_out: &[
+            ("midfold serve", "it runs until it is told to end; the tests of `serve` start it"),
+            ("midfold run", "the agent is the reader's own"),
+            ("midfold doctor", "it asks the providers"),
+            ("OPENAI_BASE_URL=", "the agent is the reader's own"),
+            ("ANTHROPIC_BASE_URL=", "the agent is the reader's own"),
+        ],
+    },
+    Page {
+        path: "docs/API.md",
+        left_out: &[("midfold serve", "it is started for the page, on a port of its own")],
+    },
+    Page { path: "docs/STORE.md", left_out: &[] },
+    Page { path: "docs/PRESETS.md", left_out: &[] },
     Page { path: "docs/TRAJECTORIES.md", left_out: &[] },
     Page { path: "docs/EXACTLY.md", left_out: &[] },
 ];
@@ -40,6 +56,9 @@ const REPLY: &str = "## Completed Actions\n- Read the module step by step.\n## F
 
 /// Where the examples find a model.
 const MODEL: &str = "http://127.0.0.1:8080";
+
+/// Where they find a server.
+const SERVER: &str = "localhost:7878";
 
 struct Example {
     line: usize,
@@ -58,7 +77,17 @@ fn examples(text: &str) -> Vec<Example> {
             (open, goes_on) = (false, false);
             continue;
         }
-        let Some(info) = &fence else { continue };
+        let Some(info) = &fence else {
+            let spans = line.split('`').skip(1).step_by(2);
+            let named = spans.filter(|it| it.starts_with("midfold ") && it.contains("examples/"));
+            found.extend(named.map(|it| Example {
+                line: at + 1,
+                command: it.to_owned(),
+                printed: Vec::new(),
+                checked: false,
+            }));
+            continue;
+        };
         if let Some(command) = line.strip_prefix("$ ") {
             let checked = info == "console";
             let command = command.to_owned();
@@ -86,6 +115,7 @@ fn prepare(folder: &Path) {
     };
     copy("examples/coding-session.jsonl", "examples/coding-session.jsonl");
     copy("examples/tidelog.jsonl", "examples/tidelog.jsonl");
+    copy("examples/plain-dialogue.jsonl", "examples/plain-dialogue.jsonl");
     copy("examples/coding-session.jsonl", "transcripts/one.jsonl");
     let runs: String = (0..20).map(|n| row(n, 5 + n * 17 % 120)).collect();
     fs::write(folder.join("runs.jsonl"), &runs).unwrap();
@@ -98,11 +128,15 @@ fn prepare(folder: &Path) {
     .unwrap();
 }
 
-fn run(example: &Example, folder: &Path, model: &str) -> Result<(), String> {
+/// What stands on a page, and what is in its place here.
+type Instead<'a> = [(&'a str, &'a str)];
+
+fn run(example: &Example, folder: &Path, instead: &Instead<'_>) -> Result<(), String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_midfold"));
     let paths = [binary.parent().unwrap().display().to_string(), "/usr/bin:/bin".to_owned()];
-    let command =
-        example.command.replace("cargo run --release -- ", "midfold ").replace(MODEL, model);
+    let command = instead
+        .iter()
+        .fold(example.command.clone(), |command, (there, here)| command.replace(there, here));
     let output = Command::new("sh")
         .args(["-ec", &command])
         .current_dir(folder)
@@ -152,20 +186,33 @@ fn every_example_of_the_pages_runs() {
         let text = fs::read_to_string(root().join(page.path)).unwrap();
         let folder = folder(&format!("docs-{}", page.path.replace(['/', '.'], "-")));
         prepare(&folder);
-        let mut count = 0;
+        let store = format!("sqlite:{}", folder.join("served.db").display());
+        let served = text
+            .contains(&format!("-s {SERVER}"))
+            .then(|| start("http://127.0.0.1:1", &["--store", &store], &[]));
+        let address = served.as_ref().map_or("", |it| it.url.trim_start_matches("http://"));
+        let instead =
+            [("cargo run --release -- ", "midfold "), (MODEL, server.url()), (SERVER, address)];
+        let (mut count, mut unused) = (0, page.left_out.to_vec());
         for example in examples(&text) {
             let left_out =
                 page.left_out.iter().find(|(start, _)| example.command.starts_with(start));
-            if let Some((_, reason)) = left_out {
+            if let Some((start, reason)) = left_out {
+                unused.retain(|(other, _)| other != start);
                 println!("left out: {}:{}: {reason}", page.path, example.line);
                 continue;
             }
+            if example.command.starts_with("curl ") && !Path::new("/usr/bin/curl").exists() {
+                println!("skipped: {}:{}: needs curl", page.path, example.line);
+                continue;
+            }
             count += 1;
-            if let Err(why) = run(&example, &folder, server.url()) {
+            if let Err(why) = run(&example, &folder, &instead) {
                 failed.push(format!("{}:{}: {}\n{why}", page.path, example.line, example.command));
             }
         }
-        assert!(count > 0, "{}: no examples", page.path);
+        assert!(count > 0 || served.is_some(), "{}: no examples", page.path);
+        assert!(unused.is_empty(), "{}: no example begins with {unused:?}", page.path);
         println!("{}: {count} examples ran", page.path);
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
@@ -173,12 +220,12 @@ fn every_example_of_the_pages_runs() {
 
 #[test]
 fn examples_are_found_with_what_they_print() {
-    let text = "```\n$ a \\\n  b\nout\n$ c\n```\n$ no\n```console\n$ d\nx … y\n```\n";
+    let text = "```\n$ a \\\n  b\nout\n$ c\n```\n$ no, `midfold x examples/y`\n```console\n$ d\nx … y\n```\n";
     let found = examples(text);
     let commands: Vec<&str> = found.iter().map(|example| example.command.as_str()).collect();
-    assert_eq!(commands, ["a \\\n  b", "c", "d"]);
+    assert_eq!(commands, ["a \\\n  b", "c", "midfold x examples/y", "d"]);
     assert_eq!(found[0].printed, ["out"]);
-    assert_eq!((found[2].line, found[2].checked, &found[2].printed[0][..]), (9, true, "x … y"));
+    assert_eq!((found[3].line, found[3].checked, &found[3].printed[0][..]), (9, true, "x … y"));
     assert!(is_like("x 1 y", "x … y") && !is_like("x 1 z", "x … y") && !is_like("x", "x y"));
     assert!(is_like("x 1", "x …") && is_like("x", "x") && !is_like("x y", "x"));
 }

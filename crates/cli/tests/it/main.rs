@@ -23,6 +23,8 @@ mod inside;
 mod inspect;
 mod mcp;
 mod odd_files;
+mod packaging;
+mod printed;
 mod replay;
 mod run;
 mod secrets;

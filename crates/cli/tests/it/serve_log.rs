@@ -10,8 +10,13 @@ use serde_json::Value;
 use crate::serve::{STEPS, start, upstream};
 
 fn get(url: &str, path: &str) -> String {
+    get_as(url, path, "host: localhost")
+}
+
+/// What the server answers to these headers.
+pub fn get_as(url: &str, path: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
-    let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    let head = format!("GET {path} HTTP/1.1\r\n{headers}\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
