@@ -162,6 +162,11 @@ async fn save(
                 | StoreError::StaleCall { .. }
                 | StoreError::StaleState { .. },
             ) => learn(conversation, &pending.id, store).await?,
+            // Somebody deleted it: what is gone is not written again, and holds nothing else up.
+            Err(StoreError::NoSession(_)) => {
+                lock(conversation).saved.is_foreign = true;
+                return Ok(());
+            }
             Err(error) => return Err(error),
         }
     }

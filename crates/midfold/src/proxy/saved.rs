@@ -13,7 +13,7 @@ pub(super) struct Saved {
     pub version: u64,
     /// Waits to be written.
     pub is_queued: bool,
-    /// The store has another history under this name: nothing of ours is written there.
+    /// The store has another history under this name, or had this one deleted: nothing of ours is written there.
     pub is_foreign: bool,
 }
 

@@ -57,3 +57,30 @@ async fn a_conversation_goes_on_after_a_restart_with_its_fold() {
         assert!(report.events > 60, "{dialect:?}: {report:?}");
     }
 }
+
+/// What a person deletes is not written again, and keeps no other conversation from being written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_is_deleted_under_its_client_holds_nothing_up() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let setting = setting(&store).await;
+    let mut agent =
+        Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &setting.url()) }.start();
+    for _ in 0..5 {
+        agent.turn().await;
+    }
+    let id = agent.run().exchanges.last().unwrap().header("midfold-session").unwrap().to_owned();
+    store.delete(&id, None).await.unwrap();
+    while agent.end().is_none() {
+        agent.turn().await;
+    }
+    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    let other = Agent {
+        task: format!("{} Again.", task(STEPS)),
+        ..Agent::new(Dialect::Chat, &setting.url())
+    };
+    assert!(other.run().await.answer().is_some());
+    setting.proxy.stop().await;
+    let rows = store.sessions(None, 10).await.unwrap();
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert!(rows.iter().all(|row| row.new.id != id));
+}
