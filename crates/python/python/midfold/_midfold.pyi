@@ -171,7 +171,13 @@ class Session:
         preset: str | None = None,
         policy: _Policy | None = None,
         dialect: Literal[
-            "openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "ollama", "sharegpt"
+            "openai-chat",
+            "openai-responses",
+            "anthropic",
+            "gemini",
+            "bedrock",
+            "ollama",
+            "sharegpt",
         ] = ...,
         profile: str | None = None,
         tokenizer: str | None = None,
@@ -292,7 +298,13 @@ class Sessions:
         preset: str | None = None,
         policy: _Policy | None = None,
         dialect: Literal[
-            "openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "ollama", "sharegpt"
+            "openai-chat",
+            "openai-responses",
+            "anthropic",
+            "gemini",
+            "bedrock",
+            "ollama",
+            "sharegpt",
         ] = ...,
         profile: str | None = None,
         tokenizer: str | None = None,
