@@ -26,6 +26,9 @@ const ANSWER: Duration = Duration::from_secs(3);
 const LOAD: Duration = Duration::from_secs(300);
 /// A server that was started anew may give a model another window. In milliseconds.
 const AGAIN: u64 = 600_000;
+/// Whoever asked may have had no right to, and others have it: what was refused is asked again sooner. In
+/// milliseconds.
+const SOONER: u64 = 60_000;
 /// Bytes of an answer. The list of a gateway with hundreds of models is about a megabyte.
 const LONGEST: usize = 8 << 20;
 /// Models that are remembered; beyond that all are asked for anew.
@@ -41,13 +44,19 @@ const CREDENTIALS: [HeaderName; 4] = [
 /// Which model, at which place.
 type Key = (String, String);
 
-/// A window, where the server said one.
-type Told = Arc<OnceCell<Option<u64>>>;
+/// What a server said of a window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    /// In tokens; none where it does not say.
+    window: Option<u64>,
+    /// It does not answer whoever asked.
+    is_refused: bool,
+}
 
 /// What servers said of their models' windows.
 #[derive(Default)]
 pub(crate) struct Windows {
-    told: Mutex<HashMap<Key, (u64, Told)>>,
+    told: Mutex<HashMap<Key, (u64, Arc<OnceCell<Told>>)>>,
     /// Models of which nothing is known, that this was said of.
     unknown: Mutex<HashSet<Key>>,
 }
@@ -65,17 +74,18 @@ impl Windows {
     ) -> Option<u64> {
         let model = model.filter(|model| !model.is_empty())?;
         let cell = self.cell((target.name.clone(), model.to_owned()), now);
-        *cell.get_or_init(|| asked(upstream, target, model, headers)).await
+        cell.get_or_init(|| asked(upstream, target, model, headers)).await.window
     }
 
-    fn cell(&self, key: Key, now: u64) -> Told {
+    fn cell(&self, key: Key, now: u64) -> Arc<OnceCell<Told>> {
         let mut told = lock(&self.told);
         if told.len() >= MOST && !told.contains_key(&key) {
             told.clear();
         }
-        let (at, cell) = told.entry(key).or_insert_with(|| (now, Told::default()));
-        if now.saturating_sub(*at) > AGAIN {
-            (*at, *cell) = (now, Told::default());
+        let (at, cell) = told.entry(key).or_insert_with(|| (now, Arc::default()));
+        let lasts = if cell.get().is_some_and(|told| told.is_refused) { SOONER } else { AGAIN };
+        if now.saturating_sub(*at) > lasts {
+            (*at, *cell) = (now, Arc::default());
         }
         Arc::clone(cell)
     }
@@ -95,12 +105,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Asks all questions at once; of what is answered, what is loaded comes first.
-async fn asked(
-    upstream: &Upstream,
-    target: &Target,
-    model: &str,
-    headers: &HeaderMap,
-) -> Option<u64> {
+async fn asked(upstream: &Upstream, target: &Target, model: &str, headers: &HeaderMap) -> Told {
     let headers = credentials(headers);
     let mut asked = JoinSet::new();
     // The providers have a list of models alone.
@@ -111,20 +116,26 @@ async fn asked(
         let (upstream, target, headers) = (upstream.clone(), target.clone(), headers.clone());
         asked.spawn(async move {
             let answer = timeout(ANSWER, ask(&upstream, &target, question, headers)).await;
-            (rank, question, answer.ok().flatten())
+            (rank, question, answer.unwrap_or(Reply::Nothing))
         });
     }
     let mut answers = asked.join_all().await;
     answers.sort_by_key(|(rank, ..)| *rank);
-    let answers: Vec<(WindowQuestion, Bytes)> =
-        answers.into_iter().filter_map(|(_, question, answer)| Some((question, answer?))).collect();
+    let is_refused = answers.iter().any(|(.., reply)| matches!(reply, Reply::Refused));
+    let answers: Vec<(WindowQuestion, Bytes)> = answers
+        .into_iter()
+        .filter_map(|(_, question, reply)| Some((question, reply.text()?)))
+        .collect();
     let to_be_loaded = answers.iter().any(|(question, answer)| {
         *question == WindowQuestion::OllamaLoaded && is_to_be_loaded(answer, model)
     });
-    if to_be_loaded && let Some(window) = loaded(upstream, target, model, &headers).await {
-        return Some(window);
-    }
-    answers.iter().find_map(|(question, answer)| question.window(answer, model))
+    let loaded = match to_be_loaded {
+        true => loaded(upstream, target, model, &headers).await,
+        false => None,
+    };
+    let said = || answers.iter().find_map(|(question, answer)| question.window(answer, model));
+    let window = loaded.or_else(said);
+    Told { window, is_refused: is_refused && window.is_none() }
 }
 
 /// Has an Ollama load a model, as the request would, and asks how much it holds then.
@@ -143,8 +154,8 @@ async fn loaded(
     timeout(LOAD, load).await.ok()??;
     headers.remove(CONTENT_TYPE);
     let question = WindowQuestion::OllamaLoaded;
-    let answer = timeout(ANSWER, ask(upstream, target, question, headers)).await.ok()??;
-    question.window(&answer, model)
+    let reply = timeout(ANSWER, ask(upstream, target, question, headers)).await.ok()?;
+    question.window(&reply.text()?, model)
 }
 
 async fn ask(
@@ -152,15 +163,34 @@ async fn ask(
     target: &Target,
     question: WindowQuestion,
     headers: HeaderMap,
-) -> Option<Bytes> {
+) -> Reply {
     let path = question.path();
     let address = if question.is_at_root() { target.at_root(path) } else { target.address(path) };
-    let answer = upstream.send(Method::GET, address?, headers, Body::empty()).await.ok()?;
-    if !answer.status().is_success() {
-        return None;
+    let Some(address) = address else { return Reply::Nothing };
+    let answer = match upstream.send(Method::GET, address, headers, Body::empty()).await {
+        Ok(answer) if answer.status().is_success() => answer,
+        Ok(answer) if matches!(answer.status().as_u16(), 401 | 403) => return Reply::Refused,
+        _ => return Reply::Nothing,
+    };
+    let body = Limited::new(answer.into_body(), LONGEST).collect().await;
+    body.map_or(Reply::Nothing, |body| Reply::Text(body.to_bytes()))
+}
+
+/// What came of a question.
+enum Reply {
+    Text(Bytes),
+    /// Whoever asked has no right to.
+    Refused,
+    Nothing,
+}
+
+impl Reply {
+    fn text(self) -> Option<Bytes> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Refused | Self::Nothing => None,
+        }
     }
-    let body = Limited::new(answer.into_body(), LONGEST).collect().await.ok()?;
-    Some(body.to_bytes())
 }
 
 /// What of a request's headers shows who asks, and nothing else of it.

@@ -5,8 +5,6 @@
 //! are read, and of a long one only its ends: an error that echoes the conversation must not be
 //! diagnosed by what the conversation says.
 
-use midfold_core::Usage;
-
 mod body;
 mod diagnosis;
 mod pictures;
@@ -132,44 +130,6 @@ pub fn in_stream(event: &[u8]) -> Option<Diagnosis> {
         return Some(Diagnosis::Overflow { have: None, limit: None });
     }
     read.is_error.then(|| judge(None, &read))
-}
-
-/// How a prompt that was too long shows although the provider reported success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silent {
-    /// More tokens than the window has were accepted (z.ai).
-    OverWindow,
-    /// Far fewer tokens were read than sent: the front was cut off, the system prompt with it
-    /// (Ollama).
-    Truncated,
-    /// The reply is empty, because the prompt left no room for it.
-    NoRoom,
-}
-
-/// Whether a success was none. `sent` is what was counted before the request, calibrated.
-///
-/// ```
-/// use midfold_core::Usage;
-/// use midfold_formats::overflow::{Silent, silent_overflow};
-/// let usage = Usage { prompt: 32_770, output: 900, ..Usage::default() };
-/// assert_eq!(silent_overflow(&usage, 65_600, 65_536), Some(Silent::Truncated));
-/// assert_eq!(silent_overflow(&usage, 33_000, 65_536), None);
-/// ```
-#[must_use]
-pub fn silent_overflow(usage: &Usage, sent: u64, window: u64) -> Option<Silent> {
-    if window == 0 || usage.prompt == 0 {
-        return None;
-    }
-    if usage.prompt > window {
-        return Some(Silent::OverWindow);
-    }
-    // Nearly the whole window sent, less than two thirds of it read: no estimate errs that far.
-    let full = u128::from(sent) * 10 >= u128::from(window) * 9;
-    if full && u128::from(usage.prompt) * 3 < u128::from(sent) * 2 {
-        return Some(Silent::Truncated);
-    }
-    let brim = u128::from(usage.prompt) * 100 >= u128::from(window) * 99;
-    (usage.output == 0 && brim).then_some(Silent::NoRoom)
 }
 
 /// Codes of filters.

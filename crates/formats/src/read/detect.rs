@@ -279,19 +279,18 @@ fn is_ollama_body(fields: &Fields<'_>) -> bool {
     fields.has("keep_alive") || ["num_ctx", "num_predict"].iter().any(|name| options.has(name))
 }
 
-/// Ollama: a result that names its tool and no call, pictures and thoughts beside the text, a call whose arguments
-/// are an object and that is of no type.
+/// Ollama: a result that names its tool and no call, pictures beside the text, a call whose arguments are an object
+/// and that is of no type. Thoughts beside the text are other servers', too.
 fn is_ollama(doc: Doc<'_>, message: &Fields<'_>) -> bool {
     let is_result = message.string("tool_name").is_some() && !message.has("tool_call_id");
     let first = |name: &str| doc.elements(message.array(name).unwrap_or(0..0)).next();
     let has_pictures =
         first("images").is_some_and(|picture| doc.bytes.get(picture.start) == Some(&b'"'));
-    let says = message.string("content").is_some();
     let is_call = first("tool_calls").is_some_and(|call| {
         let call = doc.fields(call);
         !call.has("type") && call.inner("function").object("arguments").is_some()
     });
-    is_result || is_call || says && (has_pictures || message.string("thinking").is_some())
+    is_result || is_call || has_pictures && message.string("content").is_some()
 }
 
 fn block_evidence(doc: Doc<'_>, block: Range<usize>) -> Option<DialectKind> {

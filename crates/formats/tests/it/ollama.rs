@@ -181,3 +181,13 @@ proptest! {
         }
     }
 }
+
+/// Thoughts beside the text are other servers', too.
+#[test]
+fn a_thought_alone_makes_no_message_ollamas() {
+    let rows = r#"{"role":"user","content":"hi"}
+{"role":"assistant","content":"hello","thinking":"be kind"}"#;
+    let input = Bytes::from_static(rows.as_bytes());
+    let found = read(&input, None).unwrap();
+    assert_eq!(found.conversations[0].format.dialect(), OpenAiChat);
+}

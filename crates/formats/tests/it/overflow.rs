@@ -3,10 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use midfold_core::Usage;
-use midfold_formats::overflow::{
-    Diagnosis, PictureLimit, Silent, classify, diagnose, in_stream, silent_overflow,
-};
+use midfold_formats::overflow::{Diagnosis, PictureLimit, classify, diagnose, in_stream};
 use serde_json::Value;
 
 struct Case {
@@ -134,19 +131,6 @@ fn a_wordless_error_is_an_overflow_only_above_sixty_per_cent() {
     assert_eq!(diagnose(Some(500), b"", 99_000, 100_000), Diagnosis::Other);
     let told = br#"{"error":{"message":"Unknown model","code":"model_not_found"}}"#;
     assert_eq!(diagnose(Some(400), told, 99_000, 100_000), Diagnosis::Other);
-}
-
-#[test]
-fn silent_overflows_show_in_the_usage() {
-    let usage = |prompt, output| Usage { prompt, output, ..Usage::default() };
-    let check = |prompt, output, sent| silent_overflow(&usage(prompt, output), sent, 65_536);
-    assert_eq!(check(70_000, 400, 69_000), Some(Silent::OverWindow));
-    // Kept whole one token below the window, halved at it (Ollama).
-    assert_eq!(check(65_530, 6, 65_530), None);
-    assert_eq!(check(32_770, 400, 65_536), Some(Silent::Truncated));
-    assert_eq!(check(65_300, 0, 65_000), Some(Silent::NoRoom));
-    assert_eq!(check(1_000, 0, 1_000), None);
-    assert_eq!(check(0, 0, 65_536), None);
 }
 
 /// An echo of the conversation in an error decides nothing, and five megabytes cost one pass.

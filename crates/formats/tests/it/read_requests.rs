@@ -44,7 +44,7 @@ fn tells_the_dialects_apart() {
         (r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"n","arguments":{}}}]}]"#, Format::Ollama),
         (r#"{"role":"tool","tool_name":"n","content":"x"}"#, Format::Ollama),
         (r#"{"model":"m","messages":[{"role":"user","content":"x"}],"options":{"num_ctx":4096}}"#, Format::Ollama),
-        (r#"{"role":"assistant","content":"","thinking":"hm"}"#, Format::Ollama),
+        (r#"{"role":"user","content":"x","images":["iVBORw0KGgo="]}"#, Format::Ollama),
         (r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":{}}}]}"#, Format::OpenAiChat),
         (r#"{"modelId":"m","messages":[{"role":"user","content":[{"text":"x"}]}]}"#, Format::Bedrock),
         (r#"{"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"x"}]}]}"#, Format::Bedrock),

@@ -157,3 +157,32 @@ async fn a_request_to_ollama_says_its_window() {
     assert_eq!(asked.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["/api/chat"]);
     assert!(asked[0].body.len() < body.to_string().len() / 2);
 }
+
+/// Whoever asks first may have no right to ask: that is no reason for others to go without for long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_refused_is_asked_again_soon() {
+    let stub = Stub::start(|asked: &Asked| {
+        let is_known = asked.headers["authorization"] == "Bearer good";
+        match asked.path.as_str() {
+            CHAT => (200, "{}".to_owned()),
+            "/v1/models" if is_known => {
+                (200, r#"{"data":[{"id":"m","max_model_len":8192}]}"#.to_owned())
+            }
+            _ => (401, "{}".to_owned()),
+        }
+    })
+    .await;
+    let setting = before(&stub, "").await;
+    let window = async |key| {
+        let answer = post(&setting, "m", &[("authorization", key)]).await;
+        answer.header("midfold-window").unwrap().to_owned()
+    };
+    assert_eq!(window("Bearer bad").await, "128000; from=default");
+    // The clock goes on by some seconds with each request.
+    for _ in 0..40 {
+        if window("Bearer good").await == "8192; from=server" {
+            return;
+        }
+    }
+    panic!("it was not asked again");
+}
