@@ -53,10 +53,13 @@ struct Told {
     is_refused: bool,
 }
 
+/// What a server says, while it is asked and afterwards.
+type Telling = Arc<OnceCell<Told>>;
+
 /// What servers said of their models' windows.
 #[derive(Default)]
 pub(crate) struct Windows {
-    told: Mutex<HashMap<Key, (u64, Arc<OnceCell<Told>>)>>,
+    told: Mutex<HashMap<Key, (u64, Telling)>>,
     /// Models of which nothing is known, that this was said of.
     unknown: Mutex<HashSet<Key>>,
 }
@@ -77,7 +80,7 @@ impl Windows {
         cell.get_or_init(|| asked(upstream, target, model, headers)).await.window
     }
 
-    fn cell(&self, key: Key, now: u64) -> Arc<OnceCell<Told>> {
+    fn cell(&self, key: Key, now: u64) -> Telling {
         let mut told = lock(&self.told);
         if told.len() >= MOST && !told.contains_key(&key) {
             told.clear();
