@@ -35,8 +35,8 @@ fn rows(table: &'static str) -> impl Iterator<Item = Row> {
     })
 }
 
-/// The context window of a model in tokens, input and output together, where its name tells. The longest prefix of the
-/// table wins. A version that is newer than all in the table has the window of the newest one before it in its family,
+/// The context window of a model in tokens, input and output together, where its name tells; of a model that takes less
+/// for its prompt than its window, that limit. The longest prefix of the table wins. A version that is newer than all in the table has the window of the newest one before it in its family,
 /// and is not taken for the family's oldest.
 ///
 /// ```

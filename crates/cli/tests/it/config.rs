@@ -90,7 +90,7 @@ fn inspect_takes_the_settings_that_compact_takes() {
     let set = "model = \"gpt-5\"\npreset = \"lean\"\ntiers = { results = 0.2 }\n";
     fs::write(tmp.join("midfold.toml"), set).unwrap();
     let nameless = inspect(&["nameless.json"]);
-    assert_eq!((&nameless["model"], &nameless["window"]), (&"gpt-5".into(), &400_000.into()));
+    assert_eq!((&nameless["model"], &nameless["window"]), (&"gpt-5".into(), &272_000.into()));
     assert_eq!(nameless["layout"]["policy"], "lean");
     assert_eq!(nameless["presets"][0]["name"], "lean (yours)", "it has a cap that `lean` has not");
     let named = inspect(&["named.json"]);
