@@ -97,7 +97,7 @@ pub async fn idle(
     Ok(found)
 }
 
-/// Deletes the sessions that last changed longer ago than this, as [`delete`] does. One that changes
+/// Deletes the sessions that last changed longer ago than this, as [`delete`] does, and the answers that are of none. One that changes
 /// meanwhile is left.
 ///
 /// # Errors
@@ -110,6 +110,7 @@ pub async fn prune(
 ) -> Result<Vec<Extent>, Failure> {
     let since = now.saturating_sub(age);
     let mut deleted = Vec::new();
+    store.forget_answers(since).await.map_err(|error| error.advise(door))?;
     for id in idle_ids(store, since, door).await? {
         match store.delete(&id, Some(since)).await {
             Ok(extent) => deleted.push(extent),

@@ -151,6 +151,9 @@ impl Way {
             who.window = asked.await;
         }
         let packed = (packing != Packing::None).then(|| Packed::new(&body, plain.clone()));
+        if let Some(keeper) = &self.app.keeper {
+            keeper.bring_history(&request, &who).await;
+        }
         match caught(|| self.app.proxy.wish(request, &who, purpose)) {
             Some(Ok(wish)) => {
                 let came = Came { body, plain, packed, room, working, stream, purpose, who, start };

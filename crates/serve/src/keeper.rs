@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use midfold::proxy::{Begun, Proxy, Turn};
-use midfold::store::Store;
+use midfold::formats::request::Request;
+use midfold::proxy::{Begun, Proxy, Turn, Who};
+use midfold::store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -19,6 +20,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LAST: Duration = Duration::from_secs(10);
 /// How long a request waits for the store at most.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How often an answer is looked for that is not there, and how long after each time.
+const LOOKS: u32 = 4;
+const BETWEEN: Duration = Duration::from_millis(50);
 
 /// Who writes conversations to a store, and looks them up.
 pub(crate) struct Keeper {
@@ -41,6 +46,29 @@ impl Keeper {
     /// There is something to write.
     pub fn due(&self) {
         self.due.notify_one();
+    }
+
+    /// Brings back the history that ends with the answer which a request names, where that was given before this
+    /// process began, or by another one: that one may still be at writing it.
+    pub async fn bring_history(&self, request: &Request, who: &Who) {
+        if self.is_away() || !self.proxy.wants_history(request, who) {
+            return;
+        }
+        let looked = async {
+            for _ in 0..LOOKS {
+                if self.proxy.bring_history(request, who, &*self.store).await? {
+                    return Ok(true);
+                }
+                tokio::time::sleep(BETWEEN).await;
+            }
+            Ok::<_, StoreError>(false)
+        };
+        match timeout(PATIENCE, looked).await {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => tracing::debug!("a request goes on from an answer that nobody knows"),
+            Ok(Err(error)) => tracing::warn!(%error, "a history could not be looked up"),
+            Err(_) => self.failed("it did not answer in time"),
+        }
     }
 
     /// Brings back the conversation of a request, where the store has more of it than this process.

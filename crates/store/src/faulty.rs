@@ -11,9 +11,9 @@ use midfold_core::Hash;
 use crate::error::{FailureKind, StoreError};
 use crate::store::Store;
 use crate::types::{
-    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
-    Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads,
-    Search, SessionRow,
+    Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
+    Identified, Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts,
+    Put, Reads, Search, SessionRow,
 };
 
 /// Whether a write that fails was done.
@@ -105,6 +105,18 @@ impl Store for Faulty {
 
     async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError> {
         self.inner.identified(identities).await
+    }
+
+    async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError> {
+        self.write("put_answer", self.inner.put_answer(key, answer, now)).await
+    }
+
+    async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError> {
+        self.inner.answer(key).await
+    }
+
+    async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError> {
+        self.write("forget_answers", self.inner.forget_answers(since)).await
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {

@@ -17,9 +17,9 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::text::{Matcher, Postings, Ranking, searched_text};
 use crate::types::{
-    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
-    Job, JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Part,
-    Parts, Put, Reads, Search, SessionRow,
+    Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
+    Identified, Job, JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest,
+    Part, Parts, Put, Reads, Search, SessionRow,
 };
 use kept::{Inner, Kept};
 
@@ -121,6 +121,26 @@ impl Store for MemoryStore {
         let Some((id, events)) = noted.max_by_key(|(_, events)| *events) else { return Ok(None) };
         let active = inner.kept(id)?.row.active;
         Ok(Some(Identified { id: id.clone(), events: *events, active }))
+    }
+
+    async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError> {
+        let mut inner = self.lock();
+        if let Some(id) = &answer.session {
+            inner.kept(id)?;
+        }
+        inner.put_answer(key, answer.clone(), now);
+        Ok(())
+    }
+
+    async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError> {
+        Ok(self.lock().answers.get(&key).map(|(_, answer)| answer.clone()))
+    }
+
+    async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError> {
+        let answers = &mut self.lock().answers;
+        let before = answers.len();
+        answers.retain(|_, (made, answer)| answer.session.is_some() || *made >= since);
+        Ok((before - answers.len()) as u64)
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
@@ -380,8 +400,9 @@ impl Store for MemoryStore {
         if idle_since.is_some_and(|since| extent.changed >= since) {
             return Err(StoreError::Changed(id.to_owned()));
         }
-        let Inner { sessions, jobs, live, identities, .. } = &mut *inner;
+        let Inner { sessions, jobs, live, identities, answers, .. } = &mut *inner;
         identities.retain(|_, (session, _)| session != id);
+        answers.retain(|_, (_, answer)| answer.session.as_deref() != Some(id));
         sessions.remove(id);
         jobs.retain(|_, job| job.job.session != id);
         live.retain(|job| jobs.contains_key(job));

@@ -7,10 +7,15 @@ use midfold_core::Hash;
 
 use crate::error::StoreError;
 use crate::types::{
-    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
-    Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads,
-    Search, SessionRow,
+    Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
+    Identified, Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts,
+    Put, Reads, Search, SessionRow,
 };
+
+/// Answers of one session that are found: those that came last.
+pub const MOST_ANSWERS: u32 = 256;
+/// Answers without a session that are found.
+pub const MOST_LONE_ANSWERS: u32 = 4_096;
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
 ///
@@ -62,6 +67,17 @@ pub trait Store: Send + Sync {
     async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError>;
     /// Of the sessions that were noted for these identities, the one that was noted with the most messages.
     async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError>;
+
+    // Answers.
+
+    /// Notes which history an answer ends, for a request that names the answer; of the same key, the last note
+    /// counts. Beyond [`MOST_ANSWERS`] of a session, or [`MOST_LONE_ANSWERS`] of none, those that came first go.
+    /// [`StoreError::NoSession`] where its session is not there.
+    async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError>;
+    /// The answer that was noted so. It is gone with its session.
+    async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError>;
+    /// Deletes the answers without a session that came before `since`; returns how many.
+    async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError>;
 
     // Folds.
 

@@ -37,6 +37,17 @@ pub struct Identified {
     pub active: Option<Hash>,
 }
 
+/// The history that ends with an answer: the first events of a session, and what came behind them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The session; none where all of it is in `rest`.
+    pub session: Option<String>,
+    /// How many of the session's events are of it.
+    pub events: u64,
+    /// What came behind them: not read by the store.
+    pub rest: Bytes,
+}
+
 /// A session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionRow {

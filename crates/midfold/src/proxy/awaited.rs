@@ -53,7 +53,7 @@ impl Awaited {
         if let (Some(id), Some((request, kept))) = (&seen.id, &self.named)
             && seen.is_complete
         {
-            self.proxy.keep(request, kept, id, &seen.output);
+            self.proxy.keep(request, kept, id, &seen.output, self.place.as_ref());
         }
         let place = self.place.as_ref()?;
         // Not every client has its provider say what a stream cost.

@@ -3,10 +3,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use midfold_core::Hash;
 use midfold_formats::request::{Request, RequestError};
+
+use super::answers::key;
 
 /// Memory that histories may take, for requests that name an answer.
 const MEMORY: usize = 128 << 20;
@@ -29,6 +32,10 @@ pub(super) struct History {
     /// Items since then: those of the request, and those of the answer.
     items: Vec<Bytes>,
     used: Arc<AtomicUsize>,
+    /// By what a store finds it.
+    key: Hash,
+    /// The store knows that all of it is of a session.
+    is_placed: AtomicBool,
 }
 
 impl Histories {
@@ -45,8 +52,25 @@ impl Histories {
         before: Option<Arc<History>>,
         items: Vec<Bytes>,
     ) {
+        self.insert((scope, answer), before, items, false);
+    }
+
+    /// Takes in a history that was in a store, which knows its session or does not.
+    pub fn bring_back(&mut self, scope: &str, answer: &str, items: Vec<Bytes>, is_placed: bool) {
+        self.insert((scope, answer), None, items, is_placed);
+    }
+
+    fn insert(
+        &mut self,
+        (scope, answer): (&str, &str),
+        before: Option<Arc<History>>,
+        items: Vec<Bytes>,
+        is_placed: bool,
+    ) {
+        let used = Arc::clone(&self.bytes);
+        let (found_by, is_placed) = (key(scope, answer), AtomicBool::new(is_placed));
+        let history = History { before, items, used, key: found_by, is_placed };
         let key = (scope.to_owned(), answer.to_owned());
-        let history = History { before, items, used: Arc::clone(&self.bytes) };
         self.bytes.fetch_add(history.memory(), Ordering::Relaxed);
         self.known.insert(key.clone(), Arc::new(history));
         self.order.push_back(key);
@@ -76,6 +100,16 @@ impl History {
         let bare = Request::read(kind, request.without("previous_response_id"))?;
         let whole = bare.with_messages(self.all().into_iter().chain(request.messages()));
         Request::read(kind, whole)
+    }
+
+    /// By what a store finds it.
+    pub fn key(&self) -> Hash {
+        self.key
+    }
+
+    /// Whether its session is known only now: once.
+    pub fn finds_its_place(&self) -> bool {
+        !self.is_placed.swap(true, Ordering::Relaxed)
     }
 
     fn memory(&self) -> usize {

@@ -36,14 +36,14 @@ struct Pending {
 }
 
 impl Proxy {
-    /// Writes the next conversation that is not stored yet; returns whether there was one. One caller at a
-    /// time.
+    /// Writes the next conversation that is not stored yet, or the next answer where there is none; returns whether
+    /// there was one. One caller at a time.
     ///
     /// # Errors
     /// When the store fails. Nothing is lost: what was not written is written next time.
     pub async fn save(&self, store: &dyn Store, now: Millis) -> Result<bool, StoreError> {
         let next = lock(&self.unsaved).begin();
-        let Some(next) = next else { return Ok(false) };
+        let Some(next) = next else { return self.save_answer(store, now).await };
         // What comes from now on is written again.
         lock(&next).saved.is_queued = false;
         let saved = save(&next, store, now).await;

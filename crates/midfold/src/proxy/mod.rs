@@ -23,6 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod answers;
 mod awaited;
 mod begun;
 mod brought;
@@ -36,6 +37,7 @@ pub(crate) mod identities;
 mod index;
 mod items;
 mod keep;
+mod keep_answers;
 pub(crate) mod learned;
 mod lock;
 mod narrate;

@@ -9,6 +9,7 @@ use midfold_core::event::Usage;
 use midfold_core::spent::{Cost, Folded};
 use midfold_formats::request::Request;
 
+use super::answers::Answers;
 use super::conversation::Conversation;
 use super::costs::Costs;
 use super::history::{Before, Histories, Kept};
@@ -16,6 +17,7 @@ use super::index::Index;
 use super::items::ProviderItems;
 use super::learned::Learned;
 use super::lock::lock;
+use super::place::Place;
 use super::prefer::Prefer;
 use super::recall::Hidden;
 use super::rules::Rules;
@@ -37,6 +39,8 @@ pub struct Proxy {
     pub(super) begun: Mutex<HashMap<Sender, Weak<Mutex<Conversation>>>>,
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<Histories>,
+    /// Answers that are not written to the store yet.
+    pub(super) answers: Mutex<Answers>,
     /// Items of answers, which clients may name by their ids.
     items: Mutex<ProviderItems>,
     /// What was said here and no client knows.
@@ -79,13 +83,14 @@ impl Proxy {
         let (items, unsaved, is_stored) = (Mutex::default(), Mutex::default(), rules.is_stored);
         let (seal, prefer, recalls) = (rules.seal.clone(), rules.prefer, rules.recalls);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
-        let (cost, hidden) = (Mutex::default(), Mutex::default());
+        let (cost, hidden, answers) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self {
             rules,
             index,
             learned,
             begun,
             histories,
+            answers,
             items,
             hidden,
             recalls,
@@ -123,7 +128,14 @@ impl Proxy {
     }
 
     /// Keeps the history of a request and its answer, for a request that names the answer.
-    pub(super) fn keep(&self, request: &Request, kept: &Kept, answer: &str, output: &[Bytes]) {
+    pub(super) fn keep(
+        &self,
+        request: &Request,
+        kept: &Kept,
+        answer: &str,
+        output: &[Bytes],
+        place: Option<&Place>,
+    ) {
         lock(&self.items).put(&kept.scope, output);
         let (before, new) = match &kept.before {
             // Where the beginning is the provider's alone, so is the rest.
@@ -137,6 +149,7 @@ impl Proxy {
         let items = sent.chain(output.iter().cloned());
         let items = items.map(|item| Bytes::copy_from_slice(&item)).collect();
         lock(&self.histories).put(&kept.scope, answer, before, items);
+        self.note_answer(request, kept, answer, output, place);
     }
 
     /// Keeps what an answer of ours left, for a request that names the answer.
@@ -144,6 +157,7 @@ impl Proxy {
         // Copied: a slice would keep the whole body in memory.
         let items = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
         lock(&self.histories).put(&kept.scope, answer, None, items);
+        self.note_answer_as(kept, answer, context);
     }
 
     /// Notes that there is something to write, where there is a store.

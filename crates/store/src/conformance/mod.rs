@@ -12,6 +12,7 @@
 //! message what it saw. Nothing here panics, so that a test may collect all failures.
 
 mod activity;
+mod answers;
 mod delete;
 mod folds;
 mod jobs;
@@ -94,6 +95,8 @@ cases![
     log::state_is_compare_and_swap,
     log::sessions_are_apart,
     log::sessions_are_found_by_their_beginning,
+    answers::a_history_is_found_by_its_answer,
+    answers::the_answers_that_came_last_are_kept,
     activity::the_newest_change_comes_first,
     activity::what_a_session_does_is_counted,
     activity::owners_see_their_own,

@@ -6,9 +6,10 @@ use std::ops::{Bound, Range};
 use midfold_core::Hash;
 
 use crate::error::StoreError;
+use crate::store::{MOST_ANSWERS, MOST_LONE_ANSWERS};
 use crate::types::{
-    Activity, Appended, CallRow, EventRow, Extent, FoldRow, Job, JobState, Lease, Millis, NewEvent,
-    NewFold, NewJob, Newest, Put, SessionRow,
+    Activity, Answer, Appended, CallRow, EventRow, Extent, FoldRow, Job, JobState, Lease, Millis,
+    NewEvent, NewFold, NewJob, Newest, Put, SessionRow,
 };
 
 #[derive(Default)]
@@ -18,6 +19,8 @@ pub(super) struct Inner {
     pub(super) jobs: BTreeMap<u64, Job>,
     /// By what sessions are recognised, and how many of their messages.
     pub(super) identities: HashMap<Hash, (String, u64)>,
+    /// Answers that later requests name, and when they came.
+    pub(super) answers: HashMap<Hash, (Millis, Answer)>,
     /// The newest id of a job.
     pub(super) last_job: u64,
     /// Ids of the jobs that are ready or leased.
@@ -62,6 +65,20 @@ impl Inner {
         self.tick += 1;
         kept.tick = self.tick;
         self.sessions.insert(kept.row.new.id.clone(), kept);
+    }
+
+    /// Adds an answer, and lets those of its session go that came long before it.
+    pub(super) fn put_answer(&mut self, key: Hash, answer: Answer, now: Millis) {
+        let most = if answer.session.is_some() { MOST_ANSWERS } else { MOST_LONE_ANSWERS };
+        let session = answer.session.clone();
+        self.answers.insert(key, (now, answer));
+        let others = self.answers.iter().filter(|(_, (_, it))| it.session == session);
+        let mut others: Vec<_> =
+            others.map(|(key, (made, _))| (std::cmp::Reverse(*made), *key)).collect();
+        others.sort_unstable();
+        for (_, key) in others.iter().skip(most as usize) {
+            self.answers.remove(key);
+        }
     }
 
     pub(super) fn newest(&self, asked: &Newest) -> Vec<Activity> {

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use bytes::Bytes;
 use midfold_core::Hash;
 use sqlx::query::Query as Bound;
 use sqlx::{Database, Encode, SqlSafeStr, SqlStr, Type};
@@ -169,6 +170,12 @@ impl From<i64> for Value<'_> {
 impl From<u32> for Value<'_> {
     fn from(number: u32) -> Self {
         Self::Integer(Some(number.into()))
+    }
+}
+
+impl<'q> From<&'q Bytes> for Value<'q> {
+    fn from(bytes: &'q Bytes) -> Self {
+        Self::Bytes(Some(bytes))
     }
 }
 

@@ -13,13 +13,14 @@ use crate::error::StoreError;
 use crate::types::{Extent, Millis};
 
 /// Tables with rows of a session, beside the index of words.
-const OF_A_SESSION: [&str; 7] = [
+const OF_A_SESSION: [&str; 8] = [
     "DELETE FROM events WHERE session_no = $1",
     "DELETE FROM append_keys WHERE session_no = $1",
     "DELETE FROM folds WHERE session_no = $1",
     "DELETE FROM jobs WHERE session_no = $1",
     "DELETE FROM calls WHERE session_no = $1",
     "DELETE FROM identities WHERE session_no = $1",
+    "DELETE FROM answers WHERE session_no = $1",
     // The last one: who changes a row of another table changes this one after it.
     "DELETE FROM activity WHERE session_no = $1",
 ];

@@ -2,7 +2,9 @@
 //! over a connection (`db`). They differ in how events are inserted, how words are indexed, and in who may write.
 
 mod activity;
+mod answers;
 mod calls;
+mod database;
 mod db;
 mod delete;
 mod events;
@@ -11,6 +13,7 @@ mod index;
 mod jobs;
 mod restore;
 mod rows;
+mod search;
 mod sessions;
 mod store;
 

@@ -14,21 +14,22 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection as _, PgConnection, Postgres, Row as _};
 
+use super::database::Sql;
 use super::db::{Cells, Db, Query};
 use super::rows::{event_columns, event_row, number_of};
-use super::store::Sql;
 use super::{Notes, failed, is_taken, signed};
 use crate::error::StoreError;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/postgres/0001_tables.sql"),
     include_str!("../../migrations/postgres/0002_fold_identity.sql"),
     include_str!("../../migrations/postgres/0003_deletion.sql"),
     include_str!("../../migrations/postgres/0004_identities.sql"),
     include_str!("../../migrations/postgres/0005_activity.sql"),
     include_str!("../../migrations/postgres/0006_origin.sql"),
+    include_str!("../../migrations/postgres/0007_answers.sql"),
 ];
 /// Nodes that start at once migrate one after the other: `mfld`.
 const LOCK: i64 = 0x6d66_6c64;

@@ -20,23 +20,24 @@ use sqlx::sqlite::{
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Row as _, Sqlite, SqliteConnection};
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::database::Sql;
 use super::db::{Cells, Db, Query};
 use super::opened::Opened;
 use super::rows::{event_columns, event_row, number_of, runs_text};
-use super::store::Sql;
 use super::{Notes, failed, is_taken, kind_of, signed};
 use crate::error::{FailureKind, StoreError};
 use crate::private;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the file's `user_version` counts those that it has seen.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/sqlite/0001_tables.sql"),
     include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
     include_str!("../../migrations/sqlite/0003_deletion.sql"),
     include_str!("../../migrations/sqlite/0004_identities.sql"),
     include_str!("../../migrations/sqlite/0005_activity.sql"),
     include_str!("../../migrations/sqlite/0006_origin.sql"),
+    include_str!("../../migrations/sqlite/0007_answers.sql"),
 ];
 /// Marks the file as midfold's: `mfld`.
 const APPLICATION: i64 = 0x6d66_6c64;

@@ -1,169 +1,23 @@
 //! The trait `Store` over the statements, the same for both databases.
 
-use std::ops::{DerefMut, Range};
+use std::ops::Range;
 
 use async_trait::async_trait;
 use midfold_core::Hash;
 
+use super::database::{Sql, gone, number, row, still};
 use super::db::Db;
-use super::{Notes, activity, calls, delete, events, folds, index, jobs, restore, sessions};
+use super::search::{scan, search_words};
+use super::{activity, answers, calls, delete, events, folds, jobs, restore, sessions};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::text::{Matcher, Postings, Ranking};
+use crate::text::Matcher;
 use crate::types::{
-    Activity, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit, Identified,
-    Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts, Put, Reads,
-    Search, SessionRow,
+    Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
+    Identified, Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts,
+    Put, Reads, Search, SessionRow,
 };
 use crate::{assemble, check};
-
-/// A store in a database: where it is, and its connections.
-pub trait Sql: Send + Sync {
-    /// A connection.
-    type Db: Db;
-    /// Holds one that writes.
-    type Writer<'a>: DerefMut<Target = Self::Db> + Send
-    where
-        Self: 'a;
-    /// Holds one that reads.
-    type Reader<'a>: DerefMut<Target = Self::Db> + Send
-    where
-        Self: 'a;
-
-    /// Where it is, without a password.
-    fn place(&self) -> &str;
-    /// [`Store::is_there`].
-    fn is_there(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-    /// What it remembers.
-    fn notes(&self) -> &Notes;
-    /// A connection that writes.
-    fn writer(&self) -> impl Future<Output = Result<Self::Writer<'_>, StoreError>> + Send;
-    /// A connection that reads.
-    fn reader(&self) -> impl Future<Output = Result<Self::Reader<'_>, StoreError>> + Send;
-    /// [`Store::scrub`].
-    fn scrub(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
-}
-
-/// The number of a session.
-async fn number<S: Sql>(store: &S, id: &str) -> Result<i64, StoreError> {
-    if let Some(no) = store.notes().number(id) {
-        return Ok(no);
-    }
-    let no = sessions::find_number(&mut *store.reader().await?, id).await?;
-    store.notes().remember(id, no);
-    Ok(no)
-}
-
-/// An error where the session of a remembered number was deleted, perhaps by another process, also
-/// where there is a new one of its name: that one has another number. Asked where nothing was found.
-async fn still<S: Sql>(store: &S, db: &mut S::Db, id: &str, no: i64) -> Result<(), StoreError> {
-    match sessions::find_number(db, id).await {
-        Ok(now) if now == no => Ok(()),
-        Ok(_) | Err(StoreError::NoSession(_)) => Err(gone(store, id)),
-        Err(error) => Err(error),
-    }
-}
-
-/// Forgets the number of a session that is not there any more.
-fn gone<S: Sql>(store: &S, id: &str) -> StoreError {
-    store.notes().forget(id);
-    StoreError::NoSession(id.to_owned())
-}
-
-/// The row of a session, by the number that is remembered or by the one that it has by now.
-async fn row<S: Sql>(store: &S, id: &str) -> Result<(i64, SessionRow), StoreError> {
-    let mut db = store.reader().await?;
-    if let Some(no) = store.notes().number(id)
-        && let Some(row) = sessions::session(&mut *db, no).await?
-    {
-        return Ok((no, row));
-    }
-    let no = sessions::find_number(&mut *db, id).await.inspect_err(|_| store.notes().forget(id))?;
-    store.notes().remember(id, no);
-    let row = sessions::session(&mut *db, no).await?;
-    row.map(|row| (no, row)).ok_or_else(|| gone(store, id))
-}
-
-/// Takes into the index what was appended since the last search.
-async fn catch_up<S: Sql>(store: &S, id: &str, no: i64, dialect: &str) -> Result<(), StoreError> {
-    loop {
-        let indexed = index::indexed(&mut *store.reader().await?, no).await?;
-        let (from, head) = indexed.ok_or_else(|| gone(store, id))?;
-        if from >= head {
-            return Ok(());
-        }
-        let page = from..head.min(from + super::PAGE as u64);
-        let events = events::events(&mut *store.reader().await?, no, &page).await?;
-        store.notes().count_events(&events);
-        let words = |row: &EventRow| {
-            let text = crate::text::searched_text(dialect, &row.event.bytes);
-            (row.seq, crate::text::distinct_words(&text))
-        };
-        let texts: Vec<_> = events.iter().map(words).collect();
-        index::index(&mut *store.writer().await?, no, from, &texts).await?;
-    }
-}
-
-async fn search_words<S: Sql>(
-    store: &S,
-    (id, no): (&str, i64),
-    dialect: &str,
-    range: &Range<u64>,
-    (words, phrase): (&[String], &str),
-    limit: u32,
-) -> Result<Vec<Hit>, StoreError> {
-    let postings = loop {
-        catch_up(store, id, no, dialect).await?;
-        let mut postings = Postings::new(range.end.saturating_sub(range.start));
-        for word in words {
-            postings.push(store.reader().await?.posting(no, range, word).await?);
-        }
-        // Where another session was deleted meanwhile, the index may have been emptied.
-        let now = index::indexed(&mut *store.reader().await?, no).await?;
-        if now.is_none_or(|(indexed, _)| indexed >= range.end) {
-            break postings;
-        }
-    };
-    let mut ranking = Ranking::new(words, phrase, &postings);
-    let mut best = postings.best();
-    // One pass over the log's pages, whatever the order of the scores.
-    best.sort_unstable();
-    for some in best.chunks(super::RANKED_AT_ONCE) {
-        let runs: Vec<_> = some.iter().map(|seq| *seq..*seq + 1).collect();
-        let events = store.reader().await?.run_events(no, &runs).await?;
-        store.notes().count_events(&events);
-        for row in &events {
-            let text = crate::text::searched_text(dialect, &row.event.bytes);
-            ranking.push(row.seq, &text);
-        }
-    }
-    Ok(ranking.finish(limit))
-}
-
-async fn scan<S: Sql>(
-    store: &S,
-    no: i64,
-    dialect: &str,
-    mut range: Range<u64>,
-    matcher: &Matcher,
-    limit: u32,
-) -> Result<Vec<Hit>, StoreError> {
-    let mut hits = Vec::new();
-    while range.start < range.end && hits.len() < limit as usize {
-        let page = events::newest(&mut *store.reader().await?, no, &range).await?;
-        store.notes().count_events(&page);
-        let Some(last) = page.last() else { break };
-        range.end = last.seq;
-        let found = page.iter().filter_map(|row| {
-            let text = crate::text::searched_text(dialect, &row.event.bytes);
-            matcher.scan(row.seq, &text)
-        });
-        hits.extend(found.take(limit as usize - hits.len()));
-    }
-    Ok(hits)
-}
 
 #[async_trait]
 impl<S: Sql> Store for S {
@@ -232,6 +86,25 @@ impl<S: Sql> Store for S {
 
     async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError> {
         sessions::identified(&mut *self.reader().await?, identities).await
+    }
+
+    async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError> {
+        let no = match &answer.session {
+            Some(id) => Some(number(self, id).await?),
+            None => None,
+        };
+        if answers::put(&mut *self.writer().await?, key, no, answer, now).await? {
+            return Ok(());
+        }
+        Err(gone(self, answer.session.as_deref().unwrap_or_default()))
+    }
+
+    async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError> {
+        answers::answer(&mut *self.reader().await?, key).await
+    }
+
+    async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError> {
+        answers::forget(&mut *self.writer().await?, since).await
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {

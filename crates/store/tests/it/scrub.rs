@@ -190,7 +190,16 @@ mod sqlite {
         let tables = tables(&mut db).await;
         assert_eq!(
             tables,
-            ["activity", "append_keys", "calls", "events", "folds", "identities", "jobs"]
+            [
+                "activity",
+                "answers",
+                "append_keys",
+                "calls",
+                "events",
+                "folds",
+                "identities",
+                "jobs"
+            ]
         );
         for table in tables {
             let rows = "NOT IN (SELECT no FROM sessions)";

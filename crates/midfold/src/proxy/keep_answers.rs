@@ -1,0 +1,113 @@
+//! Histories that end with an answer, in a store: a request that names the answer goes on after a restart, and
+//! at another process. What is a part of a session is not written twice.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold_formats::request::Request;
+use midfold_store::{Millis, Store, StoreError};
+use serde_json::value::RawValue;
+
+use super::answers::{Noted, key};
+use super::history::{Before, Kept};
+use super::lock::lock;
+use super::place::Place;
+use super::shared::Proxy;
+use super::who::Who;
+
+impl Proxy {
+    /// Notes the history of an answer, and where the history of the answer before it is from now on.
+    pub(super) fn note_answer(
+        &self,
+        request: &Request,
+        kept: &Kept,
+        answer: &str,
+        output: &[Bytes],
+        place: Option<&Place>,
+    ) {
+        if !self.is_stored() {
+            return;
+        }
+        let begins = |events| place.map(|place| (Arc::clone(&place.conversation), events));
+        let stable = place.map_or(0, |place| place.stable);
+        let mut answers = lock(&self.answers);
+        if let Before::Known(history, new) = &kept.before {
+            let events = request.len() - new.min(&request.len());
+            if events <= stable && history.finds_its_place() {
+                answers.push(Noted {
+                    key: history.key(),
+                    begins: begins(events),
+                    rest: Vec::new(),
+                });
+            }
+        }
+        let behind = (stable..request.len()).map(|at| request.message(at));
+        // Copied: a slice would keep the whole body in memory.
+        let rest = behind.chain(output.iter().cloned());
+        let rest = rest.map(|item| Bytes::copy_from_slice(&item)).collect();
+        answers.push(Noted { key: key(&kept.scope, answer), begins: begins(stable), rest });
+    }
+
+    /// Notes an answer of ours, which ends a history that nothing else is of.
+    pub(super) fn note_answer_as(&self, kept: &Kept, answer: &str, context: &[Bytes]) {
+        if self.is_stored() {
+            let rest = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
+            let noted = Noted { key: key(&kept.scope, answer), begins: None, rest };
+            lock(&self.answers).push(noted);
+        }
+    }
+
+    /// Writes the next answer that is not stored yet; returns whether there was one.
+    pub(super) async fn save_answer(
+        &self,
+        store: &dyn Store,
+        now: Millis,
+    ) -> Result<bool, StoreError> {
+        let Some(noted) = lock(&self.answers).pop() else { return Ok(false) };
+        let Some(answer) = noted.answer()? else { return Ok(true) };
+        match store.put_answer(noted.key, &answer, now).await {
+            // Somebody deleted its session, and so what is of it.
+            Ok(()) | Err(StoreError::NoSession(_)) => Ok(true),
+            Err(error) => {
+                lock(&self.answers).again(noted);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether a request goes on from an answer that is not known here.
+    #[must_use]
+    pub fn wants_history(&self, request: &Request, who: &Who) -> bool {
+        !self.is_whole(request, who)
+    }
+
+    /// Brings back the history that ends with the answer which a request names, where the store has it of
+    /// whoever sends the request: after a restart, and where another process gave the answer. Says whether it has.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn bring_history(
+        &self,
+        request: &Request,
+        who: &Who,
+        store: &dyn Store,
+    ) -> Result<bool, StoreError> {
+        let Some(name) = &request.previous_response else { return Ok(false) };
+        let Some(found) = store.answer(key(&who.scope, name)).await? else { return Ok(false) };
+        let mut items = match &found.session {
+            Some(id) => store.events(id, 0..found.events).await?,
+            None => Vec::new(),
+        };
+        if items.len() as u64 != found.events {
+            return Ok(false);
+        }
+        let mut items: Vec<_> = items.drain(..).map(|row| row.event.bytes).collect();
+        if !found.rest.is_empty() {
+            let rest: Vec<&RawValue> = serde_json::from_slice(&found.rest)?;
+            items.extend(rest.iter().map(|item| Bytes::copy_from_slice(item.get().as_bytes())));
+        }
+        let is_placed = found.session.is_some() && found.rest.is_empty();
+        lock(&self.histories).bring_back(&who.scope, name, items, is_placed);
+        Ok(true)
+    }
+}

@@ -1,0 +1,91 @@
+//! Answers that later requests name, and the histories that they end.
+
+use bytes::Bytes;
+use midfold_core::Hash;
+
+use super::db::{Cells, Db, query};
+use super::failed;
+use super::rows::number_of;
+use crate::error::StoreError;
+use crate::store::{MOST_ANSWERS, MOST_LONE_ANSWERS};
+use crate::types::{Answer, Millis};
+
+/// The number that no session has.
+const NO_SESSION: i64 = 0;
+
+/// False where there is no session of this number any more. It stays there while the answer is added.
+pub(super) async fn put<D: Db>(
+    db: &mut D,
+    key: Hash,
+    no: Option<i64>,
+    answer: &Answer,
+    now: Millis,
+) -> Result<bool, StoreError> {
+    let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    if let Some(no) = no
+        && !super::delete::hold(&mut *tx, no).await?
+    {
+        tx.rollback().await.map_err(failed)?;
+        return Ok(false);
+    }
+    let most = if no.is_some() { MOST_ANSWERS } else { MOST_LONE_ANSWERS };
+    let no = no.unwrap_or(NO_SESSION);
+    query(
+        "INSERT INTO answers (answer, session_no, events, rest, made) VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (answer) DO UPDATE SET session_no = excluded.session_no, \
+         events = excluded.events, rest = excluded.rest, made = excluded.made",
+    )
+    .bind(&key)
+    .bind(no)
+    .bind(answer.events)
+    .bind(&answer.rest)
+    .bind(now)
+    .run(&mut *tx)
+    .await?;
+    query(
+        "DELETE FROM answers WHERE answer IN (SELECT answer FROM answers WHERE session_no = $1 \
+         ORDER BY made DESC, answer LIMIT 1000 OFFSET $2)",
+    )
+    .bind(no)
+    .bind(most)
+    .run(&mut *tx)
+    .await?;
+    tx.commit().await.map_err(failed)?;
+    Ok(true)
+}
+
+pub(super) async fn answer<D: Db>(db: &mut D, key: Hash) -> Result<Option<Answer>, StoreError> {
+    let found = query(
+        "SELECT s.id, a.events, a.rest FROM answers a LEFT JOIN sessions s ON s.no = a.session_no \
+         WHERE a.answer = $1",
+    )
+    .bind(&key)
+    .maybe(db)
+    .await?;
+    let Some(row) = found else { return Ok(None) };
+    Ok(Some(Answer {
+        session: row.text(0)?.map(str::to_owned),
+        events: number_of(&row, 1)?,
+        rest: Bytes::copy_from_slice(row.bytes(2)?.unwrap_or_default()),
+    }))
+}
+
+/// Deletes the answers without a session that are older than this.
+pub(super) async fn forget<D: Db>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
+    let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    let old = query("SELECT 1 FROM answers WHERE session_no = $1 AND made < $2 LIMIT 1");
+    let old = old.bind(NO_SESSION).bind(since).maybe(&mut *tx).await?;
+    if old.is_none() {
+        tx.rollback().await.map_err(failed)?;
+        return Ok(0);
+    }
+    // No words are of it; but what is deleted is to be taken off the disk as a session's rows are.
+    tx.delete_words(NO_SESSION).await?;
+    let gone = query("DELETE FROM answers WHERE session_no = $1 AND made < $2")
+        .bind(NO_SESSION)
+        .bind(since)
+        .run(&mut *tx)
+        .await?;
+    tx.commit().await.map_err(failed)?;
+    Ok(gone)
+}

@@ -1,0 +1,89 @@
+//! Searching the events of a session.
+
+use std::ops::Range;
+
+use super::database::{Sql, gone};
+use super::db::Db;
+use super::{events, index};
+use crate::error::StoreError;
+use crate::text::{Matcher, Postings, Ranking};
+use crate::types::{EventRow, Hit};
+
+/// Takes into the index what was appended since the last search.
+async fn catch_up<S: Sql>(store: &S, id: &str, no: i64, dialect: &str) -> Result<(), StoreError> {
+    loop {
+        let indexed = index::indexed(&mut *store.reader().await?, no).await?;
+        let (from, head) = indexed.ok_or_else(|| gone(store, id))?;
+        if from >= head {
+            return Ok(());
+        }
+        let page = from..head.min(from + super::PAGE as u64);
+        let events = events::events(&mut *store.reader().await?, no, &page).await?;
+        store.notes().count_events(&events);
+        let words = |row: &EventRow| {
+            let text = crate::text::searched_text(dialect, &row.event.bytes);
+            (row.seq, crate::text::distinct_words(&text))
+        };
+        let texts: Vec<_> = events.iter().map(words).collect();
+        index::index(&mut *store.writer().await?, no, from, &texts).await?;
+    }
+}
+
+pub(super) async fn search_words<S: Sql>(
+    store: &S,
+    (id, no): (&str, i64),
+    dialect: &str,
+    range: &Range<u64>,
+    (words, phrase): (&[String], &str),
+    limit: u32,
+) -> Result<Vec<Hit>, StoreError> {
+    let postings = loop {
+        catch_up(store, id, no, dialect).await?;
+        let mut postings = Postings::new(range.end.saturating_sub(range.start));
+        for word in words {
+            postings.push(store.reader().await?.posting(no, range, word).await?);
+        }
+        // Where another session was deleted meanwhile, the index may have been emptied.
+        let now = index::indexed(&mut *store.reader().await?, no).await?;
+        if now.is_none_or(|(indexed, _)| indexed >= range.end) {
+            break postings;
+        }
+    };
+    let mut ranking = Ranking::new(words, phrase, &postings);
+    let mut best = postings.best();
+    // One pass over the log's pages, whatever the order of the scores.
+    best.sort_unstable();
+    for some in best.chunks(super::RANKED_AT_ONCE) {
+        let runs: Vec<_> = some.iter().map(|seq| *seq..*seq + 1).collect();
+        let events = store.reader().await?.run_events(no, &runs).await?;
+        store.notes().count_events(&events);
+        for row in &events {
+            let text = crate::text::searched_text(dialect, &row.event.bytes);
+            ranking.push(row.seq, &text);
+        }
+    }
+    Ok(ranking.finish(limit))
+}
+
+pub(super) async fn scan<S: Sql>(
+    store: &S,
+    no: i64,
+    dialect: &str,
+    mut range: Range<u64>,
+    matcher: &Matcher,
+    limit: u32,
+) -> Result<Vec<Hit>, StoreError> {
+    let mut hits = Vec::new();
+    while range.start < range.end && hits.len() < limit as usize {
+        let page = events::newest(&mut *store.reader().await?, no, &range).await?;
+        store.notes().count_events(&page);
+        let Some(last) = page.last() else { break };
+        range.end = last.seq;
+        let found = page.iter().filter_map(|row| {
+            let text = crate::text::searched_text(dialect, &row.event.bytes);
+            matcher.scan(row.seq, &text)
+        });
+        hits.extend(found.take(limit as usize - hits.len()));
+    }
+    Ok(hits)
+}
