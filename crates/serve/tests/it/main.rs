@@ -1,6 +1,7 @@
 //! The server between a real client and a real (scripted) provider, over loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+mod answers;
 mod api;
 mod broken;
 mod config;

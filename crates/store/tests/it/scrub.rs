@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 use midfold_store::{
-    Append, Claim, Done, NewCall, NewEvent, NewFold, NewJob, NewSession, Store, StoreError,
+    Answer, Append, Claim, Done, NewCall, NewEvent, NewFold, NewJob, NewSession, Store, StoreError,
 };
 
 fn new(id: &str) -> NewSession {
@@ -52,6 +52,9 @@ async fn fill(store: &dyn Store, id: &str, text: &str) {
         let append = Append { expected: head, key, events: new, job: queued, now: 2 };
         head += store.append(id, append).await.unwrap().count;
         store.identify(id, hash, head).await.unwrap();
+        let rest = text.repeat(round + 1).into();
+        let answer = Answer { session: Some(id.to_owned()), events: head, rest };
+        store.put_answer(hash, &answer, 2).await.unwrap();
         store.put_fold(id, &fold(&format!("{text} {round}"))).await.unwrap();
         let state = format!("{{\"said\":\"{}\"}}", text.repeat(round + 1));
         store.save_state(id, round as u64, &state).await.unwrap();
