@@ -82,11 +82,16 @@ async fn race(store: &Arc<dyn Store>, rounds: u64) {
                 let append = Append { expected: head, events: new, ..Append::default() };
                 let keyed = Append { key: Some(name.clone()), ..append.clone() };
                 let queued = Append { job: Some(job("s", name.clone(), "{}")), ..append.clone() };
-                let done = match (kind + round) % 7 {
+                let done = match (kind + round) % 8 {
                     0 => store.append("s", append).await.map(drop),
                     1 => store.append("s", keyed).await.map(drop),
                     2 => store.append("s", queued).await.map(drop),
                     3 => store.put_fold("s", &fold(&name)).await.map(drop),
+                    6 => {
+                        let answer = Answer { session: Some("s".into()), ..Answer::default() };
+                        let key = Hash::ROOT.chain(name.as_bytes());
+                        store.put_answer(key, &answer, round).await
+                    }
                     4 => store.enqueue(job("s", name, "{}")).await.map(drop),
                     5 => {
                         let body = name;
@@ -353,7 +358,17 @@ async fn no_writer_leaves_a_row_behind_on_postgres() {
     .unwrap();
     assert_eq!(
         tables,
-        ["activity", "append_keys", "calls", "events", "folds", "identities", "jobs", "words"]
+        [
+            "activity",
+            "answers",
+            "append_keys",
+            "calls",
+            "events",
+            "folds",
+            "identities",
+            "jobs",
+            "words"
+        ]
     );
     for table in tables {
         let sql = format!("SELECT count(*) FROM {table}");
