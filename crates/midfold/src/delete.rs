@@ -110,13 +110,15 @@ pub async fn prune(
 ) -> Result<Vec<Extent>, Failure> {
     let since = now.saturating_sub(age);
     let mut deleted = Vec::new();
-    store.forget_answers(since).await.map_err(|error| error.advise(door))?;
     for id in idle_ids(store, since, door).await? {
         match store.delete(&id, Some(since)).await {
             Ok(extent) => deleted.push(extent),
             Err(StoreError::NoSession(_) | StoreError::Changed(_)) => {}
             Err(error) => return Err(stopped(error, &deleted, door)),
         }
+    }
+    if let Err(error) = store.forget_answers(since).await {
+        return Err(stopped(error, &deleted, door));
     }
     scrubbed(store, deleted).await
 }

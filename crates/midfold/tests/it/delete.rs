@@ -78,6 +78,18 @@ async fn what_would_be_pruned_is_what_is_pruned() {
 }
 
 #[tokio::test]
+async fn answers_that_are_of_no_session_are_pruned_by_their_age() {
+    let store = store(&[]).await;
+    let of = |at: u64| midfold::core::Hash::ROOT.chain(&at.to_be_bytes());
+    for at in [4, 5] {
+        store.put_answer(of(at), &midfold::store::Answer::default(), at * HOUR).await.unwrap();
+    }
+    assert_eq!(prune(&*store, 5 * HOUR, 10 * HOUR, Door::Command).await.unwrap(), []);
+    assert_eq!(store.answer(of(4)).await.unwrap(), None);
+    assert!(store.answer(of(5)).await.unwrap().is_some(), "five hours sharp is not older");
+}
+
+#[tokio::test]
 async fn more_than_a_page_of_sessions_is_pruned() {
     let store = store(&[]).await;
     for at in 0..2_500 {
@@ -90,7 +102,7 @@ async fn more_than_a_page_of_sessions_is_pruned() {
 #[tokio::test]
 async fn what_went_wrong_half_way_says_what_is_done() {
     let three = [("a", 1), ("b", 1), ("c", 1)];
-    // The writes: a, b, c, and the scrub.
+    // The writes: a, b, c, and the scrub; where it is pruned, the answers before that.
     let inner = store(&three).await;
     let faulty = Faulty::new(inner.clone(), Failure::Before, 1..2);
     let failure = delete(&faulty, &ids(&["a", "b", "c"]), Door::Command).await.unwrap_err();
@@ -99,7 +111,7 @@ async fn what_went_wrong_half_way_says_what_is_done() {
     assert_eq!(left(&*inner).await, ["b", "c"]);
 
     let inner = store(&three).await;
-    let faulty = Faulty::new(inner.clone(), Failure::Before, 3..4);
+    let faulty = Faulty::new(inner.clone(), Failure::Before, 4..5);
     let failure = prune(&faulty, HOUR, 9 * HOUR, Door::Python).await.unwrap_err();
     let says = "3 sessions deleted, but bytes of what is deleted are still in faulty memory: ";
     assert!(failure.message.starts_with(says), "{failure:?}");
@@ -107,5 +119,5 @@ async fn what_went_wrong_half_way_says_what_is_done() {
     assert!(left(&*inner).await.is_empty());
     // Trying again is a pruning that finds nothing to delete.
     assert_eq!(prune(&faulty, HOUR, 9 * HOUR, Door::Python).await.unwrap(), []);
-    assert_eq!(faulty.writes(), 5);
+    assert_eq!(faulty.writes(), 7);
 }
