@@ -43,6 +43,7 @@ a window or a tokenizer.
   open         = false
   strict       = false
   recall       = false               # give agents a tool that looks up what was folded
+  cache_lifetime = 300               # seconds that the provider's cache keeps a prompt
 
   [[upstream]]                       # as often as there are places
   name   = \"local\"                  # reached by /to/local/… as well

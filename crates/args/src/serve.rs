@@ -97,6 +97,11 @@ pub struct ProxyArgs {
     /// them. Each one is another request to the provider
     #[arg(long)]
     pub recall: bool,
+    /// How long the provider's cache keeps a prompt, where the request asks for no longer time: after a longer pause
+    /// a context above the buffer line is folded before it is sent, for nothing is lost that was not cold; 0: never
+    /// [default: 300]
+    #[arg(long, value_name = "SECONDS")]
+    pub cache_lifetime: Option<u64>,
     /// Who does the compaction that clients ask their provider for (`/v1/responses/compact`,
     /// `context_management`, `compaction`): midfold, or the upstream
     #[arg(long, value_name = "WHO", default_value = "midfold", hide_possible_values = true)]

@@ -181,7 +181,7 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
 
 /// The same of a server.
 fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
-    let Serving { listen, open, allow_origin, strict, recall, keys, .. } = serving;
+    let Serving { listen, open, allow_origin, strict, recall, cache_lifetime, keys, .. } = serving;
     let Serving { tls_cert, tls_key, ca, upstream, upstream_key, .. } = serving;
     let origins = Some(allow_origin).filter(|origins| !origins.is_empty());
     let single = [
@@ -190,6 +190,7 @@ fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
         ("allow_origin", json!(origins)),
         ("strict", json!(strict)),
         ("recall", json!(recall)),
+        ("cache_lifetime", json!(cache_lifetime)),
         ("keys", json!(keys)),
         ("tls_cert", json!(tls_cert)),
         ("tls_key", json!(tls_key)),

@@ -60,6 +60,10 @@ pub fn serving() -> Result<Vec<(&'static str, Serving)>, CommandError> {
     say("MIDFOLD_RECALL", &|it| {
         Ok(Serving { recall: Some(yes("MIDFOLD_RECALL", &it)?), ..none() })
     })?;
+    say("MIDFOLD_CACHE_LIFETIME", &|it| {
+        let wanted = || wrong("MIDFOLD_CACHE_LIFETIME", "a number of seconds: 300");
+        Ok(Serving { cache_lifetime: Some(it.parse().map_err(|_| wanted())?), ..none() })
+    })?;
     say("MIDFOLD_KEYS", &|path| Ok(Serving { keys: Some(path.into()), ..none() }))?;
     say("MIDFOLD_TLS_CERT", &|path| Ok(Serving { tls_cert: Some(path.into()), ..none() }))?;
     say("MIDFOLD_TLS_KEY", &|path| Ok(Serving { tls_key: Some(path.into()), ..none() }))?;

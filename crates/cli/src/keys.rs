@@ -40,6 +40,7 @@ pub const KEYS: &[Key] = &[
     Key::new("serve.allow_origin", &["MIDFOLD_ALLOW_ORIGIN"], Some("--allow-origin")),
     Key::new("serve.strict", &["MIDFOLD_STRICT"], Some("--strict")),
     Key::new("serve.recall", &["MIDFOLD_RECALL"], Some("--recall")),
+    Key::new("serve.cache_lifetime", &["MIDFOLD_CACHE_LIFETIME"], Some("--cache-lifetime")),
     Key::new("serve.keys", &["MIDFOLD_KEYS"], Some("--keys")),
     Key::new("serve.tls_cert", &["MIDFOLD_TLS_CERT"], Some("--tls-cert")),
     Key::new("serve.tls_key", &["MIDFOLD_TLS_KEY"], Some("--tls-key")),

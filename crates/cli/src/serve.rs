@@ -122,6 +122,10 @@ pub fn configured(
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
     let rules = Rules::new(policy).setup(setup).recall(serving.recall == Some(true));
+    let rules = match serving.cache_lifetime {
+        Some(seconds) => rules.cache_lifetime(seconds),
+        None => rules,
+    };
     let mut config = Config::new(rules, Arc::new(runtime::now));
     config.upstreams = upstreams;
     config.outgoing = tls::outgoing(serving)?;

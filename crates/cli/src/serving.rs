@@ -35,6 +35,7 @@ pub fn flags(args: &ProxyArgs) -> Serving {
     Serving {
         strict: args.strict.then_some(true),
         recall: args.recall.then_some(true),
+        cache_lifetime: args.cache_lifetime,
         ca: args.ca.clone(),
         upstream: ServingUpstreams::said(args.upstream.iter().map(String::as_str)),
         ..Serving::default()

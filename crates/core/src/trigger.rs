@@ -22,6 +22,10 @@ pub enum Cause {
     Threshold,
     /// A class of content passed its cap (`budget.tiers`).
     Tier,
+    /// The provider's cache of the prompt is cold, and the context above the buffer line: a fold spoils nothing.
+    Cold,
+    /// A piece of work has just ended, and the seam line is crossed.
+    Seam,
     /// A person asked: threshold and minimum reclaim do not apply.
     Manual,
     /// The provider said that the request was too long: the same.
@@ -33,7 +37,7 @@ pub enum Cause {
 impl Cause {
     /// Whether vetoes of economy apply.
     pub(crate) fn is_free(self) -> bool {
-        matches!(self, Self::Check | Self::Threshold | Self::Tier)
+        matches!(self, Self::Check | Self::Threshold | Self::Tier | Self::Cold | Self::Seam)
     }
 }
 
@@ -64,6 +68,10 @@ pub enum LineRule {
     Cliff,
     /// `budget.tiers`: a class of content passed its cap; the line is that cap.
     Tier(TierName),
+    /// `buffer`: where folding starts while the provider's cache is cold.
+    Buffer,
+    /// `seam`: where folding starts at the end of a piece of work.
+    Seam,
 }
 
 impl std::fmt::Display for LineRule {
@@ -74,6 +82,8 @@ impl std::fmt::Display for LineRule {
             Self::Tokens => "trigger.tokens",
             Self::Reserve => "trigger.reserve",
             Self::Cliff => "trigger.cliffs",
+            Self::Buffer => "trigger.buffer",
+            Self::Seam => "trigger.seam",
             Self::Tier(TierName::Results) => "budget.tiers.results",
             Self::Tier(TierName::Arguments) => "budget.tiers.arguments",
             Self::Tier(TierName::Dialogue) => "budget.tiers.dialogue",
@@ -109,6 +119,26 @@ impl Trigger {
         }
         line.tokens = line.tokens.max(u64::from(tokens > 0));
         line
+    }
+
+    /// Which line `load` has crossed of a budget of `tokens`, or that it is below.
+    fn crossed(&self, tokens: u64, load: Load) -> Due {
+        let line = self.line(tokens);
+        let has = |tokens: u64| load.estimate >= tokens;
+        if has(line.tokens) {
+            return Due::Threshold(line);
+        }
+        if let Some((tier, cap)) = load.over_tier {
+            return Due::Threshold(Line { tokens: cap, rule: LineRule::Tier(tier) });
+        }
+        // What comes before the line: a fold that costs nothing, and one that takes nothing out of its middle.
+        let buffer = Some(self.buffer_tokens(tokens)).filter(|_| load.is_cold);
+        let seam = self.seam_tokens(tokens).filter(|_| load.at_seam);
+        match (buffer.filter(|buffer| has(*buffer)), seam.filter(|seam| has(*seam))) {
+            (Some(tokens), _) => Due::Cold(Line { tokens, rule: LineRule::Buffer }),
+            (None, Some(tokens)) => Due::Seam(Line { tokens, rule: LineRule::Seam }),
+            (None, None) => Due::Below(line),
+        }
     }
 
     /// The trigger for a model: the override with the longest name that the model's name
@@ -246,6 +276,13 @@ pub struct Gate {
     /// Planning found nothing worth folding at this many counted tokens: it is not asked again
     /// before the second number.
     pub declined: Option<(u64, u64)>,
+    /// When a context was asked for last; 0 before the first.
+    #[serde(skip_serializing_if = "is_never")]
+    pub asked: Millis,
+}
+
+fn is_never(time: &Millis) -> bool {
+    *time == 0
 }
 
 fn is_false(is: &bool) -> bool {
@@ -263,6 +300,10 @@ pub enum Due {
     Below(Line),
     /// The line is crossed.
     Threshold(Line),
+    /// Below the line, but the provider's cache is cold and the buffer line is crossed.
+    Cold(Line),
+    /// Below the line, but a piece of work has just ended and the seam line is crossed.
+    Seam(Line),
     /// The window is full: no veto counts.
     HardWindow {
         /// What fits.
@@ -285,7 +326,7 @@ impl schemars::JsonSchema for Due {
             "type": "object",
             "required": ["state"],
             "properties": {
-                "state": { "enum": ["below", "threshold", "hard-window", "held"] },
+                "state": { "enum": ["below", "threshold", "cold", "seam", "hard-window", "held"] },
                 "tokens": { "type": "integer", "minimum": 0 },
                 "rule": rule,
                 "limit": { "type": "integer", "minimum": 0 },
@@ -306,6 +347,8 @@ impl Due {
     pub fn cause(self) -> Cause {
         match self {
             Self::Threshold(Line { rule: LineRule::Tier(_), .. }) => Cause::Tier,
+            Self::Cold(_) => Cause::Cold,
+            Self::Seam(_) => Cause::Seam,
             _ => Cause::Threshold,
         }
     }
@@ -313,7 +356,7 @@ impl Due {
     /// Whether to fold.
     #[must_use]
     pub fn fires(self) -> bool {
-        matches!(self, Self::Threshold(_) | Self::HardWindow { .. })
+        !matches!(self, Self::Below(_) | Self::Held(_))
     }
 }
 
@@ -367,6 +410,10 @@ pub struct Load {
     pub open_call: bool,
     /// A class of content that is over its cap, and the cap.
     pub over_tier: Option<(TierName, u64)>,
+    /// The provider's cache has let the prompt go: a fold spoils nothing of it.
+    pub is_cold: bool,
+    /// A piece of work has just ended.
+    pub at_seam: bool,
 }
 
 impl Gate {
@@ -388,22 +435,17 @@ impl Gate {
             // The window wins over every veto but the switch.
             return if trigger.on { Due::HardWindow { limit } } else { Due::Held(Hold::Off) };
         }
-        let mut line = trigger.line(limit);
-        if let Some((tier, cap)) = load.over_tier
-            && load.estimate < line.tokens
-        {
-            line = Line { tokens: cap, rule: LineRule::Tier(tier) };
-        }
+        let due = trigger.crossed(limit, load);
         let declined = self.declined.is_some_and(|(at, until)| (at..until).contains(&load.counted));
         match () {
-            () if load.estimate < line.tokens && load.over_tier.is_none() => Due::Below(line),
+            () if !due.fires() => due,
             () if !trigger.on => Due::Held(Hold::Off),
             () if load.open_call => Due::Held(Hold::OpenCall),
             () if self.held => Due::Held(Hold::Undone),
             () if self.tight => Due::Held(Hold::LittleGained),
             () if self.breaker.blocks(now) => Due::Held(Hold::Breaker),
             () if declined => Due::Held(Hold::NothingToGain),
-            () => Due::Threshold(line),
+            () => due,
         }
     }
 

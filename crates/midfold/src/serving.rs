@@ -32,6 +32,9 @@ pub struct Serving {
     pub strict: Option<bool>,
     /// Whether the model gets a tool that brings back what was folded.
     pub recall: Option<bool>,
+    /// Seconds after which a provider's cache has let a prompt go, where the request asks for no longer time; 0: it
+    /// never does.
+    pub cache_lifetime: Option<u64>,
     /// Origins whose pages may ask beside the server's own, and under whose names it is reached.
     pub allow_origin: Vec<String>,
     /// The file of the clients' keys.
@@ -66,6 +69,7 @@ impl Serving {
             open: self.open.or(below.open),
             strict: self.strict.or(below.strict),
             recall: self.recall.or(below.recall),
+            cache_lifetime: self.cache_lifetime.or(below.cache_lifetime),
             keys: self.keys.or(below.keys),
             tls_cert: self.tls_cert.or(below.tls_cert),
             tls_key: self.tls_key.or(below.tls_key),

@@ -343,7 +343,10 @@ impl Session {
         if let Some(focus) = focus {
             self.narration.focus = Some(focus.to_owned());
         }
-        if cause != Cause::Threshold || focus.is_some() || self.policy.narration.whole_middle {
+        if !matches!(cause, Cause::Threshold | Cause::Cold | Cause::Seam)
+            || focus.is_some()
+            || self.policy.narration.whole_middle
+        {
             return None;
         }
         let fold = self.narration.prepared.take()?;

@@ -7,7 +7,7 @@ use crate::fold::Fold;
 use crate::plan::Memo;
 use crate::policy::{Fallback, Policy};
 use crate::profile::Profile;
-use crate::trigger::{Breaker, Gate};
+use crate::trigger::{Breaker, Gate, Millis};
 
 impl Session {
     /// Keeps an event, with its unit, out of every later fold.
@@ -45,6 +45,14 @@ impl Session {
         self.trigger.floor_tokens = tokens;
         self.policy.trigger.floor_tokens = tokens;
         self.gate.declined = None;
+    }
+
+    /// How long the provider keeps a prompt in its cache after it was used, in milliseconds. After a longer pause a
+    /// context above the buffer line ([`Trigger::buffer_tokens`](crate::policy::Trigger::buffer_tokens)) is folded
+    /// before it is sent: the whole prompt is paid for anew, folded or not. Without one (the state at the start) a
+    /// pause means nothing.
+    pub fn set_cache_lifetime(&mut self, lifetime: Option<Millis>) {
+        self.cache_lifetime = lifetime;
     }
 
     pub(super) fn follow(&mut self, policy: Policy) {

@@ -74,6 +74,8 @@ pub struct Session {
     keeps_turns: bool,
     /// The host holds the answers to the newest calls, and sends them behind the context.
     is_answered: bool,
+    /// How long the provider keeps a prompt in its cache, in milliseconds; none where nobody said.
+    cache_lifetime: Option<Millis>,
     projection: Projection,
     sent: Option<Sent>,
     /// The last context whose cost is known, and that cost.
@@ -144,6 +146,7 @@ impl Session {
             void: None,
             keeps_turns: false,
             is_answered: false,
+            cache_lifetime: None,
             projection,
             sent: None,
             settled: None,
@@ -210,18 +213,19 @@ impl Session {
         self.ahead.keep_for(&self.policy, &budget);
         self.rebind();
         let folded = match self.due(&budget, now) {
-            due @ (Due::Threshold(_) | Due::HardWindow { .. }) => {
+            due if due.fires() => {
                 self.gate.probe(now);
                 self.fold(&budget, None, due.cause()).map(|_| ())
             }
             Due::Held(Hold::Off) if self.load().upper > budget.tokens() => {
                 Err(PlanError::Off { tokens: self.load().upper, limit: budget.tokens() })
             }
-            Due::Below(_) | Due::Held(_) => Ok(()),
+            _ => Ok(()),
         };
         // Also where none can be made: who sends it all the same has sent this, and what the provider
         // counts then is of this, and of no context before.
         self.sent = Some(self.sending());
+        self.gate.asked = now;
         folded.map(|()| self.view())
     }
 
@@ -237,7 +241,7 @@ impl Session {
     #[must_use]
     pub fn due(&self, budget: &Budget, now: Millis) -> Due {
         let budget = self.gate.budget(budget, &self.policy);
-        self.gate.due(&self.policy.trigger, &budget, self.load_in(&budget), now)
+        self.gate.due(&self.policy.trigger, &budget, self.load_at(&budget, now), now)
     }
 
     /// What the context costs now.
@@ -250,6 +254,8 @@ impl Session {
             upper: self.meter.with_margin(self.policy.trigger.margin).upper(counted),
             open_call: self.log.has_open_call() && !self.is_answered,
             over_tier: None,
+            is_cold: false,
+            at_seam: false,
         }
     }
 

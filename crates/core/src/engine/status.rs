@@ -153,7 +153,7 @@ impl Session {
     pub fn status_beside(&self, budget: &Budget, now: Millis, requests: &Requests) -> Status {
         let stand = standings(&self.folds, self.active().map(|fold| fold.id), requests);
         let budget = self.gate.budget(budget, &self.policy);
-        let load = self.load_in(&budget);
+        let load = self.load_at(&budget, now);
         let ready = self.narration.ready.as_ref();
         Status {
             session: self.id.clone(),

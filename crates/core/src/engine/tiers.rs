@@ -1,11 +1,13 @@
-//! What classes of content take of the context now, against their caps.
+//! What the context costs now, and what is known of this moment: what a trigger is held against.
 
 use rustc_hash::FxHashMap;
 
 use super::Session;
 use crate::budget::{Budget, TierName};
 use crate::piece::Fate;
-use crate::trigger::Load;
+use crate::recap::seam::ends_at_seam;
+use crate::tools::ToolTable;
+use crate::trigger::{Load, Millis};
 
 impl Session {
     /// What the context costs now, and which tier of `budget` (from `Gate::budget`) is over its cap.
@@ -13,6 +15,27 @@ impl Session {
         let caps = budget.caps(budget.tokens());
         let over = caps.into_iter().find(|(tier, cap)| self.tier_tokens(*tier) > *cap);
         Load { over_tier: over, ..self.load() }
+    }
+
+    /// The same, with what is known of this moment.
+    pub(super) fn load_at(&self, budget: &Budget, now: Millis) -> Load {
+        let load = self.load_in(budget);
+        let seam = self.policy.trigger.seam_tokens(budget.tokens());
+        // Looked for only where it counts: the newest results have to be read for it.
+        let at_seam = seam.is_some_and(|seam| load.estimate >= seam) && self.is_at_seam();
+        Load { is_cold: self.is_cold(now), at_seam, ..load }
+    }
+
+    /// Whether the provider's cache has let go of what was sent last.
+    fn is_cold(&self, now: Millis) -> bool {
+        let Self { gate, cache_lifetime, .. } = self;
+        gate.asked > 0
+            && cache_lifetime.is_some_and(|lifetime| now.saturating_sub(gate.asked) > lifetime)
+    }
+
+    fn is_at_seam(&self) -> bool {
+        let tools = ToolTable::builtin().extended(&self.policy.tools);
+        ends_at_seam(&self.log, &tools)
     }
 
     /// Tokens of one class of content in the context, as the provider will count them.

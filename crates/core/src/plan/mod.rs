@@ -164,7 +164,7 @@ fn veto(
     if !request.cause.is_free() {
         return None;
     }
-    if matches!(request.cause, Cause::Threshold | Cause::Tier) {
+    if matches!(request.cause, Cause::Threshold | Cause::Tier | Cause::Cold | Cause::Seam) {
         return None;
     }
     if over_tier(request, budget, meter) {

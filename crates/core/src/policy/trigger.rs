@@ -32,6 +32,11 @@ pub struct Trigger {
     /// keeps its proportion to it ([`Trigger::buffer_tokens`]).
     #[serde(default = "buffer")]
     pub buffer: Ratio,
+    /// From this share of the budget on a fold comes where a piece of work has just ended: a user's turn, an item of the
+    /// to-do list, a commit, a check that passed. It waits for that up to the threshold. 0, or not below `threshold`:
+    /// the threshold alone counts. Where another rule sets the line, it keeps its proportion to it.
+    #[serde(default, skip_serializing_if = "Ratio::is_zero")]
+    pub seam: Ratio,
     /// The threshold is at least this many tokens (Hermes Agent: 64,000) …
     #[serde(default)]
     pub floor_tokens: u64,
@@ -93,11 +98,23 @@ impl Trigger {
     /// policy of an earlier version) is taken for three quarters of the line.
     #[must_use]
     pub fn buffer_tokens(&self, tokens: u64) -> u64 {
-        let line = self.line(tokens).tokens;
         if self.buffer >= self.threshold {
-            return BUFFER.of(line);
+            return BUFFER.of(self.line(tokens).tokens);
         }
-        let tokens = u128::from(line) * u128::from(self.buffer.0) / u128::from(self.threshold.0);
+        self.below_line(self.buffer, tokens)
+    }
+
+    /// From how many tokens on a fold comes at a seam, for a budget of `tokens`; none where the policy waits for none.
+    #[must_use]
+    pub fn seam_tokens(&self, tokens: u64) -> Option<u64> {
+        let is_set = !self.seam.is_zero() && self.seam < self.threshold;
+        is_set.then(|| self.below_line(self.seam, tokens))
+    }
+
+    /// A share below the threshold in tokens, in its proportion to the line.
+    fn below_line(&self, share: Ratio, tokens: u64) -> u64 {
+        let line = self.line(tokens).tokens;
+        let tokens = u128::from(line) * u128::from(share.0) / u128::from(self.threshold.0.max(1));
         u64::try_from(tokens).unwrap_or(line)
     }
 

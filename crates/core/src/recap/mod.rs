@@ -31,6 +31,7 @@ mod quote;
 pub(crate) mod rank;
 mod reply;
 mod said;
+pub(crate) mod seam;
 mod select;
 mod sentence;
 mod settle;

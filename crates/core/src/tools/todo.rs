@@ -21,6 +21,14 @@ pub struct Todo {
     pub text: String,
 }
 
+impl Todo {
+    /// Whether it is done, as agents write that.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        matches!(self.state.as_str(), "completed" | "complete" | "done")
+    }
+}
+
 /// What a call does to the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TodoChange {

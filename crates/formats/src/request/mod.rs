@@ -3,6 +3,7 @@
 
 mod bounds;
 mod identity;
+mod lifetime;
 mod listed;
 mod named;
 mod reply;
@@ -91,6 +92,8 @@ pub struct Request {
     pub is_unstored: bool,
     /// The request goes on in a thread that the provider keeps (Anthropic).
     pub continues_thread: bool,
+    /// Seconds for which the provider is to keep the whole prompt in its cache.
+    cache_retention: Option<u64>,
     /// What it says of the answer.
     wanted: Wanted,
 }
@@ -166,6 +169,7 @@ impl Request {
                 .map(std::borrow::Cow::into_owned),
             is_unstored: fields.raw("store") == Some(b"false"),
             continues_thread: fields.inner("thread").is("type", "continue"),
+            cache_retention: lifetime::said(&fields),
             wanted: Wanted::of(&fields),
             list,
             messages,
@@ -238,6 +242,25 @@ impl Request {
         out.extend_from_slice(b"]");
         out.extend_from_slice(&self.body[self.list.end..]);
         out.freeze()
+    }
+
+    /// How long the provider is asked to keep the prompt in its cache, in seconds: the longest time that the body
+    /// asks for; none where it asks for none, and the provider's own time counts.
+    ///
+    /// ```
+    /// use midfold_formats::{DialectKind, request::Request};
+    /// let body = r#"{"messages":[],"system":[{"type":"text","text":"Be brief.",
+    ///     "cache_control":{"type":"ephemeral","ttl":"1h"}}]}"#;
+    /// let request = Request::read(DialectKind::Anthropic, body.into())?;
+    /// assert_eq!(request.cache_lifetime(), Some(3_600));
+    /// # Ok::<(), midfold_formats::request::RequestError>(())
+    /// ```
+    #[must_use]
+    pub fn cache_lifetime(&self) -> Option<u64> {
+        let newest = self.len().saturating_sub(lifetime::MARKED)..self.len();
+        let beside = [&self.system, &self.tools].into_iter().flatten();
+        let marked = beside.cloned().chain(newest.map(|at| self.message(at)));
+        marked.filter_map(|json| lifetime::longest(&json)).chain(self.cache_retention).max()
     }
 
     /// The request without a member of its object, if it has it.

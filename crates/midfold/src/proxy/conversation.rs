@@ -264,6 +264,7 @@ impl Conversation {
     /// Folds by this policy from now on, for this window and by what this model accepts.
     pub fn follow(&mut self, reading: &Reading, request: &Request, told: Told, budget: &Budget) {
         self.session.set_profile(reading.profile_for(request));
+        self.session.set_cache_lifetime(reading.cache_lifetime);
         let (own, asked) = (&self.session.policy().trigger, &reading.policy.trigger);
         // One that an earlier version stored has a share of the window for a line that the window does not reach.
         let is_earlier = asked.floor_tokens == 0 && own.floored_share != asked.floored_share;

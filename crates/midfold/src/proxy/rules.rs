@@ -10,6 +10,7 @@ use midfold_core::profile::ReasoningBinding;
 use midfold_core::{Content, Counter, Profile, Role};
 use midfold_formats::request::Request;
 use midfold_formats::{DialectKind, profile};
+use midfold_store::Millis;
 
 use super::learned::Told;
 use super::prefer::Prefer;
@@ -32,6 +33,10 @@ const MOST_FOR_PROMPT: u64 = 4;
 /// Room for a reply, where the request reserves less: less than this is no answer.
 pub(super) const LEAST_REPLY: u64 = 1_024;
 
+/// Seconds for which a provider keeps a prompt in its cache after it was used: Anthropic's five minutes, and the least
+/// that OpenAI says (five to ten).
+const CACHE_SECONDS: u64 = 300;
+
 /// The window that Anthropic's header `context-1m` asks for, in tokens.
 const MILLION: u64 = 1_000_000;
 
@@ -47,6 +52,7 @@ pub struct Rules {
     pub(super) seal: Option<Seal>,
     pub(super) prefer: Prefer,
     pub(super) recalls: bool,
+    cache_seconds: u64,
 }
 
 /// The newest message of a request stands behind the history, and is one of those that a policy keeps.
@@ -71,6 +77,8 @@ pub(super) struct Reading {
     pub keep: Option<String>,
     /// The request may be given the tool that brings back what was folded.
     pub recalls: bool,
+    /// How long the provider keeps the prompt in its cache; none where no pause means anything.
+    pub cache_lifetime: Option<Millis>,
 }
 
 impl Reading {
@@ -164,6 +172,7 @@ impl Rules {
             seal: None,
             prefer: Prefer::default(),
             recalls: false,
+            cache_seconds: CACHE_SECONDS,
         }
     }
 
@@ -227,6 +236,21 @@ impl Rules {
         self
     }
 
+    /// How long providers keep a prompt in their cache, in seconds (300 at the start); where a request asks for more,
+    /// that counts. After a longer pause a context above the buffer line is folded before it is sent, because no cache
+    /// is spoilt by that. 0: no pause means anything.
+    #[must_use]
+    pub fn cache_lifetime(mut self, seconds: u64) -> Self {
+        self.cache_seconds = seconds;
+        self
+    }
+
+    /// The same for one request.
+    fn lifetime_for(&self, request: &Request) -> Option<Millis> {
+        let own = Some(self.cache_seconds).filter(|own| *own > 0)?;
+        Some(own.max(request.cache_lifetime().unwrap_or(0)).saturating_mul(1_000))
+    }
+
     /// The policy where no request asks for a preset.
     #[must_use]
     pub fn policy(&self) -> &Policy {
@@ -274,6 +298,7 @@ impl Rules {
             is_replay: false,
             keep: None,
             recalls: false,
+            cache_lifetime: self.lifetime_for(request),
         })
     }
 

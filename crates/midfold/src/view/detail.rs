@@ -49,6 +49,16 @@ pub fn due(status: &Status) -> String {
         Due::Threshold(line) => {
             format!("due: the line of {} tokens ({}) is crossed", number(line.tokens), line.rule)
         }
+        Due::Cold(line) => {
+            let line = number(line.tokens);
+            format!(
+                "due: the provider's cache is cold, and the buffer line of {line} tokens is crossed"
+            )
+        }
+        Due::Seam(line) => {
+            let line = number(line.tokens);
+            format!("due: a piece of work has ended, and the seam line of {line} tokens is crossed")
+        }
         Due::HardWindow { limit } => {
             format!("due: more than the {} tokens that fit", number(limit))
         }

@@ -56,6 +56,52 @@ fn folds_at_the_line_and_not_before() {
     assert!(matches!(high.due(&budget, 0), Due::Below(_)));
 }
 
+/// What a pause costs: the provider's cache is gone, and a fold spoils nothing.
+#[test]
+fn a_context_above_the_buffer_is_folded_when_its_cache_is_cold() {
+    const LIFETIME: u64 = 300_000;
+    let folds = |percent: u64, lifetime: Option<u64>, pause: u64| {
+        let mut session = session(default(), 12);
+        session.set_cache_lifetime(lifetime);
+        let budget = window(&session, percent);
+        session.context(&budget, 1_000).unwrap();
+        assert!(session.folds().is_empty());
+        let due = session.due(&budget, 1_000 + pause);
+        assert_eq!(session.status(&budget, 1_000 + pause).due, due);
+        session.context(&budget, 1_000 + pause).unwrap();
+        assert_eq!(session.folds().len() == 1, due.fires());
+        if let Due::Cold(line) = due {
+            assert_eq!(line.rule, LineRule::Buffer);
+            assert_eq!(session.folds()[0].cause, Cause::Cold);
+        }
+        // The context that it left was sent just now.
+        assert!(!session.due(&budget, 1_001 + pause).fires());
+        due.fires()
+    };
+    assert!(folds(70, Some(LIFETIME), LIFETIME + 1));
+    assert!(!folds(70, Some(LIFETIME), LIFETIME), "it is warm still");
+    assert!(!folds(70, Some(LIFETIME), 0));
+    assert!(!folds(70, None, LIFETIME * 100), "nobody said that there is a cache");
+    assert!(!folds(55, Some(LIFETIME), LIFETIME + 1), "it is below the buffer line");
+}
+
+/// When a context was asked for last is stored with the session: a restart makes no cache warm.
+#[test]
+fn a_cache_is_cold_for_a_session_that_was_stored_meanwhile() {
+    let mut before = session(default(), 12);
+    let budget = window(&before, 70);
+    before.context(&budget, 1_000).unwrap();
+    let stored = serde_json::to_vec(&before.state()).unwrap();
+    let mut after = session(default(), 12);
+    after.set_state(serde_json::from_slice(&stored).unwrap());
+    after.set_cache_lifetime(Some(300_000));
+    assert!(matches!(after.due(&budget, 400_000), Due::Cold(_)));
+    // One that never asked has nothing in any cache, and nothing to lose: it waits for its line.
+    let mut new = session(default(), 12);
+    new.set_cache_lifetime(Some(300_000));
+    assert!(matches!(new.due(&budget, 400_000), Due::Below(_)));
+}
+
 #[test]
 fn the_lowest_rule_sets_the_line() {
     let mut trigger = default().trigger;

@@ -4,6 +4,7 @@
 mod answers;
 mod api;
 mod broken;
+mod cold;
 mod config;
 mod faults;
 mod hard;

@@ -155,6 +155,8 @@ fn the_gate_is_that_of_the_printed_function() {
                     upper: tokens,
                     open_call: false,
                     over_tier: None,
+                    is_cold: false,
+                    at_seam: false,
                 };
                 let due = gate.due(&policy.trigger, &Budget::new(window), load, 1).fires();
                 let port = ports::should_compress(tokens, threshold, strikes);

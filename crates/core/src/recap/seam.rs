@@ -1,0 +1,88 @@
+//! Seams: where a piece of work has just ended, so that a fold takes nothing out of its middle.
+
+use crate::calls::{CallSite, Calls, ResultSite};
+use crate::log::{Event, Log};
+use crate::recap::verdicts;
+use crate::tools::command::Command;
+use crate::tools::command::versions::{Deed, deeds};
+use crate::tools::{CallFacts, Outcome, TodoChange, ToolKind, ToolTable, Verdict, unwrapped};
+use crate::view::{BlockKind, Role};
+
+/// Events that are searched for the to-do list before. A list that is older was not being worked on.
+const SEARCHED: usize = 400;
+/// Bytes of a result that are read for a commit.
+const SHOWN_BYTES: usize = 16_000;
+
+/// Whether the log ends at a seam: the turn of a user has ended, or the newest step that has its results committed,
+/// passed a check, or closed an item of the to-do list. Calls that still wait for their results are not looked at.
+pub(crate) fn ends_at_seam(log: &Log, tools: &ToolTable) -> bool {
+    let events = log.events();
+    let Some(last) = events.last() else { return false };
+    if !last.view.has_results() && !last.view.has_calls() {
+        // The assistant's last word, or the user's first one.
+        return last.view.role == Role::Assistant || last.view.is_real_user();
+    }
+    let Some(end) = events.iter().rposition(|event| event.view.has_results()) else { return false };
+    // Behind the results are calls that wait, and nothing else.
+    if events[end + 1..].iter().any(|event| !event.view.has_calls()) {
+        return false;
+    }
+    let calls = |event: &Event| event.view.has_calls();
+    let Some(start) = events[..end].iter().rposition(calls) else { return false };
+    let found = Calls::find(events, start..end + 1);
+    found.results.iter().any(|result| {
+        let call = result.call.map(|at| &found.calls[at]);
+        call.is_some_and(|call| ends_work(events, call, result, tools))
+    })
+}
+
+fn ends_work(
+    events: &[Event],
+    call: &CallSite<'_>,
+    result: &ResultSite<'_>,
+    tools: &ToolTable,
+) -> bool {
+    let facts = call.facts(tools);
+    let text = result.block.text(&result.event.bytes);
+    if facts.kind == ToolKind::Todo {
+        return closes_item(events, call, &text, tools);
+    }
+    let BlockKind::Result { error, .. } = result.block.kind else { return false };
+    facts.kind == ToolKind::Shell && commits_or_passes(&facts, &text, error, tools)
+}
+
+fn commits_or_passes(
+    facts: &CallFacts,
+    text: &str,
+    flagged: Option<bool>,
+    tools: &ToolTable,
+) -> bool {
+    let Some(written) = facts.command.as_deref().map(unwrapped) else { return false };
+    let outcome: Outcome = tools.outcome(facts, text, flagged);
+    if !matches!(outcome.verdict, Some(Verdict::Ok) | None) {
+        return false;
+    }
+    let command = Command::of(&written);
+    let is_ok = outcome.verdict == Some(Verdict::Ok);
+    let lines = || tools.shown(text, SHOWN_BYTES);
+    let is_commit = |deed: &Deed| matches!(deed, Deed::Committed { .. });
+    !verdicts::passed(&command, &outcome).is_empty()
+        || deeds(&written, &command, lines, is_ok).iter().any(is_commit)
+}
+
+/// Whether more items of the list are done than before.
+fn closes_item(events: &[Event], call: &CallSite<'_>, result: &str, tools: &ToolTable) -> bool {
+    let change = tools.todo_change(&call.arguments(), result);
+    let done = match &change {
+        TodoChange::Update(_, item) | TodoChange::Add(_, item) => return item.is_done(),
+        TodoChange::Whole(items) => items.iter().filter(|item| item.is_done()).count(),
+    };
+    let own = call.event.seq as usize;
+    let before = Calls::find(events, own.saturating_sub(SEARCHED)..own);
+    let list = before.calls.iter().rev().find_map(|call| {
+        let is_list = call.facts(tools).kind == ToolKind::Todo;
+        is_list.then(|| tools.todo(&call.arguments())).filter(|items| !items.is_empty())
+    });
+    let before = list.into_iter().flatten().filter(crate::tools::Todo::is_done).count();
+    done > before
+}

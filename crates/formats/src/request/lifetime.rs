@@ -1,0 +1,93 @@
+//! How long a request asks its provider to keep the prompt in the cache.
+
+use serde_json::Value;
+
+use crate::fields::Fields;
+
+/// Messages at the end that may be marked: marks of the cache are at the end of what is to be kept, and a provider
+/// takes four of them (Anthropic).
+pub(super) const MARKED: usize = 4;
+
+/// What a request says at its top level of the cache (OpenAI `prompt_cache_retention`, Anthropic's automatic
+/// `cache_control`), in seconds.
+pub(super) fn said(fields: &Fields<'_>) -> Option<u64> {
+    let of_all = fields.text("prompt_cache_retention").and_then(|text| seconds(&text));
+    of_all.or_else(|| fields.inner("cache_control").text("ttl").and_then(|text| seconds(&text)))
+}
+
+/// The longest time that the marks in a prompt, a list of tools or a message ask for.
+pub(super) fn longest(json: &[u8]) -> Option<u64> {
+    // Read only where there is such a member: most have none, and may be long.
+    json.windows(5).any(|text| text == b"\"ttl\"").then_some(())?;
+    marks(&serde_json::from_slice(json).ok()?)
+}
+
+fn marks(value: &Value) -> Option<u64> {
+    match value {
+        Value::Array(all) => all.iter().filter_map(marks).max(),
+        // What a tool is called with may have members of these names, and says nothing of the cache.
+        Value::Object(members) => {
+            let ttl = |name: &str| members.get(name)?.get("ttl")?.as_str().and_then(seconds);
+            let inner = members.get("content").and_then(marks);
+            ["cache_control", "cachePoint"].into_iter().filter_map(ttl).chain(inner).max()
+        }
+        _ => None,
+    }
+}
+
+/// `5m`, `1h` and `24h` in seconds.
+fn seconds(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::DialectKind;
+    use crate::request::Request;
+
+    #[test]
+    fn the_longest_time_counts_wherever_it_is_said() {
+        let lifetime = |kind, body: &str| {
+            Request::read(kind, body.to_owned().into()).unwrap().cache_lifetime()
+        };
+        let anthropic = [
+            (r#"{"messages":[]}"#, None),
+            (
+                r#"{"messages":[],"system":[{"text":"a","cache_control":{"type":"ephemeral"}}]}"#,
+                None,
+            ),
+            (r#"{"messages":[],"cache_control":{"type":"ephemeral","ttl":"1h"}}"#, Some(3_600)),
+            (r#"{"messages":[],"tools":[{"name":"a","cache_control":{"ttl":"1h"}}]}"#, Some(3_600)),
+            (
+                r#"{"system":[{"text":"a","cache_control":{"ttl":"1h"}}],
+                    "messages":[{"role":"user","content":[{"text":"a","cache_control":{"ttl":"5m"}}]}]}"#,
+                Some(3_600),
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":[{"type":"tool_result","content":[
+                    {"text":"a","cache_control":{"ttl":"5m"}}]}]}]}"#,
+                Some(300),
+            ),
+            // A tool's own arguments.
+            (
+                r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","input":{
+                    "cache_control":{"ttl":"9h"},"ttl":"9h"}}]}]}"#,
+                None,
+            ),
+        ];
+        for (body, expected) in anthropic {
+            assert_eq!(lifetime(DialectKind::Anthropic, body), expected, "{body}");
+        }
+        let openai = r#"{"input":[],"prompt_cache_retention":"24h"}"#;
+        assert_eq!(lifetime(DialectKind::OpenAiResponses, openai), Some(86_400));
+        let openai = r#"{"input":[],"prompt_cache_retention":"in_memory"}"#;
+        assert_eq!(lifetime(DialectKind::OpenAiResponses, openai), None);
+    }
+}
