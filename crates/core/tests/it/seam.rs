@@ -19,12 +19,12 @@ use crate::quarter::Quarter;
 
 fn session(kind: DialectKind, messages: &Value) -> Session {
     let counter = Arc::new(Quarter);
-    let own = *profile::for_dialect(kind).first().unwrap();
+    let own = profile::for_dialect(kind)[0];
     let mut log = Log::new(kind.shared(), own, counter);
-    for message in messages.as_array().unwrap() {
+    for message in messages.as_array().into_iter().flatten() {
         log.append(RawEvent::new(message.to_string().into()));
     }
-    let mut policy = Policy::preset("default").unwrap();
+    let mut policy = Policy::preset("default").unwrap_or_else(|error| panic!("{error}"));
     policy.trigger.seam = Ratio(6_500);
     Session::over("s", log, policy, Meter::exact())
 }
@@ -39,7 +39,7 @@ fn is_seam(kind: DialectKind, messages: &Value) -> bool {
     let due = session.due(&budget, 0);
     if let Due::Seam(line) = due {
         assert_eq!(line.rule, LineRule::Seam);
-        session.context(&budget, 0).unwrap();
+        session.context(&budget, 0).unwrap_or_else(|error| panic!("{error}"));
         assert!(session.folds().iter().all(|fold| fold.cause == Cause::Seam));
     } else {
         assert!(matches!(due, Due::Below(line) if line.rule == LineRule::Share), "{due:?}");
@@ -78,7 +78,7 @@ fn a_turn_that_has_ended_is_a_seam_and_a_call_that_waits_is_none() {
     let runs: Vec<Run<'_>> = (0..6).map(|_| ("cat src/a.py", long.as_str(), 0)).collect();
     let with = |more: &[Value]| {
         let mut all = messages(Bare, &runs);
-        all.as_array_mut().unwrap().extend_from_slice(more);
+        all.as_array_mut().expect("a list").extend_from_slice(more);
         is_seam(DialectKind::OpenAiChat, &all)
     };
     let said = json!({"role": "assistant", "content": "The parser reads escapes now."});
@@ -89,7 +89,7 @@ fn a_turn_that_has_ended_is_a_seam_and_a_call_that_waits_is_none() {
     };
     let result =
         |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
-    assert!(with(&[said.clone()]));
+    assert!(with(std::slice::from_ref(&said)));
     assert!(with(&[said.clone(), user.clone()]));
     assert!(!with(&[said, user, call("z", "bash", json!({"command": "ls"}))]));
     // What waits is behind a commit.
@@ -110,7 +110,7 @@ fn an_item_that_is_closed_is_a_seam_and_a_list_that_is_written_again_is_none() {
         let mut all = messages(Claude, &runs);
         for (at, input) in lists.iter().enumerate() {
             let id = format!("toolu_todo_{at}");
-            all.as_array_mut().unwrap().extend([
+            all.as_array_mut().expect("a list").extend([
                 json!({"role": "assistant", "content": [
                     {"type": "tool_use", "id": id, "name": "TodoWrite", "input": input}]}),
                 json!({"role": "user", "content": [
@@ -125,7 +125,7 @@ fn an_item_that_is_closed_is_a_seam_and_a_list_that_is_written_again_is_none() {
         list(["completed", "in_progress"]),
         list(["completed", "completed"]),
     );
-    assert!(!after(&[new.clone()]));
+    assert!(!after(std::slice::from_ref(&new)));
     assert!(!after(&[new.clone(), begun.clone()]));
     assert!(after(&[begun, one.clone()]));
     assert!(!after(&[one.clone(), one.clone()]), "nothing was closed since");
