@@ -1,5 +1,7 @@
 //! Where a fold may come before its line: a piece of work has just ended.
 
+#![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
+
 use std::sync::Arc;
 
 use midfold_core::RawEvent;
@@ -24,7 +26,7 @@ fn session(kind: DialectKind, messages: &Value) -> Session {
     for message in messages.as_array().into_iter().flatten() {
         log.append(RawEvent::new(message.to_string().into()));
     }
-    let mut policy = Policy::preset("default").unwrap_or_else(|error| panic!("{error}"));
+    let mut policy = Policy::preset("default").unwrap();
     policy.trigger.seam = Ratio(6_500);
     Session::over("s", log, policy, Meter::exact())
 }
@@ -39,7 +41,7 @@ fn is_seam(kind: DialectKind, messages: &Value) -> bool {
     let due = session.due(&budget, 0);
     if let Due::Seam(line) = due {
         assert_eq!(line.rule, LineRule::Seam);
-        session.context(&budget, 0).unwrap_or_else(|error| panic!("{error}"));
+        session.context(&budget, 0).unwrap();
         assert!(session.folds().iter().all(|fold| fold.cause == Cause::Seam));
     } else {
         assert!(matches!(due, Due::Below(line) if line.rule == LineRule::Share), "{due:?}");
@@ -78,7 +80,7 @@ fn a_turn_that_has_ended_is_a_seam_and_a_call_that_waits_is_none() {
     let runs: Vec<Run<'_>> = (0..6).map(|_| ("cat src/a.py", long.as_str(), 0)).collect();
     let with = |more: &[Value]| {
         let mut all = messages(Bare, &runs);
-        all.as_array_mut().expect("a list").extend_from_slice(more);
+        all.as_array_mut().unwrap().extend_from_slice(more);
         is_seam(DialectKind::OpenAiChat, &all)
     };
     let said = json!({"role": "assistant", "content": "The parser reads escapes now."});
@@ -110,7 +112,7 @@ fn an_item_that_is_closed_is_a_seam_and_a_list_that_is_written_again_is_none() {
         let mut all = messages(Claude, &runs);
         for (at, input) in lists.iter().enumerate() {
             let id = format!("toolu_todo_{at}");
-            all.as_array_mut().expect("a list").extend([
+            all.as_array_mut().unwrap().extend([
                 json!({"role": "assistant", "content": [
                     {"type": "tool_use", "id": id, "name": "TodoWrite", "input": input}]}),
                 json!({"role": "user", "content": [
