@@ -109,9 +109,37 @@ pub struct ReplayMeasure {
     /// Prices: the name of a built-in table, or a TOML file [default: reference]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Measuring")]
     pub prices: Option<String>,
+    /// How long the cache keeps a prefix that nothing asks for, where the files tell times [default: what
+    /// the prices say]
+    #[arg(long, value_name = "TIME", help_heading = "Measuring")]
+    pub cache_lifetime: Option<CacheLifetime>,
     /// Work on so many conversations at once [default: one a core]
     #[arg(long, value_name = "N", help_heading = "Measuring")]
     pub jobs: Option<usize>,
+}
+
+/// How long a provider's cache keeps a prefix that nothing asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CacheLifetime {
+    /// Five minutes
+    #[value(name = "5m")]
+    FiveMinutes,
+    /// An hour, for which writing may cost more
+    #[value(name = "1h")]
+    Hour,
+    /// For ever, as if no time went by
+    Never,
+}
+
+impl CacheLifetime {
+    /// In seconds; `None`: for ever.
+    pub fn seconds(self) -> Option<u64> {
+        match self {
+            Self::FiveMinutes => Some(300),
+            Self::Hour => Some(3_600),
+            Self::Never => None,
+        }
+    }
 }
 
 /// How the arguments of calls are read.

@@ -1,4 +1,6 @@
-//! The date of a moment. Pure: the moment comes in as a value.
+//! The date of a moment, and the moment of a date and a time. Pure: the moment comes in as a value.
+
+use crate::trigger::Millis;
 
 /// The date of a moment in milliseconds since 1970, UTC: `2026-11-22`. Days to a civil date by the proleptic calendar.
 #[must_use]
@@ -14,4 +16,130 @@ pub fn date(now: u64) -> String {
     let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// The moment that ISO 8601 writes as `2026-11-22T10:00:00.250Z`: with an offset (`+02:00`) too, with
+/// any number of digits behind the second or none, with a space for the `T`; without an offset it
+/// is UTC. `None` for anything else, and before 1970.
+///
+/// ```
+/// use midfold_core::calendar::moment;
+/// assert_eq!(moment("1970-01-02T00:00:01.5Z"), Some(86_401_500));
+/// assert_eq!(moment("1970-01-02T02:00:00+02:00"), Some(86_400_000));
+/// assert_eq!(moment("yesterday"), None);
+/// ```
+#[must_use]
+pub fn moment(text: &str) -> Option<Millis> {
+    let (date, time) = text.split_once(['T', 't', ' '])?;
+    let [year, month, day] = numbers(date, '-')?;
+    let (clock, offset) = match time.find(['Z', 'z', '+', '-']) {
+        Some(at) => (&time[..at], offset(&time[at..])?),
+        None => (time, 0),
+    };
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let [hour, minute, second] = numbers(clock, ':')?;
+    // A second of 60 is a leap second.
+    let in_range = (1..=12).contains(&month) && (1..=31).contains(&day);
+    if !in_range || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset;
+    u64::try_from(seconds).ok()?.checked_mul(1_000)?.checked_add(thousandths(fraction)?)
+}
+
+/// Three numbers between two of `between`.
+fn numbers(text: &str, between: char) -> Option<[i64; 3]> {
+    let mut parts = text.split(between).map(number);
+    let three = [parts.next()??, parts.next()??, parts.next()??];
+    parts.next().is_none().then_some(three)
+}
+
+/// A number of one to four digits.
+fn number(text: &str) -> Option<i64> {
+    let is_one = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_one)
+}
+
+/// Seconds that a clock is before UTC: `Z`, `+02:00`, `-0530`.
+fn offset(text: &str) -> Option<i64> {
+    let sign = match text.as_bytes().first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return (text.len() == 1).then_some(0),
+    };
+    let digits = text[1..].replace(':', "");
+    let hours = number(digits.get(..2)?)?;
+    let minutes = digits.get(2..).filter(|rest| !rest.is_empty()).map_or(Some(0), number)?;
+    Some(sign * (hours * 3_600 + minutes * 60))
+}
+
+/// The first three digits behind the point of a second.
+fn thousandths(fraction: &str) -> Option<u64> {
+    if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let digits = fraction.bytes().chain(*b"000").take(3);
+    Some(digits.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+/// Days from 1970 to a civil date, by the proleptic calendar.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let shifted = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * shifted + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_day_has_the_moment_that_its_date_is_of() {
+        for day in 0..60_000 {
+            let at = day * 86_400_000;
+            assert_eq!(moment(&format!("{}T00:00:00Z", date(at))), Some(at), "{}", date(at));
+        }
+    }
+
+    #[test]
+    fn a_moment_is_read_in_every_form_that_programs_write() {
+        let second = 1_790_000_000_000;
+        for (text, millis) in [
+            ("2026-09-21T14:13:20Z", 0),
+            ("2026-09-21T14:13:20", 0),
+            ("2026-09-21 14:13:20.123456", 123),
+            ("2026-09-21T14:13:20.5Z", 500),
+            ("2026-09-21T16:13:20.25+02:00", 250),
+            ("2026-09-21T08:43:20-0530", 0),
+            ("2026-09-21T16:13:20+02", 0),
+        ] {
+            assert_eq!(moment(text), Some(second + millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_moment_is_none() {
+        for text in [
+            "",
+            "T",
+            "2026-09-21",
+            "2026-13-01T00:00:00Z",
+            "2026-09-21T24:00:00Z",
+            "2026-09-21T14:13Z",
+            "2026-09-21T14:13:20.Z",
+            "2026-09-21T14:13:20Zulu",
+            "2026-09-21T14:13:20+",
+            "2026-09-21T14:13:20+é1",
+            "+026-09-21T14:13:20Z",
+            "1969-12-31T23:59:59Z",
+            "2026-09-21T14:13:20.1é",
+            "99999-01-01T00:00:00Z",
+        ] {
+            assert_eq!(moment(text), None, "{text}");
+        }
+    }
 }

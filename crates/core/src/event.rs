@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::trigger::Millis;
 use crate::view::{Origin, View};
 
 /// What a provider said that one request cost, in tokens.
@@ -31,13 +32,15 @@ pub struct RawEvent {
     pub origin: Option<Origin>,
     /// Usage of the request that this assistant message answered, where it was recorded.
     pub usage: Option<Usage>,
+    /// When it was recorded, where the file says so.
+    pub at: Option<Millis>,
 }
 
 impl RawEvent {
     /// An event of bytes alone.
     #[must_use]
     pub fn new(bytes: Bytes) -> Self {
-        Self { bytes, source: Vec::new(), origin: None, usage: None }
+        Self { bytes, source: Vec::new(), origin: None, usage: None, at: None }
     }
 }
 
@@ -62,6 +65,8 @@ pub struct Event {
     pub usage: Option<Usage>,
     /// What its reader knew of its origin that the bytes alone do not tell.
     pub told: Option<Origin>,
+    /// When it was recorded, where its reader knew. No part of the hash.
+    pub at: Option<Millis>,
     /// Tools can be called because of it ([`Dialect::loaded_tools`](crate::Dialect::loaded_tools)).
     pub loads_tools: bool,
 }

@@ -11,14 +11,23 @@ use crate::event::{Hash, RawEvent, Usage};
 use crate::measure::measure_with;
 use crate::profile::Profile;
 use crate::seal;
+use crate::trigger::Millis;
 use crate::unit::{StepTracker, Unit};
 use crate::view::{Origin, Role, View};
 
 pub use crate::event::{Event, Tokens};
 pub use crate::measure::{content_of, measure};
 
-/// What is known of an event beside its bytes: what it cost, and whose it is.
-type Known = (Option<Usage>, Option<Origin>);
+/// What is known of an event beside its bytes.
+#[derive(Default)]
+struct Known {
+    /// What it cost.
+    usage: Option<Usage>,
+    /// Whose it is.
+    told: Option<Origin>,
+    /// When it was recorded.
+    at: Option<Millis>,
+}
 
 /// The tool of midfold that brings a folded message back, wherever a client puts its name.
 const RECALL: &str = "recall_expand";
@@ -157,7 +166,8 @@ impl Log {
             view.origin = origin;
         }
         let tokens = measure_with(&*self.counter, &raw.bytes, &view, &mut self.scratch);
-        self.place(raw.bytes, view, tokens, (raw.usage, raw.origin))
+        let known = Known { usage: raw.usage, told: raw.origin, at: raw.at };
+        self.place(raw.bytes, view, tokens, known)
     }
 
     /// The same, where its tokens are known: a message of one block is not counted again.
@@ -171,17 +181,18 @@ impl Log {
             _ => measure_with(&*self.counter, &bytes, &view, &mut self.scratch),
         };
         debug_assert_eq!(tokens, measure(&*self.counter, &bytes, &view));
-        self.place(bytes, view, tokens, (None, None))
+        self.place(bytes, view, tokens, Known::default())
     }
 
     /// Appends an event of another log with the same rules: it is neither read nor counted again.
     pub(crate) fn adopt(&mut self, event: &Event) -> u32 {
         let (view, tokens) = (event.view.clone(), event.tokens.clone());
-        self.place(event.bytes.clone(), view, tokens, (event.usage, event.told))
+        let known = Known { usage: event.usage, told: event.told, at: event.at };
+        self.place(event.bytes.clone(), view, tokens, known)
     }
 
     fn place(&mut self, bytes: Bytes, view: View, tokens: Tokens, known: Known) -> u32 {
-        let (usage, told) = known;
+        let Known { usage, told, at } = known;
         let place = self.steps.push(&view, &bytes);
         let seq = self.next_seq();
         let hash = self.head_hash().chain(&bytes);
@@ -189,7 +200,8 @@ impl Log {
         self.prefix.push(sum);
         let (turn, step) = (place.turn, place.step);
         let loads_tools = self.dialect.loads_tools(&bytes);
-        let event = Event { seq, bytes, view, hash, turn, step, tokens, usage, told, loads_tools };
+        let event =
+            Event { seq, bytes, view, hash, turn, step, tokens, usage, told, at, loads_tools };
         self.events.push(event);
         self.judge_newest();
         seq

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::trigger::Millis;
+
 /// A price table. All prices are for one million tokens, but for `reference`, which counts in
 /// tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,22 @@ pub struct Prices {
     /// From this size on the whole prompt costs more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cliff: Option<Cliff>,
+    /// Seconds after which the cache holds no prefix that nothing has asked for; never, where there are
+    /// none. 300 where a file says nothing.
+    #[serde(default = "five_minutes")]
+    pub lifetime_seconds: Option<u64>,
+    /// Prompt tokens written to a cache that lives for an hour or longer; the same as `write` where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_hour: Option<f64>,
+}
+
+/// What Anthropic's cache lives for, where nothing else is asked for.
+pub const FIVE_MINUTES: u64 = 300;
+/// What it lives for at a higher price.
+pub const HOUR: u64 = 3_600;
+
+fn five_minutes() -> Option<u64> {
+    Some(FIVE_MINUTES)
 }
 
 /// A size of prompt above which prices rise.
@@ -48,7 +66,8 @@ struct File {
 }
 
 impl Prices {
-    /// The measure's own table: 0.1 for what is read, 1.25 for the rest, in tokens.
+    /// The measure's own table: 0.1 for what is read, 1.25 for the rest, in tokens; 2 for the rest where
+    /// the cache lives for an hour.
     #[must_use]
     pub fn reference() -> Self {
         Self {
@@ -61,6 +80,8 @@ impl Prices {
             output: 5.0,
             min_prefix: 0,
             cliff: None,
+            lifetime_seconds: Some(FIVE_MINUTES),
+            write_hour: Some(2.0),
         }
     }
 
@@ -87,13 +108,31 @@ impl Prices {
         Self::all().into_iter().find(|prices| prices.name == name)
     }
 
+    /// The same with a cache that lives for so many seconds; `None`: for ever, which nobody sells.
+    #[must_use]
+    pub fn living(&self, seconds: Option<u64>) -> Self {
+        Self { lifetime_seconds: seconds, ..self.clone() }
+    }
+
+    /// What is written costs more where it lives for an hour or longer.
+    fn written(&self) -> f64 {
+        let is_long = self.lifetime_seconds.is_some_and(|seconds| seconds >= HOUR);
+        self.write_hour.filter(|_| is_long).unwrap_or(self.write)
+    }
+
+    /// Whether nothing is left of the cache when the last request is so long ago.
+    #[must_use]
+    pub fn is_cold_after(&self, gap: Millis) -> bool {
+        self.lifetime_seconds.is_some_and(|seconds| gap > seconds.saturating_mul(1_000))
+    }
+
     /// What a prompt costs of which `prefix` tokens stood in the prompt before, in the unit of
     /// the table, and how much of it was read from the cache.
     #[must_use]
     pub fn prompt(&self, prefix: u64, tokens: u64) -> (f64, u64) {
         let cached = if prefix < self.min_prefix { 0 } else { prefix };
         let rest = tokens.saturating_sub(cached);
-        let fresh = if tokens < self.min_prefix { self.input } else { self.write };
+        let fresh = if tokens < self.min_prefix { self.input } else { self.written() };
         let factor = self.cliff.filter(|cliff| tokens > cliff.above).map_or(1.0, |c| c.input);
         ((cached as f64 * self.read + rest as f64 * fresh) * factor / self.scale(), cached)
     }
@@ -124,6 +163,25 @@ mod tests {
             all.iter()
                 .all(|p| p.read <= p.input && p.input <= p.write * 1.001 && !p.source.is_empty())
         );
+    }
+
+    #[test]
+    fn a_cache_lives_as_long_as_the_table_says() {
+        let own = Prices::reference();
+        assert!(!own.is_cold_after(300_000) && own.is_cold_after(300_001));
+        let hour = own.living(Some(HOUR));
+        assert!(!hour.is_cold_after(3_600_000) && hour.is_cold_after(3_600_001));
+        assert_eq!((own.prompt(0, 100).0, hour.prompt(0, 100).0), (125.0, 200.0));
+        let never = own.living(None);
+        assert!(
+            !never.is_cold_after(Millis::MAX) && never.prompt(0, 100).0 == own.prompt(0, 100).0
+        );
+        let file = "name = 'a'\nunit = 'tokens'\ninput = 1\nread = 0.1\nwrite = 1\noutput = 5";
+        let read = Prices::from_toml(file).unwrap();
+        assert_eq!(read.lifetime_seconds, Some(300));
+        assert_eq!(read.living(Some(HOUR)).prompt(0, 100).0, 100.0);
+        let told = Prices::from_toml(&format!("{file}\nlifetime_seconds = 7200")).unwrap();
+        assert_eq!(told.lifetime_seconds, Some(7_200));
     }
 
     #[test]

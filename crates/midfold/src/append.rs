@@ -117,6 +117,7 @@ pub fn events_of(log: &Log) -> Vec<RawEvent> {
     let event = |event: &midfold_core::log::Event| RawEvent {
         usage: event.usage,
         origin: event.told,
+        at: event.at,
         ..RawEvent::new(Bytes::clone(&event.bytes))
     };
     log.events().iter().map(event).collect()

@@ -1,6 +1,7 @@
 //! `midfold replay`: recorded conversations against what the agent really did next.
 
 mod chart;
+mod cold;
 mod corpus;
 pub mod engine;
 mod exam;
@@ -29,7 +30,7 @@ pub use window::windows;
 pub use work::{Outcome, Ran, Task, work};
 
 pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandError> {
-    let prices = prices(args.measure.prices.as_deref())?;
+    let prices = prices(&args.measure)?;
     let windows = windows(&args.files, &args.measure, output)?;
     let runs = strategies::runs(args, &windows)?;
     let exam = args.exam.as_deref().map(exam::read).transpose()?;
@@ -87,11 +88,15 @@ pub fn jobs(measure: &ReplayMeasure) -> usize {
     measure.jobs.unwrap_or_else(cores).max(1)
 }
 
-/// `--prices`.
-pub fn prices(name: Option<&str>) -> Result<Prices, CommandError> {
-    let prices = name.map(str::to_owned);
+/// `--prices` and `--cache-lifetime`.
+pub fn prices(measure: &ReplayMeasure) -> Result<Prices, CommandError> {
+    let prices = measure.prices.clone();
     let said = Settings { prices, ..Settings::default() };
-    Ok(said.over(config::settings()?).prices(&HOST)?)
+    let prices = said.over(config::settings()?).prices(&HOST)?;
+    Ok(match measure.cache_lifetime {
+        Some(lifetime) => prices.living(lifetime.seconds()),
+        None => prices,
+    })
 }
 
 /// At least one conversation was replayed.

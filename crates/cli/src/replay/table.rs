@@ -7,10 +7,10 @@ use midfold::core::replay::{Measures, Share, percentile};
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Color, Style};
-use crate::replay::chart;
 use crate::replay::line::Line;
 use crate::replay::strategies::Run;
 use crate::replay::work::{Outcome, Ran};
+use crate::replay::{chart, cold};
 use crate::words::{grouped, number, plural, wrap};
 
 /// Columns between two cells; the mark of the best is in the first of them.
@@ -114,6 +114,10 @@ fn one_window(
     out += &grid(style, lines, judged(window, prices), shown);
     out += "\n";
     out += &grid(style, lines, details(), shown);
+    if let Some(text) = cold::told(lines, prices) {
+        out += "\n";
+        out += &paragraph(style, Color::Dim, &text);
+    }
     for line in lines.iter().filter(|line| line.ran.totals.summaries > 0) {
         let sum = &line.ran.totals;
         let text = format!(

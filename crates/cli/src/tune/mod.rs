@@ -21,7 +21,7 @@ use crate::tune::work::Bench;
 
 pub fn run(args: &Tune, json: bool, output: &Output) -> Result<(), CommandError> {
     let base = Policy::preset(BASE).map_err(|error| CommandError::failed(error.to_string()))?;
-    let prices = replay::prices(args.measure.prices.as_deref())?;
+    let prices = replay::prices(&args.measure)?;
     let windows = replay::windows(&args.files, &args.measure, output)?;
     let corpus = Corpus::new(&args.files, &args.measure, &windows)?;
     let progress = Progress::new(json);

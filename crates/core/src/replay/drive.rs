@@ -14,6 +14,7 @@ use crate::policy::{Policy, ReducerName};
 use crate::project::{Context, Fate, Projection};
 use crate::replay::host::{Narrator, Outside, ReplayError};
 use crate::replay::recording::Recording;
+use crate::trigger::Millis;
 use crate::view::Role;
 
 /// One message that is sent, and which message of the recording it is.
@@ -76,8 +77,19 @@ pub(super) struct Asked {
     pub accepted: bool,
 }
 
-/// Time between two requests, for what rests after a model failed, in milliseconds.
-const PACE: u64 = 60_000;
+/// Time between two requests where the recording tells none, for what rests after a model failed.
+const PACE: Millis = 60_000;
+
+/// The request that is sent next, as far as it is the same for every engine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    /// Its history is so many events of the recording.
+    pub upto: usize,
+    /// When it was sent, where the recording tells.
+    pub when: Option<Millis>,
+    /// Nothing of the request before is left in the provider's cache: whatever is sent is paid in full.
+    pub is_cold: bool,
+}
 
 /// An engine under replay.
 pub(super) enum Driver<'a> {
@@ -129,12 +141,12 @@ impl<'a> Driver<'a> {
         }))
     }
 
-    /// What is sent when history is the first `upto` events.
-    pub fn send(&mut self, recording: &Recording, upto: usize) -> Result<Sent, ReplayError> {
+    /// What is sent in this request.
+    pub fn send(&mut self, recording: &Recording, moment: Moment) -> Result<Sent, ReplayError> {
         match self {
-            Self::Raw(raw) => Ok(raw.send(recording, upto)),
-            Self::Stateless(run) => run.send(recording, upto),
-            Self::Session(held) => held.send(recording, upto),
+            Self::Raw(raw) => Ok(raw.send(recording, moment.upto)),
+            Self::Stateless(run) => run.send(recording, moment.upto),
+            Self::Session(held) => held.send(recording, moment),
         }
     }
 
@@ -152,15 +164,16 @@ pub(super) struct Held<'a> {
     session: Session,
     narrator: Option<&'a dyn Narrator>,
     budget: Budget,
-    now: u64,
+    now: Millis,
     sent: usize,
     folds: usize,
 }
 
 impl Held<'_> {
-    fn send(&mut self, recording: &Recording, upto: usize) -> Result<Sent, ReplayError> {
+    fn send(&mut self, recording: &Recording, moment: Moment) -> Result<Sent, ReplayError> {
+        self.now = moment.when.map_or(self.now, |when| when.max(self.now));
         let Self { session, budget, .. } = self;
-        session.grow_to(upto, &recording.log);
+        session.grow_to(moment.upto, &recording.log);
         let before = session.view().tokens();
         let context = session.context(budget, self.now)?;
         let new = session.folds().len() > self.folds;
@@ -170,7 +183,9 @@ impl Held<'_> {
         let folded = session.active().filter(|_| new);
         let folded = folded.map(|fold| describe(fold, before, &context, &|seq| Some(seq)));
         let items = items(&context, from, &|seq| (Some(seq), true));
-        self.now += PACE;
+        if moment.when.is_none() {
+            self.now += PACE;
+        }
         Ok(Sent { tokens: context.tokens(), same: from, items, folded, faulty: false })
     }
 

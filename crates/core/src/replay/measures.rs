@@ -82,6 +82,25 @@ impl TokensBy {
     }
 }
 
+/// Prompts by the chosen prices, had the cache one lifetime.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Aged {
+    /// Requests that found a cold cache.
+    pub cold: u64,
+    /// What the prompts cost.
+    pub price: f64,
+    /// The same for the raw history.
+    pub raw_price: f64,
+}
+
+impl Aged {
+    fn add(&mut self, other: &Self) {
+        self.cold += other.cold;
+        self.price += other.price;
+        self.raw_price += other.raw_price;
+    }
+}
+
 /// What was measured, summed over requests. Add several with [`Measures::add`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measures {
@@ -127,6 +146,12 @@ pub struct Measures {
     pub raw_price: f64,
     /// Tokens that a cache would have served.
     pub cached: u64,
+    /// Requests that found a cold cache: their prefix cost what is new costs.
+    pub cold: u64,
+    /// Consecutive requests whose times are both known: the others are taken to find a warm cache.
+    pub timed: u64,
+    /// The price with a cache that lives for five minutes, and for an hour.
+    pub lifetimes: [Aged; 2],
     /// Requests whose prefix is shorter than the request before.
     pub breaks: u64,
     /// Folds.
@@ -170,6 +195,9 @@ impl Measures {
         self.price += other.price;
         self.raw_price += other.raw_price;
         self.cached += other.cached;
+        self.cold += other.cold;
+        self.timed += other.timed;
+        self.lifetimes.iter_mut().zip(&other.lifetimes).for_each(|(sum, more)| sum.add(more));
         self.breaks += other.breaks;
         self.folds += other.folds;
         self.summaries += other.summaries;

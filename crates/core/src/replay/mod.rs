@@ -7,6 +7,7 @@
 mod artifacts;
 mod check;
 mod class;
+mod costs;
 mod counts;
 mod drive;
 mod fabric;
@@ -18,10 +19,10 @@ mod texts;
 
 use rustc_hash::FxHashMap;
 
-use crate::prices::Prices;
 use crate::recap::gone::{By, Gone};
 use crate::replay::check::Checker;
-use crate::replay::drive::{Asked, Driver, Folded};
+use crate::replay::costs::{Costs, Prompt};
+use crate::replay::drive::{Asked, Driver, Folded, Moment};
 use crate::replay::fabric::Fabric;
 use crate::replay::judge::{Held, Step};
 use crate::replay::recording::Request;
@@ -30,7 +31,7 @@ use crate::view::Role;
 pub use class::NameClass;
 pub use fabric::{Cell, FoldRow};
 pub use host::{Narrator, Outside, ReplayError, Rules, Sending, Settings, Strategy};
-pub use measures::{Measures, Share, TokensBy, percentile};
+pub use measures::{Aged, Measures, Share, TokensBy, percentile};
 pub use recording::Recording;
 pub use texts::{Arguments, message_text};
 
@@ -62,6 +63,8 @@ pub struct RequestRow {
     pub fold: Option<usize>,
     /// The request before was not the beginning of this one.
     pub broke: bool,
+    /// It found a cold cache, which read nothing of that prefix.
+    pub cold: bool,
     /// Identifiers at risk that its answer needed; 0 before retention is counted.
     pub at_risk: Share,
 }
@@ -119,6 +122,7 @@ pub fn replay(
         gone: Gone::over(recording.ids.clone()),
         searched: 0,
         checker: Checker::new(settings.rules),
+        costs: Costs::new(settings.prices),
     };
     for request in &recording.requests {
         run.request(request)?;
@@ -147,13 +151,17 @@ struct Run<'a> {
     searched: usize,
     /// What the provider says of the context.
     checker: Checker<'a>,
+    costs: Costs,
 }
 
 impl Run<'_> {
     fn request(&mut self, request: &Request) -> Result<(), ReplayError> {
         let recording = self.recording;
+        let gap = self.costs.gap(request.when);
+        let is_cold = self.costs.is_cold(gap);
+        let moment = Moment { upto: request.at, when: request.when, is_cold };
         let begun = self.settings.clock.map(|clock| clock());
-        let sent = self.driver.send(recording, request.at)?;
+        let sent = self.driver.send(recording, moment)?;
         let time =
             self.settings.clock.zip(begun).map(|(clock, begun)| clock().saturating_sub(begun));
         if let Some(asked) = self.driver.ask() {
@@ -167,7 +175,11 @@ impl Run<'_> {
         // What travels beside the messages is at the front, and is the same every time.
         let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
         let raw = envelope + recording.log.tokens_in(0..request.at);
-        self.count(tokens, prefix, raw, &step, time.map(|time| (time, folded.is_some())));
+        let raw_prefix = envelope + recording.log.tokens_in(0..self.raw_sent);
+        let raw_prefix = if self.found.requests.is_empty() { 0 } else { raw_prefix };
+        let paid = (Prompt { tokens, prefix }, Prompt { tokens: raw, prefix: raw_prefix });
+        self.costs.add(&mut self.found.measures, paid.0, paid.1, envelope, gap);
+        self.count(tokens, &step, time.map(|time| (time, folded.is_some())));
         self.invalid(faulty, step.same);
         let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
             self.recall(request)
@@ -182,6 +194,7 @@ impl Run<'_> {
             prefix,
             fold: folded,
             broke: step.broke,
+            cold: moment.is_cold,
             at_risk,
         });
         self.raw_sent = request.at;
@@ -201,17 +214,11 @@ impl Run<'_> {
         });
     }
 
-    /// A narration is paid for at the price of a prompt that nothing was cached of.
     fn asked(&mut self, asked: Asked) {
         let measures = &mut self.found.measures;
         measures.summaries += 1;
         measures.accepted += u64::from(asked.accepted);
-        let reference = Prices::reference();
-        let cost = reference.prompt(0, asked.prompt).0 + reference.reply(0, asked.output);
-        measures.cost += (cost * 100.0) as u64;
-        let prices = self.settings.prices;
-        measures.price +=
-            prices.prompt(0, asked.prompt).0 + prices.reply(asked.prompt, asked.output);
+        self.costs.add_asked(measures, asked);
     }
 
     /// Notes a fold; the answer is its number.
@@ -224,14 +231,7 @@ impl Run<'_> {
         self.found.folds.len() - 1
     }
 
-    fn count(
-        &mut self,
-        tokens: u64,
-        prefix: u64,
-        raw: u64,
-        step: &Step,
-        time: Option<(u64, bool)>,
-    ) {
+    fn count(&mut self, tokens: u64, step: &Step, time: Option<(u64, bool)>) {
         let recording = self.recording;
         let measures = &mut self.found.measures;
         measures.requests += 1;
@@ -241,17 +241,6 @@ impl Run<'_> {
         measures.peak = measures.peak.max(tokens);
         measures.over += u64::from(tokens > self.settings.window);
         measures.breaks += u64::from(step.broke);
-        // The reference prices messages alone: what travels beside them is the same for everyone.
-        let envelope = recording.log.envelope_tokens();
-        let priced = |prefix: u64, tokens: u64| 10 * prefix + 125 * (tokens - prefix);
-        measures.cost += priced(step.prefix, tokens - envelope);
-        let raw_prefix = recording.log.tokens_in(0..self.raw_sent);
-        measures.raw_cost += priced(raw_prefix, raw - envelope);
-        let (price, cached) = self.settings.prices.prompt(prefix, tokens);
-        measures.price += price;
-        measures.cached += cached;
-        let raw_prefix = if measures.requests == 1 { 0 } else { envelope + raw_prefix };
-        measures.raw_price += self.settings.prices.prompt(raw_prefix, raw).0;
         match time {
             Some((time, true)) => measures.fold_time.push(time),
             Some((time, false)) => measures.context_time.push(time),

@@ -14,6 +14,7 @@ use crate::recap::vocabulary::Vocabulary;
 use crate::replay::counts::Counts;
 use crate::replay::texts::{Arguments, message_text, quoted, stated_rules, words};
 use crate::tools::{ToolTable, code_mode};
+use crate::trigger::Millis;
 use crate::view::{BlockKind, Origin, Role, View};
 
 /// The newest messages of history that together reach this many characters are not at risk.
@@ -57,6 +58,8 @@ pub(super) struct Mentions {
 pub(super) struct Request {
     /// The message that answered it: history is what is before.
     pub at: usize,
+    /// When it was sent, where that is known: when the newest message of its history was recorded.
+    pub when: Option<Millis>,
     /// Identifiers that it uses and history holds.
     pub need: Vec<Need>,
     /// Rare words at risk, by number.
@@ -104,7 +107,7 @@ impl Recording {
             let view = &event.view;
             let text = message_text(&event.bytes, view, arguments);
             if view.role == Role::Assistant && at > 0 && !view.has_results() {
-                reader.request(at, &text);
+                reader.request(at, log.events()[at - 1].at, &text);
             }
             reader.answer(at, &event.bytes, view);
             let mut mentions = reader.mention(&text);
@@ -199,7 +202,7 @@ impl Recent {
 }
 
 impl Reader {
-    fn request(&mut self, at: usize, said: &str) {
+    fn request(&mut self, at: usize, when: Option<Millis>, said: &str) {
         let need = numbers(identifiers(said).filter_map(|id| self.ids.get(id)));
         let need = need.iter().map(|id| Need {
             id: *id,
@@ -213,7 +216,8 @@ impl Reader {
         );
         let used = quoted(said).filter_map(|quote| self.quotes.get(quote));
         let used = numbers(used.filter(|quote| !self.recent.quotes.has(*quote)));
-        self.requests.push(Request { at, need, rare, quotes: used, stated: self.stated.len() });
+        let stated = self.stated.len();
+        self.requests.push(Request { at, when, need, rare, quotes: used, stated });
     }
 
     fn mention(&mut self, text: &str) -> Mentions {

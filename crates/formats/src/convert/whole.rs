@@ -55,7 +55,10 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
         origin.filter(|_| events[of.clone()].iter().all(|event| event.origin == origin))
     };
     let made = converted.messages.into_iter().zip(&converted.sources);
-    let made = made.map(|(bytes, of)| RawEvent { origin: origin(of), ..RawEvent::new(bytes) });
+    // What came last of it is when it was whole.
+    let at = |of: &Range<usize>| events[of.clone()].iter().filter_map(|event| event.at).max();
+    let made =
+        made.map(|(bytes, of)| RawEvent { origin: origin(of), at: at(of), ..RawEvent::new(bytes) });
     *events = made.collect();
     problems
 }

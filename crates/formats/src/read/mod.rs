@@ -22,6 +22,7 @@ mod running;
 mod source;
 mod swe_agent;
 mod text;
+mod times;
 
 use bytes::Bytes;
 use midfold_core::BlockKind;
@@ -122,7 +123,7 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
     let found = from
         .or_else(|| clients::recognise(doc, &records))
         .or_else(|| detect::format(doc, &records));
-    let conversations = match found {
+    let mut conversations = match found {
         Some(Format::ClaudeCode) => claude_code::read(&mut source, &records),
         Some(Format::Codex) => codex::read(&mut source, &records),
         Some(Format::Pi) => pi::read(&mut source, &records),
@@ -133,6 +134,9 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
         Some(found) => request::read(&mut source, doc, &records, found, from),
         None => Vec::new(),
     };
+    if found.is_some_and(is_session) {
+        times::note(input, &records, &mut conversations);
+    }
     if conversations.is_empty()
         && let Some(error) = refused(&source.problems)
     {
@@ -154,6 +158,12 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
     }
     problems.sort_by_key(|problem| problem.at);
     Ok(ReadOutcome { conversations, problems })
+}
+
+/// A file that a client keeps of a session, and no request that is sent.
+fn is_session(format: Format) -> bool {
+    matches!(format, Format::ClaudeCode | Format::Codex | Format::Pi)
+        || clients::reader(format).is_some()
 }
 
 /// The values of the input; where a client writes no JSON, all of it is one.

@@ -48,18 +48,13 @@ impl<'a> Source<'a> {
 
     /// A message as it is in the input.
     pub(super) fn event(&mut self, range: Range<usize>) -> RawEvent {
-        RawEvent {
-            bytes: self.slice(range.clone()),
-            source: vec![range],
-            origin: None,
-            usage: None,
-        }
+        RawEvent { source: vec![range.clone()], ..RawEvent::new(self.slice(range)) }
     }
 
     /// A message that a reader made of these parts of the input.
     pub(super) fn built(&mut self, bytes: Vec<u8>, source: Vec<Range<usize>>) -> RawEvent {
         let at = source.first().map_or(0, |range| range.start);
-        RawEvent { bytes: self.mended(bytes.into(), at), source, origin: None, usage: None }
+        RawEvent { source, ..RawEvent::new(self.mended(bytes.into(), at)) }
     }
 
     fn mended(&mut self, bytes: Bytes, at: usize) -> Bytes {

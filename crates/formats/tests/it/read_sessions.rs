@@ -249,3 +249,31 @@ fn swe_agent_results_get_the_id_of_their_call() {
     assert_eq!(events(only(&found)).len(), 4);
     assert_eq!(only(&found).events[3].origin, Some(Origin::Observation));
 }
+
+#[test]
+fn a_message_has_the_time_of_the_last_record_that_it_is_made_of() {
+    let times = |lines: &[&str]| {
+        let found = outcome(lines);
+        only(&found).events.iter().map(|event| event.at).collect::<Vec<_>>()
+    };
+    let claude = times(&[
+        r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"S","timestamp":"1970-01-02T00:00:00.000Z","message":{"role":"user","content":"go"}}"#,
+        r#"{"type":"assistant","uuid":"2","parentUuid":"1","timestamp":"1970-01-02T00:00:01.000Z","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"a"}]}}"#,
+        r#"{"type":"assistant","uuid":"3","parentUuid":"2","timestamp":"1970-01-02T00:00:02.250Z","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"b"}]}}"#,
+        r#"{"type":"user","uuid":"4","parentUuid":"3","message":{"role":"user","content":"on"}}"#,
+    ]);
+    assert_eq!(claude, [Some(86_400_000), Some(86_402_250), None]);
+    let codex = times(&[
+        r#"{"timestamp":"1970-01-02T00:00:00Z","type":"session_meta","payload":{"id":"S"}}"#,
+        r#"{"timestamp":"1970-01-02T00:00:03Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}}"#,
+        r#"{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}}"#,
+    ]);
+    assert_eq!(codex, [Some(86_403_000), None]);
+    // pi writes its own time into the message, in milliseconds.
+    let pi = times(&[
+        r#"{"type":"session","version":1,"id":"S","timestamp":"1970-01-02T00:00:00Z","cwd":"/"}"#,
+        r#"{"type":"message","timestamp":"1970-01-02T00:00:04Z","message":{"role":"user","content":"go","timestamp":1790000000123}}"#,
+        r#"{"type":"message","timestamp":"1970-01-02T00:00:05Z","message":{"role":"assistant","content":[{"type":"text","text":"a"}],"model":"m"}}"#,
+    ]);
+    assert_eq!(pi, [Some(1_790_000_000_123), Some(86_405_000)]);
+}

@@ -7,8 +7,8 @@ mod rows;
 use midfold_core::policy::Policy;
 use midfold_core::prices::Prices;
 use midfold_core::replay::{
-    Arguments, Measures, NameClass, Recording, ReplayError, Replayed, Settings, Share, Strategy,
-    percentile, replay,
+    Aged, Arguments, Measures, NameClass, Recording, ReplayError, Replayed, Settings, Share,
+    Strategy, percentile, replay,
 };
 use midfold_formats::profile;
 use serde_json::{Map, Value, json};
@@ -204,6 +204,16 @@ pub fn measures(sum: &Measures, window: u64) -> Value {
         "hit_share": four(sum.hit_share()),
         "context_us": times(&sum.context_time), "fold_us": times(&sum.fold_time),
     });
+    if sum.timed > 0 {
+        let aged = |aged: Aged| {
+            json!({
+                "cold": aged.cold, "price": four(aged.price), "raw_price": four(aged.raw_price),
+            })
+        };
+        value["timed"] = json!(sum.timed);
+        value["cold"] = json!(sum.cold);
+        value["lifetimes"] = json!({ "5m": aged(sum.lifetimes[0]), "1h": aged(sum.lifetimes[1]) });
+    }
     if sum.summaries > 0 {
         value["summaries"] = json!(sum.summaries);
         value["accepted"] = json!(sum.accepted);

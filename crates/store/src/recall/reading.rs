@@ -117,6 +117,7 @@ impl<'a> Reader<'a> {
             tokens: Tokens::default(),
             usage: None,
             told: row.event.origin,
+            at: None,
             loads_tools: false,
             bytes,
         }

@@ -1,7 +1,9 @@
 //! Prefixes, breaks and prices, reckoned by hand.
 
-use midfold_core::prices::{Cliff, Prices};
-use midfold_core::replay::Strategy;
+use midfold_core::RawEvent;
+use midfold_core::log::Log;
+use midfold_core::prices::{Cliff, HOUR, Prices};
+use midfold_core::replay::{Recording, Replayed, Strategy};
 
 use super::bench::{Talk, outside, run, said, with};
 
@@ -84,11 +86,66 @@ fn what_travels_beside_the_messages_is_sent_and_cached_but_not_in_the_ratio() {
     log.set_envelope([&b"[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]"[..]]);
     let beside = log.envelope_tokens();
     assert!(beside > 0 && log.tokens() == bare + beside);
-    let recording = midfold_core::replay::Recording::new(log);
+    let recording = Recording::new(log);
     let found = run(&recording, Strategy::Raw, 100_000).unwrap();
     let first = (found.requests[0].tokens, found.requests[0].prefix);
     assert_eq!(first, (104 + beside, 0));
     assert_eq!(found.requests[1].prefix, 104 + beside);
     assert_eq!(found.measures.cost, 13_000 + 65_790 + 133_470);
     assert_eq!(found.measures.tokens_by.system, 3 * beside);
+}
+
+/// The same talk, its messages recorded so many milliseconds after one another's first.
+fn timed(times: [Option<u64>; 6]) -> Recording {
+    let bare = super::bench::log(midfold_formats::DialectKind::OpenAiChat, &[]);
+    let events = talk().0.into_iter().zip(times);
+    let events = events.map(|(bytes, at)| RawEvent { at, ..RawEvent::new(bytes) });
+    Recording::new(Log::of(
+        midfold_formats::DialectKind::OpenAiChat.shared(),
+        *bare.profile(),
+        std::sync::Arc::clone(bare.counter()),
+        events,
+    ))
+}
+
+fn at(prices: &Prices, times: [Option<u64>; 6]) -> Replayed {
+    with(&timed(times), Strategy::Raw, 100_000, prices, false).unwrap()
+}
+
+/// The second request comes five minutes after the first, the third a little more after that.
+const LATE: [Option<u64>; 6] =
+    [Some(0), Some(1), Some(300_000), Some(300_001), Some(600_001), Some(600_002)];
+
+#[test]
+fn what_a_cache_forgot_is_paid_for_in_full() {
+    let own = Prices::reference();
+    let found = at(&own, LATE);
+    let sum = &found.measures;
+    assert_eq!(found.requests.iter().map(|r| r.cold).collect::<Vec<_>>(), [false, false, true]);
+    // The last request pays for all of its 1,640 tokens, and its prefix is what it was.
+    assert_eq!((sum.cost, sum.raw_cost), (13_000 + 65_790 + 205_000, 13_000 + 65_790 + 205_000));
+    assert_eq!((found.requests[2].prefix, sum.cached), (622, 104));
+    assert_eq!((sum.timed, sum.cold), (2, 1));
+    assert!((sum.price - 2_837.9).abs() < 1e-6 && (sum.raw_price - 2_837.9).abs() < 1e-6);
+    // Within the hour nothing is cold, and what is written costs 2.
+    let [five, hour] = sum.lifetimes;
+    assert_eq!((five.cold, hour.cold), (1, 0));
+    assert!((five.price - 2_837.9).abs() < 1e-6, "{five:?}");
+    assert!((hour.price - 3_352.6).abs() < 1e-6 && (hour.raw_price - 3_352.6).abs() < 1e-6);
+    let chosen = at(&own.living(Some(HOUR)), LATE).measures;
+    assert_eq!((chosen.cold, chosen.cost, chosen.lifetimes), (0, 335_260, sum.lifetimes));
+    let never = at(&own.living(None), LATE).measures;
+    assert_eq!((never.cold, never.cost), (0, 13_000 + 65_790 + 133_470));
+}
+
+#[test]
+fn a_gap_counts_only_between_two_requests_whose_times_are_known() {
+    let mut times = LATE.map(|at| at.map(|at| at * 100));
+    times[2] = None;
+    let sum = at(&Prices::reference(), times).measures;
+    assert_eq!((sum.timed, sum.cold, sum.cost), (0, 0, 13_000 + 65_790 + 133_470));
+    // Records that were written out of order are no gap.
+    let back = [Some(9_000_000), None, Some(8_000_000), None, Some(1_000_000), None];
+    let sum = at(&Prices::reference(), back).measures;
+    assert_eq!((sum.timed, sum.cold), (2, 0));
 }

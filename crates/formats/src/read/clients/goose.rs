@@ -13,6 +13,7 @@ use super::super::chat::{self, Call, Part, Token};
 use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
+use super::super::times;
 use super::super::{Conversation, Format};
 use super::items;
 use crate::fields::Fields;
@@ -252,6 +253,8 @@ impl Teller {
         let is_result = bytes.starts_with(br#"{"role":"tool""#);
         let mut event = source.built(bytes, vec![part.clone()]);
         event.origin = (!is_result).then_some(Origin::Observation);
+        // It is made of a part of the message, and the message has the time.
+        event.at = times::of_field(&Fields::of(input, at.clone()), "created");
         self.found.events.push(event);
     }
 }

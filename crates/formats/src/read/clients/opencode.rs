@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::super::outline::Doc;
 use super::super::source::Source;
 use super::super::text::Record;
+use super::super::times;
 use super::super::{Conversation, Format};
 use super::first;
 use super::opencode_message::{self, Unsent};
@@ -245,7 +246,10 @@ fn conversations(source: &mut Source<'_>, session: &mut Session) -> Vec<Conversa
         let mut conversation = about.beside();
         for at in live {
             let Message { info, parts, .. } = &messages[at];
-            let events = opencode_message::events(source, info, parts, &mut unsent);
+            let mut events = opencode_message::events(source, info, parts, &mut unsent);
+            let time = Fields::of(source.input, info.clone()).inner("time");
+            let at = ["completed", "created"].iter().find_map(|name| times::of_field(&time, name));
+            events.iter_mut().for_each(|event| event.at = at);
             conversation.events.extend(events);
         }
         if !conversation.events.is_empty() {

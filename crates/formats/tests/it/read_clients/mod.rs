@@ -19,6 +19,7 @@ mod letta;
 mod opencode;
 mod openhands;
 mod qwen;
+mod times;
 
 use std::collections::BTreeSet;
 

@@ -1,0 +1,41 @@
+//! What a cache that goes cold between requests costs, where the files tell times.
+
+use midfold::core::prices::Prices;
+
+use crate::replay::line::Line;
+use crate::words::{number, plural};
+
+/// How many requests found a cold cache, and what each strategy costs with one that lives for five
+/// minutes and for an hour; nothing where no times are known.
+pub fn told(lines: &[Line<'_>], prices: &Prices) -> Option<String> {
+    let most = lines.iter().map(Line::sum).max_by_key(|sum| sum.timed)?;
+    if most.timed == 0 {
+        return None;
+    }
+    let [five, hour] = most.lifetimes;
+    let timed = plural(most.timed, "pause");
+    let mut text = format!(
+        "Of {timed} between requests, {} are longer than 5 minutes and {} longer than an hour: then a cache is cold. {}",
+        number(five.cold),
+        number(hour.cold),
+        match prices.lifetime_seconds {
+            Some(seconds) => format!(
+                "Here it lives for {seconds} s: {} found it so.",
+                plural(most.cold, "request")
+            ),
+            None => "Here it lives for ever.".to_owned(),
+        },
+    );
+    let costs = lines.iter().filter_map(|line| {
+        let [five, hour] = line.sum().lifetimes;
+        // Both in times of the same, so that the two can be compared.
+        let of = |price: f64| (five.raw_price > 0.0).then(|| price / five.raw_price);
+        Some(format!("{} {:.3}, {:.3}", line.label(), of(five.price)?, of(hour.price)?))
+    });
+    text += &format!(
+        " Cost by the prices of {} with 5 minutes and with an hour, in times the raw history with 5 minutes: {}.",
+        prices.name,
+        costs.collect::<Vec<_>>().join("; ")
+    );
+    Some(text)
+}
