@@ -12,7 +12,7 @@ use crate::meter::Meter;
 use crate::plan::{Memo, Outcome, Plan, plan_from};
 use crate::policy::{Policy, ReducerName};
 use crate::project::{Context, Fate, Projection};
-use crate::replay::host::{Narrator, Outside, ReplayError};
+use crate::replay::host::{Narrator, Outside, ReplayError, Settings};
 use crate::replay::recording::Recording;
 use crate::trigger::Millis;
 use crate::view::Role;
@@ -87,8 +87,6 @@ pub(super) struct Moment {
     pub upto: usize,
     /// When it was sent, where the recording tells.
     pub when: Option<Millis>,
-    /// Nothing of the request before is left in the provider's cache: whatever is sent is paid in full.
-    pub is_cold: bool,
 }
 
 /// An engine under replay.
@@ -126,15 +124,18 @@ impl<'a> Driver<'a> {
     pub fn session(
         recording: &Recording,
         policy: &Policy,
-        window: u64,
+        settings: &Settings<'_>,
         narrator: Option<&'a dyn Narrator>,
     ) -> Self {
         let log = recording.log.prefix(0);
-        let session = Session::over("replay", log, policy.clone(), Meter::exact());
+        let mut session = Session::over("replay", log, policy.clone(), Meter::exact());
+        // As the proxy has it: after a pause that the cache does not outlast, a fold spoils nothing.
+        let lifetime = settings.prices.lifetime_seconds;
+        session.set_cache_lifetime(lifetime.map(|seconds| seconds.saturating_mul(1_000)));
         Self::Session(Box::new(Held {
             session,
             narrator,
-            budget: Budget::new(window),
+            budget: Budget::new(settings.window),
             now: 0,
             sent: 0,
             folds: 0,

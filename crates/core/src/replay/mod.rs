@@ -101,9 +101,9 @@ pub fn replay(
         Strategy::Stateless(policy) => {
             Driver::stateless(recording, drive::Engine::Policy(policy), window)
         }
-        Strategy::Session(policy) => Driver::session(recording, policy, window, None),
+        Strategy::Session(policy) => Driver::session(recording, policy, settings, None),
         Strategy::Narrated(policy, narrator) => {
-            Driver::session(recording, policy, window, Some(narrator))
+            Driver::session(recording, policy, settings, Some(narrator))
         }
         Strategy::Outside(engine) => {
             Driver::stateless(recording, drive::Engine::Outside(engine), window)
@@ -159,7 +159,7 @@ impl Run<'_> {
         let recording = self.recording;
         let gap = self.costs.gap(request.when);
         let is_cold = self.costs.is_cold(gap);
-        let moment = Moment { upto: request.at, when: request.when, is_cold };
+        let moment = Moment { upto: request.at, when: request.when };
         let begun = self.settings.clock.map(|clock| clock());
         let sent = self.driver.send(recording, moment)?;
         let time =
@@ -194,7 +194,7 @@ impl Run<'_> {
             prefix,
             fold: folded,
             broke: step.broke,
-            cold: moment.is_cold,
+            cold: is_cold,
             at_risk,
         });
         self.raw_sent = request.at;
