@@ -33,7 +33,7 @@ pub use hooks::{Called, Client, Hooks, HooksCommand, Install, Scope, Which};
 pub use key::{KeyCommand, KeyCommands, KeysFile, NewKey, RemoveKey, ScopeName};
 pub use mcp::Mcp;
 pub use narration::Narration;
-pub use replay::{Form, Reading, Replay, ReplayMeasure};
+pub use replay::{CacheLifetime, Form, Reading, Replay, ReplayMeasure};
 pub use run::Run;
 pub use serve::{CompactedBy, ProxyArgs, Serve};
 pub use session::{

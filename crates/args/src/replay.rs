@@ -131,17 +131,6 @@ pub enum CacheLifetime {
     Never,
 }
 
-impl CacheLifetime {
-    /// In seconds; `None`: for ever.
-    pub fn seconds(self) -> Option<u64> {
-        match self {
-            Self::FiveMinutes => Some(300),
-            Self::Hour => Some(3_600),
-            Self::Never => None,
-        }
-    }
-}
-
 /// How the arguments of calls are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Reading {

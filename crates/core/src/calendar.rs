@@ -1,10 +1,11 @@
 //! The date of a moment, and the moment of a date and a time. Pure: the moment comes in as a value.
 
-use crate::trigger::Millis;
+/// Milliseconds since 1970-01-01 UTC.
+pub type Millis = u64;
 
 /// The date of a moment in milliseconds since 1970, UTC: `2026-11-22`. Days to a civil date by the proleptic calendar.
 #[must_use]
-pub fn date(now: u64) -> String {
+pub fn date(now: Millis) -> String {
     let days = i64::try_from(now / 86_400_000).unwrap_or(0) + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);

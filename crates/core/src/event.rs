@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::trigger::Millis;
+use crate::calendar::Millis;
 use crate::view::{Origin, View};
 
 /// What a provider said that one request cost, in tokens.

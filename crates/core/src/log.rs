@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+use crate::calendar::Millis;
 use crate::counter::{Content, Counter};
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
 use crate::measure::measure_with;
 use crate::profile::Profile;
 use crate::seal;
-use crate::trigger::Millis;
 use crate::unit::{StepTracker, Unit};
 use crate::view::{Origin, Role, View};
 

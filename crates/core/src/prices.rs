@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::trigger::Millis;
+use crate::calendar::Millis;
 
 /// A price table. All prices are for one million tokens, but for `reference`, which counts in
 /// tokens.

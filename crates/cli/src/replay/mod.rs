@@ -14,8 +14,8 @@ mod window;
 mod work;
 
 use midfold::Settings;
-use midfold::core::prices::Prices;
-use midfold_args::{Reading, Replay, ReplayMeasure};
+use midfold::core::prices::{FIVE_MINUTES, HOUR, Prices};
+use midfold_args::{CacheLifetime, Reading, Replay, ReplayMeasure};
 
 use crate::config;
 use crate::error::CommandError;
@@ -94,8 +94,10 @@ pub fn prices(measure: &ReplayMeasure) -> Result<Prices, CommandError> {
     let said = Settings { prices, ..Settings::default() };
     let prices = said.over(config::settings()?).prices(&HOST)?;
     Ok(match measure.cache_lifetime {
-        Some(lifetime) => prices.living(lifetime.seconds()),
         None => prices,
+        Some(CacheLifetime::FiveMinutes) => prices.living(Some(FIVE_MINUTES)),
+        Some(CacheLifetime::Hour) => prices.living(Some(HOUR)),
+        Some(CacheLifetime::Never) => prices.living(None),
     })
 }
 

@@ -26,6 +26,7 @@ mod odd_files;
 mod packaging;
 mod printed;
 mod replay;
+mod replay_cold;
 mod run;
 mod secrets;
 mod serve;

@@ -1,9 +1,9 @@
 //! What the requests of a replay cost, with a cache that goes cold between them.
 
+use crate::calendar::Millis;
 use crate::prices::{FIVE_MINUTES, HOUR, Prices};
 use crate::replay::drive::Asked;
 use crate::replay::measures::Measures;
-use crate::trigger::Millis;
 
 /// The tables that a replay is counted by.
 pub(super) struct Costs {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::budget::Budget;
+use crate::calendar::Millis;
 use crate::counter::Content;
 use crate::engine::Session;
 use crate::event::RawEvent;
@@ -14,7 +15,6 @@ use crate::policy::{Policy, ReducerName};
 use crate::project::{Context, Fate, Projection};
 use crate::replay::host::{Narrator, Outside, ReplayError, Settings};
 use crate::replay::recording::Recording;
-use crate::trigger::Millis;
 use crate::view::Role;
 
 /// One message that is sent, and which message of the recording it is.

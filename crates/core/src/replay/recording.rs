@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::calendar::Millis;
 use crate::ids::identifiers;
 use crate::log::Log;
 use crate::names::Names;
@@ -14,7 +15,6 @@ use crate::recap::vocabulary::Vocabulary;
 use crate::replay::counts::Counts;
 use crate::replay::texts::{Arguments, message_text, quoted, stated_rules, words};
 use crate::tools::{ToolTable, code_mode};
-use crate::trigger::Millis;
 use crate::view::{BlockKind, Origin, Role, View};
 
 /// The newest messages of history that together reach this many characters are not at risk.

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use midfold_core::calendar;
+use midfold_core::calendar::{self, Millis};
 use midfold_core::event::RawEvent;
-use midfold_core::trigger::Millis;
 
 use super::Conversation;
 use super::text::Record;

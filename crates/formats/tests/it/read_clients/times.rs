@@ -29,8 +29,8 @@ fn messages_know_when_they_were_recorded_where_their_client_writes_it() {
 #[test]
 fn a_time_is_in_milliseconds_however_a_client_counts() {
     let first = |name: &str| outcome(fixture(name)).conversations[0].events[0].at;
-    // `2026-07-01T10:00:00.000Z`, and seconds.
-    assert_eq!(first("droid.jsonl"), Some(1_782_900_000_000));
+    // The summary of `2026-07-01T10:01:00.000Z`; then seconds.
+    assert_eq!(first("droid.jsonl"), Some(1_782_900_060_000));
     assert_eq!(first("goose.jsonl"), Some(1_740_000_001_000));
     assert_eq!(first("kimi-wire.jsonl"), Some(1_500));
 }
