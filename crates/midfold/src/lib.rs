@@ -186,5 +186,5 @@ pub mod inside {
     #[cfg(feature = "proxy")]
     pub use crate::proxy::identities::Identities;
     #[cfg(feature = "proxy")]
-    pub use crate::proxy::learned::{Learned, MOST, Source, Told};
+    pub use crate::proxy::learned::{Learned, MOST, News, Source, Told};
 }

@@ -12,8 +12,8 @@ use crate::error::{FailureKind, StoreError};
 use crate::store::Store;
 use crate::types::{
     Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
-    Identified, Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts,
-    Put, Reads, Search, SessionRow,
+    Identified, Job, LearnedWindow, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession,
+    Newest, Parts, Put, Reads, Search, SessionRow,
 };
 
 /// Whether a write that fails was done.
@@ -117,6 +117,22 @@ impl Store for Faulty {
 
     async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError> {
         self.write("forget_answers", self.inner.forget_answers(since)).await
+    }
+
+    async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError> {
+        self.write("put_window", self.inner.put_window(key, window)).await
+    }
+
+    async fn raise_window(&self, key: Hash, tokens: u64) -> Result<(), StoreError> {
+        self.write("raise_window", self.inner.raise_window(key, tokens)).await
+    }
+
+    async fn window(&self, key: Hash) -> Result<Option<LearnedWindow>, StoreError> {
+        self.inner.window(key).await
+    }
+
+    async fn windows(&self, since: Millis) -> Result<u64, StoreError> {
+        self.inner.windows(since).await
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {

@@ -18,8 +18,8 @@ use crate::store::Store;
 use crate::text::{Matcher, Postings, Ranking, searched_text};
 use crate::types::{
     Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
-    Identified, Job, JobState, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest,
-    Part, Parts, Put, Reads, Search, SessionRow,
+    Identified, Job, JobState, LearnedWindow, Lease, Loaded, Millis, NewCall, NewFold, NewJob,
+    NewSession, Newest, Part, Parts, Put, Reads, Search, SessionRow,
 };
 use kept::{Inner, Kept};
 
@@ -143,6 +143,26 @@ impl Store for MemoryStore {
         Ok((before - answers.len()) as u64)
     }
 
+    async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError> {
+        self.lock().put_window(key, *window);
+        Ok(())
+    }
+
+    async fn raise_window(&self, key: Hash, tokens: u64) -> Result<(), StoreError> {
+        if let Some(window) = self.lock().windows.get_mut(&key) {
+            window.tokens = window.tokens.max(tokens);
+        }
+        Ok(())
+    }
+
+    async fn window(&self, key: Hash) -> Result<Option<LearnedWindow>, StoreError> {
+        Ok(self.lock().windows.get(&key).copied())
+    }
+
+    async fn windows(&self, since: Millis) -> Result<u64, StoreError> {
+        Ok(self.lock().windows.values().filter(|it| it.learned >= since).count() as u64)
+    }
+
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
         check::append(id, &append)?;
         let mut inner = self.lock();
@@ -236,27 +256,7 @@ impl Store for MemoryStore {
     }
 
     async fn claim(&self, claim: &Claim) -> Result<Vec<Job>, StoreError> {
-        let mut inner = self.lock();
-        let Inner { jobs, live, .. } = &mut *inner;
-        let mut claimed = Vec::new();
-        for id in live.iter() {
-            if claimed.len() >= claim.limit as usize {
-                break;
-            }
-            let Some(job) = jobs.get_mut(id) else { continue };
-            let due = match job.state {
-                JobState::Ready => job.job.run_at <= claim.now,
-                _ => job.lease_until.is_some_and(|until| until <= claim.now),
-            };
-            if due {
-                job.state = JobState::Leased;
-                job.attempt += 1;
-                job.worker = Some(claim.worker.clone());
-                job.lease_until = Some(claim.until);
-                claimed.push(job.clone());
-            }
-        }
-        Ok(claimed)
+        Ok(self.lock().claim(claim))
     }
 
     async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError> {

@@ -8,14 +8,16 @@ use midfold_core::Hash;
 use crate::error::StoreError;
 use crate::types::{
     Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
-    Identified, Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts,
-    Put, Reads, Search, SessionRow,
+    Identified, Job, LearnedWindow, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession,
+    Newest, Parts, Put, Reads, Search, SessionRow,
 };
 
 /// Answers of one session that are found: those that came last.
 pub const MOST_ANSWERS: u32 = 256;
 /// Answers without a session that are found.
 pub const MOST_LONE_ANSWERS: u32 = 4_096;
+/// Windows that are found.
+pub const MOST_WINDOWS: u32 = 4_096;
 
 /// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
 ///
@@ -78,6 +80,18 @@ pub trait Store: Send + Sync {
     async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError>;
     /// Deletes the answers without a session that came before `since`; returns how many.
     async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError>;
+
+    // Windows.
+
+    /// Notes what a provider said of a window; of the same key, the last note counts. Beyond [`MOST_WINDOWS`],
+    /// those that were learned first go.
+    async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError>;
+    /// A window that was noted turned out to be no smaller than this many tokens. One that was not noted stays so.
+    async fn raise_window(&self, key: Hash, tokens: u64) -> Result<(), StoreError>;
+    /// The window that was noted so.
+    async fn window(&self, key: Hash) -> Result<Option<LearnedWindow>, StoreError>;
+    /// How many windows are noted that were learned at this time or later.
+    async fn windows(&self, since: Millis) -> Result<u64, StoreError>;
 
     // Folds.
 

@@ -48,6 +48,17 @@ pub struct Answer {
     pub rest: Bytes,
 }
 
+/// What a provider said of a model's window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LearnedWindow {
+    /// The window, in tokens.
+    pub tokens: u64,
+    /// What a request allows for its reply counts, too.
+    pub counts_reply: bool,
+    /// When it was said.
+    pub learned: Millis,
+}
+
 /// A session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionRow {

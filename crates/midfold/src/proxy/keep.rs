@@ -36,14 +36,16 @@ struct Pending {
 }
 
 impl Proxy {
-    /// Writes the next conversation that is not stored yet, or the next answer where there is none; returns whether
-    /// there was one. One caller at a time.
+    /// Writes the next conversation that is not stored yet, or else the next answer, or else the next window that was
+    /// learned; returns whether there was one. One caller at a time.
     ///
     /// # Errors
     /// When the store fails. Nothing is lost: what was not written is written next time.
     pub async fn save(&self, store: &dyn Store, now: Millis) -> Result<bool, StoreError> {
         let next = lock(&self.unsaved).begin();
-        let Some(next) = next else { return self.save_answer(store, now).await };
+        let Some(next) = next else {
+            return Ok(self.save_answer(store, now).await? || self.save_window(store, now).await?);
+        };
         // What comes from now on is written again.
         lock(&next).saved.is_queued = false;
         let saved = save(&next, store, now).await;
@@ -53,7 +55,7 @@ impl Proxy {
     }
 
     /// Brings back the conversation that a request goes on with, where the store has more of it than this
-    /// process: after a restart, and where another process writes to the store.
+    /// process, and what was learned of its window: after a restart, and where another process writes to the store.
     ///
     /// # Errors
     /// When the store fails: then what is in memory counts.
@@ -63,6 +65,7 @@ impl Proxy {
         store: &Arc<dyn Store>,
         now: Millis,
     ) -> Result<(), StoredError> {
+        self.bring_window(begun, &**store, now).await?;
         let links = &begun.chain.links;
         let ends = links.iter().skip(begun.chain.opening).rev().take(PROBES);
         let ends: Vec<_> = ends.copied().collect();

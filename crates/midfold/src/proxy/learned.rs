@@ -1,7 +1,8 @@
 //! What providers said of their windows, by whoever was told: one key's error is no other key's window.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
+use midfold_core::Hash;
 use midfold_core::event::Usage;
 use midfold_formats::DialectKind;
 
@@ -29,6 +30,13 @@ impl Source {
         let (scope, upstream) = (scope.to_owned(), upstream.to_owned());
         Self { scope, upstream, provider, model: model.to_owned() }
     }
+
+    /// By what a store finds it: who asked is not to be read there.
+    #[must_use]
+    pub fn key(&self) -> Hash {
+        let parts = [&*self.scope, &*self.upstream, self.provider, &*self.model];
+        parts.iter().fold(Hash::ROOT, |hash, part| hash.chain(part.as_bytes()))
+    }
 }
 
 /// What a provider said of a window.
@@ -40,6 +48,15 @@ pub struct Told {
     pub counts_reply: bool,
 }
 
+/// What a store does not know of a window yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A provider told it.
+    Told,
+    /// It is larger than it was told.
+    Raised,
+}
+
 /// The windows that were learned.
 #[derive(Default)]
 pub struct Learned {
@@ -47,6 +64,10 @@ pub struct Learned {
     order: VecDeque<Source>,
     /// Tokens that were taken of a model whose window was thought to be smaller.
     taken: HashMap<Source, u64>,
+    /// What waits to be written, each source once.
+    news: VecDeque<(Source, News)>,
+    /// Sources that a store was asked for.
+    looked_up: HashSet<Source>,
 }
 
 impl Learned {
@@ -58,6 +79,12 @@ impl Learned {
 
     /// A provider refused a request and said so.
     pub fn refused(&mut self, source: &Source, told: Told) {
+        self.insert(source, told);
+        self.news.retain(|(other, _)| other != source);
+        self.note(source, News::Told);
+    }
+
+    fn insert(&mut self, source: &Source, told: Told) {
         if self.windows.insert(source.clone(), told).is_some() {
             return;
         }
@@ -80,13 +107,62 @@ impl Learned {
     pub fn accepted(&mut self, source: &Source, usage: Usage, guess: Option<u64>) {
         let took = usage.prompt.saturating_add(usage.output);
         if let Some(told) = self.windows.get_mut(source) {
+            let is_raised = took > told.window;
             told.window = told.window.max(took);
+            if is_raised && self.news.iter().all(|(other, _)| other != source) {
+                self.note(source, News::Raised);
+            }
         } else if guess.is_some_and(|guess| took > guess) {
             if self.taken.len() >= MOST && !self.taken.contains_key(source) {
                 self.taken.clear();
             }
             let most = self.taken.entry(source.clone()).or_default();
             *most = took.max(*most);
+        }
+    }
+
+    fn note(&mut self, source: &Source, news: News) {
+        self.news.push_back((source.clone(), news));
+        if self.news.len() > MOST {
+            self.news.pop_front();
+        }
+    }
+
+    /// What is to be written next, with what is known by now.
+    pub fn next_news(&mut self) -> Option<(Source, News, Told)> {
+        loop {
+            let (source, news) = self.news.pop_front()?;
+            if let Some(told) = self.of(&source) {
+                return Some((source, news, told));
+            }
+        }
+    }
+
+    /// It could not be written: it waits again, but for what was learned meanwhile.
+    pub fn again(&mut self, source: Source, news: News) {
+        let later = self.news.iter_mut().find(|(other, _)| *other == source);
+        match (later, news) {
+            // A raise alone would find nothing there.
+            (Some((_, later)), News::Told) => *later = News::Told,
+            (Some(_), News::Raised) => {}
+            (None, news) => self.news.push_front((source, news)),
+        }
+    }
+
+    /// Whether a store may know a window that is not known here.
+    #[must_use]
+    pub fn is_to_be_looked_up(&self, source: &Source) -> bool {
+        !self.windows.contains_key(source) && !self.looked_up.contains(source)
+    }
+
+    /// What a store had of a window, or that it had nothing. What was learned meanwhile holds.
+    pub fn looked_up(&mut self, source: &Source, found: Option<Told>) {
+        if self.looked_up.len() >= MOST {
+            self.looked_up.clear();
+        }
+        self.looked_up.insert(source.clone());
+        if let Some(told) = found.filter(|_| !self.windows.contains_key(source)) {
+            self.insert(source, told);
         }
     }
 }

@@ -38,6 +38,7 @@ mod index;
 mod items;
 mod keep;
 mod keep_answers;
+mod keep_learned;
 pub(crate) mod learned;
 mod lock;
 mod narrate;
@@ -62,6 +63,7 @@ use midfold_store::Millis;
 
 pub use awaited::{Awaited, Truncation};
 pub use begun::Begun;
+pub use keep_learned::learned_windows;
 use learned::{Source, Told};
 use lock::lock;
 pub use narrate::Narratable;

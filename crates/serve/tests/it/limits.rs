@@ -24,7 +24,7 @@ async fn before(stub: &Stub, window: Option<u64>) -> Setting {
 }
 
 /// Tokens of a prompt, as servers here count them: about what an estimate finds.
-fn tokens(asked: &Asked) -> u64 {
+pub fn tokens(asked: &Asked) -> u64 {
     let body: Value = serde_json::from_slice(&asked.body).unwrap();
     let words = |message: &Value| message["content"].as_str().map_or(0, |it| it.split(' ').count());
     let all = body["messages"].as_array().unwrap();
@@ -35,7 +35,8 @@ fn member(asked: &Asked, name: &str) -> Option<u64> {
     serde_json::from_slice::<Value>(&asked.body).unwrap()[name].as_u64()
 }
 
-fn reply(prompt: u64) -> (u16, String) {
+/// A reply to a prompt of so many tokens.
+pub fn reply(prompt: u64) -> (u16, String) {
     let usage = json!({"prompt_tokens": prompt, "completion_tokens": 10});
     let choice =
         json!({"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"});

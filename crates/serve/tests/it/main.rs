@@ -13,6 +13,7 @@ mod keys;
 mod keys_bucket;
 mod keys_entry;
 mod keys_places;
+mod learned;
 mod limits;
 mod listening;
 mod loops;

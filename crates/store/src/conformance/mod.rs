@@ -19,6 +19,7 @@ mod jobs;
 mod kit;
 mod log;
 mod recall;
+mod windows;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -97,6 +98,8 @@ cases![
     log::sessions_are_found_by_their_beginning,
     answers::a_history_is_found_by_its_answer,
     answers::the_answers_that_came_last_are_kept,
+    windows::a_window_is_noted_and_raised,
+    windows::the_windows_that_were_learned_last_are_kept,
     activity::the_newest_change_comes_first,
     activity::what_a_session_does_is_counted,
     activity::owners_see_their_own,

@@ -1,15 +1,16 @@
 //! What the store in memory holds, and the small steps on it. Its lock is the store's.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::{Bound, Range};
 
 use midfold_core::Hash;
 
 use crate::error::StoreError;
-use crate::store::{MOST_ANSWERS, MOST_LONE_ANSWERS};
+use crate::store::{MOST_ANSWERS, MOST_LONE_ANSWERS, MOST_WINDOWS};
 use crate::types::{
-    Activity, Answer, Appended, CallRow, EventRow, Extent, FoldRow, Job, JobState, Lease, Millis,
-    NewEvent, NewFold, NewJob, Newest, Put, SessionRow,
+    Activity, Answer, Appended, CallRow, Claim, EventRow, Extent, FoldRow, Job, JobState,
+    LearnedWindow, Lease, Millis, NewEvent, NewFold, NewJob, Newest, Put, SessionRow,
 };
 
 #[derive(Default)]
@@ -21,6 +22,8 @@ pub(super) struct Inner {
     pub(super) identities: HashMap<Hash, (String, u64)>,
     /// Answers that later requests name, and when they came.
     pub(super) answers: HashMap<Hash, (Millis, Answer)>,
+    /// What providers said of windows.
+    pub(super) windows: HashMap<Hash, LearnedWindow>,
     /// The newest id of a job.
     pub(super) last_job: u64,
     /// Ids of the jobs that are ready or leased.
@@ -73,11 +76,21 @@ impl Inner {
         let session = answer.session.clone();
         self.answers.insert(key, (now, answer));
         let others = self.answers.iter().filter(|(_, (_, it))| it.session == session);
-        let mut others: Vec<_> =
-            others.map(|(key, (made, _))| (std::cmp::Reverse(*made), *key)).collect();
+        let mut others: Vec<_> = others.map(|(key, (made, _))| (Reverse(*made), *key)).collect();
         others.sort_unstable();
         for (_, key) in others.iter().skip(most as usize) {
             self.answers.remove(key);
+        }
+    }
+
+    /// Adds a window, and lets one go that was learned long before it.
+    pub(super) fn put_window(&mut self, key: Hash, window: LearnedWindow) {
+        self.windows.insert(key, window);
+        if self.windows.len() > MOST_WINDOWS as usize {
+            // Of several of one time, the same one as in a database.
+            let oldest = self.windows.iter().min_by_key(|(key, it)| (it.learned, Reverse(**key)));
+            let oldest = oldest.map(|(key, _)| *key);
+            oldest.and_then(|key| self.windows.remove(&key));
         }
     }
 
@@ -87,7 +100,7 @@ impl Inner {
         let all = all.map(Kept::activity);
         let mut found: Vec<_> =
             all.filter(|it| asked.owner.is_none() || it.owner == asked.owner).collect();
-        found.sort_unstable_by_key(|it| std::cmp::Reverse(it.tick));
+        found.sort_unstable_by_key(|it| Reverse(it.tick));
         found.truncate(asked.limit as usize);
         found
     }
@@ -141,6 +154,29 @@ impl Inner {
         };
         self.jobs.insert(id, job);
         true
+    }
+
+    pub(super) fn claim(&mut self, claim: &Claim) -> Vec<Job> {
+        let Self { jobs, live, .. } = self;
+        let mut claimed = Vec::new();
+        for id in live.iter() {
+            if claimed.len() >= claim.limit as usize {
+                break;
+            }
+            let Some(job) = jobs.get_mut(id) else { continue };
+            let due = match job.state {
+                JobState::Ready => job.job.run_at <= claim.now,
+                _ => job.lease_until.is_some_and(|until| until <= claim.now),
+            };
+            if due {
+                job.state = JobState::Leased;
+                job.attempt += 1;
+                job.worker = Some(claim.worker.clone());
+                job.lease_until = Some(claim.until);
+                claimed.push(job.clone());
+            }
+        }
+        claimed
     }
 
     /// The job of a lease, while the lease holds.

@@ -16,6 +16,7 @@ mod rows;
 mod search;
 mod sessions;
 mod store;
+mod windows;
 
 #[cfg(feature = "sqlite")]
 mod opened;

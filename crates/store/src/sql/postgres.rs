@@ -22,7 +22,7 @@ use crate::error::StoreError;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/postgres/0001_tables.sql"),
     include_str!("../../migrations/postgres/0002_fold_identity.sql"),
     include_str!("../../migrations/postgres/0003_deletion.sql"),
@@ -30,6 +30,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/postgres/0005_activity.sql"),
     include_str!("../../migrations/postgres/0006_origin.sql"),
     include_str!("../../migrations/postgres/0007_answers.sql"),
+    include_str!("../../migrations/postgres/0008_windows.sql"),
 ];
 /// Nodes that start at once migrate one after the other: `mfld`.
 const LOCK: i64 = 0x6d66_6c64;

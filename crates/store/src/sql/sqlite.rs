@@ -30,7 +30,7 @@ use crate::private;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// Migrations, in order: the file's `user_version` counts those that it has seen.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0001_tables.sql"),
     include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
     include_str!("../../migrations/sqlite/0003_deletion.sql"),
@@ -38,6 +38,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/sqlite/0005_activity.sql"),
     include_str!("../../migrations/sqlite/0006_origin.sql"),
     include_str!("../../migrations/sqlite/0007_answers.sql"),
+    include_str!("../../migrations/sqlite/0008_windows.sql"),
 ];
 /// Marks the file as midfold's: `mfld`.
 const APPLICATION: i64 = 0x6d66_6c64;

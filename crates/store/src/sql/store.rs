@@ -8,14 +8,14 @@ use midfold_core::Hash;
 use super::database::{Sql, gone, number, row, still};
 use super::db::Db;
 use super::search::{scan, search_words};
-use super::{activity, answers, calls, delete, events, folds, jobs, restore, sessions};
+use super::{activity, answers, calls, delete, events, folds, jobs, restore, sessions, windows};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::text::Matcher;
 use crate::types::{
     Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
-    Identified, Job, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession, Newest, Parts,
-    Put, Reads, Search, SessionRow,
+    Identified, Job, LearnedWindow, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession,
+    Newest, Parts, Put, Reads, Search, SessionRow,
 };
 use crate::{assemble, check};
 
@@ -105,6 +105,22 @@ impl<S: Sql> Store for S {
 
     async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError> {
         answers::forget(&mut *self.writer().await?, since).await
+    }
+
+    async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError> {
+        windows::put(&mut *self.writer().await?, key, window).await
+    }
+
+    async fn raise_window(&self, key: Hash, tokens: u64) -> Result<(), StoreError> {
+        windows::raise(&mut *self.writer().await?, key, tokens).await
+    }
+
+    async fn window(&self, key: Hash) -> Result<Option<LearnedWindow>, StoreError> {
+        windows::window(&mut *self.reader().await?, key).await
+    }
+
+    async fn windows(&self, since: Millis) -> Result<u64, StoreError> {
+        windows::count(&mut *self.reader().await?, since).await
     }
 
     async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {

@@ -1,0 +1,64 @@
+//! Windows that were learned, in a store: a provider that refused a prompt for its length before a restart, or at
+//! another process, refuses none for that again.
+
+use midfold_store::{LearnedWindow, Millis, Store, StoreError};
+
+use super::begun::Begun;
+use super::learned::{News, Source, Told};
+use super::lock::lock;
+use super::shared::Proxy;
+
+/// A server may have been started anew with a larger window, which nobody would find out who never sends more: what
+/// was told longer ago is not brought back. In milliseconds.
+const LASTS: Millis = 7 * 24 * 60 * 60 * 1_000;
+
+/// Windows in a store that are brought back from now on.
+///
+/// # Errors
+/// When the store fails.
+pub async fn learned_windows(store: &dyn Store, now: Millis) -> Result<u64, StoreError> {
+    store.windows(now.saturating_sub(LASTS)).await
+}
+
+impl Proxy {
+    /// Writes the next window that is not stored yet; returns whether there was one.
+    pub(super) async fn save_window(
+        &self,
+        store: &dyn Store,
+        now: Millis,
+    ) -> Result<bool, StoreError> {
+        let Some((source, news, told)) = lock(&self.learned).next_news() else { return Ok(false) };
+        let Told { window: tokens, counts_reply } = told;
+        let saved = match news {
+            // It was told a moment ago, where the store was not away.
+            News::Told => {
+                let window = LearnedWindow { tokens, counts_reply, learned: now };
+                store.put_window(source.key(), &window).await
+            }
+            News::Raised => store.raise_window(source.key(), tokens).await,
+        };
+        if saved.is_err() {
+            lock(&self.learned).again(source, news);
+        }
+        saved.map(|()| true)
+    }
+
+    /// Brings back what was learned of the window that a request has to fit, where nothing is known of it: once.
+    pub(super) async fn bring_window(
+        &self,
+        begun: &Begun,
+        store: &dyn Store,
+        now: Millis,
+    ) -> Result<(), StoreError> {
+        let Begun { who, request, model, .. } = begun;
+        let source = Source::new((&who.scope, &who.upstream), request.kind(), model);
+        if !lock(&self.learned).is_to_be_looked_up(&source) {
+            return Ok(());
+        }
+        let found = store.window(source.key()).await?;
+        let found = found.filter(|it| now.saturating_sub(it.learned) <= LASTS);
+        let told = found.map(|it| Told { window: it.tokens, counts_reply: it.counts_reply });
+        lock(&self.learned).looked_up(&source, told);
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! What a provider said of a window, after a restart and at another node: it is there in the store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use midfold::DialectKind;
+use midfold::store::{MemoryStore, Store};
+use midfold_serve::{Config, Key, KeyHash, Keys, Running, Upstreams};
+use midfold_testkit::upstream::Dialect;
+use midfold_testkit::upstream::agent::{Agent, Exchange};
+use serde_json::json;
+
+use crate::limits::{reply, tokens};
+use crate::setting::{clock, rules};
+use crate::stub::{Asked, Stub, history};
+
+const PATH: &str = "/v1/chat/completions";
+const WINDOW: u64 = 8_000;
+const DAY: u64 = 24 * 60 * 60 * 1_000;
+
+/// A server that takes 8,000 tokens and says so to whoever sends more.
+async fn provider() -> Stub {
+    provider_of(Arc::new(AtomicU64::new(WINDOW))).await
+}
+
+/// A server that takes so many tokens.
+async fn provider_of(window: Arc<AtomicU64>) -> Stub {
+    Stub::start(move |asked: &Asked| {
+        let window = window.load(Ordering::Relaxed);
+        if asked.path != PATH {
+            return (404, "{}".to_owned());
+        }
+        let prompt = tokens(asked);
+        if prompt <= window {
+            return reply(prompt);
+        }
+        let text = format!(
+            "This model's maximum context length is {window} tokens. However, your messages resulted in {prompt} \
+             tokens. Please reduce the length of the messages."
+        );
+        let error = json!({"message": text, "code": "context_length_exceeded"});
+        (400, json!({ "error": error }).to_string())
+    })
+    .await
+}
+
+fn key(number: u8) -> Key {
+    Key::from_bytes([number; 32])
+}
+
+/// A proxy over a store that was started so many days later.
+async fn node(stub: &Stub, store: &Arc<dyn Store>, days: u64) -> Running {
+    let time = clock();
+    let mut config = Config::new(rules(), Arc::new(move || time() + days * DAY));
+    let mut upstreams = Upstreams::default();
+    upstreams.set(&stub.url).unwrap();
+    config.upstreams = upstreams;
+    config.store = Some(Arc::clone(store));
+    let one = |number: u8| {
+        let hash = KeyHash::of(key(number).as_str());
+        format!("[[key]]\nname = \"client-{number}\"\nhash = \"{hash}\"\n")
+    };
+    config.keys = Some(Keys::from_toml(&(one(1) + &one(2))).unwrap());
+    midfold_serve::start(config).await.unwrap()
+}
+
+/// A long conversation that nobody saw before.
+async fn ask(node: &Running, client: u8, topic: &str) -> Exchange {
+    let body = history(DialectKind::OpenAiChat, "m", 60).replace("step ", &format!("{topic} "));
+    post(node, client, &body).await
+}
+
+async fn post(node: &Running, client: u8, body: &str) -> Exchange {
+    let headers = vec![("midfold-key".to_owned(), key(client).as_str().to_owned())];
+    let url = format!("http://{}", node.address());
+    let agent = Agent { headers, ..Agent::new(Dialect::Chat, &url) };
+    agent.post(PATH, body).await
+}
+
+/// Prompts that were refused so far.
+fn refused(stub: &Stub) -> usize {
+    stub.asked().iter().filter(|asked| asked.path == PATH && tokens(asked) > WINDOW).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_window_that_was_learned_holds_after_a_restart() {
+    let (stub, store) = (provider().await, Arc::new(MemoryStore::new()));
+    let store: Arc<dyn Store> = store;
+    let first = node(&stub, &store, 0).await;
+    let answer = ask(&first, 1, "one").await;
+    assert_eq!((answer.status, refused(&stub)), (200, 1), "{answer:?}");
+    first.stop().await;
+    assert_eq!(store.windows(0).await.unwrap(), 1);
+
+    let second = node(&stub, &store, 1).await;
+    let answer = ask(&second, 1, "two").await;
+    assert_eq!((answer.status, refused(&stub)), (200, 1), "it is folded before it is sent");
+    assert_eq!(answer.header("midfold-window"), Some("8000; from=learned"));
+    assert!(answer.header("midfold-fold").is_some());
+    // What one key was told is no other key's.
+    let answer = ask(&second, 2, "three").await;
+    assert_eq!((answer.status, refused(&stub)), (200, 2));
+    second.stop().await;
+    assert_eq!(store.windows(0).await.unwrap(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_taken_beyond_a_window_raises_it_for_later_processes() {
+    let window = Arc::new(AtomicU64::new(WINDOW));
+    let (stub, store) = (provider_of(Arc::clone(&window)).await, Arc::new(MemoryStore::new()));
+    let store: Arc<dyn Store> = store;
+    let first = node(&stub, &store, 0).await;
+    ask(&first, 1, "one").await;
+    first.stop().await;
+
+    window.store(32_000, Ordering::Relaxed);
+    let second = node(&stub, &store, 0).await;
+    // Of a client's newest message nothing is folded.
+    let long = json!({"model": "m", "messages": [
+        {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "word ".repeat(9_000)},
+    ]});
+    let answer = post(&second, 1, &long.to_string()).await;
+    assert_eq!(answer.header("midfold-window"), Some("8000; from=learned"));
+    second.stop().await;
+
+    let third = node(&stub, &store, 0).await;
+    let answer = ask(&third, 1, "three").await;
+    let tokens = answer.header("midfold-window").unwrap().strip_suffix("; from=learned");
+    let tokens: u64 = tokens.unwrap().parse().unwrap();
+    assert!((9_000..9_100).contains(&tokens), "{tokens}");
+    third.stop().await;
+}
+
+/// The server may hold more by now: once in a while it is found out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_window_that_was_learned_long_ago_is_learned_anew() {
+    let (stub, store) = (provider().await, Arc::new(MemoryStore::new()));
+    let store: Arc<dyn Store> = store;
+    for (days, topic, refusals) in [(0, "one", 1), (6, "two", 1), (8, "three", 2), (14, "four", 2)]
+    {
+        let node = node(&stub, &store, days).await;
+        let answer = ask(&node, 1, topic).await;
+        assert_eq!((answer.status, refused(&stub)), (200, refusals), "after {days} days");
+        node.stop().await;
+    }
+    assert_eq!(store.windows(0).await.unwrap(), 1);
+}

@@ -1,0 +1,67 @@
+//! What providers said of their models' windows.
+
+use midfold_core::Hash;
+
+use super::db::{Db, query};
+use super::failed;
+use super::rows::number_of;
+use crate::error::StoreError;
+use crate::store::MOST_WINDOWS;
+use crate::types::{LearnedWindow, Millis};
+
+pub(super) async fn put<D: Db>(
+    db: &mut D,
+    key: Hash,
+    window: &LearnedWindow,
+) -> Result<(), StoreError> {
+    let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
+    query(
+        "INSERT INTO windows (source, tokens, counts_reply, learned) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (source) DO UPDATE SET tokens = excluded.tokens, \
+         counts_reply = excluded.counts_reply, learned = excluded.learned",
+    )
+    .bind(&key)
+    .bind(window.tokens)
+    .bind(u64::from(window.counts_reply))
+    .bind(window.learned)
+    .run(&mut *tx)
+    .await?;
+    query(
+        "DELETE FROM windows WHERE source IN (SELECT source FROM windows \
+         ORDER BY learned DESC, source LIMIT 1000 OFFSET $1)",
+    )
+    .bind(MOST_WINDOWS)
+    .run(&mut *tx)
+    .await?;
+    tx.commit().await.map_err(failed)
+}
+
+pub(super) async fn raise<D: Db>(db: &mut D, key: Hash, tokens: u64) -> Result<(), StoreError> {
+    query("UPDATE windows SET tokens = $2 WHERE source = $1 AND tokens < $2")
+        .bind(&key)
+        .bind(tokens)
+        .run(db)
+        .await
+        .map(drop)
+}
+
+pub(super) async fn window<D: Db>(
+    db: &mut D,
+    key: Hash,
+) -> Result<Option<LearnedWindow>, StoreError> {
+    let found = query("SELECT tokens, counts_reply, learned FROM windows WHERE source = $1")
+        .bind(&key)
+        .maybe(db)
+        .await?;
+    let Some(row) = found else { return Ok(None) };
+    Ok(Some(LearnedWindow {
+        tokens: number_of(&row, 0)?,
+        counts_reply: number_of(&row, 1)? != 0,
+        learned: number_of(&row, 2)?,
+    }))
+}
+
+pub(super) async fn count<D: Db>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
+    let row = query("SELECT count(*) FROM windows WHERE learned >= $1").bind(since).one(db).await?;
+    number_of(&row, 0)
+}
