@@ -191,12 +191,23 @@ impl Metrics {
             folded: get(&self.folded),
             folds: get(&self.folds),
             faults: self.open.iter().map(get).sum(),
+            overflows: get(&self.overflows),
+            recovered: get(&self.recovered),
+            truncated: get(&self.truncated),
+            unanswered: get(&self.unanswered),
+            broken: get(&self.broken),
             cost,
             tokens_before: get(&self.tokens_before),
             tokens_after: get(&self.tokens_after),
             prompt_tokens: get(&self.prompt),
             cache_read_tokens: get(&self.cache_read),
         }
+    }
+
+    /// How many requests went on as they came, by cause.
+    pub fn faults(&self) -> impl Iterator<Item = (Cause, u64)> {
+        let counts = self.open.iter().map(|count| count.load(Ordering::Relaxed));
+        Cause::ALL.into_iter().zip(counts)
     }
 
     /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes; `unsaved`: those
@@ -288,8 +299,7 @@ impl Metrics {
             "# HELP midfold_fail_open_total Requests sent as they came, by cause.\n\
              # TYPE midfold_fail_open_total counter\n",
         );
-        for (cause, count) in Cause::ALL.iter().zip(&self.open) {
-            let count = count.load(Ordering::Relaxed);
+        for (cause, count) in self.faults() {
             let _ = writeln!(out, "midfold_fail_open_total{{cause=\"{}\"}} {count}", cause.name());
         }
     }

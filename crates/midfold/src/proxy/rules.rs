@@ -233,6 +233,12 @@ impl Rules {
         &self.policy
     }
 
+    /// The windows that were said, in tokens, by patterns of models' names; `*` is every model.
+    #[must_use]
+    pub fn said_windows(&self) -> Vec<(String, u64)> {
+        self.setup.said_windows()
+    }
+
     /// The window of a model, and where it is from: what the request has its model hold (`asked`), unless less was said
     /// here, else what was said here, else what the server says, else what is known of models of this name.
     #[must_use]

@@ -322,6 +322,7 @@ impl Turn {
         let mut held = lock(&place.conversation);
         place.budget = budget(&self.request, reserve + place.suffix, told, held.fixed());
         held.follow(&place.reading, &self.request, told, &place.budget);
+        self.sent.window = Some((told.window, place.reading.window_source(told)));
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         let have = have.map(|have| have.saturating_sub(place.suffix).max(1));
