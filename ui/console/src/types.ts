@@ -93,4 +93,12 @@ export interface Explanation {
 }
 export interface Forgot { found: { session: Overview; explanation: Explanation }[]; looked_at: number; next: Cursor | null }
 
+export interface Server {
+  version: string; started: number; now: number; listen: string; store: string; policy: string; asks_for_keys: boolean; strict: boolean;
+  requests: { all: number; with_history: number; folded: number; folds: number; overflows: number; recovered: number; truncated: number; unanswered: number; broken: number };
+  faults: { cause: string; reason: string; requests: number }[];
+  upstreams: { name: string; url: string; models: string[] }[];
+  windows: { upstream: string | null; model: string; window: number; from: string }[];
+}
+
 export interface Change { kind: string; session: string; events: number; folds: number; calls: number; active: number | null; changed: number }

@@ -18,6 +18,20 @@ export function ago(time: number, now = Date.now()): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
+/** How long something lasts, in its two largest units: "3 h 12 min". */
+export function lasting(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const units: [number, string][] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const from = units.findIndex(([unit]) => seconds >= unit);
+  if (from < 0) return "0 s";
+  let rest = seconds;
+  return units.slice(from, from + 2).map(([unit, name]) => {
+    const text = `${Math.floor(rest / unit)} ${name}`;
+    rest %= unit;
+    return text;
+  }).join(" ");
+}
+
 // Making a formatter takes longer than a row of a list does.
 const clock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
