@@ -159,10 +159,25 @@ pub struct Fold {
     pub fold: Brief,
     pub recap: Option<Recap>,
     pub edits: Vec<Edit>,
-    pub lost: Vec<Clean>,
+    pub lost: Vec<LostGroup>,
     pub lost_names: u64,
     pub kept_names: u64,
     pub gone: u64,
+}
+
+/// What is lost of one kind.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct LostGroup {
+    pub title: Clean,
+    pub count: u64,
+    pub first: Vec<Lost>,
+}
+
+/// Something that the context does not have any more.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Lost {
+    pub text: Clean,
+    pub seq: Option<u64>,
 }
 
 /// What the agent reads in the place of messages.

@@ -48,15 +48,17 @@ export interface Edit { seq: number; kind: string; reducer: string; reason: stri
 export interface Verdict { code?: string; detail?: string; dropped?: { line: string; reason?: string; why?: string }[] }
 export interface FoldDetail {
   fold: FoldBrief; recap: { role: string; text: string; tokens: number } | null; edits: Edit[]; why: Record<string, string>;
-  verdicts: Verdict[]; receipt: Receipt | null; record: unknown; lost: string[]; kept_names: number; lost_names: number;
+  verdicts: Verdict[]; receipt: Receipt | null; record: unknown; lost: LostGroup[]; kept_names: number; lost_names: number;
   events: Gone[];
   /** How many left, where not all of them are listed. */
   gone?: number;
 }
+/** What is lost of one kind; of those that were said, with the message that says it. */
+export interface LostGroup { kind: string; title: string; count: number; first: { text: string; seq: number | null }[] }
 /** A message that left the context with a fold, or before it. */
 export interface Gone { seq: number; role: string; tool: string | null; line: string; tokens: number }
 export interface Removed { rule: string; reason: string; items: number; tokens_before: number; tokens_after: number }
-export interface Receipt { asked_again?: { name: string; seq: number }[]; removed?: Removed[]; intact?: boolean }
+export interface Receipt { removed?: Removed[]; intact?: boolean }
 export interface DiffRow {
   seq: number; role: string; tool: string | null; fate: Fate; reason: string | null; before: string; after: string | null;
   tokens_before: number; tokens_after: number;
