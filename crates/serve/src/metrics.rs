@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use midfold::core::event::Usage;
 use midfold::core::spent::Cost;
-use midfold::proxy::Sent;
+use midfold::proxy::{Fault, Sent};
 
 use crate::totals::Totals;
 
@@ -59,11 +59,9 @@ impl Cause {
             Self::Unread => "it is no request of the format that its path says",
             Self::Path => "it has messages, and nothing is known of its path",
             Self::Signed => "it is signed, and another body would be refused",
-            Self::Floor => "what may not be folded does not fit",
-            Self::Fixed => {
-                "the client's own prompt and tools are 90 % of the window: no fold leaves room beside them"
-            }
-            Self::Named => "the preset or profile that it asks for does not exist here",
+            Self::Floor => Fault::Floor.reason(),
+            Self::Fixed => Fault::Fixed.reason(),
+            Self::Named => Fault::Preset.reason(),
             Self::Panic => "a fault in midfold",
         }
     }

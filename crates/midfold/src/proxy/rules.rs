@@ -14,7 +14,8 @@ use midfold_formats::{DialectKind, profile};
 use super::learned::Told;
 use super::prefer::Prefer;
 use super::seal::Seal;
-use super::who::{Fault, Who};
+use super::who::Who;
+use crate::fault::Fault;
 use crate::prepare::{Setup, WindowSource};
 
 /// Bytes of messages that are held in memory, where nothing else is said.
