@@ -2,6 +2,7 @@
 
 use midfold::core::replay::Cell;
 use midfold::core::spent::Cost;
+use midfold::plural;
 use serde::Deserialize;
 
 use crate::clean::{Clean, CleanText};
@@ -76,6 +77,23 @@ pub struct Row {
     pub calls: u64,
     pub cost: Option<Cost>,
     pub cache_share: Option<f64>,
+    /// None of a server that does not say it.
+    #[serde(default)]
+    pub faults: Vec<Fault>,
+}
+
+/// Requests that went on as they came although they did not fit, for one cause.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Fault {
+    pub reason: Clean,
+    pub requests: u64,
+}
+
+impl Fault {
+    /// It in words.
+    pub fn told(&self) -> String {
+        format!("{} sent as it came: {}", plural(self.requests, "request"), self.reason)
+    }
 }
 
 impl Row {

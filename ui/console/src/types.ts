@@ -10,6 +10,8 @@ export interface Overview {
   events: number; turns: number; tokens: number; window: number; fill: number;
   threshold?: number | null;
   folds: number; active: number | null; calls: number; usage: Usage | null;
+  /** Why requests went on as they came; older servers do not say it. */
+  faults?: { cause: string; reason: string; requests: number }[];
   cost: { sent: number; everything: number; unit: string } | null;
   cache_share: number | null; parent: { id: string; at: number } | null;
 }

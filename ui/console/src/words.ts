@@ -2,7 +2,7 @@
 
 import { el } from "../../parts/dom.js";
 import type { Child } from "../../parts/dom.js";
-import { count, percent, short } from "../../parts/format.js";
+import { count, many, percent, short } from "../../parts/format.js";
 import type { Overview } from "./types.js";
 
 const ROLES: Record<string, string> = { s: "system", u: "user", a: "assistant", t: "tool" };
@@ -73,6 +73,11 @@ export function foldLine(line: string): string {
   // The rule is named by its key of the policy: `trigger.floor_tokens`.
   const plain = line.replace(/\((?:trigger\.)?([a-z_]+)\)/, (_, rule: string) => `(${rule.replaceAll("_", " ")})`);
   return /^(at|with|from|not|never) /.test(plain) ? `next fold ${plain}` : plain;
+}
+
+/** "2 requests went on as they came: what may not be folded does not fit", a cause each; empty where there was none. */
+export function faultLines({ faults = [] }: Pick<Overview, "faults">): string[] {
+  return faults.map(({ reason, requests }) => `${many(requests, "request")} went on as ${requests === 1 ? "it" : "they"} came: ${reason}`);
 }
 
 export function errorText(error: unknown): string {

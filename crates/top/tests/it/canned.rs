@@ -75,6 +75,7 @@ pub fn canned() -> Canned {
     quiet["client"] = Value::Null;
     let mut nameless = row("01k9-nameless", "", 60, 23_400, 12);
     nameless["title"] = Value::Null;
+    nameless["faults"] = json!([{ "cause": "floor", "reason": "what may not be folded does not fit", "requests": 2 }]);
     let sessions = json!({ "sessions": [
         row("proxy-c1bc", "Look through the reports with the shell, part by part", 400, 13_599, 3),
         nameless,
