@@ -27,6 +27,7 @@ const VIEWS = [
   ["diff", at("/fold/2"), async (page) => page.getByRole("button", { name: "Before and after" }).click()],
   ["messages", at("/messages/7")],
   ["find", at("/messages"), async (page) => page.locator("#find").fill("crash test")],
+  ["server", "#/server"],
   ["keys", "#/", async (page) => page.keyboard.press("?")],
   ["requests", at("/requests/60")],
   ["forgot", at(`/forgot?text=${encodeURIComponent(text)}`)],

@@ -12,6 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { sample } from "../report/sample.mjs";
 import { call, compact, detail, diff, explain, fabric, fold, found, message, pin, undo } from "./mock/answers.mjs";
+import { serverFacts } from "./mock/server.mjs";
 import { chance, HOSTILE, Session } from "./mock/session.mjs";
 
 const assets = join(dirname(fileURLToPath(import.meta.url)), "../../crates/serve/assets/console");
@@ -38,8 +39,9 @@ function makeSessions(number) {
   });
 }
 
-/** Starts it; `narrow` is a key that may do something else. Gives its address, what it was asked for, and ways to make things happen. */
-export async function start({ port = 0, sessions: number = 10_000, key = null, narrow = null, memory = false } = {}) {
+/** Starts it; `narrow` is a key that may do something else, `own` one that sees sessions and not the server. Gives its address, what it was asked for, and ways to make things happen. */
+export async function start({ port = 0, sessions: number = 10_000, key = null, narrow = null, own = null, memory = false } = {}) {
+  const started = Date.now() - 11_520_000;
   const sessions = makeSessions(number);
   const byId = new Map(sessions.map((session) => [session.id, session]));
   const listeners = new Set();
@@ -157,6 +159,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
     if (url.pathname === "/__fold") return ofSession("POST", [query.get("session"), "compact"], new URLSearchParams(), {});
     if (url.pathname === "/v1/sessions") return method === "POST" ? make(body) : list(query);
     if (url.pathname === "/v1/forgot") return forgot(query);
+    if (url.pathname === "/v1/server") return serverFacts({ started, memory, key });
     if (url.pathname === "/v1/presets") return { presets: PRESETS.map(([name, about]) => ({ name, about })) };
     if (parts[0] === "v1" && parts[1] === "sessions") return ofSession(method, parts.slice(2), query, body);
     throw new Refused(404, "no-such-path", `there is no ${url.pathname}`);
@@ -172,8 +175,9 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
     if (file) return send(200, file[1], readFileSync(join(assets, file[0])));
     try {
       if (narrow && request.headers["midfold-key"] === narrow) throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `sessions`", ["`midfold key new NAME --scope sessions` makes one for one's own sessions"]);
-      if (key && request.headers["midfold-key"] !== key) throw new Refused(401, "unauthorized", "this server asks for a key", ["Send it in the header midfold-key."]);
-      if (memory && url.pathname.startsWith("/v1/")) throw new Refused(503, "memory", "this server keeps conversations in memory alone", ["start it with a store: midfold serve --store sqlite:PATH"]);
+      if (own && request.headers["midfold-key"] === own && url.pathname === "/v1/server") throw new Refused(403, "wrong-scope", "this key may not be used for this; it needs the scope `admin`", ["`midfold key new NAME --scope admin` makes one for all of the server"]);
+      if (key && ![key, own].includes(request.headers["midfold-key"])) throw new Refused(401, "unauthorized", "this server asks for a key", ["Send it in the header midfold-key."]);
+      if (memory && url.pathname.startsWith("/v1/") && url.pathname !== "/v1/server") throw new Refused(503, "memory", "this server keeps conversations in memory alone", ["start it with a store: midfold serve --store sqlite:PATH"]);
       if (url.pathname === "/v1/events") {
         response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
         response.write("event: hello\ndata: {}\n\n");

@@ -199,8 +199,6 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
         let what = if pins.len() == 1 { "message" } else { "messages" };
         page.field("untouched", &format!("{what} {}", pins.join(", ")));
     }
-    ids(page, "still named", &lost.kept_ids);
-    ids(page, "not named", &lost.lost_ids);
     if !lost.asked_again.is_empty() {
         let again = |one: &Reference| format!("{} at {}", one.name, wide(one.seq));
         let again: Vec<String> = lost.asked_again.iter().take(6).map(again).collect();
@@ -209,6 +207,9 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
         let folded = wide(lost.fold.events);
         page.field("asked again", &format!("folded at {folded}; {}{more}", again.join(", ")));
     }
+    // What was used again weighs more than any other name.
+    ids(page, "still named", &lost.kept_ids);
+    ids(page, "not named", &lost.lost_ids);
     let how = |verbatim| if verbatim { "byte for byte" } else { "NOT byte for byte" };
     let ends = match (lost.head_verbatim, lost.tail_verbatim) {
         (head, tail) if head == tail => format!("head and tail {}", how(head)),

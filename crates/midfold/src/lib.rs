@@ -98,6 +98,7 @@ mod compact;
 #[cfg(feature = "store")]
 mod delete;
 mod failure;
+mod fault;
 mod feedback;
 mod given;
 mod hooks;

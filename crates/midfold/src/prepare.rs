@@ -284,6 +284,13 @@ impl Setup {
         self.counters.entry(name).or_insert_with(fresh).clone()
     }
 
+    /// The windows that were said, in tokens, by patterns of models' names; `*` is every model.
+    #[must_use]
+    pub fn said_windows(&self) -> Vec<(String, u64)> {
+        let by_pattern = self.windows.iter().map(|(pattern, window)| (pattern.to_owned(), window));
+        by_pattern.chain(self.window.map(|window| ("*".to_owned(), window))).collect()
+    }
+
     /// The window for this model, and where it comes from.
     #[must_use]
     pub fn window_for(&self, model: Option<String>) -> (u64, WindowSource) {

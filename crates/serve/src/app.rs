@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, RwLock};
 
-use midfold::proxy::{Proxy, Random};
+use midfold::proxy::{Proxy, Random, Turn};
 
 use crate::body::Rooms;
 use crate::config::Clock;
 use crate::desk::Desk;
 use crate::keeper::Keeper;
 use crate::keys::Keys;
+use crate::known::KnownWindows;
 use crate::limits::Limits;
 use crate::metrics::{Metrics, cost_text};
 use crate::narrator::Narrator;
@@ -26,9 +27,18 @@ pub(crate) struct App {
     pub upstreams: Upstreams,
     /// What servers said of their models.
     pub windows: Windows,
+    /// What requests had to fit.
+    pub known: KnownWindows,
     pub rooms: Rooms,
     pub metrics: Metrics,
     pub clock: Clock,
+    /// When it began to listen, and where.
+    pub started: u64,
+    pub listens_on: String,
+    /// The name of the policy that folds where a request asks for no other one.
+    pub policy: String,
+    /// The windows that were said at the start, by patterns of models' names.
+    pub said_windows: Vec<(String, u64)>,
     pub is_strict: bool,
     pub limits: Limits,
     /// Whoever has one of these may ask; everybody where there are none.
@@ -61,6 +71,13 @@ impl App {
     /// What happened so far, for people.
     pub fn totals(&self) -> Totals {
         self.metrics.totals(self.proxy.cost())
+    }
+
+    /// Remembers which window a request had to fit.
+    pub fn note_window(&self, turn: &Turn, upstream: &str) {
+        if let Some(window) = turn.sent().window.clone() {
+            self.known.note(upstream, turn.model(), window);
+        }
     }
 
     /// There is something to write to the store, where there is one.

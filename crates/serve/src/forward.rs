@@ -196,6 +196,7 @@ impl Way {
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
         folded(turn.sent());
+        self.app.note_window(&turn, &who.upstream);
         if turn.sent().is_window_unknown() && self.app.windows.is_news(&who.upstream, turn.model())
         {
             unknown_window(&turn, &who.upstream);

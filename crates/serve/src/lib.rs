@@ -2,7 +2,7 @@
 //! fit the window.
 //!
 //! The rooms: [`config`] says what is served and where to, `route` reads a path, `upstreams` and `aim` say where a request goes and
-//! `windows` how much the model there holds, `forward` takes one request through,
+//! `windows` how much the model there holds, `known` what that was so far, `forward` takes one request through,
 //! `way` is its head, `trip` how it is sent and what its answer is, `reply` which of that the client gets, `rounds` and
 //! `streamed` answer calls of recall in between, whole and in a stream, `vendor` does what vendors' compaction would,
 //! `keys` says who may ask, `admit` lets them in, `guard` bounds a body, `unpack` unpacks it, `upstream` is the way to
@@ -27,6 +27,7 @@ mod handlers;
 mod headers;
 mod keeper;
 mod keys;
+mod known;
 mod limits;
 mod listen;
 mod logged;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use midfold::core::event::Usage;
 use midfold::core::spent::Cost;
-use midfold::proxy::Sent;
+use midfold::proxy::{Fault, Sent};
 
 use crate::totals::Totals;
 
@@ -59,11 +59,9 @@ impl Cause {
             Self::Unread => "it is no request of the format that its path says",
             Self::Path => "it has messages, and nothing is known of its path",
             Self::Signed => "it is signed, and another body would be refused",
-            Self::Floor => "what may not be folded does not fit",
-            Self::Fixed => {
-                "the client's own prompt and tools are 90 % of the window: no fold leaves room beside them"
-            }
-            Self::Named => "the preset or profile that it asks for does not exist here",
+            Self::Floor => Fault::Floor.reason(),
+            Self::Fixed => Fault::Fixed.reason(),
+            Self::Named => Fault::Preset.reason(),
             Self::Panic => "a fault in midfold",
         }
     }
@@ -191,12 +189,23 @@ impl Metrics {
             folded: get(&self.folded),
             folds: get(&self.folds),
             faults: self.open.iter().map(get).sum(),
+            overflows: get(&self.overflows),
+            recovered: get(&self.recovered),
+            truncated: get(&self.truncated),
+            unanswered: get(&self.unanswered),
+            broken: get(&self.broken),
             cost,
             tokens_before: get(&self.tokens_before),
             tokens_after: get(&self.tokens_after),
             prompt_tokens: get(&self.prompt),
             cache_read_tokens: get(&self.cache_read),
         }
+    }
+
+    /// How many requests went on as they came, by cause.
+    pub fn faults(&self) -> impl Iterator<Item = (Cause, u64)> {
+        let counts = self.open.iter().map(|count| count.load(Ordering::Relaxed));
+        Cause::ALL.into_iter().zip(counts)
     }
 
     /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes; `unsaved`: those
@@ -288,8 +297,7 @@ impl Metrics {
             "# HELP midfold_fail_open_total Requests sent as they came, by cause.\n\
              # TYPE midfold_fail_open_total counter\n",
         );
-        for (cause, count) in Cause::ALL.iter().zip(&self.open) {
-            let count = count.load(Ordering::Relaxed);
+        for (cause, count) in self.faults() {
             let _ = writeln!(out, "midfold_fail_open_total{{cause=\"{}\"}} {count}", cause.name());
         }
     }

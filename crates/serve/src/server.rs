@@ -16,6 +16,7 @@ use crate::desk::Desk;
 use crate::handlers::router;
 use crate::keeper::Keeper;
 use crate::keys::Keys;
+use crate::known::KnownWindows;
 use crate::listen::Listener;
 use crate::metrics::Metrics;
 use crate::narrator::Narrator;
@@ -64,6 +65,8 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let random = config.random;
     let keys = config.seal.or_else(|| Some(vec![SealKey::random(&random)?])).unwrap_or_default();
     let rules = rules.prefer(config.prefer).sealed(Seal::new(keys, Arc::clone(&random)));
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let (policy, said_windows) = (rules.policy().name.clone(), rules.said_windows());
     let (stop, stopped) = watch::channel(false);
     let desk = store.as_ref().map(|store| Desk::new(Arc::clone(store), stopped.clone()));
     let proxy = Arc::new(Proxy::new(rules));
@@ -74,10 +77,15 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
         upstream: Upstream::new(&config.outgoing)?,
         upstreams,
         windows: Windows::default(),
+        known: KnownWindows::default(),
         rooms: Rooms::new(config.longest_request, config.all_requests),
         metrics: Metrics::default(),
         narrator: config.narration.map(|it| Narrator::new(it, Arc::clone(&clock))),
+        started: clock(),
         clock,
+        listens_on: format!("{scheme}://{address}"),
+        policy,
+        said_windows,
         is_strict: config.is_strict,
         limits: limits.clone(),
         keys: config.keys.map(|keys| RwLock::new(Arc::new(keys))),

@@ -15,6 +15,16 @@ pub struct Totals {
     pub folds: u64,
     /// Requests that went on as they came although midfold should have looked at them.
     pub faults: u64,
+    /// Requests that a provider refused as too long.
+    pub overflows: u64,
+    /// Of these, requests that were folded and sent again.
+    pub recovered: u64,
+    /// Prompts of which a server dropped a part, and said nothing.
+    pub truncated: u64,
+    /// Requests that got no answer.
+    pub unanswered: u64,
+    /// Answers to requests with a history that broke off.
+    pub broken: u64,
     /// What the prompts cost; none where no provider reported what it counted.
     pub cost: Option<Cost>,
     /// Tokens of requests as they came.

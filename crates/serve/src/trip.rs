@@ -80,6 +80,7 @@ impl Trip {
             app.metrics.overflow(again);
             again.into_iter().for_each(folded);
             overflowed(&self.turn, again);
+            app.note_window(&self.turn, &self.way.goal.target.name);
         }
         is_sent_again
     }

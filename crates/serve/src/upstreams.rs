@@ -131,6 +131,13 @@ impl Upstreams {
         all
     }
 
+    /// The patterns of the models that go to the place of this name.
+    pub(crate) fn models(&self, name: &str) -> Vec<String> {
+        let place = self.named.iter().find(|place| place.name == name);
+        let models = place.map_or(&[][..], |place| &place.models[..]);
+        models.iter().map(|pattern| pattern.as_str().to_owned()).collect()
+    }
+
     /// The places that were named and bear no provider's name, with their addresses.
     pub fn others(&self) -> impl Iterator<Item = (&str, String)> {
         let is_other = |place: &&Place| Provider::named(&place.name).is_none();

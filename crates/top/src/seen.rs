@@ -2,6 +2,7 @@
 
 use midfold::core::replay::Cell;
 use midfold::core::spent::Cost;
+use midfold::plural;
 use serde::Deserialize;
 
 use crate::clean::{Clean, CleanText};
@@ -76,6 +77,23 @@ pub struct Row {
     pub calls: u64,
     pub cost: Option<Cost>,
     pub cache_share: Option<f64>,
+    /// None of a server that does not say it.
+    #[serde(default)]
+    pub faults: Vec<Fault>,
+}
+
+/// Requests that went on as they came although they did not fit, for one cause.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Fault {
+    pub reason: Clean,
+    pub requests: u64,
+}
+
+impl Fault {
+    /// It in words.
+    pub fn told(&self) -> String {
+        format!("{} sent as it came: {}", plural(self.requests, "request"), self.reason)
+    }
 }
 
 impl Row {
@@ -159,10 +177,25 @@ pub struct Fold {
     pub fold: Brief,
     pub recap: Option<Recap>,
     pub edits: Vec<Edit>,
-    pub lost: Vec<Clean>,
+    pub lost: Vec<LostGroup>,
     pub lost_names: u64,
     pub kept_names: u64,
     pub gone: u64,
+}
+
+/// What is lost of one kind.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct LostGroup {
+    pub title: Clean,
+    pub count: u64,
+    pub first: Vec<Lost>,
+}
+
+/// Something that the context does not have any more.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Lost {
+    pub text: Clean,
+    pub seq: Option<u64>,
 }
 
 /// What the agent reads in the place of messages.

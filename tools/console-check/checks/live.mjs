@@ -115,6 +115,22 @@ export async function live(given) {
     await own.close();
   });
 
+  await test("key: one that sees sessions and not the server locks nothing; another one opens the server", async () => {
+    const own = await start({ sessions: 5, key: "right", own: "of-ann" });
+    const { page, close } = await openPage(browser, own.url, "#/server", WIDE, "light", "of-ann");
+    holds(await page.locator("main").innerText(), "--scope admin");
+    same(await page.locator("dialog").count(), 0, "dialogs");
+    await page.getByRole("link", { name: "Sessions", exact: true }).click();
+    await page.waitForSelector("[data-session]");
+    await page.getByRole("link", { name: "Server", exact: true }).click();
+    await page.getByRole("button", { name: "Give another key" }).click();
+    await page.locator("#key").fill("right");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".server .up");
+    await close();
+    await own.close();
+  });
+
   await test("a server that keeps conversations in memory alone says so, and how to get more; that is no fault", async () => {
     const own = await start({ sessions: 5, memory: true });
     for (const hash of ["#/", place("session-00000")]) {
@@ -122,6 +138,8 @@ export async function live(given) {
       await page.waitForSelector('html[data-live="memory"]');
       holds(await page.locator("main").innerText(), "midfold serve --store sqlite:");
       same(await page.locator(".empty.bad").count(), 0, "errors that the page shows");
+      await page.locator("main").getByRole("link", { name: "Server" }).click();
+      await page.waitForFunction(() => document.querySelector(".server")?.textContent.includes("gone when it ends"));
       await close();
     }
     await own.close();

@@ -12,7 +12,7 @@ export async function views(given) {
   const { id, folds } = session ?? {};
   const calls = session?.calls ?? 0;
   const all = {
-    list: "#/", forgot: "#/forgot?text=test",
+    list: "#/", forgot: "#/forgot?text=test", server: "#/server",
     ...(id ? { session: place(id), messages: place(id, "/messages/1"), requests: place(id, calls ? "/requests/1" : "/requests"), "forgot in a session": place(id, "/forgot?text=test"), compare: place(id, "/compare") } : {}),
     ...(folds ? { fold: place(id, "/fold/1") } : {}),
     ...(mock ? { "compare, run": place(id, "/compare?a=default&b=hermes"), "no messages": place("session-00003"), "no requests": place("session-00003", "/requests") } : {}),
@@ -44,6 +44,17 @@ export async function views(given) {
     holds(text, sessions[0].id);
     if (sessions[0].cache_share !== null) holds(text, `${(sessions[0].cache_share * 100).toFixed(1)} %`);
     holds(await row.locator(".fill").getAttribute("aria-label"), sessions[0].fill.toLocaleString("en"));
+    await close();
+  });
+
+  await test("the server says its version, its places, its faults and who says how much a model holds", async () => {
+    const { page, faults, close } = await open(given, "#/server");
+    const server = await call("GET", "/v1/server");
+    const text = await page.locator("main").innerText();
+    for (const part of [server.version, server.listen, server.store, ...server.upstreams.flatMap(({ name, url }) => [name, url]), ...server.windows.map(({ window }) => window.toLocaleString("en"))]) holds(text, part);
+    for (const { cause, requests } of server.faults) same(await page.locator("td code", { hasText: new RegExp(`^${cause}$`) }).count(), requests > 0 ? 1 : 0, cause);
+    holds(await page.locator(".up").innerText(), server.now - server.started < 60_000 ? " s" : "min");
+    same(faults, [], "faults");
     await close();
   });
 

@@ -66,6 +66,21 @@ function changed(session, fold, most = Infinity) {
 
 const edited = (text, fate) => (fate === "s" ? `[stub: ${text.slice(0, 40)} … read again at a later message]` : `${text.slice(0, 60)}\n… 210 characters cut …\n${text.slice(-60)}`);
 
+/** What a fold lost, in the order of the server: what was said first, names last. */
+function lostGroups(session, one, names) {
+  const said = (role) => Array.from({ length: one.at }, (_, seq) => seq).filter((seq) => session.role(seq) === role).reverse();
+  const some = (seqs) => seqs.slice(0, 20).map((seq) => ({ text: session.text(seq).replace(/\s+/g, " ").slice(0, 400), seq }));
+  const group = (kind, title, count, first) => ({ kind, title, count, first });
+  const [user, agent, tool] = ["user", "assistant", "tool"].map(said);
+  return [
+    group("said", "what the user said", user.length, some(user)),
+    group("decided", "what the agent answered and decided", agent.length, some(agent).slice(0, 6)),
+    group("failed", "what failed", Math.min(3, tool.length), some(tool.slice(0, 3))),
+    group("used", "files and values that were used again", 1, [{ text: "reserve_batch", seq: Math.min(session.events - 1, one.at + 6) }]),
+    group("name", "other names", 1844, names.slice(1).map((text) => ({ text, seq: null }))),
+  ].filter(({ count }) => count > 0);
+}
+
 export function fold(session, number) {
   const one = session.folds().find((each) => each.number === number);
   if (!one) return null;
@@ -75,8 +90,8 @@ export function fold(session, number) {
   return {
     fold: brief(session, one), recap: { role: "user", text: recapText(session, one), tokens: one.recap_tokens }, edits, why: Object.fromEntries(edits.map(({ seq, kind }) => [seq, session.why(seq, kind === "stub" ? "s" : "c")])),
     verdicts: one.number % 3 === 0 ? [{ request: one.id, code: "accepted", detail: "gpt-5-mini, 812 words", dropped: [{ line: session.hostile ? HOSTILE[1] : "The user said that the cache may be dropped.", reason: "false-quote: no message of the user says it" }, { line: "Deployed 4.1.18 to production.", reason: "ungrounded: 4.1.18" }] }] : [],
-    receipt: { intact: true, removed: [{ rule: "recap", reason: "computed", items: rows.length - edits.length, tokens_before: one.before - one.after, tokens_after: one.recap_tokens }, ...(edits.length ? [{ rule: "supersede", reason: "stale", items: edits.length, tokens_before: edits.length * 300, tokens_after: edits.length * 18 }] : [])], head_verbatim: true, kept_ids: [157, []], lost_ids: [1845, lost], asked_again: [{ name: "reserve_batch", seq: Math.min(session.events - 1, one.at + 6) }] },
-    record: { version: 2, id: one.id, prev: null, span: { start: 2, end: one.at }, policy: session.policy, tokens_before: one.before, tokens_after: one.after }, lost, kept_names: 157, lost_names: 1845,
+    receipt: { intact: true, removed: [{ rule: "recap", reason: "computed", items: rows.length - edits.length, tokens_before: one.before - one.after, tokens_after: one.recap_tokens }, ...(edits.length ? [{ rule: "supersede", reason: "stale", items: edits.length, tokens_before: edits.length * 300, tokens_after: edits.length * 18 }] : [])], head_verbatim: true, kept_ids: [157, []], lost_ids: [1845, lost] },
+    record: { version: 2, id: one.id, prev: null, span: { start: 2, end: one.at }, policy: session.policy, tokens_before: one.before, tokens_after: one.after }, lost: lostGroups(session, one, lost), kept_names: 157, lost_names: 1845,
     events: rows.filter(([, fate]) => fate === "r").slice(0, 5000).map(([seq]) => ({ seq, role: session.role(seq), tool: session.tool(seq), line: session.text(seq).split("\n")[0].slice(0, 120), tokens: session.tokens(seq) })),
     gone: rows.filter(([, fate]) => fate === "r").length,
   };

@@ -185,6 +185,7 @@ export class Session {
       folds: this.folds().length, active: active?.number ?? null, calls,
       usage: reported ? { calls, prompt: Math.floor(sent * 3), output: calls * 140, cache_read: Math.floor(sent * 3 * share), cache_write: Math.floor(sent * 3 * (1 - share)) } : null,
       cost: reported && calls ? { sent, everything, unit: "tokens" } : null, cache_share: reported && calls ? share : null,
+      faults: this.hostile ? [{ cause: "floor", reason: HOSTILE[1], requests: 2 }] : this.seed % 11 === 4 ? [{ cause: "floor", reason: "what may not be folded does not fit", requests: 1 + (this.seed % 3) }] : [],
       parent: this.seed % 37 === 5 ? { id: "session-00003", at: 40 } : null,
     };
   }

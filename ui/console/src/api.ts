@@ -43,10 +43,14 @@ export async function problemOf(response: Response): Promise<Problem> {
   }
 }
 
-interface Options { body?: unknown; signal?: AbortSignal; method?: string; idempotent?: string }
+interface Options {
+  body?: unknown; signal?: AbortSignal; method?: string;
+  /** A key that may do something else is no reason to ask for another one at once: the rest of the page goes on with it. */
+  isAside?: boolean;
+}
 
 /** One request. Where another key would help it asks for one and tries again; what else is refused is thrown. */
-export async function request<T>(path: string, { body, signal, method }: Options = {}): Promise<T> {
+export async function request<T>(path: string, { body, signal, method, isAside = false }: Options = {}): Promise<T> {
   for (;;) {
     const sent = key.get();
     let response: Response;
@@ -62,7 +66,7 @@ export async function request<T>(path: string, { body, signal, method }: Options
     }
     if (response.ok) return await response.json() as T;
     const problem = await problemOf(response);
-    if (!isAboutKey(problem) || !askForKey) throw new ApiError(problem);
+    if (!isAboutKey(problem) || !askForKey || (isAside && problem.status === 403)) throw new ApiError(problem);
     // Another key was given while this one was under way.
     if (key.get() !== sent) continue;
     if (!await askForKey(problem)) throw new ApiError(problem);

@@ -1,6 +1,7 @@
 // What stands where nothing is yet, and how to get something.
 
 import { el } from "../../parts/dom.js";
+import { toServer } from "./router.js";
 
 export function emptyStore(): HTMLElement {
   return el("section", { class: "start", "aria-labelledby": "start-title" },
@@ -16,7 +17,7 @@ export function emptyStore(): HTMLElement {
 export const inMemory = (): HTMLElement =>
   el("section", { class: "start", "aria-labelledby": "start-title" },
     el("h2", { id: "start-title" }, "This server keeps its conversations in memory alone"),
-    el("p", {}, "It folds what goes through it, and shows no sessions: they are gone when it ends. Its figures are at ", el("a", { href: "/metrics" }, "/metrics"), "."),
+    el("p", {}, "It folds what goes through it, and shows no sessions: they are gone when it ends. What it did is on the page ", el("a", { href: toServer() }, "Server"), "."),
     el("p", {}, "To see sessions here, start it with a store, which may be a file that you delete afterwards:"),
     el("pre", { tabindex: 0 }, "midfold serve --store sqlite:midfold.db"));
 

@@ -5,11 +5,11 @@ import type { Child } from "../../parts/dom.js";
 import { count, many, percentSign, short } from "../../parts/format.js";
 import { toSession } from "./router.js";
 import type { Detail } from "./types.js";
-import { amount, fillBar, foldLine, moment, percentOf, saving, sourceText } from "./words.js";
+import { amount, faultLines, fillBar, foldLine, moment, percentOf, saving, sourceText } from "./words.js";
 
 export function sessionHead(detail: Detail, actions: HTMLElement): HTMLElement {
   return el("div", {},
-    el("div", { class: "title-row" }, el("div", {}, el("h1", {}, detail.title || "Untitled session"), el("p", { class: "meta" }, describe(detail))), actions),
+    el("div", { class: "title-row" }, el("div", {}, el("h1", {}, detail.title || "Untitled session"), el("p", { class: "meta" }, describe(detail)), faultLines(detail).map((line) => el("p", { class: "fault-line" }, "▲ ", line, "."))), actions),
     el("dl", { class: "facts" }, facts(detail).map(([name, value, more, kind]) =>
       el("div", { class: kind ?? null }, el("dt", {}, name), el("dd", {}, value, more ? el("small", {}, more) : null)))));
 }

@@ -1,7 +1,7 @@
 // The list of sessions: newest change first, live.
 
 import { el } from "../../parts/dom.js";
-import { count, percent, short } from "../../parts/format.js";
+import { count, many, percent, short } from "../../parts/format.js";
 import { emptyStore } from "./empty.js";
 import { keepPlace, toList, toSession } from "./router.js";
 import { Sessions } from "./sessions.js";
@@ -9,7 +9,7 @@ import type { Overview } from "./types.js";
 import { failure, gather, waiting } from "./view.js";
 import type { View } from "./view.js";
 import { VirtualList } from "./virtual.js";
-import { ago, amount, fillBar, moment, saving, sourceText } from "./words.js";
+import { ago, amount, faultLines, fillBar, moment, saving, sourceText } from "./words.js";
 
 const narrow = matchMedia("(max-width: 860px)");
 const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
@@ -92,6 +92,14 @@ export function listView(q: string): View {
   };
 }
 
+/** That requests of a session were not folded although they did not fit; why, where one points at it. */
+function faultTag(session: Overview): HTMLElement | null {
+  const lines = faultLines(session);
+  if (lines.length === 0) return null;
+  const all = (session.faults ?? []).reduce((sum, { requests }) => sum + requests, 0);
+  return el("span", { class: "tag fault", title: lines.join("\n") }, `▲ ${many(all, "fault")}`);
+}
+
 function rowOf(session: Overview | undefined, fresh: Map<string, number>): HTMLElement {
   if (!session) return el("div", { class: "row" });
   const cut = saving(session.cost);
@@ -99,7 +107,7 @@ function rowOf(session: Overview | undefined, fresh: Map<string, number>): HTMLE
   const from = [session.model || "no model", session.client ?? (session.source && session.source !== "proxy" ? sourceText(session.source) : "")].filter(Boolean);
   return el("div", { class: isFresh ? "row fresh" : "row", "data-session": session.id },
     el("a", { class: "row-link", href: toSession(session.id), "data-stop": true, title: session.title || session.id },
-      el("span", { class: "c0" }, el("b", {}, session.title || "Untitled"), el("small", { class: "mono" }, session.id)),
+      el("span", { class: "c0" }, el("b", {}, session.title || "Untitled"), el("small", {}, faultTag(session), el("span", { class: "mono" }, session.id))),
       el("span", { class: "c1" }, fillBar(session), el("small", {}, el("span", { class: "figure" }, session.window ? `${short(session.fill)} of ${short(session.window)}` : short(session.fill)), el("span", { class: "quiet-word" }, `${count(session.events)} messages`))),
       el("span", { class: "c2" }, session.cost
         ? session.folds === 0 && cut?.share === 0 ? [el("span", {}, amount(session.cost.sent, session.cost.unit)), el("small", {}, "nothing folded")]

@@ -9,7 +9,9 @@ import { forgotView } from "./forgot.js";
 import { helpButton } from "./help.js";
 import { keyForm } from "./key.js";
 import { listView } from "./list.js";
-import { parse, toForgot, toList } from "./router.js";
+import { parse, toForgot, toList, toServer } from "./router.js";
+import type { Place } from "./router.js";
+import { serverView } from "./server.js";
 import { sessionView } from "./session.js";
 import { schemeSwitch, startScheme } from "./scheme.js";
 import type { View } from "./view.js";
@@ -19,6 +21,19 @@ const STATES: Record<LiveState, [string, string]> = {
   memory: ["in memory", "This server keeps its conversations in memory alone"],
   refused: ["needs a key", "The server asks for a key, or for another one"],
 };
+
+/** Which link of the head a place is below. */
+const LINK: Record<Place["view"], number> = { list: 0, session: 0, forgot: 1, server: 2 };
+
+type Placed = View & { place?: (hash: string) => boolean };
+function viewOf(place: Place): Placed {
+  switch (place.view) {
+    case "list": return listView(place.q);
+    case "forgot": return forgotView(place.text);
+    case "server": return serverView();
+    case "session": return sessionView(place);
+  }
+}
 
 function start(): void {
   startScheme();
@@ -31,7 +46,7 @@ function start(): void {
     live.again();
     open();
   } }, "Key …");
-  const links = [el("a", { href: toList() }, "Sessions"), el("a", { href: toForgot() }, "Why did it forget …?")];
+  const links = [el("a", { href: toList() }, "Sessions"), el("a", { href: toForgot() }, "Why did it forget …?"), el("a", { href: toServer() }, "Server")];
   top.append(el("div", { class: "top-in" },
     el("a", { class: "brand", href: toList(), "aria-label": "midfold, to the sessions" }, el("span", { class: "brand-mark", "aria-hidden": "true" }, el("i"), el("i"), el("i")), "midfold"),
     el("nav", { "aria-label": "Console" }, links),
@@ -42,7 +57,7 @@ function start(): void {
     page.focus();
   });
 
-  let view: (View & { place?: (hash: string) => boolean }) | null = null;
+  let view: Placed | null = null;
   function show(): void {
     hideTip();
     // Another part of the same session changes the part, not the page.
@@ -51,11 +66,11 @@ function start(): void {
   function open(): void {
     const place = parse(location.hash);
     view?.close();
-    const made: View & { place?: (hash: string) => boolean } = place.view === "list" ? listView(place.q) : place.view === "forgot" ? forgotView(place.text) : sessionView(place);
+    const made = viewOf(place);
     const first = view === null;
     view = made;
     document.title = `${made.title} · midfold`;
-    links.forEach((link, index) => (index === (place.view === "forgot" ? 1 : 0) ? link.setAttribute("aria-current", place.view === "session" ? "true" : "page") : link.removeAttribute("aria-current")));
+    links.forEach((link, index) => (index === LINK[place.view] ? link.setAttribute("aria-current", place.view === "session" ? "true" : "page") : link.removeAttribute("aria-current")));
     page?.replaceChildren(made.node);
     page?.setAttribute("class", place.view);
     scrollTo(0, 0);

@@ -6,6 +6,7 @@ export const TABS: [Tab, string][] = [["fabric", "Fabric"], ["messages", "Messag
 export type Place =
   | { view: "list"; q: string }
   | { view: "forgot"; text: string }
+  | { view: "server" }
   | { view: "session"; id: string; tab: Tab; number: number | null; query: Record<string, string> };
 
 function decode(part: string): string {
@@ -22,6 +23,7 @@ export function parse(hash: string): Place {
   const query = Object.fromEntries(new URLSearchParams(search));
   const parts = way.split("/").filter(Boolean).map(decode);
   if (parts[0] === "forgot") return { view: "forgot", text: query.text ?? "" };
+  if (parts[0] === "server") return { view: "server" };
   if (parts[0] !== "session" || !parts[1]) return { view: "list", q: query.q ?? "" };
   const [, id, part, number] = parts;
   const known: Record<string, Tab> = { fold: "fabric", messages: "messages", requests: "requests", forgot: "forgot", compare: "compare" };
@@ -35,6 +37,7 @@ export function toList(q = ""): string {
 export function toForgot(text = ""): string {
   return text ? `#/forgot?${new URLSearchParams({ text })}` : "#/forgot";
 }
+export const toServer = (): string => "#/server";
 export function toSession(id: string, tab: Tab = "fabric", number: number | null = null, query: Record<string, string> = {}): string {
   const part = tab === "fabric" ? (number === null ? "" : "/fold") : `/${tab}`;
   const search = new URLSearchParams(query).toString();

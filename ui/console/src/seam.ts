@@ -9,7 +9,7 @@ import { undoFold } from "./actions.js";
 import { path, request } from "./api.js";
 import { diffPart } from "./diff.js";
 import { toSession } from "./router.js";
-import type { Edit, Fabric, FabricFold, FoldDetail, Removed } from "./types.js";
+import type { Edit, Fabric, FabricFold, FoldDetail, LostGroup, Removed } from "./types.js";
 import { fill, waiting } from "./view.js";
 import { moment, STAND_INS } from "./words.js";
 
@@ -90,17 +90,26 @@ function recapPart({ fold, folds }: Options, detail: FoldDetail): Child {
 
 function lostPart(id: string, detail: FoldDetail): Child {
   const receipt = detail.receipt ?? {};
-  const again = [...new Set((receipt.asked_again ?? []).map(({ name }) => name))];
   const total = detail.kept_names + detail.lost_names;
-  const names = (list: string[]) => el("ul", { class: "names" }, list.map((name) => el("li", {}, el("a", { class: "mono", href: toSession(id, "forgot", null, { text: name }), title: "Why did it forget this?" }, name))));
   return [
-    el("p", { class: "lead" }, total === 0 ? "The receipt names nothing that left with this fold." : `Of ${many(total, "name")} in what left, the recap still has ${count(detail.kept_names)}; ${count(detail.lost_names)} are no longer in the context. All of them stay in the log and can be recalled.`),
-    receipt.removed?.length ? removedTable(receipt.removed) : null,
-    again.length ? el("div", { class: "block" }, el("h4", {}, "The agent asked for these again"), names(again)) : null,
-    detail.lost.length ? el("div", { class: "block" }, el("h4", {}, detail.lost.length < detail.lost_names ? `The first ${count(detail.lost.length)} that it lost` : "What it lost", " ", el("small", {}, "press one for where it was said and when it left")), names(detail.lost)) : null,
+    el("p", { class: "lead" }, total === 0 && detail.lost.length === 0 ? "Nothing that left with this fold is missing from its recap." : `Of ${many(total, "name")} in what left, the recap still has ${count(detail.kept_names)}. What follows is not in it word for word, what weighs most first. All of it stays in the log and can be recalled; press one for where it was said and when it left.`),
+    detail.lost.map((group) => lostGroup(id, group)),
     receipt.intact === false ? el("p", { class: "empty bad" }, "The receipt does not agree with the log: run midfold audit.") : null,
+    receipt.removed?.length ? removedTable(receipt.removed) : null,
     el("details", { class: "block" }, el("summary", {}, "The record of this fold"), el("pre", { class: "raw", tabindex: 0 }, JSON.stringify(detail.record, null, 2)?.slice(0, 60_000) ?? "")),
   ];
+}
+
+/** What is lost of one kind: words lead to their message, names to where they were said. */
+function lostGroup(id: string, { kind, title, count: all, first }: LostGroup): HTMLElement {
+  const isName = kind === "name" || kind === "used";
+  const more = all > first.length ? `, ${isName ? "the first" : "the newest"} ${count(first.length)}` : "";
+  const head = el("h4", {}, title.charAt(0).toUpperCase() + title.slice(1), " ", el("small", {}, `${count(all)}${more}`));
+  const name = (text: string) => el("a", { class: "mono", href: toSession(id, "forgot", null, { text }), title: "Why did it forget this?" }, text);
+  const at = (seq: number) => el("a", { class: "seq", href: toSession(id, "messages", seq), title: "The message" }, `@${seq}`);
+  return el("div", { class: "block lost" }, head, isName
+    ? el("ul", { class: "names" }, first.map(({ text, seq }) => el("li", {}, name(text), seq === null ? null : [" ", at(seq)])))
+    : el("ol", { class: "words" }, first.map(({ text, seq }) => el("li", {}, seq === null ? null : at(seq), el("span", {}, text)))));
 }
 
 /** The receipt: by which rule how much left. */

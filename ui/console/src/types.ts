@@ -10,6 +10,8 @@ export interface Overview {
   events: number; turns: number; tokens: number; window: number; fill: number;
   threshold?: number | null;
   folds: number; active: number | null; calls: number; usage: Usage | null;
+  /** Why requests went on as they came; older servers do not say it. */
+  faults?: { cause: string; reason: string; requests: number }[];
   cost: { sent: number; everything: number; unit: string } | null;
   cache_share: number | null; parent: { id: string; at: number } | null;
 }
@@ -48,15 +50,17 @@ export interface Edit { seq: number; kind: string; reducer: string; reason: stri
 export interface Verdict { code?: string; detail?: string; dropped?: { line: string; reason?: string; why?: string }[] }
 export interface FoldDetail {
   fold: FoldBrief; recap: { role: string; text: string; tokens: number } | null; edits: Edit[]; why: Record<string, string>;
-  verdicts: Verdict[]; receipt: Receipt | null; record: unknown; lost: string[]; kept_names: number; lost_names: number;
+  verdicts: Verdict[]; receipt: Receipt | null; record: unknown; lost: LostGroup[]; kept_names: number; lost_names: number;
   events: Gone[];
   /** How many left, where not all of them are listed. */
   gone?: number;
 }
+/** What is lost of one kind; of those that were said, with the message that says it. */
+export interface LostGroup { kind: string; title: string; count: number; first: { text: string; seq: number | null }[] }
 /** A message that left the context with a fold, or before it. */
 export interface Gone { seq: number; role: string; tool: string | null; line: string; tokens: number }
 export interface Removed { rule: string; reason: string; items: number; tokens_before: number; tokens_after: number }
-export interface Receipt { asked_again?: { name: string; seq: number }[]; removed?: Removed[]; intact?: boolean }
+export interface Receipt { removed?: Removed[]; intact?: boolean }
 export interface DiffRow {
   seq: number; role: string; tool: string | null; fate: Fate; reason: string | null; before: string; after: string | null;
   tokens_before: number; tokens_after: number;
@@ -92,5 +96,13 @@ export interface Explanation {
   in_recap: boolean; asked_again?: unknown[]; occurrences: Occurrence[];
 }
 export interface Forgot { found: { session: Overview; explanation: Explanation }[]; looked_at: number; next: Cursor | null }
+
+export interface Server {
+  version: string; started: number; now: number; listen: string; store: string; policy: string; asks_for_keys: boolean; strict: boolean;
+  requests: { all: number; with_history: number; folded: number; folds: number; overflows: number; recovered: number; truncated: number; unanswered: number; broken: number };
+  faults: { cause: string; reason: string; requests: number }[];
+  upstreams: { name: string; url: string; models: string[] }[];
+  windows: { upstream: string | null; model: string; window: number; from: string }[];
+}
 
 export interface Change { kind: string; session: string; events: number; folds: number; calls: number; active: number | null; changed: number }

@@ -2,7 +2,7 @@
 
 import { el } from "../../parts/dom.js";
 import type { Child } from "../../parts/dom.js";
-import { count, percent, short } from "../../parts/format.js";
+import { count, many, percent, short } from "../../parts/format.js";
 import type { Overview } from "./types.js";
 
 const ROLES: Record<string, string> = { s: "system", u: "user", a: "assistant", t: "tool" };
@@ -16,6 +16,20 @@ export function ago(time: number, now = Date.now()): string {
   if (seconds < 5) return "now";
   for (const [below, unit, name] of AGES) if (seconds < below) return `${Math.floor(seconds / unit)} ${name} ago`;
   return new Date(time).toISOString().slice(0, 10);
+}
+
+/** How long something lasts, in its two largest units: "3 h 12 min". */
+export function lasting(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const units: [number, string][] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const from = units.findIndex(([unit]) => seconds >= unit);
+  if (from < 0) return "0 s";
+  let rest = seconds;
+  return units.slice(from, from + 2).map(([unit, name]) => {
+    const text = `${Math.floor(rest / unit)} ${name}`;
+    rest %= unit;
+    return text;
+  }).join(" ");
 }
 
 // Making a formatter takes longer than a row of a list does.
@@ -59,6 +73,11 @@ export function foldLine(line: string): string {
   // The rule is named by its key of the policy: `trigger.floor_tokens`.
   const plain = line.replace(/\((?:trigger\.)?([a-z_]+)\)/, (_, rule: string) => `(${rule.replaceAll("_", " ")})`);
   return /^(at|with|from|not|never) /.test(plain) ? `next fold ${plain}` : plain;
+}
+
+/** "2 requests went on as they came: what may not be folded does not fit", a cause each; empty where there was none. */
+export function faultLines({ faults = [] }: Pick<Overview, "faults">): string[] {
+  return faults.map(({ reason, requests }) => `${many(requests, "request")} went on as ${requests === 1 ? "it" : "they"} came: ${reason}`);
 }
 
 export function errorText(error: unknown): string {

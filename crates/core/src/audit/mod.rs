@@ -3,6 +3,7 @@
 //! Everything that a record claims is computed again: hashes of the chain, what a fold does to
 //! the log of its time, what a call sent. Records are judged, so nothing here trusts a number.
 
+mod lost;
 mod receipt;
 mod render;
 
@@ -19,6 +20,7 @@ use crate::profile::VoidReasoning;
 use crate::project::{Context, Projection};
 use crate::standing::{Requests, in_force, standings};
 
+pub use lost::{Lost, LostGroup, LostKind};
 pub use receipt::{Receipt, Removed};
 
 /// Names of the rules.

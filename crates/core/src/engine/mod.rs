@@ -13,6 +13,7 @@ mod reasoning;
 mod status;
 mod tiers;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::budget::Budget;
@@ -82,6 +83,7 @@ pub struct Session {
     settled: Option<(Sent, u64)>,
     usage: Usage,
     spent: Spent,
+    faults: BTreeMap<String, u64>,
     narration: Narration,
     /// Folds before the last reset.
     uncounted: usize,
@@ -152,6 +154,7 @@ impl Session {
             settled: None,
             usage: Usage::default(),
             spent: Spent::default(),
+            faults: BTreeMap::new(),
             narration: Narration::default(),
             uncounted: 0,
             gathered: Memo::default(),

@@ -1,6 +1,8 @@
 //! What a session is at: for people, for hosts that read an engine's attributes, and for a store
 //! that keeps it over a restart.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Narration, Sent, Session};
@@ -115,6 +117,9 @@ pub struct State {
     /// What all requests cost.
     #[serde(skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
+    /// How many requests went on as they came although they did not fit, by the name of the cause.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub faults: BTreeMap<String, u64>,
     /// What was sent last.
     pub sent: Option<Sent>,
     /// The last context whose cost is known, and that cost.
@@ -214,6 +219,11 @@ impl Session {
         self.spent
     }
 
+    /// Notes that a request went on as it came although it did not fit, for a cause of this name.
+    pub fn note_fault(&mut self, cause: &str) {
+        *self.faults.entry(cause.to_owned()).or_default() += 1;
+    }
+
     /// The narration that is under way or ready.
     #[must_use]
     pub fn narration(&self) -> &Narration {
@@ -234,6 +244,7 @@ impl Session {
             pins: self.pins.clone(),
             usage: self.usage,
             spent: self.spent,
+            faults: self.faults.clone(),
             sent: self.sent,
             settled: self.settled,
             void: self.void,
@@ -263,6 +274,7 @@ impl Session {
         self.pins = state.pins;
         self.usage = state.usage;
         self.spent = state.spent;
+        self.faults = state.faults;
         self.sent = state.sent;
         self.settled = state.settled;
         if state.void != self.void {

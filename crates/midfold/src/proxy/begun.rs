@@ -11,7 +11,8 @@ use super::lock::lock;
 use super::recall::{Recall, put_back};
 use super::rules::Reading;
 use super::shared::Proxy;
-use super::who::{Fault, Who};
+use super::who::Who;
+use crate::fault::Fault;
 
 /// A request that was read, and not yet matched to its conversation.
 pub struct Begun {

@@ -74,7 +74,9 @@ pub use rules::Rules;
 pub use seal::{Opened, Random, Seal, SealKey, SealKeyError};
 pub use shared::Proxy;
 pub use turn::{Sent, Turn};
-pub use who::{Fault, Who};
+pub use who::Who;
+
+pub use crate::fault::Fault;
 
 use crate::prepare::WindowSource;
 

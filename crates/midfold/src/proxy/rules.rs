@@ -15,7 +15,8 @@ use midfold_store::Millis;
 use super::learned::Told;
 use super::prefer::Prefer;
 use super::seal::Seal;
-use super::who::{Fault, Who};
+use super::who::Who;
+use crate::fault::Fault;
 use crate::prepare::{Setup, WindowSource};
 
 /// Bytes of messages that are held in memory, where nothing else is said.
@@ -255,6 +256,12 @@ impl Rules {
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// The windows that were said, in tokens, by patterns of models' names; `*` is every model.
+    #[must_use]
+    pub fn said_windows(&self) -> Vec<(String, u64)> {
+        self.setup.said_windows()
     }
 
     /// The window of a model, and where it is from: what the request has its model hold (`asked`), unless less was said

@@ -23,7 +23,8 @@ use super::place::Place;
 use super::recall::Recall;
 use super::rules::{LEAST_REPLY, Reading, reserved};
 use super::shared::Proxy;
-use super::who::{Fault, Who};
+use super::who::Who;
+use crate::fault::Fault;
 use crate::prepare::WindowSource;
 
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
@@ -208,6 +209,7 @@ impl Turn {
         self.sent.tokens_after = whole;
         self.sent.counted = session.log().tokens() + suffix;
         self.sent.fault = fault;
+        fault.into_iter().for_each(|fault| session.note_fault(fault.name()));
         if let Some(context) = context {
             self.sent.read(&self.request, session, &context, stable, before, suffix);
         }
@@ -322,6 +324,7 @@ impl Turn {
         let mut held = lock(&place.conversation);
         place.budget = budget(&self.request, reserve + place.suffix, told, held.fixed());
         held.follow(&place.reading, &self.request, told, &place.budget);
+        self.sent.window = Some((told.window, place.reading.window_source(told)));
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         let have = have.map(|have| have.saturating_sub(place.suffix).max(1));

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use midfold_core::audit::{Receipt, audit};
+use midfold_core::audit::{LostGroup, Receipt, audit};
 use midfold_core::fold::{Entry, Fold, RecapRecord, VerdictRecord};
 use midfold_core::log::Log;
 use midfold_core::project::{Context, Fate, project};
 use midfold_core::replay::Cell;
 use midfold_core::standing::Standing;
+use midfold_core::tools::ToolTable;
 use midfold_store::{FoldRow, Stored, StoredError};
 use serde::Serialize;
 
@@ -40,8 +41,8 @@ pub struct FoldDetail {
     pub verdicts: Vec<VerdictRecord>,
     /// What it lost, and what was asked for again.
     pub receipt: Option<Receipt>,
-    /// Names that the context does not have any more, the best first.
-    pub lost: Vec<String>,
+    /// What the context does not say any more, by kind, what weighs most first.
+    pub lost: Vec<LostGroup>,
     /// How many names it lost.
     pub lost_names: u32,
     /// How many it kept.
@@ -140,7 +141,8 @@ impl FoldDetail {
         let (rows, at) = found(stored, number).await?;
         let brief = FoldBrief::stored(&rows, at, &Read::of(stored, &rows).await?);
         let fold = &rows[at].1;
-        let log = stored.whole().await?.log();
+        let session = stored.whole().await?;
+        let (log, tools) = (session.log(), ToolTable::of(&session.policy().tools));
         let mut all: Vec<Gone> = gone(log, fold);
         let count = all.len();
         all.drain(..count.saturating_sub(LISTED));
@@ -150,7 +152,7 @@ impl FoldDetail {
             why: fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect(),
             verdicts: fold.verdicts.clone(),
             receipt: receipt(log, &rows, at, brief.standing),
-            lost: fold.lost_ids.first.clone(),
+            lost: fold.lost(log, &tools),
             lost_names: fold.lost_ids.count,
             kept_names: fold.kept_ids.count,
             events: all,

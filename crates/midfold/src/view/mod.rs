@@ -30,4 +30,4 @@ pub use fabric::{Fabric, FoldBrief, Layout, folds};
 pub use fold::{Changed, Diff, EditLine, FoldDetail, Gone};
 pub use forgot::{Forgot, Remembered, explained};
 pub use message::{Message, Messages, message, messages};
-pub use overview::{CostView, Overview, Overviews, Parent, Totals, folds_in_force};
+pub use overview::{CostView, FaultCount, Overview, Overviews, Parent, Totals, folds_in_force};

@@ -18,6 +18,7 @@ use midfold_formats::{DialectKind, profile};
 use midfold_store::{Activity, Meta, Millis, Newest, SessionRow, Store, StoreError};
 use serde::Serialize;
 
+use crate::fault::Fault;
 use crate::texts::{first_line, hidden};
 
 /// Characters of a title.
@@ -76,6 +77,8 @@ pub struct Overview {
     pub calls: u64,
     /// What the provider counted, in all.
     pub usage: Totals,
+    /// Why requests went on as they came although they did not fit, with how many there were.
+    pub faults: Vec<FaultCount>,
     /// What the prompts cost; none where the provider reported nothing.
     pub cost: Option<CostView>,
     /// The share of the prompts that came from the cache.
@@ -98,6 +101,26 @@ pub struct Totals {
     pub cache_read: u64,
     /// Tokens of the prompts that were written to the cache.
     pub cache_write: u64,
+}
+
+/// Requests that went on as they came although they did not fit, for one cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FaultCount {
+    /// The name of the cause.
+    pub cause: String,
+    /// It in words.
+    pub reason: String,
+    /// How many there were.
+    pub requests: u64,
+}
+
+impl FaultCount {
+    fn of((cause, requests): (&String, &u64)) -> Self {
+        let reason = Fault::named(cause).map(|fault| fault.reason().to_owned());
+        let reason = reason.unwrap_or_else(|| cause.clone());
+        Self { cause: cause.clone(), reason, requests: *requests }
+    }
 }
 
 /// What prompts cost: tokens at the price of plain input (docs/MEASURES.md).
@@ -315,6 +338,7 @@ fn overview(
         recorded: activity.folds,
         active: activity.active_number,
         calls: activity.calls,
+        faults: state.faults.iter().map(FaultCount::of).collect(),
         usage: Totals { calls, prompt, output, cache_read, cache_write },
         cost: state.spent.cost().map(|cost| CostView {
             sent: cost.sent,

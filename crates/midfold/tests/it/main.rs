@@ -24,6 +24,7 @@ mod images;
 mod import;
 mod keep;
 mod linear;
+mod lost;
 #[cfg(all(feature = "sqlite", feature = "model"))]
 mod narration;
 mod narrations;

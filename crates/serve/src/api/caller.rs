@@ -27,6 +27,12 @@ impl Caller {
         Ok((caller, Request::from_parts(parts, body)))
     }
 
+    /// Lets a request in of whoever runs the server, or says why not.
+    pub fn enter_as_admin(app: &App, request: Request) -> Result<(), Problem> {
+        let admitted = admit(app, &[Scope::Admin], request);
+        admitted.map(drop).map_err(|refused| refused_as(&refused))
+    }
+
     /// Who sent a request that was let in.
     pub fn of(parts: &Parts) -> Self {
         let holder = parts.extensions.get::<Arc<Holder>>();
@@ -50,8 +56,11 @@ fn refused_as(refused: &Refused) -> Problem {
         Refused::Stranger(_) => Problem::new(StatusCode::FORBIDDEN, "forbidden", text)
             .hint("open the console at this server's own address, or ask without a browser")
             .hint("--allow-origin https://HOST lets pages of that origin ask, and requests under that name"),
-        Refused::Scope(_) => Problem::new(StatusCode::FORBIDDEN, "wrong-scope", text)
-            .hint("`midfold key new NAME --scope sessions` makes one for one's own sessions"),
+        Refused::Scope(scope) => {
+            let whose = if *scope == Scope::Admin { "all of the server" } else { "one's own sessions" };
+            let hint = format!("`midfold key new NAME --scope {}` makes one for {whose}", scope.name());
+            Problem::new(StatusCode::FORBIDDEN, "wrong-scope", text).hint(hint)
+        }
         _ => Problem::new(StatusCode::UNAUTHORIZED, "no-key", text)
             .hint("send it in the header `midfold-key`"),
     }

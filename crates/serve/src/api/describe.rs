@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
 use super::ask::Asked;
+use super::caller::Caller;
 use super::problem::{Details, Problem};
 use crate::app::App;
 
@@ -134,6 +135,22 @@ impl Api {
             answered(app, request, handler.clone(), move |done: T| json_of(status, &done))
         });
         self.add::<Q, B>(op, Some(answer), route);
+    }
+
+    /// A route that says something of the server itself to whoever runs it. It reads no session and needs no store.
+    pub fn about_server<T>(&mut self, op: Op, handler: fn(&App) -> T)
+    where
+        T: Serialize + JsonSchema + 'static,
+    {
+        let status = op.status;
+        let answer = self.gives.subschema_for::<T>();
+        let route = on(op.method, async move |State(app): State<Arc<App>>, request: Request| {
+            match Caller::enter_as_admin(&app, request) {
+                Ok(()) => json_of(status, &handler(&app)),
+                Err(problem) => problem.into_response(),
+            }
+        });
+        self.add::<(), ()>(op, Some(answer), route);
     }
 
     /// A route that answers with something else.

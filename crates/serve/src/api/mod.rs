@@ -15,6 +15,7 @@ mod messages;
 mod problem;
 mod recall;
 mod replay;
+mod server;
 mod sessions;
 
 use std::sync::Arc;
@@ -51,5 +52,6 @@ fn api() -> Api {
     recall::routes(&mut api);
     replay::routes(&mut api);
     listen::routes(&mut api);
+    server::routes(&mut api);
     api
 }

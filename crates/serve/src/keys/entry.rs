@@ -17,9 +17,9 @@ const LONGEST_NAME: usize = 64;
 pub enum Scope {
     /// Requests to providers.
     Proxy,
-    /// What is stored of one's own sessions. Nothing is served by it yet.
+    /// What is stored of one's own sessions.
     Sessions,
-    /// The metrics of the server.
+    /// The metrics of the server, what it says of itself, and everybody's sessions.
     Admin,
 }
 

@@ -10,7 +10,7 @@ use super::parts::{rule, strip, title, told};
 use super::sheet::{Room, Sheet};
 use crate::figures::{age, facts};
 use crate::paint::{Paint, dim};
-use crate::seen::{Edit, Fold};
+use crate::seen::{Edit, Fold, LostGroup};
 use crate::state::State;
 
 /// Places that are named of edits of one kind.
@@ -75,17 +75,25 @@ pub(super) fn outline(state: &State, fold: &Fold, width: usize) -> Vec<Line<'sta
             lines.extend(told(&line, 1, width, Style::new()));
         }
     }
-    if !fold.lost.is_empty() {
-        let count = plural(fold.lost_names, "lost name");
-        lines.extend([Line::default(), rule(&count, width)]);
-        let names: Vec<String> = fold.lost.iter().map(ToString::to_string).collect();
-        let more = fold.lost_names.saturating_sub(names.len() as u64);
-        for line in facts(&names, width.saturating_sub(2)) {
-            lines.push(Line::from(format!(" {line}")));
-        }
-        if more > 0 {
-            lines.push(Line::from(dim(format!(" … {} more", number(more)))));
-        }
+    fold.lost.iter().for_each(|group| lines.extend(lost(group, width)));
+    lines
+}
+
+/// What is lost of one kind: what somebody said a line each, names beside each other.
+fn lost(group: &LostGroup, width: usize) -> Vec<Line<'static>> {
+    let title = format!("lost: {}, {}", group.title, number(group.count));
+    let mut lines = vec![Line::default(), rule(&title, width)];
+    let (said, names): (Vec<_>, Vec<_>) = group.first.iter().partition(|one| one.seq.is_some());
+    for one in said {
+        let at = one.seq.map(|seq| format!("@{seq} ")).unwrap_or_default();
+        lines.extend(told(&format!("{at}{}", one.text), 1, width, Style::new()));
+    }
+    let names: Vec<String> = names.iter().map(|one| one.text.to_string()).collect();
+    let names = facts(&names, width.saturating_sub(2));
+    lines.extend(names.iter().map(|line| Line::from(format!(" {line}"))));
+    let more = group.count.saturating_sub(group.first.len() as u64);
+    if more > 0 {
+        lines.push(Line::from(dim(format!(" … {} more", number(more)))));
     }
     lines
 }
@@ -104,7 +112,7 @@ fn edits(edits: &[Edit]) -> Vec<String> {
         let (before, after) = (sum(|edit| edit.tokens_before), sum(|edit| edit.tokens_after));
         let mut seqs: Vec<u64> = edits.iter().map(|edit| edit.seq).collect();
         seqs.dedup();
-        let places: Vec<String> = seqs.iter().take(PLACES).map(|seq| format!("#{seq}")).collect();
+        let places: Vec<String> = seqs.iter().take(PLACES).map(|seq| format!("@{seq}")).collect();
         let more = if seqs.len() > PLACES { " …" } else { "" };
         let count = number(edits.len() as u64);
         format!(

@@ -2,16 +2,59 @@
 
 use midfold::{number, plural};
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 use super::parts::{around, bar, title};
 use super::sheet::{Room, Sheet};
 use crate::figures::{age, facts, fit, pad, percent, short};
 use crate::paint::{Paint, bold, dim};
-use crate::seen::Row;
+use crate::seen::{Fault, Row};
 use crate::state::State;
 
 /// Columns from which on model and client have their own.
 const WIDE: usize = 120;
+/// Columns of all that stands before them.
+const FIGURES: usize = 55;
+
+/// Columns of the model and of the client.
+struct Widths {
+    model: usize,
+    client: usize,
+}
+
+impl Widths {
+    /// On paper, as many as the longest takes.
+    fn of(state: &State, room: Room) -> Self {
+        if !room.is_paper {
+            return Self { model: 18, client: 16 };
+        }
+        let (model, client) = (longest(state, |row| row.model.as_str()), longest(state, client));
+        Self { model: model.max(HEADS[0].len()), client: client.max(HEADS[1].len()) }
+    }
+}
+
+/// What stands above the model and the client.
+const HEADS: [&str; 2] = ["MODEL", "CLIENT"];
+
+fn client(row: &Row) -> &str {
+    row.client.as_ref().map_or("", crate::Clean::as_str)
+}
+
+/// Columns of the longest text of its kind.
+fn longest(state: &State, text: impl Fn(&Row) -> &str) -> usize {
+    state.rows.iter().flatten().map(|row| text(row).width()).max().unwrap_or(0)
+}
+
+/// Columns of the list on paper, where nothing of it is cut.
+pub(crate) fn width(state: &State) -> usize {
+    let room = Room { width: 0, height: 0, is_paper: true };
+    let Widths { model, client } = Widths::of(state, room);
+    let name = longest(state, Row::name) + MARK.width();
+    (FIGURES + model + client + 4 + name + 1).max(WIDE)
+}
+
+/// Marks a session of which requests went on as they came.
+const MARK: &str = "▲ ";
 
 pub(super) fn sheet(state: &State, room: Room) -> Sheet {
     let mut sheet = Sheet::default();
@@ -37,12 +80,13 @@ pub(super) fn sheet(state: &State, room: Room) -> Sheet {
         sheet.body.extend(super::parts::told(hint, 2, room.width, dim("").style));
         return sheet;
     }
-    sheet.head.push(Line::from(dim(heading(room))));
+    sheet.head.push(Line::from(dim(heading(&Widths::of(state, room), room))));
     let at = state.at();
     let shown = around(at, all.len(), rows(state, room));
     let from = shown.start;
+    let widths = Widths::of(state, room);
     for (place, row) in all[shown].iter().enumerate() {
-        sheet.body.push(one(state, row, from + place == at, room));
+        sheet.body.push(one(state, row, from + place == at, &widths, room));
     }
     let below = about(state, room);
     let used = sheet.head.len() + sheet.body.len() + below.len();
@@ -56,24 +100,31 @@ pub(super) fn rows(state: &State, room: Room) -> usize {
     room.height.saturating_sub(2 + about(state, room).len()).max(1)
 }
 
-fn heading(room: Room) -> String {
+fn heading(widths: &Widths, room: Room) -> String {
+    if room.is_narrow() {
+        return pad("  FILL         F  AGE  SESSION", room.width, false);
+    }
     let wide = match room.width {
-        ..60 => return pad("  FILL         F  AGE  SESSION", room.width, false),
-        WIDE.. => "MODEL               CLIENT            ",
-        _ => "",
+        WIDE.. => beside(HEADS, widths),
+        _ => String::new(),
     };
     let text = format!("  FILL        TOKENS/WINDOW  COST  CACHE FOLDS    AGE  {wide}SESSION");
     pad(&text, room.width, false)
 }
 
-fn one(state: &State, row: &Row, is_chosen: bool, room: Room) -> Line<'static> {
+/// Model and client in columns of their own.
+fn beside([model, client]: [&str; 2], widths: &Widths) -> String {
+    pad(model, widths.model, false) + "  " + &pad(client, widths.client, false) + "  "
+}
+
+fn one(state: &State, row: &Row, is_chosen: bool, widths: &Widths, room: Room) -> Line<'static> {
     let paint = Paint { color: state.color };
     let mut line = Line::from(if is_chosen { bold("› ") } else { "  ".into() });
     let share = |share: Option<f64>| share.map_or("–".to_owned(), percent);
     let age = age(row.changed, state.now);
     let name = |room: usize| match is_chosen {
-        true => bold(fit(row.name(), room)),
-        false => Span::raw(fit(row.name(), room)),
+        true => bold(fit(&marked(row), room)),
+        false => Span::raw(fit(&marked(row), room)),
     };
     if room.is_narrow() {
         bar(paint, row, 6).into_iter().for_each(|span| line.push_span(span));
@@ -92,12 +143,16 @@ fn one(state: &State, row: &Row, is_chosen: bool, room: Room) -> Line<'static> {
         short(row.folds)
     ));
     if room.width >= WIDE {
-        let client = row.client.as_ref().map_or("", crate::Clean::as_str);
-        line.push_span(pad(row.model.as_str(), 18, false) + "  " + &pad(client, 16, false) + "  ");
+        line.push_span(beside([row.model.as_str(), client(row)], widths));
     }
     let room = room.width.saturating_sub(line.width() + 1);
     line.push_span(name(room));
     line
+}
+
+/// The name of a session, behind a mark where requests of it went on as they came.
+fn marked(row: &Row) -> String {
+    if row.faults.is_empty() { row.name().to_owned() } else { format!("{MARK}{}", row.name()) }
 }
 
 /// The chosen session, in words.
@@ -113,6 +168,7 @@ fn about(state: &State, room: Room) -> Vec<Line<'static>> {
         let [sent, everything] = [cost.sent, cost.everything].map(|cost| number(cost as u64));
         all.push(format!("{} for {sent} instead of {everything}", plural(row.calls, "call")));
     }
+    all.extend(row.faults.iter().map(Fault::told));
     let lines = facts(&all, room.width.saturating_sub(2));
     let mut out = vec![Line::from(dim("─".repeat(room.width)))];
     out.extend(lines.into_iter().map(|line| Line::from(format!(" {line}"))));

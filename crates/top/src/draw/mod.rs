@@ -14,14 +14,18 @@ use ratatui::text::Line;
 use crate::figures::fit;
 use crate::paint::{Paint, bold, dim};
 use crate::state::{Reach, State, View};
+pub(crate) use list::width as list_width;
 use midfold::weave::Tint;
 pub(crate) use sheet::{Room, Sheet};
 
 /// Draws what the state shows.
 pub fn draw(state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let room =
-        Room { width: area.width.into(), height: usize::from(area.height).saturating_sub(1) };
+    let room = Room {
+        width: area.width.into(),
+        height: usize::from(area.height).saturating_sub(1),
+        is_paper: false,
+    };
     let sheet = sheet(state, room);
     let below = room.height.saturating_sub(sheet.head.len());
     let furthest = sheet.body.len().saturating_sub(below);

@@ -11,7 +11,7 @@ use super::parts::{around, bar, legend, rule, strip, title, told};
 use super::sheet::{Room, Sheet};
 use crate::figures::{age, facts, percent, short};
 use crate::paint::{Paint, bold, dim};
-use crate::seen::{Brief, Fabric, Row};
+use crate::seen::{Brief, Fabric, Fault, Row};
 use crate::state::{Opened, State};
 
 pub(super) fn sheet(state: &State, room: Room) -> Sheet {
@@ -36,7 +36,8 @@ fn head(state: &State, opened: &Opened, room: Room) -> Vec<Line<'static>> {
     };
     let row = &detail.row;
     let paint = Paint { color: state.color };
-    let mut lines = vec![title(row.name(), "", room.width)];
+    let width = if room.is_paper { room.width.max(row.name().width() + 2) } else { room.width };
+    let mut lines = vec![title(row.name(), "", width)];
     let mut gauge = Line::from(" ");
     let width = if room.is_narrow() { 14 } else { 30 };
     bar(paint, row, width).into_iter().for_each(|span| gauge.push_span(span));
@@ -67,6 +68,7 @@ fn figures(state: &State, row: &Row) -> Vec<String> {
     all.push(plural(row.calls, "call"));
     all.extend(row.cost.map(|cost| format!("cost {}", cost.change())));
     all.extend(row.cache_share.map(|share| format!("{} from the cache", percent(share))));
+    all.extend(row.faults.iter().map(Fault::told));
     all.push(format!("changed {} ago", age(row.changed, state.now)));
     all
 }

@@ -16,15 +16,18 @@ pub(crate) struct Sheet {
 pub(crate) struct Room {
     pub width: usize,
     pub height: usize,
+    /// Nothing has to be cut: what reads it is no screen.
+    pub is_paper: bool,
 }
 
 impl Room {
     pub fn of(state: &State) -> Self {
-        Self { width: state.size.0.into(), height: usize::from(state.size.1).saturating_sub(1) }
+        let height = usize::from(state.size.1).saturating_sub(1);
+        Self { width: state.size.0.into(), height, is_paper: false }
     }
 
     /// Too narrow for every column.
     pub fn is_narrow(self) -> bool {
-        self.width < 60
+        self.width < 60 && !self.is_paper
     }
 }

@@ -75,6 +75,7 @@ pub fn canned() -> Canned {
     quiet["client"] = Value::Null;
     let mut nameless = row("01k9-nameless", "", 60, 23_400, 12);
     nameless["title"] = Value::Null;
+    nameless["faults"] = json!([{ "cause": "floor", "reason": "what may not be folded does not fit", "requests": 2 }]);
     let sessions = json!({ "sessions": [
         row("proxy-c1bc", "Look through the reports with the shell, part by part", 400, 13_599, 3),
         nameless,
@@ -106,7 +107,15 @@ pub fn canned() -> Canned {
         "edits": [edit(18, "stale-reads", "superseded by @30"), edit(19, "stale-reads", "superseded by @30"),
             edit(20, "clip-results", "longer than 400 tokens")],
         "why": {}, "verdicts": [], "receipt": null,
-        "lost": ["LED-4101", "src/old.rs", "retry_after"], "lost_names": 5, "kept_names": 40,
+        "lost": [
+            { "kind": "said", "title": "what the user said", "count": 1,
+              "first": [{ "text": "Never book a weekend twice.", "seq": 4 }] },
+            { "kind": "used", "title": "files and values that were used again", "count": 1,
+              "first": [{ "text": "LED-4101", "seq": 33 }] },
+            { "kind": "name", "title": "other names", "count": 4,
+              "first": [{ "text": "src/old.rs", "seq": null }, { "text": "retry_after", "seq": null }] },
+        ],
+        "lost_names": 5, "kept_names": 40,
         "events": [], "gone": 15, "record": {}
     });
     let at = json!({ "number": 2, "id": "00", "events": 24 });

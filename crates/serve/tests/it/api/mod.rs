@@ -4,6 +4,7 @@ mod console;
 mod document;
 mod feed;
 mod keys;
+mod server;
 mod sessions;
 
 use std::sync::Arc;

@@ -1,0 +1,171 @@
+//! What a fold lost, what weighs most first: what people said before what can be read again.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+
+use crate::fold::Fold;
+use crate::log::Log;
+use crate::recap::escape::neutralise;
+use crate::recap::gather::{Gathered, Reading};
+use crate::recap::statement::{Kind, Statement};
+use crate::salient::shorten;
+use crate::tools::ToolTable;
+
+/// Things of one kind that are listed; names are as many as the record has.
+const LISTED: usize = 20;
+/// Longest text of one, in characters.
+const CHARS: usize = 400;
+/// A recap that has so much of the beginning of a sentence tells it, in characters.
+const BEGINNING: usize = 60;
+
+/// A kind of what is lost, in the order of what it weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LostKind {
+    /// What the user said: nobody can look it up elsewhere.
+    Said,
+    /// What the assistant answered and decided.
+    Decided,
+    /// What failed, and how.
+    Failed,
+    /// A file or a value that the user or the assistant used again after the fold.
+    Used,
+    /// Any other name.
+    Name,
+}
+
+impl LostKind {
+    /// All of them, what weighs most first.
+    pub const ALL: [Self; 5] = [Self::Said, Self::Decided, Self::Failed, Self::Used, Self::Name];
+
+    /// It in words.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Said => "what the user said",
+            Self::Decided => "what the agent answered and decided",
+            Self::Failed => "what failed",
+            Self::Used => "files and values that were used again",
+            Self::Name => "other names",
+        }
+    }
+
+    /// What a statement of a recap is, where it is one that weighs.
+    fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Asked | Kind::Rejected => Some(Self::Said),
+            Kind::Said | Kind::Concluded => Some(Self::Decided),
+            Kind::Failed | Kind::Stopped => Some(Self::Failed),
+            Kind::Changed | Kind::Ran | Kind::Found => None,
+        }
+    }
+}
+
+/// Something that the context does not have any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Lost {
+    /// The words, the error, the name; shortened where it is long.
+    pub text: String,
+    /// The number of the message that says it; of what was used again, of the first message that used it; none of a
+    /// name.
+    pub seq: Option<u32>,
+}
+
+/// What is lost of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LostGroup {
+    /// The kind.
+    pub kind: LostKind,
+    /// The kind in words.
+    pub title: &'static str,
+    /// How many there are.
+    pub count: u32,
+    /// Some of them: the newest of what was said, the best of names.
+    pub first: Vec<Lost>,
+}
+
+impl Fold {
+    /// What the messages that left say, and what stands for them does not, by kind, what weighs most first. Kinds of
+    /// which nothing is lost are left out. What is said again in a message that stays counts all the same.
+    #[must_use]
+    pub fn lost(&self, log: &Log, tools: &ToolTable) -> Vec<LostGroup> {
+        let runs = self.covered_runs();
+        let gathered = Gathered::over(None, log.events(), &runs, Reading::of(log, tools));
+        let told = Told::of(self);
+        let mut groups: Vec<LostGroup> = LostKind::ALL.map(LostGroup::empty).into();
+        for statement in gathered.statements.iter().rev() {
+            let Some(kind) = LostKind::of(statement.kind) else { continue };
+            if let Some(text) = told.untold(statement) {
+                groups[kind as usize].add(Lost { text, seq: Some(statement.message) });
+            }
+        }
+        let used = self.references(log.events());
+        let again: FxHashSet<&str> = used.iter().map(|one| &*one.name).collect();
+        for one in &used {
+            let (text, seq) = (one.name.clone(), Some(one.seq));
+            groups[LostKind::Used as usize].add(Lost { text, seq });
+        }
+        let names = &mut groups[LostKind::Name as usize];
+        let rest = self.lost_ids.first.iter().filter(|name| !again.contains(&***name));
+        names.first = rest.map(|name| Lost { text: name.clone(), seq: None }).collect();
+        names.count = self.lost_ids.count.saturating_sub(used.len().try_into().unwrap_or(u32::MAX));
+        groups.retain(|group| group.count > 0);
+        groups
+    }
+
+    /// The events that a recap or a marker stands for, in runs.
+    fn covered_runs(&self) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for seq in self.covered() {
+            let seq = seq as usize;
+            match runs.last_mut() {
+                Some(run) if run.end == seq => run.end += 1,
+                _ => runs.push(seq..seq + 1),
+            }
+        }
+        runs
+    }
+}
+
+impl LostGroup {
+    fn empty(kind: LostKind) -> Self {
+        Self { kind, title: kind.title(), count: 0, first: Vec::new() }
+    }
+
+    fn add(&mut self, lost: Lost) {
+        self.count += 1;
+        if self.first.len() < LISTED {
+            self.first.push(lost);
+        }
+    }
+}
+
+/// What the context says in the place of messages.
+struct Told<'a>(&'a str);
+
+impl<'a> Told<'a> {
+    fn of(fold: &'a Fold) -> Self {
+        Self(fold.recap.as_ref().map_or("", |recap| &recap.text))
+    }
+
+    /// What of a statement is told nowhere; none where all that it says is.
+    fn untold(&self, statement: &Statement) -> Option<String> {
+        let parts = statement.parts.iter().enumerate();
+        let untold = parts.filter(|(_, part)| statement.is_told(part) && !self.says(&part.text));
+        let untold: Vec<usize> = untold.map(|(at, _)| at).collect();
+        let is_bare = statement.parts.is_empty() && !self.says(&statement.lead);
+        let is_lost = !untold.is_empty() || (is_bare && !statement.lead.is_empty());
+        is_lost.then(|| shorten(&statement.tell(&untold), CHARS))
+    }
+
+    fn says(&self, text: &str) -> bool {
+        let text = neutralise(text);
+        let end = text.char_indices().nth(BEGINNING).map_or(text.len(), |(at, _)| at);
+        self.0.contains(&text[..end])
+    }
+}

@@ -1,0 +1,161 @@
+//! What the server is and did since its start, for whoever runs it.
+
+use midfold::WindowSource;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::describe::{Api, Op};
+use crate::app::App;
+
+pub(super) fn routes(api: &mut Api) {
+    api.about_server(
+        Op::get("/v1/server", "server", "Say what this server is set to, and what it did so far"),
+        Server::of,
+    );
+}
+
+/// What the server is and did since its start.
+#[derive(Serialize, JsonSchema)]
+struct Server {
+    /// Of midfold.
+    version: &'static str,
+    /// When it began to listen, in milliseconds since 1970.
+    started: u64,
+    /// What its clock says now, in milliseconds since 1970.
+    now: u64,
+    /// Where it listens.
+    listen: String,
+    /// Where conversations are kept: `memory`, or the place of the store, without a password.
+    store: String,
+    /// The name of the policy that folds where a request asks for no other one.
+    policy: String,
+    /// Whoever asks needs a key.
+    asks_for_keys: bool,
+    /// What it should have looked at and could not is refused instead of sent as it came.
+    strict: bool,
+    requests: Requests,
+    /// Each cause for which requests were sent as they came although midfold should have looked at them.
+    faults: Vec<FaultCount>,
+    /// Where requests go.
+    upstreams: Vec<UpstreamPlace>,
+    /// Windows that were said at the start, and those that requests had to fit so far.
+    windows: Vec<WindowRow>,
+}
+
+/// What became of requests since the start.
+#[derive(Serialize, JsonSchema)]
+struct Requests {
+    /// All of them.
+    all: u64,
+    /// Those whose history was looked at.
+    with_history: u64,
+    /// Those that were read through a fold.
+    folded: u64,
+    /// Folds that were made.
+    folds: u64,
+    /// Those that a provider refused as too long.
+    overflows: u64,
+    /// Of these, those that were folded and sent again.
+    recovered: u64,
+    /// Prompts of which a server dropped a part, and said nothing.
+    truncated: u64,
+    /// Those that got no answer.
+    unanswered: u64,
+    /// Answers that broke off.
+    broken: u64,
+}
+
+/// How often requests were sent as they came, for one cause.
+#[derive(Serialize, JsonSchema)]
+struct FaultCount {
+    /// Its name, as in the metrics.
+    cause: &'static str,
+    /// The cause in words.
+    reason: &'static str,
+    requests: u64,
+}
+
+/// A place that requests go to.
+#[derive(Serialize, JsonSchema)]
+struct UpstreamPlace {
+    name: String,
+    url: String,
+    /// Patterns of the models that go there whatever their format; often none.
+    models: Vec<String>,
+}
+
+/// How much a model holds.
+#[derive(Serialize, JsonSchema)]
+struct WindowRow {
+    /// Where requests for it went; none for what was said at the start.
+    upstream: Option<String>,
+    /// Its name; a pattern of names where it was said at the start.
+    model: String,
+    /// In tokens.
+    window: u64,
+    /// Who says so: `setting`, `request`, `server`, `learned` (of a refusal, or of what was taken), `table` (known of
+    /// models of this name) or `default` (nobody).
+    from: &'static str,
+}
+
+impl Server {
+    fn of(app: &App) -> Self {
+        let store = app.desk.as_ref().map(|desk| desk.store.place());
+        let faults = app.metrics.faults().map(|(cause, requests)| FaultCount {
+            cause: cause.name(),
+            reason: cause.reason(),
+            requests,
+        });
+        let upstreams = app.upstreams.places().into_iter().map(|(name, url)| {
+            let models = app.upstreams.models(&name);
+            UpstreamPlace { name, url, models }
+        });
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            started: app.started,
+            now: app.now(),
+            listen: app.listens_on.clone(),
+            store: store.unwrap_or_else(|| "memory".to_owned()),
+            policy: app.policy.clone(),
+            asks_for_keys: app.keys.is_some(),
+            strict: app.is_strict,
+            requests: Requests::of(app),
+            faults: faults.collect(),
+            upstreams: upstreams.collect(),
+            windows: windows(app),
+        }
+    }
+}
+
+impl Requests {
+    fn of(app: &App) -> Self {
+        let totals = app.totals();
+        Self {
+            all: totals.requests,
+            with_history: totals.with_history,
+            folded: totals.folded,
+            folds: totals.folds,
+            overflows: totals.overflows,
+            recovered: totals.recovered,
+            truncated: totals.truncated,
+            unanswered: totals.unanswered,
+            broken: totals.broken,
+        }
+    }
+}
+
+fn windows(app: &App) -> Vec<WindowRow> {
+    let said = app.said_windows.iter().map(|(model, window)| WindowRow {
+        upstream: None,
+        model: model.clone(),
+        window: *window,
+        from: WindowSource::Given.name(),
+    });
+    let known = app.known.all().into_iter().map(|known| WindowRow {
+        upstream: Some(known.upstream),
+        model: known.model,
+        window: known.window,
+        from: known.from.name(),
+    });
+    said.chain(known).collect()
+}
