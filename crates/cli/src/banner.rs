@@ -59,17 +59,12 @@ impl Banner {
             });
             return output.stdout(format!("{line}\n"));
         }
-        // A store in memory has no sessions to look at.
-        let console = match store.as_str() {
-            "memory" => "keeps nothing on disk",
-            _ => "a browser shows what it does there",
-        };
         let window = window.as_ref().map_or_else(
             || "each model's own window".to_owned(),
             |(window, from)| format!("a window of {} tokens ({from})", number(*window)),
         );
         output.stderr(&format!(
-            "midfold listens on {url}; {console}\n  \
+            "midfold listens on {url}; a browser shows what it does there\n  \
              sends to   {upstreams}\n  \
              folds by   `{policy}` ({policy_from}), for {window}; keeps conversations in {store}\n  \
              use it by  export {}\n",

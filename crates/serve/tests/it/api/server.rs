@@ -77,3 +77,32 @@ async fn it_is_for_whoever_runs_the_server() {
     let server = asking.as_key(&key(2)).get("/v1/server").await.done();
     assert_eq!(server["asks_for_keys"], true);
 }
+
+/// Why the requests of a session were not folded stands with the session.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_says_why_its_requests_went_on_as_they_came() {
+    let asking = Asking::new().await;
+    // Nearly all of the window travels with every request.
+    let fixed = "Do as the house does. ".repeat(4_000);
+    let body = json!({ "model": "m", "messages": [
+        { "role": "system", "content": fixed },
+        { "role": "user", "content": "Mend the lamp." },
+        { "role": "assistant", "content": "It is mended." },
+        { "role": "user", "content": "And the other one." },
+    ] });
+    let agent = Agent::new(Dialect::Chat, &asking.setting.url());
+    let answer = agent.post("/v1/chat/completions", &body.to_string()).await;
+    assert_eq!(answer.header("midfold-fault"), Some("fixed"));
+    let id = answer.header("midfold-session").unwrap().to_owned();
+    // It is written behind the answer.
+    let session = loop {
+        let answer = asking.get(&format!("/v1/sessions/{id}")).await;
+        if answer.status.is_success() && answer.json()["faults"] != json!([]) {
+            break answer.json();
+        }
+    };
+    let faults = session["faults"].as_array().unwrap();
+    assert_eq!((&faults[0]["cause"], &faults[0]["requests"]), (&json!("fixed"), &json!(1)));
+    assert!(faults[0]["reason"].as_str().unwrap().contains("90 %"), "{session}");
+    assert_eq!(session["title"], "Mend the lamp.");
+}
