@@ -7,8 +7,7 @@ use crate::budget::{Budget, TierName};
 use crate::narrate::FailureClass;
 use crate::policy::{Policy, Trigger};
 
-/// Milliseconds since 1970-01-01 UTC, from the driver's clock.
-pub type Millis = u64;
+pub use crate::calendar::Millis;
 
 /// Why there should be a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
