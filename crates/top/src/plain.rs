@@ -13,7 +13,6 @@ const SESSION: usize = 100_000;
 #[must_use]
 pub fn plain(state: &State, columns: u16) -> String {
     let (width, height) = match state.view() {
-        // The chosen session in words is for those who choose.
         View::List => (draw::list_width(state), state.rows.as_ref().map_or(0, Vec::len) + 2),
         _ => (usize::from(columns), SESSION),
     };

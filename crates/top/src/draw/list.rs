@@ -157,7 +157,9 @@ fn marked(row: &Row) -> String {
 
 /// The chosen session, in words.
 fn about(state: &State, room: Room) -> Vec<Line<'static>> {
-    let Some(row) = state.row().filter(|_| room.height >= 12) else { return Vec::new() };
+    // It is for those who choose, and there is no choosing on paper.
+    let has_room = room.height >= 12 && !room.is_paper;
+    let Some(row) = state.row().filter(|_| has_room) else { return Vec::new() };
     let mut all = vec![row.id.shown().to_owned(), row.model.to_string()];
     all.extend(row.client.as_ref().map(ToString::to_string));
     all.push(format!("policy {}", row.policy));

@@ -6,7 +6,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use serde_json::json;
 
-use crate::canned::{Canned, NOW, Person, canned, seen};
+use crate::canned::{Canned, NOW, Person, canned, row, seen};
 
 const WIDE: (u16, u16) = (80, 24);
 const NARROW: (u16, u16) = (40, 24);
@@ -103,6 +103,17 @@ async fn text_for_pipes() {
     let mut person = Person::new(canned(), WIDE).await;
     person.press([Key::Enter]).await;
     sees!("plain-session", plain(&person.state, 80));
+}
+
+#[tokio::test]
+async fn a_pipe_gets_every_session() {
+    let mut source = canned();
+    let rows = (0..60).map(|n| row(&format!("session-{n}"), &format!("Task {n}."), n + 1, 900, 0));
+    source.sessions["sessions"] = rows.collect();
+    let person = Person::new(source, WIDE).await;
+    let list = plain(&person.state, 80);
+    assert_eq!(list.lines().count(), 2 + 60, "{list}");
+    assert!((0..60).all(|n| list.contains(&format!("Task {n}."))), "{list}");
 }
 
 #[tokio::test]
