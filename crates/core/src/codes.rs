@@ -69,7 +69,7 @@ impl From<Fallback> for StandIn {
 pub enum VerdictCode {
     /// The fold did not wait for the reply.
     Pending,
-    /// The request was of no use any more when somebody came to it.
+    /// The conversation had changed before a worker took the request, so that its answer would not have been used.
     Stale,
     /// There was a reply: `accepted`, or why it was refused.
     #[serde(untagged)]

@@ -160,13 +160,14 @@ pub async fn pin(
     }
     let list: Vec<_> = pins.iter().map(u32::to_string).collect();
     let all = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+    let seq = args.seq;
     let what = match (pinned, pins == before) {
-        (true, false) => "Pinned message",
-        (true, true) => "Nothing changed: pinned already is message",
-        (false, false) => "Unpinned message",
-        (false, true) => "Nothing changed: not pinned was message",
+        (true, false) => format!("Pinned message {seq}"),
+        (true, true) => format!("Nothing changed: message {seq} is pinned already"),
+        (false, false) => format!("Unpinned message {seq}"),
+        (false, true) => format!("Nothing changed: message {seq} is not pinned"),
     };
-    output.stdout(format!("{what} {}; pinned now: {all}\n", args.seq))
+    output.stdout(format!("{what}; pinned now: {all}\n"))
 }
 
 pub async fn fork(

@@ -93,8 +93,8 @@ impl Use {
 }
 
 impl Uses {
-    /// Takes in a use, which is the last of its name. What is none any more goes before it is more
-    /// than half of the list: every answer passes it.
+    /// Takes in a use, which is the last of its name. Uses that are no longer the last of theirs are removed
+    /// before they are more than half of the list, because every answer walks over the whole list.
     fn add(&mut self, used: Use, last: &[u32]) {
         self.list.push(used);
         self.last += 1;

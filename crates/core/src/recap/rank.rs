@@ -72,7 +72,7 @@ pub(super) struct Best<T> {
     bound: Option<T>,
 }
 
-/// So many times what is kept is held before it is cut.
+/// The buffer holds this many times `keep` before it is cut down to `keep`: cutting costs a selection, adding nothing.
 const SPARE: usize = 4;
 
 impl<T: Ord + Copy> Best<T> {

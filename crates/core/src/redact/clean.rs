@@ -21,8 +21,8 @@ const FEW: usize = 16;
 /// Most secrets that are known again.
 const MOST: usize = 4_096;
 
-/// The secrets that a log has shown so far. What was a secret once (`DB_PASSWORD=…`) is one where
-/// somebody repeats it with nothing around it that tells.
+/// The secrets that a log has shown so far. A value that was recognised as a secret once (`DB_PASSWORD=…`) is
+/// also hidden where it is repeated without such a name beside it.
 ///
 /// ```
 /// use midfold_core::redact::Secrets;

@@ -1,4 +1,4 @@
-//! How often each of many numbered things is there.
+//! A multiset of numbers: how many times each was added and not taken out again.
 
 /// How many of each number are there.
 #[derive(Clone, Debug, Default)]

@@ -143,7 +143,8 @@ impl Checker<'_> {
                 .map_or(0, |event| event + 1)
         });
         if let Some((at, from)) = stand_in.zip(covered_from) {
-            // What nobody knows stands for a message that is changed, and is told as that.
+            // A message of unknown source takes the place of one that was changed, and is reported as changed: it
+            // must not be counted as lost, too.
             let unknown = sources.iter().filter(|source| **source == Source::Unknown).count();
             let gone = kept.iter().skip(from).filter(|kept| !**kept).count();
             let gone = gone.saturating_sub(unknown);

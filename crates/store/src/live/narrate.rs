@@ -105,7 +105,7 @@ impl Stored {
             session.awaited(now);
             return Ok(());
         }
-        // What became of no use is nobody's failure; a refused reply is one of the model.
+        // A stale request is nobody's failure; a reply that was refused counts as a failure of the model.
         if done && job.fold.is_none() && !is_accepted(&job) && code != VerdictCode::Stale {
             session.attempted(asked.id, failed + 1, None, None, now);
         }

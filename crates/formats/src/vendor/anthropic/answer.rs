@@ -171,8 +171,8 @@ pub fn message(
     head.message(&content, Some(stop_reason), &no_reply(Some(all)))
 }
 
-/// A count of tokens, with what it would be without edits, which took so many. One that is no count is
-/// returned as it is.
+/// The provider's answer to a request for a count of tokens, with the count that there would be without our edits:
+/// `cleared` tokens more. An answer that holds no count is returned as it is.
 ///
 /// ```
 /// use midfold_formats::vendor::anthropic::counted;

@@ -189,8 +189,8 @@ pub fn with_input(request: &Bytes) -> Bytes {
     splices.apply(request).into()
 }
 
-/// Whether an item instructs the model or gives it tools: such items are no part of what was said, and
-/// stand where they stand whatever is summarised.
+/// Whether an item instructs the model or gives it tools. Such items are not part of the dialogue: a summary never
+/// replaces them, and they keep their place.
 #[must_use]
 pub fn instructs(item: &[u8]) -> bool {
     let fields = Fields::of(item, 0..item.len());
