@@ -21,6 +21,7 @@ fn the_line_says_what_happened() {
         prompt_tokens: 100_000,
         cache_read_tokens: 54_900,
         faults: 2,
+        ..none
     };
     assert_eq!(
         line(&folded),
