@@ -47,6 +47,23 @@ export async function views(given) {
     await close();
   });
 
+  if (mock) await test("a session with faults says so on its row, and why in its head; one without says nothing", async () => {
+    const { sessions } = await call("GET", "/v1/sessions?limit=100");
+    const faulty = sessions.find(({ faults, id: own }) => faults.length && own !== "session-00002");
+    const { page, close } = await open(given, `#/?q=${faulty.id}`);
+    const tag = page.locator(`[data-session="${faulty.id}"] .fault`);
+    holds(await tag.getAttribute("title"), faulty.faults[0].reason);
+    holds(await tag.innerText(), `${faulty.faults[0].requests} fault`);
+    await page.goto(`${given.base}/${place(faulty.id)}`);
+    await page.waitForSelector(".fault-line");
+    holds(await page.locator(".fault-line").innerText(), faulty.faults[0].reason);
+    await close();
+    const sound = sessions.find(({ faults }) => faults.length === 0);
+    const other = await open(given, place(sound.id));
+    same(await other.page.locator(".fault-line").count(), 0, "fault lines of a session without");
+    await other.close();
+  });
+
   await test("the server says its version, its places, its faults and who says how much a model holds", async () => {
     const { page, faults, close } = await open(given, "#/server");
     const server = await call("GET", "/v1/server");
