@@ -12,14 +12,6 @@ use super::shared::Proxy;
 /// was told longer ago is not brought back. In milliseconds.
 const LASTS: Millis = 7 * 24 * 60 * 60 * 1_000;
 
-/// Windows in a store that are brought back from now on.
-///
-/// # Errors
-/// When the store fails.
-pub async fn learned_windows(store: &dyn Store, now: Millis) -> Result<u64, StoreError> {
-    store.windows(now.saturating_sub(LASTS)).await
-}
-
 impl Proxy {
     /// Writes the next window that is not stored yet; returns whether there was one.
     pub(super) async fn save_window(

@@ -63,7 +63,6 @@ use midfold_store::Millis;
 
 pub use awaited::{Awaited, Truncation};
 pub use begun::Begun;
-pub use keep_learned::learned_windows;
 use learned::{Source, Told};
 use lock::lock;
 pub use narrate::Narratable;
