@@ -73,7 +73,7 @@ pub trait Store: Send + Sync {
     // Answers.
 
     /// Notes which history an answer ends, for a request that names the answer; of the same key, the last note
-    /// counts. Beyond [`MOST_ANSWERS`] of a session, or [`MOST_LONE_ANSWERS`] of none, those that came first go.
+    /// counts. Beyond 256 of a session, or 4,096 of none, those that came first go.
     /// [`StoreError::NoSession`] where its session is not there.
     async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError>;
     /// The answer that was noted so. It is gone with its session.
@@ -83,7 +83,7 @@ pub trait Store: Send + Sync {
 
     // Windows.
 
-    /// Notes what a provider said of a window; of the same key, the last note counts. Beyond [`MOST_WINDOWS`],
+    /// Notes what a provider said of a window; of the same key, the last note counts. Beyond 4,096 of them,
     /// those that were learned first go.
     async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError>;
     /// A window that was noted turned out to be no smaller than this many tokens. One that was not noted stays so.

