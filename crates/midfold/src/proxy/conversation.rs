@@ -25,8 +25,8 @@ use super::who::Who;
 pub(super) enum Course {
     /// It was begun.
     New,
-    /// It was begun as a branch of another one, or behind one of the same sender that nobody went on with:
-    /// clients that change an early message each time leave such a one behind with each request.
+    /// It was begun as a branch of another one, or after one of the same sender that nobody went on with.
+    /// Clients that change an early message each time leave such a conversation behind with each request.
     Lone,
     /// A later request brought more of it.
     GoesOn,
@@ -41,11 +41,11 @@ pub(super) struct Conversation {
     /// The program that began it, and the model that it asked for then.
     pub client: Option<String>,
     pub model: String,
-    /// What was sent and what it cost.
+    /// The calls that were sent, and their cost.
     pub calls: Calls,
     /// Whose it is; nobody's where the server asks for no keys.
     owner: Option<String>,
-    /// What stands beside the messages, and its hash: counting it again would cost as much as a message.
+    /// The parts of a request beside the messages, and their hash: counting them again costs as much as a message.
     envelope: Vec<Bytes>,
     beside: Hash,
     /// What it had to fit last.
@@ -246,7 +246,7 @@ impl Conversation {
         }
     }
 
-    /// Counts what stands beside the messages of a request, where it changed.
+    /// Counts the parts of a request beside its messages, where they changed.
     pub fn beside(&mut self, request: &Request, recalls: bool) {
         self.recalls |= recalls;
         let ours = self.recalls.then(|| recall_tool::tool(request.kind()));
