@@ -153,8 +153,8 @@ impl Index {
         (self.held.len(), self.bytes)
     }
 
-    /// Whether what was let go takes as much memory as what is held may, and this history goes on with nothing that is
-    /// held: nothing is to be begun until some of it is gone.
+    /// Whether the conversations that were let go take as much memory as those that are held may, and this history
+    /// goes on with no held one. No conversation is to be begun then, until some of that memory is free.
     pub fn is_full_for(&mut self, chain: &Chain) -> bool {
         self.lingering.retain(|(gone, _)| gone.strong_count() > 0);
         let lingering: usize = self.lingering.iter().map(|(_, bytes)| bytes).sum();

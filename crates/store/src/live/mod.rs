@@ -98,7 +98,7 @@ impl Stored {
     /// span to narrate is queued in the same transaction.
     ///
     /// # Errors
-    /// When the store fails. That others append at the same time is none: the turn comes.
+    /// When the store fails. Appends of others at the same time are no error: this one is tried again.
     pub async fn append(
         &mut self,
         events: Vec<RawEvent>,
@@ -168,7 +168,7 @@ impl Stored {
         {
             // The events are durable, and that is what was asked. The job is noted next time.
             tracing::warn!(session = %self.row.new.id, %error, "a queued span is not noted yet");
-            // Nobody knows whether it was: what the store has counts, now or at the next conflict.
+            // The note may be written or not: the store decides, now or at the next conflict.
             let _ = self.reload().await;
         }
         Ok(appended)
@@ -306,7 +306,7 @@ impl Stored {
         Ok(self.whole().await?.preview(&budget, focus)?)
     }
 
-    /// The provider said that the last context is too long: what to send instead, once.
+    /// The provider said that the last context is too long: gives a shorter one to send instead, once.
     ///
     /// # Errors
     /// When there is nothing else to send: then the provider's error should be shown.
