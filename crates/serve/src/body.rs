@@ -1,4 +1,4 @@
-//! Reading a request's body, within bounds. What is larger passes unread: midfold is no reason for a
+//! Reading a request's body, within bounds. A larger body passes unread: midfold is no reason for a
 //! request to fail.
 
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use hyper::body::Frame;
 /// How far a request is believed that says how long it is: memory is taken for what came, beyond that.
 const BELIEVED: usize = 4 << 20;
 
-/// What came of reading a body.
+/// The result of reading a body.
 pub(crate) enum Read {
     /// All of it.
     Whole(Bytes, Room),
@@ -112,7 +112,7 @@ impl Rooms {
     }
 }
 
-/// What was read, and the rest behind it.
+/// The bytes that were read, and the rest behind them.
 struct Rest {
     first: Option<(Bytes, Room)>,
     body: Body,

@@ -1,4 +1,4 @@
-//! What is served, and where to. Values only: who reads them from flags, files or the environment is
+//! The settings of a server. Values only: who reads them from flags, files or the environment is
 //! the command line.
 
 use std::net::SocketAddr;
@@ -26,10 +26,10 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 const LONGEST_REQUEST: usize = 64 << 20;
 /// Bytes of all requests that are in memory at a time; what is more passes unread.
 const ALL_REQUESTS: usize = 512 << 20;
-/// How long requests that are under way may take to end after the server was told to stop.
+/// How long requests that are under way may take to end after the server was asked to stop.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// What is served, and where to.
+/// The settings of a server: what it serves, and where to.
 pub struct Config {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
@@ -45,7 +45,7 @@ pub struct Config {
     pub longest_request: usize,
     /// Bytes of all requests that are in memory at a time; what is more passes unread.
     pub all_requests: usize,
-    /// How long requests that are under way may take to end after the server was told to stop.
+    /// How long requests that are under way may take to end after the server was asked to stop.
     pub drain: Duration,
     /// How long requests may take, and how many connections there may be.
     pub limits: Limits,

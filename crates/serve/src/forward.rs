@@ -172,7 +172,7 @@ impl Way {
             return self.pass_whole(request.body().clone(), packed).await;
         }
         let keep = work.as_ref().and_then(|work| work.standing().map(str::to_owned));
-        // What is put into an answer is put into one.
+        // Insertions go into one answer, not into several that are joined.
         let recalls = work.is_none() && can_be_joined(&request, stream, &self.parts.uri);
         let mut turn = match self.turn(request, is_replay, keep, recalls, &who, working).await {
             Ok(turn) => turn,
@@ -226,13 +226,13 @@ impl Way {
         trip.go().await
     }
 
-    /// The body did not come to its end.
+    /// The body ended too early.
     fn broken(&self) -> Response {
         let gone = || StatusCode::BAD_REQUEST.into_response();
         self.watch.ended().map_or_else(gone, Ended::response)
     }
 
-    /// What is to be sent for a request, or why midfold cannot say it.
+    /// The request to send, or why midfold cannot make it.
     async fn turn(
         &self,
         request: wire::Request,

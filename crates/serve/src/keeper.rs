@@ -16,7 +16,7 @@ use crate::config::Clock;
 
 /// How long a store that failed is left alone.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long the last writes may take after the server was told to stop.
+/// How long the last writes may take after the server was asked to stop.
 const LAST: Duration = Duration::from_secs(10);
 /// How long a request waits for the store at most.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -109,7 +109,7 @@ impl Keeper {
         tracing::warn!(why, "the store is left alone for a second");
     }
 
-    /// Writes until it is told to stop, and then what is left.
+    /// Writes until it is asked to stop, and then writes the rest.
     pub fn run(self: &Arc<Self>, mut stopped: watch::Receiver<bool>) -> JoinHandle<()> {
         let keeper = Arc::clone(self);
         tokio::spawn(async move {
@@ -119,7 +119,7 @@ impl Keeper {
                     _ = stopped.wait_for(|stop| *stop) => break,
                 }
                 if !keeper.write().await {
-                    // What is due stays in memory; the next request or the next try writes it.
+                    // Unwritten changes stay in memory; the next request or the next try writes them.
                     tokio::select! {
                         () = tokio::time::sleep(PAUSE) => keeper.due(),
                         _ = stopped.wait_for(|stop| *stop) => break,

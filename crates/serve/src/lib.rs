@@ -1,13 +1,20 @@
 //! midfold over HTTP: a transparent proxy between an agent and its provider, which folds what does not
 //! fit the window.
 //!
-//! The rooms: [`config`] says what is served and where to, `route` reads a path, `upstreams` and `aim` say where a request goes and
-//! `windows` how much the model there holds, `known` what that was so far, `forward` takes one request through,
-//! `way` is its head, `trip` how it is sent and what its answer is, `reply` which of that the client gets, `rounds` and
-//! `streamed` answer calls of recall in between, whole and in a stream, `vendor` does what vendors' compaction would,
-//! `keys` says who may ask, `admit` lets them in, `guard` bounds a body, `unpack` unpacks it, `upstream` is the way to
-//! the provider, `tee` reads an answer while it passes, `keeper` writes to the store and `narrator` asks a model, `app`
-//! ties them together, `listen` takes connections, with `tls` where there is a certificate, `server` starts and stops.
+//! The modules:
+//!
+//! - [`config`] says what is served and where to. `app` ties the modules together. `server` starts and stops.
+//! - `listen` takes connections, with `tls` where there is a certificate.
+//! - `keys` says who may ask, and `admit` lets them in. `guard` bounds a body, and `unpack` unpacks it.
+//! - `route` reads a path. `upstreams` and `aim` say where a request goes.
+//! - `windows` says how much the model there holds, and `known` what that was so far.
+//! - `forward` takes one request through: `way` is its head, and `trip` sends it and takes its answer.
+//! - `upstream` is the way to the provider. `tee` reads an answer while it passes.
+//! - `reply` chooses the part of the answer that the client gets.
+//! - `rounds` and `streamed` answer calls of recall in between, whole and in a stream.
+//! - `vendor` does the work of vendors' compaction.
+//! - `keeper` writes to the store, and `narrator` asks a model.
+//!
 //! What a request needs is decided by [`midfold::proxy`]; nothing here looks into a message.
 
 mod admit;

@@ -31,7 +31,7 @@ const LONGEST_HEAD: usize = 128 << 10;
 /// How often a peer of HTTP/2 that says nothing is asked whether it is there, and how long it may take.
 const PING: Duration = Duration::from_secs(30);
 
-/// What is listened with.
+/// A socket that accepts connections, and the settings for them.
 pub(crate) struct Listener {
     pub tcp: TcpListener,
     pub tls: Option<Tls>,
@@ -40,7 +40,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Accepts until it is told to stop, then waits for what is under way. Dropped, it cuts that off.
+    /// Accepts until it is asked to stop, then waits for open requests. If it is dropped, they are cut off.
     pub async fn serve(self, mut stopped: watch::Receiver<bool>) {
         let Self { tcp, tls, limits, router } = self;
         let open = Arc::new(Semaphore::new(limits.connections));

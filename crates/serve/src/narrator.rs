@@ -42,8 +42,8 @@ impl Narrator {
         Arc::new(Self { narration, clock, spent: Mutex::default(), at_once })
     }
 
-    /// Asks the model, where the conversation has something to narrate and the budget allows it. `done` is told
-    /// whether what it wrote may stand.
+    /// Asks the model, where the conversation has something to narrate and the budget allows it. `done` gets
+    /// whether the narration was accepted.
     pub fn offer(
         self: &Arc<Self>,
         narratable: Narratable,

@@ -17,19 +17,19 @@ pub enum Stranger {
     /// It is of another site's page.
     #[error("another page's script may not ask here")]
     Page,
-    /// It came under a name that is none of ours: somebody else may have made it lead here.
+    /// It came under a name that is not ours: somebody else may have made it lead here.
     #[error("the name in `Host` is none of this machine's")]
     Name,
 }
 
-/// What was said to be an origin, and is none.
+/// A text that should be an origin, and is not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no origin: it has to be https://HOST, with a port where it has one, and nothing else"
 )]
 pub struct NoOrigin(pub String);
 
-/// Origins that may ask beside the server's own: `https://app.example`, `chrome-extension://…`. What stands behind the
+/// Origins that may ask beside the server's own: `https://app.example`, `chrome-extension://…`. The host behind the
 /// scheme is also a name of this server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins(Vec<String>);
@@ -89,7 +89,7 @@ pub fn may_ask(parts: &Parts, allowed: &Origins, any_name: bool) -> Result<(), S
     if any_name || hosts.iter().all(is_ours) { Ok(()) } else { Err(Stranger::Name) }
 }
 
-/// All values of a header. What is no text is nothing that a browser writes, and equals nothing.
+/// All values of a header. A value that is no text is not from a browser, and equals nothing.
 fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}"))
 }

@@ -57,7 +57,7 @@ impl Provider {
 /// Why a key of the server's is of no use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderKeyError {
-    /// A key that no header can hold. The text holds none of it.
+    /// A key that no header can hold. The error text does not show it.
     #[error("the key for {0} is empty, or has characters that no key has")]
     Key(String),
 }

@@ -15,7 +15,7 @@ use crate::keys::Holder;
 use crate::metrics::Cause;
 use crate::route::Asked;
 
-/// What is made of a body may take so many times as much memory as the longest body may.
+/// The values that are read from a body may take so many times the memory of the longest body.
 pub(crate) const MEMORY: usize = 2;
 
 /// Why a request is not read.

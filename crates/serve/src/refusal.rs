@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 /// Bytes of a refusal that are read. Those of providers have some hundred; with a request in them, some thousand.
 const LONGEST: usize = 1 << 20;
 
-/// What was read of a refusal.
+/// The part of a refusal that was read.
 pub(crate) struct Refusal {
     pub text: Bytes,
     /// Why this is not all of it.

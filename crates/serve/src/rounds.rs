@@ -30,7 +30,7 @@ pub(crate) enum Reads {
     Stream,
 }
 
-/// How an answer with this head is read for calls; not at all where the model was not given the tool. What is packed
+/// How an answer with this head is read for calls; not at all where the model was not given the tool. A packed answer
 /// cannot be read.
 pub(crate) fn reads(trip: &Trip, head: &Parts) -> Option<Reads> {
     let may = trip.is_answered && trip.turn.recalls();
@@ -44,7 +44,7 @@ pub(crate) fn reads(trip: &Trip, head: &Parts) -> Option<Reads> {
     }
 }
 
-/// What came of reading an answer.
+/// The result of reading an answer.
 enum Came {
     Whole(Bytes),
     /// It is longer than what is read.
@@ -130,7 +130,7 @@ impl Trip {
 /// Reads an answer to its end, within bounds.
 async fn read(held: Vec<Bytes>, mut body: Incoming, tee: &mut Tee) -> Came {
     let mut text = BytesMut::new();
-    // What was held has been read by the tee already.
+    // The tee has read the held frames already.
     held.iter().for_each(|data| text.extend_from_slice(data));
     while text.len() <= LONGEST_ANSWER {
         match body.frame().await {

@@ -14,13 +14,13 @@ pub struct Route {
     pub upstream: Option<String>,
     /// Whose format it has.
     pub provider: Provider,
-    /// What is done with it.
+    /// The work for it.
     pub work: Work,
     /// The path that it goes on with, without the place that it names.
     pub path: String,
 }
 
-/// What is done with a request.
+/// The work for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// It has a history, and is made to fit.

@@ -131,8 +131,8 @@ impl Running {
         self.app.totals()
     }
 
-    /// Takes no more requests, and waits for those that are under way, for as long as it was told. Answers
-    /// what happened in all.
+    /// Takes no more requests, and waits for those that are under way, up to [`Config::drain`](crate::Config::drain).
+    /// Returns the totals.
     pub async fn stop(self) -> Totals {
         let _ = self.stop.send(true);
         let abort = self.task.abort_handle();

@@ -1,5 +1,5 @@
-//! Streams with calls of the tool of recall, for a client that gets them as one: what is said passes as it comes, and
-//! where the calls of an answer are answered here, the next answer follows.
+//! Streams with calls of the tool of recall, for a client that gets them as one. Text passes as it comes.
+//! Where the calls of an answer are answered here, the next answer follows.
 
 use std::collections::VecDeque;
 use std::pin::Pin;

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use midfold::formats::answer::{Seen, Tee};
 
-/// What is done once the answer has passed, broke off (`true`), or was left.
+/// The work that is done once the answer has passed, broke off (`true`), or was left.
 type Done = Box<dyn FnOnce(Seen, bool) + Send>;
 
 /// A body that passes, with a reader beside it. Back-pressure is the client's: nothing is asked of the
-/// provider that the client did not ask for. Where the client goes, the provider is told.
+/// provider that the client did not ask for. Where the client goes, the provider learns of it.
 pub(crate) struct Teed {
     /// Frames that were held until it was clear what the answer is.
     first: std::collections::VecDeque<Bytes>,
@@ -48,7 +48,7 @@ impl Body for Teed {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        // What was held has been read already.
+        // The held frames have been read already.
         if let Some(held) = self.first.pop_front() {
             return Poll::Ready(Some(Ok(Frame::data(held))));
         }

@@ -16,13 +16,13 @@ pub struct Tls(TlsAcceptor);
 /// Why a certificate and a key are of no use.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// What was given as the certificate holds none.
+    /// The certificate file holds no certificate.
     #[error("there is no certificate in it: `-----BEGIN CERTIFICATE-----` is looked for")]
     NoCertificate,
     /// It holds something that is not PEM.
     #[error("the certificate cannot be read: {0}")]
     Certificate(String),
-    /// What was given as the key holds none, or one that is locked with a password.
+    /// The key file holds no key, or one that is locked with a password.
     #[error("there is no private key in it that can be read: {0}")]
     Key(String),
     /// The two do not belong together, or are of a kind that is not known.

@@ -40,7 +40,7 @@ pub(crate) struct Trip {
     pub packed: Option<Packed>,
     pub stream: bool,
     pub is_answered: bool,
-    /// What is put into the answer.
+    /// The insertion into the answer.
     pub insert: Option<Insert>,
 }
 
@@ -65,7 +65,7 @@ impl Trip {
     pub async fn asked(&mut self) -> Result<Answer, NoAnswer> {
         let answer = self.ask().await?;
         match answer.refused {
-            // What is left of the first answer goes with its connection.
+            // The rest of the first answer is dropped with its connection.
             Some(diagnosis) if self.has_shorter(diagnosis) => self.ask().await,
             _ => Ok(answer),
         }
@@ -180,7 +180,7 @@ impl Trip {
         let ending = self.ending();
         let done = move |seen: Seen, is_broken: bool| ending.end(&seen, is_broken);
         let teed = Teed::new(held, body, tee, Box::new(done));
-        // What is packed cannot be read, and so it passes.
+        // A packed answer cannot be read, and so it passes.
         let body = match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
             Some(insert) => {
                 headers.remove(CONTENT_LENGTH);
@@ -192,8 +192,8 @@ impl Trip {
         respond(head.status, headers, body)
     }
 
-    /// What is left to do when the answer has passed. Nothing of the request is held for it, but for what a later
-    /// request may name; its room is held then.
+    /// The work that is left when the answer has passed. It holds nothing of the request, unless a later request may
+    /// name the answer; it holds the request's room then.
     pub fn ending(self) -> Ending {
         let Self { way: Way { app, .. }, turn, room, is_answered, .. } = self;
         let room = turn.wants_output().then_some(room);

@@ -64,8 +64,8 @@ impl Packing {
         }
     }
 
-    /// Unpacks a body into the room of its request. What is too large, or damaged, stays packed; what is longer than
-    /// the `longest` that its sender may send is not taken.
+    /// Unpacks a body into the room of its request. A body that is too large or damaged stays packed. A body that is
+    /// longer than the `longest` that its sender may send is refused.
     pub fn unpack(
         self,
         packed: &Bytes,

@@ -27,7 +27,7 @@ struct Base {
     path: String,
 }
 
-/// What is known of a request when its place is chosen.
+/// The facts of a request that choose its place.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// The place that it names itself.
@@ -51,7 +51,7 @@ pub struct Target {
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// An address that no request can be sent to. The text holds none of it: it may carry a password.
+    /// An address that no request can be sent to. The error text does not show it, because it may carry a password.
     #[error("the upstream {0} is not usable: it has to be http://HOST… or https://HOST…")]
     Address(String),
     /// A name that cannot stand in a path.
@@ -144,9 +144,13 @@ impl Upstreams {
         self.named.iter().filter(is_other).map(|place| (&*place.name, place.base.url()))
     }
 
-    /// Where a request goes: to the place that it names; else to the one whose pattern says most of its model's
-    /// name; else to the one with the name of its provider; else to the only one without
-    /// models, where no provider's name was named; else to the provider itself.
+    /// Where a request goes. The first of these that exists:
+    ///
+    /// - the place that it names,
+    /// - the one whose pattern says most of its model's name,
+    /// - the one with the name of its provider,
+    /// - the only one without models, where no provider's name was named,
+    /// - the provider itself.
     pub(crate) fn choose(&self, wanted: Wanted<'_>) -> Result<Target, NoUpstream> {
         if let Some(name) = wanted.named {
             let place = self.named.iter().find(|place| place.name == name).map(Place::target);
@@ -195,7 +199,7 @@ impl Upstreams {
 }
 
 impl std::fmt::Display for Upstreams {
-    /// What was said, else the providers.
+    /// The upstreams that were named, else the providers.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let usual = Provider::ALL.iter().filter(|it| **it != Provider::Ollama);
         let all: Vec<String> = match self.named.as_slice() {
@@ -233,7 +237,7 @@ impl Target {
         format!("{origin}{path}{}", self.base.rest_of(path_and_query)).parse().ok()
     }
 
-    /// The address of a path that has nothing to do with the version of an interface: it stands beside that.
+    /// The address of a path that does not depend on the version of an interface: it is beside the version's folder.
     pub(crate) fn at_root(&self, path: &str) -> Option<Uri> {
         let Base { origin, path: base } = &self.base;
         let above = base.rsplit_once('/').filter(|(_, last)| is_version(last));
@@ -258,7 +262,7 @@ impl Base {
         format!("{}{}", self.origin, self.path)
     }
 
-    /// What of a request's path stands behind this one. Clients and people both write the last folders of a
+    /// The rest of a request's path behind this one. Clients and people both write the last folders of a
     /// base URL (`…/v1`, `…/api/v1`), and OpenAI's clients write `/v1` where a server's version is another.
     fn rest_of<'a>(&self, path_and_query: &'a str) -> &'a str {
         let ends = |rest: &str| rest.is_empty() || rest.starts_with(['/', '?']);

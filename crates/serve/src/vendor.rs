@@ -1,5 +1,5 @@
-//! Requests that ask their vendor for compaction, over HTTP: what is answered here, and what is put into
-//! answers on their way. What is done, and in which shapes, is decided by [`midfold::proxy::vendor`].
+//! Requests that ask their vendor for compaction, over HTTP: answers from here, and insertions into
+//! answers on their way. [`midfold::proxy::vendor`] decides what is done, and in which shapes.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -84,7 +84,7 @@ impl Inserted {
         out
     }
 
-    /// What was held of an answer that broke off: nothing is put into half a document.
+    /// The held part of an answer that broke off: nothing is put into half a document.
     fn held(&mut self) -> Vec<u8> {
         match (&self.insert, self.whole.take()) {
             (Some(_), Some(whole)) => {
@@ -95,7 +95,7 @@ impl Inserted {
         }
     }
 
-    /// What is left at the end.
+    /// The bytes that are left at the end.
     fn rest(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         match (self.insert.take(), &self.whole) {

@@ -179,7 +179,7 @@ async fn ask(
     body.map_or(Reply::Nothing, |body| Reply::Text(body.to_bytes()))
 }
 
-/// What came of a question.
+/// The reply to a question.
 enum Reply {
     Text(Bytes),
     /// Whoever asked has no right to.

@@ -1,4 +1,4 @@
-//! What is changed on a live session.
+//! Changes to a live session.
 
 use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;

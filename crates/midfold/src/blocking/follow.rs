@@ -27,7 +27,7 @@ struct Told {
     identity: Hash,
     /// The event that it is, or was made of.
     seq: Option<usize>,
-    /// Events that are told by then.
+    /// How many of the session's events the list covers up to this item, itself included.
     end: usize,
 }
 

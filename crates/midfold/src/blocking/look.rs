@@ -1,4 +1,4 @@
-//! What is asked of a session without changing it: where it is at, its ledger, what the records say.
+//! Questions to a session that do not change it: its status, its ledger, its records.
 
 use midfold_core::audit::{Audit, audit};
 use midfold_core::engine::{Session as Whole, Status};

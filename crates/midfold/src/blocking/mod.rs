@@ -257,7 +257,7 @@ impl Session {
         Ok(())
     }
 
-    /// Folds now, or says what that would do; and what a person is told of it.
+    /// Folds now, or says what that would do. Also gives a text about it for people.
     ///
     /// # Errors
     /// When nothing that fits can be made, or the store fails.

@@ -99,7 +99,7 @@ impl Session {
     /// Goes on with a session of a store.
     ///
     /// # Errors
-    /// When there is none of this id, or the store fails.
+    /// When there is no session with this id, or the store fails.
     pub fn load(place: Place, id: &str, clock: Clock) -> Result<Self, Error> {
         let (store, door) = (place.store(), place.door());
         let stored = place.run(async {

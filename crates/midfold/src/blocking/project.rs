@@ -16,8 +16,8 @@ pub struct Force<'a> {
 }
 
 impl Session {
-    /// Takes all messages that a host has, as its list is now, and says what to send: what is new is
-    /// appended, and where the list went back, the session goes on from there as a fork with another id.
+    /// Takes all messages that a host has, as its list is now, and says what to send. New messages
+    /// are appended. Where the list went back, the session goes on from there as a fork with another id.
     ///
     /// A list may begin with a context that this session handed out before, in place of what that was
     /// made of.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::conversation::Conversation;
 use super::lock::lock;
 
-/// Bytes of a history that may stand beside its session. One that is longer is known to this process alone.
+/// Bytes of a history that may be stored beside its session. One that is longer is known to this process alone.
 const LONGEST_REST: usize = 4 << 20;
 /// Bytes of the answers that wait to be written at most, and how many they are; the oldest go first.
 const MOST_BYTES: usize = 64 << 20;
@@ -27,7 +27,7 @@ pub(super) struct Noted {
     pub key: Hash,
     /// The conversation that its history begins with, and how many of the messages are of it.
     pub begins: Option<(Arc<Mutex<Conversation>>, usize)>,
-    /// What came behind them.
+    /// The messages behind them.
     pub rest: Vec<Bytes>,
 }
 
@@ -36,7 +36,7 @@ impl Noted {
         self.rest.iter().map(Bytes::len).sum()
     }
 
-    /// What is to be written now. Nothing where the store has another session in the place of this one.
+    /// The answer to write now. `None` where the store has another session in the place of this one.
     pub fn answer(&self) -> Result<Option<Answer>, StoreError> {
         let Some((conversation, events)) = &self.begins else {
             return answer(None, 0, &self.rest);

@@ -80,7 +80,7 @@ impl Awaited {
         let is_current = session.log().len() == place.events
             && session.active().map(|fold| fold.id) == self.fold;
         if is_current && self.proxy.is_stored() {
-            // What is behind the history is in it with the next request.
+            // The messages behind the history become a part of it with the next request.
             calls.record(session, seen.usage, now);
         }
         let is_count = is_current && !place.is_aside && count == Count::Prompt;

@@ -80,7 +80,7 @@ impl Proxy {
         self.chained(begun)
     }
 
-    /// The request with what came to be known since it was read: of a conversation that was brought back.
+    /// The request, read again where a conversation was brought back since and made more known.
     pub(super) fn once_more(&self, mut begun: Begun) -> Begun {
         if lock(&self.hidden).version() == begun.recall.version {
             return begun;
@@ -129,10 +129,10 @@ impl Begun {
     }
 }
 
-/// How many messages of a request are its history: those up to the model's last one. What follows is the
-/// client's to replace: reminders, the state of an editor, a question that is asked again in other
-/// words, also where it stands in one message with a tool's result. It is history when the model has
-/// answered and the next request still has it.
+/// How many messages of a request are its history: those up to the model's last one. The client may
+/// replace the messages after it: reminders, the state of an editor, a question that is asked again in other
+/// words, also where it is in one message with a tool's result. They become history when the model has
+/// answered and the next request still has them.
 fn stable(request: &Request) -> usize {
     let dialect = request.kind().dialect();
     let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;

@@ -1,4 +1,4 @@
-//! What was brought back of the folded messages: it is not folded away again while the turn goes on that asked for it.
+//! Folded messages that were brought back: they are not folded again during the turn that asked for them.
 
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ impl Brought {
     /// Whether all but the newest are more than may be kept.
     fn is_too_much(&self, session: &Session, window: u64) -> bool {
         let log = session.log();
-        // The results stand behind the call.
+        // The results are behind the call.
         let tokens = |seq: &u32| log.tokens_in(*seq as usize..(*seq as usize + 2).min(log.len()));
         self.0.len() > 1 && self.0.iter().map(tokens).sum::<u64>() > window / MOST_KEPT
     }

@@ -61,8 +61,9 @@ impl Calls {
         self.unwritten.drain(..count.min(self.unwritten.len()));
     }
 
-    /// What the store really has at the end of its ledger: a call of ours, whose answer was lost, or
-    /// somebody else's. Theirs stands, and what was not written is not chained to it: it is let go.
+    /// Learns the last call that the store has in its ledger. If it is one of ours, only the store's answer was
+    /// lost: the calls up to it are written. If another process wrote it, this ledger goes on from it. Our
+    /// unwritten calls are dropped then, because their hashes do not continue its chain.
     pub fn learn(&mut self, last: Option<&CallRow>) -> Result<(), StoreError> {
         let hash = last.map(|row| row.call.hash);
         if let Some(at) = self.unwritten.iter().position(|(call, _)| Some(call.hash) == hash) {

@@ -15,13 +15,13 @@ pub(super) struct Chain {
     pub links: Vec<Hash>,
     /// What each message is by itself.
     pub identities: Vec<Hash>,
-    /// How many messages stand before the model's first one. By them no history is found: the same
+    /// How many messages are before the model's first one. By them no history is found: the same
     /// instructions, or the same task, are no common past.
     pub opening: usize,
 }
 
 impl Chain {
-    /// The chain of these messages. What is known already is `known`.
+    /// The chain of these messages; `known` has the identities that are known already.
     pub fn of(
         root: Hash,
         kind: DialectKind,
@@ -55,7 +55,7 @@ impl Chain {
     }
 }
 
-/// What is known of these messages.
+/// The identities of these messages, where they are known.
 pub(super) fn known(identities: &Identities, messages: &[Bytes]) -> Vec<Option<Hash>> {
     messages.iter().map(|message| identities.get(message)).collect()
 }

@@ -25,8 +25,8 @@ use super::who::Who;
 pub(super) enum Course {
     /// It was begun.
     New,
-    /// It was begun as a branch of another one, or behind one of the same sender that nobody went on with:
-    /// clients that change an early message each time leave such a one behind with each request.
+    /// It was begun as a branch of another one, or after one of the same sender that nobody went on with.
+    /// Clients that change an early message each time leave such a conversation behind with each request.
     Lone,
     /// A later request brought more of it.
     GoesOn,
@@ -41,11 +41,11 @@ pub(super) struct Conversation {
     /// The program that began it, and the model that it asked for then.
     pub client: Option<String>,
     pub model: String,
-    /// What was sent and what it cost.
+    /// The calls that were sent, and their cost.
     pub calls: Calls,
     /// Whose it is; nobody's where the server asks for no keys.
     owner: Option<String>,
-    /// What stands beside the messages, and its hash: counting it again would cost as much as a message.
+    /// The parts of a request beside the messages, and their hash: counting them again costs as much as a message.
     envelope: Vec<Bytes>,
     beside: Hash,
     /// What it had to fit last.
@@ -173,14 +173,14 @@ impl Conversation {
         self.saved.is_made.then(|| self.session.id())
     }
 
-    /// Whether a store that has this of a history has nothing that is not here, of which the first `at`
-    /// messages are the history's.
+    /// Whether the store has nothing of a history that is not here. `found` is what the store has, and the first
+    /// `at` messages here are those of the history.
     pub fn is_current(&self, at: usize, found: &Identified) -> bool {
         if found.id != self.session.id() {
             return at as u64 >= found.events;
         }
         let active = self.session.active().map(|fold| fold.id);
-        // What is read here, or what was there when this process wrote last.
+        // The store has the fold that is active here, or the one that was active when this process wrote last.
         !self.saved.is_foreign && (found.active == active || found.active == self.saved.active)
     }
 
@@ -246,7 +246,7 @@ impl Conversation {
         }
     }
 
-    /// Counts what stands beside the messages of a request, where it changed.
+    /// Counts the parts of a request beside its messages, where they changed.
     pub fn beside(&mut self, request: &Request, recalls: bool) {
         self.recalls |= recalls;
         let ours = self.recalls.then(|| recall_tool::tool(request.kind()));
@@ -277,15 +277,15 @@ impl Conversation {
         if let Some(line) = reading.line(request, told, self.fixed()) {
             let room = told.window.saturating_sub(self.fixed());
             let before = self.session.policy().trigger.floor_tokens;
-            // What was prepared for a fold holds for one line: it does not move with every answer.
+            // Work that is prepared for a fold is valid for one line, so the line does not move with every answer.
             if line.abs_diff(before) > room / LINE_MOVES {
                 self.session.set_floor(line);
             }
         }
     }
 
-    /// Tokens of what no fold can touch, as the provider counts: what stands beside the messages, and those
-    /// before the model's first one.
+    /// Tokens of what no fold can touch, as the provider counts: the parts beside the messages, and the
+    /// messages before the model's first one.
     pub fn fixed(&self) -> u64 {
         let log = self.session.log();
         let is_model = |event: &Event| event.view.role == Role::Assistant;
@@ -310,8 +310,8 @@ impl Conversation {
         session.folds().len() > self.inherited && !(is_free && session.void().is_none())
     }
 
-    /// Whether a request that has a part of it is about it and no turn of it: it offers none of its tools, and its
-    /// answer has a form of its own, or another model gives it.
+    /// Whether a request that has a part of this conversation asks about it, and is no turn of it. Such a request
+    /// offers no tools, and its answer has a form of its own or another model gives it.
     pub fn is_asked_about_by(&self, request: &Request) -> bool {
         let is_another = || !request.has_tools() && request.model.as_ref() != Some(&self.model);
         let is_named = !self.model.is_empty() && request.model.is_some();

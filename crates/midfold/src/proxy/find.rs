@@ -97,8 +97,9 @@ impl Proxy {
         Some(Arc::new(Mutex::new(made)))
     }
 
-    /// Of clients that change their first message with each request, the first conversation is stored, and each
-    /// later one once a request goes on with it: the one that they began before was never gone on with.
+    /// Marks a conversation as lone if no request went on with the one that its sender began before. Some clients
+    /// change their first message with each request. Of those, the first conversation is stored, and each later
+    /// one once a request goes on with it.
     fn follows_a_lone_one(&self, made: &Arc<Mutex<Conversation>>, who: &Who) {
         let sender = (who.scope.clone(), who.hint.clone(), who.client.clone());
         let mut begun = lock(&self.begun);
@@ -114,8 +115,8 @@ impl Proxy {
     }
 }
 
-/// Where the history of the client's request before this one ended, if it has the one model's turn less that it
-/// has as a rule: behind the model's words before those that the history ends with.
+/// Where the history of the client's request before this one ended. As a rule it has one turn of the model less:
+/// it ends behind the model's words before those that this history ends with.
 fn previous_end(request: &Request, end: usize) -> usize {
     let dialect = request.kind().dialect();
     let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;

@@ -1,5 +1,5 @@
-//! Histories that a provider is asked to keep: a request that only says which answer it goes on from is
-//! sent in full, so that it can be folded, and so that any provider takes it.
+//! Histories that a provider is asked to keep. A request may only say which answer it goes on from.
+//! It is sent in full, so that it can be folded, and so that any provider takes it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

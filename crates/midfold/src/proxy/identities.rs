@@ -1,5 +1,5 @@
-//! The identities of messages that are known: a request brings its whole history each time, and working
-//! out what all of it is would cost more than all else that is done for a request that fits.
+//! The identities of messages that are known. A request brings its whole history each time.
+//! For a request that fits, working out all identities would cost more than all other work.
 
 use std::hash::BuildHasher;
 
@@ -14,7 +14,7 @@ pub(super) type Key = u64;
 /// Identities of the messages that conversations in memory have.
 #[derive(Default)]
 pub struct Identities {
-    /// What is known, by what it is found.
+    /// The known messages, by the key that finds them.
     pub known: HashMap<Key, Known, FxBuildHasher>,
     /// Where the message is that begins so: the one that was noted last.
     pub starts: HashMap<Key, Key, FxBuildHasher>,
@@ -24,7 +24,7 @@ pub struct Identities {
 /// a shorter message is walked as quickly.
 const START: usize = 96;
 
-/// What is known of a message.
+/// A known message.
 pub struct Known {
     /// The message itself, which the log of a conversation holds as well: the proof.
     message: Bytes,

@@ -14,7 +14,7 @@ use super::identities::{Identities, Key};
 
 /// Conversations that are held at most, however small they are.
 const MOST: usize = 10_000;
-/// Conversations with one beginning that are told apart by it.
+/// The most conversations with one beginning that are distinguished by it.
 const MOST_SHARED: usize = 16;
 
 /// The conversations in memory. The one that was idle longest goes first.
@@ -27,7 +27,7 @@ pub(super) struct Index {
     next: u64,
     bytes: usize,
     limit: usize,
-    /// What was let go, and is held by others still: it waits to be written, or for its answer.
+    /// Conversations that were let go and are held by others still: they wait to be written, or for an answer.
     lingering: Vec<(Weak<Mutex<Conversation>>, usize)>,
 }
 
@@ -59,9 +59,9 @@ impl Index {
         Self { points, identities, held, next: 0, bytes: 0, limit, lingering }
     }
 
-    /// The conversation that a client goes on with, and how much of this chain it has: one that has all of it
-    /// or ends where the client's request before did (`previous`), and is not another of its sessions; else
-    /// the one that shares the longest beginning.
+    /// The conversation that a client goes on with, and how much of this chain it has. First choice: one that
+    /// has all of it or ends where the client's request before did (`previous`), and is not another of its
+    /// sessions. Else: the one that shares the longest beginning.
     pub fn find(
         &mut self,
         chain: &Chain,
@@ -153,8 +153,8 @@ impl Index {
         (self.held.len(), self.bytes)
     }
 
-    /// Whether what was let go takes as much memory as what is held may, and this history goes on with nothing that is
-    /// held: nothing is to be begun until some of it is gone.
+    /// Whether the conversations that were let go take as much memory as those that are held may, and this history
+    /// goes on with no held one. No conversation is to be begun then, until some of that memory is free.
     pub fn is_full_for(&mut self, chain: &Chain) -> bool {
         self.lingering.retain(|(gone, _)| gone.strong_count() > 0);
         let lingering: usize = self.lingering.iter().map(|(_, bytes)| bytes).sum();

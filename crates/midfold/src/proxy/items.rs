@@ -1,5 +1,5 @@
-//! Items that a provider holds and that passed here in an answer: a client may name them by their ids
-//! (`item_reference`), and what is named is put in the place of its name, so that it can be folded and told.
+//! Items that a provider holds and that passed here in an answer. A client may name them by their ids
+//! (`item_reference`). The item is put in the place of its id, so that it can be folded.
 
 use std::collections::{HashMap, VecDeque};
 

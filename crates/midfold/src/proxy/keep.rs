@@ -22,7 +22,7 @@ use super::shared::Proxy;
 /// request ended.
 const PROBES: usize = 64;
 
-/// What is to be written of a conversation.
+/// The changes of a conversation that are to be written.
 struct Pending {
     id: String,
     new: Option<NewSession>,
@@ -46,7 +46,7 @@ impl Proxy {
         let Some(next) = next else {
             return Ok(self.save_answer(store, now).await? || self.save_window(store, now).await?);
         };
-        // What comes from now on is written again.
+        // Changes from now on queue the conversation again.
         lock(&next).saved.is_queued = false;
         let saved = save(&next, store, now).await;
         let waits = saved.is_err() && !std::mem::replace(&mut lock(&next).saved.is_queued, true);
@@ -54,8 +54,9 @@ impl Proxy {
         saved.map(|()| true)
     }
 
-    /// Brings back the conversation that a request goes on with, where the store has more of it than this
-    /// process, and what was learned of its window: after a restart, and where another process writes to the store.
+    /// Brings back the conversation that a request goes on with, where the store has more of it than this process.
+    /// Also brings back what was learned of its window. Both happen after a restart, and where another process
+    /// writes to the store.
     ///
     /// # Errors
     /// When the store fails: then what is in memory counts.
@@ -190,7 +191,7 @@ pub(super) async fn copied(
     Ok((store, all.id))
 }
 
-/// What is new since the last write.
+/// The changes since the last write.
 fn pending(held: &Conversation, saved: &Saved, now: Millis) -> Result<Option<Pending>, StoreError> {
     let session = &held.session;
     let events = &session.log().events()[saved.events.min(session.log().len())..];

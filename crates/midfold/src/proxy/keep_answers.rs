@@ -1,5 +1,5 @@
-//! Histories that end with an answer, in a store: a request that names the answer goes on after a restart, and
-//! at another process. What is a part of a session is not written twice.
+//! Histories that end with an answer, in a store. A request that names the answer goes on after a restart, and
+//! at another process. Messages that a session has are not written twice.
 
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@ use super::learned::{News, Source, Told};
 use super::lock::lock;
 use super::shared::Proxy;
 
-/// A server may have been started anew with a larger window, which nobody would find out who never sends more: what
-/// was told longer ago is not brought back. In milliseconds.
+/// A window that was learned longer ago than this is not brought back, in milliseconds. The server may have a larger
+/// one since a restart, and a client that never sends more would not find out.
 const LASTS: Millis = 7 * 24 * 60 * 60 * 1_000;
 
 impl Proxy {
@@ -22,7 +22,7 @@ impl Proxy {
         let Some((source, news, told)) = lock(&self.learned).next_news() else { return Ok(false) };
         let Told { window: tokens, counts_reply } = told;
         let saved = match news {
-            // It was told a moment ago, where the store was not away.
+            // It was learned a moment ago, unless the store was away.
             News::Told => {
                 let window = LearnedWindow { tokens, counts_reply, learned: now };
                 store.put_window(source.key(), &window).await

@@ -1,4 +1,4 @@
-//! What providers said of their windows, by whoever was told: one key's error is no other key's window.
+//! Windows that providers reported, by the key that got the report: one key's error is no other key's window.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -51,9 +51,9 @@ pub struct Told {
 /// What a store does not know of a window yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// A provider told it.
+    /// A provider reported it.
     Told,
-    /// It is larger than it was told.
+    /// It is larger than the provider reported.
     Raised,
 }
 
@@ -71,7 +71,7 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// What is known.
+    /// The window that was learned.
     #[must_use]
     pub fn of(&self, source: &Source) -> Option<Told> {
         self.windows.get(source).copied()
@@ -96,7 +96,7 @@ impl Learned {
         }
     }
 
-    /// What was taken of a model, where that was more than its window was thought to be.
+    /// Tokens that a model took, where they were more than its window was thought to be.
     #[must_use]
     pub fn taken(&self, source: &Source) -> Option<u64> {
         self.taken.get(source).copied()
@@ -128,7 +128,7 @@ impl Learned {
         }
     }
 
-    /// What is to be written next, with what is known by now.
+    /// The next news to write, with the window that is known by now.
     pub fn next_news(&mut self) -> Option<(Source, News, Told)> {
         loop {
             let (source, news) = self.news.pop_front()?;
@@ -155,7 +155,7 @@ impl Learned {
         !self.windows.contains_key(source) && !self.looked_up.contains(source)
     }
 
-    /// What a store had of a window, or that it had nothing. What was learned meanwhile holds.
+    /// Takes the window that a store had, or that it had no window. A window that was learned meanwhile holds.
     pub fn looked_up(&mut self, source: &Source, found: Option<Told>) {
         if self.looked_up.len() >= MOST {
             self.looked_up.clear();

@@ -27,7 +27,7 @@ impl Narratable {
         lock(&conversation).session.wants(&self.budget, now)
     }
 
-    /// What came of it, judged line by line: the next fold takes what is sound. Nothing where the
+    /// Takes the narration, and judges it line by line: the next fold takes the sound lines. Nothing where the
     /// conversation is gone or has another history by now.
     pub fn complete(
         &self,

@@ -17,7 +17,7 @@ pub(super) struct Place {
     /// Tokens of those that are not.
     pub suffix: u64,
     pub budget: Budget,
-    /// What the session had been told when this request left: another request may follow it before
+    /// How many events the session had when this request left: another request may follow it before
     /// this one is answered.
     pub events: usize,
     /// A client's own request for a summary, or about its conversation.

@@ -23,8 +23,8 @@ use crate::prepare::{Setup, WindowSource};
 const MEMORY: usize = 256 << 20;
 
 /// Share of what is not fixed of the window that a client may reserve for its reply. Many ask for more than
-/// the window has (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window), and mean no more than
-/// that the reply should not be cut; what the trigger leaves free is room enough for most.
+/// the window has (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window). They only mean that the
+/// reply should not be cut, and the room that the trigger leaves free is enough for most replies.
 const MOST_RESERVED: u64 = 16;
 
 /// Where a provider counts what a request allows for its reply, prompts keep one part in so many of the
@@ -56,7 +56,7 @@ pub struct Rules {
     cache_seconds: u64,
 }
 
-/// The newest message of a request stands behind the history, and is one of those that a policy keeps.
+/// The newest message of a request is behind the history, and is one of those that a policy keeps.
 fn with_newest_behind(mut policy: Policy) -> Arc<Policy> {
     policy.tail.min_messages = policy.tail.min_messages.saturating_sub(1).max(1);
     Arc::new(policy)
@@ -114,7 +114,7 @@ impl Reading {
         }
     }
 
-    /// Tokens of what stands beside the messages of a request.
+    /// Tokens of the parts of a request beside its messages.
     pub fn beside(&self, request: &Request) -> u64 {
         let json = |part: &Bytes| {
             let text = String::from_utf8_lossy(part);
@@ -177,7 +177,7 @@ impl Rules {
         }
     }
 
-    /// What was said by name: window, counter, profile, model.
+    /// Sets the rules that are set by name: window, counter, profile, model.
     #[must_use]
     pub fn setup(mut self, setup: Setup) -> Self {
         self.setup = setup;
@@ -264,8 +264,9 @@ impl Rules {
         self.setup.said_windows()
     }
 
-    /// The window of a model, and where it is from: what the request has its model hold (`asked`), unless less was said
-    /// here, else what was said here, else what the server says, else what is known of models of this name.
+    /// The window of a model, and where it is from. The window that the request asks for (`asked`) comes first,
+    /// unless a smaller one is set here. Then: the one that is set here, the one that the server says, and the one
+    /// that is known of models of this name.
     #[must_use]
     pub fn window_for(&self, model: &str, asked: Option<u64>, who: &Who) -> (u64, WindowSource) {
         let said = self.setup.window_for((!model.is_empty()).then(|| model.to_owned()));

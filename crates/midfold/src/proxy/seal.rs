@@ -25,7 +25,7 @@ pub struct SealKey([u8; KEY]);
 /// Why a text is no list of keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealKeyError {
-    /// One of them is not 32 bytes in base64. The text holds none of it.
+    /// One of them is not 32 bytes in base64. The error text does not show it.
     #[error("key {0} is not 32 bytes in base64; `openssl rand -base64 32` makes one")]
     Invalid(usize),
     /// There is none.
@@ -104,10 +104,10 @@ pub struct Seal {
     random: Random,
 }
 
-/// What came of opening a text.
+/// The result of opening a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// What was sealed here.
+    /// The content that was sealed here.
     Ours(Vec<u8>),
     /// It was sealed by somebody else.
     Foreign,
@@ -167,7 +167,7 @@ impl Seal {
     }
 }
 
-/// What has to be the same when it is opened: the version, and whose it is.
+/// The data that has to be the same when it is opened: the version, and whose it is.
 fn aad(scope: &str) -> Vec<u8> {
     [PREFIX.as_bytes(), scope.as_bytes()].concat()
 }

@@ -33,7 +33,7 @@ type Sender = (String, Option<String>, Option<String>);
 pub struct Proxy {
     pub(super) rules: Mutex<Rules>,
     pub(super) index: Mutex<Index>,
-    /// Windows that providers told.
+    /// Windows that providers reported.
     pub(super) learned: Mutex<Learned>,
     /// The newest conversation that each sender began in the middle.
     pub(super) begun: Mutex<HashMap<Sender, Weak<Mutex<Conversation>>>>,
@@ -43,7 +43,7 @@ pub struct Proxy {
     pub(super) answers: Mutex<Answers>,
     /// Items of answers, which clients may name by their ids.
     items: Mutex<ProviderItems>,
-    /// What was said here and no client knows.
+    /// Exchanges that were had here and that no client knows.
     pub(super) hidden: Mutex<Hidden>,
     /// Requests may be given a tool that brings back what was folded.
     pub(super) recalls: bool,
@@ -58,8 +58,9 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Whether the server should be asked how much a model holds: neither the request (`asked`) nor anybody here said it, and it is no provider of
-    /// whose models that is known anyway (`is_usual`: it is the provider itself).
+    /// Whether the server should be asked how much a model holds. It should where neither the request (`asked`) nor
+    /// the rules say it. A provider itself (`is_usual`) is not asked about models that
+    /// are known anyway.
     #[must_use]
     pub fn wants_window(
         &self,

@@ -3,7 +3,7 @@
 
 use midfold_core::event::Usage;
 
-/// What was sent and what the provider counted of it.
+/// Our count of a request, and the provider's count of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// Tokens of what was sent, by our own count: what was learned of the provider's would bend to whatever it says.

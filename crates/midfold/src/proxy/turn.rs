@@ -31,7 +31,7 @@ use crate::prepare::WindowSource;
 /// an estimate may be wrong by.
 const WATCHED_PERCENT: u64 = 40;
 
-/// What is sent for a request.
+/// The request that is sent in place of the client's.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// The body. The client's own bytes where nothing is folded.
@@ -174,11 +174,11 @@ impl Turn {
         now: Millis,
     ) -> Self {
         let counted = suffix(&self.request, stable, reading);
-        // What is about a conversation is no part of a session.
+        // A request about a conversation is no part of a session.
         let is_nobodys = is_aside;
         let is_aside = is_aside || is_summary_request(&self.request);
         let mut held = lock(&conversation);
-        // It stands in the window beside the history, of which the provider's count is known.
+        // It is in the window beside the history, of which the provider's count is known.
         let suffix = held.session.meter().ratio.of(counted);
         let injections = reading.policy.trigger.injection_reserve;
         let budget = budget(&self.request, injections + suffix, told, held.fixed());
@@ -224,7 +224,7 @@ impl Turn {
         self
     }
 
-    /// What is to be sent.
+    /// The request to send.
     #[must_use]
     pub fn sent(&self) -> &Sent {
         &self.sent
@@ -351,7 +351,7 @@ impl Turn {
         let (known, have, told) = match diagnosis {
             Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } => {
                 let told = Told { window: limit, counts_reply: true };
-                // What is left has to do for the reply, where that is not most of it.
+                // The rest of the window has to suffice for the reply, unless the reply is most of the window.
                 let fits = input + reserved(&self.request, told, 0).max(LEAST_REPLY) <= limit;
                 (!fits).then_some((true, Some(input), told))?
             }
@@ -415,7 +415,7 @@ impl Proxy {
     }
 }
 
-/// What the history may cost, of which so much is fixed, where this much stands beside it.
+/// The budget of a history: `fixed` tokens of it cannot be folded, and `beside` tokens are beside it.
 fn budget(request: &Request, beside: u64, told: Told, fixed: u64) -> Budget {
     Budget {
         output_reserve: reserved(request, told, fixed),

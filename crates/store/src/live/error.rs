@@ -6,7 +6,7 @@ use midfold_core::plan::PlanError;
 
 use crate::error::StoreError;
 
-/// Why a stored session did not do it. What was durable before still is.
+/// Why a stored session did not do it. Everything that was durable before still is.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
     /// The store did not do it.
@@ -41,7 +41,7 @@ pub enum StoredError {
     NoEvent {
         /// The session.
         session: String,
-        /// What was asked for.
+        /// The message that was asked for.
         seq: u64,
         /// How many it has.
         events: u64,
@@ -51,7 +51,7 @@ pub enum StoredError {
     NoNumber {
         /// What kind of thing.
         what: &'static str,
-        /// What was asked for.
+        /// The number that was asked for.
         number: u64,
         /// How many there are.
         count: u64,

@@ -1,5 +1,5 @@
-//! A stored session: the engine over a store. What was appended is durable before anybody hears
-//! of it, a context is read in O(head + tail), and a fold is one that all nodes agree on.
+//! A stored session: the engine over a store. Appended messages are durable before anybody hears
+//! of them, a context is read in O(head + tail), and a fold is one that all nodes agree on.
 
 mod change;
 mod error;
@@ -93,12 +93,12 @@ impl Stored {
         budget
     }
 
-    /// Appends messages: all of them or none, behind whatever is there by then. What is returned
-    /// is durable. With a key, a retry returns the first answer. Where the buffer line is crossed, a
+    /// Appends messages: all of them or none, behind whatever is there by then. The returned messages
+    /// are durable. With a key, a retry returns the first answer. Where the buffer line is crossed, a
     /// span to narrate is queued in the same transaction.
     ///
     /// # Errors
-    /// When the store fails. That others append at the same time is none: the turn comes.
+    /// When the store fails. Appends of others at the same time are no error: this one is tried again.
     pub async fn append(
         &mut self,
         events: Vec<RawEvent>,
@@ -155,7 +155,7 @@ impl Stored {
         let appended = match self.store.append(&self.row.new.id, append).await {
             Ok(appended) if !appended.repeated => appended,
             other => {
-                // What was pushed above is not what the store has.
+                // The messages that were pushed above are not those that the store has.
                 self.reload().await?;
                 return Ok(other?);
             }
@@ -168,7 +168,7 @@ impl Stored {
         {
             // The events are durable, and that is what was asked. The job is noted next time.
             tracing::warn!(session = %self.row.new.id, %error, "a queued span is not noted yet");
-            // Nobody knows whether it was: what the store has counts, now or at the next conflict.
+            // The note may be written or not: the store decides, now or at the next conflict.
             let _ = self.reload().await;
         }
         Ok(appended)
@@ -242,7 +242,7 @@ impl Stored {
     }
 
     /// Runs something that may fold, and makes the fold the one that all nodes see. Where another
-    /// node folded first, its fold stands and the work is done again over it.
+    /// node folded first, its fold is kept and the work is done again over it.
     async fn fold_with<T>(
         &mut self,
         now: Millis,
@@ -306,7 +306,7 @@ impl Stored {
         Ok(self.whole().await?.preview(&budget, focus)?)
     }
 
-    /// The provider said that the last context is too long: what to send instead, once.
+    /// The provider said that the last context is too long: gives a shorter one to send instead, once.
     ///
     /// # Errors
     /// When there is nothing else to send: then the provider's error should be shown.
@@ -424,8 +424,8 @@ impl Stored {
         }
     }
 
-    /// Saves what is neither log nor fold. Where another node saved first, its state stands: all
-    /// of it is learned again.
+    /// Saves what is neither log nor fold. Where another node saved first, its state is kept:
+    /// this node reads all of it again.
     async fn save(&mut self) -> Result<(), StoredError> {
         match self.try_save().await {
             Err(StoredError::Store(StoreError::StaleState { .. })) => self.reload().await,

@@ -16,7 +16,7 @@ impl Stored {
             if !brief.may_want(&budget, now) {
                 return Ok(None);
             }
-            // What was pushed and is not stored yet is in the brief alone.
+            // Messages that were pushed and are not stored yet are in the brief alone.
             let new = brief.events_from(self.row.head);
             self.hydrate().await?;
             if let Inner::Whole(session) = &mut self.inner {
