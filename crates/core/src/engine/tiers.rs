@@ -34,8 +34,7 @@ impl Session {
     }
 
     fn is_at_seam(&self) -> bool {
-        let tools = ToolTable::builtin().extended(&self.policy.tools);
-        ends_at_seam(&self.log, &tools)
+        ends_at_seam(&self.log, &ToolTable::of(&self.policy.tools))
     }
 
     /// Tokens of one class of content in the context, as the provider will count them.

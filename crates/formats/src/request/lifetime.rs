@@ -1,5 +1,6 @@
 //! How long a request asks its provider to keep the prompt in the cache.
 
+use memchr::memmem;
 use serde_json::Value;
 
 use crate::fields::Fields;
@@ -18,7 +19,7 @@ pub(super) fn said(fields: &Fields<'_>) -> Option<u64> {
 /// The longest time that the marks in a prompt, a list of tools or a message ask for.
 pub(super) fn longest(json: &[u8]) -> Option<u64> {
     // Read only where there is such a member: most have none, and may be long.
-    json.windows(5).any(|text| text == b"\"ttl\"").then_some(())?;
+    memmem::find(json, b"\"ttl\"")?;
     marks(&serde_json::from_slice(json).ok()?)
 }
 
