@@ -18,7 +18,6 @@ mod session;
 mod stores;
 mod top;
 mod trajectories;
-mod tune;
 
 use std::path::PathBuf;
 
@@ -46,7 +45,6 @@ pub use stores::{
 };
 pub use top::Top;
 pub use trajectories::Trajectories;
-pub use tune::{Tune, Wish};
 
 /// All crates of the workspace have one version, so that this one's is that of the command.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -130,8 +128,6 @@ pub enum Command {
     Exam(Box<Exam>),
     /// Make rows of training sets fit, with one summary in each that is too long
     Trajectories(Box<Trajectories>),
-    /// Search for a policy that suits your own conversations better than `default`
-    Tune(Box<Tune>),
     /// List the presets, or print one
     Presets(Presets),
     /// Print the JSON schema of a fold record, a policy or settings, or the OpenAPI document

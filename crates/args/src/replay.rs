@@ -1,4 +1,4 @@
-//! `midfold replay`, and what `midfold tune` is asked alike.
+//! `midfold replay`.
 
 use std::path::PathBuf;
 use std::time::Duration;

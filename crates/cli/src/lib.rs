@@ -84,7 +84,6 @@ mod tls;
 mod top;
 mod trajectories;
 mod transcript;
-mod tune;
 mod verify;
 mod visible;
 mod words;
@@ -194,7 +193,6 @@ fn run(cli: &Cli, output: &Output) -> Result<(), CommandError> {
         Command::Replay(args) => replay::run(args, cli.json, output),
         Command::Exam(args) => exam::run(args, cli.json, output),
         Command::Trajectories(args) => trajectories::run(args, cli.json, output),
-        Command::Tune(args) => tune::run(args, cli.json, output),
         Command::Presets(args) => presets::run(args, cli.json, output),
         Command::Schema(args) => schema::run(args, output),
         Command::Config(_) => config::run(cli.json, output),

@@ -57,7 +57,6 @@ pub mod survey;
 pub mod tools;
 pub mod trajectory;
 pub mod trigger;
-pub mod tune;
 pub mod unit;
 pub mod verify;
 pub mod view;

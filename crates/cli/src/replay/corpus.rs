@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use midfold::core::replay::{Arguments, Recording};
 use midfold::formats::read::{Conversation, Format};
-use midfold::{DialectKind, Profile, Setup};
+use midfold::{DialectKind, Setup};
 use midfold_args::{Measure, Reading, ReplayMeasure};
 
 use crate::error::CommandError;
@@ -18,10 +18,7 @@ pub struct Recorded {
     pub name: String,
     /// The number of its file, from 1, and how many there are.
     pub file: (usize, usize),
-    /// The same for all that one session was compacted into, and for one task's runs in a file.
-    pub session: usize,
     pub dialect: DialectKind,
-    pub profile: Profile,
     pub tokens: u64,
     pub recording: Recording,
 }
@@ -38,8 +35,6 @@ pub struct Corpus {
     strict: bool,
     /// At least this many tokens.
     least: u64,
-    /// File and id of the conversation before, and the number of its session.
-    session: (usize, Option<String>, usize),
     pub skipped: Skipped,
 }
 
@@ -76,7 +71,6 @@ impl Corpus {
             from: prepare::format(measure.from.as_deref())?,
             arguments: arguments(measure.arguments),
             least: (smallest as f64 * measure.longer_than) as u64,
-            session: (0, None, 0),
             skipped: Skipped { unreadable: closed, ..Skipped::default() },
         })
     }
@@ -93,7 +87,6 @@ impl Corpus {
             if conversation.events.is_empty() {
                 continue;
             }
-            let session = self.session_of(conversation.id.as_ref());
             let prepared = self.setup.prepare(conversation)?;
             let tokens = prepared.log.tokens();
             if tokens <= self.least {
@@ -101,27 +94,16 @@ impl Corpus {
                 self.skipped.longest = self.skipped.longest.max(tokens);
                 continue;
             }
-            let profile = *prepared.log.profile();
             let recording = Recording::read(prepared.log, self.arguments);
             let dialect = prepared.kind;
             let file = (self.file(), self.count);
-            return Ok(Some(Recorded { name, file, session, dialect, profile, tokens, recording }));
+            return Ok(Some(Recorded { name, file, dialect, tokens, recording }));
         }
     }
 
     /// The number of the open file.
     fn file(&self) -> usize {
         self.count - self.files.len()
-    }
-
-    /// The number of the session that the next conversation is of: that of the one before if it
-    /// has the same id and is in the same file.
-    fn session_of(&mut self, id: Option<&String>) -> usize {
-        let (file, before, number) = &self.session;
-        let goes_on = id.is_some() && id == before.as_ref() && *file == self.file();
-        let number = if goes_on { *number } else { number + 1 };
-        self.session = (self.file(), id.cloned(), number);
-        number
     }
 
     /// Opens the next file. False when there is none.

@@ -30,11 +30,6 @@ impl Progress {
         }
     }
 
-    /// Something else that is under way.
-    pub fn say(&self, text: &str) {
-        self.line.say(text);
-    }
-
     /// Clears the line.
     pub fn end(&self) {
         self.line.end();

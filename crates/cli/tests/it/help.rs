@@ -9,8 +9,7 @@ fn every_command_has_help_with_an_example() {
         "import", "explain", "audit", "worker", "session", "recall", "store", "run", "doctor",
         "hooks", "mcp", "top",
     ];
-    let with_examples =
-        ["compact", "inspect", "verify", "replay", "exam", "tune", "presets", "schema"];
+    let with_examples = ["compact", "inspect", "verify", "replay", "exam", "presets", "schema"];
     for command in with_examples.into_iter().chain(alone) {
         sees!(format!("help-{command}"), [command, "--help"]);
         let help = stdout(&[command, "--help"], b"");

@@ -43,7 +43,6 @@ mod trajectories_killed;
 mod trajectories_model;
 #[cfg(feature = "parquet")]
 mod trajectories_parquet;
-mod tune;
 mod verify;
 mod watch;
 mod worker;
