@@ -5,10 +5,10 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput};
-use midfold::core::plan::{Cause, Plan, plan};
+use midfold::core::plan::{FoldCause, PlanRequest, plan};
 use midfold::core::project::project;
 use midfold::formats::read;
-use midfold::{Budget, Meter, Outcome, Policy};
+use midfold::{Budget, Meter, PlanOutcome, Policy};
 use midfold_benches as bench;
 
 fn parts(c: &mut Criterion, messages: usize) -> anyhow::Result<()> {
@@ -34,9 +34,9 @@ fn parts(c: &mut Criterion, messages: usize) -> anyhow::Result<()> {
 
     let budget = Budget::new(bench::WINDOW);
     let policy = Policy::preset("default")?;
-    let mut request = Plan::new(&log, &policy, &budget, Meter::exact());
-    request.cause = Cause::Manual;
-    let Outcome::Folded(fold) = plan(&request)? else { anyhow::bail!("nothing was folded") };
+    let mut request = PlanRequest::new(&log, &policy, &budget, Meter::exact());
+    request.cause = FoldCause::Manual;
+    let PlanOutcome::Folded(fold) = plan(&request)? else { anyhow::bail!("nothing was folded") };
     group.bench_function("plan", |b| b.iter(|| plan(black_box(&request)).is_ok()));
     group.bench_function("project, nothing folded", |b| b.iter(|| project(&log, None)));
     group.bench_function("project through a fold", |b| b.iter(|| project(&log, Some(&fold))));

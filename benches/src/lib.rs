@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
 use midfold::core::log::content_of;
 use midfold::formats::{profile, read};
-use midfold::tokens::{Memo, by_name};
-use midfold::{Budget, Content, Counter, Log, Meter, Outcome, Policy, RawEvent, Session};
+use midfold::tokens::{MemoCounter, by_name};
+use midfold::{Budget, Counter, EventLog, Meter, PlanOutcome, Policy, RawEvent, Session, TextKind};
 
 /// Messages of the transcript that the targets speak of.
 pub const MESSAGES: usize = 10_000;
@@ -74,12 +74,12 @@ pub fn counter(name: &str) -> Result<Arc<dyn Counter>> {
 ///
 /// # Errors
 /// When the input holds no conversation.
-pub fn log(input: &Bytes, counter: Arc<dyn Counter>) -> Result<Log> {
+pub fn log(input: &Bytes, counter: Arc<dyn Counter>) -> Result<EventLog> {
     let mut found = read::read(input, None)?;
     let conversation = found.conversations.pop().context("no conversation")?;
     let kind = conversation.format.dialect();
     let mut log =
-        Log::of(kind.shared(), profile::for_dialect(kind)[0], counter, conversation.events);
+        EventLog::of(kind.shared(), profile::for_dialect(kind)[0], counter, conversation.events);
     let envelope = &conversation.envelope;
     log.set_envelope([&envelope.system, &envelope.tools].into_iter().flatten().map(|b| &b[..]));
     Ok(log)
@@ -89,7 +89,7 @@ pub fn log(input: &Bytes, counter: Arc<dyn Counter>) -> Result<Log> {
 ///
 /// # Errors
 /// When the default preset does not load.
-pub fn session(log: Log) -> Result<Session> {
+pub fn session(log: EventLog) -> Result<Session> {
     let policy = Policy::preset("default").context("no default preset")?;
     Ok(Session::over("bench", log, policy, Meter::exact()))
 }
@@ -101,17 +101,17 @@ pub fn session(log: Log) -> Result<Session> {
 pub fn compact(input: &Bytes, counter: Arc<dyn Counter>) -> Result<Vec<u8>> {
     // As the command does: texts that a transcript repeats are counted once.
     let counter: Arc<dyn Counter> =
-        if counter.is_exact() { Arc::new(Memo::new(counter, MEMO)) } else { counter };
+        if counter.is_exact() { Arc::new(MemoCounter::new(counter, MEMO)) } else { counter };
     let mut session = session(log(input, counter)?)?;
     match session.compact(&Budget::new(WINDOW), None)? {
-        Outcome::Folded(_) => Ok(session.view().bytes()),
-        Outcome::Nothing(reason) => bail!("nothing was folded: {reason}"),
+        PlanOutcome::Folded(_) => Ok(session.view().bytes()),
+        PlanOutcome::Nothing(reason) => bail!("nothing was folded: {reason}"),
     }
 }
 
 /// Every text of a log with its class, decoded: what a counter has to be asked at the least.
 #[must_use]
-pub fn texts(log: &Log) -> Vec<(String, Content)> {
+pub fn texts(log: &EventLog) -> Vec<(String, TextKind)> {
     let mut out = Vec::new();
     for event in log.events() {
         for block in &event.view.blocks {
@@ -124,7 +124,7 @@ pub fn texts(log: &Log) -> Vec<(String, Content)> {
 
 /// Counts texts, one after the other.
 #[must_use]
-pub fn count(counter: &dyn Counter, texts: &[(String, Content)]) -> u64 {
+pub fn count(counter: &dyn Counter, texts: &[(String, TextKind)]) -> u64 {
     texts.iter().map(|(text, content)| u64::from(counter.count(text, *content))).sum()
 }
 
@@ -156,25 +156,26 @@ pub fn appended(count: usize) -> Vec<RawEvent> {
 /// 100 KB long, with the assistant's word at its end.
 #[must_use]
 pub fn trajectory(n: usize) -> String {
-    use midfold_testkit::Message;
+    use midfold_testkit::TestMessage;
     let wanted = 28_000 + n * 7_919 % 70_000;
     let mut messages = midfold_testkit::session(n as u64, 1 + wanted / 20_000);
     let mut size = 0;
     let end = messages.iter().position(|message| {
         size += match message {
-            Message::System(text) | Message::User(text) => text.len(),
-            Message::Assistant { text, calls, .. } => {
+            TestMessage::System(text) | TestMessage::User(text) => text.len(),
+            TestMessage::Assistant { text, calls, .. } => {
                 text.len() + calls.iter().map(|call| call.arguments.len()).sum::<usize>()
             }
-            Message::Tool { content, .. } => content.len() + content.len() / 12,
+            TestMessage::Tool { content, .. } => content.len() + content.len() / 12,
         };
         size > wanted
     });
     messages.truncate(end.unwrap_or(messages.len()));
     // The last step may lack results: it goes.
-    let last = messages.iter().rposition(|message| matches!(message, Message::Assistant { .. }));
+    let last =
+        messages.iter().rposition(|message| matches!(message, TestMessage::Assistant { .. }));
     messages.truncate(last.unwrap_or(messages.len()));
     let text = format!("That was task {n}: changed as asked, and the tests pass.");
-    messages.push(Message::Assistant { thought: None, text, calls: Vec::new() });
+    messages.push(TestMessage::Assistant { thought: None, text, calls: Vec::new() });
     midfold_testkit::emit::sharegpt(&format!("row-{n}"), &messages)
 }

@@ -1,16 +1,17 @@
 //! What the fuzz targets do with their bytes. Whatever panics here is a bug.
 
 use bytes::Bytes;
-use midfold::core::verify::{Case, verify as check};
-use midfold::formats::answer::{Framing, Tee};
-use midfold::formats::read::{Conversation, Format, read as read_file};
+use midfold::core::verify::{ProofCase, verify as check};
+use midfold::formats::answer::{AnswerFraming, AnswerTee};
+use midfold::formats::read::{Conversation, TranscriptFormat, read as read_file};
 use midfold::formats::request::{Request, identity, without_marks};
 use midfold::formats::vendor::{anthropic, blob::Blob, openai};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
-use midfold::proxy::{Proxy, Rules, Who};
+use midfold::proxy::{Proxy, ProxyRules, RequestSender};
 use midfold::{
-    Budget, DialectKind, Fold, Log, Meter, Outcome, PlanError, Policy, Profile, Session,
+    Budget, DialectKind, EventLog, Fold, Meter, PlanError, PlanOutcome, Policy, ProviderProfile,
+    Session,
 };
 
 /// Separates the parts of an input of [`verify`].
@@ -22,7 +23,7 @@ const CONVERSATIONS: usize = 4;
 /// Reads, views, converts.
 pub fn read(data: &[u8]) {
     let data = Bytes::copy_from_slice(data);
-    for from in std::iter::once(None).chain(Format::ALL.map(Some)) {
+    for from in std::iter::once(None).chain(TranscriptFormat::ALL.map(Some)) {
         let Ok(found) = read_file(&data, from) else { continue };
         for conversation in found.conversations.iter().take(CONVERSATIONS) {
             convert(conversation);
@@ -60,10 +61,10 @@ pub fn compact(data: &[u8]) {
     }
 }
 
-fn fold(conversation: &Conversation, kind: DialectKind, profile: Profile, preset: &str) {
+fn fold(conversation: &Conversation, kind: DialectKind, profile: ProviderProfile, preset: &str) {
     let counter = midfold::tokens::by_name("chars:3.2").expect("a known counter");
     let events = &conversation.events;
-    let log = Log::of(kind.shared(), profile, counter, events.iter().cloned());
+    let log = EventLog::of(kind.shared(), profile, counter, events.iter().cloned());
     let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
     let policy = Policy::preset(preset).expect("a known preset");
     let budget = Budget::new((log.tokens() * 2 / 3).max(300) + policy.trigger.injection_reserve);
@@ -78,8 +79,8 @@ fn fold(conversation: &Conversation, kind: DialectKind, profile: Profile, preset
     assert!(context.tokens() <= limit, "{preset} {}: over budget", profile.name);
     let after: Vec<Bytes> = context.pieces().map(|piece| piece.bytes.clone()).collect();
     let fold = match &outcome {
-        Outcome::Folded(fold) => Some(&**fold),
-        Outcome::Nothing(_) => None,
+        PlanOutcome::Folded(fold) => Some(&**fold),
+        PlanOutcome::Nothing(_) => None,
     };
     prove(&before, &after, kind, profile, preset, fold);
 }
@@ -88,14 +89,14 @@ fn prove(
     before: &[Bytes],
     after: &[Bytes],
     kind: DialectKind,
-    profile: Profile,
+    profile: ProviderProfile,
     preset: &str,
     fold: Option<&Fold>,
 ) {
     let counter = midfold::tokens::by_name("chars:3.2").expect("a known counter");
     let validate = validator(kind, profile);
     let dialect = kind.dialect();
-    let case = Case {
+    let case = ProofCase {
         before,
         after,
         envelope: &[],
@@ -113,9 +114,14 @@ fn prove(
 /// send back is JSON.
 pub fn answer(data: &[u8]) {
     for kind in DialectKind::ALL {
-        for framing in [Framing::Json, Framing::Sse, Framing::JsonArray, Framing::NdJson] {
+        for framing in [
+            AnswerFraming::Json,
+            AnswerFraming::Sse,
+            AnswerFraming::JsonArray,
+            AnswerFraming::NdJson,
+        ] {
             let read = |size: usize, output: bool| {
-                let tee = Tee::new(kind, framing);
+                let tee = AnswerTee::new(kind, framing);
                 let mut tee = if output { tee } else { tee.without_output() };
                 data.chunks(size).for_each(|chunk| tee.push(chunk));
                 tee.finish()
@@ -141,7 +147,7 @@ pub fn request(data: &[u8]) {
     let body = Bytes::copy_from_slice(data);
     let is_json = serde_json::from_slice::<&serde_json::value::RawValue>(data).is_ok();
     let policy = Policy::preset("default").expect("it is a preset");
-    let proxy = std::sync::Arc::new(Proxy::new(Rules::new(policy).window(2_000)));
+    let proxy = std::sync::Arc::new(Proxy::new(ProxyRules::new(policy).window(2_000)));
     for kind in DialectKind::ALL {
         let Ok(read) = Request::read(kind, body.clone()) else { continue };
         let again = Request::read(kind, read.with_messages(read.messages()));
@@ -151,7 +157,7 @@ pub fn request(data: &[u8]) {
             let bare = without_marks(&message);
             assert!(!is_json || identity(kind, &bare) == identity(kind, &message), "{kind}");
         }
-        let turn = proxy.turn(read.clone(), &Who::default(), 0);
+        let turn = proxy.turn(read.clone(), &RequestSender::default(), 0);
         if !turn.sent().is_folded() {
             assert_eq!(turn.sent().body, body, "{kind}");
         } else if is_json {
@@ -174,16 +180,16 @@ pub fn vendor(data: &[u8]) {
         assert!(data.get(item.range).is_some());
     }
     let mut same = Vec::new();
-    let mut nothing = anthropic::Insertion::new();
+    let mut nothing = anthropic::BlockInsertion::new();
     nothing.push(data, &mut same);
     nothing.finish(&mut same);
     assert_eq!(same, data, "nothing is put in, nothing changes");
-    let block = anthropic::Block { content: Some("recap".into()), ..Default::default() };
-    let item = openai::Item { id: "cmp_1".into(), encrypted_content: "x".into() };
+    let block = anthropic::CompactionBlock { content: Some("recap".into()), ..Default::default() };
+    let item = openai::CompactionItem { id: "cmp_1".into(), encrypted_content: "x".into() };
     let insert = |size: usize| {
         let (mut first, mut second) = (Vec::new(), Vec::new());
-        let mut blocks = anthropic::Insertion::new().block(&block).edits(&[]);
-        let mut items = openai::Insertion::new(&item);
+        let mut blocks = anthropic::BlockInsertion::new().block(&block).edits(&[]);
+        let mut items = openai::ItemInsertion::new(&item);
         for chunk in data.chunks(size) {
             blocks.push(chunk, &mut first);
             items.push(chunk, &mut second);
@@ -193,7 +199,7 @@ pub fn vendor(data: &[u8]) {
         (first, second)
     };
     assert_eq!(insert(1), insert(data.len().max(1)));
-    let _ = anthropic::insert(&anthropic::Insertion::new().block(&block), data);
+    let _ = anthropic::insert(&anthropic::BlockInsertion::new().block(&block), data);
     let _ = openai::insert(&item, data);
     if let Ok(blob) = Blob::decode(data) {
         assert_eq!(blob.encode(), data, "a blob has one spelling");
@@ -217,7 +223,7 @@ pub fn verify(data: &[u8]) {
     let counter = midfold::tokens::by_name("chars:3.2").expect("a known counter");
     let validate = validator(kind, profile::for_dialect(kind)[0]);
     for fold in [None, fold.as_ref()] {
-        let report = check(&Case {
+        let report = check(&ProofCase {
             before: &bytes(before),
             after: &after,
             envelope: &[],

@@ -10,8 +10,10 @@ use midfold::core::project::{Context, project_with_void};
 use midfold::core::{Role, Usage};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
-use midfold::store::{MemoryStore, Meta, NewSession, Store, Stored, StoredError, fsck, transfer};
-use midfold::{Budget, DialectKind, Fate, Outcome, Policy, RawEvent};
+use midfold::store::{
+    MemoryStore, NewSession, SessionMeta, Store, StoredError, StoredSession, fsck, transfer,
+};
+use midfold::{Budget, DialectKind, PieceFate, PlanOutcome, Policy, RawEvent};
 
 /// Commands of one input that are run: longer ones teach nothing more.
 const COMMANDS: usize = 60;
@@ -61,7 +63,7 @@ fn now<T>(work: impl Future<Output = T>) -> T {
 /// A session, and what has to be true of it.
 struct Bench {
     store: Arc<dyn Store>,
-    stored: Stored,
+    stored: StoredSession,
     kind: DialectKind,
     /// All that was appended.
     log: Vec<Bytes>,
@@ -78,7 +80,7 @@ impl Bench {
         let presets = Policy::preset_names();
         let policy = Policy::preset(presets[input.below(presets.len())]).expect("a known preset");
         let window = 600 + 200 * input.below(40) as u64 + policy.trigger.injection_reserve;
-        let meta = Meta {
+        let meta = SessionMeta {
             budget: Budget::new(window),
             envelope: Vec::new(),
             parent: None,
@@ -97,7 +99,7 @@ impl Bench {
             created: 0,
         };
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let stored = now(Stored::create(store.clone(), new)).expect("a new session");
+        let stored = now(StoredSession::create(store.clone(), new)).expect("a new session");
         let (log, pinned) = (Vec::new(), Vec::new());
         Self { store, stored, kind, log, pinned, clock: 1_000, made: 0 }
     }
@@ -213,12 +215,14 @@ impl Bench {
 
     fn compact(&mut self) {
         let before = self.stored.row().active;
-        let folded =
-            matches!(allowed(now(self.stored.compact(None, self.clock))), Ok(Outcome::Folded(_)));
+        let folded = matches!(
+            allowed(now(self.stored.compact(None, self.clock))),
+            Ok(PlanOutcome::Folded(_))
+        );
         self.note_fold(before);
         if folded {
             let again = now(self.stored.compact(None, self.clock)).expect("what fits still fits");
-            assert!(matches!(again, Outcome::Nothing(_)), "nothing new, and a new fold");
+            assert!(matches!(again, PlanOutcome::Nothing(_)), "nothing new, and a new fold");
         }
     }
 
@@ -257,7 +261,7 @@ impl Bench {
 
     fn reopen(&mut self) {
         let id = self.stored.row().new.id.clone();
-        self.stored = now(Stored::open(self.store.clone(), &id)).expect("opens");
+        self.stored = now(StoredSession::open(self.store.clone(), &id)).expect("opens");
     }
 
     /// What always holds.
@@ -281,7 +285,7 @@ impl Bench {
         let stands: Vec<u32> = view
             .pieces()
             .filter_map(|piece| match piece.fate {
-                Fate::Verbatim(seq) | Fate::Repaired(seq, _) => Some(seq),
+                PieceFate::Verbatim(seq) | PieceFate::Repaired(seq, _) => Some(seq),
                 _ => None,
             })
             .collect();
@@ -291,7 +295,7 @@ impl Bench {
         // A process that reads head, fold and tail alone sends the same. Both read the store anew: what
         // was sent here before is on record there, and what is sent may hang on it.
         let budget = self.stored.budget();
-        let open = || now(Stored::open(self.store.clone(), &id)).expect("opens");
+        let open = || now(StoredSession::open(self.store.clone(), &id)).expect("opens");
         let (mut part, mut whole) = (open(), open());
         let whole = now(whole.whole()).expect("loads");
         if !whole.due(&budget, self.clock).fires() {

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use bytes::Bytes;
-use midfold::tokens::Memo;
-use midfold::{Budget, Counter, Meter, Outcome, Policy, Session};
+use midfold::tokens::MemoCounter;
+use midfold::{Budget, Counter, Meter, PlanOutcome, Policy, Session};
 use midfold_benches as bench;
 
 /// Counts that the command remembers.
@@ -130,8 +130,8 @@ impl Ask<'_> {
     /// Folds, and renders what is sent then.
     fn fold(&self, session: &mut Session) -> Result<Vec<u8>> {
         match session.compact(&Budget::new(self.window), None)? {
-            Outcome::Folded(_) => Ok(session.view().bytes()),
-            Outcome::Nothing(reason) => bail!("nothing was folded: {reason}"),
+            PlanOutcome::Folded(_) => Ok(session.view().bytes()),
+            PlanOutcome::Nothing(reason) => bail!("nothing was folded: {reason}"),
         }
     }
 }
@@ -156,7 +156,8 @@ fn cold(input: &Bytes, ask: &Ask<'_>) -> Result<Figures> {
     let start = bench::process_time();
     let counter = bench::counter(ask.counter)?;
     // As the command does: texts that a transcript repeats are counted once.
-    let counter = if counter.is_exact() { Arc::new(Memo::new(counter, MEMO)) } else { counter };
+    let counter =
+        if counter.is_exact() { Arc::new(MemoCounter::new(counter, MEMO)) } else { counter };
     let mut session = ask.session(input, counter)?;
     let bytes = ask.fold(&mut session)?;
     let before = (session.log().len(), session.log().tokens());

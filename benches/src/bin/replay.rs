@@ -13,10 +13,10 @@ use std::time::Duration;
 use anyhow::Result;
 use bytes::Bytes;
 use midfold::Policy;
-use midfold::core::prices::Prices;
-use midfold::core::replay::{Recording, Settings, Strategy, replay};
+use midfold::core::prices::PriceTable;
+use midfold::core::replay::{Recording, ReplaySettings, ReplayStrategy, replay};
 use midfold::formats::profile;
-use midfold::tokens::Memo;
+use midfold::tokens::MemoCounter;
 use midfold_benches::{counter, cpu_time, log, transcript};
 
 const WINDOWS: [u64; 3] = [16_000, 32_000, 128_000];
@@ -33,19 +33,19 @@ fn main() -> Result<()> {
         None => transcript(),
     };
     let begun = cpu_time();
-    let recording = Recording::new(log(&input, Memo::around(counter("o200k")?))?);
+    let recording = Recording::new(log(&input, MemoCounter::around(counter("o200k")?))?);
     let mb = input.len() as f64 / 1e6;
     println!("{mb:.1} MB, {} requests; megabytes a minute, best of {ROUNDS}", recording.requests());
     println!("reading, counting, mentions (once): {:.0}", rate(mb, cpu_time() - begun));
     let rules = profile::rules(recording.log().profile());
-    let prices = Prices::reference();
+    let prices = PriceTable::reference();
     for window in WINDOWS {
         for name in Policy::preset_names().into_iter().chain(Policy::baseline_names()) {
             if only.as_ref().is_some_and(|only| *only != format!("{name}@{window}")) {
                 continue;
             }
             let policy = Policy::preset(name)?;
-            let settings = Settings {
+            let settings = ReplaySettings {
                 window,
                 rules: &rules,
                 search,
@@ -56,7 +56,7 @@ fn main() -> Result<()> {
             let mut best = Duration::MAX;
             for _ in 0..ROUNDS {
                 let begun = cpu_time();
-                replay(&recording, Strategy::Stateless(&policy), &settings)?;
+                replay(&recording, ReplayStrategy::Stateless(&policy), &settings)?;
                 best = best.min(cpu_time() - begun);
             }
             println!("{window:>7} {name:<12} {:>7.0}", rate(mb, best));

@@ -21,9 +21,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use midfold::Counter;
 use midfold::core::budget::Ratio;
-use midfold::core::trajectory::{Limits, Placement, Totals};
-use midfold::formats::trajectory::{Ask, Compressed, Planned, Settings, Spent, plan_row};
-use midfold::tokens::{Memo, hf_from_bytes};
+use midfold::core::trajectory::{SummaryPlacement, TrajectoryLimits, TrajectoryTotals};
+use midfold::formats::trajectory::{
+    AskOptions, CompressedRow, PlannedRow, SummaryCost, TrajectorySettings, plan_row,
+};
+use midfold::tokens::{MemoCounter, hf_from_bytes};
 use midfold_benches as bench;
 
 /// Counts that the command remembers.
@@ -33,9 +35,9 @@ const CHUNK: usize = 1 << 20;
 
 /// Everything that a row is told.
 struct Job {
-    settings: Settings,
+    settings: TrajectorySettings,
     counter: Arc<dyn Counter>,
-    ask: Ask,
+    ask: AskOptions,
     stub: String,
     asks: bool,
 }
@@ -45,20 +47,28 @@ fn main() -> Result<()> {
     let [folder, out, tokenizer, target, summary, notice, stub, ask @ ..] = &arguments[..] else {
         bail!("usage: stubbed FOLDER OUT TOKENIZER TARGET SUMMARY-TOKENS NOTICE STUB [ask]");
     };
-    let limits = Limits {
+    let limits = TrajectoryLimits {
         target: target.parse()?,
         summary: summary.parse()?,
         keep_last: 4,
-        placement: Placement::HumanTurn,
-        ..Limits::default()
+        placement: SummaryPlacement::HumanTurn,
+        ..TrajectoryLimits::default()
     };
-    let settings =
-        Settings { limits, notice: Some(notice.clone()), row_metrics: true, ..Settings::default() };
+    let settings = TrajectorySettings {
+        limits,
+        notice: Some(notice.clone()),
+        row_metrics: true,
+        ..TrajectorySettings::default()
+    };
     let counter: Arc<dyn Counter> = hf_from_bytes(tokenizer, &fs::read(tokenizer)?)?;
     let job = Job {
         settings,
-        counter: Arc::new(Memo::new(counter, MEMO)),
-        ask: Ask { model: "stub".to_owned(), temperature: Ratio(3_000), timeout_seconds: 60 },
+        counter: Arc::new(MemoCounter::new(counter, MEMO)),
+        ask: AskOptions {
+            model: "stub".to_owned(),
+            temperature: Ratio(3_000),
+            timeout_seconds: 60,
+        },
         stub: fs::read_to_string(stub)?,
         asks: !ask.is_empty(),
     };
@@ -80,9 +90,9 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 impl Job {
-    fn run(&self, files: &[PathBuf], out: &Path) -> Result<Totals> {
+    fn run(&self, files: &[PathBuf], out: &Path) -> Result<TrajectoryTotals> {
         let mut out = BufWriter::with_capacity(CHUNK, File::create(out)?);
-        let mut totals = Totals::default();
+        let mut totals = TrajectoryTotals::default();
         let mut line = Vec::new();
         for path in files {
             let mut lines = BufReader::with_capacity(CHUNK, File::open(path)?);
@@ -101,15 +111,15 @@ impl Job {
         Ok(totals)
     }
 
-    fn row(&self, row: &[u8]) -> Result<Compressed> {
+    fn row(&self, row: &[u8]) -> Result<CompressedRow> {
         let folding = match plan_row(row, &self.settings, &*self.counter)? {
-            Planned::Done(done) => return Ok(done),
-            Planned::Fold(folding) => folding,
+            PlannedRow::Done(done) => return Ok(done),
+            PlannedRow::Fold(folding) => folding,
         };
         if self.asks {
             black_box(folding.request(&self.ask));
         }
-        let spent = Spent { calls: 1, ..Spent::default() };
+        let spent = SummaryCost { calls: 1, ..SummaryCost::default() };
         Ok(folding.finish_with(&self.stub, &spent, &self.settings, &*self.counter)?)
     }
 }

@@ -9,10 +9,10 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use midfold::core::trajectory::{Limits, Placement};
+use midfold::core::trajectory::{SummaryPlacement, TrajectoryLimits};
 use midfold::formats::scan;
 use midfold::formats::trajectory::{
-    Bytes4, Planned, Row, Settings, Trainer, compress, plan_row, weigh,
+    Bytes4, PlannedRow, Trainer, TrajectoryRow, TrajectorySettings, compress, plan_row, weigh,
 };
 use midfold::{Counter, core::jsonstr};
 use midfold_benches as bench;
@@ -24,9 +24,13 @@ const ROWS: usize = 200;
 /// A target that no row reaches, so that nothing is cut (and nothing need be counted).
 const WIDE: u64 = 1 << 40;
 
-fn settings(target: u64) -> Settings {
-    let limits = Limits { target, placement: Placement::HumanTurn, ..Limits::default() };
-    Settings { limits, ..Settings::default() }
+fn settings(target: u64) -> TrajectorySettings {
+    let limits = TrajectoryLimits {
+        target,
+        placement: SummaryPlacement::HumanTurn,
+        ..TrajectoryLimits::default()
+    };
+    TrajectorySettings { limits, ..TrajectorySettings::default() }
 }
 
 /// What is measured: a name, and one pass over all rows. The first is what all others are beside.
@@ -42,7 +46,7 @@ fn main() -> Result<()> {
     let exact = bench::counter("o200k")?;
     // Half of what a row has on average: most are cut.
     let half = (text.len() / rows.len() / 8) as u64;
-    let run = |settings: Settings, counter: &dyn Counter| {
+    let run = |settings: TrajectorySettings, counter: &dyn Counter| {
         let mut out = Vec::with_capacity(text.len() + rows.len());
         for row in &rows {
             let done = compress(row.as_bytes(), &settings, counter)?;
@@ -51,7 +55,7 @@ fn main() -> Result<()> {
         }
         Ok(black_box(out).len() as u64)
     };
-    let trained = || Settings { trainer: Some(Trainer::LlamaFactory), ..settings(WIDE) };
+    let trained = || TrajectorySettings { trainer: Some(Trainer::LlamaFactory), ..settings(WIDE) };
     let each = |pass: &dyn Fn(&str) -> u64| Ok(rows.iter().map(|row| pass(row)).sum::<u64>());
     let passes: Vec<Pass<'_>> = vec![
         (
@@ -70,14 +74,17 @@ fn main() -> Result<()> {
         ("the same, checked for a trainer", Box::new(|| run(trained(), &Bytes4))),
         (
             "the same, texts decoded (bytes / 4 for tokens)",
-            Box::new(|| run(Settings { count_all: true, ..settings(WIDE) }, &Bytes4)),
+            Box::new(|| run(TrajectorySettings { count_all: true, ..settings(WIDE) }, &Bytes4)),
         ),
         ("most rows cut, bytes / 4 for tokens", Box::new(|| run(settings(half), &Bytes4))),
         ("most rows cut, counted exactly (o200k)", Box::new(|| run(settings(half), &*exact))),
         (
             "of that: reading and counting",
             Box::new(|| {
-                each(&|row| Row::read(row.as_bytes()).map_or(0, |row| weigh(&row, &*exact).total()))
+                each(&|row| {
+                    TrajectoryRow::read(row.as_bytes())
+                        .map_or(0, |row| weigh(&row, &*exact).total())
+                })
             }),
         ),
         (
@@ -86,7 +93,7 @@ fn main() -> Result<()> {
                 let settings = settings(half);
                 each(&|row| {
                     let planned = plan_row(row.as_bytes(), &settings, &Bytes4);
-                    u64::from(matches!(planned, Ok(Planned::Fold(_))))
+                    u64::from(matches!(planned, Ok(PlannedRow::Fold(_))))
                 })
             }),
         ),
@@ -94,7 +101,7 @@ fn main() -> Result<()> {
             "of that: decoding every turn once",
             Box::new(|| {
                 each(&|line| {
-                    let Ok(row) = Row::read(line.as_bytes()) else { return 0 };
+                    let Ok(row) = TrajectoryRow::read(line.as_bytes()) else { return 0 };
                     let values = row.turns().iter().filter_map(|turn| turn.value.clone());
                     values.map(|at| jsonstr::decode(&row.text()[at]).len() as u64).sum()
                 })

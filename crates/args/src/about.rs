@@ -51,7 +51,7 @@ a window or a tokenizer.
   models = [\"llama*\", \"qwen*\"]     # go there, whatever their format
 
 Each key with its type, its variable and its flag: docs/CONFIG.md. `midfold schema config` prints a JSON schema.")]
-pub struct Config {}
+pub struct ConfigArgs {}
 
 /// What `midfold completions` is asked.
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ Examples:
   midfold completions bash > ~/.local/share/bash-completion/completions/midfold
   midfold completions zsh > ~/.zfunc/_midfold
   midfold completions fish > ~/.config/fish/completions/midfold.fish")]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
@@ -104,7 +104,7 @@ impl ValueEnum for Shell {
 Examples:
   midfold man | man -l -
   midfold man -o ~/.local/share/man/man1")]
-pub struct Man {
+pub struct ManArgs {
     /// Write a page for each command into this folder [default: print the page of `midfold`]
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub output: Option<PathBuf>,
@@ -112,7 +112,7 @@ pub struct Man {
 
 /// What is logged, and where.
 #[derive(Debug, Args)]
-pub struct Logging {
+pub struct LoggingArgs {
     /// Say what is done, on standard error; twice: also each step
     #[arg(long, short, global = true, action = clap::ArgAction::Count, help_heading = "Logging")]
     pub verbose: u8,

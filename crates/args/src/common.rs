@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum When {
+pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set
     Auto,
     /// Always
@@ -18,7 +18,7 @@ pub enum When {
 
 /// How the tokens of a transcript are counted and what they have to fit.
 #[derive(Debug, Args)]
-pub struct Measure {
+pub struct MeasureArgs {
     /// The window to fit, in tokens [default: that of the model that the input names, else 128,000]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
     pub window: Option<u64>,
@@ -34,7 +34,7 @@ pub struct Measure {
 
 /// The policy.
 #[derive(Debug, Args)]
-pub struct Folding {
+pub struct FoldingArgs {
     /// When and how to fold: see `midfold presets` [default: default]
     #[arg(long, value_name = "PRESET", help_heading = "Folding", conflicts_with = "policy")]
     pub preset: Option<String>,

@@ -20,7 +20,7 @@ nothing but a question for the list of models, without a key, leaves this machin
 at most.
 
 The exit code is 0 when nothing fails, 1 otherwise. What is a warning works, or can do without.")]
-pub struct Doctor {
+pub struct DoctorArgs {
     /// Where requests go: openai=URL, anthropic=URL, gemini=URL, NAME=URL, or one URL for all (may be repeated)
     /// [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]

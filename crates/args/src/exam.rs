@@ -27,7 +27,7 @@ several run at once.
 
 A folder of exams has a file NAME.json with questions for each, and its conversation as \
 messages/NAME.json or .jsonl. Its form, and what is measured: docs/MEASURES.md.")]
-pub struct Exam {
+pub struct ExamArgs {
     /// Strategies to compare: presets, `raw`, `sliding`, `mask`, `clear` [default: default,lean,generous]
     #[arg(long, value_name = "PRESET[,…]", value_delimiter = ',', help_heading = "Strategies")]
     pub preset: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Exam {
     pub engine_timeout: Duration,
     /// Only this part (may be repeated) [default: all]
     #[arg(long, value_name = "NAME", help_heading = "Exam")]
-    pub suite: Vec<Part>,
+    pub suite: Vec<ExamPart>,
     /// Exams of your own in place of ours; without --suite nothing else is done
     #[arg(long, value_name = "FOLDER", help_heading = "Exam")]
     pub exam: Option<PathBuf>,
@@ -65,7 +65,7 @@ pub struct Exam {
 
 /// A part of the exam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Part {
+pub enum ExamPart {
     /// Recorded conversations with questions: what an agent has to know to carry on
     Reading,
     /// What a user orders once, for good
@@ -76,7 +76,7 @@ pub enum Part {
     Attack,
 }
 
-impl Part {
+impl ExamPart {
     /// Its name on the command line and in JSON.
     #[must_use]
     pub fn name(self) -> &'static str {

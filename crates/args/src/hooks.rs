@@ -19,7 +19,7 @@ in the settings file stays as it is.
 
 A hook never stops Claude Code: it ends with 0, and why it could do nothing stands in the log that \
 `midfold hooks status` names.")]
-pub struct Hooks {
+pub struct HooksArgs {
     /// What is to be done.
     #[command(subcommand)]
     pub command: HooksCommand,
@@ -29,40 +29,40 @@ pub struct Hooks {
 #[derive(Debug, Subcommand)]
 pub enum HooksCommand {
     /// Write the hooks into the settings of a client
-    Install(Install),
+    Install(InstallArgs),
     /// Take out what install wrote
-    Uninstall(Which),
+    Uninstall(UninstallArgs),
     /// Say where hooks are installed, and where they log
     Status,
     /// The hook itself, before a compaction: its call comes on standard input
     #[command(name = "pre-compact", hide = true)]
-    PreCompact(Called),
+    PreCompact(HookCallArgs),
     /// The hook itself, after a compaction: its call comes on standard input
     #[command(name = "session-start", hide = true)]
-    SessionStart(Called),
+    SessionStart(HookCallArgs),
 }
 
 /// Clients that have hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Client {
+pub enum HookClient {
     /// Claude Code
     Claude,
 }
 
 /// What `midfold hooks uninstall` is asked: of which client, and in which file.
 #[derive(Debug, Args)]
-pub struct Which {
+pub struct UninstallArgs {
     /// The client
     #[arg(value_name = "CLIENT")]
-    pub client: Client,
+    pub client: HookClient,
     /// Which settings file.
     #[command(flatten)]
-    pub scope: Scope,
+    pub scope: SettingsScope,
 }
 
 /// Which settings file.
 #[derive(Clone, Copy, Debug, Args)]
-pub struct Scope {
+pub struct SettingsScope {
     /// The file of the project in this folder: .claude/settings.json (default)
     #[arg(long, conflicts_with = "user")]
     pub project: bool,
@@ -79,10 +79,10 @@ Examples:
   midfold hooks install claude --user --store sqlite:/home/me/claude.db
 
 Doing it twice changes nothing; with another --store the hooks are replaced.")]
-pub struct Install {
+pub struct InstallArgs {
     /// Of which client, and in which file.
     #[command(flatten)]
-    pub which: Which,
+    pub which: UninstallArgs,
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
@@ -90,7 +90,7 @@ pub struct Install {
 
 /// How a client calls a hook.
 #[derive(Debug, Args)]
-pub struct Called {
+pub struct HookCallArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,

@@ -24,27 +24,31 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use about::{Completions, Config, Logging, Man, Shell};
-pub use common::{Folding, Measure, When, tokens};
-pub use doctor::Doctor;
-pub use exam::{Exam, Part};
-pub use hooks::{Called, Client, Hooks, HooksCommand, Install, Scope, Which};
+pub use about::{CompletionsArgs, ConfigArgs, LoggingArgs, ManArgs, Shell};
+pub use common::{ColorChoice, FoldingArgs, MeasureArgs, tokens};
+pub use doctor::DoctorArgs;
+pub use exam::{ExamArgs, ExamPart};
+pub use hooks::{
+    HookCallArgs, HookClient, HooksArgs, HooksCommand, InstallArgs, SettingsScope, UninstallArgs,
+};
 pub use key::{KeyCommand, KeyCommands, KeysFile, NewKey, RemoveKey, ScopeName};
-pub use mcp::Mcp;
-pub use narration::Narration;
-pub use replay::{CacheLifetime, Form, Reading, Replay, ReplayMeasure};
-pub use run::Run;
-pub use serve::{CompactedBy, ProxyArgs, Serve};
+pub use mcp::McpArgs;
+pub use narration::NarrationArgs;
+pub use replay::{ArgumentReading, CacheLifetime, EngineForm, ReplayArgs, ReplayMeasure};
+pub use run::RunArgs;
+pub use serve::{CompactedBy, ProxyArgs, ServeArgs};
 pub use session::{
-    Append, Compaction, Context, Delete, Fork, List, Log, Model, Narrated, New, Observe, Pin,
-    Recover, Session, SessionCommand, SessionPolicy, Start, Status, StoreAt, Undo,
+    AppendArgs, CompactionArgs, ContextArgs, DeleteArgs, ForkArgs, ListArgs, LogArgs, ModelArgs,
+    NewSessionArgs, ObserveArgs, PinArgs, PolicyArgs, RecoverArgs, SessionArgs, SessionCommand,
+    SessionPolicyArgs, StartArgs, StatusArgs, StoreAt, UndoArgs,
 };
 pub use stores::{
-    Audit, Describe, Expand, Explain, Export, Grep, Import, Load, Names, Outline, Prune, Recall,
-    RecallCommand, StoreCommand, StoreCommands, Tools, ToolsShape, Worker,
+    AuditArgs, DescribeArgs, ExpandArgs, ExplainArgs, ExportArgs, GrepArgs, ImportArgs, LoadArgs,
+    NamesArgs, OutlineArgs, PruneArgs, RecallArgs, RecallCommand, StoreCommand, StoreCommands,
+    ToolsArgs, ToolsShape, WorkerArgs,
 };
-pub use top::Top;
-pub use trajectories::Trajectories;
+pub use top::TopArgs;
+pub use trajectories::TrajectoriesArgs;
 
 /// All crates of the workspace have one version, so that this one's is that of the command.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -79,65 +83,65 @@ pub struct Cli {
         default_value = "auto",
         hide_possible_values = true
     )]
-    pub color: When,
+    pub color: ColorChoice,
     /// What is logged, and where.
     #[command(flatten)]
-    pub logging: Logging,
+    pub logging: LoggingArgs,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Compact a transcript: verbatim ends, folded middle
-    Compact(Box<Compact>),
+    Compact(Box<CompactArgs>),
     /// Show what a transcript is made of and what each preset would do
-    Inspect(Inspect),
+    Inspect(InspectArgs),
     /// Check a compacted transcript against the original
-    Verify(Verify),
+    Verify(VerifyArgs),
     /// Keep a conversation in a store: append, get the context to send, compact, undo
-    Session(Box<Session>),
+    Session(Box<SessionArgs>),
     /// Load the conversations of a transcript into the store
-    Import(Box<Import>),
+    Import(Box<ImportArgs>),
     /// Say whether the model saw a text, and if not, when it left and why
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// Check the folds and calls of a session against its log, and print what each fold lost
-    Audit(Audit),
+    Audit(AuditArgs),
     /// Bring back what a fold took out of the context
-    Recall(Recall),
+    Recall(RecallArgs),
     /// Have a model narrate what waits in the queue
-    Worker(Box<Worker>),
+    Worker(Box<WorkerArgs>),
     /// Be the proxy between an agent and its provider: fold what does not fit
-    Serve(Box<Serve>),
+    Serve(Box<ServeArgs>),
     /// Make, list and remove the keys of a server's clients
     Key(KeyCommands),
     /// Run an agent through a proxy of its own, and say what that saved
-    Run(Box<Run>),
+    Run(Box<RunArgs>),
     /// Have Claude Code keep what its own compaction takes away, and recall it afterwards
-    Hooks(Hooks),
+    Hooks(HooksArgs),
     /// Be the server through which an agent recalls what was folded away (MCP)
-    Mcp(Mcp),
+    Mcp(McpArgs),
     /// Check what midfold needs: store, providers, settings, clients; say what to do about it
-    Doctor(Box<Doctor>),
+    Doctor(Box<DoctorArgs>),
     /// Check, export and import a whole store
     Store(StoreCommands),
     /// Watch sessions in the terminal: how full, what each fold did, why a text was forgotten
-    Top(Top),
+    Top(TopArgs),
     /// Replay recorded conversations under several strategies: what is kept, at which cost
-    Replay(Box<Replay>),
+    Replay(Box<ReplayArgs>),
     /// Examine strategies: could an agent carry on from what is left, are the user's orders still there
-    Exam(Box<Exam>),
+    Exam(Box<ExamArgs>),
     /// Make rows of training sets fit, with one summary in each that is too long
-    Trajectories(Box<Trajectories>),
+    Trajectories(Box<TrajectoriesArgs>),
     /// List the presets, or print one
-    Presets(Presets),
+    Presets(PresetsArgs),
     /// Print the JSON schema of a fold record, a policy or settings, or the OpenAPI document
-    Schema(Schema),
+    Schema(SchemaArgs),
     /// Show which settings hold, and from which file
-    Config(Config),
+    Config(ConfigArgs),
     /// Print completions for a shell
-    Completions(Completions),
+    Completions(CompletionsArgs),
     /// Print the man page, or write one for each command
-    Man(Man),
+    Man(ManArgs),
 }
 
 /// What `midfold compact` is asked.
@@ -168,7 +172,7 @@ packed (.gz, .zst). Each result is written under the same relative path in the f
 must lie outside, and each record as PATH.json in that of --record. A transcript that needs no fold \
 is copied as it is, unpacked. A file that cannot be compacted is named, the others are done, and the \
 exit code is 1. With --json, standard output has one object for each file.")]
-pub struct Compact {
+pub struct CompactArgs {
     /// The transcript; several, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
@@ -180,10 +184,10 @@ pub struct Compact {
     pub to: Option<String>,
     /// How tokens are counted, and what they have to fit.
     #[command(flatten)]
-    pub measure: Measure,
+    pub measure: MeasureArgs,
     /// The policy.
     #[command(flatten)]
-    pub folding: Folding,
+    pub folding: FoldingArgs,
     /// At most this many tokens after the fold
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Folding")]
     pub target: Option<u64>,
@@ -201,7 +205,7 @@ pub struct Compact {
     pub if_needed: bool,
     /// The model that narrates.
     #[command(flatten)]
-    pub narrator: Narrator,
+    pub narrator: NarratorArgs,
     /// Say what would be done, print the recap, and write nothing; no model is asked
     #[arg(long, help_heading = "Output", conflicts_with_all = ["output", "record", "show_recap"])]
     pub preview: bool,
@@ -222,7 +226,7 @@ pub struct Compact {
 
 /// The model that narrates.
 #[derive(Debug, Args)]
-pub struct Narrator {
+pub struct NarratorArgs {
     /// Have this model write a part of the recap: an OpenAI-compatible service. It is waited for;
     /// where it fails, or most of what it says is not in the conversation, the computed recap is used
     #[arg(long, value_name = "URL", help_heading = "Narration")]
@@ -252,7 +256,7 @@ Examples:
 Of a folder, or of several files, each conversation has a line: its format, its size, how much of the \
 window it takes, and whether the policy would fold it. Files that cannot be read are named on standard \
 error; the exit code is 0 when at least one could.")]
-pub struct Inspect {
+pub struct InspectArgs {
     /// The transcript; several, or folders of them; `-` reads standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
@@ -261,10 +265,10 @@ pub struct Inspect {
     pub from: Option<String>,
     /// How tokens are counted, and what they have to fit.
     #[command(flatten)]
-    pub measure: Measure,
+    pub measure: MeasureArgs,
     /// The policy.
     #[command(flatten)]
-    pub folding: Folding,
+    pub folding: FoldingArgs,
     /// Of several conversations, only number N (from 1)
     #[arg(long, value_name = "N")]
     pub only: Option<usize>,
@@ -289,7 +293,7 @@ Examples:
 Without a record: bytes, order, both ends, pairs, the provider's rules, the budget, secrets. With a \
 record also the fold itself: span, entries, edits, accounts, token counts, pins, grounding. Where \
 there is no --window, the budget is that of the record, or the window of the model in the file.")]
-pub struct Verify {
+pub struct VerifyArgs {
     /// The original transcript
     #[arg(long, value_name = "FILE")]
     pub before: PathBuf,
@@ -307,7 +311,7 @@ pub struct Verify {
     pub to: Option<String>,
     /// How tokens are counted, and what they have to fit.
     #[command(flatten)]
-    pub measure: Measure,
+    pub measure: MeasureArgs,
 }
 
 /// What `midfold presets` is asked.
@@ -316,7 +320,7 @@ pub struct Verify {
 Examples:
   midfold presets
   midfold presets default > my-policy.toml")]
-pub struct Presets {
+pub struct PresetsArgs {
     /// Print this preset, with its comments
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
@@ -327,7 +331,7 @@ pub struct Presets {
 #[command(after_help = "\
 Example:
   midfold schema policy > policy.schema.json")]
-pub struct Schema {
+pub struct SchemaArgs {
     /// Of what
     #[arg(value_name = "WHAT", default_value = "fold")]
     pub of: SchemaOf,

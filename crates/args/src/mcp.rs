@@ -20,7 +20,7 @@ yet, there are no sessions until there is one.
 
 A call means the session that it names, else that of --session, else the one that holds a text of it, else \
 the only one. docs/MCP.md has the settings of each client.")]
-pub struct Mcp {
+pub struct McpArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,

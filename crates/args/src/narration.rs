@@ -9,7 +9,7 @@ use crate::common::tokens;
 /// Who narrates in the background.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Narration")]
-pub struct Narration {
+pub struct NarrationArgs {
     /// Have this model write a part of the next recap, in the background: an OpenAI-compatible
     /// service. No request waits for it; where it fails, recaps are computed
     #[arg(long = "narrator", value_name = "URL")]

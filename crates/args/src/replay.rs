@@ -22,7 +22,7 @@ docs/MEASURES.md.
 
 An engine outside reads one line of JSON on standard input for each fold, {\"messages\": […], \
 \"window\": N}, and answers with one line, {\"messages\": […]}. It is started for each conversation in each window.")]
-pub struct Replay {
+pub struct ReplayArgs {
     /// Transcripts, or folders of them
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
@@ -51,7 +51,7 @@ pub struct Replay {
     /// What an engine holds: its own last output and what came since, the whole history, or one
     /// after the other
     #[arg(long, value_name = "FORM", default_value = "stateless", help_heading = "Strategies")]
-    pub form: Form,
+    pub form: EngineForm,
     /// Have this model narrate, beside what is computed: an OpenAI-compatible service. Adds a run in
     /// session form for each policy; narrations cost what their prompts and replies cost
     #[arg(long, value_name = "URL", help_heading = "Narration")]
@@ -105,7 +105,7 @@ pub struct ReplayMeasure {
     pub to: Option<String>,
     /// How the arguments of calls are read, which are JSON
     #[arg(long, value_name = "HOW", default_value = "meant", help_heading = "Measuring")]
-    pub arguments: Reading,
+    pub arguments: ArgumentReading,
     /// Prices: the name of a built-in table, or a TOML file [default: reference]
     #[arg(long, value_name = "NAME|FILE", help_heading = "Measuring")]
     pub prices: Option<String>,
@@ -133,14 +133,14 @@ pub enum CacheLifetime {
 
 /// How the arguments of calls are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Reading {
+pub enum ArgumentReading {
     /// Without the escapes of their JSON: `\ttheme` is a tab and `theme`
     Meant,
     /// As they were sent, so that `ttheme` counts as a name: beside figures of rulers that do so
     Sent,
 }
 
-impl Reading {
+impl ArgumentReading {
     /// Its name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -152,7 +152,7 @@ impl Reading {
 
 /// What an engine holds between requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Form {
+pub enum EngineForm {
     /// Its own last output and what came since, as repeated `midfold compact` would
     Stateless,
     /// The whole history

@@ -28,7 +28,7 @@ get options or variables; no file of theirs is changed.
 
 Signals go on to CMD. The exit code is that of CMD, 128 + N where signal N ended it, 127 where it is not \
 found, 126 where it cannot be run. At the end one line on standard error says what was saved; with --json it is JSON.")]
-pub struct Run {
+pub struct RunArgs {
     /// Treat CMD as this client, whatever its name is
     #[arg(long, value_name = "NAME")]
     pub client: Option<String>,

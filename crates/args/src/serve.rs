@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::common::{Folding, Measure, pair};
-use crate::{Narration, StoreAt};
+use crate::common::{FoldingArgs, MeasureArgs, pair};
+use crate::{NarrationArgs, StoreAt};
 
 /// What `midfold serve` is asked.
 #[derive(Debug, Args)]
@@ -46,7 +46,7 @@ MIDFOLD_WINDOW; HTTPS_PROXY, HTTP_PROXY and NO_PROXY for the way out) \
 and from `[serve]` of your config.toml; `midfold config` shows them.
 
 Ctrl-c or SIGTERM ends it: requests under way are finished.")]
-pub struct Serve {
+pub struct ServeArgs {
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
@@ -112,13 +112,13 @@ pub struct ProxyArgs {
     pub seal_keys: Option<PathBuf>,
     /// How tokens are counted, and what they have to fit.
     #[command(flatten)]
-    pub measure: Measure,
+    pub measure: MeasureArgs,
     /// The policy.
     #[command(flatten)]
-    pub folding: Folding,
+    pub folding: FoldingArgs,
     /// Who narrates in the background.
     #[command(flatten)]
-    pub narration: Narration,
+    pub narration: NarrationArgs,
 }
 
 /// Who does the compaction that clients ask their provider for.

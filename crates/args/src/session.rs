@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::common::{Folding, Measure, pair, tokens};
+use crate::common::{FoldingArgs, MeasureArgs, pair, tokens};
 
 /// Where sessions are kept.
 #[derive(Clone, Debug, Args)]
@@ -22,7 +22,7 @@ Examples:
   id=$(midfold session new --window 128k)
   echo '{\"role\":\"user\",\"content\":\"hi\"}' | midfold session append $id -
   midfold session context $id > messages.json")]
-pub struct Session {
+pub struct SessionArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
@@ -35,47 +35,47 @@ pub struct Session {
 #[derive(Debug, Subcommand)]
 pub enum SessionCommand {
     /// Make a session and print its id
-    New(Box<New>),
+    New(Box<NewSessionArgs>),
     /// Append messages; what is acknowledged is durable
-    Append(Append),
+    Append(AppendArgs),
     /// Print the messages to send, folded first where that is due
-    Context(Context),
+    Context(ContextArgs),
     /// Tell what the provider counted for a request
-    Observe(Observe),
+    Observe(ObserveArgs),
     /// Compact now
-    Compact(Compaction),
+    Compact(CompactionArgs),
     /// Say what a compaction would do, without doing it
-    Preview(Compaction),
+    Preview(CompactionArgs),
     /// Compact after the provider refused a request as too long
-    Recover(Recover),
+    Recover(RecoverArgs),
     /// Show what a session is at
-    Status(Status),
+    Status(StatusArgs),
     /// List the sessions
-    List(List),
+    List(ListArgs),
     /// Show the original messages
-    Log(Log),
+    Log(LogArgs),
     /// Take back a fold
-    Undo(Undo),
+    Undo(UndoArgs),
     /// Keep a message, verbatim, out of every later fold
-    Pin(Pin),
+    Pin(PinArgs),
     /// Let a pinned message go
-    Unpin(Pin),
+    Unpin(PinArgs),
     /// Make a new session from the first messages of another
-    Fork(Fork),
+    Fork(ForkArgs),
     /// Delete sessions, for good
-    Delete(Delete),
+    Delete(DeleteArgs),
     /// Change the policy, from the next fold on; without one, print it
-    Policy(SessionPolicy),
+    Policy(SessionPolicyArgs),
     /// Change the model, and with it the window
-    Model(Model),
+    Model(ModelArgs),
 }
 
 /// The policy of a session.
 #[derive(Debug, Args)]
-pub struct Narrated {
+pub struct PolicyArgs {
     /// The policy.
     #[command(flatten)]
-    pub folding: Folding,
+    pub folding: FoldingArgs,
     /// Have spans narrated by the model of a `midfold worker`, whatever the policy says
     #[arg(long, help_heading = "Folding")]
     pub narrate: bool,
@@ -83,13 +83,13 @@ pub struct Narrated {
 
 /// What a new session is made of.
 #[derive(Debug, Args)]
-pub struct Start {
+pub struct StartArgs {
     /// How tokens are counted, and what they have to fit.
     #[command(flatten)]
-    pub measure: Measure,
+    pub measure: MeasureArgs,
     /// The policy, and whether a model narrates.
     #[command(flatten)]
-    pub folding: Narrated,
+    pub folding: PolicyArgs,
     /// Tokens of the window that stay free for the reply [default: 0]
     #[arg(long, value_name = "N", value_parser = tokens, help_heading = "Measuring")]
     pub output_reserve: Option<u64>,
@@ -101,7 +101,7 @@ pub struct Start {
 Examples:
   midfold session new --model gpt-5 --output-reserve 8k
   midfold session new --id review-12 --dialect anthropic --system prompt.txt --tools tools.json")]
-pub struct New {
+pub struct NewSessionArgs {
     /// The id [default: a new one that sorts by time]
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
@@ -120,7 +120,7 @@ pub struct New {
     pub tools: Option<PathBuf>,
     /// What the sessions start with.
     #[command(flatten)]
-    pub start: Start,
+    pub start: StartArgs,
 }
 
 /// What `midfold session append` is asked.
@@ -134,7 +134,7 @@ One message, a list of messages, or one message a line. All of them are appended
 command ends with 0 only once they are durable. It prints nothing: -v says what was appended, --json \
 prints the place of each message in the log, from 0. With --key a repeated append is told apart from a new one \
 and changes nothing.")]
-pub struct Append {
+pub struct AppendArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -156,7 +156,7 @@ pub struct Append {
 Examples:
   midfold session context $id > messages.json
   midfold session context $id --json | jq .call")]
-pub struct Context {
+pub struct ContextArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -184,7 +184,7 @@ Examples:
 
 The figures are those of the newest context, unless --call names another one. JSON is read as \
 OpenAI and Anthropic write it: a `usage` object, or a whole response that has one.")]
-pub struct Observe {
+pub struct ObserveArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -215,7 +215,7 @@ Examples:
   midfold session compact $id
   midfold session compact $id --focus 'the retry logic'
   midfold session preview $id")]
-pub struct Compaction {
+pub struct CompactionArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -232,7 +232,7 @@ Example:
 
 Reads what the provider answered. Where the request was too long, the session is compacted at once \
 and the new messages are printed: send them once. Anything else is named, and nothing is changed.")]
-pub struct Recover {
+pub struct RecoverArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -252,7 +252,7 @@ pub struct Recover {
 #[command(after_help = "\
 Example:
   midfold session status $id --json | jq .usage_percent")]
-pub struct Status {
+pub struct StatusArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -263,7 +263,7 @@ pub struct Status {
 #[command(after_help = "\
 Example:
   midfold session list --limit 20")]
-pub struct List {
+pub struct ListArgs {
     /// At most this many, the newest ids
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
@@ -275,7 +275,7 @@ pub struct List {
 Examples:
   midfold session log $id --from 10 --to 20
   midfold session log $id --json > original.json")]
-pub struct Log {
+pub struct LogArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -296,7 +296,7 @@ Examples:
 
 Takes back the active fold, or this one and those after it. The messages come back as they were; \
 the fold's record stays.")]
-pub struct Undo {
+pub struct UndoArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -313,7 +313,7 @@ Example:
 
 `midfold session log` shows the numbers. A message takes the calls and results that belong to it \
 with it.")]
-pub struct Pin {
+pub struct PinArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
@@ -327,7 +327,7 @@ pub struct Pin {
 #[command(after_help = "\
 Example:
   midfold session fork $id --at 12 --id another-try")]
-pub struct Fork {
+pub struct ForkArgs {
     /// The session to start from
     #[arg(value_name = "ID")]
     pub id: String,
@@ -349,7 +349,7 @@ Examples:
 Without --yes it prints what would be deleted, deletes nothing and ends with 1. A deletion takes \
 messages, folds, calls and jobs; forks of the session stay whole. A SQLite file is rewritten, so \
 that nothing is left in it; PostgreSQL frees the room in its own time (VACUUM).")]
-pub struct Delete {
+pub struct DeleteArgs {
     /// The sessions; if one of them is unknown, none is deleted
     #[arg(value_name = "ID", required = true, num_args = 1..)]
     pub ids: Vec<String>,
@@ -368,13 +368,13 @@ Examples:
 What is folded stays as it is. The next fold follows the new policy, its record has the fingerprint \
 of it, and `session status` says since when it holds. Without --preset and --policy the policy is \
 printed.")]
-pub struct SessionPolicy {
+pub struct SessionPolicyArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
     /// The policy, and whether a model narrates.
     #[command(flatten)]
-    pub folding: Narrated,
+    pub folding: PolicyArgs,
 }
 
 /// What `midfold session model` is asked.
@@ -385,7 +385,7 @@ Example:
 
 The model's own trigger rules and rules of what is valid hold from then on, and what was learned of \
 the other one's counting and limits is forgotten.")]
-pub struct Model {
+pub struct ModelArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,

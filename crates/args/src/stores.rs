@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::common::tokens;
-use crate::session::{Start, StoreAt};
+use crate::session::{StartArgs, StoreAt};
 
 /// What `midfold import` is asked.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ another conversation, the next one is used (run-2).
 With --watch the file is followed until Ctrl-C, of a folder always the transcript that was written last. \
 A line is printed for each batch of new messages; with --json it is JSON. A message that its client may \
 still be writing waits until it is finished. A file that was rewritten goes on as another session: ID-2.")]
-pub struct Import {
+pub struct ImportArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
@@ -53,7 +53,7 @@ pub struct Import {
     pub only: Option<usize>,
     /// What the sessions start with.
     #[command(flatten)]
-    pub start: Start,
+    pub start: StartArgs,
 }
 
 /// What `midfold explain` is asked.
@@ -66,7 +66,7 @@ Examples:
 
 A transcript is read as if it were imported, and nothing is stored. Where a session and a file have one name, \
 the session is meant: ./NAME is the file.")]
-pub struct Explain {
+pub struct ExplainArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
@@ -90,7 +90,7 @@ Examples:
   midfold audit session.jsonl
 
 Ends with 1 when something does not hold.")]
-pub struct Audit {
+pub struct AuditArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
@@ -115,7 +115,7 @@ Examples:
 @12 is message 12 of the log, counted from 0: the same number in recaps, here, and in \
 `midfold session log`. A transcript is read as if it were imported, and nothing is stored: nothing is \
 folded in it, but all of it can be searched.")]
-pub struct Recall {
+pub struct RecallArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
@@ -128,17 +128,17 @@ pub struct Recall {
 #[derive(Debug, Subcommand)]
 pub enum RecallCommand {
     /// Find original messages by what they say, or by role, tool and outcome
-    Grep(Grep),
+    Grep(GrepArgs),
     /// List messages, one line each: role, tool, target, outcome, size
-    Outline(Outline),
+    Outline(OutlineArgs),
     /// Print originals in full, a call with its result, a page at a time
-    Expand(Expand),
+    Expand(ExpandArgs),
     /// List names that left the context, the most likely needed first
-    Names(Names),
+    Names(NamesArgs),
     /// Say what a fold covers, and what it no longer names
-    Describe(Describe),
+    Describe(DescribeArgs),
     /// Print these five as tools that an agent can be given
-    Tools(Tools),
+    Tools(ToolsArgs),
 }
 
 /// What `midfold recall grep` is asked.
@@ -151,7 +151,7 @@ Examples:
 
 Without a query, whatever passes the filters is listed, the oldest first. A hit prints the number of \
 its message (@12, as everywhere), and whether a later message reads or writes the same file.")]
-pub struct Grep {
+pub struct GrepArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,
@@ -198,7 +198,7 @@ Examples:
   midfold recall outline $id --folded --from 120 --limit 100
 
 A line begins with the number of the message (@12): what `midfold recall expand` takes.")]
-pub struct Outline {
+pub struct OutlineArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,
@@ -218,7 +218,7 @@ pub struct Outline {
 #[command(after_help = "\
 Examples:
   midfold recall names $id 'change the retry budget'")]
-pub struct Names {
+pub struct NamesArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,
@@ -242,7 +242,7 @@ Examples:
 @12 is message 12 of the log, counted from 0, as recaps, `grep`, `outline` and `midfold session log` \
 print it. A call comes with its result, and a result with its call. The last line of a page is the \
 command for the next one.")]
-pub struct Expand {
+pub struct ExpandArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,
@@ -263,7 +263,7 @@ pub struct Expand {
 #[command(after_help = "\
 Example:
   midfold recall describe $id")]
-pub struct Describe {
+pub struct DescribeArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,
@@ -277,7 +277,7 @@ pub struct Describe {
 #[command(after_help = "\
 Example:
   midfold recall tools --shape anthropic")]
-pub struct Tools {
+pub struct ToolsArgs {
     /// How the provider wants them
     #[arg(long, value_name = "SHAPE", default_value = "openai")]
     pub shape: ToolsShape,
@@ -301,7 +301,7 @@ Examples:
 
 Any service that speaks Chat Completions will do. Runs until it is told to stop (ctrl-c, SIGTERM): \
 the job at hand is finished, or given back after a few seconds. Several workers may share a store.")]
-pub struct Worker {
+pub struct WorkerArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
@@ -354,11 +354,11 @@ pub enum StoreCommand {
     /// Compute every hash chain and account again; ends with 1 when something is wrong
     Fsck,
     /// Write sessions to a file, one record a line
-    Export(Export),
+    Export(ExportArgs),
     /// Read what `export` wrote; all or nothing where the file is damaged
-    Import(Load),
+    Import(LoadArgs),
     /// Delete the sessions that nothing happened in for long
-    Prune(Prune),
+    Prune(PruneArgs),
 }
 
 /// What `midfold store export` is asked.
@@ -366,7 +366,7 @@ pub enum StoreCommand {
 #[command(after_help = "\
 Example:
   midfold store export backup.jsonl")]
-pub struct Export {
+pub struct ExportArgs {
     /// The file; `-` writes to standard output
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -380,7 +380,7 @@ pub struct Export {
 #[command(after_help = "\
 Example:
   midfold store import backup.jsonl")]
-pub struct Load {
+pub struct LoadArgs {
     /// The file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -396,7 +396,7 @@ Examples:
 A session is as old as its last change: its making, its newest message, fold or call. Without --yes \
 it prints what would be deleted, deletes nothing and ends with 1. What is deleted, and how, is as \
 with `midfold session delete`.")]
-pub struct Prune {
+pub struct PruneArgs {
     /// How long ago they last changed: hours, days or weeks (12h, 30d, 8w)
     #[arg(long, value_name = "AGE")]
     pub older_than: String,

@@ -24,7 +24,7 @@ It looks twice a second whether something changed, and changes nothing. `midfold
 
 Where standard output is no terminal, the list is printed once; with --json as JSON. With SESSION it is that \
 session and its fabric.")]
-pub struct Top {
+pub struct TopArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,

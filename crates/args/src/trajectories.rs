@@ -22,7 +22,7 @@ are replaced by one summary. Rows that fit stay the same bytes. Rows that cannot
 NAME.rejects.jsonl beside the output, with line and reason; metrics go to NAME.metrics.json.
 
 Until it is done the output is called OUT.part. A run that was killed goes on with --resume.")]
-pub struct Trajectories {
+pub struct TrajectoriesArgs {
     /// Files of rows, or folders of them; `-` reads standard input
     #[arg(value_name = "IN", required = true)]
     pub input: Vec<PathBuf>,

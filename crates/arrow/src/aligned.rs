@@ -6,26 +6,26 @@ use arrow_schema::{ArrowError, DataType, Field};
 use midfold_core::trajectory::TurnMap;
 use midfold_formats::trajectory::ALIGNED;
 
-use crate::Report;
-use crate::columns::Lists;
-use crate::rebuild::{Pieces, nothing, relist};
-use crate::row::Change;
+use crate::RowReport;
+use crate::columns::ListColumn;
+use crate::rebuild::{ArrayPieces, nothing, relist};
+use crate::row::RowChange;
 
 /// Takes from such columns what belongs to turns that left; a summary's own turn gets the element
 /// that says nothing. `more` names columns beside [`ALIGNED`].
 pub(crate) fn columns(
     batch: &RecordBatch,
     columns: &mut [ArrayRef],
-    changes: &[(usize, Change)],
-    rows: &[Report],
+    changes: &[(usize, RowChange)],
+    rows: &[RowReport],
     more: &[String],
 ) -> Result<(), ArrowError> {
     // A whole row has its lists inside.
-    let changed = changes.iter().filter(|(_, change)| !matches!(change, Change::Whole(_)));
+    let changed = changes.iter().filter(|(_, change)| !matches!(change, RowChange::Whole(_)));
     let maps: Vec<(usize, &TurnMap)> = changed
         .filter_map(|(at, _)| match rows.get(*at)? {
-            Report::Done { map, .. } => Some((*at, map)),
-            Report::Failed { .. } => None,
+            RowReport::Done { map, .. } => Some((*at, map)),
+            RowReport::Failed { .. } => None,
         })
         .collect();
     for (field, column) in batch.schema_ref().fields().iter().zip(columns) {
@@ -33,9 +33,9 @@ pub(crate) fn columns(
         if !ALIGNED.contains(&name) && !more.iter().any(|more| more == name) {
             continue;
         }
-        let aligned = match Lists::of(column) {
-            Some(Lists::Small(lists)) => follow(lists, &maps)?,
-            Some(Lists::Large(lists)) => follow(lists, &maps)?,
+        let aligned = match ListColumn::of(column) {
+            Some(ListColumn::Small(lists)) => follow(lists, &maps)?,
+            Some(ListColumn::Large(lists)) => follow(lists, &maps)?,
             None => None,
         };
         if let Some(aligned) = aligned {
@@ -50,7 +50,7 @@ fn follow<O: OffsetSizeTrait>(
     lists: &GenericListArray<O>,
     maps: &[(usize, &TurnMap)],
 ) -> Result<Option<ArrayRef>, ArrowError> {
-    let mut pieces = Pieces::default();
+    let mut pieces = ArrayPieces::default();
     let mut maps = maps.iter().peekable();
     let mut lengths = Vec::with_capacity(lists.len());
     let mut changed = false;

@@ -10,13 +10,13 @@ use arrow_schema::DataType;
 
 /// A column of text.
 #[derive(Clone, Copy)]
-pub(crate) enum Text<'a> {
+pub(crate) enum TextColumn<'a> {
     Small(&'a StringArray),
     Large(&'a LargeStringArray),
     View(&'a StringViewArray),
 }
 
-impl<'a> Text<'a> {
+impl<'a> TextColumn<'a> {
     pub fn of(array: &'a dyn Array) -> Option<Self> {
         match array.data_type() {
             DataType::Utf8 => array.as_string_opt().map(Self::Small),
@@ -37,12 +37,12 @@ impl<'a> Text<'a> {
 
 /// A column of lists.
 #[derive(Clone, Copy)]
-pub(crate) enum Lists<'a> {
+pub(crate) enum ListColumn<'a> {
     Small(&'a ListArray),
     Large(&'a LargeListArray),
 }
 
-impl<'a> Lists<'a> {
+impl<'a> ListColumn<'a> {
     pub fn of(array: &'a dyn Array) -> Option<Self> {
         match array.data_type() {
             DataType::List(_) => array.as_list_opt().map(Self::Small),

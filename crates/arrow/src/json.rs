@@ -12,7 +12,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use midfold_core::jsonstr;
 
-use crate::columns::{Lists, Text};
+use crate::columns::{ListColumn, TextColumn};
 
 /// Appends the value at `at`. What JSON has no word for is `null`.
 pub(crate) fn value(array: &dyn Array, at: usize, out: &mut Vec<u8>) {
@@ -20,10 +20,10 @@ pub(crate) fn value(array: &dyn Array, at: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(b"null");
         return;
     }
-    if let Some(text) = Text::of(array) {
+    if let Some(text) = TextColumn::of(array) {
         return jsonstr::encode_into(text.get(at).unwrap_or_default(), out);
     }
-    if let Some(lists) = Lists::of(array) {
+    if let Some(lists) = ListColumn::of(array) {
         return list(lists.values(), lists.get(at).unwrap_or_default(), out);
     }
     match array.data_type() {
@@ -83,7 +83,7 @@ fn map(array: &MapArray, at: usize, out: &mut Vec<u8>) {
     let entries = array.value(at);
     out.push(b'{');
     let start = out.len();
-    if let Some(keys) = Text::of(entries.column(0)) {
+    if let Some(keys) = TextColumn::of(entries.column(0)) {
         for entry in (0..entries.len()).filter(|&entry| entries.column(1).is_valid(entry)) {
             name(keys.get(entry).unwrap_or_default(), start, out);
             value(entries.column(1), entry, out);

@@ -53,26 +53,29 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 use midfold_formats::trajectory;
 
-use row::Change;
-use source::Source;
+use row::RowChange;
+use source::BatchRows;
 
-pub use options::{BatchError, COLUMNS, Options, RowPass};
-pub use report::{Report, Status};
+pub use options::{BatchError, BatchOptions, COLUMNS, RowPass};
+pub use report::{RowReport, RowStatus};
 
 /// A batch, and what was done with each of its rows.
 #[derive(Debug)]
-pub struct Compressed {
+pub struct CompressedBatch {
     /// The same rows, with [`COLUMNS`] behind the others.
     pub batch: RecordBatch,
     /// One for each row.
-    pub rows: Vec<Report>,
+    pub rows: Vec<RowReport>,
 }
 
 /// Compresses all rows of a batch.
 ///
 /// # Errors
 /// [`BatchError`]: there is no column with rows, or a name is taken.
-pub fn compress_batch(batch: &RecordBatch, options: &Options) -> Result<RecordBatch, BatchError> {
+pub fn compress_batch(
+    batch: &RecordBatch,
+    options: &BatchOptions,
+) -> Result<RecordBatch, BatchError> {
     compress(batch, options).map(|done| done.batch)
 }
 
@@ -80,7 +83,10 @@ pub fn compress_batch(batch: &RecordBatch, options: &Options) -> Result<RecordBa
 ///
 /// # Errors
 /// [`BatchError`]: there is no column with rows, or a name is taken.
-pub fn compress(batch: &RecordBatch, options: &Options) -> Result<Compressed, BatchError> {
+pub fn compress(
+    batch: &RecordBatch,
+    options: &BatchOptions,
+) -> Result<CompressedBatch, BatchError> {
     compress_with(batch, options, &|line| {
         trajectory::compress(line, &options.settings, &*options.counter)
     })
@@ -92,13 +98,13 @@ pub fn compress(batch: &RecordBatch, options: &Options) -> Result<Compressed, Ba
 /// [`BatchError`]: there is no column with rows, or a name is taken.
 pub fn compress_with(
     batch: &RecordBatch,
-    options: &Options,
+    options: &BatchOptions,
     pass: RowPass<'_>,
-) -> Result<Compressed, BatchError> {
+) -> Result<CompressedBatch, BatchError> {
     let schema = output_schema(batch.schema_ref(), options)?;
-    let source = Source::of(batch, options)?;
+    let source = BatchRows::of(batch, options)?;
     let mut rows = Vec::with_capacity(batch.num_rows());
-    let mut changes: Vec<(usize, Change)> = Vec::new();
+    let mut changes: Vec<(usize, RowChange)> = Vec::new();
     let mut line = Vec::new();
     for at in 0..batch.num_rows() {
         let form = source.line(at, &mut line);
@@ -112,14 +118,14 @@ pub fn compress_with(
         aligned::columns(batch, &mut columns, &changes, &rows, &options.settings.aligned)?;
     }
     columns.extend(report::columns(&rows));
-    Ok(Compressed { batch: RecordBatch::try_new(schema, columns)?, rows })
+    Ok(CompressedBatch { batch: RecordBatch::try_new(schema, columns)?, rows })
 }
 
 /// The schema of what comes of a batch with this one: the same fields, then [`COLUMNS`].
 ///
 /// # Errors
 /// [`BatchError`]: there is no column with rows, or a name is taken.
-pub fn output_schema(schema: &Schema, options: &Options) -> Result<SchemaRef, BatchError> {
+pub fn output_schema(schema: &Schema, options: &BatchOptions) -> Result<SchemaRef, BatchError> {
     source::find(schema, options.column.as_deref())?;
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
     for field in report::fields(&options.prefix) {

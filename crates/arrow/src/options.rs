@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use arrow_schema::{ArrowError, DataType};
 use midfold_core::Counter;
-use midfold_formats::trajectory::{self, Settings};
+use midfold_formats::trajectory::{self, TrajectorySettings};
 
 /// Names of the columns that are added, in order.
 pub const COLUMNS: [&str; 4] = ["status", "tokens_before", "tokens_after", "fold"];
 
 /// What is to be done with batches.
 #[derive(Clone)]
-pub struct Options {
+pub struct BatchOptions {
     /// What is to be done with rows.
-    pub settings: Settings,
+    pub settings: TrajectorySettings,
     /// How tokens are counted.
     pub counter: Arc<dyn Counter>,
     /// The column with the turns. `None`: `conversations`, `messages`, or a text column `line`,
@@ -23,11 +23,16 @@ pub struct Options {
     pub prefix: String,
 }
 
-impl Options {
+impl BatchOptions {
     /// Default settings.
     #[must_use]
     pub fn new(counter: Arc<dyn Counter>) -> Self {
-        Self { settings: Settings::default(), counter, column: None, prefix: String::new() }
+        Self {
+            settings: TrajectorySettings::default(),
+            counter,
+            column: None,
+            prefix: String::new(),
+        }
     }
 }
 
@@ -60,4 +65,4 @@ pub enum BatchError {
 }
 
 /// What is done with one row, as a line of JSON.
-pub type RowPass<'a> = &'a dyn Fn(&[u8]) -> Result<trajectory::Compressed, trajectory::RowError>;
+pub type RowPass<'a> = &'a dyn Fn(&[u8]) -> Result<trajectory::CompressedRow, trajectory::RowError>;

@@ -14,29 +14,29 @@ use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType, Field};
 
-use crate::columns::Lists;
-use crate::row::{Change, NewTurn, Slot};
-use crate::source::{Rows, Source};
+use crate::columns::ListColumn;
+use crate::row::{NewTurn, RowChange, TurnSlot};
+use crate::source::{BatchRows, RowColumn};
 
 /// The column of rows, with `changes` (row, what takes its place; in order) in it.
 pub(crate) fn column(
     column: &ArrayRef,
-    source: &Source<'_>,
-    changes: &[(usize, Change)],
+    source: &BatchRows<'_>,
+    changes: &[(usize, RowChange)],
 ) -> Result<ArrayRef, ArrowError> {
     match source.rows() {
-        Rows::Text(_) => text_column(column, changes),
-        Rows::Lists(Lists::Small(lists)) => list_column(lists, source, changes),
-        Rows::Lists(Lists::Large(lists)) => list_column(lists, source, changes),
+        RowColumn::Text(_) => text_column(column, changes),
+        RowColumn::Lists(ListColumn::Small(lists)) => list_column(lists, source, changes),
+        RowColumn::Lists(ListColumn::Large(lists)) => list_column(lists, source, changes),
     }
 }
 
-fn text_column(column: &ArrayRef, changes: &[(usize, Change)]) -> Result<ArrayRef, ArrowError> {
-    let mut pieces = Pieces::default();
+fn text_column(column: &ArrayRef, changes: &[(usize, RowChange)]) -> Result<ArrayRef, ArrowError> {
+    let mut pieces = ArrayPieces::default();
     let mut texts = Vec::new();
     let mut from = 0;
     for (at, change) in changes {
-        let (Change::Whole(text) | Change::List(text)) = change else { continue };
+        let (RowChange::Whole(text) | RowChange::List(text)) = change else { continue };
         pieces.keep(from..*at);
         pieces.put(texts.len());
         texts.push(Some(text.as_str()));
@@ -58,10 +58,10 @@ fn text_array(kind: &DataType, texts: &[Option<&str>]) -> ArrayRef {
 
 fn list_column<O: OffsetSizeTrait>(
     lists: &GenericListArray<O>,
-    source: &Source<'_>,
-    changes: &[(usize, Change)],
+    source: &BatchRows<'_>,
+    changes: &[(usize, RowChange)],
 ) -> Result<ArrayRef, ArrowError> {
-    let mut pieces = Pieces::default();
+    let mut pieces = ArrayPieces::default();
     let mut turns: Vec<(usize, &NewTurn)> = Vec::new();
     let mut changes = changes.iter().peekable();
     let mut lengths = Vec::with_capacity(lists.len());
@@ -69,11 +69,11 @@ fn list_column<O: OffsetSizeTrait>(
         let before = pieces.len;
         let first = source.first_turn(at);
         match changes.next_if(|(row, _)| *row == at) {
-            Some((_, Change::Turns(slots))) => {
+            Some((_, RowChange::Turns(slots))) => {
                 for slot in slots {
                     match slot {
-                        Slot::Kept(turn) => pieces.keep(first + turn..first + turn + 1),
-                        Slot::New(turn) => {
+                        TurnSlot::Kept(turn) => pieces.keep(first + turn..first + turn + 1),
+                        TurnSlot::New(turn) => {
                             pieces.put(turns.len());
                             turns.push((first, turn));
                         }
@@ -121,7 +121,7 @@ fn new_turns(old: &StructArray, turns: &[(usize, &NewTurn)]) -> Result<ArrayRef,
             .collect();
         // Texts, and behind them what is shown where nothing is said.
         let nothing = nothing(field);
-        let mut pieces = Pieces::default();
+        let mut pieces = ArrayPieces::default();
         let mut text = 0;
         for (first, turn) in turns {
             match (of(turn), turn.from) {
@@ -170,7 +170,7 @@ fn zero(data: ArrayData) -> ArrayData {
 
 /// Which elements an array is made of: runs of an old one, and single new ones.
 #[derive(Default)]
-pub(crate) struct Pieces {
+pub(crate) struct ArrayPieces {
     runs: Vec<(usize, Range<usize>)>,
     len: usize,
 }
@@ -179,7 +179,7 @@ const OLD: usize = 0;
 const NEW: usize = 1;
 const NOTHING: usize = 2;
 
-impl Pieces {
+impl ArrayPieces {
     fn push(&mut self, from: usize, range: Range<usize>) {
         self.len += range.len();
         match self.runs.last_mut() {

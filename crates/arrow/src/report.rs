@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use midfold_core::jsonstr;
-use midfold_core::trajectory::{Metrics, TurnMap};
+use midfold_core::trajectory::{TrajectoryMetrics, TurnMap};
 
 use crate::COLUMNS;
 
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Status {
+pub enum RowStatus {
     /// It fits, or there is nothing to compress: as it was.
     Skipped,
     /// A summary stands for some of its turns, and it fits.
@@ -23,7 +23,7 @@ pub enum Status {
     Error,
 }
 
-impl Status {
+impl RowStatus {
     /// `skipped`, `compressed`, `over_limit` or `error`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -38,11 +38,11 @@ impl Status {
 
 /// What was done with a row.
 #[derive(Clone, Debug)]
-pub enum Report {
+pub enum RowReport {
     /// It was read.
     Done {
         /// Tokens and turns.
-        metrics: Metrics,
+        metrics: TrajectoryMetrics,
         /// Where its turns went.
         map: TurnMap,
         /// Its tokens were counted. If not, they are a quarter of its bytes.
@@ -57,19 +57,19 @@ pub enum Report {
     },
 }
 
-impl Report {
+impl RowReport {
     /// What became of the row.
     #[must_use]
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> RowStatus {
         match self {
-            Self::Failed { .. } => Status::Error,
-            Self::Done { metrics, .. } if metrics.still_over_limit => Status::OverLimit,
-            Self::Done { metrics, .. } if metrics.was_compressed => Status::Compressed,
-            Self::Done { .. } => Status::Skipped,
+            Self::Failed { .. } => RowStatus::Error,
+            Self::Done { metrics, .. } if metrics.still_over_limit => RowStatus::OverLimit,
+            Self::Done { metrics, .. } if metrics.was_compressed => RowStatus::Compressed,
+            Self::Done { .. } => RowStatus::Skipped,
         }
     }
 
-    fn tokens(&self, of: fn(&Metrics) -> u64) -> Option<i64> {
+    fn tokens(&self, of: fn(&TrajectoryMetrics) -> u64) -> Option<i64> {
         match self {
             Self::Done { metrics, .. } => i64::try_from(of(metrics)).ok(),
             Self::Failed { .. } => None,
@@ -125,10 +125,10 @@ pub(crate) fn fields(prefix: &str) -> [Field; 4] {
     ]
 }
 
-pub(crate) fn columns(rows: &[Report]) -> [ArrayRef; 4] {
+pub(crate) fn columns(rows: &[RowReport]) -> [ArrayRef; 4] {
     let status: StringArray = rows.iter().map(|row| Some(row.status().name())).collect();
     let before: Int64Array = rows.iter().map(|row| row.tokens(|m| m.original_tokens)).collect();
     let after: Int64Array = rows.iter().map(|row| row.tokens(|m| m.compressed_tokens)).collect();
-    let fold: StringArray = rows.iter().map(Report::fold).collect();
+    let fold: StringArray = rows.iter().map(RowReport::fold).collect();
     [Arc::new(status), Arc::new(before), Arc::new(after), Arc::new(fold)]
 }

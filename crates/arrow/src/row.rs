@@ -2,25 +2,25 @@
 
 use midfold_core::jsonstr;
 use midfold_formats::scan;
-use midfold_formats::trajectory::{Row, RowError};
+use midfold_formats::trajectory::{RowError, TrajectoryRow};
 
 use arrow_array::StructArray;
 
-use crate::source::{Form, OPEN, Source, is_text};
-use crate::{Report, RowPass};
+use crate::source::{BatchRows, OPEN, RowForm, is_text};
+use crate::{RowPass, RowReport};
 
 /// What takes the place of a row.
-pub(crate) enum Change {
+pub(crate) enum RowChange {
     /// All of the row, as JSON.
     Whole(String),
     /// The list of turns, as JSON.
     List(String),
     /// The turns, one by one.
-    Turns(Vec<Slot>),
+    Turns(Vec<TurnSlot>),
 }
 
 /// A turn of a new row.
-pub(crate) enum Slot {
+pub(crate) enum TurnSlot {
     /// That turn of the old one.
     Kept(usize),
     /// Another one.
@@ -37,18 +37,18 @@ pub(crate) struct NewTurn {
 }
 
 /// What a row cannot be used for.
-struct Failure {
+struct RowFailure {
     code: &'static str,
     reason: String,
 }
 
-impl From<RowError> for Failure {
+impl From<RowError> for RowFailure {
     fn from(error: RowError) -> Self {
         Self { code: error.code(), reason: error.to_string() }
     }
 }
 
-impl Failure {
+impl RowFailure {
     fn new(code: &'static str, reason: impl Into<String>) -> Self {
         Self { code, reason: reason.into() }
     }
@@ -56,24 +56,24 @@ impl Failure {
 
 pub(crate) fn compress(
     line: &[u8],
-    form: Form,
-    source: &Source<'_>,
+    form: RowForm,
+    source: &BatchRows<'_>,
     pass: RowPass<'_>,
-) -> (Report, Option<Change>) {
+) -> (RowReport, Option<RowChange>) {
     match compressed(line, form, source, pass) {
         Ok(done) => done,
-        Err(Failure { code, reason }) => (Report::Failed { code, reason }, None),
+        Err(RowFailure { code, reason }) => (RowReport::Failed { code, reason }, None),
     }
 }
 
 fn compressed(
     line: &[u8],
-    form: Form,
-    source: &Source<'_>,
+    form: RowForm,
+    source: &BatchRows<'_>,
     pass: RowPass<'_>,
-) -> Result<(Report, Option<Change>), Failure> {
+) -> Result<(RowReport, Option<RowChange>), RowFailure> {
     let done = pass(line)?;
-    if let Form::List { end } = form {
+    if let RowForm::List { end } = form {
         // What closes the list early and goes on is no list, though the row around it is one.
         if scan::value(line, OPEN.len()).is_none_or(|list| list.end != end) {
             return Err(RowError::NotAList("conversations").into());
@@ -81,34 +81,34 @@ fn compressed(
     }
     let change = match (done.bytes, form) {
         (None, _) => None,
-        (Some(bytes), Form::Whole) => Some(Change::Whole(text(bytes)?)),
-        (Some(mut bytes), Form::List { .. }) => {
+        (Some(bytes), RowForm::Whole) => Some(RowChange::Whole(text(bytes)?)),
+        (Some(mut bytes), RowForm::List { .. }) => {
             let list = scan::value(&bytes, OPEN.len()).unwrap_or_default();
             bytes.truncate(list.end);
-            Some(Change::List(text(bytes.split_off(list.start))?))
+            Some(RowChange::List(text(bytes.split_off(list.start))?))
         }
-        (Some(bytes), Form::Nested) => {
+        (Some(bytes), RowForm::Nested) => {
             let turns =
-                source.turns().ok_or_else(|| Failure::new("no-list", "no list of turns"))?;
-            let (old, new) = (Row::read(line)?, Row::read(&bytes)?);
-            Some(Change::Turns(slots(&old, &new, &done.map, turns)?))
+                source.turns().ok_or_else(|| RowFailure::new("no-list", "no list of turns"))?;
+            let (old, new) = (TrajectoryRow::read(line)?, TrajectoryRow::read(&bytes)?);
+            Some(RowChange::Turns(slots(&old, &new, &done.map, turns)?))
         }
     };
-    Ok((Report::Done { metrics: done.metrics, map: done.map, counted: done.counted }, change))
+    Ok((RowReport::Done { metrics: done.metrics, map: done.map, counted: done.counted }, change))
 }
 
-fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+fn text(bytes: Vec<u8>) -> Result<String, RowFailure> {
     String::from_utf8(bytes)
         .map_err(|error| RowError::NotUtf8(error.utf8_error().valid_up_to()).into())
 }
 
 /// The turns of the new row, in order.
 fn slots(
-    old: &Row<'_>,
-    new: &Row<'_>,
+    old: &TrajectoryRow<'_>,
+    new: &TrajectoryRow<'_>,
     map: &midfold_core::trajectory::TurnMap,
     column: &StructArray,
-) -> Result<Vec<Slot>, Failure> {
+) -> Result<Vec<TurnSlot>, RowFailure> {
     let mut from = vec![None; new.turns().len()];
     for at in 0..map.turns_before() {
         if let Some(place) = map.get(at).and_then(|new| from.get_mut(new)) {
@@ -116,15 +116,19 @@ fn slots(
         }
     }
     let slot = |(at, from): (usize, Option<usize>)| match from {
-        Some(was) if old.turn_bytes(was) == new.turn_bytes(at) => Ok(Slot::Kept(was)),
-        from => new_turn(new.turn_bytes(at), from, column).map(Slot::New),
+        Some(was) if old.turn_bytes(was) == new.turn_bytes(at) => Ok(TurnSlot::Kept(was)),
+        from => new_turn(new.turn_bytes(at), from, column).map(TurnSlot::New),
     };
     from.into_iter().enumerate().map(slot).collect()
 }
 
 /// A turn of the new row as texts for the members of a struct. Of a turn that was there before,
 /// only what it says is new.
-fn new_turn(bytes: &[u8], from: Option<usize>, column: &StructArray) -> Result<NewTurn, Failure> {
+fn new_turn(
+    bytes: &[u8],
+    from: Option<usize>,
+    column: &StructArray,
+) -> Result<NewTurn, RowFailure> {
     let says = ["value", "content"];
     let mut texts = Vec::new();
     for member in scan::members(bytes, 0..bytes.len()) {
@@ -141,7 +145,7 @@ fn new_turn(bytes: &[u8], from: Option<usize>, column: &StructArray) -> Result<N
             }
             _ => {
                 let reason = format!("`{name}` of the column is no text: it cannot hold a summary");
-                return Err(Failure::new("column-type", reason));
+                return Err(RowFailure::new("column-type", reason));
             }
         }
     }

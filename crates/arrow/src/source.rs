@@ -4,8 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::{DataType, Fields, Schema};
 
-use crate::columns::{Lists, Text};
-use crate::{BatchError, Options, json};
+use crate::columns::{ListColumn, TextColumn};
+use crate::{BatchError, BatchOptions, json};
 
 /// Columns that may hold the turns, then those that may hold whole rows.
 const NAMES: [&str; 2] = ["conversations", "messages"];
@@ -16,22 +16,22 @@ const WHOLE: [&str; 4] = ["line", "row", "json", "text"];
 pub(crate) const OPEN: &[u8] = br#"{"conversations":"#;
 
 /// The rows of a batch.
-pub(crate) struct Source<'a> {
+pub(crate) struct BatchRows<'a> {
     /// Which column.
     pub index: usize,
-    rows: Rows<'a>,
+    rows: RowColumn<'a>,
     tools: Option<&'a dyn Array>,
 }
 
 /// A column of rows.
-pub(crate) enum Rows<'a> {
-    Text(Text<'a>),
-    Lists(Lists<'a>),
+pub(crate) enum RowColumn<'a> {
+    Text(TextColumn<'a>),
+    Lists(ListColumn<'a>),
 }
 
 /// How a row is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum RowForm {
     /// All of it is JSON in the column.
     Whole,
     /// The list of turns is; the JSON was made around it. It ends here.
@@ -80,66 +80,66 @@ fn turns(found: &DataType) -> Option<&Fields> {
     ((has("from") && has("value")) || (has("role") && has("content"))).then_some(fields)
 }
 
-impl<'a> Source<'a> {
-    pub fn of(batch: &'a RecordBatch, options: &Options) -> Result<Self, BatchError> {
+impl<'a> BatchRows<'a> {
+    pub fn of(batch: &'a RecordBatch, options: &BatchOptions) -> Result<Self, BatchError> {
         let index = find(batch.schema_ref(), options.column.as_deref())?;
         let column = batch.column(index);
-        let text = Text::of(column).map(Rows::Text);
-        let lists = || Lists::of(column).map(Rows::Lists);
+        let text = TextColumn::of(column).map(RowColumn::Text);
+        let lists = || ListColumn::of(column).map(RowColumn::Lists);
         let name = batch.schema_ref().field(index).name();
         let rows = text.or_else(lists).ok_or_else(|| bad(name, column.data_type()))?;
         let tools = batch.column_by_name("tools").map(|column| &**column as &dyn Array);
         Ok(Self { index, rows, tools })
     }
 
-    pub fn rows(&self) -> &Rows<'a> {
+    pub fn rows(&self) -> &RowColumn<'a> {
         &self.rows
     }
 
     /// The turns, where they are structs.
     pub fn turns(&self) -> Option<&'a StructArray> {
         match &self.rows {
-            Rows::Lists(lists) => lists.values().as_struct_opt(),
-            Rows::Text(_) => None,
+            RowColumn::Lists(lists) => lists.values().as_struct_opt(),
+            RowColumn::Text(_) => None,
         }
     }
 
     /// The first turn of a row.
     pub fn first_turn(&self, at: usize) -> usize {
         match &self.rows {
-            Rows::Lists(lists) => lists.get(at).map_or(0, |range| range.start),
-            Rows::Text(_) => 0,
+            RowColumn::Lists(lists) => lists.get(at).map_or(0, |range| range.start),
+            RowColumn::Text(_) => 0,
         }
     }
 
     /// Writes a row as JSON.
-    pub fn line(&self, at: usize, line: &mut Vec<u8>) -> Form {
+    pub fn line(&self, at: usize, line: &mut Vec<u8>) -> RowForm {
         line.clear();
         let form = match &self.rows {
-            Rows::Text(text) => match text.get(at) {
+            RowColumn::Text(text) => match text.get(at) {
                 Some(text) if text.trim_ascii_start().starts_with('{') => {
                     line.extend_from_slice(text.as_bytes());
-                    return Form::Whole;
+                    return RowForm::Whole;
                 }
                 Some(text) => {
                     line.extend_from_slice(OPEN);
                     line.extend_from_slice(text.as_bytes());
-                    Form::List { end: OPEN.len() + text.trim_ascii_end().len() }
+                    RowForm::List { end: OPEN.len() + text.trim_ascii_end().len() }
                 }
-                None => Form::Nested,
+                None => RowForm::Nested,
             },
-            Rows::Lists(lists) => {
+            RowColumn::Lists(lists) => {
                 if let Some(range) = lists.get(at) {
                     line.extend_from_slice(OPEN);
                     json::list(lists.values(), range, line);
                 }
-                Form::Nested
+                RowForm::Nested
             }
         };
         if line.is_empty() {
             // No turns at all.
             line.extend_from_slice(b"{}");
-            return Form::Whole;
+            return RowForm::Whole;
         }
         if let Some(tools) = self.tools.filter(|tools| tools.is_valid(at)) {
             line.extend_from_slice(br#","tools":"#);

@@ -10,8 +10,8 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
-use midfold_arrow::{BatchError, COLUMNS, Options, compress, compress_batch, output_schema};
-use midfold_core::trajectory::Placement;
+use midfold_arrow::{BatchError, BatchOptions, COLUMNS, compress, compress_batch, output_schema};
+use midfold_core::trajectory::SummaryPlacement;
 use midfold_formats::trajectory::{self, Bytes4, Trainer};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -198,8 +198,8 @@ fn value_at(array: &dyn Array, at: usize) -> Value {
     }
 }
 
-fn options(placement: Placement) -> Options {
-    let mut options = Options::new(Arc::new(Bytes4));
+fn options(placement: SummaryPlacement) -> BatchOptions {
+    let mut options = BatchOptions::new(Arc::new(Bytes4));
     let limits = &mut options.settings.limits;
     (limits.target, limits.summary, limits.placement) = (600, 150, placement);
     options.settings.count_all = true;
@@ -234,8 +234,8 @@ fn steps() -> impl Strategy<Value = Vec<(u16, char)>> {
 
 type Rows = Vec<Option<Vec<(u16, char)>>>;
 
-fn batches() -> impl Strategy<Value = (Shape, Rows, Placement)> {
-    let placement = prop::sample::select(&Placement::ALL);
+fn batches() -> impl Strategy<Value = (Shape, Rows, SummaryPlacement)> {
+    let placement = prop::sample::select(&SummaryPlacement::ALL);
     (shapes(), prop::collection::vec(prop::option::weighted(0.9, steps()), 0..9), placement)
 }
 
@@ -355,14 +355,14 @@ fn bad_rows_pass_beside_good_ones() {
     let rows: Vec<Option<String>> =
         bad.iter().flat_map(|bad| [Some((*bad).to_owned()), Some(good.clone())]).collect();
     let batch = RecordBatch::try_from_iter([("messages", texts(0, &rows))]).unwrap();
-    let done = compress_batch(&batch, &options(Placement::HumanTurn)).unwrap();
+    let done = compress_batch(&batch, &options(SummaryPlacement::HumanTurn)).unwrap();
     for (at, row) in added(&done).iter().enumerate() {
         assert_eq!(row[0], if at % 2 == 0 { "error" } else { "compressed" }, "{at}");
         assert!(at % 2 == 1 || text_at(done.column(0), at) == rows[at].as_deref());
         assert!(at % 2 == 1 || row[3]["reason"].as_str().is_some_and(|reason| !reason.is_empty()));
     }
     // What a trainer would drop is told, and passes all the same: whoever reads the batch decides.
-    let mut options = options(Placement::HumanTurn);
+    let mut options = options(SummaryPlacement::HumanTurn);
     options.settings.trainer = Some(Trainer::LlamaFactory);
     let done = compress_batch(&batch, &options).unwrap();
     assert_eq!(added(&done)[1][3]["error"], "alternation");
@@ -373,7 +373,7 @@ fn bad_rows_pass_beside_good_ones() {
 fn whole_rows_are_lines() {
     let turns = list_json(Shape::ShareGpt, &long(Shape::ShareGpt));
     let line = format!(r#"{{"id": 1, "conversations": {turns}, "mask": [{}1]}}"#, "0,".repeat(26));
-    let options = options(Placement::MergeIntoPreviousObservation);
+    let options = options(SummaryPlacement::MergeIntoPreviousObservation);
     let wanted = trajectory::compress(line.as_bytes(), &options.settings, &Bytes4).unwrap();
     for column in ["line", "text"] {
         let rows = texts(2, &[Some("{}".into()), Some(line.clone())]);
@@ -406,7 +406,7 @@ fn lists_beside_the_turns_follow_them() {
         Some(NullBuffer::from(vec![true, true, false, true])),
     );
     let mask: ArrayRef = Arc::new(mask);
-    for placement in [Placement::HumanTurn, Placement::MergeIntoPreviousObservation] {
+    for placement in [SummaryPlacement::HumanTurn, SummaryPlacement::MergeIntoPreviousObservation] {
         let batch = RecordBatch::try_from_iter([
             ("messages", nested(shape, &rows, false)),
             ("loss_mask", Arc::clone(&mask)),
@@ -414,7 +414,8 @@ fn lists_beside_the_turns_follow_them() {
         ])
         .unwrap();
         let mut options = options(placement);
-        options.settings.trainer = Some(Trainer::Trl).filter(|_| placement != Placement::HumanTurn);
+        options.settings.trainer =
+            Some(Trainer::Trl).filter(|_| placement != SummaryPlacement::HumanTurn);
         let done = compress(&batch, &options).unwrap();
         assert!(Arc::ptr_eq(done.batch.column(2), &mask));
         let new = done.batch.column(1).as_list::<i32>();
@@ -439,23 +440,23 @@ fn lists_beside_the_turns_follow_them() {
 
 #[test]
 fn what_cannot_be_a_batch_of_rows_is_an_error_with_names() {
-    let options = options(Placement::HumanTurn);
+    let options = options(SummaryPlacement::HumanTurn);
     let one = |name: &str, column: ArrayRef| RecordBatch::try_from_iter([(name, column)]).unwrap();
     let error =
-        |batch: &RecordBatch, options: &Options| compress_batch(batch, options).unwrap_err();
+        |batch: &RecordBatch, options: &BatchOptions| compress_batch(batch, options).unwrap_err();
     let ids: ArrayRef = Arc::new(Int64Array::from(vec![1]));
     assert!(matches!(error(&one("id", Arc::clone(&ids)), &options), BatchError::NoRows));
     let found = error(&one("messages", Arc::clone(&ids)), &options).to_string();
     assert!(found.contains("column `messages` is Int64"), "{found}");
     let text = one("trajectory", texts(0, &[Some("[]".into())]));
     assert!(matches!(error(&text, &options), BatchError::NoRows));
-    let named = |name: &str| Options { column: Some(name.into()), ..options.clone() };
+    let named = |name: &str| BatchOptions { column: Some(name.into()), ..options.clone() };
     assert!(matches!(error(&text, &named("steps")), BatchError::NoColumn(_)));
     let done = compress_batch(&text, &named("trajectory")).unwrap();
     assert_eq!(added(&done)[0][0], "skipped");
     // Twice: the names are taken, unless they are others.
     assert!(matches!(error(&done, &named("trajectory")), BatchError::Taken(_)));
-    let again = Options { prefix: "second_".into(), ..named("trajectory") };
+    let again = BatchOptions { prefix: "second_".into(), ..named("trajectory") };
     let again = compress_batch(&done, &again).unwrap();
     assert!(COLUMNS.iter().all(|name| again.column_by_name(&format!("second_{name}")).is_some()));
     // No rows are fine.

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use clap::CommandFactory;
 use clap_mangen::Man;
-use midfold_args::{Cli, Completions, Man as ManArgs, Shell};
+use midfold_args::{Cli, CompletionsArgs, ManArgs, Shell};
 
 use crate::error::CommandError;
 use crate::output::{Output, reason};
 
-pub fn completions(args: &Completions, output: &Output) -> Result<(), CommandError> {
+pub fn completions(args: &CompletionsArgs, output: &Output) -> Result<(), CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(generator(args.shell), &mut Cli::command(), "midfold", &mut script);
     output.stdout(String::from_utf8_lossy(&script).into_owned())

@@ -1,20 +1,20 @@
 //! `midfold audit`: every record held against the log, and what each fold lost.
 
-use midfold::core::audit::{Audit, Receipt, audit};
+use midfold::core::audit::{Audit, FoldReceipt, audit};
 use midfold::core::ledger::CallRecord;
-use midfold::core::references::Reference;
+use midfold::core::references::NameReference;
 use midfold::store::StoredError;
-use midfold_args::Audit as Args;
+use midfold_args::AuditArgs as Args;
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
-use crate::host::{Host, Make};
-use crate::output::{Color, Output, Style};
-use crate::page::Page;
+use crate::host::{OpenStore, StoreCreation};
+use crate::output::{Output, OutputColor, OutputStyle};
+use crate::page::LabelledPage;
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::short;
-use crate::subject::Subject;
+use crate::subject::AskedSession;
 use crate::words::{number, plural};
 
 /// Sessions that are read at once.
@@ -24,9 +24,9 @@ const IDS: usize = 6;
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     block_on(async {
-        let mut totals = Totals::default();
+        let mut totals = AuditTotals::default();
         if let Some(word) = &args.id {
-            for subject in Subject::all(word, &args.at, output).await? {
+            for subject in AskedSession::all(word, &args.at, output).await? {
                 let audit = one(&subject.host, &subject.id).await?;
                 totals.add(&audit);
                 if json {
@@ -36,7 +36,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
                 }
             }
         } else {
-            let host = Host::open(&args.at, Make::No).await?;
+            let host = OpenStore::open(&args.at, StoreCreation::No).await?;
             every(&host, json, output, &mut totals).await?;
         }
         if totals.findings == 0 { Ok(()) } else { Err(CommandError::silent(1)) }
@@ -44,14 +44,14 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
 }
 
 #[derive(Default)]
-struct Totals {
+struct AuditTotals {
     sessions: u64,
     folds: u64,
     calls: u64,
     findings: u64,
 }
 
-impl Totals {
+impl AuditTotals {
     fn add(&mut self, audit: &Audit) {
         self.sessions += 1;
         self.folds += u64::from(audit.folds);
@@ -62,10 +62,10 @@ impl Totals {
 
 /// All sessions: a line each with `--json`, else those with folds or findings, and a sum.
 async fn every(
-    host: &Host,
+    host: &OpenStore,
     json: bool,
     output: &Output,
-    totals: &mut Totals,
+    totals: &mut AuditTotals,
 ) -> Result<(), CommandError> {
     let style = output.stdout_style();
     let mut after: Option<String> = None;
@@ -85,7 +85,7 @@ async fn every(
         }
     }
     if !json {
-        let Totals { sessions, folds, calls, findings } = totals;
+        let AuditTotals { sessions, folds, calls, findings } = totals;
         let (color, outcome) = outcome(*findings);
         let sum = [(*sessions, "session"), (*folds, "fold"), (*calls, "call")];
         let sum = sum.map(|(count, what)| plural(count, what)).join(", ");
@@ -94,7 +94,7 @@ async fn every(
     Ok(())
 }
 
-async fn one(host: &Host, id: &str) -> Result<Audit, CommandError> {
+async fn one(host: &OpenStore, id: &str) -> Result<Audit, CommandError> {
     let mut stored = host.session(id).await?;
     let read = async {
         let folds = stored.folds().await?;
@@ -116,16 +116,16 @@ fn value(id: &str, audit: &Audit) -> Value {
     value
 }
 
-fn outcome(findings: u64) -> (Color, String) {
+fn outcome(findings: u64) -> (OutputColor, String) {
     match findings {
-        0 => (Color::Green, "everything holds".to_owned()),
-        1 => (Color::Red, "1 thing does not hold".to_owned()),
-        many => (Color::Red, format!("{} things do not hold", number(many))),
+        0 => (OutputColor::Green, "everything holds".to_owned()),
+        1 => (OutputColor::Red, "1 thing does not hold".to_owned()),
+        many => (OutputColor::Red, format!("{} things do not hold", number(many))),
     }
 }
 
-fn text(id: &str, audit: &Audit, alone: bool, style: &Style) -> String {
-    let mut page = Page { style, text: String::new() };
+fn text(id: &str, audit: &Audit, alone: bool, style: &OutputStyle) -> String {
+    let mut page = LabelledPage { style, text: String::new() };
     let (color, outcome) = outcome(audit.findings.len() as u64);
     let checked = [(audit.folds, "fold"), (audit.calls, "call")]
         .map(|(count, what)| plural(u64::from(count), what))
@@ -146,7 +146,7 @@ fn text(id: &str, audit: &Audit, alone: bool, style: &Style) -> String {
     page.text
 }
 
-fn receipt(page: &mut Page<'_>, lost: &Receipt) {
+fn receipt(page: &mut LabelledPage<'_>, lost: &FoldReceipt) {
     let wide = |n: u32| number(u64::from(n));
     let title = format!(
         "\n  fold {} ({}), policy {}",
@@ -154,7 +154,7 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
         short(lost.fold.id),
         lost.policy
     );
-    page.text += &format!("{}\n", page.style.paint(Color::Bold, &title));
+    page.text += &format!("{}\n", page.style.paint(OutputColor::Bold, &title));
     if !lost.standing.is_in_force() {
         return page.field("stands", &lost.standing.to_string());
     }
@@ -200,7 +200,7 @@ fn receipt(page: &mut Page<'_>, lost: &Receipt) {
         page.field("untouched", &format!("{what} {}", pins.join(", ")));
     }
     if !lost.asked_again.is_empty() {
-        let again = |one: &Reference| format!("{} at {}", one.name, wide(one.seq));
+        let again = |one: &NameReference| format!("{} at {}", one.name, wide(one.seq));
         let again: Vec<String> = lost.asked_again.iter().take(6).map(again).collect();
         let more = lost.asked_again.len() - again.len();
         let more = if more > 0 { format!(", {more} more") } else { String::new() };
@@ -232,7 +232,7 @@ fn is_stand_in(rule: &str) -> bool {
     matches!(rule, "recap" | "marker")
 }
 
-fn ids(page: &mut Page<'_>, label: &str, (count, first): &(u32, Vec<String>)) {
+fn ids(page: &mut LabelledPage<'_>, label: &str, (count, first): &(u32, Vec<String>)) {
     if *count == 0 {
         return;
     }

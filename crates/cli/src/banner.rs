@@ -5,7 +5,7 @@ use midfold_args::ProxyArgs;
 use midfold_serve::config::Provider;
 use serde_json::json;
 
-use crate::clients::Front;
+use crate::clients::ProxyFront;
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
@@ -15,7 +15,7 @@ use midfold::number;
 /// What a server says when it has started.
 pub struct Banner {
     /// The proxy as its clients see it.
-    pub front: Front,
+    pub front: ProxyFront,
     /// The name of the policy, and who said it.
     pub policy: (String, String),
     /// The window of all models, where somebody said one, and who.
@@ -27,7 +27,7 @@ pub struct Banner {
 impl Banner {
     /// Who said which policy and which window.
     pub fn new(
-        front: Front,
+        front: ProxyFront,
         policy: String,
         args: &ProxyArgs,
         store: String,

@@ -4,21 +4,21 @@
 use std::path::{Path, PathBuf};
 
 use midfold::core::policy::EngineName;
-use midfold::{Policy, PolicyFrom, Serving, ServingUpstream, Settings};
+use midfold::{Policy, PolicyFrom, ServerSettings, ServingUpstream, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::env;
 use crate::error::CommandError;
-use crate::input::{HOST, Input};
-use crate::output::{Color, Output};
+use crate::input::{HOST, InputFile};
+use crate::output::{Output, OutputColor};
 use crate::presets::pretty;
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// The file of a project.
 const PROJECT: &str = "midfold.toml";
 
 /// Settings, and the file that they are from.
-struct File {
+struct SettingsFile {
     path: PathBuf,
     settings: Settings,
     /// It came with the folder, perhaps from somebody else: it must not run a command, and must not
@@ -66,7 +66,7 @@ pub fn policy(said: Settings) -> Result<Policy, CommandError> {
 /// The store that the files name.
 pub fn store() -> Result<Option<String>, CommandError> {
     let named = files()?.into_iter().find(|file| file.settings.store.is_some());
-    let Some(File { path, settings, is_project }) = named else { return Ok(None) };
+    let Some(SettingsFile { path, settings, is_project }) = named else { return Ok(None) };
     let here = |url: &String| url.starts_with("sqlite:") || url.starts_with("memory");
     if is_project && !settings.store.as_ref().is_some_and(here) {
         let hint = "if you trust it, use --store or MIDFOLD_STORE, or your own config.toml";
@@ -77,7 +77,7 @@ pub fn store() -> Result<Option<String>, CommandError> {
 
 /// What the files say about a server. One that comes with a folder decides neither who reaches it nor
 /// where conversations go.
-pub fn serving() -> Result<Serving, CommandError> {
+pub fn serving() -> Result<ServerSettings, CommandError> {
     let files = files()?;
     if let Some(file) =
         files.iter().find(|file| file.is_project && file.settings.clone().serving().reaches_out())
@@ -87,7 +87,7 @@ pub fn serving() -> Result<Serving, CommandError> {
         return Err(untrusted(&file.path, "addresses, keys or files of a server", hint));
     }
     let said = files.into_iter().map(|file| file.settings.serving());
-    Ok(said.fold(Serving::default(), Serving::over))
+    Ok(said.fold(ServerSettings::default(), ServerSettings::over))
 }
 
 fn untrusted(path: &Path, what: &str, hint: &str) -> CommandError {
@@ -96,7 +96,7 @@ fn untrusted(path: &Path, what: &str, hint: &str) -> CommandError {
 }
 
 /// That of the working directory or the nearest above it, then that of the user.
-fn files() -> Result<Vec<File>, CommandError> {
+fn files() -> Result<Vec<SettingsFile>, CommandError> {
     let here = std::env::current_dir().ok();
     let project = here.iter().flat_map(|here| here.ancestors()).map(|dir| dir.join(PROJECT));
     let user = env::config_folder().map(|folder| folder.join("config.toml"));
@@ -105,14 +105,14 @@ fn files() -> Result<Vec<File>, CommandError> {
     found.map(|path| read(path, true)).chain(user).collect()
 }
 
-fn read(path: PathBuf, is_project: bool) -> Result<File, CommandError> {
-    let text = Input::text(&path)?;
+fn read(path: PathBuf, is_project: bool) -> Result<SettingsFile, CommandError> {
+    let text = InputFile::text(&path)?;
     let settings: Settings = toml::from_str(&text).map_err(|error| {
         CommandError::usage(format!("{}: {error}", path.display()).trim_end().to_owned())
             .hint("`midfold config --help` lists the keys")
     })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    Ok(File { settings: placed(settings, &folder), path, is_project })
+    Ok(SettingsFile { settings: placed(settings, &folder), path, is_project })
 }
 
 /// Paths in a file are meant from its folder.
@@ -180,9 +180,10 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
 }
 
 /// The same of a server.
-fn said_of_serving(serving: &Serving) -> Vec<(String, Value)> {
-    let Serving { listen, open, allow_origin, strict, recall, cache_lifetime, keys, .. } = serving;
-    let Serving { tls_cert, tls_key, ca, upstream, upstream_key, .. } = serving;
+fn said_of_serving(serving: &ServerSettings) -> Vec<(String, Value)> {
+    let ServerSettings { listen, open, allow_origin, strict, recall, cache_lifetime, keys, .. } =
+        serving;
+    let ServerSettings { tls_cert, tls_key, ca, upstream, upstream_key, .. } = serving;
     let origins = Some(allow_origin).filter(|origins| !origins.is_empty());
     let single = [
         ("listen", json!(listen)),
@@ -231,7 +232,7 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     for (variable, serve) in env::serving()? {
         add(&Settings { serve, ..Settings::default() }, variable);
     }
-    for File { path, settings, .. } in files()? {
+    for SettingsFile { path, settings, .. } in files()? {
         add(&settings, &path.display().to_string());
     }
     if json {
@@ -245,7 +246,9 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
             "nothing is set: there is no {PROJECT} here or above, and no file of the user's\n"
         ));
     }
-    let mut table = Table::new(["key", "value", "from"]).color(0, Color::Bold).color(2, Color::Dim);
+    let mut table = TextTable::new(["key", "value", "from"])
+        .color(0, OutputColor::Bold)
+        .color(2, OutputColor::Dim);
     for (key, value, from) in rows {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         table.row([key, value, from]);

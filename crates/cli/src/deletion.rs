@@ -1,18 +1,18 @@
 //! What is told of sessions that are deleted, or would be.
 
-use midfold::store::Extent;
+use midfold::store::SessionExtent;
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::output::{Color, Output};
-use crate::page::Page;
+use crate::output::{Output, OutputColor};
+use crate::page::LabelledPage;
 use crate::presets::pretty;
-use crate::table::Table;
+use crate::table::TextTable;
 use crate::words::{self, number, plural};
 
 /// Sessions that were deleted from this place; or that would be, which ends with 1 and how to do it.
 pub fn tell(
-    sessions: &[Extent],
+    sessions: &[SessionExtent],
     done: bool,
     place: &str,
     json: bool,
@@ -33,17 +33,19 @@ pub fn tell(
         .hint("`midfold store export FILE` keeps a copy"))
 }
 
-fn text(sessions: &[Extent], done: bool, place: &str, output: &Output) -> String {
+fn text(sessions: &[SessionExtent], done: bool, place: &str, output: &Output) -> String {
     let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
+    let mut page = LabelledPage { style: &style, text: String::new() };
     let count = plural(sessions.len() as u64, "session");
     match done {
-        true => page.title(Color::Green, &format!("Deleted {count} from {place}")),
-        false => page.title(Color::Yellow, &format!("Would delete {count} from {place}")),
+        true => page.title(OutputColor::Green, &format!("Deleted {count} from {place}")),
+        false => page.title(OutputColor::Yellow, &format!("Would delete {count} from {place}")),
     }
     let names = ["id", "messages", "folds", "calls", "bytes", "last change"];
-    let mut table =
-        Table::new(names).right([1, 2, 3, 4]).color(0, Color::Bold).color(5, Color::Dim);
+    let mut table = TextTable::new(names)
+        .right([1, 2, 3, 4])
+        .color(0, OutputColor::Bold)
+        .color(5, OutputColor::Dim);
     for extent in sessions {
         table.row([
             extent.session.clone(),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use midfold::{Serving, ServingUpstreams};
+use midfold::{ServerSettings, ServingUpstreams};
 
 use crate::error::CommandError;
 
@@ -35,52 +35,56 @@ pub fn store() -> Option<String> {
 }
 
 /// What variables say about a server, and which of them, the nearer one first.
-pub fn serving() -> Result<Vec<(&'static str, Serving)>, CommandError> {
+pub fn serving() -> Result<Vec<(&'static str, ServerSettings)>, CommandError> {
     let mut all = Vec::new();
-    let mut say = |name, make: &dyn Fn(String) -> Result<Serving, CommandError>| {
+    let mut say = |name, make: &dyn Fn(String) -> Result<ServerSettings, CommandError>| {
         if let Some(value) = get(name) {
             all.push((name, make(value)?));
         }
         Ok::<_, CommandError>(())
     };
-    let none = Serving::default;
+    let none = ServerSettings::default;
     say("MIDFOLD_LISTEN", &|value| {
         let listen =
             value.parse().map_err(|_| wrong("MIDFOLD_LISTEN", "an address: 127.0.0.1:7878"))?;
-        Ok(Serving { listen: Some(listen), ..none() })
+        Ok(ServerSettings { listen: Some(listen), ..none() })
     })?;
-    say("MIDFOLD_OPEN", &|it| Ok(Serving { open: Some(yes("MIDFOLD_OPEN", &it)?), ..none() }))?;
+    say("MIDFOLD_OPEN", &|it| {
+        Ok(ServerSettings { open: Some(yes("MIDFOLD_OPEN", &it)?), ..none() })
+    })?;
     say("MIDFOLD_ALLOW_ORIGIN", &|it| {
         let origins = it.split([',', ' ']).filter(|it| !it.is_empty()).map(str::to_owned);
-        Ok(Serving { allow_origin: origins.collect(), ..none() })
+        Ok(ServerSettings { allow_origin: origins.collect(), ..none() })
     })?;
     say("MIDFOLD_STRICT", &|it| {
-        Ok(Serving { strict: Some(yes("MIDFOLD_STRICT", &it)?), ..none() })
+        Ok(ServerSettings { strict: Some(yes("MIDFOLD_STRICT", &it)?), ..none() })
     })?;
     say("MIDFOLD_RECALL", &|it| {
-        Ok(Serving { recall: Some(yes("MIDFOLD_RECALL", &it)?), ..none() })
+        Ok(ServerSettings { recall: Some(yes("MIDFOLD_RECALL", &it)?), ..none() })
     })?;
     say("MIDFOLD_CACHE_LIFETIME", &|it| {
         let wanted = || wrong("MIDFOLD_CACHE_LIFETIME", "a number of seconds: 300");
-        Ok(Serving { cache_lifetime: Some(it.parse().map_err(|_| wanted())?), ..none() })
+        Ok(ServerSettings { cache_lifetime: Some(it.parse().map_err(|_| wanted())?), ..none() })
     })?;
-    say("MIDFOLD_KEYS", &|path| Ok(Serving { keys: Some(path.into()), ..none() }))?;
-    say("MIDFOLD_TLS_CERT", &|path| Ok(Serving { tls_cert: Some(path.into()), ..none() }))?;
-    say("MIDFOLD_TLS_KEY", &|path| Ok(Serving { tls_key: Some(path.into()), ..none() }))?;
-    say("MIDFOLD_CA", &|path| Ok(Serving { ca: Some(path.into()), ..none() }))?;
+    say("MIDFOLD_KEYS", &|path| Ok(ServerSettings { keys: Some(path.into()), ..none() }))?;
+    say("MIDFOLD_TLS_CERT", &|path| Ok(ServerSettings { tls_cert: Some(path.into()), ..none() }))?;
+    say("MIDFOLD_TLS_KEY", &|path| Ok(ServerSettings { tls_key: Some(path.into()), ..none() }))?;
+    say("MIDFOLD_CA", &|path| Ok(ServerSettings { ca: Some(path.into()), ..none() }))?;
     for (provider, address, key) in [
         ("openai", "MIDFOLD_UPSTREAM_OPENAI", "MIDFOLD_UPSTREAM_KEY_OPENAI"),
         ("anthropic", "MIDFOLD_UPSTREAM_ANTHROPIC", "MIDFOLD_UPSTREAM_KEY_ANTHROPIC"),
         ("gemini", "MIDFOLD_UPSTREAM_GEMINI", "MIDFOLD_UPSTREAM_KEY_GEMINI"),
     ] {
         let one = |value: String| [(provider.to_owned(), value)];
-        say(address, &|url| Ok(Serving { upstream: one(url).into_iter().collect(), ..none() }))?;
+        say(address, &|url| {
+            Ok(ServerSettings { upstream: one(url).into_iter().collect(), ..none() })
+        })?;
         // It is the variable that holds the key: the key itself is read where it is needed.
-        say(key, &|_| Ok(Serving { upstream_key: one(key.to_owned()).into(), ..none() }))?;
+        say(key, &|_| Ok(ServerSettings { upstream_key: one(key.to_owned()).into(), ..none() }))?;
     }
     say("MIDFOLD_UPSTREAM", &|said| {
         let each = said.split([',', ' ']).filter(|it| !it.is_empty());
-        Ok(Serving { upstream: ServingUpstreams::said(each), ..none() })
+        Ok(ServerSettings { upstream: ServingUpstreams::said(each), ..none() })
     })?;
     Ok(all)
 }

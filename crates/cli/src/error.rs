@@ -1,6 +1,6 @@
 //! Why a command failed, and what to do about it.
 
-use midfold::{Advise, Door, Failure};
+use midfold::{AdvisedError, Door, Failure};
 
 /// One clear message, hints, and the exit code.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl CommandError {
     }
 }
 
-impl<E: Advise> From<E> for CommandError {
+impl<E: AdvisedError> From<E> for CommandError {
     fn from(error: E) -> Self {
         let Failure { is_usage, message, hints, .. } = error.advise(Door::Command);
         Self { message, hints, code: if is_usage { 2 } else { 1 } }

@@ -2,27 +2,27 @@
 
 use std::path::Path;
 
-use midfold_args::{Exam, Part};
+use midfold_args::{ExamArgs, ExamPart};
 use midfold_exam::engine::NoEngine;
 use midfold_exam::folder;
 use midfold_exam::paper::{PARTS, Paper};
-use midfold_exam::sitting::{Candidate, Sitting};
+use midfold_exam::sitting::{ExamCandidate, Sitting};
 
 use crate::error::CommandError;
-use crate::output::{Output, Progress};
+use crate::output::{Output, ProgressLine};
 use crate::prepare;
 use crate::replay::engine;
 
 /// Who is examined where nobody is named.
 const PRESETS: [&str; 3] = ["default", "lean", "generous"];
 
-pub fn run(args: &Exam, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &ExamArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let parts: Vec<&str> = match (args.suite.is_empty(), &args.exam) {
         (true, None) => PARTS.to_vec(),
-        (true, Some(_)) => vec![Part::Reading.name()],
+        (true, Some(_)) => vec![ExamPart::Reading.name()],
         (false, _) => args.suite.iter().map(|part| part.name()).collect(),
     };
-    let is_read = parts.contains(&Part::Reading.name());
+    let is_read = parts.contains(&ExamPart::Reading.name());
     if args.exam.is_some() && !is_read {
         let message = "--exam FOLDER is for the reading exam, which is not asked for";
         return Err(CommandError::usage(message).hint("add --suite reading"));
@@ -42,7 +42,7 @@ pub fn run(args: &Exam, json: bool, output: &Output) -> Result<(), CommandError>
             CommandError::failed(format!("--write {}: {reason}", folder.display()))
         })?;
     }
-    let progress = Progress::new(json);
+    let progress = ProgressLine::new(json);
     let results = paper.sit(&candidates, &|text| progress.say(text));
     progress.end();
     if results.failed.len() < candidates.len() || json {
@@ -60,7 +60,7 @@ pub fn run(args: &Exam, json: bool, output: &Output) -> Result<(), CommandError>
         rest.fold(error, |error, one| error.hint(format!("nor did {}: {}", one.strategy, one.why)));
     let is_engine = |name: &str| {
         let mut named = candidates.iter().filter(|(other, _)| other == name);
-        named.any(|(_, candidate)| matches!(candidate, Candidate::Engine(_)))
+        named.any(|(_, candidate)| matches!(candidate, ExamCandidate::Engine(_)))
     };
     Err(match results.failed.iter().any(|one| is_engine(&one.strategy)) {
         true => error.hint(engine::PROTOCOL).hint("--engine-timeout gives it more time"),
@@ -86,8 +86,8 @@ fn sittings(exams: Option<&Path>) -> Result<Vec<Sitting>, CommandError> {
 }
 
 /// Who is examined; an engine has answered a small question by then.
-fn candidates(args: &Exam) -> Result<Vec<(String, Candidate)>, CommandError> {
-    let mut found: Vec<(String, Candidate)> = Vec::new();
+fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandError> {
+    let mut found: Vec<(String, ExamCandidate)> = Vec::new();
     let limit = args.engine_timeout;
     let nobody = args.preset.is_empty() && args.policy.is_empty() && args.engine.is_empty();
     let mut presets: Vec<&str> = args.preset.iter().map(String::as_str).collect();
@@ -95,7 +95,7 @@ fn candidates(args: &Exam) -> Result<Vec<(String, Candidate)>, CommandError> {
         presets.extend(PRESETS);
     }
     let of = |policy, name: &str| {
-        Candidate::of(policy, limit)
+        ExamCandidate::of(policy, limit)
             .map_err(|error: NoEngine| CommandError::failed(format!("{name}: {error}")))
     };
     for name in presets {
@@ -107,14 +107,14 @@ fn candidates(args: &Exam) -> Result<Vec<(String, Candidate)>, CommandError> {
     }
     for command in &args.engine {
         let engine = engine::start(command, limit)?;
-        found.push((engine.name().to_owned(), Candidate::Engine(engine)));
+        found.push((engine.name().to_owned(), ExamCandidate::Engine(engine)));
     }
     for at in 0..found.len() {
         let same = found[..at].iter().filter(|(name, _)| *name == found[at].0).count();
         if same > 0 {
             found[at].0 += &format!("-{}", same + 1);
         }
-        if let (name, Candidate::Engine(engine)) = &found[at] {
+        if let (name, ExamCandidate::Engine(engine)) = &found[at] {
             engine.check().map_err(|why| {
                 CommandError::failed(format!(
                     "the engine {name} does not answer a small question: {why}"

@@ -1,24 +1,26 @@
 //! `midfold explain`.
 
-use midfold::core::explain::{Answer, Explanation, FoldRef, Moment, Occurrence, Sight, explain};
+use midfold::core::explain::{
+    AskedMoment, Explanation, FoldRef, Occurrence, Sight, SightAnswer, explain,
+};
 use midfold::core::ledger::CallRecord;
-use midfold_args::Explain;
+use midfold_args::ExplainArgs;
 
 use crate::error::CommandError;
-use crate::output::{Color, Output, Style};
-use crate::page::Page;
+use crate::output::{Output, OutputColor, OutputStyle};
+use crate::page::LabelledPage;
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::short;
-use crate::subject::Subject;
+use crate::subject::AskedSession;
 use crate::words::{line, number, plural, wrap};
 
 /// Messages that are shown one by one.
 const SHOWN: usize = 6;
 
-pub fn run(args: &Explain, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &ExplainArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let found = block_on(async {
-        let subject = Subject::one(&args.id, &args.at, output).await?;
+        let subject = AskedSession::one(&args.id, &args.at, output).await?;
         if args.call.is_some() {
             subject.needs_session("calls")?;
         }
@@ -26,7 +28,7 @@ pub fn run(args: &Explain, json: bool, output: &Output) -> Result<(), CommandErr
         let folds = stored.folds().await?;
         let calls = stored.calls().await?;
         let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
-        let moment = args.call.map_or(Moment::Now(stored.row().active), Moment::Call);
+        let moment = args.call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
         let log = stored.whole().await?.log();
         Ok(explain(log, &folds, &calls, &args.text, moment)?)
     })?;
@@ -36,16 +38,24 @@ pub fn run(args: &Explain, json: bool, output: &Output) -> Result<(), CommandErr
     }
 }
 
-fn text(found: &Explanation, session: &str, style: &Style) -> String {
-    let mut page = Page { style, text: String::new() };
+fn text(found: &Explanation, session: &str, style: &OutputStyle) -> String {
+    let mut page = LabelledPage { style, text: String::new() };
     let at = found.call.map_or("now".to_owned(), |call| format!("at call {}", number(call)));
     let (color, answer) = match found.answer {
-        Answer::NeverSaid => (Color::Yellow, "no message of this session says it".to_owned()),
-        Answer::NotYet => (Color::Yellow, format!("it had not been said {at}")),
-        Answer::Verbatim => (Color::Green, format!("the model sees it {at}, word for word")),
-        Answer::Edited => (Color::Green, format!("the model sees it {at}, in a shortened message")),
-        Answer::InRecap => (Color::Green, format!("the model sees it {at}, in the recap only")),
-        Answer::Gone => (Color::Red, format!("the model does not see it {at}")),
+        SightAnswer::NeverSaid => {
+            (OutputColor::Yellow, "no message of this session says it".to_owned())
+        }
+        SightAnswer::NotYet => (OutputColor::Yellow, format!("it had not been said {at}")),
+        SightAnswer::Verbatim => {
+            (OutputColor::Green, format!("the model sees it {at}, word for word"))
+        }
+        SightAnswer::Edited => {
+            (OutputColor::Green, format!("the model sees it {at}, in a shortened message"))
+        }
+        SightAnswer::InRecap => {
+            (OutputColor::Green, format!("the model sees it {at}, in the recap only"))
+        }
+        SightAnswer::Gone => (OutputColor::Red, format!("the model does not see it {at}")),
     };
     let answer = if found.call.is_some() {
         answer.replace("sees", "saw").replace("does not see", "did not see")
@@ -73,22 +83,22 @@ fn text(found: &Explanation, session: &str, style: &Style) -> String {
     let more = found.occurrences.len().saturating_sub(SHOWN) as u64;
     if more > 0 {
         page.text += &style.paint(
-            Color::Dim,
+            OutputColor::Dim,
             &format!("\n  and {} (all of them with --json)\n", plural(more, "more message")),
         );
     }
     page.text
 }
 
-fn one(page: &mut Page<'_>, occurrence: &Occurrence, session: &str) {
+fn one(page: &mut LabelledPage<'_>, occurrence: &Occurrence, session: &str) {
     page.text.push('\n');
     let seq = u64::from(occurrence.seq);
     let head = format!("  message {seq} ({}): {}", occurrence.role.name(), occurrence.sight);
-    page.text += &format!("{}\n", page.style.paint(Color::Bold, &head));
+    page.text += &format!("{}\n", page.style.paint(OutputColor::Bold, &head));
     let quote = line(&occurrence.snippet, 300);
     let width = page.style.width.saturating_sub(8).max(20);
     for text in wrap(&quote, width) {
-        page.text += &format!("    {} {text}\n", page.style.paint(Color::Dim, "│"));
+        page.text += &format!("    {} {text}\n", page.style.paint(OutputColor::Dim, "│"));
     }
     if let Some(left) = &occurrence.left {
         detail(
@@ -110,8 +120,9 @@ fn one(page: &mut Page<'_>, occurrence: &Occurrence, session: &str) {
     }
 }
 
-fn detail(page: &mut Page<'_>, label: &str, text: &str) {
-    page.text += &format!("    {} {text}\n", page.style.paint(Color::Dim, &format!("{label:10}")));
+fn detail(page: &mut LabelledPage<'_>, label: &str, text: &str) {
+    page.text +=
+        &format!("    {} {text}\n", page.style.paint(OutputColor::Dim, &format!("{label:10}")));
 }
 
 fn name(fold: &FoldRef) -> String {

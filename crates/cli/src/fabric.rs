@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use midfold::core::prices::Prices;
+use midfold::core::prices::PriceTable;
 use midfold::core::replay::{
-    Arguments, Cell, FoldRow, Recording, Replayed, Settings, Strategy, message_text, replay,
+    ArgumentTexts, FabricCell, FoldRow, Recording, ReplayResult, ReplaySettings, ReplayStrategy,
+    message_text, replay,
 };
 use midfold::formats::profile;
 use midfold::weave::{self, ALL, Glyph, Tint, glyph};
-use midfold::{Log, Policy, Prepared};
+use midfold::{EventLog, Policy, PreparedConversation};
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::CommandError;
-use crate::output::{Color, Style};
-use crate::page::Page;
+use crate::output::{OutputColor, OutputStyle};
+use crate::page::LabelledPage;
 use crate::report::{counted, window};
 use crate::words::{grouped, number, plural};
 
@@ -24,27 +25,27 @@ const RECAP_LINES: usize = 12;
 /// Messages that are listed of one fate.
 const LISTED: usize = 6;
 
-fn color(tint: Tint) -> Color {
+fn color(tint: Tint) -> OutputColor {
     match tint {
-        Tint::Green => Color::Green,
-        Tint::Red => Color::Red,
-        Tint::Cyan => Color::Cyan,
-        Tint::Magenta => Color::Magenta,
-        Tint::Yellow => Color::Yellow,
+        Tint::Green => OutputColor::Green,
+        Tint::Red => OutputColor::Red,
+        Tint::Cyan => OutputColor::Cyan,
+        Tint::Magenta => OutputColor::Magenta,
+        Tint::Yellow => OutputColor::Yellow,
     }
 }
 
 /// The glyph of a fate in its colour, and its name.
-fn painted(style: &Style, cell: Cell) -> (String, &'static str) {
+fn painted(style: &OutputStyle, cell: FabricCell) -> (String, &'static str) {
     let Glyph { mark, tint, name } = glyph(cell);
     (style.paint(color(tint), &mark.to_string()), name)
 }
 
 /// Draws all folds, or tells one (from 1).
 pub fn show(
-    page: &mut Page<'_>,
+    page: &mut LabelledPage<'_>,
     name: &str,
-    prepared: &Prepared,
+    prepared: &PreparedConversation,
     policy: &Policy,
     fold: Option<usize>,
 ) -> Result<(), CommandError> {
@@ -57,7 +58,7 @@ pub fn show(
         policy.name,
         number(prepared.window)
     );
-    page.title(Color::Bold, &title);
+    page.title(OutputColor::Bold, &title);
     page.field("tokens", &format!("{}; counted with {}", number(log.tokens()), counted(prepared)));
     page.field("window", &window(prepared));
     page.field("form", "a session that holds the whole history, replayed request by request");
@@ -88,11 +89,14 @@ pub fn show(
     }
 }
 
-fn replayed(prepared: &Prepared, policy: &Policy) -> Result<Replayed, CommandError> {
+fn replayed(
+    prepared: &PreparedConversation,
+    policy: &Policy,
+) -> Result<ReplayResult, CommandError> {
     let recording = Recording::new(prepared.log.prefix(prepared.log.len()));
     let rules = profile::rules(prepared.log.profile());
-    let prices = Prices::reference();
-    let settings = Settings {
+    let prices = PriceTable::reference();
+    let settings = ReplaySettings {
         window: prepared.window,
         rules: &rules,
         search: false,
@@ -100,16 +104,16 @@ fn replayed(prepared: &Prepared, policy: &Policy) -> Result<Replayed, CommandErr
         clock: None,
         watch: None,
     };
-    replay(&recording, Strategy::Session(policy), &settings)
+    replay(&recording, ReplayStrategy::Session(policy), &settings)
         .map_err(|error| CommandError::failed(grouped(&error.to_string())))
 }
 
 /// The fate of every event.
-fn cells(row: &FoldRow) -> Vec<Cell> {
+fn cells(row: &FoldRow) -> Vec<FabricCell> {
     row.fates.iter().flat_map(|(cell, count)| vec![*cell; *count as usize]).collect()
 }
 
-fn rows(page: &mut Page<'_>, folds: &[FoldRow], events: usize) {
+fn rows(page: &mut LabelledPage<'_>, folds: &[FoldRow], events: usize) {
     let style = page.style;
     let from = folds.len().saturating_sub(ROWS);
     let label = |at: usize, row: &FoldRow| {
@@ -124,7 +128,7 @@ fn rows(page: &mut Page<'_>, folds: &[FoldRow], events: usize) {
     let last = number(events.saturating_sub(1) as u64);
     let drawn = events.min(columns);
     let axis = format!("#0{}#{last}", " ".repeat(drawn.saturating_sub(last.len() + 3)));
-    page.text += &format!("\n{}\n", style.paint(Color::Dim, &format!("{head}{space}{axis}")));
+    page.text += &format!("\n{}\n", style.paint(OutputColor::Dim, &format!("{head}{space}{axis}")));
     if from > 0 {
         page.text += &format!("  … {} before\n", plural(from as u64, "fold"));
     }
@@ -141,17 +145,18 @@ fn rows(page: &mut Page<'_>, folds: &[FoldRow], events: usize) {
         per => format!("a column is up to {per} messages and shows what became of most of them"),
     };
     let hint = format!("  {scale}; --fold=N tells what fold N did\n");
-    page.text += &style.paint(Color::Dim, &hint);
+    page.text += &style.paint(OutputColor::Dim, &hint);
 }
 
 /// The events of one fold in so many columns.
-fn strip(style: &Style, cells: &[Cell], events: usize, columns: usize) -> String {
+fn strip(style: &OutputStyle, cells: &[FabricCell], events: usize, columns: usize) -> String {
     let shown = weave::strip(cells, events, columns);
     shown.into_iter().map(|cell| painted(style, cell).0).collect()
 }
 
-fn legend(style: &Style, folds: &[FoldRow]) -> String {
-    let there = |cell: &Cell| folds.iter().any(|row| row.fates.iter().any(|(c, _)| c == cell));
+fn legend(style: &OutputStyle, folds: &[FoldRow]) -> String {
+    let there =
+        |cell: &FabricCell| folds.iter().any(|row| row.fates.iter().any(|(c, _)| c == cell));
     let names = ALL.into_iter().filter(there).map(|cell| {
         let (glyph, name) = painted(style, cell);
         format!("{glyph} {name}")
@@ -160,7 +165,7 @@ fn legend(style: &Style, folds: &[FoldRow]) -> String {
 }
 
 /// The last of these folds.
-fn one(page: &mut Page<'_>, log: &Log, folds: &[FoldRow]) {
+fn one(page: &mut LabelledPage<'_>, log: &EventLog, folds: &[FoldRow]) {
     let Some(row) = folds.last() else { return };
     let style = page.style;
     let cells = cells(row);
@@ -181,10 +186,10 @@ fn one(page: &mut Page<'_>, log: &Log, folds: &[FoldRow]) {
             number(tokens),
             ranges(&all)
         );
-        if matches!(cell, Cell::Stub | Cell::Clipped) {
+        if matches!(cell, FabricCell::Stub | FabricCell::Clipped) {
             reasons(page, folds, &all);
         }
-        if matches!(cell, Cell::Pinned | Cell::Repaired) {
+        if matches!(cell, FabricCell::Pinned | FabricCell::Repaired) {
             first_lines(page, log, &all);
         }
     }
@@ -197,7 +202,7 @@ fn one(page: &mut Page<'_>, log: &Log, folds: &[FoldRow]) {
         let more = lines.len().saturating_sub(RECAP_LINES) as u64;
         if more > 0 {
             let more = format!("  … {} more\n", plural(more, "line"));
-            page.text += &style.paint(Color::Dim, &more);
+            page.text += &style.paint(OutputColor::Dim, &more);
         }
     }
 }
@@ -223,7 +228,7 @@ fn ranges(all: &[usize]) -> String {
 }
 
 /// How many were edited for which reason.
-fn reasons(page: &mut Page<'_>, folds: &[FoldRow], all: &[usize]) {
+fn reasons(page: &mut LabelledPage<'_>, folds: &[FoldRow], all: &[usize]) {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for at in all {
         let said = |seq| folds.iter().rev().find_map(|row| row.why.get(&seq));
@@ -235,10 +240,10 @@ fn reasons(page: &mut Page<'_>, folds: &[FoldRow], all: &[usize]) {
     }
 }
 
-fn first_lines(page: &mut Page<'_>, log: &Log, all: &[usize]) {
+fn first_lines(page: &mut LabelledPage<'_>, log: &EventLog, all: &[usize]) {
     for at in all.iter().take(LISTED) {
         let Some(event) = log.events().get(*at) else { continue };
-        let text = message_text(&event.bytes, &event.view, Arguments::Sent);
+        let text = message_text(&event.bytes, &event.view, ArgumentTexts::Sent);
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let line = cut(line.trim(), page.style.width.saturating_sub(24));
         page.text += &format!("      #{at:<5} {} {line}\n", event.view.role.name());

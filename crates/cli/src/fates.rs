@@ -1,21 +1,21 @@
 //! What the active fold does to each message, in a word.
 
 use midfold::Fold;
-use midfold::core::fold::Entry;
+use midfold::core::fold::FoldEntry;
 
 /// The fates of the messages of a session.
-pub struct Fates<'a> {
+pub struct MessageFates<'a> {
     fold: Option<&'a Fold>,
     edited: Vec<u64>,
     /// From here on a marker stands for a message that is gone.
     marker_from: Option<u32>,
 }
 
-impl<'a> Fates<'a> {
+impl<'a> MessageFates<'a> {
     pub fn new(fold: Option<&'a Fold>) -> Self {
         let entries = fold.map(|fold| &fold.entries[..]).unwrap_or_default();
         let edited = entries.iter().filter_map(|entry| match entry {
-            Entry::Edited { seq, .. } => Some(u64::from(*seq)),
+            FoldEntry::Edited { seq, .. } => Some(u64::from(*seq)),
             _ => None,
         });
         let marker_from = fold.and_then(Fold::marker_from);
@@ -32,8 +32,8 @@ impl<'a> Fates<'a> {
         if self.edited.binary_search(&seq).is_ok() {
             return "shortened";
         }
-        let kept = |entry: &Entry| match entry {
-            Entry::Verbatim { from, to } => (u64::from(*from)..u64::from(*to)).contains(&seq),
+        let kept = |entry: &FoldEntry| match entry {
+            FoldEntry::Verbatim { from, to } => (u64::from(*from)..u64::from(*to)).contains(&seq),
             _ => false,
         };
         let is_behind = self.marker_from.is_some_and(|from| seq >= u64::from(from));

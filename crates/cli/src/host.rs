@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use midfold::store::{self, Millis, Store, Stored, StoredError};
+use midfold::store::{self, Millis, Store, StoredError, StoredSession};
 use midfold::{Door, advise_in, advise_open};
 use midfold_args::StoreAt;
 
@@ -15,7 +15,7 @@ use crate::runtime::now;
 
 /// An open store.
 #[derive(Clone)]
-pub struct Host {
+pub struct OpenStore {
     /// What holds the sessions.
     pub store: Arc<dyn Store>,
     /// Nothing outlives the command.
@@ -24,16 +24,16 @@ pub struct Host {
 
 /// Whether a command may make the store that it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Make {
+pub enum StoreCreation {
     /// It may.
     Yes,
     /// It may not: where there is none, that is an error.
     No,
 }
 
-impl Host {
+impl OpenStore {
     /// Opens the store that was named, or the one that settings name.
-    pub async fn open(at: &StoreAt, make: Make) -> Result<Self, CommandError> {
+    pub async fn open(at: &StoreAt, make: StoreCreation) -> Result<Self, CommandError> {
         let url = url_of(at)?;
         if let Some(path) = sqlite_path(&url) {
             check(&path, make)?;
@@ -57,8 +57,8 @@ impl Host {
     }
 
     /// A session, or which one was perhaps meant.
-    pub async fn session(&self, id: &str) -> Result<Stored, CommandError> {
-        match Stored::open(self.store.clone(), id).await {
+    pub async fn session(&self, id: &str) -> Result<StoredSession, CommandError> {
+        match StoredSession::open(self.store.clone(), id).await {
             Ok(stored) => Ok(stored),
             Err(error) => Err(self.advise(error).await),
         }
@@ -92,7 +92,7 @@ pub fn sqlite_path(url: &str) -> Option<PathBuf> {
 }
 
 /// A name with a slip in it must not make an empty store and find nothing there.
-fn check(path: &Path, make: Make) -> Result<(), CommandError> {
+fn check(path: &Path, make: StoreCreation) -> Result<(), CommandError> {
     if path.is_dir() {
         let inside = path.join("midfold.db");
         return Err(CommandError::failed(format!(
@@ -101,7 +101,7 @@ fn check(path: &Path, make: Make) -> Result<(), CommandError> {
         ))
         .hint(format!("name a file in it: --store sqlite:{}", inside.display())));
     }
-    if make == Make::No && !path.as_os_str().is_empty() && !path.exists() {
+    if make == StoreCreation::No && !path.as_os_str().is_empty() && !path.exists() {
         return Err(CommandError::failed(format!("there is no store at {}", path.display()))
             .hint("`midfold session new` or `midfold import` makes it; or name another --store"));
     }

@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use bytes::Bytes;
-use midfold::formats::read::{Format, ReadError, ReadOutcome, read, read_recorded};
-use midfold::{Advise, Area, Door, Failure, Host, nearest};
+use midfold::formats::read::{ReadError, ReadOutcome, TranscriptFormat, read, read_recorded};
+use midfold::{AdvisedError, Door, DoorHost, Failure, FailureArea, nearest};
 #[cfg(feature = "sessions")]
-use midfold::{Recorded, Recording};
+use midfold::{TranscriptPart, TranscriptRecordings};
 
 use crate::bounded::{self, MOST_STREAMED};
 use crate::error::CommandError;
@@ -23,15 +23,15 @@ use crate::regular;
 const MOST_UNPACKED: u64 = 2 << 30;
 
 /// How options are spelled here, and how files are read.
-pub const HOST: Host = Host { door: Door::Command, read: bytes };
+pub const HOST: DoorHost = DoorHost { door: Door::Command, read: bytes };
 
 /// A file, or standard input, with its name for messages.
-pub struct Input {
+pub struct InputFile {
     pub name: String,
     pub bytes: Bytes,
 }
 
-impl Input {
+impl InputFile {
     /// Reads a file; `-` is standard input.
     pub fn load(path: &Path) -> Result<Self, CommandError> {
         Ok(Self { name: name(path), bytes: bytes(path)?.into() })
@@ -54,22 +54,28 @@ impl Input {
     }
 
     /// The conversations in it.
-    pub fn conversations(&self, from: Option<Format>) -> Result<ReadOutcome, CommandError> {
+    pub fn conversations(
+        &self,
+        from: Option<TranscriptFormat>,
+    ) -> Result<ReadOutcome, CommandError> {
         self.checked(read(&self.bytes, from))
     }
 
     /// The conversations in it, and what its client compacted since.
-    pub fn recorded(&self, from: Option<Format>) -> Result<ReadOutcome, CommandError> {
+    pub fn recorded(&self, from: Option<TranscriptFormat>) -> Result<ReadOutcome, CommandError> {
         self.checked(read_recorded(&self.bytes, from))
     }
 
     /// The same, with what clients that compacted sent before.
     #[cfg(feature = "sessions")]
-    pub fn recordings(&self, from: Option<Format>) -> Result<Recorded, CommandError> {
-        let found = Recorded::read(&self.bytes, from);
+    pub fn recordings(
+        &self,
+        from: Option<TranscriptFormat>,
+    ) -> Result<TranscriptRecordings, CommandError> {
+        let found = TranscriptRecordings::read(&self.bytes, from);
         let place = || format!("{}: ", self.name);
         let found = found.map_err(|error| error.advise(Door::Command).at(place()))?;
-        if found.recordings.iter().all(Recording::is_empty) {
+        if found.recordings.iter().all(TranscriptPart::is_empty) {
             return Err(self.empty());
         }
         Ok(found)
@@ -107,11 +113,11 @@ pub fn not_unpacked(name: &str, error: &std::io::Error) -> Failure {
     if error.kind() == ErrorKind::FileTooLarge {
         let gigabytes = MOST_UNPACKED >> 30;
         let what = format!("{name} cannot be unpacked: it holds more than {gigabytes} GiB");
-        return Failure::new(Area::Input, what)
+        return Failure::new(FailureArea::Input, what)
             .hint("if it is meant to be that large, unpack it and name the plain file");
     }
     let what = format!("{name} cannot be unpacked: {}", reason(error));
-    Failure::new(Area::Input, what).hint("the file was cut off or damaged: fetch it again")
+    Failure::new(FailureArea::Input, what).hint("the file was cut off or damaged: fetch it again")
 }
 
 fn name(path: &Path) -> String {
@@ -135,7 +141,7 @@ pub fn unpacked(bytes: Vec<u8>, most: u64) -> std::io::Result<Vec<u8>> {
 }
 
 fn unreadable(path: &Path, name: &str, error: &std::io::Error) -> Failure {
-    let failed = |text: String| Failure::new(Area::Input, text);
+    let failed = |text: String| Failure::new(FailureArea::Input, text);
     if path.is_dir() {
         return failed(format!("{name} is a directory, not a transcript"))
             .hint(format!("name a file in it, such as {}", example_in(path)));

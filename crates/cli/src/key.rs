@@ -5,14 +5,14 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use midfold_args::{KeyCommand, NewKey, RemoveKey, ScopeName};
-use midfold_serve::{Key, KeyEntry, KeyHash, Keys, KeysError, Scope};
+use midfold_serve::{ApiKey, ApiKeys, KeyEntry, KeyHash, KeyScope, KeysError};
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::input::Input;
-use crate::output::{Color, Output, reason};
+use crate::input::InputFile;
+use crate::output::{Output, OutputColor, reason};
 use crate::presets::pretty;
-use crate::table::Table;
+use crate::table::TextTable;
 
 pub fn run(command: &KeyCommand, json: bool, output: &Output) -> Result<(), CommandError> {
     match command {
@@ -23,12 +23,12 @@ pub fn run(command: &KeyCommand, json: bool, output: &Output) -> Result<(), Comm
 }
 
 /// The keys of a file, for the server.
-pub fn read(path: &Path) -> Result<Keys, CommandError> {
-    let text = Input::text(path).map_err(|error| {
+pub fn read(path: &Path) -> Result<ApiKeys, CommandError> {
+    let text = InputFile::text(path).map_err(|error| {
         let new = format!("midfold key new NAME --keys {}", path.display());
         CommandError { hints: vec![format!("`{new}` makes one")], ..error }
     })?;
-    Keys::from_toml(&text).map_err(|error| wrong(path, &error))
+    ApiKeys::from_toml(&text).map_err(|error| wrong(path, &error))
 }
 
 fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
@@ -36,12 +36,12 @@ fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
     getrandom::fill(&mut random).map_err(|error| {
         CommandError::failed(format!("the system gives no random bytes: {error}"))
     })?;
-    let key = Key::from_bytes(random);
-    let mut scopes: Vec<Scope> = args.scope.iter().copied().map(scope).collect();
+    let key = ApiKey::from_bytes(random);
+    let mut scopes: Vec<KeyScope> = args.scope.iter().copied().map(scope).collect();
     scopes.sort_unstable();
     scopes.dedup();
     if scopes.is_empty() {
-        scopes.push(Scope::Proxy);
+        scopes.push(KeyScope::Proxy);
     }
     let entry = KeyEntry {
         name: args.name.clone(),
@@ -77,24 +77,25 @@ fn new(args: &NewKey, json: bool, output: &Output) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn scope(name: ScopeName) -> Scope {
+fn scope(name: ScopeName) -> KeyScope {
     match name {
-        ScopeName::Proxy => Scope::Proxy,
-        ScopeName::Sessions => Scope::Sessions,
-        ScopeName::Admin => Scope::Admin,
+        ScopeName::Proxy => KeyScope::Proxy,
+        ScopeName::Sessions => KeyScope::Sessions,
+        ScopeName::Admin => KeyScope::Admin,
     }
 }
 
 fn list(path: &Path, json: bool, output: &Output) -> Result<(), CommandError> {
-    let entries = KeyEntry::all(&Input::text(path)?).map_err(|error| wrong(path, &error))?;
+    let entries = KeyEntry::all(&InputFile::text(path)?).map_err(|error| wrong(path, &error))?;
     if json {
         return output.stdout(pretty(&entries)?);
     }
     if entries.is_empty() {
         return output.stdout(format!("there is no key in {}\n", path.display()));
     }
-    let mut table = Table::new(["name", "scopes", "a minute", "longest body", "longest history"])
-        .color(0, Color::Bold);
+    let mut table =
+        TextTable::new(["name", "scopes", "a minute", "longest body", "longest history"])
+            .color(0, OutputColor::Bold);
     for entry in entries {
         let scopes: Vec<_> = entry.scopes.iter().map(|scope| scope.name()).collect();
         let told = |limit: Option<u64>| limit.map_or("any".to_owned(), |limit| limit.to_string());
@@ -111,7 +112,7 @@ fn list(path: &Path, json: bool, output: &Output) -> Result<(), CommandError> {
 
 fn remove(args: &RemoveKey, output: &Output) -> Result<(), CommandError> {
     let path = &args.keys;
-    let before = Input::text(path)?;
+    let before = InputFile::text(path)?;
     let after = KeyEntry::removed_from(&before, &args.name).map_err(|error| wrong(path, &error))?;
     output.file(path, after.as_bytes())?;
     output.stderr(&format!(
@@ -124,7 +125,7 @@ fn remove(args: &RemoveKey, output: &Output) -> Result<(), CommandError> {
 
 /// A file of keys as it is, empty where there is none.
 fn existing(path: &Path) -> Result<String, CommandError> {
-    if path.exists() { Input::text(path) } else { Ok(String::new()) }
+    if path.exists() { InputFile::text(path) } else { Ok(String::new()) }
 }
 
 /// Writes the file whole; a new one can be read by its owner alone.

@@ -11,7 +11,7 @@ use crate::env;
 
 /// What says the same as a key of the file.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct SettingKey {
     /// The key, with that of its table before it: `serve.listen`.
     pub name: &'static str,
     /// The variables, the nearest first.
@@ -21,31 +21,31 @@ pub struct Key {
 }
 
 /// All keys, in the order of `midfold config`.
-pub const KEYS: &[Key] = &[
-    Key::new("window", &[env::WINDOW], Some("--window")),
-    Key::new("windows", &[], None),
-    Key::new("tokenizer", &[], Some("--tokenizer")),
-    Key::new("profile", &[], Some("--profile")),
-    Key::new("model", &[], None),
-    Key::new("to", &[], Some("--to")),
-    Key::new("preset", &[], Some("--preset")),
-    Key::new("policy", &[], Some("--policy")),
-    Key::new("tiers", &[], None),
-    Key::new("narrate", &[], Some("--narrate")),
-    Key::new("store", &[env::STORE], Some("--store")),
-    Key::new("prices", &[], Some("--prices")),
-    Key::new("upstream", &[], Some("--upstream")),
-    Key::new("serve.listen", &["MIDFOLD_LISTEN"], Some("--listen")),
-    Key::new("serve.open", &["MIDFOLD_OPEN"], Some("--open")),
-    Key::new("serve.allow_origin", &["MIDFOLD_ALLOW_ORIGIN"], Some("--allow-origin")),
-    Key::new("serve.strict", &["MIDFOLD_STRICT"], Some("--strict")),
-    Key::new("serve.recall", &["MIDFOLD_RECALL"], Some("--recall")),
-    Key::new("serve.cache_lifetime", &["MIDFOLD_CACHE_LIFETIME"], Some("--cache-lifetime")),
-    Key::new("serve.keys", &["MIDFOLD_KEYS"], Some("--keys")),
-    Key::new("serve.tls_cert", &["MIDFOLD_TLS_CERT"], Some("--tls-cert")),
-    Key::new("serve.tls_key", &["MIDFOLD_TLS_KEY"], Some("--tls-key")),
-    Key::new("serve.ca", &["MIDFOLD_CA"], Some("--ca")),
-    Key::new(
+pub const KEYS: &[SettingKey] = &[
+    SettingKey::new("window", &[env::WINDOW], Some("--window")),
+    SettingKey::new("windows", &[], None),
+    SettingKey::new("tokenizer", &[], Some("--tokenizer")),
+    SettingKey::new("profile", &[], Some("--profile")),
+    SettingKey::new("model", &[], None),
+    SettingKey::new("to", &[], Some("--to")),
+    SettingKey::new("preset", &[], Some("--preset")),
+    SettingKey::new("policy", &[], Some("--policy")),
+    SettingKey::new("tiers", &[], None),
+    SettingKey::new("narrate", &[], Some("--narrate")),
+    SettingKey::new("store", &[env::STORE], Some("--store")),
+    SettingKey::new("prices", &[], Some("--prices")),
+    SettingKey::new("upstream", &[], Some("--upstream")),
+    SettingKey::new("serve.listen", &["MIDFOLD_LISTEN"], Some("--listen")),
+    SettingKey::new("serve.open", &["MIDFOLD_OPEN"], Some("--open")),
+    SettingKey::new("serve.allow_origin", &["MIDFOLD_ALLOW_ORIGIN"], Some("--allow-origin")),
+    SettingKey::new("serve.strict", &["MIDFOLD_STRICT"], Some("--strict")),
+    SettingKey::new("serve.recall", &["MIDFOLD_RECALL"], Some("--recall")),
+    SettingKey::new("serve.cache_lifetime", &["MIDFOLD_CACHE_LIFETIME"], Some("--cache-lifetime")),
+    SettingKey::new("serve.keys", &["MIDFOLD_KEYS"], Some("--keys")),
+    SettingKey::new("serve.tls_cert", &["MIDFOLD_TLS_CERT"], Some("--tls-cert")),
+    SettingKey::new("serve.tls_key", &["MIDFOLD_TLS_KEY"], Some("--tls-key")),
+    SettingKey::new("serve.ca", &["MIDFOLD_CA"], Some("--ca")),
+    SettingKey::new(
         "serve.upstream",
         &[
             "MIDFOLD_UPSTREAM_OPENAI",
@@ -55,7 +55,7 @@ pub const KEYS: &[Key] = &[
         ],
         Some("--upstream"),
     ),
-    Key::new(
+    SettingKey::new(
         "serve.upstream_key",
         &[
             "MIDFOLD_UPSTREAM_KEY_OPENAI",
@@ -66,7 +66,7 @@ pub const KEYS: &[Key] = &[
     ),
 ];
 
-impl Key {
+impl SettingKey {
     const fn new(
         name: &'static str,
         variables: &'static [&'static str],
@@ -82,7 +82,7 @@ pub fn schema() -> Value {
     let plain = SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)
         .with_transform(AsToml);
-    let mut schema = plain.into_generator().into_root_schema_for::<File>().to_value();
+    let mut schema = plain.into_generator().into_root_schema_for::<ConfigSchema>().to_value();
     for key in KEYS {
         let place = key.name.replace('.', "/properties/");
         let Some(Value::Object(of)) = schema.pointer_mut(&format!("/properties/{place}")) else {
@@ -99,9 +99,9 @@ pub fn schema() -> Value {
 }
 
 /// The file, for whoever does not read the source.
-struct File;
+struct ConfigSchema;
 
-impl JsonSchema for File {
+impl JsonSchema for ConfigSchema {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "midfold.toml".into()
     }

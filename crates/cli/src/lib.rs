@@ -16,12 +16,12 @@ mod bounded;
 #[cfg(feature = "sessions")]
 mod clients;
 mod compact;
+mod compacted_conversation;
 mod config;
 #[cfg(feature = "sessions")]
 mod deletion;
 #[cfg(feature = "sessions")]
 mod doctor;
-mod done;
 mod env;
 mod error;
 mod exam;
@@ -102,21 +102,21 @@ use crate::output::Output;
 #[doc(hidden)]
 pub mod inside {
     #[cfg(feature = "sessions")]
-    pub use crate::clients::{Client, Front, VARIABLES};
+    pub use crate::clients::{KnownClient, ProxyFront, VARIABLES};
     #[cfg(feature = "sessions")]
     pub use crate::doctor::clients::shown;
     #[cfg(feature = "sessions")]
     pub use crate::doctor::near::local;
     #[cfg(feature = "sessions")]
-    pub use crate::host::{Host, Make, new_id, random};
+    pub use crate::host::{OpenStore, StoreCreation, new_id, random};
     #[cfg(feature = "sessions")]
-    pub use crate::import::watch::Follower;
-    pub use crate::keys::{KEYS, Key};
+    pub use crate::import::watch::FileFollower;
+    pub use crate::keys::{KEYS, SettingKey};
     pub use crate::output::cut;
-    pub use crate::trajectories::cache::Cache;
-    pub use crate::trajectories::config::{Config, family};
-    pub use crate::trajectories::lines::{Chunks, Position};
-    pub use crate::trajectories::lock::Lock;
+    pub use crate::trajectories::cache::AnswerCache;
+    pub use crate::trajectories::config::{JobFile, family};
+    pub use crate::trajectories::lines::{LineChunks, LinePosition};
+    pub use crate::trajectories::lock::RunLock;
     pub use crate::visible::{visible, visible_bytes};
 
     /// The page of a replay.

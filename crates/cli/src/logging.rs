@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::IsTerminal;
 use std::sync::Mutex;
 
-use midfold_args::Logging;
+use midfold_args::LoggingArgs;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
@@ -13,11 +13,11 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::CommandError;
 use crate::output::reason;
-use crate::visible::Seen;
+use crate::visible::VisibleStream;
 
 /// Starts the logs that were asked for. By default a server says what it did beside passing requests on, and
 /// nothing else says anything.
-pub fn start(args: &Logging, is_server: bool) -> Result<(), CommandError> {
+pub fn start(args: &LoggingArgs, is_server: bool) -> Result<(), CommandError> {
     let level = match (args.verbose, is_server) {
         (0, true) if args.log.is_none() => Some(LevelFilter::INFO),
         (0, _) => None,
@@ -30,7 +30,7 @@ pub fn start(args: &Logging, is_server: bool) -> Result<(), CommandError> {
     }
     let people = level.map(|level| {
         tracing_subscriber::fmt::layer()
-            .with_writer(|| Seen::new(std::io::stderr()))
+            .with_writer(|| VisibleStream::new(std::io::stderr()))
             .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
             .with_filter(ours(level))
     });
@@ -38,7 +38,7 @@ pub fn start(args: &Logging, is_server: bool) -> Result<(), CommandError> {
         None => None,
         Some(path) => {
             let writer = if path.as_os_str() == "-" {
-                BoxMakeWriter::new(|| Seen::new(std::io::stderr()))
+                BoxMakeWriter::new(|| VisibleStream::new(std::io::stderr()))
             } else {
                 let file = OpenOptions::new().create(true).append(true).open(path);
                 let file = file.map_err(|error| {

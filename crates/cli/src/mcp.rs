@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use midfold::store::{Store, StoreError};
-use midfold_args::{Mcp, StoreAt};
-use midfold_mcp::{Scope, Stores, serve_stdio};
+use midfold_args::{McpArgs, StoreAt};
+use midfold_mcp::{SessionScope, StoreSource, serve_stdio};
 use tokio::sync::OnceCell;
 
 use crate::error::CommandError;
-use crate::host::{Host, Make, sqlite_path, url_of};
+use crate::host::{OpenStore, StoreCreation, sqlite_path, url_of};
 use crate::output::Output;
 use crate::runtime::block_on;
 
-pub fn run(args: &Mcp, output: &Output) -> Result<(), CommandError> {
-    let later = Later::of(&args.at)?;
-    let scope = Scope { owner: args.owner.clone(), session: args.session.clone() };
+pub fn run(args: &McpArgs, output: &Output) -> Result<(), CommandError> {
+    let later = LaterStore::of(&args.at)?;
+    let scope = SessionScope { owner: args.owner.clone(), session: args.session.clone() };
     if std::io::stdin().is_terminal() {
         output.stderr(
             "speaks the Model Context Protocol on standard input: an agent starts it, Ctrl-C ends it\n",
@@ -47,14 +47,14 @@ pub fn run(args: &Mcp, output: &Output) -> Result<(), CommandError> {
 }
 
 /// The store that was named, once it is there.
-struct Later {
+struct LaterStore {
     at: StoreAt,
     /// Of a SQLite store.
     path: Option<PathBuf>,
     opened: OnceCell<Arc<dyn Store>>,
 }
 
-impl Later {
+impl LaterStore {
     fn of(at: &StoreAt) -> Result<Self, CommandError> {
         let url = url_of(at)?;
         if url.starts_with("memory") {
@@ -72,14 +72,14 @@ impl Later {
             return Ok(None);
         }
         let store = self.opened.get_or_try_init(async || {
-            Ok::<_, CommandError>(Host::open(&self.at, Make::No).await?.store)
+            Ok::<_, CommandError>(OpenStore::open(&self.at, StoreCreation::No).await?.store)
         });
         Ok(Some(Arc::clone(store.await?)))
     }
 }
 
 #[async_trait]
-impl Stores for Later {
+impl StoreSource for LaterStore {
     async fn store(&self) -> Result<Option<Arc<dyn Store>>, String> {
         self.open().await.map_err(|error| error.message)
     }

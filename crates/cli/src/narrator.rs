@@ -4,24 +4,24 @@
 use midfold::core::calendar::date;
 use midfold::core::engine::Session;
 use midfold::core::fold::{Fold, StandIn};
-use midfold::model::Client;
-use midfold::{Compaction, Prepared, Told};
-use midfold_args::Narrator as Args;
+use midfold::model::ModelClient;
+use midfold::{CompactionRequest, ModelNarration, PreparedConversation};
+use midfold_args::NarratorArgs as Args;
 
 use crate::error::CommandError;
 use crate::runtime::{block_on, now};
-use crate::summariser::Model;
+use crate::summariser::SummariserModel;
 
 /// A model behind a URL.
-pub struct Narrator {
-    client: Client,
+pub struct UrlNarrator {
+    client: ModelClient,
 }
 
-impl Narrator {
+impl UrlNarrator {
     /// The one that was asked for, if any.
     pub fn of(args: &Args) -> Result<Option<Self>, CommandError> {
         let Some(url) = &args.model else { return Ok(None) };
-        let model = Model {
+        let model = SummariserModel {
             url,
             name: &args.model_name,
             key_env: args.key_env.as_deref(),
@@ -35,16 +35,16 @@ impl Narrator {
     /// Has the model narrate what a fold covers.
     pub fn tell(
         &self,
-        prepared: &Prepared,
-        wish: &Compaction,
+        prepared: &PreparedConversation,
+        wish: &CompactionRequest,
         fold: &Fold,
-    ) -> Result<Told, CommandError> {
+    ) -> Result<ModelNarration, CommandError> {
         let id = prepared.source.id.as_deref().unwrap_or("compact");
         let mut session =
             Session::over(id, prepared.log.clone(), wish.policy().into_owned(), prepared.meter);
         let time = now();
         let Some(mut request) = session.request_for(fold, wish.focus.as_deref(), time) else {
-            return Ok(Told::default());
+            return Ok(ModelNarration::default());
         };
         request.today = Some(date(time));
         let answer = block_on(async { Ok(self.client.summarise(&request).await) })?;
@@ -52,12 +52,12 @@ impl Narrator {
             .complete(&request, answer, time)
             .map_err(|error| CommandError::failed(error.to_string()))?;
         let narrated = session.narration().ready.clone();
-        Ok(Told { narrated, verdicts: vec![verdict], recap: None })
+        Ok(ModelNarration { narrated, verdicts: vec![verdict], recap: None })
     }
 }
 
 /// One line where a model was asked and the fold stands without a narration.
-pub fn warning(told: &Told, fold: Option<&Fold>) -> Option<String> {
+pub fn warning(told: &ModelNarration, fold: Option<&Fold>) -> Option<String> {
     let verdict = told.verdicts.first()?;
     if fold.is_some_and(|fold| fold.narrated.is_some()) {
         return None;

@@ -1,19 +1,19 @@
 //! What could not be carried, for people and as JSON.
 
-use midfold::formats::Problem;
+use midfold::formats::ReadProblem;
 use midfold::formats::read::Conversation;
 use serde_json::{Value, json};
 
 /// A problem, and what its place counts.
-pub struct Note {
+pub struct ProblemNote {
     place: Option<(&'static str, usize)>,
     code: &'static str,
     detail: String,
 }
 
-impl Note {
+impl ProblemNote {
     /// What the reader noted, by the conversation that it concerns.
-    pub fn by_conversation(problems: Vec<Problem>, all: &[Conversation]) -> Vec<Vec<Self>> {
+    pub fn by_conversation(problems: Vec<ReadProblem>, all: &[Conversation]) -> Vec<Vec<Self>> {
         let mut notes: Vec<Vec<Self>> = all.iter().map(|_| Vec::new()).collect();
         for problem in problems {
             let line = problem.at.unwrap_or(0);
@@ -25,12 +25,12 @@ impl Note {
         notes
     }
 
-    fn of_reader(problem: Problem) -> Self {
+    fn of_reader(problem: ReadProblem) -> Self {
         let place = problem.at.map(|at| ("line", at));
         Self { place, code: problem.code, detail: problem.detail }
     }
 
-    pub fn of_conversion(problem: Problem) -> Self {
+    pub fn of_conversion(problem: ReadProblem) -> Self {
         let place = problem.at.map(|at| ("message", at));
         Self { place, code: problem.code, detail: problem.detail }
     }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use midfold_args::When;
+use midfold_args::ColorChoice;
 use terminal_size::{Width, terminal_size_of};
 use unicode_width::UnicodeWidthChar;
 
@@ -19,7 +19,7 @@ const WIDEST: usize = 140;
 
 /// How to write to one of the two streams.
 #[derive(Clone, Copy, Debug)]
-pub struct Style {
+pub struct OutputStyle {
     /// Colours.
     pub color: bool,
     /// Columns.
@@ -28,7 +28,7 @@ pub struct Style {
 
 /// The colours that mean something here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Color {
+pub enum OutputColor {
     Red,
     Green,
     Yellow,
@@ -38,7 +38,7 @@ pub enum Color {
     Bold,
 }
 
-impl Color {
+impl OutputColor {
     fn code(self) -> &'static str {
         match self {
             Self::Red => "31",
@@ -52,9 +52,9 @@ impl Color {
     }
 }
 
-impl Style {
+impl OutputStyle {
     /// `text` in this colour.
-    pub fn paint(&self, color: Color, text: &str) -> String {
+    pub fn paint(&self, color: OutputColor, text: &str) -> String {
         if self.color && !text.is_empty() {
             format!("\x1b[{}m{text}\x1b[0m", color.code())
         } else {
@@ -66,11 +66,11 @@ impl Style {
 /// Standard output and standard error.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
-    when: When,
+    when: ColorChoice,
 }
 
 impl Output {
-    pub fn new(when: When) -> Self {
+    pub fn new(when: ColorChoice) -> Self {
         Self { when }
     }
 
@@ -80,22 +80,22 @@ impl Output {
     }
 
     /// How to write to standard output.
-    pub fn stdout_style(&self) -> Style {
+    pub fn stdout_style(&self) -> OutputStyle {
         let out = io::stdout();
-        Style { color: self.color(out.is_terminal()), width: width(terminal_size_of(&out)) }
+        OutputStyle { color: self.color(out.is_terminal()), width: width(terminal_size_of(&out)) }
     }
 
     /// How to write to standard error.
-    pub fn stderr_style(&self) -> Style {
+    pub fn stderr_style(&self) -> OutputStyle {
         let err = io::stderr();
-        Style { color: self.color(err.is_terminal()), width: width(terminal_size_of(&err)) }
+        OutputStyle { color: self.color(err.is_terminal()), width: width(terminal_size_of(&err)) }
     }
 
     fn color(&self, terminal: bool) -> bool {
         match self.when {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
                 let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
                 let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
                 terminal && !set("NO_COLOR") && !dumb
@@ -153,9 +153,9 @@ impl Output {
             return;
         }
         let style = self.stderr_style();
-        let mut text = format!("{} {}\n", style.paint(Color::Red, "error:"), error.message);
+        let mut text = format!("{} {}\n", style.paint(OutputColor::Red, "error:"), error.message);
         for hint in &error.hints {
-            text += &format!("{} {hint}\n", style.paint(Color::Cyan, "hint:"));
+            text += &format!("{} {hint}\n", style.paint(OutputColor::Cyan, "hint:"));
         }
         self.stderr(&text);
     }
@@ -166,11 +166,11 @@ pub const EVERY: Duration = Duration::from_millis(200);
 
 /// One line on a terminal that is written over; nothing where nobody looks.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct ProgressLine {
     shown: bool,
 }
 
-impl Progress {
+impl ProgressLine {
     /// A line on standard error, where that is a terminal and it is not to be `quiet`.
     pub fn new(quiet: bool) -> Self {
         Self { shown: !quiet && io::stderr().is_terminal() }

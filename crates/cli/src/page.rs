@@ -1,10 +1,10 @@
 //! A page of labelled lines in the terminal.
 
-use midfold::{Meter, Prepared};
+use midfold::{Meter, PreparedConversation};
 use unicode_width::UnicodeWidthStr;
 
-use crate::note::Note;
-use crate::output::{Color, Style};
+use crate::note::ProblemNote;
+use crate::output::{OutputColor, OutputStyle};
 use crate::words::{number, wrap};
 
 /// The problems that a report shows.
@@ -13,32 +13,32 @@ const SHOWN_PROBLEMS: usize = 3;
 const LABEL: usize = 13;
 
 /// A page of labelled lines.
-pub struct Page<'a> {
-    pub style: &'a Style,
+pub struct LabelledPage<'a> {
+    pub style: &'a OutputStyle,
     pub text: String,
 }
 
-impl Page<'_> {
-    pub fn title(&mut self, color: Color, title: &str) {
+impl LabelledPage<'_> {
+    pub fn title(&mut self, color: OutputColor, title: &str) {
         for line in wrap(title, self.style.width) {
             self.text += &format!("{}\n", self.style.paint(color, &line));
         }
     }
 
     pub fn section(&mut self, title: &str) {
-        self.text += &format!("\n{}\n", self.style.paint(Color::Bold, title));
+        self.text += &format!("\n{}\n", self.style.paint(OutputColor::Bold, title));
     }
 
     pub fn field(&mut self, label: &str, text: &str) {
         for (at, line) in wrap(text, self.style.width.saturating_sub(LABEL + 2)).iter().enumerate()
         {
             let label = format!("{:LABEL$}", if at == 0 { label } else { "" });
-            self.text += &format!("  {}{line}\n", self.style.paint(Color::Dim, &label));
+            self.text += &format!("  {}{line}\n", self.style.paint(OutputColor::Dim, &label));
         }
     }
 
     /// The provider's own figures, where the transcript taught them.
-    pub fn calibrated(&mut self, prepared: &Prepared, tokens: &[u64]) {
+    pub fn calibrated(&mut self, prepared: &PreparedConversation, tokens: &[u64]) {
         let Meter { ratio, samples, .. } = prepared.meter;
         if samples == 0 {
             return;
@@ -54,7 +54,7 @@ impl Page<'_> {
     }
 
     /// The first problems, and how many more there are.
-    pub fn notes<'n>(&mut self, notes: impl IntoIterator<Item = &'n Note>) {
+    pub fn notes<'n>(&mut self, notes: impl IntoIterator<Item = &'n ProblemNote>) {
         let mut notes = notes.into_iter();
         for (at, note) in notes.by_ref().take(SHOWN_PROBLEMS).enumerate() {
             self.field(if at == 0 { "problems" } else { "" }, &note.text());

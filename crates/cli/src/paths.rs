@@ -17,7 +17,7 @@ const LOOKED_AT: &str =
     "files that end in .jsonl, .json or .traj are looked at, also packed (.gz, .zst)";
 
 /// A file that was named, or that a named folder holds.
-pub struct Found {
+pub struct FoundFile {
     pub path: PathBuf,
     /// From the folder that was named; the file's own name where the file was.
     pub name: PathBuf,
@@ -25,8 +25,8 @@ pub struct Found {
 
 /// What is in a folder.
 #[derive(Default)]
-pub struct Walked {
-    pub files: Vec<Found>,
+pub struct FolderContent {
+    pub files: Vec<FoundFile>,
     /// Folders in it that could not be looked into, and why.
     pub closed: Vec<String>,
 }
@@ -56,18 +56,19 @@ pub fn unpacked(name: &str) -> &str {
 /// The transcripts that these names stand for: files as they are, and all that folders hold.
 ///
 /// An empty folder is an error: whoever named it expects something in it.
-pub fn transcripts(named: &[PathBuf]) -> Result<Walked, CommandError> {
-    let mut all = Walked::default();
+pub fn transcripts(named: &[PathBuf]) -> Result<FolderContent, CommandError> {
+    let mut all = FolderContent::default();
     for path in named {
         if !is_folder(path) {
             let name = path.file_name().unwrap_or(path.as_os_str()).into();
-            all.files.push(Found { path: path.clone(), name });
+            all.files.push(FoundFile { path: path.clone(), name });
             continue;
         }
         let place = path.display();
-        let Walked { files, closed } = Walk::of(path, true, &is_transcript).map_err(|error| {
-            CommandError::failed(format!("{place} cannot be read: {}", reason(&error)))
-        })?;
+        let FolderContent { files, closed } =
+            FolderWalk::of(path, true, &is_transcript).map_err(|error| {
+                CommandError::failed(format!("{place} cannot be read: {}", reason(&error)))
+            })?;
         if files.is_empty() {
             let text = format!("{place}: there is no transcript in this folder");
             let error = CommandError::failed(text).hint(LOOKED_AT);
@@ -81,29 +82,33 @@ pub fn transcripts(named: &[PathBuf]) -> Result<Walked, CommandError> {
 
 /// The transcripts in a folder and below it, as far as it can be looked into; perhaps none yet.
 pub fn transcripts_below(folder: &Path) -> Vec<PathBuf> {
-    let walked = Walk::of(folder, true, &is_transcript).unwrap_or_default();
+    let walked = FolderWalk::of(folder, true, &is_transcript).unwrap_or_default();
     walked.files.into_iter().map(|found| found.path).collect()
 }
 
 /// The files that stand in a folder itself and have a name that is `wanted`.
 pub fn files_in(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
-    let walked = Walk::of(folder, false, wanted)?;
+    let walked = FolderWalk::of(folder, false, wanted)?;
     Ok(walked.files.into_iter().map(|found| found.path).collect())
 }
 
 /// A walk through a folder, in the order of names.
-struct Walk<'a> {
+struct FolderWalk<'a> {
     root: &'a Path,
     deep: bool,
     wanted: &'a dyn Fn(&str) -> bool,
     /// Folders as they are called without links: a link to one of them would lead round for ever.
     entered: BTreeSet<PathBuf>,
-    found: Walked,
+    found: FolderContent,
 }
 
-impl<'a> Walk<'a> {
-    fn of(root: &'a Path, deep: bool, wanted: &'a dyn Fn(&str) -> bool) -> io::Result<Walked> {
-        let (entered, found) = (BTreeSet::new(), Walked::default());
+impl<'a> FolderWalk<'a> {
+    fn of(
+        root: &'a Path,
+        deep: bool,
+        wanted: &'a dyn Fn(&str) -> bool,
+    ) -> io::Result<FolderContent> {
+        let (entered, found) = (BTreeSet::new(), FolderContent::default());
         let mut walk = Self { root, deep, wanted, entered, found };
         walk.enter(root)?;
         Ok(walk.found)
@@ -127,7 +132,7 @@ impl<'a> Walk<'a> {
                 }
             } else if meta.is_file() && (self.wanted)(&name) {
                 let name = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
-                self.found.files.push(Found { path, name });
+                self.found.files.push(FoundFile { path, name });
             }
         }
         Ok(())

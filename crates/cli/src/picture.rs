@@ -1,15 +1,15 @@
 //! Bars of blocks: readable without colour, too.
 
-use midfold::Fate;
+use midfold::PieceFate;
 use unicode_width::UnicodeWidthStr;
 
-use crate::done::Done;
-use crate::output::{Color, Style};
+use crate::compacted_conversation::CompactedConversation;
+use crate::output::{OutputColor, OutputStyle};
 use crate::words::number;
 
 /// What a stretch of a bar stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
+pub enum BarFill {
     /// Carried byte for byte.
     Verbatim,
     /// Will be folded.
@@ -20,13 +20,13 @@ pub enum Fill {
     Edited,
 }
 
-impl Fill {
-    fn glyph(self) -> (&'static str, Color) {
+impl BarFill {
+    fn glyph(self) -> (&'static str, OutputColor) {
         match self {
-            Self::Verbatim => ("█", Color::Green),
-            Self::Folded => ("░", Color::Yellow),
-            Self::Recap => ("▓", Color::Magenta),
-            Self::Edited => ("▒", Color::Cyan),
+            Self::Verbatim => ("█", OutputColor::Green),
+            Self::Folded => ("░", OutputColor::Yellow),
+            Self::Recap => ("▓", OutputColor::Magenta),
+            Self::Edited => ("▒", OutputColor::Cyan),
         }
     }
 
@@ -42,7 +42,12 @@ impl Fill {
 
 /// A bar on which `columns` stand for `whole` tokens. What is there takes a column at least.
 /// Also tells how many columns it takes.
-pub fn bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> (String, usize) {
+pub fn bar(
+    style: &OutputStyle,
+    parts: &[(BarFill, u64)],
+    whole: u64,
+    columns: usize,
+) -> (String, usize) {
     let whole = whole.max(1);
     let parts: Vec<_> = parts.iter().filter(|(_, tokens)| *tokens > 0).copied().collect();
     if parts.len() > FEW {
@@ -66,11 +71,16 @@ pub fn bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> 
 const FEW: usize = 8;
 
 /// A bar of many small parts: each column shows what most of it is.
-fn fine_bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) -> (String, usize) {
+fn fine_bar(
+    style: &OutputStyle,
+    parts: &[(BarFill, u64)],
+    whole: u64,
+    columns: usize,
+) -> (String, usize) {
     let scale = |tokens: u64| tokens as f64 * columns as f64 / whole as f64;
     let total: u64 = parts.iter().map(|(_, tokens)| tokens).sum();
     let cells = (scale(total).round() as usize).clamp(1, columns);
-    let mut shares: Vec<Vec<(Fill, f64)>> = vec![Vec::new(); cells];
+    let mut shares: Vec<Vec<(BarFill, f64)>> = vec![Vec::new(); cells];
     let mut from = 0.0;
     for (fill, tokens) in parts {
         let to = from + scale(*tokens);
@@ -86,8 +96,8 @@ fn fine_bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) ->
         }
         from = to;
     }
-    let most = |share: &Vec<(Fill, f64)>| {
-        share.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(Fill::Verbatim, |(fill, _)| *fill)
+    let most = |share: &Vec<(BarFill, f64)>| {
+        share.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(BarFill::Verbatim, |(fill, _)| *fill)
     };
     let paint = |share| {
         let (glyph, color) = most(share).glyph();
@@ -97,14 +107,14 @@ fn fine_bar(style: &Style, parts: &[(Fill, u64)], whole: u64, columns: usize) ->
 }
 
 /// What the fills mean, for those that occur.
-pub fn legend(style: &Style, fills: impl IntoIterator<Item = Fill>) -> String {
-    let mut seen: Vec<Fill> = Vec::new();
+pub fn legend(style: &OutputStyle, fills: impl IntoIterator<Item = BarFill>) -> String {
+    let mut seen: Vec<BarFill> = Vec::new();
     for fill in fills {
         if !seen.contains(&fill) {
             seen.push(fill);
         }
     }
-    let text = |fill: &Fill| {
+    let text = |fill: &BarFill| {
         let (glyph, color) = fill.glyph();
         format!("{} {}", style.paint(color, glyph), fill.name())
     };
@@ -112,19 +122,19 @@ pub fn legend(style: &Style, fills: impl IntoIterator<Item = Fill>) -> String {
 }
 
 /// Before and after a fold, on one scale; nothing where nothing was folded.
-pub fn folded(style: &Style, done: &Done) -> String {
+pub fn folded(style: &OutputStyle, done: &CompactedConversation) -> String {
     let Some(fold) = done.fold() else { return String::new() };
     let before = [
-        (Fill::Verbatim, fold.head_tokens),
-        (Fill::Folded, fold.middle_tokens),
-        (Fill::Verbatim, fold.tail_tokens),
+        (BarFill::Verbatim, fold.head_tokens),
+        (BarFill::Folded, fold.middle_tokens),
+        (BarFill::Verbatim, fold.tail_tokens),
     ];
-    let mut after = vec![(Fill::Verbatim, done.prepared.log.envelope_tokens())];
+    let mut after = vec![(BarFill::Verbatim, done.prepared.log.envelope_tokens())];
     for piece in done.made.context.pieces() {
         let fill = match piece.fate {
-            Fate::Verbatim(_) => Fill::Verbatim,
-            Fate::Recap | Fate::Marker => Fill::Recap,
-            Fate::Edited(_) | Fate::Repaired(..) | Fate::Added(_) => Fill::Edited,
+            PieceFate::Verbatim(_) => BarFill::Verbatim,
+            PieceFate::Recap | PieceFate::Marker => BarFill::Recap,
+            PieceFate::Edited(_) | PieceFate::Repaired(..) | PieceFate::Added(_) => BarFill::Edited,
         };
         match after.last_mut() {
             Some((last, tokens)) if *last == fill => *tokens += u64::from(piece.tokens),
@@ -134,9 +144,9 @@ pub fn folded(style: &Style, done: &Done) -> String {
     let labels = [number(fold.tokens_before), number(fold.tokens_after)];
     let room = labels.iter().map(|label| label.width()).max().unwrap_or(0);
     let columns = style.width.saturating_sub(room + 13).max(10);
-    let line = |name: &str, parts: &[(Fill, u64)], label: &str| {
+    let line = |name: &str, parts: &[(BarFill, u64)], label: &str| {
         let (bar, _) = bar(style, parts, fold.tokens_before, columns);
-        format!("  {} {bar} {label}\n", style.paint(Color::Dim, &format!("{name:8}")))
+        format!("  {} {bar} {label}\n", style.paint(OutputColor::Dim, &format!("{name:8}")))
     };
     let fills =
         before.iter().chain(&after).filter(|(_, tokens)| *tokens > 0).map(|(fill, _)| *fill);

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use midfold::formats::read::Format;
+use midfold::formats::read::TranscriptFormat;
 use midfold::{Policy, PolicyFrom, Settings, Setup};
-use midfold_args::{Folding, Measure, Narrated};
+use midfold_args::{FoldingArgs, MeasureArgs, PolicyArgs};
 
 use crate::config;
 use crate::error::CommandError;
@@ -12,16 +12,16 @@ use crate::error::CommandError;
 pub use crate::input::HOST;
 
 /// The policy that the flags name.
-pub fn policy(folding: &Folding) -> Result<Policy, CommandError> {
+pub fn policy(folding: &FoldingArgs) -> Result<Policy, CommandError> {
     named(folding, false)
 }
 
 /// The same, narrated where that is asked for, whatever the policy says.
-pub fn narrated(asked: &Narrated) -> Result<Policy, CommandError> {
+pub fn narrated(asked: &PolicyArgs) -> Result<Policy, CommandError> {
     named(&asked.folding, asked.narrate)
 }
 
-fn named(folding: &Folding, narrate: bool) -> Result<Policy, CommandError> {
+fn named(folding: &FoldingArgs, narrate: bool) -> Result<Policy, CommandError> {
     let policy = folding.policy.clone().map(PolicyFrom::File);
     let settings =
         Settings { preset: folding.preset.clone(), policy, narrate, ..Settings::default() };
@@ -29,7 +29,7 @@ fn named(folding: &Folding, narrate: bool) -> Result<Policy, CommandError> {
 }
 
 /// The flags as a setup.
-pub fn setup(measure: &Measure, to: Option<&str>) -> Result<Setup, CommandError> {
+pub fn setup(measure: &MeasureArgs, to: Option<&str>) -> Result<Setup, CommandError> {
     let said = Settings {
         window: measure.window,
         tokenizer: measure.tokenizer.clone(),
@@ -41,11 +41,11 @@ pub fn setup(measure: &Measure, to: Option<&str>) -> Result<Setup, CommandError>
 }
 
 /// `--from`.
-pub fn format(name: Option<&str>) -> Result<Option<Format>, CommandError> {
+pub fn format(name: Option<&str>) -> Result<Option<TranscriptFormat>, CommandError> {
     Ok(name.map(midfold::format).transpose()?)
 }
 
 /// A policy of the user's own.
 pub fn policy_file(path: &Path) -> Result<Policy, CommandError> {
-    policy(&Folding { preset: None, policy: Some(path.to_owned()) })
+    policy(&FoldingArgs { preset: None, policy: Some(path.to_owned()) })
 }

@@ -2,13 +2,13 @@
 
 use midfold::core::policy::PolicyError;
 use midfold::{Door, Policy};
-use midfold_args::Presets;
+use midfold_args::PresetsArgs;
 
 use crate::error::CommandError;
-use crate::output::{Color, Output};
-use crate::table::Table;
+use crate::output::{Output, OutputColor};
+use crate::table::TextTable;
 
-pub fn run(args: &Presets, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &PresetsArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     match &args.name {
         Some(name) => one(name, json, output),
         None => all(json, output),
@@ -37,13 +37,13 @@ fn all(json: bool, output: &Output) -> Result<(), CommandError> {
         return output.stdout(pretty(&presets.iter().map(short).collect::<Vec<_>>())?);
     }
     let style = output.stdout_style();
-    let table = Table::new(["name", "summary", "source"]);
-    let mut table = table.color(0, Color::Bold).color(2, Color::Dim);
+    let table = TextTable::new(["name", "summary", "source"]);
+    let mut table = table.color(0, OutputColor::Bold).color(2, OutputColor::Dim);
     for Policy { name, summary, source, .. } in presets {
         table.row([name, summary, source]);
     }
     let more = "\nmidfold presets NAME prints one, as TOML with its comments\n";
-    output.stdout(table.render(&style, 0) + &style.paint(Color::Dim, more))
+    output.stdout(table.render(&style, 0) + &style.paint(OutputColor::Dim, more))
 }
 
 /// A value as JSON for people.

@@ -1,29 +1,32 @@
 //! `midfold recall`: what a fold took out, brought back from the log. What it prints is written by
 //! the library, for people and agents alike.
 
-use midfold::store::recall::{self, Described, Grep as Ask, RecallError, Shape, What};
+use midfold::store::recall::{
+    self, ExpandTarget, FoldDescription, GrepQuery as Ask, RecallError, ToolListShape,
+};
 use midfold::store::{SearchMode, mask};
 use midfold::{Door, advise_recall};
 use midfold_args::{
-    Describe, Expand, Grep, Names, Outline, Recall, RecallCommand, Tools, ToolsShape,
+    DescribeArgs, ExpandArgs, GrepArgs, NamesArgs, OutlineArgs, RecallArgs, RecallCommand,
+    ToolsArgs, ToolsShape,
 };
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::output::{Color, Output, Style};
-use crate::page::Page;
+use crate::output::{Output, OutputColor, OutputStyle};
+use crate::page::LabelledPage;
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::session::find;
-use crate::subject::Subject;
+use crate::subject::AskedSession;
 use crate::words::{line, number, plural, printable, quoted, wrap};
 
-pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &RecallArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     if let RecallCommand::Tools(args) = &args.command {
         return tools(args, output);
     }
     block_on(async {
-        let of = async |word| Subject::one(word, &args.at, output).await;
+        let of = async |word| AskedSession::one(word, &args.at, output).await;
         match &args.command {
             RecallCommand::Grep(args) => grep(args, &of(&args.id).await?, json, output).await,
             RecallCommand::Outline(args) => outline(args, &of(&args.id).await?, json, output).await,
@@ -37,7 +40,7 @@ pub fn run(args: &Recall, json: bool, output: &Output) -> Result<(), CommandErro
     })
 }
 
-async fn failed(subject: &Subject, error: RecallError) -> CommandError {
+async fn failed(subject: &AskedSession, error: RecallError) -> CommandError {
     if matches!(error, RecallError::Unfolded | RecallError::NoFold(_))
         && let Err(error) = subject.needs_session("folds")
     {
@@ -47,8 +50,8 @@ async fn failed(subject: &Subject, error: RecallError) -> CommandError {
 }
 
 async fn grep(
-    args: &Grep,
-    subject: &Subject,
+    args: &GrepArgs,
+    subject: &AskedSession,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -84,7 +87,7 @@ async fn grep(
     output.stdout(text)
 }
 
-fn ask(args: &Grep) -> Result<Ask, RecallError> {
+fn ask(args: &GrepArgs) -> Result<Ask, RecallError> {
     Ok(Ask {
         query: args.query.clone(),
         mode: match (args.literal, args.regex) {
@@ -104,8 +107,8 @@ fn ask(args: &Grep) -> Result<Ask, RecallError> {
 }
 
 async fn outline(
-    args: &Outline,
-    subject: &Subject,
+    args: &OutlineArgs,
+    subject: &AskedSession,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -113,7 +116,7 @@ async fn outline(
         subject.needs_session("folds")?;
     }
     let done = async {
-        let from = What::number(&args.from)?;
+        let from = ExpandTarget::number(&args.from)?;
         recall::outline(&*subject.host.store, &subject.id, from, args.limit, args.folded).await
     };
     let page = match done.await {
@@ -131,9 +134,9 @@ async fn outline(
 }
 
 /// The text with the headlines of messages in bold.
-fn heads_bold(text: &str, style: &Style) -> String {
+fn heads_bold(text: &str, style: &OutputStyle) -> String {
     let one = |line: &str| match line.starts_with("── @") || line.starts_with('@') {
-        true => format!("{}\n", style.paint(Color::Bold, line)),
+        true => format!("{}\n", style.paint(OutputColor::Bold, line)),
         false => format!("{line}\n"),
     };
     text.lines().map(one).collect()
@@ -161,8 +164,8 @@ fn next(option: &str, value: &str) -> String {
 }
 
 async fn names(
-    args: &Names,
-    subject: &Subject,
+    args: &NamesArgs,
+    subject: &AskedSession,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -197,13 +200,13 @@ async fn names(
 }
 
 async fn expand(
-    args: &Expand,
-    subject: &Subject,
+    args: &ExpandArgs,
+    subject: &AskedSession,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     let done = async {
-        let what = What::parse(&args.what.join(","))?;
+        let what = ExpandTarget::parse(&args.what.join(","))?;
         recall::expand(
             &*subject.host.store,
             &subject.id,
@@ -227,8 +230,8 @@ async fn expand(
     output.stdout(text)
 }
 async fn describe(
-    args: &Describe,
-    subject: &Subject,
+    args: &DescribeArgs,
+    subject: &AskedSession,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -252,11 +255,11 @@ async fn describe(
     }
 }
 
-fn described(found: &Described, session: &str, style: &Style) -> String {
-    let mut page = Page { style, text: String::new() };
+fn described(found: &FoldDescription, session: &str, style: &OutputStyle) -> String {
+    let mut page = LabelledPage { style, text: String::new() };
     let active = if found.active { "active" } else { "not active" };
     let id: String = found.id.chars().take(12).collect();
-    page.title(Color::Bold, &format!("fold {} ({id}), {active}", number(found.number)));
+    page.title(OutputColor::Bold, &format!("fold {} ({id}), {active}", number(found.number)));
     let runs = |runs: &[(u64, u64)]| {
         let run = |(from, to): &(u64, u64)| match from == to {
             true => format!("@{from}"),
@@ -294,10 +297,10 @@ fn described(found: &Described, session: &str, style: &Style) -> String {
     page.text
 }
 
-fn tools(args: &Tools, output: &Output) -> Result<(), CommandError> {
+fn tools(args: &ToolsArgs, output: &Output) -> Result<(), CommandError> {
     let shape = match args.shape {
-        ToolsShape::Openai => Shape::OpenAi,
-        ToolsShape::Anthropic => Shape::Anthropic,
+        ToolsShape::Openai => ToolListShape::OpenAi,
+        ToolsShape::Anthropic => ToolListShape::Anthropic,
     };
     let tools: serde_json::Value =
         serde_json::from_str(&recall::tools(shape)).unwrap_or_else(|_| json!([]));

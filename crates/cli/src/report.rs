@@ -2,30 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use midfold::core::fold::{Entry, StandIn};
-use midfold::core::layout::Floor;
-use midfold::{Context, Fate, Fold, Policy, Prepared, WindowSource};
+use midfold::core::fold::{FoldEntry, StandIn};
+use midfold::core::layout::TailFloor;
+use midfold::{Context, Fold, PieceFate, Policy, PreparedConversation, WindowSource};
 
-use crate::done::Done;
-use crate::output::{Color, Style};
-use crate::page::Page;
+use crate::compacted_conversation::CompactedConversation;
+use crate::output::{OutputColor, OutputStyle};
+use crate::page::LabelledPage;
 use crate::words::{grouped, number, plural, printable};
 
 /// The conversations that a report lists one by one.
 const SHOWN_CONVERSATIONS: usize = 20;
 
 /// The report on all conversations of a file.
-pub struct Report<'a> {
+pub struct FileReport<'a> {
     /// Of the file.
     pub name: &'a str,
-    pub all: &'a [Done],
+    pub all: &'a [CompactedConversation],
     /// The policy's name, where nothing is done and it is said what would be.
     pub preview: Option<&'a str>,
 }
 
-impl Report<'_> {
-    pub fn text(&self, style: &Style) -> String {
-        let mut page = Page { style, text: String::new() };
+impl FileReport<'_> {
+    pub fn text(&self, style: &OutputStyle) -> String {
+        let mut page = LabelledPage { style, text: String::new() };
         match self.all {
             [only] => self.single(&mut page, only),
             all => self.several(&mut page, all),
@@ -33,11 +33,14 @@ impl Report<'_> {
         page.text
     }
 
-    fn single(&self, page: &mut Page<'_>, done: &Done) {
+    fn single(&self, page: &mut LabelledPage<'_>, done: &CompactedConversation) {
         let what = format!("{} ({})", self.name, described(&done.prepared));
         match done.fold() {
             Some(fold) => {
-                page.title(Color::Green, &format!("{what}: {}", self.folding(fold.evicted.into())));
+                page.title(
+                    OutputColor::Green,
+                    &format!("{what}: {}", self.folding(fold.evicted.into())),
+                );
                 folded(page, done, fold);
             }
             None => unchanged(page, &what, done),
@@ -58,21 +61,27 @@ impl Report<'_> {
         format!("{verb} {}", plural(evicted, "middle message"))
     }
 
-    fn several(&self, page: &mut Page<'_>, all: &[Done]) {
+    fn several(&self, page: &mut LabelledPage<'_>, all: &[CompactedConversation]) {
         let name = self.name;
         let folded = all.iter().filter(|done| done.fold().is_some()).count();
-        let evicted: u64 =
-            all.iter().filter_map(Done::fold).map(|fold| u64::from(fold.evicted)).sum();
+        let evicted: u64 = all
+            .iter()
+            .filter_map(CompactedConversation::fold)
+            .map(|fold| u64::from(fold.evicted))
+            .sum();
         let count = number(all.len() as u64);
         if folded == 0 {
-            page.title(Color::Yellow, &format!("{name}: {count} conversations, all unchanged"));
+            page.title(
+                OutputColor::Yellow,
+                &format!("{name}: {count} conversations, all unchanged"),
+            );
         } else {
             let (folded, what) = (number(folded as u64), self.folding(evicted));
             let what = match self.preview {
                 Some(_) => format!("{folded} of them: {what}"),
                 None => format!("{folded} compacted: {what}"),
             };
-            page.title(Color::Green, &format!("{name}: {count} conversations, {what}"));
+            page.title(OutputColor::Green, &format!("{name}: {count} conversations, {what}"));
         }
         for (at, done) in all.iter().take(SHOWN_CONVERSATIONS).enumerate() {
             page.field(&format!("{}", at + 1), &one_line(done));
@@ -87,8 +96,8 @@ impl Report<'_> {
             &format!("{} → {} tokens ({})", number(before), number(after), less(before, after)),
         );
         let [heads, tails] = [
-            all.iter().filter_map(Done::fold).all(|fold| fold.head_verbatim),
-            all.iter().filter_map(Done::fold).all(|fold| fold.tail_verbatim),
+            all.iter().filter_map(CompactedConversation::fold).all(|fold| fold.head_verbatim),
+            all.iter().filter_map(CompactedConversation::fold).all(|fold| fold.tail_verbatim),
         ];
         if folded > 0 {
             let text = format!("head verbatim {heads} | tail verbatim {tails}, in all of them");
@@ -105,7 +114,7 @@ impl Report<'_> {
         page.notes(all.iter().flat_map(|done| &done.notes));
     }
 
-    fn policy(&self, page: &mut Page<'_>) {
+    fn policy(&self, page: &mut LabelledPage<'_>) {
         let Some(name) = self.preview else { return };
         let label = if Policy::preset_names().contains(&name) { "preset" } else { "policy" };
         page.field(label, name);
@@ -113,13 +122,13 @@ impl Report<'_> {
 }
 
 /// The format, and what it was converted to.
-pub fn described(prepared: &Prepared) -> String {
+pub fn described(prepared: &PreparedConversation) -> String {
     let format = prepared.source.format.name();
     if prepared.converted { format!("{format}, as {}", prepared.kind) } else { format.to_owned() }
 }
 
-fn unchanged(page: &mut Page<'_>, what: &str, done: &Done) {
-    page.title(Color::Yellow, &format!("{what}: unchanged"));
+fn unchanged(page: &mut LabelledPage<'_>, what: &str, done: &CompactedConversation) {
+    page.title(OutputColor::Yellow, &format!("{what}: unchanged"));
     if let Some(reason) = done.noop() {
         page.field("why", &grouped(&reason.to_string()));
     }
@@ -136,7 +145,7 @@ fn unchanged(page: &mut Page<'_>, what: &str, done: &Done) {
     repairs(page, &done.made.context);
 }
 
-fn folded(page: &mut Page<'_>, done: &Done, fold: &Fold) {
+fn folded(page: &mut LabelledPage<'_>, done: &CompactedConversation, fold: &Fold) {
     let (before, after) = (fold.tokens_before, fold.tokens_after);
     let tokens = format!(
         "{} → {} ({}), counted with {}",
@@ -152,7 +161,7 @@ fn folded(page: &mut Page<'_>, done: &Done, fold: &Fold) {
     let carried = fold
         .entries
         .iter()
-        .filter(|entry| matches!(entry, Entry::Recap { .. } | Entry::Marker { .. }));
+        .filter(|entry| matches!(entry, FoldEntry::Recap { .. } | FoldEntry::Marker { .. }));
     let is_marker = fold.fallback == Some(StandIn::Marker) && fold.narrated.is_none();
     let stand_in = if is_marker { "marker" } else { "recap" };
     page.field(
@@ -185,7 +194,7 @@ fn message_line(fold: &Fold) -> String {
     format!("{} → {}: {}", number(before), number(after), texts.join(", "))
 }
 
-fn layout(page: &mut Page<'_>, fold: &Fold) {
+fn layout(page: &mut LabelledPage<'_>, fold: &Fold) {
     let layout = &fold.layout;
     let region = |start: u32, end: u32, tokens: u64| {
         format!("{}, {} tokens", messages(end.saturating_sub(start)), number(tokens))
@@ -204,18 +213,18 @@ fn layout(page: &mut Page<'_>, fold: &Fold) {
 }
 
 /// What set the tail's start, in words.
-pub fn floor(floor: Floor) -> &'static str {
+pub fn floor(floor: TailFloor) -> &'static str {
     match floor {
-        Floor::Tokens => "the token floor",
-        Floor::Messages => "the message floor",
-        Floor::LastUser => "the last user message",
-        Floor::Ceiling => "the soft ceiling",
-        Floor::Budget => "the budget (its floors do not fit)",
-        Floor::Everything => "the floors, which reach to the head",
+        TailFloor::Tokens => "the token floor",
+        TailFloor::Messages => "the message floor",
+        TailFloor::LastUser => "the last user message",
+        TailFloor::Ceiling => "the soft ceiling",
+        TailFloor::Budget => "the budget (its floors do not fit)",
+        TailFloor::Everything => "the floors, which reach to the head",
     }
 }
 
-fn edits(page: &mut Page<'_>, fold: &Fold) {
+fn edits(page: &mut LabelledPage<'_>, fold: &Fold) {
     let mut by_reducer: Vec<(&str, u64, u64)> = Vec::new();
     for edit in &fold.edits {
         let saved = u64::from(edit.tokens_before.saturating_sub(edit.tokens_after));
@@ -233,7 +242,7 @@ fn edits(page: &mut Page<'_>, fold: &Fold) {
     }
 }
 
-fn recap(page: &mut Page<'_>, fold: &Fold) {
+fn recap(page: &mut LabelledPage<'_>, fold: &Fold) {
     let Some(recap) = &fold.recap else { return };
     let tokens = number(recap.tokens);
     let role = format!("in the {} role", recap.role);
@@ -266,10 +275,10 @@ fn recap(page: &mut Page<'_>, fold: &Fold) {
 }
 
 /// Of the context that is sent, folded or not.
-fn repairs(page: &mut Page<'_>, context: &Context) {
+fn repairs(page: &mut LabelledPage<'_>, context: &Context) {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     for piece in context.pieces() {
-        let (Fate::Repaired(_, why) | Fate::Added(why)) = piece.fate else { continue };
+        let (PieceFate::Repaired(_, why) | PieceFate::Added(why)) = piece.fate else { continue };
         let name = serde_json::to_value(why).unwrap_or_default();
         *kinds.entry(name.as_str().unwrap_or_default().to_owned()).or_default() += 1;
     }
@@ -281,14 +290,15 @@ fn repairs(page: &mut Page<'_>, context: &Context) {
 }
 
 /// The tokens of all, before and after.
-pub fn sums(all: &[Done]) -> (u64, u64) {
-    let after = |done: &Done| done.made.context.tokens();
-    let before = |done: &Done| done.fold().map_or(after(done), |fold| fold.tokens_before);
+pub fn sums(all: &[CompactedConversation]) -> (u64, u64) {
+    let after = |done: &CompactedConversation| done.made.context.tokens();
+    let before =
+        |done: &CompactedConversation| done.fold().map_or(after(done), |fold| fold.tokens_before);
     (all.iter().map(before).sum(), all.iter().map(after).sum())
 }
 
 /// What became of a conversation.
-pub fn one_line(done: &Done) -> String {
+pub fn one_line(done: &CompactedConversation) -> String {
     let id = done.prepared.source.id.as_ref().map_or(String::new(), |id| format!(" [{id}]"));
     match (done.fold(), done.noop()) {
         (Some(fold), _) => format!(
@@ -307,7 +317,7 @@ pub fn one_line(done: &Done) -> String {
 }
 
 /// What counted, and how good that is.
-pub fn counted(prepared: &Prepared) -> String {
+pub fn counted(prepared: &PreparedConversation) -> String {
     let counter = prepared.log.counter();
     let kind = match (counter.is_exact(), prepared.auto_counter, &prepared.model) {
         (true, true, None) => " (the file names no model)".to_owned(),
@@ -321,7 +331,7 @@ pub fn counted(prepared: &Prepared) -> String {
 }
 
 /// The window of a conversation and where it comes from.
-pub fn window(prepared: &Prepared) -> String {
+pub fn window(prepared: &PreparedConversation) -> String {
     window_from(prepared.window, &prepared.window_from)
 }
 

@@ -1,7 +1,7 @@
 //! `midfold schema`.
 
 use midfold::{Fold, Policy};
-use midfold_args::{Schema, SchemaOf};
+use midfold_args::{SchemaArgs, SchemaOf};
 use schemars::schema_for;
 
 use crate::error::CommandError;
@@ -9,7 +9,7 @@ use crate::keys;
 use crate::output::Output;
 use crate::presets::pretty;
 
-pub fn run(args: &Schema, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &SchemaArgs, output: &Output) -> Result<(), CommandError> {
     let text = match args.of {
         SchemaOf::Fold => pretty(&schema_for!(Fold)),
         SchemaOf::Policy => pretty(&schema_for!(Policy)),

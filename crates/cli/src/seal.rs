@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use midfold::proxy::{Random, SealKey};
+use midfold::proxy::{RandomSource, SealKey};
 use midfold::store::private;
 
 use crate::env::{self, SEAL_KEYS};
 use crate::error::CommandError;
-use crate::input::Input;
+use crate::input::InputFile;
 use crate::output::{Output, reason};
 
 /// The file beside the default store.
@@ -20,7 +20,7 @@ const FILE: &str = "seal.key";
 pub fn keys(
     file: Option<&Path>,
     is_memory: bool,
-    random: &Random,
+    random: &RandomSource,
     output: &Output,
 ) -> Result<Option<Vec<SealKey>>, CommandError> {
     if let Some(file) = file {
@@ -50,13 +50,13 @@ pub fn keys(
 }
 
 fn read(file: &Path) -> Result<Vec<SealKey>, CommandError> {
-    let text = Input::text(file)?;
+    let text = InputFile::text(file)?;
     SealKey::list(&text)
         .map_err(|error| CommandError::failed(format!("{}: {error}", file.display())))
 }
 
 /// Makes the file where it is not there. Another process may do so at the same time: one of them does.
-fn made(folder: &Path, file: &Path, random: &Random) -> std::io::Result<()> {
+fn made(folder: &Path, file: &Path, random: &RandomSource) -> std::io::Result<()> {
     if file.exists() {
         return Ok(());
     }

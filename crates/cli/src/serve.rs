@@ -4,24 +4,24 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use midfold::proxy::{Prefer, Rules};
-use midfold::{PROVIDERS, Serving, Settings};
-use midfold_args::{CompactedBy, ProxyArgs, Serve as Args};
-use midfold_serve::{Config, ProviderKeys, Running, Upstreams};
+use midfold::proxy::{CompactionPreference, ProxyRules};
+use midfold::{PROVIDERS, ServerSettings, Settings};
+use midfold_args::{CompactedBy, ProxyArgs, ServeArgs as Args};
+use midfold_serve::{ProviderKeys, RunningServer, ServeConfig, UpstreamTable};
 
 use crate::banner::Banner;
-use crate::clients::Front;
+use crate::clients::ProxyFront;
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
-use crate::host::{Host, Make};
+use crate::host::{OpenStore, StoreCreation};
 use crate::input::HOST;
 use crate::key;
 use crate::output::Output;
 use crate::runtime::{self, block_on};
 use crate::seal;
 use crate::serving;
-use crate::signals::{self, ReadAgain};
+use crate::signals::{self, ReloadSignal};
 use crate::tls;
 
 /// Where it listens when nobody says it.
@@ -31,7 +31,7 @@ const LISTEN: SocketAddr =
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     let said = serving::settings(args)?;
     let (mut config, policy) =
-        configured(&args.proxy, &said, upstreams(&said, Upstreams::default())?)?;
+        configured(&args.proxy, &said, upstreams(&said, UpstreamTable::default())?)?;
     config.listen = listen(&said)?;
     config.keys = said.keys.as_deref().map(key::read).transpose()?;
     config.provider_keys = provider_keys(&said, &config.upstreams)?;
@@ -45,21 +45,21 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
                 .hint("choose another address with --listen; port 0 takes a free one")
         })?;
         let url = format!("{scheme}://{}", running.address());
-        let front = Front { origin: url, upstreams };
+        let front = ProxyFront { origin: url, upstreams };
         Banner::new(front, policy, &args.proxy, place)?.say(json, output)?;
         until_the_end(&running, &said, output).await;
-        Running::stop(running).await;
+        RunningServer::stop(running).await;
         Ok(())
     })
 }
 
 /// Opens the store that conversations are kept in, and says where that is.
 pub async fn keep(
-    config: &mut Config,
+    config: &mut ServeConfig,
     args: &ProxyArgs,
     output: &Output,
 ) -> Result<String, CommandError> {
-    let host = Host::open(&args.at, Make::Yes).await?;
+    let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
     let place = host.store.place();
     config.seal = seal::keys(args.seal_keys.as_deref(), host.is_memory, &config.random, output)?;
     // A store that forgets would hold everything twice.
@@ -71,8 +71,8 @@ pub async fn keep(
 }
 
 /// Reads the keys again whenever it is told to, until it is told to end.
-async fn until_the_end(running: &Running, said: &Serving, output: &Output) {
-    let mut again = ReadAgain::new();
+async fn until_the_end(running: &RunningServer, said: &ServerSettings, output: &Output) {
+    let mut again = ReloadSignal::new();
     let mut end = pin!(signals::told_to_end());
     loop {
         tokio::select! {
@@ -106,9 +106,9 @@ fn can_be_stored(args: &ProxyArgs) -> Result<(), CommandError> {
 /// What is served, and the name of the policy.
 pub fn configured(
     args: &ProxyArgs,
-    serving: &Serving,
-    upstreams: Upstreams,
-) -> Result<(Config, String), CommandError> {
+    serving: &ServerSettings,
+    upstreams: UpstreamTable,
+) -> Result<(ServeConfig, String), CommandError> {
     let said = Settings {
         window: args.measure.window,
         tokenizer: args.measure.tokenizer.clone(),
@@ -121,12 +121,12 @@ pub fn configured(
     midfold::can_run(&policy, midfold::Door::Command)?;
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
-    let rules = Rules::new(policy).setup(setup).recall(serving.recall == Some(true));
+    let rules = ProxyRules::new(policy).setup(setup).recall(serving.recall == Some(true));
     let rules = match serving.cache_lifetime {
         Some(seconds) => rules.cache_lifetime(seconds),
         None => rules,
     };
-    let mut config = Config::new(rules, Arc::new(runtime::now));
+    let mut config = ServeConfig::new(rules, Arc::new(runtime::now));
     config.upstreams = upstreams;
     config.outgoing = tls::outgoing(serving)?;
     config.is_strict = serving.strict == Some(true);
@@ -137,14 +137,14 @@ pub fn configured(
     }
     config.narration = serving::narration(&args.narration)?;
     config.prefer = match args.compaction {
-        CompactedBy::Midfold => Prefer::Midfold,
-        CompactedBy::Upstream => Prefer::Upstream,
+        CompactedBy::Midfold => CompactionPreference::Midfold,
+        CompactedBy::Upstream => CompactionPreference::Upstream,
     };
     Ok((config, name))
 }
 
 /// Where to listen: where others reach it, keys are asked for.
-fn listen(serving: &Serving) -> Result<SocketAddr, CommandError> {
+fn listen(serving: &ServerSettings) -> Result<SocketAddr, CommandError> {
     let listen = serving.listen.unwrap_or(LISTEN);
     let is_guarded = serving.keys.is_some() || serving.open == Some(true);
     if listen.ip().is_loopback() || is_guarded {
@@ -157,7 +157,10 @@ fn listen(serving: &Serving) -> Result<SocketAddr, CommandError> {
 }
 
 /// Where requests go: what is said, else `below`.
-pub fn upstreams(serving: &Serving, below: Upstreams) -> Result<Upstreams, CommandError> {
+pub fn upstreams(
+    serving: &ServerSettings,
+    below: UpstreamTable,
+) -> Result<UpstreamTable, CommandError> {
     let mut upstreams = below;
     upstreams.set_all(&serving.upstream).map_err(|error| {
         CommandError::usage(error.to_string()).hint("--upstream openai=http://127.0.0.1:8080/v1")
@@ -165,7 +168,10 @@ pub fn upstreams(serving: &Serving, below: Upstreams) -> Result<Upstreams, Comma
     Ok(upstreams)
 }
 
-fn provider_keys(serving: &Serving, to: &Upstreams) -> Result<ProviderKeys, CommandError> {
+fn provider_keys(
+    serving: &ServerSettings,
+    to: &UpstreamTable,
+) -> Result<ProviderKeys, CommandError> {
     let mut keys = ProviderKeys::default();
     if !serving.upstream_key.is_empty() && serving.keys.is_none() {
         let text =

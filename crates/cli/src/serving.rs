@@ -1,16 +1,16 @@
 //! What `midfold serve` is told: by flags, by variables, by files.
 
-use midfold::{Serving, ServingUpstreams};
-use midfold_args::{Narration, ProxyArgs, Serve as Args};
+use midfold::{ServerSettings, ServingUpstreams};
+use midfold_args::{NarrationArgs, ProxyArgs, ServeArgs as Args};
 
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
-use crate::summariser::Model;
+use crate::summariser::SummariserModel;
 
 /// All that is said of a server, the nearest first: flags, variables, the project's file, the user's.
-pub fn settings(args: &Args) -> Result<Serving, CommandError> {
-    let said = Serving {
+pub fn settings(args: &Args) -> Result<ServerSettings, CommandError> {
+    let said = ServerSettings {
         listen: args.listen,
         open: args.open.then_some(true),
         allow_origin: args.allow_origin.clone(),
@@ -24,28 +24,30 @@ pub fn settings(args: &Args) -> Result<Serving, CommandError> {
 }
 
 /// What variables and files say.
-pub fn below() -> Result<Serving, CommandError> {
+pub fn below() -> Result<ServerSettings, CommandError> {
     let named = env::serving()?.into_iter().map(|(_, said)| said);
-    let variables = named.fold(Serving::default(), Serving::over);
+    let variables = named.fold(ServerSettings::default(), ServerSettings::over);
     Ok(variables.over(config::serving()?))
 }
 
 /// What the flags of a proxy say, whoever starts it.
-pub fn flags(args: &ProxyArgs) -> Serving {
-    Serving {
+pub fn flags(args: &ProxyArgs) -> ServerSettings {
+    ServerSettings {
         strict: args.strict.then_some(true),
         recall: args.recall.then_some(true),
         cache_lifetime: args.cache_lifetime,
         ca: args.ca.clone(),
         upstream: ServingUpstreams::said(args.upstream.iter().map(String::as_str)),
-        ..Serving::default()
+        ..ServerSettings::default()
     }
 }
 
 /// Who narrates while a server runs, if anybody.
-pub fn narration(args: &Narration) -> Result<Option<midfold_serve::Narration>, CommandError> {
+pub fn narration(
+    args: &NarrationArgs,
+) -> Result<Option<midfold_serve::ServeNarration>, CommandError> {
     let Some(url) = &args.url else { return Ok(None) };
-    let model = Model {
+    let model = SummariserModel {
         url,
         name: &args.model,
         key_env: args.key_env.as_deref(),
@@ -53,7 +55,7 @@ pub fn narration(args: &Narration) -> Result<Option<midfold_serve::Narration>, C
         window: None,
         option: "--narrator",
     };
-    Ok(Some(midfold_serve::Narration {
+    Ok(Some(midfold_serve::ServeNarration {
         client: model.client()?,
         calls_an_hour: args.calls,
         tokens_an_hour: args.tokens,

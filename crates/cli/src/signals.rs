@@ -23,12 +23,12 @@ pub async fn told_to_end() {
 }
 
 /// Being told to read files again: SIGHUP, where there is one.
-pub struct ReadAgain {
+pub struct ReloadSignal {
     #[cfg(unix)]
     signal: Option<tokio::signal::unix::Signal>,
 }
 
-impl ReadAgain {
+impl ReloadSignal {
     /// Listens from now on. Where no handler can be set, nobody is ever told.
     pub fn new() -> Self {
         Self {

@@ -5,36 +5,36 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
 use midfold::Door;
-use midfold::store::transfer::{self, Moved, TransferError};
+use midfold::store::transfer::{self, TransferCounts, TransferError};
 use midfold::store::{Millis, StoreError, fsck, private};
-use midfold_args::{Export, Load, Prune, StoreCommand, StoreCommands};
+use midfold_args::{ExportArgs, LoadArgs, PruneArgs, StoreCommand, StoreCommands};
 use serde_json::{Value, json};
 
 use crate::deletion;
 use crate::error::CommandError;
-use crate::host::{Host, Make};
-use crate::output::{Color, Output, reason};
-use crate::page::Page;
+use crate::host::{OpenStore, StoreCreation};
+use crate::output::{Output, OutputColor, reason};
+use crate::page::LabelledPage;
 use crate::paths::is_stdin;
 use crate::presets::pretty;
 use crate::runtime::{block_on, now};
-use crate::visible::Seen;
+use crate::visible::VisibleStream;
 use crate::words::plural;
 
 pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), CommandError> {
     match &args.command {
         StoreCommand::Fsck => block_on(async {
-            let host = Host::open(&args.at, Make::No).await?;
+            let host = OpenStore::open(&args.at, StoreCreation::No).await?;
             check(&host, json, output).await
         }),
         StoreCommand::Export(export) => block_on(async {
-            let host = Host::open(&args.at, Make::No).await?;
+            let host = OpenStore::open(&args.at, StoreCreation::No).await?;
             write(export, &host, json, output).await
         }),
         StoreCommand::Prune(wanted) => {
             let age = age(wanted)?;
             block_on(async {
-                let host = Host::open(&args.at, Make::No).await?;
+                let host = OpenStore::open(&args.at, StoreCreation::No).await?;
                 prune(wanted, age, &host, json, output).await
             })
         }
@@ -50,14 +50,14 @@ pub fn run(args: &StoreCommands, json: bool, output: &Output) -> Result<(), Comm
                 .hint("name the file that `midfold store export` wrote"));
             }
             block_on(async {
-                let host = Host::open(&args.at, Make::Yes).await?;
+                let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
                 read(load, &host, json, output).await
             })
         }
     }
 }
 
-async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+async fn check(host: &OpenStore, json: bool, output: &Output) -> Result<(), CommandError> {
     let report = fsck(&*host.store).await?;
     let clean = report.is_clean();
     if json {
@@ -70,12 +70,12 @@ async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandEr
         output.stdout(pretty(&value)?)?;
     } else {
         let style = output.stdout_style();
-        let mut page = Page { style: &style, text: String::new() };
+        let mut page = LabelledPage { style: &style, text: String::new() };
         let count = report.findings.len() as u64;
         let (color, outcome) = match count {
-            0 => (Color::Green, "all is well".to_owned()),
-            1 => (Color::Red, "1 thing is wrong".to_owned()),
-            many => (Color::Red, format!("{} things are wrong", crate::words::number(many))),
+            0 => (OutputColor::Green, "all is well".to_owned()),
+            1 => (OutputColor::Red, "1 thing is wrong".to_owned()),
+            many => (OutputColor::Red, format!("{} things are wrong", crate::words::number(many))),
         };
         page.title(color, &format!("{}: {outcome}", host.store.place()));
         let checked = [
@@ -103,8 +103,8 @@ async fn check(host: &Host, json: bool, output: &Output) -> Result<(), CommandEr
 }
 
 async fn write(
-    args: &Export,
-    host: &Host,
+    args: &ExportArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -113,7 +113,7 @@ async fn write(
         host.session(id).await?;
     }
     let moved = if is_stdin(&args.file) {
-        let mut out = BufWriter::new(Seen::new(std::io::stdout()));
+        let mut out = BufWriter::new(VisibleStream::new(std::io::stdout()));
         transfer::export(&*host.store, only, &mut out).await
     } else {
         whole(args, host, only).await
@@ -134,7 +134,11 @@ async fn write(
 }
 
 /// Writes beside the file and puts it in its place when it is whole.
-async fn whole(args: &Export, host: &Host, only: Option<&str>) -> Result<Moved, TransferError> {
+async fn whole(
+    args: &ExportArgs,
+    host: &OpenStore,
+    only: Option<&str>,
+) -> Result<TransferCounts, TransferError> {
     let mut name = args.file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = args.file.with_file_name(name);
@@ -153,7 +157,12 @@ async fn whole(args: &Export, host: &Host, only: Option<&str>) -> Result<Moved, 
     done
 }
 
-async fn read(args: &Load, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+async fn read(
+    args: &LoadArgs,
+    host: &OpenStore,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
     let open = || File::open(&args.file).map(BufReader::new);
     match transfer::import(&*host.store, now(), open).await {
         Ok(moved) => tell(&moved, &format!("read into {}", host.store.place()), json, output),
@@ -162,7 +171,7 @@ async fn read(args: &Load, host: &Host, json: bool, output: &Output) -> Result<(
 }
 
 /// How long nothing happened. A text that is none is refused as the other options refuse theirs.
-fn age(args: &Prune) -> Result<Millis, CommandError> {
+fn age(args: &PruneArgs) -> Result<Millis, CommandError> {
     midfold::age(&args.older_than).map_err(|why| {
         CommandError::usage(format!(
             "invalid value '{}' for '--older-than <AGE>': {why}\n\nFor more information, try '--help'.",
@@ -172,9 +181,9 @@ fn age(args: &Prune) -> Result<Millis, CommandError> {
 }
 
 async fn prune(
-    args: &Prune,
+    args: &PruneArgs,
     age: Millis,
-    host: &Host,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -190,7 +199,7 @@ async fn prune(
     deletion::tell(&sessions, args.yes, &store.place(), json, output)
 }
 
-fn failed(host: &Host, file: &Path, error: TransferError) -> CommandError {
+fn failed(host: &OpenStore, file: &Path, error: TransferError) -> CommandError {
     match error {
         TransferError::Store(StoreError::Exists(id)) => CommandError::failed(format!(
             "a session `{id}` exists already in {}",
@@ -212,11 +221,16 @@ fn unreadable(file: &Path, error: &std::io::Error) -> CommandError {
     error.maybe_hint(is_stdin(file).then(|| "the file is read twice: give it a name".to_owned()))
 }
 
-fn tell(moved: &Moved, what: &str, json: bool, output: &Output) -> Result<(), CommandError> {
+fn tell(
+    moved: &TransferCounts,
+    what: &str,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
     if json {
         return output.stdout(format!("{}\n", serde_json::to_value(moved).unwrap_or_default()));
     }
-    let Moved { sessions, events, folds, calls } = moved;
+    let TransferCounts { sessions, events, folds, calls } = moved;
     let counts = [(*sessions, "session"), (*events, "message"), (*folds, "fold"), (*calls, "call")];
     output.stderr(&format!(
         "{} {what}\n",

@@ -2,20 +2,20 @@
 
 use std::path::{Component, Path};
 
-use midfold::store::{StoreError, Stored, StoredError};
+use midfold::store::{StoreError, StoredError, StoredSession};
 use midfold_args::StoreAt;
 
 use crate::error::CommandError;
-use crate::host::{Host, Make};
+use crate::host::{OpenStore, StoreCreation};
 use crate::import::in_memory;
-use crate::output::{Color, Output};
+use crate::output::{Output, OutputColor};
 use crate::paths::{is_folder, is_stdin, is_transcript};
 use crate::words::quoted;
 
 /// A session that can be asked.
-pub struct Subject {
+pub struct AskedSession {
     /// Where it is.
-    pub host: Host,
+    pub host: OpenStore,
     /// Its id there.
     pub id: String,
     /// What a command calls it: the word that named it.
@@ -23,7 +23,7 @@ pub struct Subject {
     is_transcript: bool,
 }
 
-impl Subject {
+impl AskedSession {
     /// The session, or the one conversation of a transcript.
     pub async fn one(word: &str, at: &StoreAt, output: &Output) -> Result<Self, CommandError> {
         let mut all = Self::all(word, at, output).await?;
@@ -49,9 +49,11 @@ impl Subject {
             return Self::of_transcript(word).await;
         }
         if !path.exists() && !is_transcript(word) {
-            return Ok(vec![Self::of_store(word, Host::open(at, Make::No).await?).await??]);
+            return Ok(vec![
+                Self::of_store(word, OpenStore::open(at, StoreCreation::No).await?).await??,
+            ]);
         }
-        let Some(host) = Host::open_if_there(at).await? else {
+        let Some(host) = OpenStore::open_if_there(at).await? else {
             return Self::of_transcript(word).await;
         };
         let Ok(session) = Self::of_store(word, host).await? else {
@@ -60,7 +62,7 @@ impl Subject {
         if !path.exists() {
             return Ok(vec![session]);
         }
-        let note = output.stderr_style().paint(Color::Yellow, "note:");
+        let note = output.stderr_style().paint(OutputColor::Yellow, "note:");
         let file = quoted(&Path::new(".").join(path).display().to_string());
         output.stderr(&format!(
             "{note} {word} is a session and a file: the session is meant; for the file: {file}\n"
@@ -69,8 +71,11 @@ impl Subject {
     }
 
     /// The session of this id; within, why there is none.
-    async fn of_store(id: &str, host: Host) -> Result<Result<Self, CommandError>, CommandError> {
-        match Stored::open(host.store.clone(), id).await {
+    async fn of_store(
+        id: &str,
+        host: OpenStore,
+    ) -> Result<Result<Self, CommandError>, CommandError> {
+        match StoredSession::open(host.store.clone(), id).await {
             Ok(_) => {
                 let (id, name) = (id.to_owned(), id.to_owned());
                 Ok(Ok(Self { host, id, name, is_transcript: false }))

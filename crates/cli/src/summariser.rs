@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use midfold::model::{Client, Config, Secret};
+use midfold::model::{ModelClient, ModelConfig, Secret};
 use midfold::tokens;
 
 use crate::error::CommandError;
-use crate::input::Input;
+use crate::input::InputFile;
 
 /// Which model, and how to reach it.
-pub struct Model<'a> {
+pub struct SummariserModel<'a> {
     pub url: &'a str,
     pub name: &'a str,
     pub key_env: Option<&'a str>,
@@ -20,21 +20,24 @@ pub struct Model<'a> {
     pub option: &'static str,
 }
 
-impl Model<'_> {
-    pub fn client(&self) -> Result<Client, CommandError> {
+impl SummariserModel<'_> {
+    pub fn client(&self) -> Result<ModelClient, CommandError> {
         self.client_with(|_| {})
     }
 
-    /// As [`Model::client`], with settings of the caller's.
-    pub fn client_with(&self, set: impl FnOnce(&mut Config)) -> Result<Client, CommandError> {
+    /// As [`SummariserModel::client`], with settings of the caller's.
+    pub fn client_with(
+        &self,
+        set: impl FnOnce(&mut ModelConfig),
+    ) -> Result<ModelClient, CommandError> {
         let counter = tokens::by_name(tokens::for_model(self.name))
             .or_else(|_| tokens::by_name("estimate:openai"))
             .map_err(|error| CommandError::failed(error.to_string()))?;
-        let mut config = Config::new(self.url, self.name, counter);
+        let mut config = ModelConfig::new(self.url, self.name, counter);
         config.key = self.key()?;
         config.window_tokens = self.window.or_else(|| tokens::window_of(self.name));
         set(&mut config);
-        Client::new(config).map_err(|error| {
+        ModelClient::new(config).map_err(|error| {
             CommandError::usage(error.to_string()).hint(format!(
                 "{} looks like https://api.openai.com/v1 or http://127.0.0.1:8080",
                 self.option
@@ -52,7 +55,7 @@ impl Model<'_> {
             };
         }
         let Some(path) = self.key_file else { return Ok(None) };
-        let key = Input::text(path)?;
+        let key = InputFile::text(path)?;
         if key.trim().is_empty() {
             return Err(CommandError::failed(format!("{} holds no key", path.display())));
         }

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::{Color, Style};
+use crate::output::{OutputColor, OutputStyle};
 use crate::words::wrap;
 
 /// Columns between two cells.
@@ -10,14 +10,14 @@ const GAP: usize = 2;
 
 /// Rows of cells under a line of names. Figures are set to the right; where the lines are too
 /// long for the terminal, the widest column of text is wrapped.
-pub struct Table<const N: usize> {
+pub struct TextTable<const N: usize> {
     names: [&'static str; N],
     rows: Vec<[String; N]>,
     right: [bool; N],
-    colors: [Option<Color>; N],
+    colors: [Option<OutputColor>; N],
 }
 
-impl<const N: usize> Table<N> {
+impl<const N: usize> TextTable<N> {
     pub fn new(names: [&'static str; N]) -> Self {
         Self { names, rows: Vec::new(), right: [false; N], colors: [None; N] }
     }
@@ -31,7 +31,7 @@ impl<const N: usize> Table<N> {
     }
 
     /// Paints the cells of a column.
-    pub fn color(mut self, column: usize, color: Color) -> Self {
+    pub fn color(mut self, column: usize, color: OutputColor) -> Self {
         self.colors[column] = Some(color);
         self
     }
@@ -40,11 +40,11 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells);
     }
 
-    pub fn render(&self, style: &Style, indent: usize) -> String {
+    pub fn render(&self, style: &OutputStyle, indent: usize) -> String {
         let widths = self.widths(style.width.saturating_sub(indent));
         let mut out = String::new();
         let names = self.names.map(str::to_owned);
-        self.line(style, indent, &names, &widths, [Some(Color::Dim); N], &mut out);
+        self.line(style, indent, &names, &widths, [Some(OutputColor::Dim); N], &mut out);
         for row in &self.rows {
             self.line(style, indent, row, &widths, self.colors, &mut out);
         }
@@ -68,11 +68,11 @@ impl<const N: usize> Table<N> {
 
     fn line(
         &self,
-        style: &Style,
+        style: &OutputStyle,
         indent: usize,
         cells: &[String; N],
         widths: &[usize; N],
-        colors: [Option<Color>; N],
+        colors: [Option<OutputColor>; N],
         out: &mut String,
     ) {
         let wrapped: Vec<Vec<String>> =

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use midfold::Serving;
-use midfold_serve::{Outgoing, Tls, TlsError};
+use midfold::ServerSettings;
+use midfold_serve::{OutgoingProxy, TlsError, TlsIdentity};
 
 use crate::env;
 use crate::error::CommandError;
 use crate::input;
 
 /// What is said of TLS; nothing where it is plain HTTP.
-pub fn of(serving: &Serving) -> Result<Option<Tls>, CommandError> {
+pub fn of(serving: &ServerSettings) -> Result<Option<TlsIdentity>, CommandError> {
     match (&serving.tls_cert, &serving.tls_key) {
         (None, None) => Ok(None),
         (Some(certificate), Some(key)) => read(certificate, key).map(Some),
@@ -20,9 +20,10 @@ pub fn of(serving: &Serving) -> Result<Option<Tls>, CommandError> {
 }
 
 /// How a server's requests get to where they go.
-pub fn outgoing(serving: &Serving) -> Result<Outgoing, CommandError> {
+pub fn outgoing(serving: &ServerSettings) -> Result<OutgoingProxy, CommandError> {
     let (https_proxy, http_proxy, no_proxy) = env::proxies();
-    let mut outgoing = Outgoing { https_proxy, http_proxy, no_proxy, ..Outgoing::default() };
+    let mut outgoing =
+        OutgoingProxy { https_proxy, http_proxy, no_proxy, ..OutgoingProxy::default() };
     if let Some(path) = &serving.ca {
         outgoing.trust(&input::bytes(path)?).map_err(|error| {
             CommandError::usage(format!("{}: {error}", path.display()))
@@ -33,10 +34,10 @@ pub fn outgoing(serving: &Serving) -> Result<Outgoing, CommandError> {
 }
 
 /// Reads `--tls-cert` and `--tls-key`.
-fn read(certificate: &Path, key: &Path) -> Result<Tls, CommandError> {
+fn read(certificate: &Path, key: &Path) -> Result<TlsIdentity, CommandError> {
     let chain = input::bytes(certificate)?;
     let bytes = input::bytes(key)?;
-    Tls::from_pem(&chain, &bytes).map_err(|error| match &error {
+    TlsIdentity::from_pem(&chain, &bytes).map_err(|error| match &error {
         TlsError::Key(_) => CommandError::usage(format!("{}: {error}", key.display())).hint(
             "--tls-key takes the PEM file of the key, without a password: \
              openssl pkey -in KEY -out PLAIN",

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use midfold_args::Top;
+use midfold_args::TopArgs;
 use midfold_top::{
-    Ask, Id, Screen, ServerSource, Source, State, StoreSource, Trouble, plain, settle,
+    AnswerSource, Screen, ServerSource, SessionId, SourceQuestion, SourceTrouble, StoreSource,
+    TopState, plain, settle,
 };
 use serde_json::json;
 
 use crate::env;
 use crate::error::CommandError;
-use crate::host::{Host, Make};
-use crate::input::Input;
+use crate::host::{OpenStore, StoreCreation};
+use crate::input::InputFile;
 use crate::output::Output;
 use crate::presets::pretty;
 use crate::runtime::{block_on, now};
@@ -20,7 +21,7 @@ use crate::signals;
 /// Holds the key that a server asks for.
 const KEY: &str = "MIDFOLD_KEY";
 
-pub fn run(args: &Top, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &TopArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     block_on(async {
         match &args.server {
             Some(url) => {
@@ -28,7 +29,7 @@ pub fn run(args: &Top, json: bool, output: &Output) -> Result<(), CommandError> 
                 show(Arc::new(source), args, json, output).await
             }
             None => {
-                let host = Host::open(&args.at, Make::No).await?;
+                let host = OpenStore::open(&args.at, StoreCreation::No).await?;
                 let source = StoreSource::new(host.store, Arc::new(now));
                 show(Arc::new(source), args, json, output).await
             }
@@ -37,28 +38,28 @@ pub fn run(args: &Top, json: bool, output: &Output) -> Result<(), CommandError> 
 }
 
 /// The key, from where it was named. It is never an argument: those are seen by everybody.
-fn key(args: &Top) -> Result<Option<String>, CommandError> {
+fn key(args: &TopArgs) -> Result<Option<String>, CommandError> {
     let Some(path) = &args.key_file else { return Ok(env::named(KEY)) };
-    let key = Input::text(path)?;
+    let key = InputFile::text(path)?;
     if key.trim().is_empty() {
         return Err(CommandError::failed(format!("{} holds no key", path.display())));
     }
     Ok(Some(key))
 }
 
-async fn show<S: Source>(
+async fn show<S: AnswerSource>(
     source: Arc<S>,
-    args: &Top,
+    args: &TopArgs,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let session = args.session.clone().map(Id::from);
+    let session = args.session.clone().map(SessionId::from);
     if json {
         return print(&*source, session, output).await;
     }
     let style = output.stdout_style();
-    let mut state = State::new(&source.place(), style.color, now());
-    let mut asks = vec![Ask::Sessions];
+    let mut state = TopState::new(&source.place(), style.color, now());
+    let mut asks = vec![SourceQuestion::Sessions];
     if let Some(id) = &session {
         asks.extend(state.open(id));
     }
@@ -80,23 +81,23 @@ async fn show<S: Source>(
     done.map_err(CommandError::failed)
 }
 
-async fn print<S: Source>(
+async fn print<S: AnswerSource>(
     source: &S,
-    session: Option<Id>,
+    session: Option<SessionId>,
     output: &Output,
 ) -> Result<(), CommandError> {
     let value = match session {
-        None => source.json(&Ask::Sessions).await.map_err(failed)?,
+        None => source.json(&SourceQuestion::Sessions).await.map_err(failed)?,
         Some(id) => {
-            let detail = source.json(&Ask::Detail(id.clone())).await.map_err(failed)?;
-            let fabric = source.json(&Ask::Fabric(id)).await.map_err(failed)?;
+            let detail = source.json(&SourceQuestion::Detail(id.clone())).await.map_err(failed)?;
+            let fabric = source.json(&SourceQuestion::Fabric(id)).await.map_err(failed)?;
             json!({ "session": detail, "fabric": fabric })
         }
     };
     output.stdout(pretty(&value)?)
 }
 
-fn failed(trouble: Trouble) -> CommandError {
+fn failed(trouble: SourceTrouble) -> CommandError {
     let hints = trouble.hints.iter().map(ToString::to_string);
     hints.fold(CommandError::failed(trouble.to_string()), CommandError::hint)
 }

@@ -2,10 +2,10 @@
 
 use midfold::formats::transcript::Transcript;
 pub use midfold::formats::transcript::{flat, list};
-use midfold::{Context, Prepared};
+use midfold::{Context, PreparedConversation};
 
 /// The messages of a context, with what travels beside them.
-pub fn of<'a>(prepared: &'a Prepared, context: &Context) -> Transcript<'a> {
+pub fn of<'a>(prepared: &'a PreparedConversation, context: &Context) -> Transcript<'a> {
     let messages = context.pieces().map(|piece| piece.bytes.clone()).collect();
     Transcript::new(prepared.kind, &prepared.source.envelope, messages).as_lines(prepared.is_lines)
 }

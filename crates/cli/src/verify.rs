@@ -1,44 +1,49 @@
 //! `midfold verify`.
 
 use bytes::Bytes;
-use midfold::core::verify::Report;
-use midfold::formats::read::Format;
+use midfold::core::verify::ProofReport;
+use midfold::formats::read::TranscriptFormat;
 use midfold::formats::verify;
-use midfold::{Fold, Prepared};
-use midfold_args::{Measure, Verify};
+use midfold::{Fold, PreparedConversation};
+use midfold_args::{MeasureArgs, VerifyArgs};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
-use crate::input::Input;
-use crate::output::{Color, Output};
-use crate::page::Page;
+use crate::input::InputFile;
+use crate::output::{Output, OutputColor};
+use crate::page::LabelledPage;
 use crate::prepare;
 use crate::words::number;
 
 /// One conversation, checked.
-struct Checked {
+struct CheckedConversation {
     number: usize,
-    report: Report,
+    report: ProofReport,
     recorded: bool,
     /// The most that it may count; none where nothing tells a window.
     budget: Option<u64>,
 }
 
-pub fn run(args: &Verify, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &VerifyArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let from = prepare::format(args.from.as_deref())?;
-    let folds = args.record.as_deref().map(|path| records(&Input::load(path)?)).transpose()?;
+    let folds = args.record.as_deref().map(|path| records(&InputFile::load(path)?)).transpose()?;
     let mut setup = prepare::setup(&measure(args, folds.as_deref()), args.to.as_deref())?;
-    let [before, after] = [Input::load(&args.before)?, Input::load(&args.after)?];
+    let [before, after] = [InputFile::load(&args.before)?, InputFile::load(&args.after)?];
     let found = before.conversations(from)?.conversations;
     let prepared =
         found.into_iter().map(|one| setup.prepare(one)).collect::<Result<Vec<_>, _>>()?;
     // A compacted list need not tell its dialect any more; the original does.
-    let format = prepared.first().map(|first| Format::from(first.kind));
+    let format = prepared.first().map(|first| TranscriptFormat::from(first.kind));
     let after_all = after.conversations(format)?.conversations;
     same_number(&before, prepared.len(), &after, after_all.len())?;
     if let Some(folds) = &folds {
         let name = args.record.as_ref().map_or(String::new(), |path| path.display().to_string());
-        same_number(&before, prepared.len(), &Input { name, bytes: Bytes::new() }, folds.len())?;
+        same_number(
+            &before,
+            prepared.len(),
+            &InputFile { name, bytes: Bytes::new() },
+            folds.len(),
+        )?;
     }
     let mut all = Vec::with_capacity(prepared.len());
     for (at, (prepared, after)) in prepared.iter().zip(after_all).enumerate() {
@@ -57,10 +62,10 @@ pub fn run(args: &Verify, json: bool, output: &Output) -> Result<(), CommandErro
 }
 
 /// A fold is checked with the counter and the profile that it was made with.
-fn measure(args: &Verify, folds: Option<&[Option<Fold>]>) -> Measure {
+fn measure(args: &VerifyArgs, folds: Option<&[Option<Fold>]>) -> MeasureArgs {
     let fold = folds.into_iter().flatten().flatten().next();
     let given = &args.measure;
-    Measure {
+    MeasureArgs {
         window: given.window,
         tokenizer: given.tokenizer.clone().or_else(|| fold.map(|fold| fold.counter.clone())),
         profile: given.profile.clone().or_else(|| fold.map(|fold| fold.profile.clone())),
@@ -68,7 +73,7 @@ fn measure(args: &Verify, folds: Option<&[Option<Fold>]>) -> Measure {
 }
 
 /// One record, or one on each line; `null` where nothing was folded.
-fn records(input: &Input) -> Result<Vec<Option<Fold>>, CommandError> {
+fn records(input: &InputFile) -> Result<Vec<Option<Fold>>, CommandError> {
     let stream = serde_json::Deserializer::from_slice(&input.bytes).into_iter::<Option<Fold>>();
     let folds = stream.collect::<Result<Vec<_>, _>>().map_err(|error| {
         CommandError::failed(format!("{} is no record of a fold: {error}", input.name))
@@ -80,7 +85,12 @@ fn records(input: &Input) -> Result<Vec<Option<Fold>>, CommandError> {
     Ok(folds)
 }
 
-fn same_number(before: &Input, one: usize, other: &Input, two: usize) -> Result<(), CommandError> {
+fn same_number(
+    before: &InputFile,
+    one: usize,
+    other: &InputFile,
+    two: usize,
+) -> Result<(), CommandError> {
     if one == two {
         return Ok(());
     }
@@ -91,14 +101,19 @@ fn same_number(before: &Input, one: usize, other: &Input, two: usize) -> Result<
     .hint("both have to come from one run of `midfold compact`"))
 }
 
-fn check(number: usize, prepared: &Prepared, after: &[Bytes], fold: Option<&Fold>) -> Checked {
+fn check(
+    number: usize,
+    prepared: &PreparedConversation,
+    after: &[Bytes],
+    fold: Option<&Fold>,
+) -> CheckedConversation {
     let budget = prepared.limit(fold);
     let envelope = &prepared.source.envelope;
     let report = verify::check(prepared.kind, &prepared.log, envelope, after, fold, budget);
-    Checked { number, report, recorded: fold.is_some(), budget }
+    CheckedConversation { number, report, recorded: fold.is_some(), budget }
 }
 
-impl Checked {
+impl CheckedConversation {
     fn to_json(&self) -> Value {
         let findings = self.report.findings.iter();
         let findings =
@@ -116,9 +131,9 @@ impl Checked {
     }
 }
 
-fn page(all: &[Checked], output: &Output) -> String {
+fn page(all: &[CheckedConversation], output: &Output) -> String {
     let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
+    let mut page = LabelledPage { style: &style, text: String::new() };
     let findings: usize = all.iter().map(|one| one.report.findings.len()).sum();
     let checks: u64 = all.iter().flat_map(|one| &one.report.checked).map(|(_, count)| count).sum();
     let mut rules: Vec<&str> = Vec::new();
@@ -128,16 +143,22 @@ fn page(all: &[Checked], output: &Output) -> String {
         }
     }
     if findings == 0 {
-        page.title(Color::Green, &format!("verified: {} checks, no violation", number(checks)));
+        page.title(
+            OutputColor::Green,
+            &format!("verified: {} checks, no violation", number(checks)),
+        );
     } else {
-        page.title(Color::Red, &format!("{} violation(s) in {} checks", findings, number(checks)));
+        page.title(
+            OutputColor::Red,
+            &format!("{} violation(s) in {} checks", findings, number(checks)),
+        );
     }
     for one in all {
         let place =
             if all.len() > 1 { format!("conversation {}, ", one.number) } else { String::new() };
         for found in &one.report.findings {
             let at = found.at.map_or(String::new(), |at| format!("message {at}: "));
-            let rule = style.paint(Color::Yellow, found.rule);
+            let rule = style.paint(OutputColor::Yellow, found.rule);
             page.text += &format!("  {rule}: {place}{at}{}\n", found.detail);
         }
     }
@@ -150,7 +171,7 @@ fn page(all: &[Checked], output: &Output) -> String {
             .field("record", &format!("checked for {n} conversations, the others were not folded")),
     }
     match all {
-        [Checked { budget: Some(budget), .. }] => {
+        [CheckedConversation { budget: Some(budget), .. }] => {
             page.field("budget", &format!("at most {} counted tokens", number(*budget)));
         }
         _ if all.iter().all(|one| one.budget.is_some()) => page.field("budget", "checked"),

@@ -66,21 +66,21 @@ fn is_unseen(c: char) -> bool {
 }
 
 /// A stream that others write to, line by line: where it is a terminal, it gets what is seen.
-pub struct Seen<W: Write> {
+pub struct VisibleStream<W: Write> {
     stream: W,
     is_terminal: bool,
     /// A line that has not ended.
     begun: Vec<u8>,
 }
 
-impl<W: Write + IsTerminal> Seen<W> {
+impl<W: Write + IsTerminal> VisibleStream<W> {
     pub fn new(stream: W) -> Self {
         let is_terminal = stream.is_terminal();
         Self { stream, is_terminal, begun: Vec::new() }
     }
 }
 
-impl<W: Write> Write for Seen<W> {
+impl<W: Write> Write for VisibleStream<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_terminal {
             return self.stream.write(bytes);
@@ -98,7 +98,7 @@ impl<W: Write> Write for Seen<W> {
     }
 }
 
-impl<W: Write> Drop for Seen<W> {
+impl<W: Write> Drop for VisibleStream<W> {
     fn drop(&mut self) {
         // Nobody can be told when that fails.
         let _ = self.stream.write_all(&visible_bytes(&self.begun));

@@ -6,7 +6,7 @@ use midfold::core::calendar::date;
 pub use midfold::{grouped, number, plural};
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::{Color, Output};
+use crate::output::{Output, OutputColor};
 
 /// Lines of whole words, at most `width` columns where words allow that.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
@@ -91,6 +91,6 @@ pub fn unheeded(policy: &Policy, output: &Output) {
             "warning: --focus has no effect: {} computes no recap, and no model is asked",
             policy.name
         );
-        output.stderr(&format!("{}\n", output.stderr_style().paint(Color::Yellow, &text)));
+        output.stderr(&format!("{}\n", output.stderr_style().paint(OutputColor::Yellow, &text)));
     }
 }

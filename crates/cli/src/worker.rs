@@ -5,20 +5,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use midfold::core::narrate::{FailureClass, SummaryFailure};
-use midfold::model::Client;
+use midfold::model::ModelClient;
 use midfold::store::StoredError;
-use midfold::store::worker::{Report, Worker};
-use midfold_args::Worker as Args;
+use midfold::store::worker::{JobWorker, WorkerReport};
+use midfold_args::WorkerArgs as Args;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::error::CommandError;
-use crate::host::{Host, Make};
+use crate::host::{OpenStore, StoreCreation};
 use crate::output::Output;
 use crate::runtime::{self, block_on};
 use crate::signals;
-use crate::summariser::Model;
+use crate::summariser::SummariserModel;
 use crate::words::{line, number, plural, time};
 
 /// How long a call may go on after the worker was told to stop.
@@ -27,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_secs(5);
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
-    let model = Model {
+    let model = SummariserModel {
         url: &args.base_url,
         name: &args.model,
         key_env: args.key_env.as_deref(),
@@ -37,16 +37,16 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     };
     let client = Arc::new(model.client()?);
     block_on(async {
-        let host = Host::open(&args.at, Make::Yes).await?;
+        let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
         let (stop, stopped) = watch::channel(false);
         let signals = tokio::spawn(end(stop));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WorkerShared {
             client,
             json,
             output: *output,
             once: args.once,
             poll: Duration::from_millis(args.poll),
-            counts: Counts::default(),
+            counts: WorkerCounts::default(),
         });
         if !json && !args.once {
             let place = host.store.place();
@@ -55,7 +55,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         let mut all = JoinSet::new();
         for number in 1..=args.concurrency {
             let name = format!("midfold-{}-{number}", std::process::id());
-            let worker = Worker::new(host.store.clone(), &name, Arc::new(runtime::now));
+            let worker = JobWorker::new(host.store.clone(), &name, Arc::new(runtime::now));
             all.spawn(Arc::clone(&shared).work(worker, stopped.clone()));
         }
         let mut failed = None;
@@ -80,26 +80,26 @@ async fn end(stop: watch::Sender<bool>) {
 }
 
 #[derive(Default)]
-struct Counts {
+struct WorkerCounts {
     jobs: AtomicU64,
     folded: AtomicU64,
     failed: AtomicU64,
 }
 
-struct Shared {
-    client: Arc<Client>,
+struct WorkerShared {
+    client: Arc<ModelClient>,
     json: bool,
     output: Output,
     once: bool,
     poll: Duration,
-    counts: Counts,
+    counts: WorkerCounts,
 }
 
-impl Shared {
+impl WorkerShared {
     /// Jobs one after the other, until told to stop; with `--once` until none is due.
     async fn work(
         self: Arc<Self>,
-        worker: Worker,
+        worker: JobWorker,
         mut stopped: watch::Receiver<bool>,
     ) -> Result<(), StoredError> {
         while !*stopped.borrow() {
@@ -130,7 +130,7 @@ impl Shared {
         Ok(())
     }
 
-    fn tell(&self, report: &Report) {
+    fn tell(&self, report: &WorkerReport) {
         let accepted = report.code.is_accepted();
         let is_failure = report.code.failure().is_some();
         self.counts.jobs.fetch_add(1, Ordering::Relaxed);

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::log::Event;
-use crate::open::{Asked, Named, Open};
+use crate::open_calls::{CallOfResult, NamedCall, OpenCalls};
 use crate::tools::{CallFacts, ToolTable, code_mode};
 use crate::unit::{id_bytes, name_of};
-use crate::view::{Block, BlockKind, TextRef};
+use crate::view::{BlockKind, BlockView, TextRef};
 
 /// A tool call in the log.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub struct CallSite<'a> {
     /// The event that makes the call.
     pub event: &'a Event,
     /// The call in it.
-    pub block: &'a Block,
+    pub block: &'a BlockView,
 }
 
 impl<'a> CallSite<'a> {
@@ -60,21 +60,21 @@ pub struct ResultSite<'a> {
     /// The event that brings the result.
     pub event: &'a Event,
     /// The result in it.
-    pub block: &'a Block,
+    pub block: &'a BlockView,
     /// Index of the block in its event.
     pub index: usize,
-    /// Index into [`Calls::calls`].
+    /// Index into [`CallIndex::calls`].
     pub call: Option<usize>,
 }
 
 /// An open call, and its index among the calls.
-struct Site<'a> {
+struct OpenCallSite<'a> {
     id: Cow<'a, [u8]>,
     name: Cow<'a, [u8]>,
     call: usize,
 }
 
-impl Named for Site<'_> {
+impl NamedCall for OpenCallSite<'_> {
     fn id_bytes(&self) -> Cow<'_, [u8]> {
         Cow::Borrowed(&self.id)
     }
@@ -86,36 +86,36 @@ impl Named for Site<'_> {
 
 /// All calls and results of a range of events.
 #[derive(Clone, Debug, Default)]
-pub struct Calls<'a> {
+pub struct CallIndex<'a> {
     /// Calls, in order.
     pub calls: Vec<CallSite<'a>>,
     /// Results, in order.
     pub results: Vec<ResultSite<'a>>,
 }
 
-impl<'a> Calls<'a> {
+impl<'a> CallIndex<'a> {
     /// Finds them. A result answers the newest open call with its id in the step before it, else the
     /// oldest where one of the two has none, of the same tool if one of them is.
     #[must_use]
     pub fn find(events: &'a [Event], range: Range<usize>) -> Self {
         let mut found = Self::default();
-        let mut open: Open<Site<'a>> = Open::default();
+        let mut open: OpenCalls<OpenCallSite<'a>> = OpenCalls::default();
         for event in &events[range] {
             if !event.view.has_results() && !event.view.has_calls() {
-                open = Open::default();
+                open = OpenCalls::default();
             }
             for (index, block) in event.view.blocks.iter().enumerate() {
                 match &block.kind {
                     BlockKind::Call { id, name } => {
                         let id = id_bytes(id.as_ref(), &event.bytes);
                         let name = id_bytes(name.as_ref(), &event.bytes);
-                        open.push(Site { id, name, call: found.calls.len() });
+                        open.push(OpenCallSite { id, name, call: found.calls.len() });
                         found.calls.push(CallSite { event, block });
                     }
                     BlockKind::Result { id, name, .. } => {
                         let id = id_bytes(id.as_ref(), &event.bytes);
                         let name = name_of(block, name, &event.bytes);
-                        let asked = Asked { id: &id, name: &name, by_order: id.is_empty() };
+                        let asked = CallOfResult { id: &id, name: &name, by_order: id.is_empty() };
                         let call = open.answer(&asked).map(|site| site.call);
                         found.results.push(ResultSite { event, block, index, call });
                     }
@@ -139,7 +139,7 @@ impl<'a> Calls<'a> {
 pub fn tool_of<'a>(
     call: Option<&CallSite<'a>>,
     event: &'a Event,
-    result: &'a Block,
+    result: &'a BlockView,
 ) -> Cow<'a, str> {
     match (call, &result.kind) {
         (Some(call), _) => call.tool(),

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::narrate::{FailureClass, Verdict};
-use crate::policy::Fallback;
+use crate::narrate::{FailureClass, ReplyVerdict};
+use crate::policy::RecapFallback;
 
 /// What a reducer did to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,20 +45,20 @@ impl StandIn {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Computed => Fallback::Computed.as_str(),
-            Self::Marker => Fallback::Marker.as_str(),
-            Self::Static => Fallback::Static.as_str(),
+            Self::Computed => RecapFallback::Computed.as_str(),
+            Self::Marker => RecapFallback::Marker.as_str(),
+            Self::Static => RecapFallback::Static.as_str(),
             Self::Host => "host",
         }
     }
 }
 
-impl From<Fallback> for StandIn {
-    fn from(fallback: Fallback) -> Self {
+impl From<RecapFallback> for StandIn {
+    fn from(fallback: RecapFallback) -> Self {
         match fallback {
-            Fallback::Computed => Self::Computed,
-            Fallback::Marker => Self::Marker,
-            Fallback::Static => Self::Static,
+            RecapFallback::Computed => Self::Computed,
+            RecapFallback::Marker => Self::Marker,
+            RecapFallback::Static => Self::Static,
         }
     }
 }
@@ -73,7 +73,7 @@ pub enum VerdictCode {
     Stale,
     /// There was a reply: `accepted`, or why it was refused.
     #[serde(untagged)]
-    Reply(Verdict),
+    Reply(ReplyVerdict),
     /// There was none, and why.
     #[serde(untagged)]
     Failed(FailureClass),
@@ -81,7 +81,7 @@ pub enum VerdictCode {
 
 impl VerdictCode {
     /// The reply passed all checks.
-    pub const ACCEPTED: Self = Self::Reply(Verdict::Accepted);
+    pub const ACCEPTED: Self = Self::Reply(ReplyVerdict::Accepted);
 
     /// The code as it is in records.
     #[must_use]
@@ -97,7 +97,7 @@ impl VerdictCode {
     /// What this code says.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
-        let replies = Verdict::ALL.into_iter().map(Self::Reply);
+        let replies = ReplyVerdict::ALL.into_iter().map(Self::Reply);
         let failures = FailureClass::ALL.into_iter().map(Self::Failed);
         let mut all = [Self::Pending, Self::Stale].into_iter().chain(replies).chain(failures);
         all.find(|known| known.as_str() == code)
@@ -113,8 +113,8 @@ impl VerdictCode {
     }
 }
 
-impl From<Verdict> for VerdictCode {
-    fn from(verdict: Verdict) -> Self {
+impl From<ReplyVerdict> for VerdictCode {
+    fn from(verdict: ReplyVerdict) -> Self {
         Self::Reply(verdict)
     }
 }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_code_is_the_word_that_json_has() {
-        let replies = Verdict::ALL.into_iter().map(VerdictCode::Reply);
+        let replies = ReplyVerdict::ALL.into_iter().map(VerdictCode::Reply);
         let failures = FailureClass::ALL.into_iter().map(VerdictCode::Failed);
         let codes: Vec<_> = [VerdictCode::Pending, VerdictCode::Stale]
             .into_iter()

@@ -1,10 +1,10 @@
 //! The seam to token counting. `tokens` implements it; the engine only asks.
 
-use crate::view::Media;
+use crate::view::MediaRef;
 
 /// What a text is, as far as its place in a message tells. Estimates differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Content {
+pub enum TextKind {
     /// Text of a user, a system or an assistant message.
     Prose,
     /// Arguments of a tool call.
@@ -23,10 +23,10 @@ pub trait Counter: Send + Sync {
     fn name(&self) -> &str;
 
     /// Tokens of one text. Special-token text counts as ordinary text.
-    fn count(&self, text: &str, content: Content) -> u32;
+    fn count(&self, text: &str, content: TextKind) -> u32;
 
     /// Tokens of an image, a sound or a file.
-    fn media(&self, media: &Media) -> u32;
+    fn media(&self, media: &MediaRef) -> u32;
 
     /// Tokens that every message costs beside its texts.
     fn per_message(&self) -> u32 {

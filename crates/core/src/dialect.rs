@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use crate::view::{Role, View};
-use crate::voice::Passage;
+use crate::view::{EventView, Role};
+use crate::voice::VoicePassage;
 
 /// A wire format, as far as the engine needs it. Pure and total: foreign bytes never fail, what
 /// is not understood becomes an opaque block.
@@ -12,18 +12,18 @@ pub trait Dialect: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Reads one event.
-    fn view(&self, bytes: &[u8]) -> View;
+    fn view(&self, bytes: &[u8]) -> EventView;
 
     /// Whose words the text blocks of one message of the user's role are, in order. Where a format
     /// knows no clients that put words there, all of it is the user's.
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
-        texts.iter().map(|text| Passage::user(text)).collect()
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
+        texts.iter().map(|text| VoicePassage::user(text)).collect()
     }
 
     /// What a client put at the end of a tool's result because the user said it while the agent worked: where
     /// that starts, and the passages in it. `last` is the last text of the result, `is_own` whether the client
     /// may have added it as a text of its own.
-    fn steered(&self, _last: &str, _is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, _last: &str, _is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         None
     }
 
@@ -65,5 +65,5 @@ pub trait Dialect: Send + Sync {
 
     /// The same event with the blocks at these indices (results without a call before them) as
     /// plain text in the user's role. Other blocks keep their bytes where the dialect can.
-    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes;
+    fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes;
 }

@@ -3,11 +3,11 @@
 use bytes::Bytes;
 
 use crate::jsonstr;
-use crate::view::{Block, BlockKind, ByteRange, Coding};
+use crate::view::{BlockKind, BlockView, ByteRange, TextCoding};
 
 /// What happens to one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum BlockChange {
     /// Its body becomes this text.
     Replace(String),
     /// It is cut out, with one neighbouring comma.
@@ -16,14 +16,14 @@ pub enum Change {
 
 /// Applies changes to blocks of one event and returns the new bytes.
 #[must_use]
-pub fn apply(bytes: &[u8], changes: &[(&Block, &Change)]) -> Bytes {
+pub fn apply(bytes: &[u8], changes: &[(&BlockView, &BlockChange)]) -> Bytes {
     let mut splices: Vec<(ByteRange, Vec<u8>)> = Vec::with_capacity(changes.len());
     let (nested, plain): (Vec<_>, Vec<_>) =
         changes.iter().partition(|(block, _)| block.body.nested.is_some());
     for (block, change) in plain {
         splices.push(match change {
-            Change::Remove => (block.outer, Vec::new()),
-            Change::Replace(text) => (block.body.token, replacement(block, text)),
+            BlockChange::Remove => (block.outer, Vec::new()),
+            BlockChange::Replace(text) => (block.body.token, replacement(block, text)),
         });
     }
     splices.extend(nested_splices(bytes, &nested));
@@ -39,9 +39,9 @@ pub fn apply(bytes: &[u8], changes: &[(&Block, &Change)]) -> Bytes {
 }
 
 /// How `text` is written in the place of a block's body.
-fn replacement(block: &Block, text: &str) -> Vec<u8> {
+fn replacement(block: &BlockView, text: &str) -> Vec<u8> {
     let as_json =
-        block.body.coding == Coding::Raw && !matches!(block.kind, BlockKind::Result { .. });
+        block.body.coding == TextCoding::Raw && !matches!(block.kind, BlockKind::Result { .. });
     if as_json {
         return text.as_bytes().to_vec();
     }
@@ -53,7 +53,10 @@ fn replacement(block: &Block, text: &str) -> Vec<u8> {
 }
 
 /// Changes inside decoded strings: all changes of one string token become one splice of it.
-fn nested_splices(bytes: &[u8], changes: &[(&Block, &Change)]) -> Vec<(ByteRange, Vec<u8>)> {
+fn nested_splices(
+    bytes: &[u8],
+    changes: &[(&BlockView, &BlockChange)],
+) -> Vec<(ByteRange, Vec<u8>)> {
     let mut tokens: Vec<ByteRange> = changes.iter().map(|(block, _)| block.body.token).collect();
     tokens.sort_by_key(|token| token.start);
     tokens.dedup();
@@ -69,12 +72,12 @@ fn nested_splices(bytes: &[u8], changes: &[(&Block, &Change)]) -> Vec<(ByteRange
             let before = text.get(..at.start as usize).unwrap_or_default();
             // A member of an object (`"content": {…}`): plain text there would break its JSON.
             let is_member = is_result && before.trim_end().ends_with(':');
-            let coding = if is_member { Coding::Str } else { coding };
+            let coding = if is_member { TextCoding::Str } else { coding };
             let with = match (change, coding) {
-                (Change::Remove, Coding::Str) => "\"\"".to_owned(),
-                (Change::Remove, Coding::Raw) => String::new(),
-                (Change::Replace(text), Coding::Str) => jsonstr::encode(text),
-                (Change::Replace(text), Coding::Raw) => text.clone(),
+                (BlockChange::Remove, TextCoding::Str) => "\"\"".to_owned(),
+                (BlockChange::Remove, TextCoding::Raw) => String::new(),
+                (BlockChange::Replace(text), TextCoding::Str) => jsonstr::encode(text),
+                (BlockChange::Replace(text), TextCoding::Raw) => text.clone(),
             };
             if text.get(at.to_usize()).is_some() {
                 text.replace_range(at.to_usize(), &with);

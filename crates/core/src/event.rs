@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::calendar::Millis;
-use crate::view::{Origin, View};
+use crate::view::{EventView, TextOrigin};
 
 /// What a provider said that one request cost, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct RawEvent {
     /// Where it stood in the input; several ranges where a reader built it from several records.
     pub source: Vec<std::ops::Range<usize>>,
     /// What the reader knows about its origin that the bytes alone do not tell.
-    pub origin: Option<Origin>,
+    pub origin: Option<TextOrigin>,
     /// Usage of the request that this assistant message answered, where it was recorded.
     pub usage: Option<Usage>,
     /// When it was recorded, where the file says so.
@@ -52,7 +52,7 @@ pub struct Event {
     /// The message exactly as it came.
     pub bytes: Bytes,
     /// Its typed reading.
-    pub view: View,
+    pub view: EventView,
     /// `blake3(hash before, bytes)`: names the whole prefix.
     pub hash: Hash,
     /// Turns so far, this event's included; 0 before the first real user message.
@@ -64,7 +64,7 @@ pub struct Event {
     /// What the provider reported for the request that this message answered.
     pub usage: Option<Usage>,
     /// What its reader knew of its origin that the bytes alone do not tell.
-    pub told: Option<Origin>,
+    pub told: Option<TextOrigin>,
     /// When it was recorded, where its reader knew. No part of the hash.
     pub at: Option<Millis>,
     /// Tools can be called because of it ([`Dialect::loaded_tools`](crate::Dialect::loaded_tools)).
@@ -72,7 +72,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// All that can be read of the event, for searching ([`View::plain`]).
+    /// All that can be read of the event, for searching ([`EventView::plain`]).
     #[must_use]
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         self.view.plain(&self.bytes)

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::event::Hash;
-use crate::layout::Floor;
-use crate::log::Log;
+use crate::layout::TailFloor;
+use crate::log::EventLog;
 use crate::meter::Meter;
-use crate::narrate::Narrated;
-use crate::piece::Repair;
+use crate::narrate::AcceptedNarration;
+use crate::piece::RepairReason;
 use crate::policy::ReducerName;
 use crate::profile::VoidReasoning;
-use crate::trigger::Cause;
+use crate::trigger::FoldCause;
 
 pub use crate::codes::{EditKind, StandIn, VerdictCode};
 pub use crate::span::Span;
@@ -26,7 +26,7 @@ pub const VERSION: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Entry {
+pub enum FoldEntry {
     /// A recap, as the message that is sent.
     Recap {
         /// Its bytes.
@@ -56,7 +56,7 @@ pub enum Entry {
 /// What a reducer did to one part of one event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Edit {
+pub struct BlockEdit {
     /// The event.
     pub seq: u32,
     /// The block in it.
@@ -84,13 +84,13 @@ pub struct RepairRecord {
     /// The event that was rendered otherwise; none for an added piece.
     pub seq: Option<u32>,
     /// Why.
-    pub why: Repair,
+    pub why: RepairReason,
 }
 
 /// One region of the layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Region {
+pub struct RegionRecord {
     /// First event.
     pub start: u32,
     /// One past the last event.
@@ -104,13 +104,13 @@ pub struct Region {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LayoutRecord {
     /// The head.
-    pub head: Region,
+    pub head: RegionRecord,
     /// The middle.
-    pub middle: Region,
+    pub middle: RegionRecord,
     /// The tail.
-    pub tail: Region,
+    pub tail: RegionRecord,
     /// What set the tail's boundary.
-    pub floor: Floor,
+    pub floor: TailFloor,
     /// The last real user message, where it was carried as a pin.
     pub carried_user: Option<u32>,
     /// Pinned events of the middle.
@@ -120,7 +120,7 @@ pub struct LayoutRecord {
 /// Each event's fate, counted. `verbatim + edited + recap + marker == events`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Accounts {
+pub struct FateCounts {
     /// Events of the log when the fold was made.
     pub events: u32,
     /// Carried byte for byte.
@@ -133,7 +133,7 @@ pub struct Accounts {
     pub marker: u32,
 }
 
-impl Accounts {
+impl FateCounts {
     /// Whether the accounts add up.
     #[must_use]
     pub fn add_up(&self) -> bool {
@@ -188,7 +188,7 @@ impl IdList {
 /// What one reducer took from covered events, by one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Pruned {
+pub struct PrunedCount {
     /// The reducer.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reducer: ReducerName,
@@ -206,7 +206,7 @@ pub struct Pruned {
 /// Turns: the joining tuple).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Joining {
+pub struct FoldJoin {
     /// The session.
     pub session: String,
     /// The turn in it.
@@ -230,13 +230,13 @@ pub struct VerdictRecord {
     pub detail: String,
     /// The lines of the reply that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<DroppedLine>,
 }
 
 /// A line of a reply that was left out of the narration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Dropped {
+pub struct DroppedLine {
     /// Its start, without secrets and without what forges structure.
     pub line: String,
     /// A code (`false-quote`, `ungrounded`, `injected`), and what it is about.
@@ -256,16 +256,16 @@ pub struct Fold {
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub prev: Option<Hash>,
     /// Joins it to a request.
-    pub joining: Joining,
+    pub joining: FoldJoin,
     /// What it replaces.
     pub span: Span,
     /// What is there instead.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FoldEntry>,
     /// What reducers did.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<BlockEdit>,
     /// What reducers took from events that the recap covers, before it was made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub read: Vec<Pruned>,
+    pub read: Vec<PrunedCount>,
     /// What validity asked for.
     pub repairs: Vec<RepairRecord>,
     /// The recap, where there is one.
@@ -331,10 +331,10 @@ pub struct Fold {
     pub fallback_used: bool,
     /// Why the fold was made.
     #[serde(default)]
-    pub cause: Cause,
+    pub cause: FoldCause,
     /// The narration that is in the recap, where a model wrote one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub narrated: Option<Narrated>,
+    pub narrated: Option<AcceptedNarration>,
     /// What became of the model's replies since the fold before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<VerdictRecord>,
@@ -348,7 +348,7 @@ pub struct Fold {
     /// that was just made, filled where it is read again ([`Fold::with_references`]).
     pub referenced_later: Option<IdList>,
     /// Each event's fate, counted.
-    pub accounts: Accounts,
+    pub accounts: FateCounts,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -366,9 +366,9 @@ impl Fold {
         let (mut kept, mut edited) = (Vec::new(), Vec::new());
         for entry in &self.entries {
             match entry {
-                Entry::Verbatim { from, to } => kept.push(*from..*to),
-                Entry::Edited { seq, .. } => edited.push(*seq),
-                Entry::Recap { .. } | Entry::Marker { .. } => {}
+                FoldEntry::Verbatim { from, to } => kept.push(*from..*to),
+                FoldEntry::Edited { seq, .. } => edited.push(*seq),
+                FoldEntry::Recap { .. } | FoldEntry::Marker { .. } => {}
             }
         }
         // Entries are in the order of the log, so each event is looked up by its neighbours.
@@ -390,7 +390,7 @@ impl Fold {
 
     /// Whether the fold's span is in this log, byte for byte.
     #[must_use]
-    pub fn applies_to(&self, log: &Log) -> bool {
+    pub fn applies_to(&self, log: &EventLog) -> bool {
         let end = self.span.end as usize;
         end <= log.len()
             && log.hash_before(self.span.start as usize) == self.span.before
@@ -408,7 +408,7 @@ impl Fold {
         let mut upto = self.span.start;
         for entry in &self.entries {
             match entry {
-                Entry::Verbatim { from, to } if *from == upto => upto = *to,
+                FoldEntry::Verbatim { from, to } if *from == upto => upto = *to,
                 _ => break,
             }
         }
@@ -418,8 +418,8 @@ impl Fold {
     /// The first pinned event that the fold does not keep as it is: none in a fold that is right.
     #[must_use]
     pub fn lost_pin(&self) -> Option<u32> {
-        let verbatim = |entry: &Entry| match entry {
-            Entry::Verbatim { from, to } => Some(*from..*to),
+        let verbatim = |entry: &FoldEntry| match entry {
+            FoldEntry::Verbatim { from, to } => Some(*from..*to),
             _ => None,
         };
         // Runs are in order.
@@ -442,18 +442,18 @@ impl Fold {
         id = id.chain(&self.policy_fingerprint.0);
         for entry in &self.entries {
             id = match entry {
-                Entry::Recap { bytes } => id.chain(b"recap").chain(bytes.as_bytes()),
-                Entry::Marker { bytes } => id.chain(b"marker").chain(bytes.as_bytes()),
-                Entry::Verbatim { from, to } => {
+                FoldEntry::Recap { bytes } => id.chain(b"recap").chain(bytes.as_bytes()),
+                FoldEntry::Marker { bytes } => id.chain(b"marker").chain(bytes.as_bytes()),
+                FoldEntry::Verbatim { from, to } => {
                     id.chain(format!("verbatim {from} {to}").as_bytes())
                 }
-                Entry::Edited { seq, bytes } => {
+                FoldEntry::Edited { seq, bytes } => {
                     id.chain(format!("edited {seq}").as_bytes()).chain(bytes.as_bytes())
                 }
             };
         }
         for edit in &self.edits {
-            let Edit { seq, block, kind, reducer, reason, tokens_before, tokens_after } = edit;
+            let BlockEdit { seq, block, kind, reducer, reason, tokens_before, tokens_after } = edit;
             let line =
                 format!("{seq} {block} {kind} {reducer} {reason} {tokens_before} {tokens_after}");
             id = id.chain(line.as_bytes());

@@ -4,7 +4,7 @@
 //! with hooks keeps every invariant that one without them keeps.
 
 use crate::fold::{Fold, VerdictRecord};
-use crate::log::Log;
+use crate::log::EventLog;
 use crate::plan::NoOp;
 
 /// What a host may do around a fold. Every method has a default that does nothing.
@@ -24,15 +24,15 @@ use crate::plan::NoOp;
 ///     }
 /// }
 /// ```
-pub trait Hooks: Send + Sync {
-    /// A fold is about to be made. Called again after [`Decision::Preserve`] or
-    /// [`Decision::Recap`] only to say yes or no.
-    fn before_fold(&self, _log: &Log, _fold: &Fold) -> Decision {
-        Decision::Go
+pub trait FoldHooks: Send + Sync {
+    /// A fold is about to be made. Called again after [`HookDecision::Preserve`] or
+    /// [`HookDecision::Recap`] only to say yes or no.
+    fn before_fold(&self, _log: &EventLog, _fold: &Fold) -> HookDecision {
+        HookDecision::Go
     }
 
     /// A fold was made: its record has sizes, survivors and accounts.
-    fn after_fold(&self, _log: &Log, _fold: &Fold) {}
+    fn after_fold(&self, _log: &EventLog, _fold: &Fold) {}
 
     /// Nothing was folded, though the line was crossed.
     fn declined(&self, _reason: &NoOp) {}
@@ -43,7 +43,7 @@ pub trait Hooks: Send + Sync {
 
 /// What a hook wants of a fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Decision {
+pub enum HookDecision {
     /// Make it.
     #[default]
     Go,
@@ -59,4 +59,4 @@ pub enum Decision {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHooks;
 
-impl Hooks for NoHooks {}
+impl FoldHooks for NoHooks {}

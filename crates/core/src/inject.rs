@@ -2,24 +2,24 @@
 //!
 //! Injected text goes at the very end, beside the user's message, so that it never breaks the
 //! cache of what is before it. Hooks and folds share the budget and nothing else: what comes
-//! out is a [`Sent`], which no fold can be made from, so compaction is never entered again.
+//! out is a [`InjectedContext`], which no fold can be made from, so compaction is never entered again.
 
 use bytes::Bytes;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Hash;
-use crate::log::{Log, measure};
+use crate::log::{EventLog, measure};
 use crate::meter::Meter;
-use crate::piece::{Fate, Piece, Repair};
+use crate::piece::{ContextPiece, PieceFate, RepairReason};
 use crate::profile::VoidReasoning;
 use crate::project::Context;
-use crate::repair::Repairer;
-use crate::view::{Role, View};
+use crate::repair::ContextRepairer;
+use crate::view::{EventView, Role};
 
 /// Something that may add text to every request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hook {
+pub struct InjectionHook {
     /// Its name, for errors and records.
     pub name: String,
     /// Most tokens that it may add, as the provider counts them, framing included.
@@ -29,7 +29,7 @@ pub struct Hook {
 /// The registered hooks, in the order in which their texts stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Injections {
-    hooks: Vec<Hook>,
+    hooks: Vec<InjectionHook>,
 }
 
 /// What one hook added to one request.
@@ -73,9 +73,9 @@ pub enum InjectError {
 
 /// How messages are read, written and counted, and what a count is worth.
 #[derive(Clone, Copy)]
-pub struct Rules<'a> {
+pub struct MessageRules<'a> {
     /// The session's log: its dialect, profile and counter.
-    pub log: &'a Log,
+    pub log: &'a EventLog,
     /// Turns counted tokens into what the provider counts.
     pub meter: &'a Meter,
 }
@@ -89,13 +89,13 @@ impl Injections {
         if self.hooks.iter().any(|hook| hook.name == name) {
             return Err(InjectError::Twice(name.to_owned()));
         }
-        self.hooks.push(Hook { name: name.to_owned(), reserve });
+        self.hooks.push(InjectionHook { name: name.to_owned(), reserve });
         Ok(())
     }
 
     /// The hooks.
     #[must_use]
-    pub fn hooks(&self) -> &[Hook] {
+    pub fn hooks(&self) -> &[InjectionHook] {
         &self.hooks
     }
 
@@ -114,8 +114,8 @@ impl Injections {
         &self,
         context: &Context,
         outputs: &[(&str, &str)],
-        rules: &Rules<'_>,
-    ) -> Result<Sent, InjectError> {
+        rules: &MessageRules<'_>,
+    ) -> Result<InjectedContext, InjectError> {
         let mut seen = FxHashSet::default();
         for (name, _) in outputs {
             if !self.hooks.iter().any(|hook| hook.name == *name) {
@@ -125,7 +125,7 @@ impl Injections {
                 return Err(InjectError::Repeated((*name).to_owned()));
             }
         }
-        let mut end = End::of(context, rules.log);
+        let mut end = ContextEnd::of(context, rules.log);
         let (mut texts, mut injections) = (Vec::new(), Vec::new());
         for hook in &self.hooks {
             let text = outputs.iter().find(|(name, _)| *name == hook.name).map(|(_, text)| *text);
@@ -143,29 +143,29 @@ impl Injections {
             texts.push(text);
         }
         let added = if texts.is_empty() { Vec::new() } else { end.push(&texts.join("\n\n"))? };
-        Ok(Sent { history: context.clone(), added, injections })
+        Ok(InjectedContext { history: context.clone(), added, injections })
     }
 }
 
 /// The end of a context: what the next message has to fit to.
 #[derive(Clone)]
-struct End<'a> {
-    log: &'a Log,
-    repairer: Repairer,
+struct ContextEnd<'a> {
+    log: &'a EventLog,
+    repairer: ContextRepairer,
 }
 
-impl<'a> End<'a> {
+impl<'a> ContextEnd<'a> {
     /// Reads back to the last message that settles the state: the user's own words.
-    fn of(context: &Context, log: &'a Log) -> Self {
+    fn of(context: &Context, log: &'a EventLog) -> Self {
         let dialect = log.dialect();
-        let mut repairer = Repairer::new(
+        let mut repairer = ContextRepairer::new(
             *log.profile(),
             dialect.clone(),
             log.counter().clone(),
             VoidReasoning::default(),
         );
-        let mut newest: Vec<(&Piece, View)> = Vec::new();
-        let pieces: Vec<&Piece> = context.pieces().collect();
+        let mut newest: Vec<(&ContextPiece, EventView)> = Vec::new();
+        let pieces: Vec<&ContextPiece> = context.pieces().collect();
         for piece in pieces.into_iter().rev() {
             let view = dialect.view(&piece.bytes);
             let settles = view.role == Role::User && !view.has_results();
@@ -183,18 +183,18 @@ impl<'a> End<'a> {
     }
 
     /// One more user message, with the bridges that the profile asks for.
-    fn push(&mut self, text: &str) -> Result<Vec<Added>, InjectError> {
+    fn push(&mut self, text: &str) -> Result<Vec<AddedMessage>, InjectError> {
         let bytes = self.log.dialect().made_message(Role::User, text);
         let view = self.log.dialect().view(&bytes);
         let tokens = measure(&**self.log.counter(), &bytes, &view).total;
         let mut pieces = Vec::new();
-        let fate = Fate::Added(Repair::Bridge);
-        self.repairer.push(Piece { bytes, tokens, fate }, &view, &mut pieces);
-        if pieces.iter().any(|piece| piece.fate == Fate::Added(Repair::UnansweredCall)) {
+        let fate = PieceFate::Added(RepairReason::Bridge);
+        self.repairer.push(ContextPiece { bytes, tokens, fate }, &view, &mut pieces);
+        if pieces.iter().any(|piece| piece.fate == PieceFate::Added(RepairReason::UnansweredCall)) {
             return Err(InjectError::OpenCall);
         }
         let last = pieces.len().saturating_sub(1);
-        let added = |(at, piece): (usize, Piece)| Added {
+        let added = |(at, piece): (usize, ContextPiece)| AddedMessage {
             bytes: piece.bytes,
             tokens: piece.tokens,
             injected: at == last,
@@ -205,7 +205,7 @@ impl<'a> End<'a> {
 
 /// A message behind the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Added {
+pub struct AddedMessage {
     /// Its bytes.
     pub bytes: Bytes,
     /// Its tokens.
@@ -216,13 +216,13 @@ pub struct Added {
 
 /// What goes to the provider: a context and, behind it, what hooks added. Nothing folds it.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct InjectedContext {
     history: Context,
-    added: Vec<Added>,
+    added: Vec<AddedMessage>,
     injections: Vec<Injection>,
 }
 
-impl Sent {
+impl InjectedContext {
     /// The context, untouched.
     #[must_use]
     pub fn history(&self) -> &Context {
@@ -231,7 +231,7 @@ impl Sent {
 
     /// The messages behind it: bridges where the profile asks for one, and the injected one.
     #[must_use]
-    pub fn added(&self) -> &[Added] {
+    pub fn added(&self) -> &[AddedMessage] {
         &self.added
     }
 

@@ -91,7 +91,7 @@ pub fn without_halves(json: &[u8]) -> Option<Vec<u8>> {
         let (true, Some(half)) = (at >= end && !escaped, half(json, at)) else { continue };
         end = at + ESCAPE;
         let second = half_of(json, end, b"cdef");
-        if half == Half::First && second {
+        if half == SurrogateHalf::First && second {
             end += ESCAPE;
             continue;
         }
@@ -105,17 +105,17 @@ pub fn without_halves(json: &[u8]) -> Option<Vec<u8>> {
 const ESCAPE: usize = 6;
 
 #[derive(PartialEq, Eq)]
-enum Half {
+enum SurrogateHalf {
     First,
     Second,
 }
 
 /// The half of a character that the escape at `at` is.
-fn half(json: &[u8], at: usize) -> Option<Half> {
+fn half(json: &[u8], at: usize) -> Option<SurrogateHalf> {
     if half_of(json, at, b"89ab") {
-        Some(Half::First)
+        Some(SurrogateHalf::First)
     } else {
-        half_of(json, at, b"cdef").then_some(Half::Second)
+        half_of(json, at, b"cdef").then_some(SurrogateHalf::Second)
     }
 }
 

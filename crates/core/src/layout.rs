@@ -7,16 +7,16 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Event, Log};
-use crate::policy::{Fallback, Head, HeadRule, Policy, TailRule};
-use crate::unit::Unit;
-use crate::view::{Block, BlockKind, Role};
+use crate::log::{Event, EventLog};
+use crate::policy::{HeadPolicy, HeadRule, Policy, RecapFallback, TailRule};
+use crate::unit::EventUnit;
+use crate::view::{BlockKind, BlockView, Role};
 
 /// What set the tail's boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Floor {
+pub enum TailFloor {
     /// The token floor was met last.
     Tokens,
     /// The message floor was met last.
@@ -42,7 +42,7 @@ pub struct Layout {
     /// [`TailRule::Ceiling`]: what lies between is of the tail, is not covered, and may be edited.
     pub untouched: usize,
     /// What set the tail's boundary.
-    pub floor: Floor,
+    pub floor: TailFloor,
     /// The last real user message, when it lies in the middle and has to be carried as a pin.
     pub carried_user: Option<usize>,
 }
@@ -72,8 +72,8 @@ const CEILING_MESSAGES: usize = 3;
 /// pass; the newest unit always stays.
 #[must_use]
 pub fn layout(
-    log: &Log,
-    units: &[Unit],
+    log: &EventLog,
+    units: &[EventUnit],
     policy: &Policy,
     budget: u64,
     tail_limit: Option<u64>,
@@ -99,8 +99,8 @@ pub fn layout(
             // The seed's own least tail is in the walk; whoever asks for more gets it.
             let more = policy.tail.min_messages;
             let (cut, floor) = match log.len().saturating_sub(more) {
-                most if more > CEILING_MESSAGES && most < cut => (most, Floor::Messages),
-                _ => (cut, Floor::Ceiling),
+                most if more > CEILING_MESSAGES && most < cut => (most, TailFloor::Messages),
+                _ => (cut, TailFloor::Ceiling),
             };
             let kept = protected_cut(events, tokens, policy.tail.protect_messages);
             (aligned(cut), aligned(kept), floor)
@@ -112,7 +112,7 @@ pub fn layout(
         && log.tokens_in(cover_end..log.len()) > limit
     {
         layout.cover_end = limited_cut(log, units, head_end, limit);
-        layout.floor = Floor::Budget;
+        layout.floor = TailFloor::Budget;
     }
     if policy.tail.last_user {
         keep_last_user(log, units, policy, budget, tail_limit, &mut layout);
@@ -122,7 +122,7 @@ pub fn layout(
 }
 
 /// End of the head before it is aligned.
-fn head_end(log: &Log, head: &Head) -> usize {
+fn head_end(log: &EventLog, head: &HeadPolicy) -> usize {
     let events = log.events();
     let leading = events.iter().take_while(|event| event.view.role.is_system()).count();
     match head.rule {
@@ -138,7 +138,7 @@ fn head_end(log: &Log, head: &Head) -> usize {
 
 /// The head ends after the first real task. Where there is none before the model's first word,
 /// the injected messages there are the head.
-fn task_end(log: &Log, leading: usize, decay: bool) -> usize {
+fn task_end(log: &EventLog, leading: usize, decay: bool) -> usize {
     let events = log.events();
     let opening = events[leading..]
         .iter()
@@ -166,24 +166,24 @@ const TIGHT: u64 = 1_500;
 const SHORTEST: u64 = 240;
 
 /// The least messages of the tail.
-fn least_messages(log: &Log, policy: &Policy, budget: u64) -> usize {
+fn least_messages(log: &EventLog, policy: &Policy, budget: u64) -> usize {
     policy.tail.min_messages.min(if is_tight(log, policy, budget) { 1 } else { usize::MAX })
 }
 
 /// Whether a recap needs the room more than the newest messages do.
-fn is_tight(log: &Log, policy: &Policy, budget: u64) -> bool {
-    let tells = policy.recap.fallback == Fallback::Computed;
+fn is_tight(log: &EventLog, policy: &Policy, budget: u64) -> bool {
+    let tells = policy.recap.fallback == RecapFallback::Computed;
     tells && budget < TIGHT && log.tokens_in(0..log.len()) >= SHORTEST
 }
 
 /// Whether the assistant had the last word: what the user said before it competes with all that was said.
-pub(crate) fn is_answered(log: &Log) -> bool {
+pub(crate) fn is_answered(log: &EventLog) -> bool {
     let last = log.events().last().map(|event| &event.view);
     last.is_some_and(|view| view.role == Role::Assistant && !view.has_calls())
 }
 
 /// Walks back until both floors hold.
-fn floors_cut(log: &Log, head_end: usize, least: usize, floor: u64) -> (usize, Floor) {
+fn floors_cut(log: &EventLog, head_end: usize, least: usize, floor: u64) -> (usize, TailFloor) {
     let len = log.len();
     let mut tokens_held_at = None;
     for cut in (head_end..len).rev() {
@@ -194,10 +194,10 @@ fn floors_cut(log: &Log, head_end: usize, least: usize, floor: u64) -> (usize, F
         }
         if tokens && messages {
             let by_tokens = tokens_held_at == Some(cut) && len - cut > least;
-            return (cut, if by_tokens { Floor::Tokens } else { Floor::Messages });
+            return (cut, if by_tokens { TailFloor::Tokens } else { TailFloor::Messages });
         }
     }
-    (head_end, Floor::Everything)
+    (head_end, TailFloor::Everything)
 }
 
 /// Hermes Agent's `_find_tail_cut_by_tokens`, with its own counting: chars/4 + 10 a message.
@@ -227,7 +227,7 @@ pub(crate) fn align_backward(events: &[Event], cut: usize) -> usize {
         return cut;
     }
     let parent = events[..cut].iter().rposition(|event| !event.view.has_results());
-    parent.filter(|at| events[*at].view.blocks.iter().any(Block::is_call)).unwrap_or(cut)
+    parent.filter(|at| events[*at].view.blocks.iter().any(BlockView::is_call)).unwrap_or(cut)
 }
 
 /// The end of what Hermes Agent prunes: the newest messages within `budget` stay as they are, and
@@ -263,7 +263,7 @@ fn rough_tokens(event: &Event) -> u64 {
 }
 
 /// The longest tail of whole units that costs at most `limit`; the newest unit always.
-fn limited_cut(log: &Log, units: &[Unit], head_end: usize, limit: u64) -> usize {
+fn limited_cut(log: &EventLog, units: &[EventUnit], head_end: usize, limit: u64) -> usize {
     let mut cut = log.len();
     for unit in units.iter().rev().take_while(|unit| unit.events.start >= head_end) {
         if cut < log.len() && log.tokens_in(unit.events.start..log.len()) > limit {
@@ -275,8 +275,8 @@ fn limited_cut(log: &Log, units: &[Unit], head_end: usize, limit: u64) -> usize 
 }
 
 fn keep_last_user(
-    log: &Log,
-    units: &[Unit],
+    log: &EventLog,
+    units: &[EventUnit],
     policy: &Policy,
     budget: u64,
     tail_limit: Option<u64>,
@@ -298,12 +298,12 @@ fn keep_last_user(
         layout.carried_user = Some(user);
         return;
     }
-    layout.floor = Floor::LastUser;
+    layout.floor = TailFloor::LastUser;
     layout.cover_end = start;
 }
 
 /// The cut at or after `at` that lies between two units.
-pub(crate) fn snap_forward(units: &[Unit], at: usize) -> usize {
+pub(crate) fn snap_forward(units: &[EventUnit], at: usize) -> usize {
     match unit_over(units, at) {
         Some(unit) if unit.events.start < at => unit.events.end,
         _ => at,
@@ -311,11 +311,11 @@ pub(crate) fn snap_forward(units: &[Unit], at: usize) -> usize {
 }
 
 /// The cut at or before `at` that lies between two units.
-pub(crate) fn snap_back(units: &[Unit], at: usize) -> usize {
+pub(crate) fn snap_back(units: &[EventUnit], at: usize) -> usize {
     unit_over(units, at).map_or(at, |unit| unit.events.start)
 }
 
-fn unit_over(units: &[Unit], at: usize) -> Option<&Unit> {
+fn unit_over(units: &[EventUnit], at: usize) -> Option<&EventUnit> {
     let index = units.partition_point(|unit| unit.events.end <= at);
     units.get(index).filter(|unit| unit.events.contains(&at))
 }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Hash, Usage};
-use crate::fold::{Fold, Joining};
-use crate::inject::{Injection, Sent};
+use crate::fold::{Fold, FoldJoin};
+use crate::inject::{InjectedContext, Injection};
 use crate::meter::Meter;
 use crate::profile::VoidReasoning;
 use crate::project::Context;
@@ -19,7 +19,7 @@ pub const VERSION: u32 = 1;
 /// The longest prefix that a context shares with the one before: what a cache can serve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Prefix {
+pub struct SharedPrefix {
     /// Messages.
     pub messages: u32,
     /// Their bytes.
@@ -40,7 +40,7 @@ pub struct CallRecord {
     /// Hash of this record, chained over `prev` and all fields below.
     pub hash: Hash,
     /// Joins it to a turn and a request, as folds are joined.
-    pub joining: Joining,
+    pub joining: FoldJoin,
     /// Events that the context was made from.
     pub events: u32,
     /// Chain hash of these events.
@@ -65,7 +65,7 @@ pub struct CallRecord {
     /// Tokens as the meter expects the provider to count them.
     pub tokens_estimated: u64,
     /// What it shares with the call before.
-    pub prefix: Prefix,
+    pub prefix: SharedPrefix,
     /// Hash over the context's messages. What hooks added is not in it (each has its own hash), so
     /// that projecting again proves the rest.
     pub context_hash: Hash,
@@ -73,12 +73,12 @@ pub struct CallRecord {
 
 /// What the provider reported for a call, once it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settled {
+pub struct ReportedCost {
     /// Tokens of prompt and reply, and what the cache had of them.
     pub usage: Usage,
 }
 
-impl Settled {
+impl ReportedCost {
     /// Tokens of the prompt that were neither read from the cache nor written to it.
     #[must_use]
     pub fn uncached(&self) -> u64 {
@@ -88,9 +88,9 @@ impl Settled {
 
 /// What a record is made of beside the context.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct CallInput<'a> {
     /// Joins it to a request.
-    pub joining: &'a Joining,
+    pub joining: &'a FoldJoin,
     /// Events that the context was made from.
     pub events: u32,
     /// Chain hash of these events.
@@ -116,13 +116,13 @@ pub struct Ledger {
     number: u64,
     hash: Hash,
     /// The call before, message for message.
-    sent: Vec<Message>,
+    sent: Vec<LedgerMessage>,
 }
 
 /// One message of the call before. It holds the buffer, so that no other message can come to lie
 /// in its place.
 #[derive(Clone, Debug)]
-struct Message {
+struct LedgerMessage {
     bytes: Bytes,
     hash: Hash,
     tokens: u32,
@@ -154,14 +154,14 @@ impl Ledger {
     }
 
     /// Records a context that is sent without injections.
-    pub fn record(&mut self, context: &Context, call: &Call<'_>) -> CallRecord {
+    pub fn record(&mut self, context: &Context, call: &CallInput<'_>) -> CallRecord {
         let record = self.write(pieces(context), context.tokens(), &[], call);
         self.seal(record)
     }
 
     /// Records a context that is sent with what hooks added. The prefix is measured up to the
     /// injections: they are sent once and replaced, so the next call cannot share them.
-    pub fn record_sent(&mut self, sent: &Sent, call: &Call<'_>) -> CallRecord {
+    pub fn record_sent(&mut self, sent: &InjectedContext, call: &CallInput<'_>) -> CallRecord {
         let mut record = self.write(sent.messages(), sent.tokens(), sent.injections(), call);
         record.context_hash = hash_of(&self.sent[..self.sent.len() - sent.added().len()]);
         self.seal(record)
@@ -172,7 +172,7 @@ impl Ledger {
         sent: impl Iterator<Item = (&'p Bytes, u32)>,
         tokens: u64,
         injections: &[Injection],
-        call: &Call<'_>,
+        call: &CallInput<'_>,
     ) -> CallRecord {
         let messages = self.read(sent);
         let commas = (messages.len() as u64).saturating_sub(1);
@@ -210,15 +210,15 @@ impl Ledger {
 
     /// Hashes a message only where the call before had another one in its place: what stays, the
     /// same slice of the log, costs nothing.
-    fn read<'p>(&self, sent: impl Iterator<Item = (&'p Bytes, u32)>) -> Vec<Message> {
+    fn read<'p>(&self, sent: impl Iterator<Item = (&'p Bytes, u32)>) -> Vec<LedgerMessage> {
         let read = |(at, (bytes, tokens)): (usize, (&Bytes, u32))| {
-            let same = |before: &&Message| {
+            let same = |before: &&LedgerMessage| {
                 std::ptr::eq(before.bytes.as_ptr(), bytes.as_ptr())
                     && before.bytes.len() == bytes.len()
             };
             let known = self.sent.get(at).filter(same).map(|before| before.hash);
             let hash = known.unwrap_or_else(|| Hash::ROOT.chain(bytes));
-            Message { bytes: bytes.clone(), hash, tokens }
+            LedgerMessage { bytes: bytes.clone(), hash, tokens }
         };
         sent.enumerate().map(read).collect()
     }
@@ -228,13 +228,13 @@ fn pieces(context: &Context) -> impl Iterator<Item = (&Bytes, u32)> {
     context.pieces().map(|piece| (&piece.bytes, piece.tokens))
 }
 
-fn hash_of(messages: &[Message]) -> Hash {
+fn hash_of(messages: &[LedgerMessage]) -> Hash {
     messages.iter().fold(Hash::ROOT, |hash, message| hash.chain(&message.hash.0))
 }
 
-fn common(before: &[Message], now: &[Message]) -> Prefix {
+fn common(before: &[LedgerMessage], now: &[LedgerMessage]) -> SharedPrefix {
     let same = before.iter().zip(now).take_while(|(a, b)| a.hash == b.hash);
-    same.fold(Prefix::default(), |sum, (_, message)| Prefix {
+    same.fold(SharedPrefix::default(), |sum, (_, message)| SharedPrefix {
         messages: sum.messages + 1,
         bytes: sum.bytes + message.bytes.len() as u64,
         tokens: sum.tokens + u64::from(message.tokens),
@@ -276,8 +276,8 @@ impl CallRecord {
             prefix,
             context_hash,
         } = self;
-        let Joining { session, turn, request } = joining;
-        let Prefix { messages: prefix_messages, bytes: prefix_bytes, tokens: prefix_tokens } =
+        let FoldJoin { session, turn, request } = joining;
+        let SharedPrefix { messages: prefix_messages, bytes: prefix_bytes, tokens: prefix_tokens } =
             prefix;
         let figures = format!(
             "{version} {number} {turn} {request} {events} {edits} {messages} {bytes} \

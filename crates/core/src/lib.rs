@@ -19,6 +19,7 @@ pub mod engine;
 pub mod event;
 pub mod explain;
 pub mod fold;
+pub mod fold_standing;
 pub mod hooks;
 pub mod ids;
 pub mod inject;
@@ -32,7 +33,7 @@ mod media;
 pub mod meter;
 mod names;
 pub mod narrate;
-mod open;
+mod open_calls;
 pub mod passage;
 mod piece;
 pub mod plan;
@@ -46,13 +47,12 @@ pub mod reduce;
 pub mod references;
 pub mod repair;
 pub mod replay;
-pub mod said;
+pub mod result_words;
 mod salient;
 mod screen;
 pub mod seal;
 mod span;
-pub mod spent;
-pub mod standing;
+pub mod spending;
 pub mod survey;
 pub mod tools;
 pub mod trajectory;
@@ -63,12 +63,12 @@ pub mod view;
 mod voice;
 mod void;
 
-pub use counter::{Content, Counter};
+pub use counter::{Counter, TextKind};
 pub use dialect::Dialect;
 pub use event::{Hash, RawEvent, Usage};
-pub use passage::{Passage, Voice};
-pub use profile::{Profile, Violation};
+pub use passage::{PassageVoice, VoicePassage};
+pub use profile::{ProviderProfile, Violation};
 pub use view::{
-    Block, BlockKind, ByteRange, Coding, Detail, Extent, Frame, Media, MediaKind, Origin, Role,
-    TextRef, View,
+    BlockKind, BlockView, ByteRange, EventView, JsonFrame, MediaExtent, MediaKind, MediaRef,
+    PictureDetail, Role, TextCoding, TextOrigin, TextRef,
 };

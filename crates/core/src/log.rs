@@ -6,25 +6,25 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use crate::calendar::Millis;
-use crate::counter::{Content, Counter};
+use crate::counter::{Counter, TextKind};
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
 use crate::measure::measure_with;
-use crate::profile::Profile;
+use crate::profile::ProviderProfile;
 use crate::seal;
-use crate::unit::{StepTracker, Unit};
-use crate::view::{Origin, Role, View};
+use crate::unit::{EventUnit, StepTracker};
+use crate::view::{EventView, Role, TextOrigin};
 
 pub use crate::event::{Event, Tokens};
 pub use crate::measure::{content_of, measure};
 
 /// What is known of an event beside its bytes.
 #[derive(Default)]
-struct Known {
+struct KnownEvent {
     /// What it cost.
     usage: Option<Usage>,
     /// Whose it is.
-    told: Option<Origin>,
+    told: Option<TextOrigin>,
     /// When it was recorded.
     at: Option<Millis>,
 }
@@ -36,10 +36,10 @@ pub const RECALL_TOOL: &str = "midfold_recall";
 
 /// The log of one conversation: events in order, with the rules that it is read by.
 #[derive(Clone)]
-pub struct Log {
+pub struct EventLog {
     events: Vec<Event>,
     dialect: Arc<dyn Dialect>,
-    profile: Profile,
+    profile: ProviderProfile,
     counter: Arc<dyn Counter>,
     envelope_tokens: u32,
     /// The tools of the envelope bring folded messages back.
@@ -48,14 +48,14 @@ pub struct Log {
     prefix: Vec<u64>,
     /// Room to decode texts in, kept so that appending allocates nothing for it.
     scratch: String,
-    skipped: Option<Skip>,
+    skipped: Option<EventGap>,
     /// Whether recaps of ours can be among the events.
     recaps: bool,
 }
 
 /// A place where events are missing.
 #[derive(Clone, Debug)]
-struct Skip {
+struct EventGap {
     /// Events before it.
     at: usize,
     /// Seq of the first event after it.
@@ -64,10 +64,14 @@ struct Skip {
     through: Hash,
 }
 
-impl Log {
+impl EventLog {
     /// An empty log.
     #[must_use]
-    pub fn new(dialect: Arc<dyn Dialect>, profile: Profile, counter: Arc<dyn Counter>) -> Self {
+    pub fn new(
+        dialect: Arc<dyn Dialect>,
+        profile: ProviderProfile,
+        counter: Arc<dyn Counter>,
+    ) -> Self {
         Self {
             events: Vec::new(),
             dialect,
@@ -102,7 +106,7 @@ impl Log {
     #[must_use]
     pub fn of(
         dialect: Arc<dyn Dialect>,
-        profile: Profile,
+        profile: ProviderProfile,
         counter: Arc<dyn Counter>,
         events: impl IntoIterator<Item = RawEvent>,
     ) -> Self {
@@ -118,7 +122,7 @@ impl Log {
         (self.envelope_tokens, self.recalls_by) = (0, None);
         for part in parts {
             self.envelope_tokens +=
-                self.counter.count(&String::from_utf8_lossy(part), Content::Json);
+                self.counter.count(&String::from_utf8_lossy(part), TextKind::Json);
             let offers = |name: &str| memchr::memmem::find(part, name.as_bytes()).is_some();
             let found = [RECALL_TOOL, RECALL].into_iter().find(|name| offers(name));
             self.recalls_by = self.recalls_by.or(found);
@@ -140,7 +144,7 @@ impl Log {
             // What is missing is whole units: nothing before it waits for what comes after it.
             self.steps.end_step();
         }
-        self.skipped = Some(Skip { at: self.events.len(), seq, through });
+        self.skipped = Some(EventGap { at: self.events.len(), seq, through });
     }
 
     /// Sets the turns right after the missing events: the log has `turn` of them in all.
@@ -166,7 +170,7 @@ impl Log {
             view.origin = origin;
         }
         let tokens = measure_with(&*self.counter, &raw.bytes, &view, &mut self.scratch);
-        let known = Known { usage: raw.usage, told: raw.origin, at: raw.at };
+        let known = KnownEvent { usage: raw.usage, told: raw.origin, at: raw.at };
         self.place(raw.bytes, view, tokens, known)
     }
 
@@ -181,18 +185,18 @@ impl Log {
             _ => measure_with(&*self.counter, &bytes, &view, &mut self.scratch),
         };
         debug_assert_eq!(tokens, measure(&*self.counter, &bytes, &view));
-        self.place(bytes, view, tokens, Known::default())
+        self.place(bytes, view, tokens, KnownEvent::default())
     }
 
     /// Appends an event of another log with the same rules: it is neither read nor counted again.
     pub(crate) fn adopt(&mut self, event: &Event) -> u32 {
         let (view, tokens) = (event.view.clone(), event.tokens.clone());
-        let known = Known { usage: event.usage, told: event.told, at: event.at };
+        let known = KnownEvent { usage: event.usage, told: event.told, at: event.at };
         self.place(event.bytes.clone(), view, tokens, known)
     }
 
-    fn place(&mut self, bytes: Bytes, view: View, tokens: Tokens, known: Known) -> u32 {
-        let Known { usage, told, at } = known;
+    fn place(&mut self, bytes: Bytes, view: EventView, tokens: Tokens, known: KnownEvent) -> u32 {
+        let KnownEvent { usage, told, at } = known;
         let place = self.steps.push(&view, &bytes);
         let seq = self.next_seq();
         let hash = self.head_hash().chain(&bytes);
@@ -212,12 +216,12 @@ impl Log {
     fn judge_newest(&mut self) {
         let at = self.events.len().saturating_sub(1);
         let Some(event) = self.events.get(at) else { return };
-        let claims = event.view.origin == Origin::Recap && event.view.role == Role::Assistant;
+        let claims = event.view.origin == TextOrigin::Recap && event.view.role == Role::Assistant;
         if claims
             && seal::is_like(&event.text())
             && !(self.recaps && seal::is_ours(&self.events, at))
         {
-            self.events[at].view.origin = Origin::Genuine;
+            self.events[at].view.origin = TextOrigin::Genuine;
         }
     }
 
@@ -295,7 +299,7 @@ impl Log {
 
     /// The units, in order. A partition of the log.
     #[must_use]
-    pub fn units(&self) -> Vec<Unit> {
+    pub fn units(&self) -> Vec<EventUnit> {
         crate::unit::units(&self.events, &self.profile)
     }
 
@@ -307,7 +311,7 @@ impl Log {
 
     /// The profile.
     #[must_use]
-    pub fn profile(&self) -> &Profile {
+    pub fn profile(&self) -> &ProviderProfile {
         &self.profile
     }
 
@@ -335,7 +339,7 @@ impl Log {
     }
 
     /// The same log by other rules of what is valid.
-    pub(crate) fn under(&self, profile: Profile) -> Self {
+    pub(crate) fn under(&self, profile: ProviderProfile) -> Self {
         Self { profile, ..self.clone() }.prefix(self.len())
     }
 
@@ -352,6 +356,6 @@ impl Log {
     /// Whether a recap of an earlier compaction is in the log.
     #[must_use]
     pub fn holds_recap(&self) -> bool {
-        self.events.iter().any(|event| event.view.origin == Origin::Recap)
+        self.events.iter().any(|event| event.view.origin == TextOrigin::Recap)
     }
 }

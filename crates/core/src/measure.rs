@@ -2,21 +2,21 @@
 
 use smallvec::SmallVec;
 
-use crate::counter::{Content, Counter};
+use crate::counter::{Counter, TextKind};
 use crate::event::Tokens;
 use crate::jsonstr;
-use crate::view::{Block, BlockKind, Role, View};
+use crate::view::{BlockKind, BlockView, EventView, Role};
 
 /// Counts one event.
 #[must_use]
-pub fn measure(counter: &dyn Counter, bytes: &[u8], view: &View) -> Tokens {
+pub fn measure(counter: &dyn Counter, bytes: &[u8], view: &EventView) -> Tokens {
     measure_with(counter, bytes, view, &mut String::new())
 }
 
 pub(crate) fn measure_with(
     counter: &dyn Counter,
     bytes: &[u8],
-    view: &View,
+    view: &EventView,
     scratch: &mut String,
 ) -> Tokens {
     let mut measure = |block| measure_block(counter, bytes, view.role, block, scratch);
@@ -28,7 +28,7 @@ pub(crate) fn measure_with(
 
 /// Where calls and results are in one string, with tags around them and their own JSON in it, that
 /// string is what a model is sent, and so what is counted.
-fn sent_as_one(counter: &dyn Counter, bytes: &[u8], view: &View) -> Option<u32> {
+fn sent_as_one(counter: &dyn Counter, bytes: &[u8], view: &EventView) -> Option<u32> {
     let first = view.blocks.first()?;
     let tagged = view.blocks.iter().any(|block| block.is_call() || block.is_result());
     let whole = first.body.nested.filter(|_| tagged).map(|_| first.body.token)?;
@@ -39,13 +39,13 @@ fn measure_block(
     counter: &dyn Counter,
     bytes: &[u8],
     role: Role,
-    block: &Block,
+    block: &BlockView,
     scratch: &mut String,
 ) -> u32 {
     let content = content_of(role, &block.kind);
     let mut tokens = 0u32;
     if let BlockKind::Call { name: Some(name), .. } = &block.kind {
-        tokens += counter.count(&name.decode(bytes), Content::Arguments);
+        tokens += counter.count(&name.decode(bytes), TextKind::Arguments);
     }
     for text in &block.texts {
         let text = text.decode_with(bytes, scratch);
@@ -56,20 +56,20 @@ fn measure_block(
     }
     if block.texts.is_empty() && block.media.is_empty() {
         let source = String::from_utf8_lossy(block.outer.of(bytes));
-        tokens = tokens.saturating_add(counter.count(&source, Content::Json));
+        tokens = tokens.saturating_add(counter.count(&source, TextKind::Json));
     }
     tokens
 }
 
 /// What kind of content a block of this kind holds, for estimates.
 #[must_use]
-pub fn content_of(role: Role, kind: &BlockKind) -> Content {
+pub fn content_of(role: Role, kind: &BlockKind) -> TextKind {
     match kind {
-        BlockKind::Call { .. } => Content::Arguments,
-        BlockKind::Result { .. } => Content::Result,
-        BlockKind::Reasoning { .. } => Content::Reasoning,
-        BlockKind::Opaque => Content::Json,
-        _ if role == Role::Tool => Content::Result,
-        _ => Content::Prose,
+        BlockKind::Call { .. } => TextKind::Arguments,
+        BlockKind::Result { .. } => TextKind::Result,
+        BlockKind::Reasoning { .. } => TextKind::Reasoning,
+        BlockKind::Opaque => TextKind::Json,
+        _ if role == Role::Tool => TextKind::Result,
+        _ => TextKind::Prose,
     }
 }

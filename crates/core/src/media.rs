@@ -17,22 +17,22 @@ pub enum MediaKind {
 
 /// An image, a sound or a file inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Media {
+pub struct MediaRef {
     /// What it is.
     pub kind: MediaKind,
     /// Its element in the event's bytes.
     pub outer: ByteRange,
     /// How much of it there is, where the bytes tell.
-    pub extent: Extent,
+    pub extent: MediaExtent,
     /// Size of the decoded data in bytes, 0 where it is only referred to.
     pub size: u32,
     /// How closely the model is to look at it.
-    pub detail: Detail,
+    pub detail: PictureDetail,
 }
 
 /// How much of a picture, sound or file there is: what a provider counts it by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Extent {
+pub enum MediaExtent {
     /// The bytes do not tell, or there are only an address and an id.
     #[default]
     Unknown,
@@ -48,12 +48,12 @@ pub enum Extent {
     Read,
 }
 
-impl Media {
+impl MediaRef {
     /// Width and height of a picture, where they are known.
     #[must_use]
     pub fn pixels(&self) -> Option<(u32, u32)> {
         match self.extent {
-            Extent::Pixels(width, height) => Some((width, height)),
+            MediaExtent::Pixels(width, height) => Some((width, height)),
             _ => None,
         }
     }
@@ -61,7 +61,7 @@ impl Media {
 
 /// How closely a model is to look at a picture, where the message says so (`OpenAI`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Detail {
+pub enum PictureDetail {
     /// The provider's choice, or nothing said.
     #[default]
     Auto,

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Ratio;
-use crate::log::Log;
+use crate::log::EventLog;
 
 /// The state of the meter, as a fold records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,7 +135,7 @@ impl Meter {
     /// Learns from all usage that the log recorded: the growth of the prompt between two requests
     /// against the growth that was counted. Shrinking prompts (a compaction in between) are
     /// skipped.
-    pub fn learn(&mut self, log: &Log) {
+    pub fn learn(&mut self, log: &EventLog) {
         let mut before: Option<(usize, u64)> = None;
         for (at, event) in log.events().iter().enumerate() {
             let Some(usage) = event.usage.filter(|usage| usage.prompt > 0) else { continue };
@@ -152,7 +152,7 @@ impl Meter {
     /// prompt and the tools that a client keeps to itself. The newest counts agree on it, but for one that was
     /// odd; nothing where none was recorded.
     #[must_use]
-    pub fn beside(&self, log: &Log) -> Option<u64> {
+    pub fn beside(&self, log: &EventLog) -> Option<u64> {
         /// Newest counts that are asked.
         const ASKED: usize = 9;
         let events = log.events().iter().enumerate().rev();

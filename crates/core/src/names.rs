@@ -5,14 +5,14 @@ use rustc_hash::FxHashMap;
 
 /// Gives every different text a number, from 0.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct NameTable {
     /// Most texts are short: stored inline they are compared where they are found, which is what a
     /// look-up costs.
     numbers: FxHashMap<CompactString, u32>,
     texts: Vec<CompactString>,
 }
 
-impl Names {
+impl NameTable {
     /// The number of a text, a new one where it has none.
     pub fn number(&mut self, text: &str) -> u32 {
         if let Some(known) = self.numbers.get(text) {

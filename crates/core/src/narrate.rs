@@ -11,7 +11,7 @@ use crate::view::Role;
 
 /// One original event, rendered for a summariser: redacted, media noted, its ends kept when long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct SourceEvent {
     /// The event.
     pub seq: u32,
     /// Who wrote it.
@@ -48,7 +48,7 @@ pub struct SummaryRequest {
     /// The narration before, to be updated. It covers the span up to the first source.
     pub previous: Option<String>,
     /// The originals that the previous narration does not cover, in order.
-    pub sources: Vec<Source>,
+    pub sources: Vec<SourceEvent>,
     /// What a person asked to keep.
     pub focus: Option<String>,
     /// Today's date (`2026-11-22`), so that "yesterday" can be written as a date; the driver's clock.
@@ -59,7 +59,7 @@ pub struct SummaryRequest {
 
 /// The two messages of one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prompt {
+pub struct SummaryPrompt {
     /// The system message: rules and schema, nothing from the log.
     pub system: String,
     /// The user message: the fenced originals.
@@ -69,7 +69,7 @@ pub struct Prompt {
 /// Why a model stopped writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Finish {
+pub enum FinishReason {
     /// It was done.
     Stop,
     /// It ran into its cap: the text is cut.
@@ -84,7 +84,7 @@ pub struct SummaryReply {
     /// The text.
     pub text: String,
     /// Why it stopped.
-    pub finish: Finish,
+    pub finish: FinishReason,
     /// The model that answered, as it names itself.
     pub model: String,
     /// Tokens of all calls together, where reported.
@@ -166,10 +166,10 @@ impl std::fmt::Display for FailureClass {
     }
 }
 
-/// What was made of a reply. Every reply gets one; only [`Verdict::Accepted`] is ever used.
+/// What was made of a reply. Every reply gets one; only [`ReplyVerdict::Accepted`] is ever used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ReplyVerdict {
     /// Passed all checks.
     Accepted,
     /// No text.
@@ -192,7 +192,7 @@ pub enum Verdict {
     Injected,
 }
 
-impl Verdict {
+impl ReplyVerdict {
     /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Accepted,
@@ -228,7 +228,7 @@ impl Verdict {
 /// A reply that passed all checks, ready for the next fold that covers its span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Narrated {
+pub struct AcceptedNarration {
     /// The request that it answers.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub request: Hash,
@@ -248,7 +248,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-impl Narrated {
+impl AcceptedNarration {
     /// The narration as one section of a computed recap, its own sections as list entries below;
     /// those that say nothing are left out, and what else is missing is counted. One heading says who wrote it, and no name that a policy gives a
     /// section can pass for a computed section (`### Task`).

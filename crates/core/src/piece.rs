@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Repair {
+pub enum RepairReason {
     /// A result for a call that the log never answered.
     UnansweredCall,
     /// A result without its call, rendered as text.
@@ -37,38 +37,40 @@ pub enum Repair {
 
 /// What a piece of a context is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PieceFate {
     /// The event, byte for byte, sliced from the log.
     Verbatim(u32),
     /// The event, edited by the fold.
     Edited(u32),
     /// The event, rendered otherwise because the provider would reject it.
-    Repaired(u32, Repair),
+    Repaired(u32, RepairReason),
     /// The recap of a covered span.
     Recap,
     /// The marker for a covered span.
     Marker,
     /// A piece that validity asks for.
-    Added(Repair),
+    Added(RepairReason),
 }
 
 /// One message of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct ContextPiece {
     /// Its bytes: for a verbatim piece the log's own buffer.
     pub bytes: Bytes,
     /// Its tokens.
     pub tokens: u32,
     /// What it is.
-    pub fate: Fate,
+    pub fate: PieceFate,
 }
 
-impl Piece {
+impl ContextPiece {
     /// The event that it is, in whatever form.
     pub(crate) fn seq(&self) -> Option<u32> {
         match self.fate {
-            Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => Some(seq),
-            Fate::Recap | Fate::Marker | Fate::Added(_) => None,
+            PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
+                Some(seq)
+            }
+            PieceFate::Recap | PieceFate::Marker | PieceFate::Added(_) => None,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::calendar::Millis;
 /// tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Prices {
+pub struct PriceTable {
     /// Its name.
     pub name: String,
     /// What it is of, and where the figures are from.
@@ -29,7 +29,7 @@ pub struct Prices {
     pub min_prefix: u64,
     /// From this size on the whole prompt costs more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cliff: Option<Cliff>,
+    pub cliff: Option<PriceCliff>,
     /// Seconds after which the cache holds no prefix that nothing has asked for; never, where there are
     /// none. 300 where a file says nothing.
     #[serde(default = "five_minutes")]
@@ -51,7 +51,7 @@ fn five_minutes() -> Option<u64> {
 /// A size of prompt above which prices rise.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cliff {
+pub struct PriceCliff {
     /// Prompt tokens.
     pub above: u64,
     /// Factor on input, reads and writes.
@@ -61,11 +61,11 @@ pub struct Cliff {
 }
 
 #[derive(Deserialize)]
-struct File {
-    prices: Vec<Prices>,
+struct PriceFile {
+    prices: Vec<PriceTable>,
 }
 
-impl Prices {
+impl PriceTable {
     /// The measure's own table: 0.1 for what is read, 1.25 for the rest, in tokens; 2 for the rest where
     /// the cache lives for an hour.
     #[must_use]
@@ -89,7 +89,7 @@ impl Prices {
     #[must_use]
     pub fn all() -> Vec<Self> {
         // The file is part of the program, and a test reads it.
-        let file: Result<File, _> = toml::from_str(include_str!("../data/prices.toml"));
+        let file: Result<PriceFile, _> = toml::from_str(include_str!("../data/prices.toml"));
         let known = file.map(|file| file.prices).unwrap_or_default();
         std::iter::once(Self::reference()).chain(known).collect()
     }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn built_in_tables_are_read_and_have_different_names() {
-        let all = Prices::all();
+        let all = PriceTable::all();
         assert!(all.len() > 5, "{all:?}");
         let names: std::collections::BTreeSet<_> = all.iter().map(|p| &p.name).collect();
         assert_eq!(names.len(), all.len());
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_cache_lives_as_long_as_the_table_says() {
-        let own = Prices::reference();
+        let own = PriceTable::reference();
         assert!(!own.is_cold_after(300_000) && own.is_cold_after(300_001));
         let hour = own.living(Some(HOUR));
         assert!(!hour.is_cold_after(3_600_000) && hour.is_cold_after(3_600_001));
@@ -177,21 +177,21 @@ mod tests {
             !never.is_cold_after(Millis::MAX) && never.prompt(0, 100).0 == own.prompt(0, 100).0
         );
         let file = "name = 'a'\nunit = 'tokens'\ninput = 1\nread = 0.1\nwrite = 1\noutput = 5";
-        let read = Prices::from_toml(file).unwrap();
+        let read = PriceTable::from_toml(file).unwrap();
         assert_eq!(read.lifetime_seconds, Some(300));
         assert_eq!(read.living(Some(HOUR)).prompt(0, 100).0, 100.0);
-        let told = Prices::from_toml(&format!("{file}\nlifetime_seconds = 7200")).unwrap();
+        let told = PriceTable::from_toml(&format!("{file}\nlifetime_seconds = 7200")).unwrap();
         assert_eq!(told.lifetime_seconds, Some(7_200));
     }
 
     #[test]
     fn a_prompt_pays_for_what_is_new_and_for_a_cliff() {
-        let reference = Prices::reference();
+        let reference = PriceTable::reference();
         assert_eq!(reference.prompt(1_000, 1_500), (100.0 + 625.0, 1_000));
-        let table = Prices {
+        let table = PriceTable {
             unit: "USD per million tokens".to_owned(),
             min_prefix: 1_024,
-            cliff: Some(Cliff { above: 200_000, input: 2.0, output: 1.5 }),
+            cliff: Some(PriceCliff { above: 200_000, input: 2.0, output: 1.5 }),
             ..reference
         };
         let (small, cached) = table.prompt(1_000, 2_000);

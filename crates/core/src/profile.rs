@@ -6,7 +6,7 @@ use crate::view::Role;
 
 /// Where the results of a call have to stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pairing {
+pub enum PairingRule {
     /// In the messages right after the call, nothing between.
     Adjacent,
     /// Anywhere after the call.
@@ -47,13 +47,13 @@ impl VoidReasoning {
 
 /// The validity rules of one provider for one dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Profile {
+pub struct ProviderProfile {
     /// `openai`, `responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `strict`, `deepseek`.
     pub name: &'static str,
     /// The dialect that it belongs to.
     pub dialect: &'static str,
     /// Where results have to stand.
-    pub pairing: Pairing,
+    pub pairing: PairingRule,
     /// Consecutive messages of one role are one turn for the provider (Anthropic).
     pub merges_roles: bool,
     /// One event is one item of a response (text, reasoning, call, output), not a whole message.
@@ -81,7 +81,7 @@ pub struct Profile {
     pub recap_role: Role,
 }
 
-impl Profile {
+impl ProviderProfile {
     /// Whether consecutive events of the assistant are one step: the provider merges them, or one
     /// event is only an item of a response.
     #[must_use]

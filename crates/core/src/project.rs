@@ -3,17 +3,17 @@
 use bytes::Bytes;
 use rpds::VectorSync;
 
-use crate::fold::{Entry, Fold};
-use crate::log::{Log, measure};
+use crate::fold::{Fold, FoldEntry};
+use crate::log::{EventLog, measure};
 use crate::profile::VoidReasoning;
-use crate::repair::Repairer;
+use crate::repair::ContextRepairer;
 
-pub use crate::piece::{Fate, Piece, Repair};
+pub use crate::piece::{ContextPiece, PieceFate, RepairReason};
 
 /// What is sent: an immutable handle, O(1) to clone.
 #[derive(Clone)]
 pub struct Context {
-    pieces: VectorSync<Piece>,
+    pieces: VectorSync<ContextPiece>,
     tokens: u64,
     bytes: usize,
 }
@@ -31,12 +31,12 @@ impl std::fmt::Debug for Context {
 
 impl Context {
     /// The pieces, in order.
-    pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
+    pub fn pieces(&self) -> impl Iterator<Item = &ContextPiece> {
         self.pieces.iter()
     }
 
     /// The pieces from the one at `from` on, without walking to it.
-    pub(crate) fn pieces_from(&self, from: usize) -> impl Iterator<Item = &Piece> {
+    pub(crate) fn pieces_from(&self, from: usize) -> impl Iterator<Item = &ContextPiece> {
         (from..self.len()).filter_map(|at| self.pieces.get(at))
     }
 
@@ -99,21 +99,21 @@ impl Context {
 
 /// A projection that grows with its log: after a fold, pieces are only ever appended.
 #[derive(Clone)]
-pub(crate) struct Projection {
-    state: State,
+pub(crate) struct ContextProjection {
+    state: ProjectionState,
     /// States on the way, oldest first, while it has no fold: where it can be taken back to.
-    marks: Vec<State>,
+    marks: Vec<ProjectionState>,
     folded: bool,
     /// The first event behind what a fold put together, where it keeps user and assistant taking turns.
     joins_at: Option<usize>,
-    buffer: Vec<Piece>,
+    buffer: Vec<ContextPiece>,
 }
 
 /// Where a projection stands. Cheap to clone.
 #[derive(Clone)]
-struct State {
-    pieces: VectorSync<Piece>,
-    repairer: Repairer,
+struct ProjectionState {
+    pieces: VectorSync<ContextPiece>,
+    repairer: ContextRepairer,
     tokens: u64,
     bytes: usize,
     /// Events of the log that are in it.
@@ -123,15 +123,15 @@ struct State {
 /// Events between two marks.
 const MARK: usize = 64;
 
-impl Projection {
+impl ContextProjection {
     /// The projection of `log` as it is now. A fold whose span is not in the log, byte for byte,
     /// is ignored: full events, never a wrong recap.
-    pub fn new(log: &Log, fold: Option<&Fold>) -> Self {
+    pub fn new(log: &EventLog, fold: Option<&Fold>) -> Self {
         Self::with_void(log, fold, None)
     }
 
     /// The same, where more reasoning is void than the fold says.
-    pub fn with_void(log: &Log, fold: Option<&Fold>, void: Option<VoidReasoning>) -> Self {
+    pub fn with_void(log: &EventLog, fold: Option<&Fold>, void: Option<VoidReasoning>) -> Self {
         let fold = fold.filter(|fold| fold.applies_to(log));
         let new = Self::begin(log, fold.map(Fold::void).unwrap_or_default().or(void));
         match fold {
@@ -142,7 +142,7 @@ impl Projection {
 
     /// The same, from the projection of the same log without a fold: what is before the first
     /// change is taken over.
-    pub fn refolded(&self, log: &Log, fold: &Fold) -> Self {
+    pub fn refolded(&self, log: &EventLog, fold: &Fold) -> Self {
         if self.folded || fold.void_reasoning > 0 || !fold.applies_to(log) {
             return Self::new(log, Some(fold));
         }
@@ -150,16 +150,16 @@ impl Projection {
     }
 
     /// The projection of a log that begins with the first `n` events of this one's.
-    pub fn regrown(&self, n: usize, log: &Log) -> Self {
+    pub fn regrown(&self, n: usize, log: &EventLog) -> Self {
         let n = if self.folded { 0 } else { n };
         self.back_to(n).extended(log)
     }
 
-    fn begin(log: &Log, void: VoidReasoning) -> Self {
+    fn begin(log: &EventLog, void: VoidReasoning) -> Self {
         let (profile, dialect) = (*log.profile(), log.dialect().clone());
-        let state = State {
+        let state = ProjectionState {
             pieces: VectorSync::new_sync(),
-            repairer: Repairer::new(profile, dialect, log.counter().clone(), void),
+            repairer: ContextRepairer::new(profile, dialect, log.counter().clone(), void),
             tokens: log.envelope_tokens(),
             bytes: 0,
             upto: 0,
@@ -182,7 +182,7 @@ impl Projection {
     }
 
     /// Takes in a log through a fold. What it holds already is not changed by the fold.
-    fn through(mut self, log: &Log, fold: &Fold) -> Self {
+    fn through(mut self, log: &EventLog, fold: &Fold) -> Self {
         self.extend_to(log, fold.span.start as usize);
         self.folded = true;
         let held = self.state.upto;
@@ -197,23 +197,23 @@ impl Projection {
         self
     }
 
-    fn extended(mut self, log: &Log) -> Self {
+    fn extended(mut self, log: &EventLog) -> Self {
         self.extend(log);
         self
     }
 
     /// Takes in the events that the log has gained.
-    pub fn extend(&mut self, log: &Log) {
+    pub fn extend(&mut self, log: &EventLog) {
         self.extend_to(log, log.len());
     }
 
     /// The context, in O(1).
     pub fn context(&self) -> Context {
-        let State { pieces, tokens, bytes, .. } = &self.state;
+        let ProjectionState { pieces, tokens, bytes, .. } = &self.state;
         Context { pieces: pieces.clone(), tokens: *tokens, bytes: *bytes }
     }
 
-    fn extend_to(&mut self, log: &Log, end: usize) {
+    fn extend_to(&mut self, log: &EventLog, end: usize) {
         let end = end.min(log.len());
         while self.state.upto < end {
             self.push_event(log, self.state.upto);
@@ -230,29 +230,29 @@ impl Projection {
         }
     }
 
-    fn push_event(&mut self, log: &Log, at: usize) {
+    fn push_event(&mut self, log: &EventLog, at: usize) {
         let Some(event) = log.events().get(at) else { return };
-        let fate = Fate::Verbatim(event.seq);
-        let piece = Piece { bytes: event.bytes.clone(), tokens: event.tokens.total, fate };
+        let fate = PieceFate::Verbatim(event.seq);
+        let piece = ContextPiece { bytes: event.bytes.clone(), tokens: event.tokens.total, fate };
         self.state.repairer.push(piece, &event.view, &mut self.buffer);
         self.flush();
     }
 
     /// `held`: the first events of the log that it holds already.
-    fn push_entry(&mut self, log: &Log, entry: &Entry, held: usize) {
+    fn push_entry(&mut self, log: &EventLog, entry: &FoldEntry, held: usize) {
         let (text, fate) = match entry {
-            Entry::Verbatim { from, to } => {
+            FoldEntry::Verbatim { from, to } => {
                 (held.max(*from as usize)..*to as usize).for_each(|at| self.push_event(log, at));
                 return;
             }
-            Entry::Edited { seq, bytes } => (bytes, Fate::Edited(*seq)),
-            Entry::Recap { bytes } => (bytes, Fate::Recap),
-            Entry::Marker { bytes } => (bytes, Fate::Marker),
+            FoldEntry::Edited { seq, bytes } => (bytes, PieceFate::Edited(*seq)),
+            FoldEntry::Recap { bytes } => (bytes, PieceFate::Recap),
+            FoldEntry::Marker { bytes } => (bytes, PieceFate::Marker),
         };
         let bytes = Bytes::copy_from_slice(text.as_bytes());
         let view = log.dialect().view(&bytes);
         let tokens = measure(&**log.counter(), &bytes, &view).total;
-        self.state.repairer.push(Piece { bytes, tokens, fate }, &view, &mut self.buffer);
+        self.state.repairer.push(ContextPiece { bytes, tokens, fate }, &view, &mut self.buffer);
         self.flush();
     }
 
@@ -267,13 +267,17 @@ impl Projection {
 
 /// The context of a log under a fold. A pure function: same bytes on every machine.
 #[must_use]
-pub fn project(log: &Log, fold: Option<&Fold>) -> Context {
-    Projection::new(log, fold).context()
+pub fn project(log: &EventLog, fold: Option<&Fold>) -> Context {
+    ContextProjection::new(log, fold).context()
 }
 
 /// The same, where more reasoning is void than the fold says: as a call record has it
 /// ([`CallRecord::void`](crate::ledger::CallRecord::void)).
 #[must_use]
-pub fn project_with_void(log: &Log, fold: Option<&Fold>, void: Option<VoidReasoning>) -> Context {
-    Projection::with_void(log, fold, void).context()
+pub fn project_with_void(
+    log: &EventLog,
+    fold: Option<&Fold>,
+    void: Option<VoidReasoning>,
+) -> Context {
+    ContextProjection::with_void(log, fold, void).context()
 }

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use crate::fold::{Fold, IdList};
 use crate::ids::identifiers;
-use crate::log::{Event, Log};
+use crate::log::{Event, EventLog};
 use crate::view::Role;
 
 /// A lost name that came up again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Reference {
+pub struct NameReference {
     /// The name.
     pub name: String,
     /// The first event after the fold in which the user or the assistant used it.
@@ -22,7 +22,7 @@ impl Fold {
     /// Names of [`Fold::lost_ids`] that the user or the assistant used in `later` events, in the order
     /// in which they came up. A result that happens to show one does not count.
     #[must_use]
-    pub fn references<'a>(&self, later: impl IntoIterator<Item = &'a Event>) -> Vec<Reference> {
+    pub fn references<'a>(&self, later: impl IntoIterator<Item = &'a Event>) -> Vec<NameReference> {
         let mut lost: FxHashSet<&str> = self.lost_ids.first.iter().map(String::as_str).collect();
         let mut found = Vec::new();
         for event in later {
@@ -33,7 +33,7 @@ impl Fold {
             for block in event.view.blocks.iter().filter(|b| !b.is_result() && !b.is_reasoning()) {
                 for name in identifiers(&block.plain(&event.bytes)) {
                     if lost.remove(name) {
-                        found.push(Reference { name: name.to_owned(), seq: event.seq });
+                        found.push(NameReference { name: name.to_owned(), seq: event.seq });
                     }
                 }
             }
@@ -44,7 +44,7 @@ impl Fold {
     /// The record with [`Fold::referenced_later`] filled from what the log says now. The fold's
     /// identity does not depend on it.
     #[must_use]
-    pub fn with_references(&self, log: &Log) -> Self {
+    pub fn with_references(&self, log: &EventLog) -> Self {
         let from = (self.accounts.events as usize).min(log.len());
         let found = self.references(&log.events()[from..]);
         let names = IdList::of(found.iter().map(|found| found.name.as_str()), 0);

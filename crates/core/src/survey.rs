@@ -4,22 +4,22 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::log::Log;
+use crate::log::EventLog;
 use crate::policy::{Policy, ReducerName};
-use crate::reduce::{Budget, Middle, State, reducer};
+use crate::reduce::{Middle, MiddleBudget, ReducerState, reducer};
 use crate::tools::ToolTable;
-use crate::view::{BlockKind, Origin, Role};
+use crate::view::{BlockKind, Role, TextOrigin};
 
 /// How many, and the tokens of all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct SurveyCount {
     /// How many.
     pub items: u64,
     /// Their tokens.
     pub tokens: u64,
 }
 
-impl Count {
+impl SurveyCount {
     fn add(&mut self, tokens: u64) {
         self.items += 1;
         self.tokens += tokens;
@@ -28,7 +28,7 @@ impl Count {
 
 /// What a piece of a log is, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
+pub enum PieceClass {
     /// System prompts, and what travels beside the messages.
     System,
     /// What the user wrote, or a client in the user's role.
@@ -49,7 +49,7 @@ pub enum Class {
     Other,
 }
 
-impl Class {
+impl PieceClass {
     /// All of them, in the order of a report.
     pub const ALL: [Self; 9] = [
         Self::System,
@@ -79,7 +79,7 @@ impl Class {
         }
     }
 
-    fn of(role: Role, origin: Origin, kind: &BlockKind) -> Self {
+    fn of(role: Role, origin: TextOrigin, kind: &BlockKind) -> Self {
         match kind {
             BlockKind::Call { .. } => Self::Arguments,
             BlockKind::Result { .. } => Self::Results,
@@ -87,8 +87,8 @@ impl Class {
             BlockKind::Media => Self::Media,
             BlockKind::Opaque => Self::Other,
             BlockKind::Text | BlockKind::Refusal => match (role, origin) {
-                (_, Origin::Recap) => Self::Recap,
-                (_, Origin::Observation) | (Role::Tool, _) => Self::Results,
+                (_, TextOrigin::Recap) => Self::Recap,
+                (_, TextOrigin::Observation) | (Role::Tool, _) => Self::Results,
                 (Role::System | Role::Developer, _) => Self::System,
                 (Role::User, _) => Self::User,
                 (Role::Assistant, _) => Self::Assistant,
@@ -100,32 +100,32 @@ impl Class {
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Survey {
-    /// Blocks and tokens by class, in the order of [`Class::ALL`]; adds up to the whole log.
-    pub classes: Vec<(Class, Count)>,
+pub struct LogSurvey {
+    /// Blocks and tokens by class, in the order of [`PieceClass::ALL`]; adds up to the whole log.
+    pub classes: Vec<(PieceClass, SurveyCount)>,
     /// Results by tool, the costliest first; empty name where nothing tells the tool.
-    pub tools: Vec<(String, Count)>,
+    pub tools: Vec<(String, SurveyCount)>,
     /// Results of which a later call returned the same, and what pointing there would free.
-    pub duplicates: Count,
+    pub duplicates: SurveyCount,
     /// Reads that a later read or write made stale, and what marking them would free.
-    pub superseded: Count,
+    pub superseded: SurveyCount,
 }
 
 /// Surveys a whole log, head and tail included. The tool table is the built-in one with the
 /// policy's; what is too short to matter is the policy's, too.
 #[must_use]
-pub fn survey(log: &Log, policy: &Policy) -> Survey {
+pub fn survey(log: &EventLog, policy: &Policy) -> LogSurvey {
     let table = ToolTable::of(&policy.tools);
     let counter = &**log.counter();
     let events = log.events();
     let whole = 0..events.len();
     let mut all = Middle::new(events, whole, vec![true; events.len()], counter, &table);
     let tools = by_tool(log, &all);
-    let mut state = State::alone(policy, &table);
+    let mut state = ReducerState::alone(policy, &table);
     for name in [ReducerName::Dedup, ReducerName::Supersede] {
-        state = reducer(name).reduce(&mut all, &Budget::default(), state);
+        state = reducer(name).reduce(&mut all, &MiddleBudget::default(), state);
     }
-    let mut survey = Survey { classes: by_class(log), tools, ..Survey::default() };
+    let mut survey = LogSurvey { classes: by_class(log), tools, ..LogSurvey::default() };
     for (_, edited) in all.into_edits().into_values().flatten() {
         let freed = u64::from(edited.tokens_before.saturating_sub(edited.tokens_after));
         match edited.reducer {
@@ -136,15 +136,15 @@ pub fn survey(log: &Log, policy: &Policy) -> Survey {
     survey
 }
 
-fn by_class(log: &Log) -> Vec<(Class, Count)> {
-    let mut classes = Class::ALL.map(|class| (class, Count::default()));
-    let mut add = |class: Class, tokens: u64| {
+fn by_class(log: &EventLog) -> Vec<(PieceClass, SurveyCount)> {
+    let mut classes = PieceClass::ALL.map(|class| (class, SurveyCount::default()));
+    let mut add = |class: PieceClass, tokens: u64| {
         if let Some((_, count)) = classes.iter_mut().find(|(known, _)| *known == class) {
             count.add(tokens);
         }
     };
     if log.envelope_tokens() > 0 {
-        add(Class::System, log.envelope_tokens());
+        add(PieceClass::System, log.envelope_tokens());
     }
     let mut framing = 0;
     for event in log.events() {
@@ -152,18 +152,18 @@ fn by_class(log: &Log) -> Vec<(Class, Count)> {
         let mut rest = u64::from(event.tokens.total);
         for (block, tokens) in view.blocks.iter().zip(&event.tokens.blocks) {
             rest = rest.saturating_sub(u64::from(*tokens));
-            add(Class::of(view.role, view.origin, &block.kind), u64::from(*tokens));
+            add(PieceClass::of(view.role, view.origin, &block.kind), u64::from(*tokens));
         }
         framing += rest;
     }
     if framing > 0 {
-        add(Class::Other, framing);
+        add(PieceClass::Other, framing);
     }
     classes.into_iter().filter(|(_, count)| count.items > 0).collect()
 }
 
-fn by_tool(log: &Log, all: &Middle<'_>) -> Vec<(String, Count)> {
-    let mut tools: FxHashMap<Cow<'_, str>, Count> = FxHashMap::default();
+fn by_tool(log: &EventLog, all: &Middle<'_>) -> Vec<(String, SurveyCount)> {
+    let mut tools: FxHashMap<Cow<'_, str>, SurveyCount> = FxHashMap::default();
     for (index, result) in all.results().iter().enumerate() {
         let blocks = &result.event.view.blocks;
         let at = blocks.iter().position(|block| std::ptr::eq(block, result.view));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Budget, TierName};
 use crate::narrate::FailureClass;
-use crate::policy::{Policy, Trigger};
+use crate::policy::{Policy, TriggerPolicy};
 
 pub use crate::calendar::Millis;
 
@@ -13,7 +13,7 @@ pub use crate::calendar::Millis;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Cause {
+pub enum FoldCause {
     /// Nobody has looked at the threshold yet: planning does.
     Check,
     /// The line was crossed.
@@ -33,7 +33,7 @@ pub enum Cause {
     Prepared,
 }
 
-impl Cause {
+impl FoldCause {
     /// Whether vetoes of economy apply.
     pub(crate) fn is_free(self) -> bool {
         matches!(self, Self::Check | Self::Threshold | Self::Tier | Self::Cold | Self::Seam)
@@ -43,7 +43,7 @@ impl Cause {
 /// Where folding starts, and which rule says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Line {
+pub struct TriggerLine {
     /// Fires at this many tokens.
     pub tokens: u64,
     /// The rule that set it: the lowest of those that a policy names.
@@ -93,18 +93,18 @@ impl std::fmt::Display for LineRule {
 /// Folding starts this far below a price cliff: one more step must not pass it.
 const CLIFF_MARGIN: u64 = 20;
 
-impl Trigger {
+impl TriggerPolicy {
     /// Where folding starts for a budget of `tokens`: the lowest of the rules that are set, and
     /// never at nothing.
     #[must_use]
-    pub fn line(&self, tokens: u64) -> Line {
+    pub fn line(&self, tokens: u64) -> TriggerLine {
         let share = self.threshold_tokens(tokens);
         let rule =
             if share > self.threshold.of(tokens) { LineRule::Floor } else { LineRule::Share };
-        let mut line = Line { tokens: share, rule };
+        let mut line = TriggerLine { tokens: share, rule };
         let mut lower = |tokens: u64, rule: LineRule| {
             if tokens < line.tokens {
-                line = Line { tokens, rule };
+                line = TriggerLine { tokens, rule };
             }
         };
         if self.tokens > 0 {
@@ -121,22 +121,22 @@ impl Trigger {
     }
 
     /// Which line `load` has crossed of a budget of `tokens`, or that it is below.
-    fn crossed(&self, tokens: u64, load: Load) -> Due {
+    fn crossed(&self, tokens: u64, load: ContextLoad) -> FoldDue {
         let line = self.line(tokens);
         let has = |tokens: u64| load.estimate >= tokens;
         if has(line.tokens) {
-            return Due::Threshold(line);
+            return FoldDue::Threshold(line);
         }
         if let Some((tier, cap)) = load.over_tier {
-            return Due::Threshold(Line { tokens: cap, rule: LineRule::Tier(tier) });
+            return FoldDue::Threshold(TriggerLine { tokens: cap, rule: LineRule::Tier(tier) });
         }
         // What comes before the line: a fold that costs nothing, and one that takes nothing out of its middle.
         let buffer = Some(self.buffer_tokens(tokens)).filter(|_| load.is_cold);
         let seam = self.seam_tokens(tokens).filter(|_| load.at_seam);
         match (buffer.filter(|buffer| has(*buffer)), seam.filter(|seam| has(*seam))) {
-            (Some(tokens), _) => Due::Cold(Line { tokens, rule: LineRule::Buffer }),
-            (None, Some(tokens)) => Due::Seam(Line { tokens, rule: LineRule::Seam }),
-            (None, None) => Due::Below(line),
+            (Some(tokens), _) => FoldDue::Cold(TriggerLine { tokens, rule: LineRule::Buffer }),
+            (None, Some(tokens)) => FoldDue::Seam(TriggerLine { tokens, rule: LineRule::Seam }),
+            (None, None) => FoldDue::Below(line),
         }
     }
 
@@ -169,7 +169,7 @@ pub const PROBE_AFTER: Millis = 300_000;
 
 /// Stops folding that does not help. Judged by what the provider counts next, not by estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Breaker {
+pub struct FoldBreaker {
     /// Folds in a row that freed too little.
     pub strikes: u8,
     /// When the last strike fell.
@@ -178,7 +178,7 @@ pub struct Breaker {
     pub waiting: Option<u64>,
 }
 
-impl Breaker {
+impl FoldBreaker {
     /// A fold was made of a context of `before` tokens.
     pub fn folded(&mut self, before: u64) {
         self.waiting = Some(before);
@@ -221,7 +221,7 @@ pub fn rung(failures: u32) -> Millis {
 
 /// Keeps a failing model from being asked again and again. Folding goes on without it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cooldown {
+pub struct ModelCooldown {
     /// Failures in a row.
     pub failures: u8,
     /// No model is asked before this.
@@ -230,7 +230,7 @@ pub struct Cooldown {
     pub class: Option<FailureClass>,
 }
 
-impl Cooldown {
+impl ModelCooldown {
     /// The model failed, or what it wrote was refused.
     pub fn failed(&mut self, class: Option<FailureClass>, now: Millis) {
         self.until = now.saturating_add(rung(self.failures.into()));
@@ -253,11 +253,11 @@ impl Cooldown {
 /// What holds folding back or lets it through, kept from request to request and across restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Gate {
+pub struct FoldGate {
     /// Stops folding that does not help.
-    pub breaker: Breaker,
+    pub breaker: FoldBreaker,
     /// Keeps a failing model from being asked.
-    pub cooldown: Cooldown,
+    pub cooldown: ModelCooldown,
     /// A person undid a fold: nothing folds by itself before the window is full.
     pub held: bool,
     /// The last fold freed less than a quarter of what is not fixed: the next one comes when the window is
@@ -294,26 +294,26 @@ const TIGHT: u64 = 4;
 /// Whether a fold is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
-pub enum Due {
+pub enum FoldDue {
     /// Below the line.
-    Below(Line),
+    Below(TriggerLine),
     /// The line is crossed.
-    Threshold(Line),
+    Threshold(TriggerLine),
     /// Below the line, but the provider's cache is cold and the buffer line is crossed.
-    Cold(Line),
+    Cold(TriggerLine),
     /// Below the line, but a piece of work has just ended and the seam line is crossed.
-    Seam(Line),
+    Seam(TriggerLine),
     /// The window is full: no veto counts.
     HardWindow {
         /// What fits.
         limit: u64,
     },
     /// The line is crossed, but …
-    Held(Hold),
+    Held(HoldReason),
 }
 
 #[cfg(feature = "schema")]
-impl schemars::JsonSchema for Due {
+impl schemars::JsonSchema for FoldDue {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Due".into()
     }
@@ -340,15 +340,15 @@ impl schemars::JsonSchema for Due {
     }
 }
 
-impl Due {
+impl FoldDue {
     /// Why a fold that fires now is made.
     #[must_use]
-    pub fn cause(self) -> Cause {
+    pub fn cause(self) -> FoldCause {
         match self {
-            Self::Threshold(Line { rule: LineRule::Tier(_), .. }) => Cause::Tier,
-            Self::Cold(_) => Cause::Cold,
-            Self::Seam(_) => Cause::Seam,
-            _ => Cause::Threshold,
+            Self::Threshold(TriggerLine { rule: LineRule::Tier(_), .. }) => FoldCause::Tier,
+            Self::Cold(_) => FoldCause::Cold,
+            Self::Seam(_) => FoldCause::Seam,
+            _ => FoldCause::Threshold,
         }
     }
 
@@ -363,7 +363,7 @@ impl Due {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Hold {
+pub enum HoldReason {
     /// The policy's off switch.
     Off,
     /// A call of the newest step waits for its result.
@@ -378,7 +378,7 @@ pub enum Hold {
     NothingToGain,
 }
 
-impl std::fmt::Display for Hold {
+impl std::fmt::Display for HoldReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Off => "the policy is switched off (trigger.on = false)",
@@ -398,7 +398,7 @@ impl std::fmt::Display for Hold {
 
 /// What a context costs now.
 #[derive(Clone, Copy, Debug)]
-pub struct Load {
+pub struct ContextLoad {
     /// Counted tokens.
     pub counted: u64,
     /// What the provider will count, as far as known.
@@ -415,7 +415,7 @@ pub struct Load {
     pub at_seam: bool,
 }
 
-impl Gate {
+impl FoldGate {
     /// The budget as it really is: a window that was set later counts, and the provider's own limit
     /// wins where it is lower.
     #[must_use]
@@ -426,24 +426,34 @@ impl Gate {
         budget
     }
 
-    /// Whether a fold is due for `load` in `budget` (from [`Gate::budget`]).
+    /// Whether a fold is due for `load` in `budget` (from [`FoldGate::budget`]).
     #[must_use]
-    pub fn due(&self, trigger: &Trigger, budget: &Budget, load: Load, now: Millis) -> Due {
+    pub fn due(
+        &self,
+        trigger: &TriggerPolicy,
+        budget: &Budget,
+        load: ContextLoad,
+        now: Millis,
+    ) -> FoldDue {
         let limit = budget.tokens();
         if load.upper > limit {
             // The window wins over every veto but the switch.
-            return if trigger.on { Due::HardWindow { limit } } else { Due::Held(Hold::Off) };
+            return if trigger.on {
+                FoldDue::HardWindow { limit }
+            } else {
+                FoldDue::Held(HoldReason::Off)
+            };
         }
         let due = trigger.crossed(limit, load);
         let declined = self.declined.is_some_and(|(at, until)| (at..until).contains(&load.counted));
         match () {
             () if !due.fires() => due,
-            () if !trigger.on => Due::Held(Hold::Off),
-            () if load.open_call => Due::Held(Hold::OpenCall),
-            () if self.held => Due::Held(Hold::Undone),
-            () if self.tight => Due::Held(Hold::LittleGained),
-            () if self.breaker.blocks(now) => Due::Held(Hold::Breaker),
-            () if declined => Due::Held(Hold::NothingToGain),
+            () if !trigger.on => FoldDue::Held(HoldReason::Off),
+            () if load.open_call => FoldDue::Held(HoldReason::OpenCall),
+            () if self.held => FoldDue::Held(HoldReason::Undone),
+            () if self.tight => FoldDue::Held(HoldReason::LittleGained),
+            () if self.breaker.blocks(now) => FoldDue::Held(HoldReason::Breaker),
+            () if declined => FoldDue::Held(HoldReason::NothingToGain),
             () => due,
         }
     }

@@ -10,13 +10,13 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::event::Event;
-use crate::open::{Asked, Named, Open};
-use crate::profile::Profile;
-use crate::view::{Block, BlockKind, Role, TextRef, View};
+use crate::open_calls::{CallOfResult, NamedCall, OpenCalls};
+use crate::profile::ProviderProfile;
+use crate::view::{BlockKind, BlockView, EventView, Role, TextRef};
 
 /// A unit: a range of events, and whether it may be folded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct EventUnit {
     /// Positions in the log.
     pub events: Range<usize>,
     /// False while a call in it waits for its result: it is the newest step and still open.
@@ -25,7 +25,7 @@ pub struct Unit {
 
 /// Where an event stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct EventPlace {
     pub turn: u32,
     pub step: u32,
 }
@@ -33,13 +33,13 @@ pub(crate) struct Place {
 /// Assigns turns and steps while events come in.
 #[derive(Clone, Debug)]
 pub(crate) struct StepTracker {
-    pairs: Pairs,
-    place: Place,
+    pairs: CallPairs,
+    place: EventPlace,
 }
 
 impl StepTracker {
-    pub fn new(profile: &Profile) -> Self {
-        Self { pairs: Pairs::new(profile), place: Place { turn: 0, step: 0 } }
+    pub fn new(profile: &ProviderProfile) -> Self {
+        Self { pairs: CallPairs::new(profile), place: EventPlace { turn: 0, step: 0 } }
     }
 
     pub fn is_open(&self) -> bool {
@@ -56,7 +56,7 @@ impl StepTracker {
 
     /// Goes on from the end of a unit.
     pub fn go_on(&mut self, (turn, step): (u32, u32)) {
-        self.place = Place { turn, step };
+        self.place = EventPlace { turn, step };
     }
 
     /// What comes next belongs to no step so far, and answers no call.
@@ -64,7 +64,7 @@ impl StepTracker {
         self.pairs = self.pairs.fresh();
     }
 
-    pub fn push(&mut self, view: &View, bytes: &Bytes) -> Place {
+    pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> EventPlace {
         if view.is_real_user() {
             self.place.turn += 1;
         }
@@ -76,15 +76,15 @@ impl StepTracker {
     }
 }
 
-/// What [`Pairs::push`] found.
+/// What [`CallPairs::push`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Paired {
+pub(crate) struct PairedEvents {
     /// The event opens a new step.
     pub starts_step: bool,
     /// Indices of result blocks that answer no open call.
     pub orphans: Vec<usize>,
     /// Calls of the step before that this event leaves unanswered for good.
-    pub unanswered: Vec<Call>,
+    pub unanswered: Vec<WaitingCall>,
     /// The event belongs to the step before it.
     pub joins: bool,
 }
@@ -92,14 +92,14 @@ pub(crate) struct Paired {
 /// A call that waits for its result. Its id and name are read where somebody asks: nearly every
 /// call is answered, by an id that is the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct WaitingCall {
     /// The message that makes the call.
     bytes: Bytes,
     id: Option<TextRef>,
     name: Option<TextRef>,
 }
 
-impl Call {
+impl WaitingCall {
     /// The message that makes the call.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -116,7 +116,7 @@ impl Call {
     }
 }
 
-impl Named for Call {
+impl NamedCall for WaitingCall {
     fn id_bytes(&self) -> Cow<'_, [u8]> {
         id_bytes(self.id.as_ref(), &self.bytes)
     }
@@ -136,8 +136,8 @@ pub(crate) fn id_bytes<'a>(id: Option<&TextRef>, bytes: &'a [u8]) -> Cow<'a, [u8
 /// A call is open only while it is unanswered in the newest step. Whatever ends the step leaves
 /// the call unanswered for good; a result that comes later is an orphan.
 #[derive(Clone, Debug)]
-pub(crate) struct Pairs {
-    open: Open<Call>,
+pub(crate) struct CallPairs {
+    open: OpenCalls<WaitingCall>,
     in_step: bool,
     seen_result: bool,
     seen_text: bool,
@@ -146,13 +146,13 @@ pub(crate) struct Pairs {
     by_order: bool,
 }
 
-impl Pairs {
-    pub fn new(profile: &Profile) -> Self {
+impl CallPairs {
+    pub fn new(profile: &ProviderProfile) -> Self {
         Self::of(profile.joins_assistant(), profile.pairs_by_order())
     }
 
     fn of(joins: bool, by_order: bool) -> Self {
-        let open = Open::default();
+        let open = OpenCalls::default();
         Self { open, in_step: false, seen_result: false, seen_text: false, joins, by_order }
     }
 
@@ -162,7 +162,7 @@ impl Pairs {
     }
 
     /// Ends the step: what waits stays unanswered for good.
-    pub fn end_step(&mut self) -> Vec<Call> {
+    pub fn end_step(&mut self) -> Vec<WaitingCall> {
         self.in_step = false;
         self.open.take_all()
     }
@@ -172,8 +172,8 @@ impl Pairs {
         !self.open.is_empty()
     }
 
-    pub fn push(&mut self, view: &View, bytes: &Bytes) -> Paired {
-        let mut found = Paired::default();
+    pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> PairedEvents {
+        let mut found = PairedEvents::default();
         if view.has_results() {
             self.push_results(view, bytes, &mut found);
         } else if view.role == Role::Assistant {
@@ -185,7 +185,7 @@ impl Pairs {
         found
     }
 
-    fn push_results(&mut self, view: &View, bytes: &[u8], found: &mut Paired) {
+    fn push_results(&mut self, view: &EventView, bytes: &[u8], found: &mut PairedEvents) {
         found.joins = self.in_step;
         // Text ends the list of results for a provider that merges roles: what comes after it in
         // the same turn answers nothing any more.
@@ -216,17 +216,17 @@ impl Pairs {
     /// elsewhere no provider takes a result without an id for a call that has one.
     fn answer(
         &mut self,
-        block: &Block,
+        block: &BlockView,
         (id, name): (&Option<TextRef>, &Option<TextRef>),
         bytes: &[u8],
     ) -> bool {
         let id = id_bytes(id.as_ref(), bytes);
         let by_order = id.is_empty() && (self.by_order || block.body.nested.is_some());
-        let asked = Asked { id: &id, name: &name_of(block, name, bytes), by_order };
+        let asked = CallOfResult { id: &id, name: &name_of(block, name, bytes), by_order };
         self.open.answer(&asked).is_some()
     }
 
-    fn push_assistant(&mut self, view: &View, bytes: &Bytes, found: &mut Paired) {
+    fn push_assistant(&mut self, view: &EventView, bytes: &Bytes, found: &mut PairedEvents) {
         if self.joins && self.in_step && !self.seen_result {
             found.joins = true;
         } else {
@@ -238,7 +238,7 @@ impl Pairs {
         self.seen_text = false;
         for block in &view.blocks {
             if let BlockKind::Call { id, name } = &block.kind {
-                self.open.push(Call { bytes: bytes.clone(), id: *id, name: *name });
+                self.open.push(WaitingCall { bytes: bytes.clone(), id: *id, name: *name });
             }
         }
     }
@@ -247,7 +247,7 @@ impl Pairs {
 /// The name by which a result finds its call. Where results are in a string (ShareGPT), order
 /// alone tells.
 pub(crate) fn name_of<'a>(
-    result: &Block,
+    result: &BlockView,
     name: &Option<TextRef>,
     bytes: &'a [u8],
 ) -> Cow<'a, [u8]> {
@@ -255,14 +255,14 @@ pub(crate) fn name_of<'a>(
 }
 
 /// Groups events into units. Consecutive events of one step are one unit.
-pub(crate) fn units(events: &[Event], profile: &Profile) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::new();
+pub(crate) fn units(events: &[Event], profile: &ProviderProfile) -> Vec<EventUnit> {
+    let mut units: Vec<EventUnit> = Vec::new();
     let mut last_step = None;
     for (at, event) in events.iter().enumerate() {
         let step = step_of(event);
         match units.last_mut() {
             Some(unit) if step.is_some() && last_step == step => unit.events.end = at + 1,
-            _ => units.push(Unit { events: at..at + 1, closed: true }),
+            _ => units.push(EventUnit { events: at..at + 1, closed: true }),
         }
         last_step = step;
     }
@@ -283,8 +283,8 @@ fn step_of(event: &Event) -> Option<u32> {
     (event.view.role == Role::Assistant || event.view.has_results()).then_some(event.step)
 }
 
-fn is_open(events: &[Event], profile: &Profile) -> bool {
-    let mut pairs = Pairs::of(true, profile.pairs_by_order());
+fn is_open(events: &[Event], profile: &ProviderProfile) -> bool {
+    let mut pairs = CallPairs::of(true, profile.pairs_by_order());
     for event in events {
         pairs.push(&event.view, &event.bytes);
     }

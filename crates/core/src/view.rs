@@ -1,6 +1,6 @@
 //! The typed reading of an event: a table of byte ranges into its bytes, without a lifetime.
 //!
-//! A [`View`] never holds text. It says where the text is and how it is coded, so that an edit is
+//! A [`EventView`] never holds text. It says where the text is and how it is coded, so that an edit is
 //! a splice at a range and every byte outside it stays.
 
 use std::borrow::Cow;
@@ -10,11 +10,11 @@ use smallvec::SmallVec;
 
 pub use crate::byte_range::ByteRange;
 use crate::jsonstr;
-pub use crate::media::{Detail, Extent, Media, MediaKind};
+pub use crate::media::{MediaExtent, MediaKind, MediaRef, PictureDetail};
 
 /// How the text of a [`TextRef`] is written in its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Coding {
+pub enum TextCoding {
     /// A JSON string token, quotes included.
     Str,
     /// The bytes themselves: a JSON value whose text is its source (call arguments that are an
@@ -27,38 +27,38 @@ pub enum Coding {
 pub struct TextRef {
     /// The JSON token in the event's bytes.
     pub token: ByteRange,
-    /// How the token is coded. Always [`Coding::Str`] when `nested` is set.
-    pub coding: Coding,
+    /// How the token is coded. Always [`TextCoding::Str`] when `nested` is set.
+    pub coding: TextCoding,
     /// A range in the *decoded* token, and how the text is coded there: ShareGPT keeps many
     /// blocks in one string, and their contents can be JSON strings again.
-    pub nested: Option<(ByteRange, Coding)>,
+    pub nested: Option<(ByteRange, TextCoding)>,
 }
 
 impl TextRef {
     /// A JSON string token, quotes included.
     #[must_use]
     pub fn string(token: ByteRange) -> Self {
-        Self { token, coding: Coding::Str, nested: None }
+        Self { token, coding: TextCoding::Str, nested: None }
     }
 
     /// A JSON value read as its own source.
     #[must_use]
     pub fn raw(token: ByteRange) -> Self {
-        Self { token, coding: Coding::Raw, nested: None }
+        Self { token, coding: TextCoding::Raw, nested: None }
     }
 
     /// A part of a decoded JSON string token.
     #[must_use]
-    pub fn nested(token: ByteRange, inner: ByteRange, coding: Coding) -> Self {
-        Self { token, coding: Coding::Str, nested: Some((inner, coding)) }
+    pub fn nested(token: ByteRange, inner: ByteRange, coding: TextCoding) -> Self {
+        Self { token, coding: TextCoding::Str, nested: Some((inner, coding)) }
     }
 
     /// As [`TextRef::decode`], with `scratch` as the place for what has to be decoded.
     #[must_use]
     pub fn decode_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
         match (self.nested, self.coding) {
-            (None, Coding::Str) => return jsonstr::decode_with(self.token.of(bytes), scratch),
-            (None, Coding::Raw) => {
+            (None, TextCoding::Str) => return jsonstr::decode_with(self.token.of(bytes), scratch),
+            (None, TextCoding::Raw) => {
                 if let Ok(text) = std::str::from_utf8(self.token.of(bytes)) {
                     return text;
                 }
@@ -75,8 +75,8 @@ impl TextRef {
     pub fn text_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let token = self.token.of(bytes);
         let plain = match (self.nested, self.coding) {
-            (None, Coding::Raw) => Some(token),
-            (None, Coding::Str) => jsonstr::plain(token),
+            (None, TextCoding::Raw) => Some(token),
+            (None, TextCoding::Str) => jsonstr::plain(token),
             (Some(_), _) => None,
         };
         match plain {
@@ -90,8 +90,8 @@ impl TextRef {
     pub fn decode<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         let token = self.token.of(bytes);
         let outer = match self.coding {
-            Coding::Str => jsonstr::decode(token),
-            Coding::Raw => String::from_utf8_lossy(token),
+            TextCoding::Str => jsonstr::decode(token),
+            TextCoding::Raw => String::from_utf8_lossy(token),
         };
         let Some((inner, coding)) = self.nested else { return outer };
         match outer {
@@ -101,11 +101,11 @@ impl TextRef {
     }
 }
 
-fn decode_nested(outer: &str, inner: ByteRange, coding: Coding) -> Cow<'_, str> {
+fn decode_nested(outer: &str, inner: ByteRange, coding: TextCoding) -> Cow<'_, str> {
     let slice = outer.get(inner.to_usize()).unwrap_or_default();
     match coding {
-        Coding::Raw => Cow::Borrowed(slice),
-        Coding::Str => jsonstr::decode(slice.as_bytes()),
+        TextCoding::Raw => Cow::Borrowed(slice),
+        TextCoding::Str => jsonstr::decode(slice.as_bytes()),
     }
 }
 
@@ -152,7 +152,7 @@ impl Role {
 /// Where the text of an event comes from, as far as its bytes or its reader tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Origin {
+pub enum TextOrigin {
     /// What its role says.
     #[default]
     Genuine,
@@ -164,7 +164,7 @@ pub enum Origin {
     Recap,
 }
 
-impl Origin {
+impl TextOrigin {
     const ALL: [Self; 4] = [Self::Genuine, Self::Injected, Self::Observation, Self::Recap];
 
     /// `genuine`, `injected`, `observation`, `recap`: what a store keeps.
@@ -222,7 +222,7 @@ pub enum BlockKind {
 
 /// One block of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct BlockView {
     /// What it is.
     pub kind: BlockKind,
     /// The array element or object member (key included) that holds the block. Cutting it out
@@ -230,30 +230,30 @@ pub struct Block {
     /// string this is the whole string token.
     pub outer: ByteRange,
     /// What an edit of the block's text replaces: content of a text or result, arguments of a
-    /// call. A replacement is written as a JSON string where `coding` is [`Coding::Str`], and
-    /// as is where it is [`Coding::Raw`]; a [`BlockKind::Result`] with `Raw` coding (a list of
+    /// call. A replacement is written as a JSON string where `coding` is [`TextCoding::Str`], and
+    /// as is where it is [`TextCoding::Raw`]; a [`BlockKind::Result`] with `Raw` coding (a list of
     /// parts) takes a JSON string in its place.
     pub body: TextRef,
     /// The readable text of the block, in order. One entry, equal to `body`, in the common case;
     /// several for a result that is a list of parts; none for media and opaque blocks.
     pub texts: SmallVec<[TextRef; 1]>,
     /// Media in the block.
-    pub media: Vec<Media>,
+    pub media: Vec<MediaRef>,
     /// What a replaced body needs around it to stay what the format wants there: a list of parts, an
     /// object.
-    pub frame: Option<&'static Frame>,
+    pub frame: Option<&'static JsonFrame>,
 }
 
 /// JSON source before and after the string that takes a body's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct JsonFrame {
     /// Before it.
     pub before: &'static str,
     /// After it.
     pub after: &'static str,
 }
 
-impl Block {
+impl BlockView {
     /// A block whose text is its body.
     #[must_use]
     pub fn new(kind: BlockKind, outer: ByteRange, body: TextRef) -> Self {
@@ -287,7 +287,7 @@ impl Block {
         }
     }
 
-    /// As [`Block::text`], with `scratch` as the place for what has to be decoded.
+    /// As [`BlockView::text`], with `scratch` as the place for what has to be decoded.
     #[must_use]
     pub fn text_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
         if let [only] = self.texts.as_slice() {
@@ -299,7 +299,7 @@ impl Block {
 
     /// The text as its writer meant it: the escapes in the JSON of a call's arguments are resolved,
     /// so that `\ttheme` in them is a tab and `theme`, and no name `ttheme`. For reading names and
-    /// words; [`Block::text`] is what was written.
+    /// words; [`BlockView::text`] is what was written.
     #[must_use]
     pub fn plain<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         let text = self.text(bytes);
@@ -312,7 +312,7 @@ impl Block {
         }
     }
 
-    /// As [`Block::plain`], with `scratch` as the place for what has to be decoded.
+    /// As [`BlockView::plain`], with `scratch` as the place for what has to be decoded.
     #[must_use]
     pub fn plain_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
         if !self.is_call() {
@@ -355,26 +355,26 @@ pub fn plain_arguments(arguments: &str) -> Cow<'_, str> {
 
 /// The typed reading of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct View {
+pub struct EventView {
     /// Who speaks.
     pub role: Role,
     /// Where its text comes from.
-    pub origin: Origin,
+    pub origin: TextOrigin,
     /// The blocks in the order of the bytes.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BlockView>,
 }
 
-impl View {
+impl EventView {
     /// Whether the event holds a tool call.
     #[must_use]
     pub fn has_calls(&self) -> bool {
-        self.blocks.iter().any(Block::is_call)
+        self.blocks.iter().any(BlockView::is_call)
     }
 
     /// Whether the event holds a tool result.
     #[must_use]
     pub fn has_results(&self) -> bool {
-        self.blocks.iter().any(Block::is_result)
+        self.blocks.iter().any(BlockView::is_result)
     }
 
     /// A message that a person wrote: user role, genuine, with text (or media) of its own.
@@ -382,11 +382,11 @@ impl View {
     #[must_use]
     pub fn is_real_user(&self) -> bool {
         self.role == Role::User
-            && self.origin == Origin::Genuine
+            && self.origin == TextOrigin::Genuine
             && self.blocks.iter().any(|b| matches!(b.kind, BlockKind::Text | BlockKind::Media))
     }
 
-    /// All that can be read of the event as its writer meant it ([`Block::plain`]), joined by
+    /// All that can be read of the event as its writer meant it ([`BlockView::plain`]), joined by
     /// newlines: what is searched.
     #[must_use]
     pub fn plain<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {

@@ -1,13 +1,13 @@
 //! Signed reasoning that is void: which, and what becomes of the round that it opened.
 
-use crate::log::Log;
+use crate::log::EventLog;
 use crate::profile::ReasoningBinding;
 use crate::profile::VoidReasoning;
 use crate::unit::starts_unit;
-use crate::view::{BlockKind, Role, View};
+use crate::view::{BlockKind, EventView, Role};
 
 /// What is void once anything in the log is sent in another form than before.
-pub(crate) fn voided(log: &Log, binding: ReasoningBinding) -> VoidReasoning {
+pub(crate) fn voided(log: &EventLog, binding: ReasoningBinding) -> VoidReasoning {
     if binding == ReasoningBinding::Free {
         return VoidReasoning::default();
     }
@@ -18,7 +18,7 @@ pub(crate) fn voided(log: &Log, binding: ReasoningBinding) -> VoidReasoning {
 }
 
 /// The first message of the newest round that calls, where the model thinks at all.
-fn newest_round(log: &Log) -> Option<u32> {
+fn newest_round(log: &EventLog) -> Option<u32> {
     let events = log.events();
     let last = events.iter().rposition(|event| event.view.role == Role::Assistant)?;
     let first = (0..=last).rev().find(|at| starts_unit(events, *at))?;
@@ -27,6 +27,6 @@ fn newest_round(log: &Log) -> Option<u32> {
     (calls && thinks()).then(|| events[first].seq)
 }
 
-fn has_bound(view: &View) -> bool {
+fn has_bound(view: &EventView) -> bool {
     view.blocks.iter().any(|block| matches!(block.kind, BlockKind::Reasoning { bound: true }))
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use midfold::DialectKind;
-use midfold::core::replay::Outside;
-use midfold::formats::read::{Format, read};
+use midfold::core::replay::OutsideEngine;
+use midfold::formats::read::{TranscriptFormat, read};
 use midfold::formats::transcript::flat;
 use serde_json::Value;
 
-use crate::process::Running;
+use crate::process::ChildProcess;
 
 /// How long an engine may take for an answer, where nobody says otherwise.
 pub const LIMIT: Duration = Duration::from_secs(120);
@@ -32,18 +32,18 @@ pub enum NoEngine {
 /// An engine: its command. It has a process for each replay, of one conversation in one window, so
 /// that what it holds from one question to the next is of that conversation, whatever runs beside.
 #[derive(Debug)]
-pub struct Engine {
+pub struct ExamEngine {
     name: String,
     words: Vec<String>,
     /// How long it may take for an answer.
     limit: Duration,
     /// Started to see that it can be, for the first replay that asks.
-    spare: Mutex<Option<Running>>,
+    spare: Mutex<Option<ChildProcess>>,
     /// The first time that it did not answer in time.
     late: OnceLock<String>,
 }
 
-impl Engine {
+impl ExamEngine {
     /// Starts a command line, which is split as a shell would.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Engine {
         let name = words.iter().rev().find(|word| !word.starts_with('-')).unwrap_or(program);
         let name = std::path::Path::new(name).file_stem().unwrap_or(name.as_ref());
         let name = name.to_string_lossy().into_owned();
-        let running = Running::start(&words).map_err(NoEngine::Start)?;
+        let running = ChildProcess::start(&words).map_err(NoEngine::Start)?;
         let (spare, late) = (Mutex::new(Some(running)), OnceLock::new());
         Ok(Self { name, words, limit, spare, late })
     }
@@ -102,29 +102,29 @@ impl Engine {
     }
 
     /// A process that was asked nothing.
-    fn process(&self) -> Result<Running, String> {
+    fn process(&self) -> Result<ChildProcess, String> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
-        spare.map_or_else(|| Running::start(&self.words), Ok)
+        spare.map_or_else(|| ChildProcess::start(&self.words), Ok)
     }
 }
 
 /// One replay's process, from the first question on.
 #[derive(Debug)]
-pub struct Asking {
-    engine: Arc<Engine>,
-    running: Option<Running>,
+pub struct EngineProcess {
+    engine: Arc<ExamEngine>,
+    running: Option<ChildProcess>,
     dialect: DialectKind,
 }
 
-impl Asking {
+impl EngineProcess {
     /// Nothing is asked yet.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, dialect: DialectKind) -> Self {
+    pub fn new(engine: Arc<ExamEngine>, dialect: DialectKind) -> Self {
         Self { engine, running: None, dialect }
     }
 }
 
-impl Outside for Asking {
+impl OutsideEngine for EngineProcess {
     fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String> {
         let running = match &mut self.running {
             Some(running) => running,
@@ -169,7 +169,7 @@ pub fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Ve
     let known: Vec<Option<Value>> =
         sent.iter().map(|bytes| serde_json::from_slice(bytes).ok()).collect();
     let list = Bytes::from(serde_json::to_vec(messages).unwrap_or_default());
-    let format = Format::from_name(dialect.name());
+    let format = TranscriptFormat::from_name(dialect.name());
     let written = read(&list, format).map_err(|error| format!("its messages: {error}"))?;
     let written = written.conversations.into_iter().flat_map(|c| c.events);
     let mut at = 0;

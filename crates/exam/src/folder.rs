@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{At as _, Error, Result};
+use crate::error::{ErrorPlace as _, ExamError, ExamResult};
 use crate::sitting::Sitting;
 
 /// Our own exams: name, questions, conversation.
@@ -16,7 +16,7 @@ const OWN: [(&str, &str, &str); 1] = [(
 ///
 /// # Errors
 /// When one of them is none.
-pub fn own() -> Result<Vec<Sitting>> {
+pub fn own() -> ExamResult<Vec<Sitting>> {
     let one = |(name, questions, messages): &(&str, &str, &str)| {
         Sitting::of(name, questions.as_bytes(), messages.as_bytes()).at(name)
     };
@@ -27,7 +27,7 @@ pub fn own() -> Result<Vec<Sitting>> {
 ///
 /// # Errors
 /// When the folder cannot be read, or has none.
-pub fn names(folder: &Path) -> Result<Vec<String>> {
+pub fn names(folder: &Path) -> ExamResult<Vec<String>> {
     let list = folder.join("exams.tsv");
     let mut names: Vec<String> = if list.exists() {
         let text = std::fs::read_to_string(&list).at(list.display())?;
@@ -44,7 +44,7 @@ pub fn names(folder: &Path) -> Result<Vec<String>> {
     };
     names.retain(|name| !name.is_empty());
     match names.is_empty() {
-        true => Err(Error(format!("{}: there is no exam in this folder", folder.display()))),
+        true => Err(ExamError(format!("{}: there is no exam in this folder", folder.display()))),
         false => Ok(names),
     }
 }
@@ -53,7 +53,7 @@ pub fn names(folder: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// When a file is not there or is no exam.
-pub fn open(folder: &Path, name: &str) -> Result<Sitting> {
+pub fn open(folder: &Path, name: &str) -> ExamResult<Sitting> {
     let bytes = |path: &PathBuf| std::fs::read(path).at(path.display());
     let questions = folder.join(format!("{name}.json"));
     let messages = folder.join("messages");
@@ -66,6 +66,6 @@ pub fn open(folder: &Path, name: &str) -> Result<Sitting> {
 ///
 /// # Errors
 /// As [`names`] and [`open`].
-pub fn all(folder: &Path) -> Result<Vec<Sitting>> {
+pub fn all(folder: &Path) -> ExamResult<Vec<Sitting>> {
     names(folder)?.iter().map(|name| open(folder, name)).collect()
 }

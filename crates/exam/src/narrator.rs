@@ -3,26 +3,28 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use midfold::core::narrate::{FailureClass, Finish, SummaryFailure, SummaryReply, SummaryRequest};
+use midfold::core::narrate::{
+    FailureClass, FinishReason, SummaryFailure, SummaryReply, SummaryRequest,
+};
 use midfold::core::replay;
 use serde_json::{Value, json};
 
 use crate::engine::NoEngine;
-use crate::process::Running;
+use crate::process::ChildProcess;
 
 /// A command that is asked for narrations. It has one process, which is started anew when it ends.
 #[derive(Debug)]
-pub struct Narrator {
+pub struct ExamNarrator {
     words: Vec<String>,
     /// How long it may take for an answer.
     limit: Duration,
-    running: Mutex<Option<Running>>,
-    counts: Mutex<Counts>,
+    running: Mutex<Option<ChildProcess>>,
+    counts: Mutex<NarratorCounts>,
 }
 
 /// What became of the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct NarratorCounts {
     /// Requests.
     pub asked: u64,
     /// Those with a text for an answer.
@@ -31,14 +33,14 @@ pub struct Counts {
     pub failed: Option<String>,
 }
 
-impl std::fmt::Display for Counts {
+impl std::fmt::Display for NarratorCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "narrations: {} asked for, {} answered", self.asked, self.answered)?;
         self.failed.iter().try_for_each(|why| write!(f, "; the newest failure: {why}"))
     }
 }
 
-impl Narrator {
+impl ExamNarrator {
     /// Starts a command line, which is split as a shell would.
     ///
     /// # Errors
@@ -48,13 +50,13 @@ impl Narrator {
         if words.is_empty() {
             return Err(NoEngine::Empty);
         }
-        let running = Mutex::new(Some(Running::start(&words).map_err(NoEngine::Start)?));
+        let running = Mutex::new(Some(ChildProcess::start(&words).map_err(NoEngine::Start)?));
         Ok(Self { words, limit, running, counts: Mutex::default() })
     }
 
     /// What became of the requests so far.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> NarratorCounts {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -62,7 +64,7 @@ impl Narrator {
         let mut held = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = match held.take() {
             Some(running) => running,
-            None => Running::start(&self.words)?,
+            None => ChildProcess::start(&self.words)?,
         };
         let answer = running.ask(question(request), self.limit)?;
         *held = Some(running);
@@ -71,7 +73,7 @@ impl Narrator {
     }
 }
 
-impl replay::Narrator for Narrator {
+impl replay::ReplayNarrator for ExamNarrator {
     fn narrate(&self, request: &SummaryRequest) -> Result<SummaryReply, SummaryFailure> {
         let answer = self.ask(request);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,7 +110,7 @@ fn reply(line: &[u8]) -> Result<SummaryReply, String> {
     };
     Ok(SummaryReply {
         text: text.to_owned(),
-        finish: Finish::Stop,
+        finish: FinishReason::Stop,
         model: said("model").unwrap_or("model").to_owned(),
         usage: None,
         calls: 1,

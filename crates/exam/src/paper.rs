@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::error::{At as _, Result};
+use crate::error::{ErrorPlace as _, ExamResult};
 use crate::sheets;
-use crate::sitting::{Candidate, Outcome, Row, Sitting};
-use crate::suites::share::Share;
-use crate::suites::{self, Marks};
+use crate::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
+use crate::suites::share::FoundShare;
+use crate::suites::{self, SuiteMarks};
 use crate::table;
 
 /// The parts, by the names that they are asked for by: the reading exam, and the suites.
@@ -34,18 +34,18 @@ pub struct Paper {
 
 /// What was found.
 #[derive(Default)]
-pub struct Results {
+pub struct ExamResults {
     /// The reading exam, a strategy each.
-    pub reading: Vec<Outcome>,
+    pub reading: Vec<StrategyOutcome>,
     /// The suites, a strategy each.
-    pub marks: Vec<Marks>,
+    pub marks: Vec<SuiteMarks>,
     /// Strategies that could not go through: they are in no table.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<FailedStrategy>,
 }
 
 /// A strategy that could not go through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Failed {
+pub struct FailedStrategy {
     /// What it is called.
     pub strategy: String,
     /// What it failed in, and why.
@@ -54,8 +54,8 @@ pub struct Failed {
 
 impl Paper {
     /// Puts strategies through it, one after the other. `say` is told what is under way.
-    pub fn sit(&self, candidates: &[(String, Candidate)], say: &dyn Fn(&str)) -> Results {
-        let mut results = Results::default();
+    pub fn sit(&self, candidates: &[(String, ExamCandidate)], say: &dyn Fn(&str)) -> ExamResults {
+        let mut results = ExamResults::default();
         for (name, candidate) in candidates {
             match self.one(name, candidate, say) {
                 Ok((reading, marks)) => {
@@ -64,7 +64,7 @@ impl Paper {
                 }
                 Err(error) => {
                     let (strategy, why) = (name.clone(), error.to_string());
-                    results.failed.push(Failed { strategy, why });
+                    results.failed.push(FailedStrategy { strategy, why });
                 }
             }
         }
@@ -74,9 +74,9 @@ impl Paper {
     fn one(
         &self,
         name: &str,
-        candidate: &Candidate,
+        candidate: &ExamCandidate,
         say: &dyn Fn(&str),
-    ) -> Result<(Option<Outcome>, Option<Marks>)> {
+    ) -> ExamResult<(Option<StrategyOutcome>, Option<SuiteMarks>)> {
         let mut rows = Vec::new();
         for sitting in &self.sittings {
             say(&format!("{name}: reading {}", sitting.name));
@@ -86,17 +86,17 @@ impl Paper {
             }
             rows.push(row);
         }
-        let outcome = (!rows.is_empty()).then(|| Outcome { name: name.to_owned(), rows });
-        let mut marks = Marks::of(name);
+        let outcome = (!rows.is_empty()).then(|| StrategyOutcome { name: name.to_owned(), rows });
+        let mut marks = SuiteMarks::of(name);
         for suite in &self.suites {
             say(&format!("{name}: {suite}"));
-            let wish = suites::Wish {
+            let wish = suites::SuiteRequest {
                 suites: vec![suite.clone()],
                 quick: self.quick,
                 contexts: self.contexts.clone(),
             };
             marks.join(suites::run(name, candidate, &wish)?);
-            if let Candidate::Engine(engine) = candidate {
+            if let ExamCandidate::Engine(engine) = candidate {
                 // What it did not answer is not what it lost.
                 engine.late().map_or(Ok(()), Err).at(suite)?;
             }
@@ -106,7 +106,7 @@ impl Paper {
 
     /// All as tables: one line a strategy, then the parts; with `lost`, what was not kept.
     #[must_use]
-    pub fn text(&self, results: &Results, lost: bool) -> String {
+    pub fn text(&self, results: &ExamResults, lost: bool) -> String {
         let mut out = self.summary(results);
         if !results.reading.is_empty() {
             out += "\nreading exam: share of the key points held, mean of the requests before the cut\n";
@@ -123,7 +123,7 @@ impl Paper {
     }
 
     /// A line a strategy.
-    fn summary(&self, results: &Results) -> String {
+    fn summary(&self, results: &ExamResults) -> String {
         let mut out = String::new();
         let _ = writeln!(
             out,
@@ -144,8 +144,8 @@ impl Paper {
         };
         for (at, name) in names.into_iter().enumerate() {
             let rows = results.reading.get(at).map_or(&[][..], |outcome| &outcome.rows);
-            let marks = results.marks.get(at).cloned().unwrap_or_else(|| Marks::of(name));
-            let mean = |value: fn(&Row) -> f64| {
+            let marks = results.marks.get(at).cloned().unwrap_or_else(|| SuiteMarks::of(name));
+            let mean = |value: fn(&SittingRow) -> f64| {
                 let count = rows.len();
                 let sum: f64 = rows.iter().map(value).sum();
                 cell((count > 0).then(|| sum / count as f64))
@@ -175,7 +175,7 @@ impl Paper {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn json(&self, results: &Results) -> Result<String> {
+    pub fn json(&self, results: &ExamResults) -> ExamResult<String> {
         let document = json!({
             "version": VERSION,
             "midfold": env!("CARGO_PKG_VERSION"),
@@ -188,8 +188,8 @@ impl Paper {
     }
 }
 
-fn share(parts: impl Iterator<Item = Share>) -> String {
-    let mut all = Share::default();
+fn share(parts: impl Iterator<Item = FoundShare>) -> String {
+    let mut all = FoundShare::default();
     parts.for_each(|part| all.join(part));
     cell(all.ratio())
 }

@@ -25,28 +25,30 @@ pub fn passages<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
 
 /// What is read of a message.
 #[derive(Deserialize)]
-struct Message<'a> {
+struct PassageMessage<'a> {
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     #[serde(borrow)]
-    tool_calls: Option<Vec<Call<'a>>>,
+    tool_calls: Option<Vec<PassageCall<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Call<'a> {
+struct PassageCall<'a> {
     #[serde(borrow)]
-    function: Function<'a>,
+    function: PassageFunction<'a>,
 }
 
 #[derive(Deserialize)]
-struct Function<'a> {
+struct PassageFunction<'a> {
     #[serde(borrow)]
     arguments: Option<Cow<'a, str>>,
 }
 
 /// The texts of one message: its content, then the arguments of its calls, unescaped.
 fn texts(message: &[u8]) -> Vec<String> {
-    let Ok(message) = serde_json::from_slice::<Message<'_>>(message) else { return Vec::new() };
+    let Ok(message) = serde_json::from_slice::<PassageMessage<'_>>(message) else {
+        return Vec::new();
+    };
     let mut out = Vec::new();
     if let Some(content) = message.content {
         leaves(content.get(), &mut out);
@@ -66,22 +68,23 @@ fn texts(message: &[u8]) -> Vec<String> {
 /// The leaves of a JSON value, each behind the keys that lead to it. False where it is no JSON.
 fn leaves(json: &str, out: &mut Vec<String>) -> bool {
     let mut reader = serde_json::Deserializer::from_str(json);
-    Leaves { prefix: String::new(), out }.deserialize(&mut reader).is_ok() && reader.end().is_ok()
+    TextLeaves { prefix: String::new(), out }.deserialize(&mut reader).is_ok()
+        && reader.end().is_ok()
 }
 
-struct Leaves<'a> {
+struct TextLeaves<'a> {
     prefix: String,
     out: &'a mut Vec<String>,
 }
 
-impl Leaves<'_> {
+impl TextLeaves<'_> {
     fn leaf<E>(self, text: &str) -> Result<(), E> {
         self.out.push(self.prefix + text);
         Ok(())
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Leaves<'_> {
+impl<'de> DeserializeSeed<'de> for TextLeaves<'_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
@@ -89,7 +92,7 @@ impl<'de> DeserializeSeed<'de> for Leaves<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Leaves<'_> {
+impl<'de> Visitor<'de> for TextLeaves<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,14 +102,14 @@ impl<'de> Visitor<'de> for Leaves<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             let prefix = format!("{}{key}: ", self.prefix);
-            map.next_value_seed(Leaves { prefix, out: self.out })?;
+            map.next_value_seed(TextLeaves { prefix, out: self.out })?;
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let Self { prefix, out } = self;
-        while list.next_element_seed(Leaves { prefix: prefix.clone(), out })?.is_some() {}
+        while list.next_element_seed(TextLeaves { prefix: prefix.clone(), out })?.is_some() {}
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// A process. Ends when its input ends.
 #[derive(Debug)]
-pub struct Running {
+pub struct ChildProcess {
     child: Child,
     /// Lines for its input. Written beside reading: it may answer before it has read the whole
     /// question, and both would wait for each other with full pipes.
@@ -22,7 +22,7 @@ pub struct Running {
 /// How long a process may take to end after its input: it may have to clean up.
 const ENDING: Duration = Duration::from_secs(1);
 
-impl Running {
+impl ChildProcess {
     /// Starts a program with its arguments.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         // An engine that does not end with its input is ended.
         if self.hangs || self.end().is_none() {

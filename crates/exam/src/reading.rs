@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold::formats::profile;
 use midfold::formats::read::{self as transcripts, Conversation};
-use midfold::tokens::{Memo, by_name};
-use midfold::{Counter, Log};
+use midfold::tokens::{MemoCounter, by_name};
+use midfold::{Counter, EventLog};
 
-use crate::error::{At as _, Error, Result};
+use crate::error::{ErrorPlace as _, ExamError, ExamResult};
 
 /// How tokens are counted (docs/MEASURES.md).
 pub const TOKENIZER: &str = "chars:3.2";
@@ -17,29 +17,29 @@ pub const TOKENIZER: &str = "chars:3.2";
 ///
 /// # Errors
 /// When this build has none.
-pub fn counter() -> Result<Arc<dyn Counter>> {
+pub fn counter() -> ExamResult<Arc<dyn Counter>> {
     let counter = by_name(TOKENIZER).at(TOKENIZER)?;
-    Ok(Memo::around(counter))
+    Ok(MemoCounter::around(counter))
 }
 
 /// Reads the last conversation of a transcript.
 ///
 /// # Errors
 /// When there is none in it.
-pub fn conversation(input: &Bytes) -> Result<Conversation> {
+pub fn conversation(input: &Bytes) -> ExamResult<Conversation> {
     let mut found = transcripts::read(input, None).at("not a transcript")?;
-    found.conversations.pop().ok_or_else(|| Error("no conversation".to_owned()))
+    found.conversations.pop().ok_or_else(|| ExamError("no conversation".to_owned()))
 }
 
 /// Reads a conversation into a log.
 ///
 /// # Errors
 /// As [`conversation`].
-pub fn read(input: &Bytes) -> Result<Log> {
+pub fn read(input: &Bytes) -> ExamResult<EventLog> {
     let conversation = conversation(input)?;
     let kind = conversation.format.dialect();
     let rules = profile::for_dialect(kind)[0];
-    let mut log = Log::of(kind.shared(), rules, counter()?, conversation.events);
+    let mut log = EventLog::of(kind.shared(), rules, counter()?, conversation.events);
     let envelope = &conversation.envelope;
     log.set_envelope([&envelope.system, &envelope.tools].into_iter().flatten().map(|b| &b[..]));
     Ok(log)

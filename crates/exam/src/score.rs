@@ -6,23 +6,23 @@ use std::collections::HashMap;
 use fancy_regex::Regex;
 use serde::Deserialize;
 
-use crate::error::{At as _, Result};
+use crate::error::{ErrorPlace as _, ExamResult};
 use crate::passages::{LONG, passages};
 
 /// One exam: a recorded conversation and questions about it.
 #[derive(Deserialize)]
-pub struct Exam {
+pub struct ReadingExam {
     /// The window that it is walked in, in tokens.
     pub window: u64,
     /// The message up to which history is walked.
     pub cut: usize,
     /// What an agent has to know.
-    pub questions: Vec<Question>,
+    pub questions: Vec<ExamQuestion>,
 }
 
 /// A question about the conversation.
 #[derive(Deserialize)]
-pub struct Question {
+pub struct ExamQuestion {
     /// Its number.
     pub id: u32,
     /// State, decision, attempt, artifact, value, request or next step.
@@ -54,13 +54,13 @@ impl Probe {
     ///
     /// # Errors
     /// When an alternative is no pattern.
-    pub fn new(groups: &[Vec<String>]) -> Result<Self> {
+    pub fn new(groups: &[Vec<String>]) -> ExamResult<Self> {
         let group = |group: &Vec<String>| {
             let parts: Vec<String> = group.iter().map(|one| format!("(?:{one})")).collect();
             let pattern = format!("(?i){}", parts.join("|"));
             Regex::new(&pattern).at(pattern)
         };
-        groups.iter().map(group).collect::<Result<_>>().map(Self)
+        groups.iter().map(group).collect::<ExamResult<_>>().map(Self)
     }
 
     /// Whether this text alone holds it.
@@ -96,7 +96,7 @@ impl Scorer {
     ///
     /// # Errors
     /// When a probe is no pattern.
-    pub fn new(exam: &Exam) -> Result<Self> {
+    pub fn new(exam: &ReadingExam) -> ExamResult<Self> {
         let (mut probes, mut spans) = (Vec::new(), Vec::new());
         for question in &exam.questions {
             spans.push((probes.len(), question.key_points.len()));

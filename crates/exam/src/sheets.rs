@@ -13,14 +13,14 @@ use midfold::DialectKind;
 use midfold::core::view::{BlockKind, Role};
 use serde_json::{Value, json};
 
-use crate::error::{At as _, Result};
-use crate::sitting::{Row, Sitting};
+use crate::error::{ErrorPlace as _, ExamResult};
+use crate::sitting::{Sitting, SittingRow};
 
 /// Writes the context at the cut, and the questions.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn write(folder: &Path, sitting: &Sitting, strategy: &str, row: &Row) -> Result<()> {
+pub fn write(folder: &Path, sitting: &Sitting, strategy: &str, row: &SittingRow) -> ExamResult<()> {
     let folder = folder.join(&sitting.name);
     fs::create_dir_all(&folder).at(folder.display())?;
     let messages: Vec<Value> =
@@ -48,7 +48,7 @@ pub fn write(folder: &Path, sitting: &Sitting, strategy: &str, row: &Row) -> Res
 }
 
 /// The context as a person reads it: one heading a message, calls and results named.
-fn readable(row: &Row) -> String {
+fn readable(row: &SittingRow) -> String {
     let dialect = DialectKind::OpenAiChat.shared();
     let mut out = String::new();
     for bytes in &row.last {

@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use midfold::core::policy::EngineName;
-use midfold::core::prices::Prices;
-use midfold::core::replay::{Recording, Sending, Settings, Strategy, replay};
+use midfold::core::prices::PriceTable;
+use midfold::core::replay::{Recording, ReplaySettings, ReplayStrategy, SentObservation, replay};
 use midfold::formats::profile;
-use midfold::{Content, DialectKind, Policy};
+use midfold::{DialectKind, Policy, TextKind};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::engine::{Asking, Engine, NoEngine};
-use crate::error::{At as _, Error, Result};
-use crate::narrator::Narrator;
+use crate::engine::{EngineProcess, ExamEngine, NoEngine};
+use crate::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::narrator::ExamNarrator;
 use crate::reading::read;
-use crate::score::{Exam, Scorer};
+use crate::score::{ReadingExam, Scorer};
 
 /// Contexts from this share of the way to the cut on are scored, in parts of ten: where a fold
 /// happened to fall averages out.
@@ -32,23 +32,23 @@ pub struct Sitting {
     /// Its name: that of its files.
     pub name: String,
     /// The questions.
-    pub exam: Exam,
+    pub exam: ReadingExam,
     recording: Recording,
     scorer: RefCell<Scorer>,
 }
 
 /// Who compacts.
 #[derive(Clone, Debug)]
-pub enum Candidate {
+pub enum ExamCandidate {
     /// Nobody: everything is sent.
     Raw,
     /// A preset, a baseline or a policy file.
     Policy(Box<Policy>),
     /// An engine outside.
-    Engine(Arc<Engine>),
+    Engine(Arc<ExamEngine>),
 }
 
-impl Candidate {
+impl ExamCandidate {
     /// A policy, or the process that it names as its engine; without one everything is sent.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Candidate {
         Ok(match policy {
             None => Self::Raw,
             Some(Policy { engine: EngineName::Command { command }, .. }) => {
-                Self::Engine(Arc::new(Engine::of(command, limit)?))
+                Self::Engine(Arc::new(ExamEngine::of(command, limit)?))
             }
             Some(policy) => Self::Policy(Box::new(policy)),
         })
@@ -66,7 +66,7 @@ impl Candidate {
 
 /// What one strategy did in one exam.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Row {
+pub struct SittingRow {
     /// Mean score over the requests.
     pub score: f64,
     /// By kind of question.
@@ -97,7 +97,7 @@ pub struct Row {
 }
 
 #[derive(Default)]
-struct Sums {
+struct SittingSums {
     requests: f64,
     score: f64,
     kinds: BTreeMap<String, (f64, f64)>,
@@ -115,12 +115,12 @@ impl Sitting {
     ///
     /// # Errors
     /// When a text is not what it should be.
-    pub fn of(name: &str, questions: &[u8], messages: &[u8]) -> Result<Self> {
-        let exam: Exam = serde_json::from_slice(questions).at("the questions")?;
+    pub fn of(name: &str, questions: &[u8], messages: &[u8]) -> ExamResult<Self> {
+        let exam: ReadingExam = serde_json::from_slice(questions).at("the questions")?;
         let messages = list(messages).at("the conversation")?;
         if exam.cut >= messages.len() {
             let message = format!("`cut` is {} of {} messages", exam.cut, messages.len());
-            return Err(Error(message));
+            return Err(ExamError(message));
         }
         // History up to the cut, and the message that answers it.
         let history = serde_json::to_vec(&messages[..=exam.cut]).at("the conversation")?;
@@ -133,14 +133,16 @@ impl Sitting {
     ///
     /// # Errors
     /// When what may not be folded does not fit, or an engine outside fails.
-    pub fn walk(&self, candidate: &Candidate, session: bool) -> Result<Row> {
+    pub fn walk(&self, candidate: &ExamCandidate, session: bool) -> ExamResult<SittingRow> {
         match candidate {
-            Candidate::Raw => self.walked(Strategy::Raw),
-            Candidate::Policy(policy) if session => self.walked(Strategy::Session(policy)),
-            Candidate::Policy(policy) => self.walked(Strategy::Stateless(policy)),
-            Candidate::Engine(engine) => {
-                let mut asking = Asking::new(Arc::clone(engine), DialectKind::OpenAiChat);
-                self.walked(Strategy::Outside(&mut asking))
+            ExamCandidate::Raw => self.walked(ReplayStrategy::Raw),
+            ExamCandidate::Policy(policy) if session => {
+                self.walked(ReplayStrategy::Session(policy))
+            }
+            ExamCandidate::Policy(policy) => self.walked(ReplayStrategy::Stateless(policy)),
+            ExamCandidate::Engine(engine) => {
+                let mut asking = EngineProcess::new(Arc::clone(engine), DialectKind::OpenAiChat);
+                self.walked(ReplayStrategy::Outside(&mut asking))
             }
         }
     }
@@ -149,21 +151,26 @@ impl Sitting {
     ///
     /// # Errors
     /// When what may not be folded does not fit.
-    pub fn walk_narrated(&self, policy: &Policy, narrator: &Narrator) -> Result<Row> {
+    pub fn walk_narrated(
+        &self,
+        policy: &Policy,
+        narrator: &ExamNarrator,
+    ) -> ExamResult<SittingRow> {
         let mut policy = policy.clone();
         policy.narration.on = true;
-        self.walked(Strategy::Narrated(&policy, narrator))
+        self.walked(ReplayStrategy::Narrated(&policy, narrator))
     }
 
-    fn walked(&self, strategy: Strategy<'_>) -> Result<Row> {
-        let sums = RefCell::new(Sums {
+    fn walked(&self, strategy: ReplayStrategy<'_>) -> ExamResult<SittingRow> {
+        let sums = RefCell::new(SittingSums {
             questions: vec![(0.0, 0.0); self.exam.questions.len()],
-            ..Sums::default()
+            ..SittingSums::default()
         });
-        let watch = |sending: &Sending<'_>| self.look(sending, &mut sums.borrow_mut());
-        let (rules, prices) = (profile::rules(self.recording.log().profile()), Prices::reference());
+        let watch = |sending: &SentObservation<'_>| self.look(sending, &mut sums.borrow_mut());
+        let (rules, prices) =
+            (profile::rules(self.recording.log().profile()), PriceTable::reference());
         let window = self.exam.window;
-        let settings = Settings {
+        let settings = ReplaySettings {
             window,
             rules: &rules,
             search: false,
@@ -179,7 +186,7 @@ impl Sitting {
         Ok(row)
     }
 
-    fn look(&self, sending: &Sending<'_>, sums: &mut Sums) {
+    fn look(&self, sending: &SentObservation<'_>, sums: &mut SittingSums) {
         if sending.at * 10 < self.exam.cut * FROM_TENTHS || sending.at > self.exam.cut {
             return;
         }
@@ -206,8 +213,8 @@ impl Sitting {
             for place in &sending.stand_ins {
                 let view = log.dialect().view(sending.messages[*place]);
                 let text = view.plain(sending.messages[*place]);
-                sums.list += f64::from(log.counter().count(&lists(&text), Content::Prose));
-                sums.listed += f64::from(log.counter().count(&text, Content::Prose));
+                sums.list += f64::from(log.counter().count(&lists(&text), TextKind::Prose));
+                sums.listed += f64::from(log.counter().count(&text, TextKind::Prose));
             }
         }
         if sending.at == self.exam.cut {
@@ -240,10 +247,10 @@ fn lists(recap: &str) -> String {
     out
 }
 
-impl Sums {
-    fn row(self, window: f64) -> Row {
+impl SittingSums {
+    fn row(self, window: f64) -> SittingRow {
         let mean = |(sum, n): (f64, f64)| sum / f64::max(n, 1.0);
-        Row {
+        SittingRow {
             score: mean((self.score, self.requests)),
             kinds: self.kinds.into_iter().map(|(kind, of)| (kind, mean(of))).collect(),
             questions: self.questions.into_iter().map(mean).collect(),
@@ -251,15 +258,15 @@ impl Sums {
             recap: mean((self.recap, self.recaps)),
             lists: self.list / f64::max(self.listed, 1.0),
             last: self.last,
-            ..Row::default()
+            ..SittingRow::default()
         }
     }
 }
 
 /// A strategy's rows, one an exam, in the order of the exams.
-pub struct Outcome {
+pub struct StrategyOutcome {
     /// What it is called in tables.
     pub name: String,
     /// One row an exam.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SittingRow>,
 }

@@ -5,27 +5,27 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::error::{At as _, Result};
-use crate::sitting::{Outcome, Row, Sitting};
+use crate::error::{ErrorPlace as _, ExamResult};
+use crate::sitting::{Sitting, SittingRow, StrategyOutcome};
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
     sum / f64::max(n, 1.0)
 }
 
-fn kinds(results: &[Outcome]) -> BTreeSet<&str> {
+fn kinds(results: &[StrategyOutcome]) -> BTreeSet<&str> {
     let rows = results.iter().flat_map(|result| &result.rows);
     rows.flat_map(|row| row.kinds.keys().map(String::as_str)).collect()
 }
 
 /// The mean score of a kind of question over the exams that ask it.
-fn kind(rows: &[Row], kind: &str) -> f64 {
+fn kind(rows: &[SittingRow], kind: &str) -> f64 {
     mean(rows.iter().filter_map(|row| row.kinds.get(kind).copied()))
 }
 
 /// The results for a terminal; with `questions`, the score of each.
 #[must_use]
-pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
+pub fn text(exams: &[Sitting], results: &[StrategyOutcome], questions: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -42,8 +42,8 @@ pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
         "at risk",
         "rules"
     );
-    for Outcome { name, rows } in results {
-        let of = |value: fn(&Row) -> f64| mean(rows.iter().map(value));
+    for StrategyOutcome { name, rows } in results {
+        let of = |value: fn(&SittingRow) -> f64| mean(rows.iter().map(value));
         let _ = writeln!(
             out,
             "{name:<16}{:>7.3}{:>9.2}{:>7.3}{:>7.0}{:>7.2}{:>7}{:>6}{:>9}{:>9.3}{:>7.3}",
@@ -63,7 +63,7 @@ pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
     let _ = write!(out, "by kind of question\n{:<16}", "strategy");
     kinds.iter().for_each(|kind| out.push_str(&format!("{kind:>10}")));
     out.push('\n');
-    for Outcome { name, rows } in results {
+    for StrategyOutcome { name, rows } in results {
         let _ = write!(out, "{name:<16}");
         for name in &kinds {
             let _ = write!(out, "{:>10.2}", kind(rows, name));
@@ -73,13 +73,13 @@ pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
     out.push_str("by conversation (mean context as a share of the window)\n");
     for (at, exam) in exams.iter().enumerate() {
         let _ = write!(out, "{:<28}{:>7}", exam.name, exam.exam.window);
-        for Outcome { name, rows } in results {
+        for StrategyOutcome { name, rows } in results {
             let _ = write!(out, "  {name} {:.2} ({:.2})", rows[at].score, rows[at].context);
         }
         out.push('\n');
         for (number, question) in exam.exam.questions.iter().enumerate().filter(|_| questions) {
             let _ = write!(out, "  {:>2} {:<9}", question.id, question.kind);
-            for Outcome { rows, .. } in results {
+            for StrategyOutcome { rows, .. } in results {
                 let _ = write!(out, " {:.2}", rows[at].questions[number]);
             }
             let _ = writeln!(out, "  {}", question.question);
@@ -90,9 +90,9 @@ pub fn text(exams: &[Sitting], results: &[Outcome], questions: bool) -> String {
 
 /// The results as values, one a strategy: what `midfold replay --exam` reads.
 #[must_use]
-pub fn values(exams: &[Sitting], results: &[Outcome]) -> Vec<Value> {
-    let strategy = |Outcome { name, rows }: &Outcome| {
-        let by_exam: BTreeMap<&str, &Row> =
+pub fn values(exams: &[Sitting], results: &[StrategyOutcome]) -> Vec<Value> {
+    let strategy = |StrategyOutcome { name, rows }: &StrategyOutcome| {
+        let by_exam: BTreeMap<&str, &SittingRow> =
             exams.iter().map(|exam| exam.name.as_str()).zip(rows).collect();
         json!({
             "strategy": name,
@@ -109,6 +109,6 @@ pub fn values(exams: &[Sitting], results: &[Outcome]) -> Vec<Value> {
 ///
 /// # Errors
 /// When they cannot be written.
-pub fn json(exams: &[Sitting], results: &[Outcome]) -> Result<String> {
+pub fn json(exams: &[Sitting], results: &[StrategyOutcome]) -> ExamResult<String> {
     serde_json::to_string_pretty(&values(exams, results)).at("results")
 }

@@ -9,12 +9,12 @@ use smallvec::SmallVec;
 use crate::scan::{self, Member};
 
 /// The members of an object in a larger text. Empty for anything else.
-pub(crate) struct Fields<'a> {
+pub(crate) struct ObjectFields<'a> {
     bytes: &'a [u8],
     members: SmallVec<[Member; 16]>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectFields<'a> {
     pub(crate) fn of(bytes: &'a [u8], range: Range<usize>) -> Self {
         Self { bytes, members: scan::members(bytes, range).collect() }
     }

@@ -32,4 +32,4 @@ pub mod voices;
 pub mod wrappers;
 
 pub use dialect::DialectKind;
-pub use problem::Problem;
+pub use problem::ReadProblem;

@@ -2,40 +2,44 @@
 
 use std::borrow::Cow;
 
-use midfold_core::{Block, BlockKind, Origin, Role, TextRef, Voice};
+use midfold_core::{BlockKind, BlockView, PassageVoice, Role, TextOrigin, TextRef};
 
 use crate::recaps;
 use crate::voices::split;
-use crate::wrappers::{INJECTED, OBSERVATIONS, Shape, Wrapper};
+use crate::wrappers::{INJECTED, KnownWrapper, OBSERVATIONS, WrapperShape};
 
 /// Bytes of a text that decide whether it is worth a closer look.
 const GLANCE: usize = 256;
 
 /// Where the text of an event comes from, as far as its blocks tell.
-pub(crate) fn origin(role: Role, blocks: &[Block], bytes: &[u8]) -> Origin {
+pub(crate) fn origin(role: Role, blocks: &[BlockView], bytes: &[u8]) -> TextOrigin {
     if matches!(role, Role::Tool | Role::Other) {
-        return Origin::Genuine;
+        return TextOrigin::Genuine;
     }
     let texts = || blocks.iter().filter(|block| block.kind == BlockKind::Text);
     let Some(first) = texts().find_map(|block| block.texts.first()) else {
-        return Origin::Genuine;
+        return TextOrigin::Genuine;
     };
     let head = glance(first, bytes);
     if recaps::is_recap(&head) {
-        return Origin::Recap;
+        return TextOrigin::Recap;
     }
     let has_media = blocks.iter().any(|block| block.kind == BlockKind::Media);
     if role != Role::User || has_media || !may_be_foreign(first, &head, bytes) {
-        return Origin::Genuine;
+        return TextOrigin::Genuine;
     }
     let texts: Vec<_> = texts().map(|block| block.text(bytes)).collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
     let passages = split(&texts);
-    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
-    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
-        (true, ..) | (_, false, false) => Origin::Genuine,
-        (_, true, _) => Origin::Observation,
-        (_, _, true) => Origin::Injected,
+    let has = |wanted: PassageVoice| passages.iter().any(|(voice, _)| *voice == wanted);
+    match (
+        has(PassageVoice::User) || has(PassageVoice::Shown),
+        has(PassageVoice::Tool),
+        has(PassageVoice::Client),
+    ) {
+        (true, ..) | (_, false, false) => TextOrigin::Genuine,
+        (_, true, _) => TextOrigin::Observation,
+        (_, _, true) => TextOrigin::Injected,
     }
 }
 
@@ -43,10 +47,12 @@ pub(crate) fn origin(role: Role, blocks: &[Block], bytes: &[u8]) -> Origin {
 /// that begins with the user's words, as nearly all do, is not looked at any further.
 fn may_be_foreign(text: &TextRef, head: &str, bytes: &[u8]) -> bool {
     let head = head.trim_start();
-    let starts = |wrapper: &Wrapper| match wrapper.shape {
-        Shape::Start(start) | Shape::Line(start) | Shape::Span(start, _) => head.starts_with(start),
-        Shape::End(end, _) => ends(text, bytes, end),
-        Shape::Element(_) => false,
+    let starts = |wrapper: &KnownWrapper| match wrapper.shape {
+        WrapperShape::Start(start) | WrapperShape::Line(start) | WrapperShape::Span(start, _) => {
+            head.starts_with(start)
+        }
+        WrapperShape::End(end, _) => ends(text, bytes, end),
+        WrapperShape::Element(_) => false,
     };
     head.is_empty()
         || head.starts_with(['<', '['])

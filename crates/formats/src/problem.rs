@@ -2,7 +2,7 @@
 
 /// Something that was not understood, was left out or was changed on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ReadProblem {
     /// Where: index of the event for a conversion, line (from 1) for a reader; `None` when it
     /// concerns the whole input.
     pub at: Option<usize>,
@@ -12,7 +12,7 @@ pub struct Problem {
     pub detail: String,
 }
 
-impl Problem {
+impl ReadProblem {
     /// A problem that concerns the whole input, or whose place the caller fills in.
     #[must_use]
     pub fn new(code: &'static str, detail: impl Into<String>) -> Self {
@@ -27,7 +27,7 @@ impl Problem {
     }
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for ReadProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(at) = self.at {
             write!(f, "{at}: ")?;

@@ -8,7 +8,7 @@ use crate::labels::{is_label, names_speaker, word};
 
 /// What was seen of a text, so that nothing is looked for again behind each line.
 #[derive(Debug, Default)]
-pub(crate) struct Programs<'a> {
+pub(crate) struct ProgramMarks<'a> {
     /// Where each element is closed for the last time; made when the first tag is seen.
     closes: Option<FxHashMap<&'a str, usize>>,
     /// Where each label in brackets is closed for the last time.
@@ -19,7 +19,7 @@ pub(crate) struct Programs<'a> {
     endless: bool,
 }
 
-impl<'a> Programs<'a> {
+impl<'a> ProgramMarks<'a> {
     /// Where what a program made ends, if it starts at `start`, on the line that ends at `end`.
     /// `fresh`: nothing or a blank line is before it.
     pub(crate) fn end(

@@ -1,7 +1,7 @@
 //! Writing messages: the few shapes that we make ourselves, byte-stable for ever.
 
 use bytes::Bytes;
-use midfold_core::{BlockKind, ByteRange, View, jsonstr};
+use midfold_core::{BlockKind, ByteRange, EventView, jsonstr};
 
 /// Text that is where a provider wants some and there is none.
 pub(crate) const EMPTY: &str = "(empty)";
@@ -55,7 +55,7 @@ pub(crate) fn flags(indices: &[usize], len: usize) -> Vec<bool> {
 }
 
 /// One result block as a line of plain text: `[result of bash (call_1)] …`. Never empty.
-pub(crate) fn result_text(bytes: &[u8], view: &View, index: usize) -> String {
+pub(crate) fn result_text(bytes: &[u8], view: &EventView, index: usize) -> String {
     let Some(block) = view.blocks.get(index) else { return EMPTY.to_owned() };
     let (id, name) = match &block.kind {
         BlockKind::Result { id, name, .. } => (*id, *name),

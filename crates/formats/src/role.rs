@@ -4,7 +4,7 @@
 use midfold_core::Role;
 
 use crate::dialect::DialectKind;
-use crate::read::{Conversation, Format};
+use crate::read::{Conversation, TranscriptFormat};
 use crate::scan;
 
 /// The first of these messages whose role no provider of the dialect knows: its place among them, and
@@ -43,8 +43,8 @@ pub fn fits(conversation: &Conversation, kind: DialectKind) -> bool {
     ];
     let format = conversation.format;
     format.dialect() == kind
-        || (format == Format::Ollama && kind == DialectKind::OpenAiChat)
-        || (matches!(format, Format::OpenAiChat | Format::FineTuning)
+        || (format == TranscriptFormat::Ollama && kind == DialectKind::OpenAiChat)
+        || (matches!(format, TranscriptFormat::OpenAiChat | TranscriptFormat::FineTuning)
             && plain.contains(&kind)
             && !conversation.events.iter().any(|event| is_chat_only(&event.bytes)))
 }

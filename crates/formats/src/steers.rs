@@ -1,10 +1,10 @@
 //! What the user says while the agent works, as clients pass it on: beside a result, or at its end. The table is
 //! [`STEERS`].
 
-use crate::wrappers::{STEERS, Steer};
+use crate::wrappers::{STEERS, SteerWrapper};
 
 /// Where the words stand in a text, and where what is around them ends.
-pub(crate) struct Found {
+pub(crate) struct FoundSteer {
     /// Start of the user's words.
     pub words: usize,
     /// Their end.
@@ -14,11 +14,11 @@ pub(crate) struct Found {
 }
 
 /// What begins at the start of this text, where it does.
-pub(crate) fn at_start(text: &str) -> Option<Found> {
+pub(crate) fn at_start(text: &str) -> Option<FoundSteer> {
     STEERS.iter().find_map(|steer| found(steer, text))
 }
 
-fn found(steer: &Steer, text: &str) -> Option<Found> {
+fn found(steer: &SteerWrapper, text: &str) -> Option<FoundSteer> {
     let words = text.strip_prefix(steer.open).map(|_| steer.open.len())?;
     // The words are the user's, and may be like the close: the last one is it.
     let close = words + text[words..].rfind(steer.close)?;
@@ -27,7 +27,7 @@ fn found(steer: &Steer, text: &str) -> Option<Found> {
         "" => text[behind..].find('\n').map_or(text.len(), |at| behind + at + 1),
         end => behind + text[behind..].find(end)? + end.len(),
     };
-    Some(Found { words, close, past })
+    Some(FoundSteer { words, close, past })
 }
 
 /// What stands at the end of a tool's result: where it starts, and the user's words. A tool may show the text

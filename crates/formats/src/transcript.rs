@@ -4,11 +4,11 @@ use bytes::Bytes;
 use midfold_core::jsonstr;
 
 use crate::dialect::DialectKind;
-use crate::read::{Conversation, Envelope, Wrapper};
+use crate::read::{Conversation, Envelope, MessageWrapper};
 
 /// What a dialect calls what travels in a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct BodyNames {
     /// The model.
     pub model: &'static str,
     /// The system prompt.
@@ -19,7 +19,7 @@ pub struct Names {
     pub messages: &'static str,
 }
 
-impl Names {
+impl BodyNames {
     /// Those of this dialect.
     #[must_use]
     pub fn of(kind: DialectKind) -> Self {
@@ -105,7 +105,7 @@ impl<'a> Transcript<'a> {
         if !self.is_body() {
             return list(&self.messages, space);
         }
-        let names = Names::of(self.kind);
+        let names = BodyNames::of(self.kind);
         let Envelope { model, system, tools, .. } = self.envelope;
         let model = model.as_ref().map(|model| Bytes::from(jsonstr::encode(model).into_bytes()));
         let mut out = vec![b'{'];
@@ -134,8 +134,8 @@ pub fn is_lines(source: &Conversation) -> bool {
 
 /// The messages with what stood around their list, and a line break behind it.
 #[must_use]
-pub fn wrapped(wrapper: &Wrapper, messages: &[Bytes]) -> Vec<u8> {
-    let Wrapper { before, after } = wrapper;
+pub fn wrapped(wrapper: &MessageWrapper, messages: &[Bytes]) -> Vec<u8> {
+    let MessageWrapper { before, after } = wrapper;
     let space: &[u8] = if before.is_empty() || before.contains(&b'\n') { b"\n" } else { b"" };
     [&before[..], &list(messages, space), after, b"\n"].concat()
 }
@@ -189,7 +189,7 @@ mod tests {
             let envelope = Envelope { system, tools, model: Some("m".into()), wrapper: None };
             let line = Transcript::new(kind, &envelope, vec![message.clone()]).line();
             let found = read(&Bytes::from(line), None).unwrap().conversations.remove(0);
-            assert!(crate::read::LISTS.contains(&Names::of(kind).messages));
+            assert!(crate::read::LISTS.contains(&BodyNames::of(kind).messages));
             let names = [&found.envelope.system, &found.envelope.tools];
             assert_eq!(names, [&envelope.system, &envelope.tools], "{kind}");
             assert_eq!(found.envelope.model, envelope.model, "{kind}");

@@ -2,7 +2,7 @@
 
 use midfold_core::event::Usage;
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// The most tokens that a count can be of: a thousand prompts of the largest windows, as a reply that took many
@@ -21,7 +21,7 @@ const MOST: u64 = 1_000_000_000;
 /// ```
 #[must_use]
 pub fn reported(json: &[u8]) -> Option<Usage> {
-    let whole = Fields::of(json, scan::skip_space(json, 0)..json.len());
+    let whole = ObjectFields::of(json, scan::skip_space(json, 0)..json.len());
     let found = inside(&whole.inner("response")).or_else(|| inside(&whole));
     found.or_else(|| of(&whole)).filter(is_possible)
 }
@@ -33,12 +33,12 @@ fn is_possible(usage: &Usage) -> bool {
 }
 
 /// The usage in an answer.
-fn inside(answer: &Fields<'_>) -> Option<Usage> {
+fn inside(answer: &ObjectFields<'_>) -> Option<Usage> {
     ["usage", "usageMetadata"].into_iter().find_map(|name| of(&answer.inner(name)))
 }
 
 /// Which provider's words these are, the names tell.
-fn of(usage: &Fields<'_>) -> Option<Usage> {
+fn of(usage: &ObjectFields<'_>) -> Option<Usage> {
     let has = |name| usage.count(name).is_some();
     let caches = ["cache_read_input_tokens", "cache_creation_input_tokens"];
     if has("prompt_tokens") {
@@ -62,7 +62,7 @@ fn beside_cache(input: u64, output: u64, cache_read: u64, cache_write: u64) -> U
     Usage { prompt, output, cache_read, cache_write }
 }
 
-fn of_anthropic(usage: &Fields<'_>) -> Usage {
+fn of_anthropic(usage: &ObjectFields<'_>) -> Usage {
     let last = last_sampling(usage);
     let prompt = last.as_ref().unwrap_or(usage);
     beside_cache(
@@ -73,7 +73,7 @@ fn of_anthropic(usage: &Fields<'_>) -> Usage {
     )
 }
 
-fn of_bedrock(usage: &Fields<'_>) -> Usage {
+fn of_bedrock(usage: &ObjectFields<'_>) -> Usage {
     beside_cache(
         usage.number("inputTokens"),
         usage.number("outputTokens"),
@@ -83,7 +83,7 @@ fn of_bedrock(usage: &Fields<'_>) -> Usage {
 }
 
 /// Beside the message, and without a word about a cache.
-fn of_ollama(answer: &Fields<'_>) -> Usage {
+fn of_ollama(answer: &ObjectFields<'_>) -> Usage {
     Usage {
         prompt: answer.number("prompt_eval_count"),
         output: answer.number("eval_count"),
@@ -92,7 +92,7 @@ fn of_ollama(answer: &Fields<'_>) -> Usage {
 }
 
 /// Thoughts are billed as output, and counted beside it.
-fn of_gemini(usage: &Fields<'_>) -> Usage {
+fn of_gemini(usage: &ObjectFields<'_>) -> Usage {
     let candidates = usage.number("candidatesTokenCount");
     Usage {
         prompt: usage.number("promptTokenCount"),
@@ -102,7 +102,7 @@ fn of_gemini(usage: &Fields<'_>) -> Usage {
     }
 }
 
-fn of_responses(usage: &Fields<'_>) -> Usage {
+fn of_responses(usage: &ObjectFields<'_>) -> Usage {
     let details = usage.inner("input_tokens_details");
     Usage {
         prompt: usage.number("input_tokens"),
@@ -113,7 +113,7 @@ fn of_responses(usage: &Fields<'_>) -> Usage {
 }
 
 /// With the cache count that `DeepSeek` keeps beside it.
-fn of_chat(usage: &Fields<'_>) -> Usage {
+fn of_chat(usage: &ObjectFields<'_>) -> Usage {
     let details = usage.inner("prompt_tokens_details");
     Usage {
         prompt: usage.number("prompt_tokens"),
@@ -126,16 +126,16 @@ fn of_chat(usage: &Fields<'_>) -> Usage {
 /// Anthropic's counts as a stream reports them: most when it starts, the output when it ends. What
 /// is said twice counts as said last, but for a prompt of nothing: gateways write zeros where they do not know.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct StreamCounts {
     input: Option<u64>,
     output: Option<u64>,
     cache_read: Option<u64>,
     cache_write: Option<u64>,
 }
 
-impl Counts {
+impl StreamCounts {
     /// Reads one more `usage`.
-    pub(crate) fn add(&mut self, usage: &Fields<'_>) {
+    pub(crate) fn add(&mut self, usage: &ObjectFields<'_>) {
         let last = last_sampling(usage);
         let prompt = last.as_ref().unwrap_or(usage);
         let newest = |slot: &mut Option<u64>, name| *slot = prompt.count(name).or(*slot);
@@ -158,37 +158,38 @@ impl Counts {
 }
 
 /// Anthropic's `usage` in a recording.
-pub(crate) fn anthropic(usage: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn anthropic(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(of_anthropic(usage))
 }
 
 /// The last sampling of a reply that took several (tools of the provider's own, its compaction): their sum is no
 /// size of a prompt.
-fn last_sampling<'a>(usage: &Fields<'a>) -> Option<Fields<'a>> {
+fn last_sampling<'a>(usage: &ObjectFields<'a>) -> Option<ObjectFields<'a>> {
     let list = usage.array("iterations")?;
-    let iterations = scan::elements(usage.bytes(), list).map(|at| Fields::of(usage.bytes(), at));
+    let iterations =
+        scan::elements(usage.bytes(), list).map(|at| ObjectFields::of(usage.bytes(), at));
     iterations.filter(|one| one.is("type", "message") && has_prompt(one)).last()
 }
 
 /// Whether Anthropic's counts are of any prompt.
-fn has_prompt(usage: &Fields<'_>) -> bool {
+fn has_prompt(usage: &ObjectFields<'_>) -> bool {
     let counts = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
     counts.into_iter().any(|name| usage.number(name) > 0)
 }
 
 /// The `usage` of Chat Completions in a recording.
-pub(crate) fn chat(usage: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn chat(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(of_chat(usage))
 }
 
 /// Codex' `last_token_usage`: Responses names, flat.
-pub(crate) fn codex(usage: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn codex(usage: &ObjectFields<'_>) -> Option<Usage> {
     let cache_read = usage.number("cached_input_tokens");
     known(Usage { cache_read, ..of_responses(usage) })
 }
 
 /// pi's `usage`: its input leaves out the cache.
-pub(crate) fn pi(usage: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn pi(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(beside_cache(
         usage.number("input"),
         usage.number("output"),
@@ -198,19 +199,19 @@ pub(crate) fn pi(usage: &Fields<'_>) -> Option<Usage> {
 }
 
 /// `OpenCode`'s `tokens`: its input leaves out the cache, its output the thoughts.
-pub(crate) fn opencode(tokens: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn opencode(tokens: &ObjectFields<'_>) -> Option<Usage> {
     let cache = tokens.inner("cache");
     let output = tokens.number("output").saturating_add(tokens.number("reasoning"));
     known(beside_cache(tokens.number("input"), output, cache.number("read"), cache.number("write")))
 }
 
 /// Gemini's `usageMetadata` in a recording.
-pub(crate) fn gemini(usage: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn gemini(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(of_gemini(usage))
 }
 
 /// An `assistant.usage` of Copilot CLI: its input holds what the cache read.
-pub(crate) fn copilot(data: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn copilot(data: &ObjectFields<'_>) -> Option<Usage> {
     known(Usage {
         prompt: data.number("inputTokens"),
         output: data.number("outputTokens"),
@@ -220,7 +221,7 @@ pub(crate) fn copilot(data: &Fields<'_>) -> Option<Usage> {
 }
 
 /// `token_usage` of Kimi CLI: its input is told in three counts.
-pub(crate) fn kimi(usage: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn kimi(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(beside_cache(
         usage.number("input_other"),
         usage.number("output"),
@@ -230,7 +231,7 @@ pub(crate) fn kimi(usage: &Fields<'_>) -> Option<Usage> {
 }
 
 /// `tokens` of Gemini CLI: its thoughts are beside its output.
-pub(crate) fn gemini_cli(tokens: &Fields<'_>) -> Option<Usage> {
+pub(crate) fn gemini_cli(tokens: &ObjectFields<'_>) -> Option<Usage> {
     known(Usage {
         prompt: tokens.number("input"),
         output: tokens.number("output").saturating_add(tokens.number("thoughts")),
@@ -322,9 +323,9 @@ mod tests {
     #[test]
     fn a_stream_that_ends_with_zeros_keeps_its_prompt() {
         let after = |told: &[&str]| {
-            let mut counts = Counts::default();
+            let mut counts = StreamCounts::default();
             for json in told {
-                counts.add(&Fields::of(json.as_bytes(), 0..json.len()));
+                counts.add(&ObjectFields::of(json.as_bytes(), 0..json.len()));
             }
             counts.usage().map(|usage| (usage.prompt, usage.output))
         };

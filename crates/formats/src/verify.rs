@@ -3,9 +3,9 @@
 
 use bytes::Bytes;
 use midfold_core::fold::Fold;
-use midfold_core::log::Log;
-use midfold_core::verify::{Case, Report};
-use midfold_core::{Profile, Violation};
+use midfold_core::log::EventLog;
+use midfold_core::verify::{ProofCase, ProofReport};
+use midfold_core::{ProviderProfile, Violation};
 
 use crate::dialect::DialectKind;
 use crate::profile;
@@ -16,16 +16,16 @@ use crate::read::Envelope;
 #[must_use]
 pub fn check(
     kind: DialectKind,
-    log: &Log,
+    log: &EventLog,
     envelope: &Envelope,
     after: &[Bytes],
     fold: Option<&Fold>,
     budget: Option<u64>,
-) -> Report {
+) -> ProofReport {
     let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
     let beside: Vec<&[u8]> =
         [&envelope.system, &envelope.tools].into_iter().flatten().map(|part| &part[..]).collect();
-    midfold_core::verify::verify(&Case {
+    midfold_core::verify::verify(&ProofCase {
         before: &before,
         after,
         envelope: &beside,
@@ -37,7 +37,7 @@ pub fn check(
     })
 }
 
-/// The validator that a [`midfold_core::verify::Case`] takes.
+/// The validator that a [`midfold_core::verify::ProofCase`] takes.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -47,7 +47,10 @@ pub fn check(
 /// let found = validate(&[Bytes::from_static(br#"{"role":"user","content":"#)]);
 /// assert_eq!(found[0].rule, "not-json");
 /// ```
-pub fn validator(kind: DialectKind, profile: Profile) -> impl Fn(&[Bytes]) -> Vec<Violation> {
+pub fn validator(
+    kind: DialectKind,
+    profile: ProviderProfile,
+) -> impl Fn(&[Bytes]) -> Vec<Violation> {
     move |context| {
         let mut found: Vec<Violation> =
             context.iter().enumerate().filter_map(|(at, bytes)| not_json(at, bytes)).collect();

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 
 use memchr::memmem;
-use midfold_core::{Passage, Voice};
+use midfold_core::{PassageVoice, VoicePassage};
 
 use crate::fences::{closes, fence};
-use crate::programs::{Programs, element_end, is_plain_element};
+use crate::programs::{ProgramMarks, element_end, is_plain_element};
 use crate::steers;
 use crate::wrappers::{
-    ANSWERS, ARGUMENTS, ASKS, COMMAND, FRAMES, INJECTED, OBSERVATIONS, RESULT, Shape,
+    ANSWERS, ARGUMENTS, ASKS, COMMAND, FRAMES, INJECTED, OBSERVATIONS, RESULT, WrapperShape,
 };
 
 /// The passages of one message, whose text blocks these are.
@@ -25,43 +25,43 @@ use crate::wrappers::{
 /// assert_eq!(found[1].text, "Fix the bug.");
 /// ```
 #[must_use]
-pub fn passages(texts: &[&str]) -> Vec<Passage> {
+pub fn passages(texts: &[&str]) -> Vec<VoicePassage> {
     let found = split(texts);
     let behind = |at: usize| at.checked_sub(1).and_then(|before| found.get(before));
-    let owned = |(at, (voice, text)): (usize, &(Voice, &str))| {
-        let is_argument = behind(at) == Some(&(Voice::Client, ARGUMENTS));
+    let owned = |(at, (voice, text)): (usize, &(PassageVoice, &str))| {
+        let is_argument = behind(at) == Some(&(PassageVoice::Client, ARGUMENTS));
         let command = is_argument.then(|| command(&found[..at])).flatten();
         let text = command.map_or_else(|| (*text).to_owned(), |name| format!("{name} {text}"));
-        Passage { voice: *voice, text }
+        VoicePassage { voice: *voice, text }
     };
     found.iter().enumerate().map(owned).collect()
 }
 
 /// What a client put at the end of a tool's result because the user said it meanwhile.
-pub(crate) fn steered(last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+pub(crate) fn steered(last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
     steers::at_end(last, is_own).map(|(at, words)| (at, passages(&[words])))
 }
 
 /// The command that the user typed before what stands behind these passages: `/plan`.
-fn command<'a>(before: &[(Voice, &'a str)]) -> Option<&'a str> {
+fn command<'a>(before: &[(PassageVoice, &'a str)]) -> Option<&'a str> {
     let named = before.iter().rev().find_map(|(voice, text)| {
         let name = text.strip_prefix(COMMAND.0)?.strip_suffix(COMMAND.1)?.trim();
-        (*voice == Voice::Client).then_some(name)
+        (*voice == PassageVoice::Client).then_some(name)
     });
     named.filter(|name| !name.is_empty())
 }
 
-pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
+pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(PassageVoice, &'a str)> {
     let mut out = Vec::new();
     let mut result = None;
     for text in texts {
-        let mut splitter = Splitter {
+        let mut splitter = VoiceSplitter {
             text,
             unclosed: 0,
             from: 0,
             passages: Vec::new(),
             made: Vec::new(),
-            programs: Programs::default(),
+            programs: ProgramMarks::default(),
             result,
         };
         splitter.run();
@@ -76,53 +76,53 @@ pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
 
 /// What a program made is shown by whoever writes beside it; where nobody does, a tool answered it. But for
 /// several elements that are all of a message and say of none that others speak in it: so people lay out a task.
-fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
-    if passages.iter().all(|(voice, _)| !matches!(voice, Voice::User)) {
+fn shown_or_answered(passages: &mut [(PassageVoice, &str)], made: &[usize]) {
+    if passages.iter().all(|(voice, _)| !matches!(voice, PassageVoice::User)) {
         let is_layout = made.len() > 1 && made.iter().all(|at| is_plain_element(passages[*at].1));
-        let voice = if is_layout { Voice::User } else { Voice::Tool };
+        let voice = if is_layout { PassageVoice::User } else { PassageVoice::Tool };
         made.iter().for_each(|at| passages[*at].0 = voice);
     }
 }
 
 /// A flattened result that goes on to the end of the message, through all text blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flattened {
+enum FlattenedResult {
     /// Nobody but the tool speaks in it.
     Tool,
     /// A person answered the call.
     Answer,
 }
 
-struct Splitter<'a> {
+struct VoiceSplitter<'a> {
     text: &'a str,
     /// Wrappers, by their place in the table, that no close follows any more: each is looked for
     /// once, so that a text full of open tags costs no more than any other.
     unclosed: u128,
     /// Where the passage that is being read starts.
     from: usize,
-    passages: Vec<(Voice, &'a str)>,
+    passages: Vec<(PassageVoice, &'a str)>,
     /// Those that are known to be a program's by their form alone.
     made: Vec<usize>,
-    programs: Programs<'a>,
-    result: Option<Flattened>,
+    programs: ProgramMarks<'a>,
+    result: Option<FlattenedResult>,
 }
 
 const _: () = assert!(INJECTED.len() <= 128);
 
-impl<'a> Splitter<'a> {
+impl<'a> VoiceSplitter<'a> {
     fn run(&mut self) {
         if ended(self.text) {
-            self.result = Some(Flattened::Tool);
-            return self.push(self.text.len(), Voice::Tool);
+            self.result = Some(FlattenedResult::Tool);
+            return self.push(self.text.len(), PassageVoice::Tool);
         }
         let mut at = 0;
         while at < self.text.len() && self.result.is_none() {
             at = self.line(at);
         }
-        self.push(at, Voice::User);
+        self.push(at, PassageVoice::User);
         match self.result {
-            Some(Flattened::Answer) => self.answers(),
-            _ => self.push(self.text.len(), Voice::Tool),
+            Some(FlattenedResult::Answer) => self.answers(),
+            _ => self.push(self.text.len(), PassageVoice::Tool),
         }
     }
 
@@ -141,13 +141,13 @@ impl<'a> Splitter<'a> {
             return start;
         }
         if let Some(past) = self.shown(start, end) {
-            return self.take(start, past, Voice::Shown);
+            return self.take(start, past, PassageVoice::Shown);
         }
         if let Some(past) = self.steered(start) {
             return past;
         }
         if let Some(past) = self.wrapper(start) {
-            return self.take(start, past, Voice::Client);
+            return self.take(start, past, PassageVoice::Client);
         }
         let fresh = self.text[..at].trim_end_matches([' ', '\t']).ends_with("\n\n")
             || at == 0
@@ -155,10 +155,10 @@ impl<'a> Splitter<'a> {
         if !FRAMES.iter().any(|tag| self.text[start..].starts_with(*tag))
             && let Some(past) = self.programs.end(self.text, start, end, fresh)
         {
-            self.push(start, Voice::User);
+            self.push(start, PassageVoice::User);
             self.made.push(self.passages.len());
             let found = self.passages.len();
-            self.push(past, Voice::Shown);
+            self.push(past, PassageVoice::Shown);
             if self.passages.len() == found {
                 self.made.pop();
             }
@@ -168,19 +168,19 @@ impl<'a> Splitter<'a> {
         let text = self.text;
         let mut inner = memchr::memchr_iter(b'<', &text.as_bytes()[start..end]);
         match inner.find_map(|n| Some((start + n, self.wrapper(start + n)?))) {
-            Some((open, past)) => self.take(open, past, Voice::Client),
+            Some((open, past)) => self.take(open, past, PassageVoice::Client),
             None => end,
         }
     }
 
     /// What was read before `start` is the user's, and from there to `end` somebody else speaks.
-    fn take(&mut self, start: usize, end: usize, voice: Voice) -> usize {
-        self.push(start, Voice::User);
+    fn take(&mut self, start: usize, end: usize, voice: PassageVoice) -> usize {
+        self.push(start, PassageVoice::User);
         self.push(end, voice);
         end
     }
 
-    fn push(&mut self, end: usize, voice: Voice) {
+    fn push(&mut self, end: usize, voice: PassageVoice) {
         let text = self.text[self.from..end].trim();
         self.from = end;
         if text.is_empty() {
@@ -192,17 +192,17 @@ impl<'a> Splitter<'a> {
     /// Whether nothing of the user's is before `at`.
     fn starts_text(&self, at: usize) -> bool {
         self.text[self.from..at].trim().is_empty()
-            && self.passages.iter().all(|(voice, _)| *voice == Voice::Client)
+            && self.passages.iter().all(|(voice, _)| *voice == PassageVoice::Client)
     }
 
-    fn starts_result(&self, at: usize) -> Option<Flattened> {
+    fn starts_result(&self, at: usize) -> Option<FlattenedResult> {
         let line = &self.text[at..];
         let flattened = OBSERVATIONS.iter().any(|wrapper| match wrapper.shape {
-            Shape::Line(text) => line.starts_with(text),
-            Shape::Start(text) => line.starts_with(text) && self.starts_text(at),
+            WrapperShape::Line(text) => line.starts_with(text),
+            WrapperShape::Start(text) => line.starts_with(text) && self.starts_text(at),
             _ => false,
         });
-        if flattened { Some(Flattened::Tool) } else { labelled(line) }
+        if flattened { Some(FlattenedResult::Tool) } else { labelled(line) }
     }
 
     /// Where a fenced block or a quotation ends that starts here.
@@ -232,8 +232,8 @@ impl<'a> Splitter<'a> {
         }
         for (index, wrapper) in INJECTED.iter().enumerate() {
             let close = match opens(&wrapper.shape, rest) {
-                Some(Close::Nothing) if self.starts_text(at) => return Some(self.text.len()),
-                Some(Close::With(close)) if self.unclosed & (1 << index) == 0 => close,
+                Some(ClosingTag::Nothing) if self.starts_text(at) => return Some(self.text.len()),
+                Some(ClosingTag::With(close)) if self.unclosed & (1 << index) == 0 => close,
                 _ => continue,
             };
             let Some(found) = memmem::find(rest.as_bytes(), close.as_bytes()) else {
@@ -243,7 +243,7 @@ impl<'a> Splitter<'a> {
             let end = at + found + close.len();
             // One of the same name may be inside; where none of them is closed, the last close is.
             return Some(match wrapper.shape {
-                Shape::Element(name)
+                WrapperShape::Element(name)
                     if rest[name.len() + 1..found].contains(&rest[..name.len() + 1]) =>
                 {
                     let last = memmem::rfind(rest.as_bytes(), close.as_bytes());
@@ -261,10 +261,10 @@ impl<'a> Splitter<'a> {
     fn steered(&mut self, start: usize) -> Option<usize> {
         let found = steers::at_start(&self.text[start..])?;
         let text = self.text;
-        self.take(start, start + found.words, Voice::Client);
+        self.take(start, start + found.words, PassageVoice::Client);
         self.passages.extend(split(&[&text[start + found.words..start + found.close]]));
         self.from = start + found.close;
-        self.push(start + found.past, Voice::Client);
+        self.push(start + found.past, PassageVoice::Client);
         Some(start + found.past)
     }
 
@@ -272,7 +272,7 @@ impl<'a> Splitter<'a> {
     fn answers(&mut self) {
         for _ in 0..MOST_ANSWERS {
             let Some((open, body, close)) = self.next_answer() else { break };
-            self.push(open, Voice::Tool);
+            self.push(open, PassageVoice::Tool);
             self.from = body;
             let answer = self.text[body..close].trim();
             self.from = close;
@@ -280,7 +280,7 @@ impl<'a> Splitter<'a> {
                 self.passages.extend(split(&[answer]));
             }
         }
-        self.push(self.text.len(), Voice::Tool);
+        self.push(self.text.len(), PassageVoice::Tool);
     }
 
     fn next_answer(&self) -> Option<(usize, usize, usize)> {
@@ -299,23 +299,25 @@ impl<'a> Splitter<'a> {
 const MOST_ANSWERS: usize = 16;
 
 /// What has to follow an opening.
-enum Close {
+enum ClosingTag {
     /// Nothing: all that comes after it belongs to it.
     Nothing,
     /// This.
     With(Cow<'static, str>),
 }
 
-fn opens(shape: &Shape, text: &str) -> Option<Close> {
+fn opens(shape: &WrapperShape, text: &str) -> Option<ClosingTag> {
     match *shape {
-        Shape::Start(start) => text.starts_with(start).then_some(Close::Nothing),
-        Shape::Span(open, close) => text.starts_with(open).then(|| Close::With(close.into())),
-        Shape::Element(name) => {
+        WrapperShape::Start(start) => text.starts_with(start).then_some(ClosingTag::Nothing),
+        WrapperShape::Span(open, close) => {
+            text.starts_with(open).then(|| ClosingTag::With(close.into()))
+        }
+        WrapperShape::Element(name) => {
             let inner = text.strip_prefix('<')?.strip_prefix(name)?;
             let opens = inner.starts_with(['>', ' ', '\n', '/']);
-            opens.then(|| Close::With(format!("</{name}>").into()))
+            opens.then(|| ClosingTag::With(format!("</{name}>").into()))
         }
-        Shape::Line(_) | Shape::End(..) => None,
+        WrapperShape::Line(_) | WrapperShape::End(..) => None,
     }
 }
 
@@ -323,7 +325,7 @@ fn opens(shape: &Shape, text: &str) -> Option<Close> {
 const LABEL: usize = 4_096;
 
 /// The result whose label a line is: `[read_file for 'src/a.rs'] Result:`.
-fn labelled(line: &str) -> Option<Flattened> {
+fn labelled(line: &str) -> Option<FlattenedResult> {
     let inner = line.strip_prefix('[')?;
     let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
     let (name, rest) = inner.split_at(name);
@@ -332,13 +334,13 @@ fn labelled(line: &str) -> Option<Flattened> {
     if !names_call || !near.contains(RESULT) {
         return None;
     }
-    Some(if ASKS.contains(&name) { Flattened::Answer } else { Flattened::Tool })
+    Some(if ASKS.contains(&name) { FlattenedResult::Answer } else { FlattenedResult::Tool })
 }
 
 /// Whether a text ends as flattened results of some clients do.
 fn ended(text: &str) -> bool {
     OBSERVATIONS.iter().any(|wrapper| match wrapper.shape {
-        Shape::End(end, task) => text.trim_end().ends_with(end) && !text.contains(task),
+        WrapperShape::End(end, task) => text.trim_end().ends_with(end) && !text.contains(task),
         _ => false,
     })
 }
@@ -346,49 +348,56 @@ fn ended(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wrappers::Wrapper;
+    use crate::wrappers::KnownWrapper;
 
     /// What a client would write for this entry.
-    fn sample(wrapper: &Wrapper) -> String {
+    fn sample(wrapper: &KnownWrapper) -> String {
         match wrapper.shape {
-            Shape::Element(name) => format!("<{name} x=\"1\">\n Always a </b> c\n</{name}>"),
-            Shape::Span(open, close) => format!("{open}\nAlways b\n{close}"),
-            Shape::Start(start) | Shape::Line(start) => format!("{start} and never more"),
-            Shape::End(end, _) => format!("always a.rs{end}"),
+            WrapperShape::Element(name) => format!("<{name} x=\"1\">\n Always a </b> c\n</{name}>"),
+            WrapperShape::Span(open, close) => format!("{open}\nAlways b\n{close}"),
+            WrapperShape::Start(start) | WrapperShape::Line(start) => {
+                format!("{start} and never more")
+            }
+            WrapperShape::End(end, _) => format!("always a.rs{end}"),
         }
     }
 
     fn said(texts: &[&str]) -> Vec<String> {
-        let said = passages(texts).into_iter().filter(Passage::is_said);
+        let said = passages(texts).into_iter().filter(VoicePassage::is_said);
         said.map(|passage| passage.text).collect()
     }
 
     fn wrote(texts: &[&str]) -> Vec<String> {
-        let wrote = passages(texts).into_iter().filter(|passage| passage.voice == Voice::User);
+        let wrote =
+            passages(texts).into_iter().filter(|passage| passage.voice == PassageVoice::User);
         wrote.map(|passage| passage.text).collect()
     }
 
     #[test]
     fn every_entry_is_somebody_elses_alone_and_beside_the_users_words() {
-        for (table, voice) in [(INJECTED, Voice::Client), (OBSERVATIONS, Voice::Tool)] {
+        for (table, voice) in [(INJECTED, PassageVoice::Client), (OBSERVATIONS, PassageVoice::Tool)]
+        {
             for wrapper in table {
                 let text = sample(wrapper);
                 let alone = passages(&[&text]);
                 assert_eq!((alone.len(), alone[0].voice), (1, voice), "{text}");
-                assert_eq!(said(&[&text, "do it"]).len(), usize::from(voice == Voice::Client));
+                assert_eq!(
+                    said(&[&text, "do it"]).len(),
+                    usize::from(voice == PassageVoice::Client)
+                );
                 assert_eq!(said(&["Look.", &text]), ["Look."], "{text}");
                 match wrapper.shape {
-                    Shape::Element(_) => {
+                    WrapperShape::Element(_) => {
                         assert_eq!(said(&[&format!("Look: {text} ok?")]), ["Look:", "ok?"]);
                         assert_eq!(said(&[&format!(" {text}\n{text} ")]), [""; 0]);
                         assert_eq!(said(&[&format!("{text} do it")]), ["do it"]);
                         // Not closed: it is nobody's all the same.
                         assert_eq!(wrote(&[text.trim_end_matches('>')]), [""; 0], "{text}");
                     }
-                    Shape::Span(..) | Shape::Line(_) => {
+                    WrapperShape::Span(..) | WrapperShape::Line(_) => {
                         assert_eq!(said(&[&format!("Look.\n{text}")]), ["Look."], "{text}");
                     }
-                    Shape::Start(_) | Shape::End(..) => {}
+                    WrapperShape::Start(_) | WrapperShape::End(..) => {}
                 }
             }
         }

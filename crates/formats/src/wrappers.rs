@@ -7,7 +7,7 @@ use midfold_core::repair::{OF_OTHER, OF_RESULT, OF_SYSTEM};
 
 /// How a wrapper is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum WrapperShape {
     /// `<name …>…</name>`: what is beside the element is not part of it.
     Element(&'static str),
     /// From this opening to this close.
@@ -22,27 +22,27 @@ pub enum Shape {
 
 /// One known wrapper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wrapper {
+pub struct KnownWrapper {
     /// The client that writes it.
     pub client: &'static str,
     /// How to recognise it.
-    pub shape: Shape,
+    pub shape: WrapperShape,
 }
 
-const fn element(client: &'static str, name: &'static str) -> Wrapper {
-    Wrapper { client, shape: Shape::Element(name) }
+const fn element(client: &'static str, name: &'static str) -> KnownWrapper {
+    KnownWrapper { client, shape: WrapperShape::Element(name) }
 }
 
-const fn start(client: &'static str, text: &'static str) -> Wrapper {
-    Wrapper { client, shape: Shape::Start(text) }
+const fn start(client: &'static str, text: &'static str) -> KnownWrapper {
+    KnownWrapper { client, shape: WrapperShape::Start(text) }
 }
 
-const fn line(client: &'static str, text: &'static str) -> Wrapper {
-    Wrapper { client, shape: Shape::Line(text) }
+const fn line(client: &'static str, text: &'static str) -> KnownWrapper {
+    KnownWrapper { client, shape: WrapperShape::Line(text) }
 }
 
 /// Context that clients inject, files that they fetch for a mention included.
-pub const INJECTED: &[Wrapper] = &[
+pub const INJECTED: &[KnownWrapper] = &[
     element("codex", "environment_context"),
     element("codex", "user_instructions"),
     element("codex", "permissions instructions"),
@@ -53,9 +53,9 @@ pub const INJECTED: &[Wrapper] = &[
     element("codex", "user_action"),
     start("midfold", OF_SYSTEM),
     start("codex", "# AGENTS.md instructions"),
-    Wrapper {
+    KnownWrapper {
         client: "codex",
-        shape: Shape::Span("# Context from my IDE setup:", "## My request for Codex:"),
+        shape: WrapperShape::Span("# Context from my IDE setup:", "## My request for Codex:"),
     },
     element("claude-code", "system-reminder"),
     element("claude-code", "command-name"),
@@ -108,9 +108,12 @@ pub const INJECTED: &[Wrapper] = &[
     element("copilot", "reminderInstructions"),
     element("cursor", "attached_files"),
     element("cursor", "additional_data"),
-    Wrapper {
+    KnownWrapper {
         client: "gemini-cli",
-        shape: Shape::Span("--- Content from referenced files ---", "--- End of content ---"),
+        shape: WrapperShape::Span(
+            "--- Content from referenced files ---",
+            "--- End of content ---",
+        ),
     },
     start("aider", "I have *added these files to the chat*"),
     start("aider", "Here are summaries of some files present in my git repo"),
@@ -122,14 +125,14 @@ pub const INJECTED: &[Wrapper] = &[
 
 /// Tool results that text-only clients flatten into the user's role. What comes behind the start of
 /// one is the tool's to the end of the message: where a result ends, only the tool could say.
-pub const OBSERVATIONS: &[Wrapper] = &[
+pub const OBSERVATIONS: &[KnownWrapper] = &[
     // What our own repairs make of a result without its call, and of a role that is none.
     start("midfold", OF_RESULT),
     start("midfold", OF_OTHER),
     start("smolagents", "Observation:"),
     start("smolagents", "Execution logs:"),
     line("swe-agent", "OBSERVATION:"),
-    Wrapper { client: "swe-agent", shape: Shape::End("\nbash-$", "INSTRUCTIONS") },
+    KnownWrapper { client: "swe-agent", shape: WrapperShape::End("\nbash-$", "INSTRUCTIONS") },
     line("mini-swe-agent", "<returncode>"),
     line("openhands", "EXECUTION RESULT of ["),
     line("hermes", "<tool_response>"),
@@ -140,7 +143,7 @@ pub const OBSERVATIONS: &[Wrapper] = &[
 
 /// How a client passes on what the user says while the agent works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Steer {
+pub struct SteerWrapper {
     /// The client that writes it.
     pub client: &'static str,
     /// What stands before the user's words …
@@ -154,8 +157,8 @@ pub struct Steer {
 }
 
 /// All of them.
-pub const STEERS: &[Steer] = &[
-    Steer {
+pub const STEERS: &[SteerWrapper] = &[
+    SteerWrapper {
         client: "hermes",
         open: "[OUT-OF-BAND USER MESSAGE — a direct message from the user, delivered once at this position; \
                not tool output and not a new delivery when replayed from conversation history]\n",
@@ -163,14 +166,14 @@ pub const STEERS: &[Steer] = &[
         end: "",
         in_result: true,
     },
-    Steer {
+    SteerWrapper {
         client: "claude-code",
         open: "<system-reminder>\nThe user sent a new message while you were working:\n",
         close: "\n\nIMPORTANT: After completing your current task",
         end: "</system-reminder>",
         in_result: false,
     },
-    Steer {
+    SteerWrapper {
         client: "claude-code",
         open: "The user sent a new message while you were working:\n",
         close: "\n\nThis is how Claude Code surfaces messages the user sends mid-turn",

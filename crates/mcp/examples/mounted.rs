@@ -6,7 +6,7 @@
 //! before the service, and says by the scope what the sender may see.
 
 use axum::Router;
-use midfold_mcp::{Scope, http_service};
+use midfold_mcp::{SessionScope, http_service};
 use tokio::net::TcpListener;
 
 #[tokio::main(flavor = "current_thread")]
@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let url = arguments.next().unwrap_or_else(|| "memory".to_owned());
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:7879".to_owned());
     let store = midfold::store::open_existing(&url).await?;
-    let service = http_service(store, |_| Scope::default());
+    let service = http_service(store, |_| SessionScope::default());
     let listener = TcpListener::bind(&address).await?;
     axum::serve(listener, Router::new().route_service("/mcp", service)).await?;
     Ok(())

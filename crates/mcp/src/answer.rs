@@ -6,16 +6,16 @@ use serde_json::Value;
 
 /// What a call is answered with: a text for the model, and where there is one the same as a value.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct CallAnswer {
     pub text: String,
     pub value: Option<Value>,
 }
 
 /// Why there is no answer, in the form in which recall says it.
 #[derive(Debug)]
-pub(crate) struct Refused(String);
+pub(crate) struct CallRefusal(String);
 
-impl Refused {
+impl CallRefusal {
     /// What is wrong, and what to do about it.
     pub fn new(error: impl std::fmt::Display, advice: impl std::fmt::Display) -> Self {
         Self(format!("error: {error}\ndo: {advice}\n"))
@@ -41,7 +41,7 @@ impl Refused {
     }
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for CallRefusal {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NoSession(id) | StoreError::BadId(id) => Self::no_session(&id),
@@ -54,24 +54,24 @@ impl From<StoreError> for Refused {
     }
 }
 
-impl From<String> for Answer {
+impl From<String> for CallAnswer {
     fn from(text: String) -> Self {
         Self { text, value: None }
     }
 }
 
-impl From<Result<Answer, Refused>> for Told {
-    fn from(done: Result<Answer, Refused>) -> Self {
+impl From<Result<CallAnswer, CallRefusal>> for ToolContent {
+    fn from(done: Result<CallAnswer, CallRefusal>) -> Self {
         Self(match done {
-            Ok(Answer { text, value }) => {
+            Ok(CallAnswer { text, value }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
                 result.structured_content = value;
                 result
             }
-            Err(Refused(text)) => CallToolResult::error(vec![ContentBlock::text(text)]),
+            Err(CallRefusal(text)) => CallToolResult::error(vec![ContentBlock::text(text)]),
         })
     }
 }
 
 /// The same as the protocol has it.
-pub(crate) struct Told(pub CallToolResult);
+pub(crate) struct ToolContent(pub CallToolResult);

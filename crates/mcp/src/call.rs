@@ -5,18 +5,18 @@ use std::sync::Arc;
 use midfold::store::{SessionRow, Store, recall};
 use serde_json::{Map, Value};
 
-use crate::answer::{Answer, Refused};
-use crate::choose::{Chosen, choose};
+use crate::answer::{CallAnswer, CallRefusal};
+use crate::choose::{ChosenSession, choose};
 use crate::explain;
 use crate::listing;
-use crate::request::{Call, LISTED, MAX_LISTED, SHOWN};
-use crate::sessions::{Newest, newest};
+use crate::request::{LISTED, MAX_LISTED, SHOWN, ToolCall};
+use crate::sessions::{NewestSessions, newest};
 
 /// Hits that a search over all sessions shows of each, when nothing is asked for.
 const HITS_OF_EACH: u32 = 3;
 
 /// The answer to a call.
-pub(crate) async fn answer(mut call: Call<'_>) -> Result<Answer, Refused> {
+pub(crate) async fn answer(mut call: ToolCall<'_>) -> Result<CallAnswer, CallRefusal> {
     let store = Arc::clone(&call.store);
     // Models send all that a schema has: what is nothing was not said.
     call.arguments.retain(|_, value| !matches!(value, Value::Null) && *value != "");
@@ -25,19 +25,19 @@ pub(crate) async fn answer(mut call: Call<'_>) -> Result<Answer, Refused> {
     }
     let chosen = choose(&*store, call.scope, &call.place, &mut call.arguments).await?;
     match (call.name, chosen) {
-        ("explain", Chosen::One(row, _)) => explain::one(&call, &row).await,
-        ("explain", Chosen::Several(found)) => explain::several(&call, found).await,
-        (_, Chosen::One(row, by_call)) => {
+        ("explain", ChosenSession::One(row, _)) => explain::one(&call, &row).await,
+        ("explain", ChosenSession::Several(found)) => explain::several(&call, found).await,
+        (_, ChosenSession::One(row, by_call)) => {
             let arguments = if by_call { call.of_session(&row) } else { call.arguments };
             let text = recall(&*store, &row, call.name, arguments).await?;
             Ok(text.into())
         }
-        ("recall_grep", Chosen::Several(found)) => grep_all(&call, found).await,
-        (_, Chosen::Several(found)) => Err(call.which(found).await),
+        ("recall_grep", ChosenSession::Several(found)) => grep_all(&call, found).await,
+        (_, ChosenSession::Several(found)) => Err(call.which(found).await),
     }
 }
 
-async fn sessions(call: &Call<'_>) -> Result<Answer, Refused> {
+async fn sessions(call: &ToolCall<'_>) -> Result<CallAnswer, CallRefusal> {
     let skip = call.number("skip")?.unwrap_or(0);
     let limit = call.number("limit")?.unwrap_or(LISTED).clamp(1, MAX_LISTED);
     let found = newest(&*call.store, call.scope, skip, limit).await?;
@@ -49,7 +49,7 @@ async fn sessions(call: &Call<'_>) -> Result<Answer, Refused> {
 }
 
 /// A search over the newest sessions: the first hits of the first that have some.
-async fn grep_all(call: &Call<'_>, found: Newest) -> Result<Answer, Refused> {
+async fn grep_all(call: &ToolCall<'_>, found: NewestSessions) -> Result<CallAnswer, CallRefusal> {
     // Numbers of messages and hits are those of one session.
     let skips = call.arguments.get("skip").is_some_and(|skip| *skip != 0);
     if skips || call.arguments.contains_key("range") {
@@ -91,7 +91,7 @@ async fn recall(
     row: &SessionRow,
     name: &str,
     arguments: Map<String, Value>,
-) -> Result<String, Refused> {
+) -> Result<String, CallRefusal> {
     let arguments = Value::from(arguments).to_string();
-    recall::answer(store, &row.new.id, name, &arguments).await.map_err(Refused::said)
+    recall::answer(store, &row.new.id, name, &arguments).await.map_err(CallRefusal::said)
 }

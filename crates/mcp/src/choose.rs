@@ -3,9 +3,9 @@
 use midfold::store::{SessionRow, Store};
 use serde_json::{Map, Value};
 
-use crate::answer::Refused;
-use crate::scope::Scope;
-use crate::sessions::{LOOKED_INTO, Newest, holds, named, newest};
+use crate::answer::CallRefusal;
+use crate::scope::SessionScope;
+use crate::sessions::{LOOKED_INTO, NewestSessions, holds, named, newest};
 
 /// The argument that names a session.
 pub(crate) const SESSION: &str = "session";
@@ -14,52 +14,56 @@ pub(crate) const SAID: &str = "said";
 
 /// What a call is about.
 #[derive(Debug)]
-pub(crate) enum Chosen {
+pub(crate) enum ChosenSession {
     /// One session, and whether the call itself said which.
     One(Box<SessionRow>, bool),
     /// The newest of several: nothing says which.
-    Several(Newest),
+    Several(NewestSessions),
 }
 
 /// Which session a call means: the one that it names, the one of the connection, the newest that
 /// holds the text of `said`, the only one. The two arguments are taken out of the others.
 pub(crate) async fn choose(
     store: &dyn Store,
-    scope: &Scope,
+    scope: &SessionScope,
     place: &str,
     arguments: &mut Map<String, Value>,
-) -> Result<Chosen, Refused> {
+) -> Result<ChosenSession, CallRefusal> {
     let id = text(arguments, SESSION)?;
     let said = text(arguments, SAID)?;
     if let Some(id) = id {
-        return Ok(Chosen::One(Box::new(named(store, scope, &id).await?), true));
+        return Ok(ChosenSession::One(Box::new(named(store, scope, &id).await?), true));
     }
     if let Some(id) = &scope.session {
-        return Ok(Chosen::One(Box::new(named(store, scope, id).await?), false));
+        return Ok(ChosenSession::One(Box::new(named(store, scope, id).await?), false));
     }
     let mut found = newest(store, scope, 0, LOOKED_INTO).await?;
     if let Some(said) = said {
-        return Ok(Chosen::One(Box::new(holding(store, found, &said).await?), true));
+        return Ok(ChosenSession::One(Box::new(holding(store, found, &said).await?), true));
     }
     match (found.total, found.rows.pop()) {
-        (1, Some(row)) => Ok(Chosen::One(Box::new(row), false)),
+        (1, Some(row)) => Ok(ChosenSession::One(Box::new(row), false)),
         (_, None) => Err(nothing_stored(place)),
         (_, Some(row)) => {
             found.rows.push(row);
-            Ok(Chosen::Several(found))
+            Ok(ChosenSession::Several(found))
         }
     }
 }
 
 /// Nothing that may be seen is stored. `place` is as a call has it.
-pub(crate) fn nothing_stored(place: &str) -> Refused {
-    Refused::new(
+pub(crate) fn nothing_stored(place: &str) -> CallRefusal {
+    CallRefusal::new(
         format!("no session is stored yet{place}"),
         "Go on without it: nothing of this conversation was folded by midfold so far.",
     )
 }
 
-async fn holding(store: &dyn Store, found: Newest, said: &str) -> Result<SessionRow, Refused> {
+async fn holding(
+    store: &dyn Store,
+    found: NewestSessions,
+    said: &str,
+) -> Result<SessionRow, CallRefusal> {
     let looked = found.rows.len();
     for row in found.rows {
         if holds(store, &row.new.id, said).await? {
@@ -67,21 +71,21 @@ async fn holding(store: &dyn Store, found: Newest, said: &str) -> Result<Session
         }
     }
     let of = found.total;
-    Err(Refused::new(
+    Err(CallRefusal::new(
         format!("none of the {looked} newest sessions (of {of}) has this text"),
         "Give a text as it was said, letter by letter and not longer than a line; or call `sessions`.",
     ))
 }
 
 /// A text among the arguments; one that is empty is none.
-fn text(arguments: &mut Map<String, Value>, key: &str) -> Result<Option<String>, Refused> {
+fn text(arguments: &mut Map<String, Value>, key: &str) -> Result<Option<String>, CallRefusal> {
     match arguments.remove(key) {
         None => Ok(None),
         Some(Value::String(text)) => {
             Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
         }
         Some(_) => {
-            Err(Refused::new(format!("`{key}` is no text"), format!("Send `{key}` as a text.")))
+            Err(CallRefusal::new(format!("`{key}` is no text"), format!("Send `{key}` as a text.")))
         }
     }
 }

@@ -2,30 +2,33 @@
 
 use std::sync::Arc;
 
-use midfold::core::explain::{Answer as Seen, Explanation, Moment, explain};
+use midfold::core::explain::{AskedMoment, Explanation, SightAnswer as Seen, explain};
 use midfold::core::ledger::CallRecord;
-use midfold::store::{SessionRow, Store, Stored, StoredError, recall};
+use midfold::store::{SessionRow, Store, StoredError, StoredSession, recall};
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Refused};
+use crate::answer::{CallAnswer, CallRefusal};
 use crate::listing;
-use crate::request::{Call, SHOWN};
-use crate::sessions::{Newest, holds};
+use crate::request::{SHOWN, ToolCall};
+use crate::sessions::{NewestSessions, holds};
 
 /// Messages that the value lists of a session.
 const OCCURRENCES: usize = 20;
 
 /// Answers for one session.
-pub(crate) async fn one(call: &Call<'_>, row: &SessionRow) -> Result<Answer, Refused> {
+pub(crate) async fn one(call: &ToolCall<'_>, row: &SessionRow) -> Result<CallAnswer, CallRefusal> {
     let text = text(call)?;
     let found = explained(&call.store, row, &text, call.number("call")?).await?;
     let said = format!("{}{}", recall::QUOTED, told(&found, &row.new.id));
     let value = value(recall::QUOTED, 1, 1, vec![of_session(found, &row.new.id)]);
-    Ok(Answer { text: said, value: Some(value) })
+    Ok(CallAnswer { text: said, value: Some(value) })
 }
 
 /// Answers for the newest sessions that say it.
-pub(crate) async fn several(call: &Call<'_>, newest: Newest) -> Result<Answer, Refused> {
+pub(crate) async fn several(
+    call: &ToolCall<'_>,
+    newest: NewestSessions,
+) -> Result<CallAnswer, CallRefusal> {
     let text = text(call)?;
     // Numbers of messages and calls are numbers of one session.
     let is_number = text.strip_prefix('@').is_some_and(|rest| rest.parse::<u32>().is_ok());
@@ -53,13 +56,13 @@ pub(crate) async fn several(call: &Call<'_>, newest: Newest) -> Result<Answer, R
         false => format!("{}{said}looked into {of}\n", listing::QUOTED),
     };
     let value = value(listing::QUOTED, looked_into, total, answers);
-    Ok(Answer { text: said, value: Some(value) })
+    Ok(CallAnswer { text: said, value: Some(value) })
 }
 
-fn text(call: &Call<'_>) -> Result<String, Refused> {
+fn text(call: &ToolCall<'_>) -> Result<String, CallRefusal> {
     match call.arguments.get("text").and_then(Value::as_str).map(str::trim) {
         Some(text) if !text.is_empty() => Ok(text.to_owned()),
-        _ => Err(Refused::new("`text` is missing", "Send the words to look for, or `@12`.")),
+        _ => Err(CallRefusal::new("`text` is missing", "Send the words to look for, or `@12`.")),
     }
 }
 
@@ -68,21 +71,22 @@ async fn explained(
     row: &SessionRow,
     text: &str,
     call: Option<u64>,
-) -> Result<Explanation, Refused> {
-    let mut stored = Stored::open(Arc::clone(store), &row.new.id).await.map_err(failed)?;
+) -> Result<Explanation, CallRefusal> {
+    let mut stored = StoredSession::open(Arc::clone(store), &row.new.id).await.map_err(failed)?;
     let folds = stored.folds().await.map_err(failed)?;
     let calls = stored.calls().await.map_err(failed)?;
     let calls: Vec<CallRecord> = calls.into_iter().map(|(call, _)| call).collect();
-    let moment = call.map_or(Moment::Now(stored.row().active), Moment::Call);
+    let moment = call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
     let log = stored.whole().await.map_err(failed)?.log();
-    explain(log, &folds, &calls, text, moment)
-        .map_err(|error| Refused::new(error, "Leave `call` out to ask about the session as it is."))
+    explain(log, &folds, &calls, text, moment).map_err(|error| {
+        CallRefusal::new(error, "Leave `call` out to ask about the session as it is.")
+    })
 }
 
-fn failed(error: StoredError) -> Refused {
+fn failed(error: StoredError) -> CallRefusal {
     match error {
         StoredError::Store(error) => error.into(),
-        error => Refused::new(error, "Try again later; go on without it until then."),
+        error => CallRefusal::new(error, "Try again later; go on without it until then."),
     }
 }
 

@@ -6,15 +6,15 @@ use http::request::Parts;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use crate::scope::Scope;
-use crate::server::{Scoping, Server};
-use crate::sessions::Stores;
+use crate::scope::SessionScope;
+use crate::server::{McpServer, ScopeSource};
+use crate::sessions::StoreSource;
 
 /// The header that names the session that is meant.
 pub const SESSION_HEADER: &str = "midfold-session";
 
 /// The streamable HTTP transport as a tower service, which axum can mount at a path.
-pub type HttpService = StreamableHttpService<Server, NeverSessionManager>;
+pub type HttpService = StreamableHttpService<McpServer, NeverSessionManager>;
 
 /// Answers over HTTP. `scope_of` says what the sender of a request may see: it is asked for every
 /// request, and reads what was put into the request's extensions before. Where it names no session,
@@ -23,11 +23,11 @@ pub type HttpService = StreamableHttpService<Server, NeverSessionManager>;
 /// Each request is answered by itself and in JSON: no state of a client is kept, so that any of
 /// several servers can answer. `Host` and `Origin` are for whoever mounts it to check.
 pub fn http_service(
-    stores: impl Stores + 'static,
-    scope_of: impl Fn(&Parts) -> Scope + Send + Sync + 'static,
+    stores: impl StoreSource + 'static,
+    scope_of: impl Fn(&Parts) -> SessionScope + Send + Sync + 'static,
 ) -> HttpService {
-    let stores: Arc<dyn Stores> = Arc::new(stores);
-    let of: Arc<dyn Fn(&Parts) -> Scope + Send + Sync> = Arc::new(move |parts| {
+    let stores: Arc<dyn StoreSource> = Arc::new(stores);
+    let of: Arc<dyn Fn(&Parts) -> SessionScope + Send + Sync> = Arc::new(move |parts| {
         let mut scope = scope_of(parts);
         scope.session = scope.session.or_else(|| session(parts));
         scope
@@ -37,7 +37,8 @@ pub fn http_service(
     config.legacy_session_mode = false;
     config.json_response = true;
     config.sse_keep_alive = None;
-    let make = move || Ok(Server::new(Arc::clone(&stores), Scoping::Request(Arc::clone(&of))));
+    let make =
+        move || Ok(McpServer::new(Arc::clone(&stores), ScopeSource::Request(Arc::clone(&of))));
     StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), config)
 }
 

@@ -3,7 +3,7 @@
 //! The server answers over a store of sessions: the five tools of [`midfold::store::recall`], `explain`,
 //! `sessions`, and the recap of each session as a resource. It reads and never writes. [`serve_over`] speaks
 //! to one client over a pair of streams, [`serve_stdio`] over standard input and output, and
-//! [`http_service`] to many over HTTP. Which sessions a client may see is its [`Scope`].
+//! [`http_service`] to many over HTTP. Which sessions a client may see is its [`SessionScope`].
 
 mod answer;
 mod call;
@@ -22,9 +22,9 @@ mod tools;
 mod uri;
 
 pub use self::http::{HttpService, SESSION_HEADER, http_service};
-pub use self::scope::Scope;
-pub use self::server::Server;
-pub use self::sessions::Stores;
+pub use self::scope::SessionScope;
+pub use self::server::McpServer;
+pub use self::sessions::StoreSource;
 pub use self::stdio::{ServeError, serve_over, serve_stdio};
 
 /// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.

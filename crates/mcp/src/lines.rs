@@ -17,10 +17,10 @@ const LONGEST: usize = 16 << 20;
 const WAITING: usize = 16;
 
 /// An answer, and who waits until it is written.
-type Answer = (Vec<u8>, Option<oneshot::Sender<io::Result<()>>>);
+type PendingLine = (Vec<u8>, Option<oneshot::Sender<io::Result<()>>>);
 
 /// The two ends of a client.
-pub(crate) struct Lines<R> {
+pub(crate) struct ClientLines<R> {
     read: BufReader<R>,
     /// What came of a line: a reading that is given up goes on where it was.
     line: Vec<u8>,
@@ -28,10 +28,10 @@ pub(crate) struct Lines<R> {
     is_long: bool,
     /// A request came: what answers none was sent before may not be a message at all.
     is_begun: bool,
-    answers: Option<mpsc::Sender<Answer>>,
+    answers: Option<mpsc::Sender<PendingLine>>,
 }
 
-impl<R: AsyncRead + Send + Unpin> Lines<R> {
+impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
     /// The ends of a client, and the task that ends when all is written.
     pub fn new<W: AsyncWrite + Send + Unpin + 'static>(
         read: R,
@@ -45,7 +45,7 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
     }
 
     /// Reads a line to its end: nothing where there is none any more. Of one that is too long nothing is kept.
-    async fn next(&mut self) -> io::Result<Option<Line>> {
+    async fn next(&mut self) -> io::Result<Option<LineEnd>> {
         loop {
             let part = self.read.fill_buf().await?;
             if part.is_empty() {
@@ -63,16 +63,16 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
             if end.is_some() {
                 let is_long = std::mem::take(&mut self.is_long);
                 return Ok(Some(match is_long {
-                    true => Line::Long,
-                    false => Line::Text(std::mem::take(&mut self.line)),
+                    true => LineEnd::Long,
+                    false => LineEnd::Text(std::mem::take(&mut self.line)),
                 }));
             }
         }
     }
 
     /// What a line is: a message for the server, an error for the client, or nothing.
-    fn judge(&mut self, line: Line) -> Result<Option<RxJsonRpcMessage<RoleServer>>, ErrorFor> {
-        let Line::Text(text) = line else {
+    fn judge(&mut self, line: LineEnd) -> Result<Option<RxJsonRpcMessage<RoleServer>>, ErrorFor> {
+        let LineEnd::Text(text) = line else {
             let text = format!("a line is longer than {} MiB", LONGEST >> 20);
             return Err((ErrorCode::INVALID_REQUEST, text, None));
         };
@@ -100,7 +100,7 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
 }
 
 /// A line that came to its end.
-enum Line {
+enum LineEnd {
     Text(Vec<u8>),
     Long,
 }
@@ -121,7 +121,7 @@ fn line(mut json: Vec<u8>) -> Vec<u8> {
 }
 
 /// Writes answers, one after another.
-async fn written<W: AsyncWrite + Unpin>(mut write: W, mut waiting: mpsc::Receiver<Answer>) {
+async fn written<W: AsyncWrite + Unpin>(mut write: W, mut waiting: mpsc::Receiver<PendingLine>) {
     while let Some((bytes, told)) = waiting.recv().await {
         let mut done = write.write_all(&bytes).await;
         if done.is_ok() {
@@ -142,7 +142,7 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::NotConnected, "the client has closed its end")
 }
 
-impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Lines<R> {
+impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ClientLines<R> {
     type Error = io::Error;
 
     fn send(

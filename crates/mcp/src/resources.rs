@@ -8,9 +8,9 @@ use rmcp::model::{
     ResourceContents, ResourceTemplate,
 };
 
-use crate::answer::Refused;
+use crate::answer::CallRefusal;
 use crate::listing::task;
-use crate::scope::Scope;
+use crate::scope::SessionScope;
 use crate::sessions::{named, newest};
 use crate::uri;
 
@@ -22,7 +22,7 @@ const PLAIN: &str = "text/plain";
 /// sessions before the page.
 pub(crate) async fn list(
     store: &dyn Store,
-    scope: &Scope,
+    scope: &SessionScope,
     cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let skip: usize = match cursor {
@@ -65,7 +65,7 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
 /// The recap at an address.
 pub(crate) async fn read(
     store: &dyn Store,
-    scope: &Scope,
+    scope: &SessionScope,
     uri: &str,
 ) -> Result<ReadResourceResult, ErrorData> {
     let missing = |why: &str| ErrorData::resource_not_found(format!("{uri}: {why}"), None);
@@ -82,6 +82,6 @@ pub(crate) async fn read(
 }
 
 /// The store failed.
-pub(crate) fn internal(refused: &Refused) -> ErrorData {
+pub(crate) fn internal(refused: &CallRefusal) -> ErrorData {
     ErrorData::internal_error(refused.text().trim_end().to_owned(), None)
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// Which sessions a client may see, and which one it means.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct SessionScope {
     /// Whose sessions may be seen; all without one. The session of another owner is not there.
     pub owner: Option<String>,
     /// The session that is meant where a call names none.
@@ -14,17 +14,17 @@ pub struct Scope {
 
 /// As much of a session's meta as is read here.
 #[derive(Default, Deserialize)]
-struct Owned {
+struct SessionOwner {
     #[serde(default)]
     owner: Option<String>,
 }
 
-impl Scope {
+impl SessionScope {
     /// Whether this session may be seen. One whose owner cannot be read belongs to nobody.
     #[must_use]
     pub fn sees(&self, row: &SessionRow) -> bool {
         let Some(owner) = &self.owner else { return true };
-        let meta: Owned = serde_json::from_str(&row.new.meta).unwrap_or_default();
+        let meta: SessionOwner = serde_json::from_str(&row.new.meta).unwrap_or_default();
         meta.owner.as_ref() == Some(owner)
     }
 }

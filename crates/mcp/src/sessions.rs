@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use midfold::store::{Search, SearchMode, SessionRow, Store, StoreError};
+use midfold::store::{LogSearch, SearchMode, SessionRow, Store, StoreError};
 
-use crate::answer::Refused;
-use crate::scope::Scope;
+use crate::answer::CallRefusal;
+use crate::scope::SessionScope;
 
 /// Sessions that are read at a time to find the newest.
 const AT_ONCE: u32 = 500;
@@ -15,7 +15,7 @@ pub(crate) const LOOKED_INTO: usize = 50;
 
 /// Where the store comes from. An agent may start its server before anything was stored.
 #[async_trait]
-pub trait Stores: Send + Sync {
+pub trait StoreSource: Send + Sync {
     /// The store; none as long as it is not there.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ pub trait Stores: Send + Sync {
 }
 
 #[async_trait]
-impl Stores for Arc<dyn Store> {
+impl StoreSource for Arc<dyn Store> {
     async fn store(&self) -> Result<Option<Arc<dyn Store>>, String> {
         Ok(Some(Self::clone(self)))
     }
@@ -32,7 +32,7 @@ impl Stores for Arc<dyn Store> {
 
 /// The newest sessions.
 #[derive(Debug)]
-pub(crate) struct Newest {
+pub(crate) struct NewestSessions {
     /// Newest first.
     pub rows: Vec<SessionRow>,
     /// How many there are in all.
@@ -42,13 +42,14 @@ pub(crate) struct Newest {
 /// The sessions that may be seen, the newest change first, without the first `skip`, at most `limit`.
 pub(crate) async fn newest(
     store: &dyn Store,
-    scope: &Scope,
+    scope: &SessionScope,
     skip: usize,
     limit: usize,
-) -> Result<Newest, StoreError> {
+) -> Result<NewestSessions, StoreError> {
     let (mut seen, mut before) = (Vec::new(), None);
     loop {
-        let asked = midfold::store::Newest { owner: scope.owner.clone(), before, limit: AT_ONCE };
+        let asked =
+            midfold::store::NewestQuery { owner: scope.owner.clone(), before, limit: AT_ONCE };
         let page = store.newest(&asked).await?;
         before = page.last().map(|activity| activity.tick);
         let is_last = page.len() < AT_ONCE as usize;
@@ -67,22 +68,22 @@ pub(crate) async fn newest(
             Err(error) => return Err(error),
         }
     }
-    Ok(Newest { rows, total })
+    Ok(NewestSessions { rows, total })
 }
 
 /// A session that may be seen.
 pub(crate) async fn named(
     store: &dyn Store,
-    scope: &Scope,
+    scope: &SessionScope,
     id: &str,
-) -> Result<SessionRow, Refused> {
+) -> Result<SessionRow, CallRefusal> {
     let row = store.session(id).await?;
-    if scope.sees(&row) { Ok(row) } else { Err(Refused::no_session(id)) }
+    if scope.sees(&row) { Ok(row) } else { Err(CallRefusal::no_session(id)) }
 }
 
 /// Whether a message of this session has the text, letter by letter.
 pub(crate) async fn holds(store: &dyn Store, id: &str, text: &str) -> Result<bool, StoreError> {
     let search =
-        Search { query: text.to_owned(), mode: SearchMode::Literal, range: None, limit: 1 };
+        LogSearch { query: text.to_owned(), mode: SearchMode::Literal, range: None, limit: 1 };
     Ok(!store.search(id, &search).await?.is_empty())
 }

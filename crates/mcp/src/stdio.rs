@@ -6,10 +6,10 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::lines::Lines;
-use crate::scope::Scope;
-use crate::server::{Scoping, Server};
-use crate::sessions::Stores;
+use crate::lines::ClientLines;
+use crate::scope::SessionScope;
+use crate::server::{McpServer, ScopeSource};
+use crate::sessions::StoreSource;
 
 /// Why a client was not served to the end.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,10 @@ pub enum ServeError {
 ///
 /// # Errors
 /// As [`serve_over`].
-pub async fn serve_stdio(stores: impl Stores + 'static, scope: Scope) -> Result<(), ServeError> {
+pub async fn serve_stdio(
+    stores: impl StoreSource + 'static,
+    scope: SessionScope,
+) -> Result<(), ServeError> {
     serve_over(stores, scope, tokio::io::stdin(), tokio::io::stdout()).await
 }
 
@@ -37,8 +40,8 @@ pub async fn serve_stdio(stores: impl Stores + 'static, scope: Scope) -> Result<
 /// # Errors
 /// When the client begins with something else, or the server fails.
 pub async fn serve_over<R, W>(
-    stores: impl Stores + 'static,
-    scope: Scope,
+    stores: impl StoreSource + 'static,
+    scope: SessionScope,
     read: R,
     write: W,
 ) -> Result<(), ServeError>
@@ -46,15 +49,15 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let server = Server::new(Arc::new(stores), Scoping::Fixed(scope));
-    let (lines, writing) = Lines::new(read, write);
+    let server = McpServer::new(Arc::new(stores), ScopeSource::Fixed(scope));
+    let (lines, writing) = ClientLines::new(read, write);
     let done = served(server, lines).await;
     // What was answered leaves before the process ends.
     let _ = writing.await;
     done
 }
 
-async fn served<R>(server: Server, lines: Lines<R>) -> Result<(), ServeError>
+async fn served<R>(server: McpServer, lines: ClientLines<R>) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin + 'static,
 {

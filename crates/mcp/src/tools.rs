@@ -1,25 +1,26 @@
 //! The tools, as a client lists them. The texts here are read by a model.
 
-use midfold::store::recall::{Shape, tools};
+use midfold::store::recall::{ToolListShape, tools};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::choose::{SAID, SESSION};
 use crate::request::{LISTED, MAX_LISTED};
-use crate::scope::Scope;
+use crate::scope::SessionScope;
 
 /// A tool of recall as its table has it.
 #[derive(Deserialize)]
-struct Described {
+struct RecallTool {
     name: String,
     description: String,
     input_schema: JsonObject,
 }
 
 /// All tools. What a connection says already, calls are not asked for.
-pub(crate) fn list(scope: &Scope) -> Vec<Tool> {
-    let table: Vec<Described> = serde_json::from_str(&tools(Shape::Anthropic)).unwrap_or_default();
+pub(crate) fn list(scope: &SessionScope) -> Vec<Tool> {
+    let table: Vec<RecallTool> =
+        serde_json::from_str(&tools(ToolListShape::Anthropic)).unwrap_or_default();
     let mut all: Vec<Tool> = table.into_iter().map(|tool| recall(tool, scope)).collect();
     all.push(explain(scope));
     all.push(sessions());
@@ -28,10 +29,10 @@ pub(crate) fn list(scope: &Scope) -> Vec<Tool> {
 
 /// Whether there is a tool of this name.
 pub(crate) fn has(name: &str) -> bool {
-    list(&Scope::default()).iter().any(|tool| tool.name == name)
+    list(&SessionScope::default()).iter().any(|tool| tool.name == name)
 }
 
-fn recall(tool: Described, scope: &Scope) -> Tool {
+fn recall(tool: RecallTool, scope: &SessionScope) -> Tool {
     let title = match tool.name.as_str() {
         "recall_grep" => "Search the original messages",
         "recall_outline" => "List the original messages",
@@ -42,7 +43,7 @@ fn recall(tool: Described, scope: &Scope) -> Tool {
     reading(Tool::new(tool.name, tool.description, with_session(tool.input_schema, scope)), title)
 }
 
-fn explain(scope: &Scope) -> Tool {
+fn explain(scope: &SessionScope) -> Tool {
     let description = "Says whether you still see a text of this conversation: word for word, in a \
         shortened message, in the summary only, or not at all; and if not, when it left, by which \
         rule, and where the original is. Use it when you are unsure whether something was said or is \
@@ -80,7 +81,7 @@ fn sessions() -> Tool {
 }
 
 /// The schema with what says which session is meant. `said` only where it would count.
-fn with_session(mut schema: JsonObject, scope: &Scope) -> JsonObject {
+fn with_session(mut schema: JsonObject, scope: &SessionScope) -> JsonObject {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let usual =
             if scope.session.is_some() { "; without it, the one of this connection" } else { "" };

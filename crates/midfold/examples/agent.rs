@@ -3,7 +3,7 @@
 //! `cargo run -p midfold --example agent -- http://127.0.0.1:8080 MODEL 32000 "Why does make fail?"`
 //!
 //! It talks to any server of Chat Completions on plain HTTP; the HTTP client is none of midfold's. What
-//! is midfold's are the six calls of `session`, and `Tee`, which joins a stream to the message that goes
+//! is midfold's are the six calls of `session`, and `AnswerTee`, which joins a stream to the message that goes
 //! back into the history.
 
 use std::error::Error;
@@ -14,8 +14,10 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioExecutor;
-use midfold::formats::answer::{Framing, Seen, Tee};
-use midfold::{Budget, DialectKind, Policy, RawEvent, Refused, Session, Setup, without_messages};
+use midfold::formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
+use midfold::{
+    Budget, DialectKind, Policy, RawEvent, RefusedRequest, Session, Setup, without_messages,
+};
 use serde_json::{Value, json};
 
 const SYSTEM: &str = "You are an agent with a shell. Work step by step.";
@@ -65,7 +67,8 @@ pub async fn run(model: &Model<'_>, task: &str) -> Result<Done, Box<dyn Error>> 
             match send(model, &context.bytes(), &tools).await? {
                 Ok(seen) => break seen,
                 Err((status, body)) => {
-                    let refused = Refused { status: Some(status), body: &body, reply: REPLY };
+                    let refused =
+                        RefusedRequest { status: Some(status), body: &body, reply: REPLY };
                     let judged = refused.judge(&session.status(&budget, now()), REPLY);
                     let Some(overflow) = judged.overflow else {
                         return Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into());
@@ -103,7 +106,7 @@ async fn send(
     model: &Model<'_>,
     messages: &[u8],
     tools: &str,
-) -> Result<Result<Seen, (u16, Vec<u8>)>, Box<dyn Error>> {
+) -> Result<Result<AnswerFacts, (u16, Vec<u8>)>, Box<dyn Error>> {
     // The messages are put in as they are: no JSON library writes them anew.
     let head = format!(r#"{{"model":{},"max_tokens":{REPLY},"messages":"#, json!(model.name));
     let rest =
@@ -115,7 +118,7 @@ async fn send(
     let client: Client<HttpConnector, Full<Bytes>> =
         Client::builder(TokioExecutor::new()).build_http();
     let mut response = client.request(request).await?;
-    let mut tee = Tee::new(DialectKind::OpenAiChat, Framing::Sse);
+    let mut tee = AnswerTee::new(DialectKind::OpenAiChat, AnswerFraming::Sse);
     let mut body = Vec::new();
     while let Some(frame) = response.frame().await {
         let Ok(chunk) = frame?.into_data() else { continue };

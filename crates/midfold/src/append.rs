@@ -3,14 +3,14 @@
 
 use bytes::Bytes;
 use midfold_core::RawEvent;
-use midfold_core::log::Log;
-use midfold_formats::read::{Conversation, ReadError, Wrapper, read};
-use midfold_formats::{DialectKind, Problem, role};
+use midfold_core::log::EventLog;
+use midfold_formats::read::{Conversation, MessageWrapper, ReadError, read};
+use midfold_formats::{DialectKind, ReadProblem, role};
 #[cfg(feature = "store")]
-use midfold_store::{Appended, Millis, Stored, StoredError};
+use midfold_store::{AppendOutcome, Millis, StoredError, StoredSession};
 
-use crate::advice::{Advise, MESSAGE};
-use crate::failure::{Area, Door, Failure};
+use crate::advice::{AdvisedError, MESSAGE};
+use crate::failure::{Door, Failure, FailureArea};
 
 /// Messages, and what they were read as.
 ///
@@ -22,14 +22,14 @@ use crate::failure::{Area, Door, Failure};
 /// assert_eq!(events.len(), 1);
 /// # Ok::<(), midfold::Failure>(())
 /// ```
-pub struct Incoming {
+pub struct IncomingMessages {
     /// What they are called in messages: the name of a file.
     name: String,
     door: Door,
     conversation: Conversation,
 }
 
-impl Incoming {
+impl IncomingMessages {
     /// Reads what is called `name`: one message, a list of messages, one message a line.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Incoming {
         let count = found.conversations.len();
         let (1, Some(conversation)) = (count, found.conversations.pop()) else {
             let text = format!("{name} holds {count} conversations, not one");
-            return Err(Failure::new(Area::Input, text).hint(
+            return Err(Failure::new(FailureArea::Input, text).hint(
                 door.says("`midfold import` makes a session of each", "pass one at a time"),
             ));
         };
@@ -61,7 +61,7 @@ impl Incoming {
 
     /// What stood around the messages.
     #[must_use]
-    pub fn wrapper(&self) -> Option<&Wrapper> {
+    pub fn wrapper(&self) -> Option<&MessageWrapper> {
         self.conversation.envelope.wrapper.as_ref()
     }
 
@@ -81,7 +81,7 @@ impl Incoming {
         let messages = events.iter().map(|event| &event.bytes[..]);
         if let Some((at, role)) = role::unknown(found, messages) {
             let text = format!("{}, message {at}: {kind} has no role `{role}`", self.name);
-            return Err(Failure::new(Area::Input, text).hint(self.door.says(
+            return Err(Failure::new(FailureArea::Input, text).hint(self.door.says(
                 "nothing was appended; `midfold import` takes a transcript as it is",
                 "nothing was appended",
             )));
@@ -93,7 +93,7 @@ impl Incoming {
             "{}: these are {found} messages, and session `{session}` holds {kind}",
             self.name
         );
-        let failure = Failure::new(Area::Input, text);
+        let failure = Failure::new(FailureArea::Input, text);
         Err(match self.door {
             Door::Command => {
                 let file = if self.name == "standard input" { "FILE" } else { &self.name };
@@ -113,7 +113,7 @@ impl Incoming {
 
 /// The messages of a log, as a session keeps them.
 #[must_use]
-pub fn events_of(log: &Log) -> Vec<RawEvent> {
+pub fn events_of(log: &EventLog) -> Vec<RawEvent> {
     let event = |event: &midfold_core::log::Event| RawEvent {
         usage: event.usage,
         origin: event.told,
@@ -130,12 +130,12 @@ pub fn events_of(log: &Log) -> Vec<RawEvent> {
 /// When somebody else appended meanwhile, the key named another append, or the store fails.
 #[cfg(feature = "store")]
 pub async fn append(
-    stored: &mut Stored,
+    stored: &mut StoredSession,
     events: Vec<RawEvent>,
     key: Option<String>,
     expect: Option<u64>,
     now: Millis,
-) -> Result<Appended, StoredError> {
+) -> Result<AppendOutcome, StoredError> {
     match expect {
         Some(expected) if key.is_none() => stored.append_at(expected, events, now).await,
         _ => stored.append(events, key, now).await,
@@ -151,26 +151,28 @@ fn bare(event: &RawEvent) -> RawEvent {
 fn unread(error: ReadError, name: &str, door: Door) -> Failure {
     match error {
         ReadError::Empty => {
-            Failure::new(Area::Input, format!("{name} is empty: there is nothing to append")).hint(
-                "give one message, a list of messages, or one message a line: \
+            Failure::new(FailureArea::Input, format!("{name} is empty: there is nothing to append"))
+                .hint(
+                    "give one message, a list of messages, or one message a line: \
                      {\"role\":\"user\",\"content\":\"…\"}",
-            )
+                )
         }
         ReadError::Unrecognised { seen } => {
-            Failure::new(Area::Input, format!("{name}: no messages found in {seen}")).hint(MESSAGE)
+            Failure::new(FailureArea::Input, format!("{name}: no messages found in {seen}"))
+                .hint(MESSAGE)
         }
         error => error.advise(door).at(format_args!("{name}: ")),
     }
 }
 
-fn left_out(problem: &Problem, name: &str, door: Door) -> Failure {
+fn left_out(problem: &ReadProblem, name: &str, door: Door) -> Failure {
     let place = problem.at.map_or(String::new(), |line| format!(", line {line}"));
     let what = match problem.code {
         "odd-message" => "not a message: it is no JSON object",
         _ => problem.detail.trim_start_matches("left out, ").trim_start_matches("left out "),
     };
     let import = "`midfold import` takes what can be read of a file, and says what it left out";
-    Failure::new(Area::Input, format!("{name}{place}: {what}"))
+    Failure::new(FailureArea::Input, format!("{name}{place}: {what}"))
         .hint("nothing was appended: all of it has to be messages, as they are to be sent")
         .maybe_hint((door == Door::Command).then(|| import.to_owned()))
 }

@@ -3,10 +3,10 @@
 
 use midfold_core::budget::Budget;
 use midfold_core::fold::Fold;
-use midfold_core::log::Log;
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
-use midfold_core::plan::{Cause, Outcome, Plan, PlanError, plan};
-use midfold_core::policy::{Fallback, Policy};
+use midfold_core::plan::{FoldCause, PlanError, PlanOutcome, PlanRequest, plan};
+use midfold_core::policy::{Policy, RecapFallback};
 use midfold_core::project::{Context, project};
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ pub struct CacheCheck {
 /// # Errors
 /// When a context of the two turns cannot be planned.
 pub fn cache_check(
-    log: &Log,
+    log: &EventLog,
     policy: &Policy,
     budget: &Budget,
     meter: Meter,
@@ -43,15 +43,15 @@ pub fn cache_check(
     let Some(last) = log.units().last().map(|unit| unit.events.start).filter(|at| *at > 0) else {
         return Ok(None);
     };
-    let turns = Turns { turn: log.prefix(last), next: log, budget, meter };
+    let turns = TurnPair { turn: log.prefix(last), next: log, budget, meter };
     let with = |fallback| {
         let mut policy = policy.clone();
         policy.recap.fallback = fallback;
         policy
     };
     let Some(own) = turns.fold(policy, None)? else { return Ok(None) };
-    let Some(marker) = turns.fold(&with(Fallback::Marker), None)? else { return Ok(None) };
-    let computed = with(Fallback::Computed);
+    let Some(marker) = turns.fold(&with(RecapFallback::Marker), None)? else { return Ok(None) };
+    let computed = with(RecapFallback::Computed);
     let Some(first) = turns.fold(&computed, None)? else { return Ok(None) };
     // A model's summary of the same messages is another text each time.
     let text = first.recap.as_ref().map(|recap| format!("Written anew.\n{}", recap.text));
@@ -63,20 +63,20 @@ pub fn cache_check(
 }
 
 /// A turn, and the one after it.
-struct Turns<'a> {
-    turn: Log,
-    next: &'a Log,
+struct TurnPair<'a> {
+    turn: EventLog,
+    next: &'a EventLog,
     budget: &'a Budget,
     meter: Meter,
 }
 
-impl Turns<'_> {
+impl TurnPair<'_> {
     /// The fold that is made at the turn; `recap` stands in it where one is given.
     fn fold(&self, policy: &Policy, recap: Option<&str>) -> Result<Option<Box<Fold>>, PlanError> {
-        let request = Plan::new(&self.turn, policy, self.budget, self.meter);
-        Ok(match plan(&Plan { cause: Cause::Manual, recap, ..request })? {
-            Outcome::Folded(fold) => Some(fold),
-            Outcome::Nothing(_) => None,
+        let request = PlanRequest::new(&self.turn, policy, self.budget, self.meter);
+        Ok(match plan(&PlanRequest { cause: FoldCause::Manual, recap, ..request })? {
+            PlanOutcome::Folded(fold) => Some(fold),
+            PlanOutcome::Nothing(_) => None,
         })
     }
 

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 
 use midfold_core::budget::Budget;
 use midfold_core::fold::{Fold, VerdictRecord};
-use midfold_core::narrate::Narrated;
-use midfold_core::plan::{Cause, FloorError, Outcome, Plan, PlanError, kept, plan};
+use midfold_core::narrate::AcceptedNarration;
+use midfold_core::plan::{FloorError, FoldCause, PlanError, PlanOutcome, PlanRequest, kept, plan};
 use midfold_core::policy::Policy;
 use midfold_core::project::{Context, project};
 
-use crate::advice::{Advise, parts};
-use crate::failure::{Area, Door, Failure, number, plural};
-use crate::prepare::Prepared;
+use crate::advice::{AdvisedError, parts};
+use crate::failure::{Door, Failure, FailureArea, number, plural};
+use crate::prepare::PreparedConversation;
 
 /// What is to be done to a conversation.
 ///
@@ -32,7 +32,7 @@ use crate::prepare::Prepared;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Compaction {
+pub struct CompactionRequest {
     /// When and how to fold.
     pub policy: Policy,
     /// What the recap should keep before anything else.
@@ -47,9 +47,9 @@ pub struct Compaction {
 
 /// What a model told of the messages that leave, judged.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ModelNarration {
     /// The part of its answer that may stand.
-    pub narrated: Option<Narrated>,
+    pub narrated: Option<AcceptedNarration>,
     /// What was judged of each answer.
     pub verdicts: Vec<VerdictRecord>,
     /// What the caller wrote itself in the place of the messages that leave: it stands instead of a
@@ -59,16 +59,16 @@ pub struct Told {
 
 /// What a compaction came to.
 #[derive(Debug)]
-pub struct Compacted {
+pub struct CompactionOutcome {
     /// The fold, or why there is none.
-    pub outcome: Outcome,
+    pub outcome: PlanOutcome,
     /// What is to be sent.
     pub context: Context,
     /// The target, where more than that is left.
     pub missed: Option<u64>,
 }
 
-impl Compacted {
+impl CompactionOutcome {
     /// The fold, where there is one.
     #[must_use]
     pub fn fold(&self) -> Option<&Fold> {
@@ -76,7 +76,7 @@ impl Compacted {
     }
 }
 
-impl Compaction {
+impl CompactionRequest {
     /// A compaction by this policy, and nothing else asked for.
     #[must_use]
     pub fn by(policy: Policy) -> Self {
@@ -90,12 +90,12 @@ impl Compaction {
     /// fit, or the newest messages that were to stay do not.
     pub fn run(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedConversation,
         pins: &[u32],
-        told: &Told,
+        told: &ModelNarration,
         door: Door,
-    ) -> Result<Compacted, Failure> {
-        let work = Work { wish: self, prepared, pins, told, door };
+    ) -> Result<CompactionOutcome, Failure> {
+        let work = CompactionWork { wish: self, prepared, pins, told, door };
         work.check()?;
         let policy = self.policy();
         let outcome = work.fold(&policy, prepared.window);
@@ -109,7 +109,7 @@ impl Compaction {
                 .is_some_and(|fold| prepared.meter.calibrated(fold.tokens_after) > *target)
         };
         let missed = self.target.filter(over);
-        Ok(Compacted { outcome, context, missed })
+        Ok(CompactionOutcome { outcome, context, missed })
     }
 
     /// The policy, with the messages that are to stay.
@@ -123,20 +123,23 @@ impl Compaction {
 }
 
 /// One compaction of one conversation.
-struct Work<'a> {
-    wish: &'a Compaction,
-    prepared: &'a Prepared,
+struct CompactionWork<'a> {
+    wish: &'a CompactionRequest,
+    prepared: &'a PreparedConversation,
     pins: &'a [u32],
-    told: &'a Told,
+    told: &'a ModelNarration,
     door: Door,
 }
 
-impl Work<'_> {
+impl CompactionWork<'_> {
     fn check(&self) -> Result<(), Failure> {
         let events = self.prepared.log.len();
         if let Some(pin) = self.pins.iter().find(|pin| **pin as usize >= events) {
-            return Err(Failure::new(Area::Input, format!("pin: there is no message {pin}"))
-                .hint(format!("there are {events}, counted from 0")));
+            return Err(Failure::new(
+                FailureArea::Input,
+                format!("pin: there is no message {pin}"),
+            )
+            .hint(format!("there are {events}, counted from 0")));
         }
         let reserve = self.wish.policy.trigger.injection_reserve;
         let budget = self.prepared.window.saturating_sub(reserve);
@@ -144,7 +147,7 @@ impl Work<'_> {
             return Ok(());
         };
         Err(Failure::usage(
-            Area::Budget,
+            FailureArea::Budget,
             format!(
                 "a target of {} tokens is larger than the budget of {}",
                 number(target),
@@ -158,15 +161,15 @@ impl Work<'_> {
         )))
     }
 
-    fn fold(&self, policy: &Policy, window: u64) -> Result<Outcome, PlanError> {
-        plan(&Plan {
+    fn fold(&self, policy: &Policy, window: u64) -> Result<PlanOutcome, PlanError> {
+        plan(&PlanRequest {
             pins: self.pins,
             narrated: self.told.narrated.as_ref(),
             verdicts: &self.told.verdicts,
             recap: self.told.recap.as_deref(),
             focus: self.wish.focus.as_deref(),
             target: self.wish.target,
-            cause: if self.wish.if_needed { Cause::Check } else { Cause::Manual },
+            cause: if self.wish.if_needed { FoldCause::Check } else { FoldCause::Manual },
             ..self.prepared.plan(policy, &Budget::new(window))
         })
     }
@@ -188,7 +191,7 @@ impl Work<'_> {
         );
         let fold = |window| self.fold(policy, window);
         let enough = floor.enough(policy, self.prepared.meter, self.prepared.window, fold);
-        Failure::new(Area::Budget, message)
+        Failure::new(FailureArea::Budget, message)
             .hint(parts(&floor))
             .maybe_hint(
                 enough.map(|window| format!("{} is enough", self.door.set("window", window))),
@@ -245,7 +248,7 @@ impl Work<'_> {
             return Ok(());
         }
         Err(Failure::new(
-            Area::Budget,
+            FailureArea::Budget,
             format!(
                 "{} does not fit: only the newest {} fit the window of {}",
                 self.door.set("keep-last", asked),
@@ -261,9 +264,9 @@ impl Work<'_> {
     }
 }
 
-fn folded(outcome: &Outcome) -> Option<&Fold> {
+fn folded(outcome: &PlanOutcome) -> Option<&Fold> {
     match outcome {
-        Outcome::Folded(fold) => Some(fold),
-        Outcome::Nothing(_) => None,
+        PlanOutcome::Folded(fold) => Some(fold),
+        PlanOutcome::Nothing(_) => None,
     }
 }

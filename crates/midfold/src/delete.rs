@@ -1,10 +1,10 @@
 //! Sessions that are deleted: by name, or because nothing happened in them for long. What is deleted
 //! does not come back, so every door can first be told what that would be.
 
-use midfold_store::{Extent, Millis, Store, StoreError};
+use midfold_store::{Millis, SessionExtent, Store, StoreError};
 
-use crate::advice::{Advise, advise_in};
-use crate::failure::{Area, Door, Failure, plural};
+use crate::advice::{AdvisedError, advise_in};
+use crate::failure::{Door, Failure, FailureArea, plural};
 
 /// Sessions that are looked for at once.
 const AT_ONCE: u32 = 1_000;
@@ -44,8 +44,8 @@ pub async fn extents(
     store: &dyn Store,
     ids: &[String],
     door: Door,
-) -> Result<Vec<Extent>, Failure> {
-    let mut found: Vec<Extent> = Vec::new();
+) -> Result<Vec<SessionExtent>, Failure> {
+    let mut found: Vec<SessionExtent> = Vec::new();
     for id in ids {
         if found.iter().any(|extent| extent.session == *id) {
             continue;
@@ -63,7 +63,11 @@ pub async fn extents(
 ///
 /// # Errors
 /// As [`extents`]; and when the store fails, with what was deleted until then.
-pub async fn delete(store: &dyn Store, ids: &[String], door: Door) -> Result<Vec<Extent>, Failure> {
+pub async fn delete(
+    store: &dyn Store,
+    ids: &[String],
+    door: Door,
+) -> Result<Vec<SessionExtent>, Failure> {
     let mut deleted = Vec::new();
     for extent in extents(store, ids, door).await? {
         match store.delete(&extent.session, None).await {
@@ -85,8 +89,8 @@ pub async fn idle(
     age: Millis,
     now: Millis,
     door: Door,
-) -> Result<Vec<Extent>, Failure> {
-    let mut found: Vec<Extent> = Vec::new();
+) -> Result<Vec<SessionExtent>, Failure> {
+    let mut found: Vec<SessionExtent> = Vec::new();
     for id in idle_ids(store, now.saturating_sub(age), door).await? {
         match store.extent(&id).await {
             Ok(extent) => found.push(extent),
@@ -107,7 +111,7 @@ pub async fn prune(
     age: Millis,
     now: Millis,
     door: Door,
-) -> Result<Vec<Extent>, Failure> {
+) -> Result<Vec<SessionExtent>, Failure> {
     let since = now.saturating_sub(age);
     let mut deleted = Vec::new();
     for id in idle_ids(store, since, door).await? {
@@ -137,19 +141,22 @@ async fn idle_ids(store: &dyn Store, since: Millis, door: Door) -> Result<Vec<St
 }
 
 /// The same sessions, their bytes taken off the disk. What an interrupted deletion left is, too.
-async fn scrubbed(store: &dyn Store, deleted: Vec<Extent>) -> Result<Vec<Extent>, Failure> {
+async fn scrubbed(
+    store: &dyn Store,
+    deleted: Vec<SessionExtent>,
+) -> Result<Vec<SessionExtent>, Failure> {
     let Err(error) = store.scrub().await else { return Ok(deleted) };
     let count = plural(deleted.len() as u64, "session");
     let text = format!(
         "{count} deleted, but bytes of what is deleted are still in {}: {error}",
         store.place()
     );
-    Err(Failure::new(Area::Store, text)
+    Err(Failure::new(FailureArea::Store, text)
         .hint("the sessions are gone; the next deletion or pruning tries again"))
 }
 
 /// Why a deletion of several ended early.
-fn stopped(error: StoreError, deleted: &[Extent], door: Door) -> Failure {
+fn stopped(error: StoreError, deleted: &[SessionExtent], door: Door) -> Failure {
     let names: Vec<&str> = deleted.iter().map(|extent| &*extent.session).collect();
     let done = format!("deleted until then: {}; ask again for the others", names.join(", "));
     error.advise(door).maybe_hint((!names.is_empty()).then_some(done))

@@ -75,7 +75,7 @@ fn camel(name: &str) -> String {
 /// What a failure is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Area {
+pub enum FailureArea {
     /// What was given to work on, or asked for.
     Input,
     /// A policy.
@@ -93,7 +93,7 @@ pub enum Area {
 #[error("{message}")]
 pub struct Failure {
     /// What it is about.
-    pub area: Area,
+    pub area: FailureArea,
     /// It lies in what was asked, whatever the data: a name that nobody has, two wishes that
     /// exclude each other.
     pub is_usage: bool,
@@ -106,13 +106,13 @@ pub struct Failure {
 impl Failure {
     /// What cannot be done with this data.
     #[must_use]
-    pub fn new(area: Area, message: impl Into<String>) -> Self {
+    pub fn new(area: FailureArea, message: impl Into<String>) -> Self {
         Self { area, is_usage: false, message: message.into(), hints: Vec::new() }
     }
 
     /// What cannot be asked.
     #[must_use]
-    pub fn usage(area: Area, message: impl Into<String>) -> Self {
+    pub fn usage(area: FailureArea, message: impl Into<String>) -> Self {
         Self { is_usage: true, ..Self::new(area, message) }
     }
 
@@ -124,7 +124,7 @@ impl Failure {
     /// assert_eq!(failure.hints, ["did you mean `default`?", "there are: default, lean"]);
     /// ```
     #[must_use]
-    pub fn unknown(area: Area, what: &str, name: &str, known: &[&str]) -> Self {
+    pub fn unknown(area: FailureArea, what: &str, name: &str, known: &[&str]) -> Self {
         Self::usage(area, format!("there is no {what} `{name}`"))
             .near(name, known.iter().copied())
             .hint(format!("there are: {}", known.join(", ")))

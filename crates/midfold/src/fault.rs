@@ -3,7 +3,7 @@
 /// Why a request was sent as it came although it might have needed a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum RequestFault {
     /// There is no preset of the name that the request asks for.
     Preset,
     /// What may not be folded is larger than the budget, or the policy's folding is switched off.
@@ -13,7 +13,7 @@ pub enum Fault {
     Fixed,
 }
 
-impl Fault {
+impl RequestFault {
     const ALL: [Self; 3] = [Self::Preset, Self::Floor, Self::Fixed];
 
     /// The fault of this name.

@@ -2,13 +2,13 @@
 //! `summarize_manual_compression`, and what is in the place of the messages.
 
 use midfold_core::fold::{Fold, StandIn};
-use midfold_core::plan::Outcome;
+use midfold_core::plan::PlanOutcome;
 use midfold_core::reduce::thousands;
 use serde::Serialize;
 
 /// One compaction, in words. Serialises to the keys of the source, and `instead` beside them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Feedback {
+pub struct CompactionFeedback {
     /// The context is the same, byte for byte.
     pub noop: bool,
     /// `Compressed: 40 → 12 messages`.
@@ -23,14 +23,14 @@ pub struct Feedback {
 
 /// Messages and tokens of a context, by whatever count the caller goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct SizeCount {
     /// Messages.
     pub messages: u64,
     /// Tokens.
     pub tokens: u64,
 }
 
-impl Feedback {
+impl CompactionFeedback {
     /// The words for a context that was `before` and is `after`; `same` where it did not change.
     ///
     /// ```
@@ -45,7 +45,7 @@ impl Feedback {
     /// assert!(said.note.is_some());
     /// ```
     #[must_use]
-    pub fn new(before: Size, after: Size, same: bool) -> Self {
+    pub fn new(before: SizeCount, after: SizeCount, same: bool) -> Self {
         let [first, second] = [before.tokens, after.tokens].map(grouped);
         let headline = if same {
             format!("No changes from compression: {} messages", before.messages)
@@ -68,9 +68,9 @@ impl Feedback {
 
     /// The words for what became of a context that was `before`.
     #[must_use]
-    pub fn of(outcome: &Outcome, before: Size) -> Self {
-        let Outcome::Folded(fold) = outcome else { return Self::new(before, before, true) };
-        let size = |messages: u32, tokens| Size { messages: messages.into(), tokens };
+    pub fn of(outcome: &PlanOutcome, before: SizeCount) -> Self {
+        let PlanOutcome::Folded(fold) = outcome else { return Self::new(before, before, true) };
+        let size = |messages: u32, tokens| SizeCount { messages: messages.into(), tokens };
         let before = size(fold.messages_before, fold.tokens_before);
         let after = size(fold.messages_after, fold.tokens_after);
         Self { instead: Some(instead(fold)), ..Self::new(before, after, false) }

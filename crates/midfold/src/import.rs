@@ -5,17 +5,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::policy::Policy;
 use midfold_core::{Hash, RawEvent};
-use midfold_formats::Problem;
+use midfold_formats::ReadProblem;
 use midfold_formats::read::{
-    Conversation, Format, ReadError, newest_reply, read, read_recorded, whole_lines,
+    Conversation, ReadError, TranscriptFormat, newest_reply, read, read_recorded, whole_lines,
 };
-use midfold_store::{Millis, Store, StoreError, Stored, StoredError};
+use midfold_store::{Millis, Store, StoreError, StoredError, StoredSession};
 
-use crate::advice::Advise;
+use crate::advice::AdvisedError;
 use crate::append::events_of;
-use crate::failure::{Area, Door, Failure, number};
-use crate::prepare::{Prepared, Setup};
-use crate::start::{Start, Started};
+use crate::failure::{Door, Failure, FailureArea, number};
+use crate::prepare::{PreparedConversation, Setup};
+use crate::start::{PreparedSession, Start};
 
 /// Messages that are compared at once.
 const AT_ONCE: u64 = 256;
@@ -27,43 +27,46 @@ const MOST_NAMES: u32 = 1_000;
 /// A conversation of a transcript. A client that compacts starts its context anew, and goes on in the
 /// same file: each stretch is what it sent up to that, the last one is what it sends now.
 #[derive(Clone, Debug)]
-pub struct Recording {
+pub struct TranscriptPart {
     stretches: Vec<Conversation>,
 }
 
 /// The conversations of a transcript.
 #[derive(Clone, Debug, Default)]
-pub struct Recorded {
+pub struct TranscriptRecordings {
     /// In the order of the file.
-    pub recordings: Vec<Recording>,
+    pub recordings: Vec<TranscriptPart>,
     /// What was repaired or left out.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadProblem>,
     /// Messages at the end that were left out: their client may still write them.
     pub waiting: usize,
 }
 
-impl Recorded {
+impl TranscriptRecordings {
     /// Reads a transcript that nobody writes any more, or whose newest message is complete.
     ///
     /// # Errors
     /// When nothing at all can be read.
-    pub fn read(bytes: &Bytes, from: Option<Format>) -> Result<Self, ReadError> {
+    pub fn read(bytes: &Bytes, from: Option<TranscriptFormat>) -> Result<Self, ReadError> {
         let found = read(bytes, from)?;
         let compacts = |it: &Conversation| {
-            matches!(it.format, Format::ClaudeCode | Format::Codex | Format::Pi)
+            matches!(
+                it.format,
+                TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi
+            )
         };
         let all = match found.problems.iter().any(|problem| problem.code == "compacted-before") {
             true => read_recorded(bytes, from)?.conversations,
             false => found.conversations,
         };
-        let mut recordings: Vec<Recording> = Vec::new();
+        let mut recordings: Vec<TranscriptPart> = Vec::new();
         for conversation in all {
-            let goes_on = |last: &&mut Recording| {
+            let goes_on = |last: &&mut TranscriptPart| {
                 compacts(&conversation) && last.live().id == conversation.id
             };
             match recordings.last_mut().filter(goes_on) {
                 Some(last) => last.stretches.push(conversation),
-                None => recordings.push(Recording { stretches: vec![conversation] }),
+                None => recordings.push(TranscriptPart { stretches: vec![conversation] }),
             }
         }
         Ok(Self { recordings, problems: found.problems, waiting: 0 })
@@ -84,7 +87,11 @@ impl Recorded {
     ///
     /// # Errors
     /// When nothing at all can be read.
-    pub fn so_far(bytes: &Bytes, from: Option<Format>, is_quiet: bool) -> Result<Self, ReadError> {
+    pub fn so_far(
+        bytes: &Bytes,
+        from: Option<TranscriptFormat>,
+        is_quiet: bool,
+    ) -> Result<Self, ReadError> {
         let mut found = Self::read(&whole_lines(bytes), from)?;
         for recording in &mut found.recordings {
             let Some(live) = recording.stretches.last_mut() else { continue };
@@ -98,7 +105,7 @@ impl Recorded {
     }
 }
 
-impl Recording {
+impl TranscriptPart {
     /// What its client sends now.
     #[must_use]
     pub fn live(&self) -> &Conversation {
@@ -122,7 +129,7 @@ impl Recording {
 
 /// What a new session begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum ImportExtent {
     /// What the client sends now.
     Live,
     /// Everything that the transcript has.
@@ -130,7 +137,7 @@ pub enum Extent {
 }
 
 /// How transcripts become sessions.
-pub struct Import<'a> {
+pub struct ImportPlan<'a> {
     /// Where sessions are kept.
     pub store: Arc<dyn Store>,
     /// How messages are read and counted.
@@ -142,7 +149,7 @@ pub struct Import<'a> {
     /// What new sessions say of where they come from.
     pub source: Option<String>,
     /// What a new session begins with.
-    pub extent: Extent,
+    pub extent: ImportExtent,
     /// A session that holds another conversation is left alone, and the next free name is taken:
     /// `run-2`. Otherwise it is an error.
     pub numbered: bool,
@@ -152,7 +159,7 @@ pub struct Import<'a> {
 
 /// What came of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedSession {
     /// The session.
     pub id: String,
     /// Its messages.
@@ -166,10 +173,10 @@ pub struct Imported {
     /// Of the messages of the transcript.
     pub tokens: u64,
     /// What could not be converted.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadProblem>,
 }
 
-impl Import<'_> {
+impl ImportPlan<'_> {
     /// Makes a session of a conversation, or adds what is new of it to its session. One must be the
     /// beginning of the other. A client that compacted since goes on in the same session.
     ///
@@ -177,10 +184,10 @@ impl Import<'_> {
     /// When the session holds another conversation, somebody else appends, or the store fails.
     pub async fn bring(
         &mut self,
-        recording: &Recording,
+        recording: &TranscriptPart,
         id: &str,
         now: Millis,
-    ) -> Result<Imported, Failure> {
+    ) -> Result<ImportedSession, Failure> {
         for name in 1..=MOST_NAMES {
             let id = if name == 1 { id.to_owned() } else { format!("{id}-{name}") };
             for round in 1.. {
@@ -196,19 +203,22 @@ impl Import<'_> {
                 }
             }
         }
-        Err(Failure::new(Area::Store, format!("sessions `{id}` to `{id}-{MOST_NAMES}` are taken"))
-            .hint("choose another id: --id NAME"))
+        Err(Failure::new(
+            FailureArea::Store,
+            format!("sessions `{id}` to `{id}-{MOST_NAMES}` are taken"),
+        )
+        .hint("choose another id: --id NAME"))
     }
 
     /// The same under this very name; nothing where another conversation has it. What the store says is
     /// for the caller to judge.
     async fn bring_to(
         &mut self,
-        recording: &Recording,
+        recording: &TranscriptPart,
         id: &str,
         now: Millis,
-    ) -> Result<Result<Option<Imported>, StoredError>, Failure> {
-        let stored = match Stored::open(self.store.clone(), id).await {
+    ) -> Result<Result<Option<ImportedSession>, StoredError>, Failure> {
+        let stored = match StoredSession::open(self.store.clone(), id).await {
             Ok(stored) => stored,
             Err(StoredError::Store(StoreError::NoSession(_))) => {
                 let (started, prepared) = self.start(recording, id, now)?;
@@ -230,13 +240,13 @@ impl Import<'_> {
 
     fn start(
         &mut self,
-        recording: &Recording,
+        recording: &TranscriptPart,
         id: &str,
         now: Millis,
-    ) -> Result<(Started, Prepared), Failure> {
+    ) -> Result<(PreparedSession, PreparedConversation), Failure> {
         let conversation = match self.extent {
-            Extent::Live => recording.live().clone(),
-            Extent::All => recording.since(0),
+            ImportExtent::Live => recording.live().clone(),
+            ImportExtent::All => recording.since(0),
         };
         let prepared = self.prepare(conversation)?;
         let start = Start {
@@ -251,7 +261,7 @@ impl Import<'_> {
         Ok((started, prepared))
     }
 
-    fn prepare(&mut self, conversation: Conversation) -> Result<Prepared, Failure> {
+    fn prepare(&mut self, conversation: Conversation) -> Result<PreparedConversation, Failure> {
         self.setup.prepare(conversation).map_err(|error| error.advise(self.door))
     }
 
@@ -259,9 +269,9 @@ impl Import<'_> {
     /// session does; with how many of its messages are there.
     async fn part_of(
         &mut self,
-        recording: &Recording,
-        stored: &Stored,
-    ) -> Result<Option<(Prepared, usize)>, Failure> {
+        recording: &TranscriptPart,
+        stored: &StoredSession,
+    ) -> Result<Option<(PreparedConversation, usize)>, Failure> {
         let last = recording.stretches.len() - 1;
         for at in std::iter::once(last).chain(0..last) {
             let prepared = self.prepare(recording.since(at))?;
@@ -276,7 +286,7 @@ impl Import<'_> {
         Ok(None)
     }
 
-    async fn hash_before(&self, stored: &Stored, count: u64) -> Result<Hash, Failure> {
+    async fn hash_before(&self, stored: &StoredSession, count: u64) -> Result<Hash, Failure> {
         if count == stored.row().head {
             return Ok(stored.row().head_hash);
         }
@@ -289,8 +299,8 @@ impl Import<'_> {
     /// Says which message differs.
     async fn differs(
         &mut self,
-        recording: &Recording,
-        stored: &Stored,
+        recording: &TranscriptPart,
+        stored: &StoredSession,
     ) -> Result<Failure, Failure> {
         let id = &stored.row().new.id;
         let events = events_of(&self.prepare(recording.live().clone())?.log);
@@ -308,7 +318,7 @@ impl Import<'_> {
             at += AT_ONCE;
         }
         Ok(Failure::new(
-            Area::Store,
+            FailureArea::Store,
             format!(
                 "session `{id}` exists and holds another conversation: message {} differs",
                 number(differs)
@@ -320,12 +330,12 @@ impl Import<'_> {
 
 /// Adds what is not there yet.
 async fn add(
-    mut stored: Stored,
-    prepared: &Prepared,
+    mut stored: StoredSession,
+    prepared: &PreparedConversation,
     there: usize,
     made: bool,
     now: Millis,
-) -> Result<Imported, StoredError> {
+) -> Result<ImportedSession, StoredError> {
     let new: Vec<RawEvent> = events_of(&prepared.log).into_iter().skip(there).collect();
     let count = new.len() as u64;
     if count > 0 {
@@ -333,7 +343,7 @@ async fn add(
         let expected = stored.row().head;
         stored.append_at(expected, new, now).await?;
     }
-    Ok(Imported {
+    Ok(ImportedSession {
         id: stored.row().new.id.clone(),
         messages: stored.row().head,
         new: count,

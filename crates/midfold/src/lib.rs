@@ -25,7 +25,7 @@
 //!
 //! # By type
 //!
-//! A [`RawEvent`] is a message with its bytes. A [`Log`] holds the messages of a conversation, append-only,
+//! A [`RawEvent`] is a message with its bytes. A [`EventLog`] holds the messages of a conversation, append-only,
 //! each with its hash and its tokens. A [`Policy`] says when and how to compact, a [`Budget`] how much there is.
 //! [`core::plan`] makes a [`Fold`] from them: an immutable record of what replaces which messages, and why. A
 //! [`Context`] is what the model reads: a pure function of log and fold. A [`Session`] holds a log with its
@@ -100,7 +100,7 @@ mod delete;
 mod failure;
 mod fault;
 mod feedback;
-mod given;
+mod given_messages;
 mod hooks;
 #[cfg(feature = "store")]
 mod import;
@@ -122,39 +122,39 @@ mod texts;
 pub mod view;
 pub mod weave;
 
-pub use advice::Advise;
+pub use advice::AdvisedError;
 #[cfg(feature = "store")]
 pub use advice::{advise_in, advise_open, advise_recall};
 #[cfg(feature = "store")]
 pub use append::append;
-pub use append::{Incoming, events_of};
+pub use append::{IncomingMessages, events_of};
 pub use cache::{CacheCheck, cache_check};
-pub use compact::{Compacted, Compaction, Told};
+pub use compact::{CompactionOutcome, CompactionRequest, ModelNarration};
 #[cfg(feature = "store")]
 pub use delete::{age, delete, extents, idle, prune};
-pub use failure::{Area, Door, Failure, grouped, nearest, number, plural};
-pub use feedback::{Feedback, Size};
-pub use given::{conversation, document};
+pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
+pub use feedback::{CompactionFeedback, SizeCount};
+pub use given_messages::{conversation, document};
 pub use hooks::injections;
 #[cfg(feature = "store")]
-pub use import::{Extent, Import, Imported, Recorded, Recording};
+pub use import::{ImportExtent, ImportPlan, ImportedSession, TranscriptPart, TranscriptRecordings};
 pub use model_pattern::{ModelPattern, ModelPatternError};
 pub use model_windows::ModelWindows;
-pub use prepare::{DEFAULT_WINDOW, Prepared, Setup, SetupError, WindowSource};
+pub use prepare::{DEFAULT_WINDOW, PreparedConversation, Setup, SetupError, WindowSource};
 pub use recap::{NoRecap, recap};
-pub use recover::{Judged, Refused};
 #[cfg(feature = "store")]
-pub use recover::{Recovered, recover};
+pub use recover::{RecoveryOutcome, recover};
+pub use recover::{RefusalJudgement, RefusedRequest};
 pub use replay::{
-    About, Comparison, Contender, EventRow, Form, Ran, Replaying, arguments, event_rows, measures,
-    strategy, strategy_names,
+    ConversationFacts, EventRow, ReplayContender, ReplayForm, ReplayOptions, StrategyComparison,
+    StrategyResult, arguments, event_rows, measures, strategy, strategy_names,
 };
 pub use rows::{ROW_TOKENIZER, RowSettings};
-pub use serving::{PROVIDERS, Serving, ServingUpstream, ServingUpstreams};
-pub use settings::{Host, PolicyFrom, Settings, by_name, dialect, format, tokenizer};
+pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
+pub use settings::{DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer};
 
 #[cfg(feature = "store")]
-pub use start::{InMemory, Start, Started, can_run, without_messages};
+pub use start::{InMemory, PreparedSession, Start, can_run, without_messages};
 
 pub use midfold_core as core;
 pub use midfold_formats as formats;
@@ -167,12 +167,12 @@ pub use midfold_tokens as tokens;
 pub use midfold_core::budget::Budget;
 pub use midfold_core::engine::Session;
 pub use midfold_core::fold::Fold;
-pub use midfold_core::log::Log;
+pub use midfold_core::log::EventLog;
 pub use midfold_core::meter::Meter;
-pub use midfold_core::plan::{NoOp, Outcome, PlanError};
+pub use midfold_core::plan::{NoOp, PlanError, PlanOutcome};
 pub use midfold_core::policy::Policy;
-pub use midfold_core::project::{Context, Fate, Piece};
-pub use midfold_core::{Content, Counter, Dialect, Profile, RawEvent, Violation};
+pub use midfold_core::project::{Context, ContextPiece, PieceFate};
+pub use midfold_core::{Counter, Dialect, ProviderProfile, RawEvent, TextKind, Violation};
 pub use midfold_formats::DialectKind;
 
 /// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
@@ -185,7 +185,9 @@ pub mod inside {
     }
 
     #[cfg(feature = "proxy")]
-    pub use crate::proxy::identities::Identities;
+    pub use crate::proxy::identities::MessageIdentities;
     #[cfg(feature = "proxy")]
-    pub use crate::proxy::learned::{Learned, MOST, News, Source, Told};
+    pub use crate::proxy::learned_windows::{
+        LearnedWindows, MOST, WindowNews, WindowOwner, WindowReport,
+    };
 }

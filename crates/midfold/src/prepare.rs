@@ -6,18 +6,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use midfold_core::budget::Budget;
-use midfold_core::fold::{Fold, Joining};
-use midfold_core::log::Log;
+use midfold_core::fold::{Fold, FoldJoin};
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
-use midfold_core::plan::Plan;
+use midfold_core::plan::PlanRequest;
 use midfold_core::policy::Policy;
-use midfold_core::{Counter, Profile, RawEvent};
+use midfold_core::{Counter, ProviderProfile, RawEvent};
 use midfold_formats::convert::{convert_conversation, system_message};
 use midfold_formats::media::unsized_images;
 use midfold_formats::read::Conversation;
 use midfold_formats::transcript::is_lines;
-use midfold_formats::{DialectKind, Problem, profile};
-use midfold_tokens::{self as tokens, Estimate, Family, Memo};
+use midfold_formats::{DialectKind, ReadProblem, profile};
+use midfold_tokens::{self as tokens, EstimateCounter, MemoCounter, ProviderFamily};
 
 use crate::model_windows::ModelWindows;
 
@@ -43,7 +43,7 @@ pub const DEFAULT_WINDOW: u64 = 128_000;
 #[derive(Clone, Default)]
 pub struct Setup {
     to: Option<DialectKind>,
-    profile: Option<Profile>,
+    profile: Option<ProviderProfile>,
     window: Option<u64>,
     windows: ModelWindows,
     counter: Option<Arc<dyn Counter>>,
@@ -54,7 +54,7 @@ pub struct Setup {
 }
 
 /// A conversation, ready to be planned.
-pub struct Prepared {
+pub struct PreparedConversation {
     /// The dialect of the messages.
     pub kind: DialectKind,
     /// The conversation without its events, which are in the log.
@@ -65,7 +65,7 @@ pub struct Prepared {
     /// Where each event of the log stood in the input; nothing for one that was built.
     pub places: Vec<Vec<Range<usize>>>,
     /// The events, counted.
-    pub log: Log,
+    pub log: EventLog,
     /// What the usage that the conversation recorded says about the counter.
     pub meter: Meter,
     /// In tokens.
@@ -79,7 +79,7 @@ pub struct Prepared {
     /// The counter was chosen for the model, not by the caller.
     pub auto_counter: bool,
     /// What could not be converted.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadProblem>,
 }
 
 /// Where the window comes from.
@@ -154,7 +154,7 @@ impl Setup {
 
     /// The rules that contexts have to keep.
     #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
+    pub fn profile(mut self, profile: ProviderProfile) -> Self {
         self.profile = Some(profile);
         self
     }
@@ -199,8 +199,11 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// [`SetupError::Profile`] where the profile is that of another dialect.
-    pub fn prepare(&mut self, mut source: Conversation) -> Result<Prepared, SetupError> {
+    /// [`SetupError::ProviderProfile`] where the profile is that of another dialect.
+    pub fn prepare(
+        &mut self,
+        mut source: Conversation,
+    ) -> Result<PreparedConversation, SetupError> {
         let said = self.model.as_ref().or(source.envelope.model.as_ref());
         let model = said.or(self.default_model.as_ref()).cloned();
         let from = source.format.dialect();
@@ -234,7 +237,7 @@ impl Setup {
             meter.learn(&log);
         }
         let (window, window_from) = self.window_for(model.clone());
-        Ok(Prepared {
+        Ok(PreparedConversation {
             kind,
             source,
             model,
@@ -254,14 +257,14 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// [`SetupError::Profile`] where the one that was given is that of another dialect.
+    /// [`SetupError::ProviderProfile`] where the one that was given is that of another dialect.
     pub fn profile_for(
         &self,
         kind: DialectKind,
         model: Option<&str>,
-    ) -> Result<Profile, SetupError> {
+    ) -> Result<ProviderProfile, SetupError> {
         let chosen = match self.profile {
-            Some(Profile { name: profile, dialect, .. }) if dialect != kind.name() => {
+            Some(ProviderProfile { name: profile, dialect, .. }) if dialect != kind.name() => {
                 return Err(SetupError::Profile { profile, dialect, kind });
             }
             Some(profile) => profile,
@@ -279,7 +282,9 @@ impl Setup {
         let name = tokens::for_model(model.unwrap_or_default());
         let fresh = || {
             let counter = tokens::by_name(name);
-            Memo::around(counter.unwrap_or_else(|_| Arc::new(Estimate::new(Family::OpenAi))))
+            MemoCounter::around(
+                counter.unwrap_or_else(|_| Arc::new(EstimateCounter::new(ProviderFamily::OpenAi))),
+            )
         };
         self.counters.entry(name).or_insert_with(fresh).clone()
     }
@@ -306,7 +311,7 @@ impl Setup {
     }
 }
 
-impl Prepared {
+impl PreparedConversation {
     /// A plan for the whole conversation. It joins the fold to the conversation's own id and to
     /// its newest turn.
     ///
@@ -324,15 +329,15 @@ impl Prepared {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn plan<'a>(&'a self, policy: &'a Policy, budget: &'a Budget) -> Plan<'a> {
+    pub fn plan<'a>(&'a self, policy: &'a Policy, budget: &'a Budget) -> PlanRequest<'a> {
         let last = self.log.events().last();
-        Plan {
-            joining: Joining {
+        PlanRequest {
+            joining: FoldJoin {
                 session: self.source.id.clone().unwrap_or_default(),
                 turn: last.map_or(0, |last| last.turn),
                 request: last.map_or(0, |last| last.step),
             },
-            ..Plan::new(&self.log, policy, budget, self.meter)
+            ..PlanRequest::new(&self.log, policy, budget, self.meter)
         }
     }
 
@@ -358,12 +363,12 @@ impl Prepared {
 /// A log of these events, and what travels beside them.
 fn counted(
     kind: DialectKind,
-    profile: Profile,
+    profile: ProviderProfile,
     counter: Arc<dyn Counter>,
     source: &Conversation,
     events: Vec<RawEvent>,
-) -> Log {
-    let mut log = Log::of(kind.shared(), profile, counter, events);
+) -> EventLog {
+    let mut log = EventLog::of(kind.shared(), profile, counter, events);
     let beside = [&source.envelope.system, &source.envelope.tools];
     log.set_envelope(beside.into_iter().flatten().map(|part| &part[..]));
     log

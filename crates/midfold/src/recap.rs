@@ -1,6 +1,6 @@
 //! The text that a model reads where folded messages were.
 
-use midfold_core::plan::{NoOp, Outcome};
+use midfold_core::plan::{NoOp, PlanOutcome};
 
 /// Why there is no such text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,10 +33,10 @@ pub enum NoRecap {
 /// # Errors
 ///
 /// [`NoRecap`] where no message left the context.
-pub fn recap(outcome: &Outcome) -> Result<&str, NoRecap> {
+pub fn recap(outcome: &PlanOutcome) -> Result<&str, NoRecap> {
     match outcome {
-        Outcome::Nothing(reason) => Err(NoRecap::Nothing(*reason)),
-        Outcome::Folded(fold) => {
+        PlanOutcome::Nothing(reason) => Err(NoRecap::Nothing(*reason)),
+        PlanOutcome::Folded(fold) => {
             fold.recap.as_ref().map(|recap| recap.text.as_str()).ok_or(NoRecap::Shortened)
         }
     }

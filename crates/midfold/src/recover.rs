@@ -1,18 +1,18 @@
 //! After a provider refused a request: was it too long, and what is to be sent instead?
 
-use midfold_core::engine::{Overflow, Status};
+use midfold_core::engine::{ReportedOverflow, SessionStatus};
 use midfold_formats::overflow::{Diagnosis, diagnose};
 #[cfg(feature = "store")]
-use midfold_store::{Millis, Sent, Stored, StoredError};
+use midfold_store::{Millis, NumberedContext, StoredError, StoredSession};
 
-use crate::failure::{Area, Door, Failure, number};
+use crate::failure::{Door, Failure, FailureArea, number};
 
 /// Room for a reply, where the session reserves none: less than this is no answer.
 const REPLY: u64 = 1_024;
 
 /// A request that was refused: what the provider answered, and what the session knew.
 #[derive(Clone, Copy, Debug)]
-pub struct Refused<'a> {
+pub struct RefusedRequest<'a> {
     /// The HTTP status; none where the connection broke before one came.
     pub status: Option<u16>,
     /// The body of the answer.
@@ -23,14 +23,14 @@ pub struct Refused<'a> {
 
 /// What a refusal means for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct RefusalJudgement {
     /// What the provider meant.
     pub diagnosis: Diagnosis,
     /// What the session is told where it has to be compacted.
-    pub overflow: Option<Overflow>,
+    pub overflow: Option<ReportedOverflow>,
 }
 
-impl Refused<'_> {
+impl RefusedRequest<'_> {
     /// What it means for a session of this status, which reserves so much for a reply.
     ///
     /// ```
@@ -49,15 +49,15 @@ impl Refused<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn judge(&self, status: &Status, reserve: u64) -> Judged {
+    pub fn judge(&self, status: &SessionStatus, reserve: u64) -> RefusalJudgement {
         let (prompt, window) = (status.context_tokens, status.context_length);
         let diagnosis = diagnose(self.status, self.body, prompt, window);
         let overflow = diagnosis.recovery(self.reply.max(reserve).max(REPLY));
-        Judged { diagnosis, overflow }
+        RefusalJudgement { diagnosis, overflow }
     }
 }
 
-impl Judged {
+impl RefusalJudgement {
     /// Why nothing is compacted, and what the request needs instead.
     #[must_use]
     pub fn no_overflow(&self, door: Door) -> Failure {
@@ -96,20 +96,22 @@ impl Judged {
             format!("send it again with at most {} tokens for the reply (max_tokens)", number(room))
         });
         let text = format!("this is not an overflow: {what}; nothing was compacted");
-        Failure::new(Area::Input, text).maybe_hint(room).maybe_hint(advice.map(str::to_owned))
+        Failure::new(FailureArea::Input, text)
+            .maybe_hint(room)
+            .maybe_hint(advice.map(str::to_owned))
     }
 }
 
 /// What came of a refusal.
 #[cfg(feature = "store")]
 #[derive(Debug)]
-pub struct Recovered {
+pub struct RecoveryOutcome {
     /// What the refusal meant.
-    pub judged: Judged,
+    pub judged: RefusalJudgement,
     /// Tokens of the context that was refused.
     pub tokens: u64,
     /// What to send instead, once; none where compacting is not what the request needs.
-    pub sent: Option<Sent>,
+    pub sent: Option<NumberedContext>,
 }
 
 /// Compacts a stored session where the request was too long, and records the call that is sent instead.
@@ -118,19 +120,19 @@ pub struct Recovered {
 /// When there is nothing else to send, or the store fails.
 #[cfg(feature = "store")]
 pub async fn recover(
-    stored: &mut Stored,
-    refused: &Refused<'_>,
+    stored: &mut StoredSession,
+    refused: &RefusedRequest<'_>,
     now: Millis,
-) -> Result<Recovered, StoredError> {
+) -> Result<RecoveryOutcome, StoredError> {
     let status = stored.status(now).await?;
     let judged = refused.judge(&status, stored.meta().budget.output_reserve);
     let tokens = status.context_tokens;
     let Some(overflow) = judged.overflow else {
-        return Ok(Recovered { judged, tokens, sent: None });
+        return Ok(RecoveryOutcome { judged, tokens, sent: None });
     };
     let before = stored.row().active;
     stored.recover(overflow, now).await?;
     let sent = stored.context(true, now).await?;
     let folded = stored.row().active.filter(|fold| Some(*fold) != before);
-    Ok(Recovered { judged, tokens, sent: Some(Sent { folded, ..sent }) })
+    Ok(RecoveryOutcome { judged, tokens, sent: Some(NumberedContext { folded, ..sent }) })
 }

@@ -1,10 +1,10 @@
 //! Settings of rows of training sets, by name: limits, placement, trainer.
 
-use midfold_core::trajectory::{Limits, Placement, Protect};
-use midfold_formats::trajectory::{Settings, Trainer};
+use midfold_core::trajectory::{ProtectedTurns, SummaryPlacement, TrajectoryLimits};
+use midfold_formats::trajectory::{Trainer, TrajectorySettings};
 use serde::Deserialize;
 
-use crate::failure::{Area, Failure};
+use crate::failure::{Failure, FailureArea};
 
 /// How rows are counted where nothing tells.
 pub const ROW_TOKENIZER: &str = "o200k";
@@ -54,10 +54,10 @@ impl RowSettings {
     ///
     /// # Errors
     /// When a name is unknown.
-    pub fn settings(self) -> Result<Settings, Failure> {
+    pub fn settings(self) -> Result<TrajectorySettings, Failure> {
         let trainer = self.trainer.as_deref().map(trainer).transpose()?;
-        let default = Limits::default();
-        let limits = Limits {
+        let default = TrajectoryLimits::default();
+        let limits = TrajectoryLimits {
             target: self.target.unwrap_or(default.target),
             summary: self.summary.unwrap_or(default.summary),
             keep_last: self.keep_last.unwrap_or(default.keep_last),
@@ -65,7 +65,7 @@ impl RowSettings {
             placement: placement(self.placement.as_deref(), trainer)?,
             skip_under_target: !self.fold_all,
         };
-        Ok(Settings {
+        Ok(TrajectorySettings {
             limits,
             notice: self.notice,
             row_metrics: self.row_metrics,
@@ -78,23 +78,24 @@ impl RowSettings {
 
 fn trainer(name: &str) -> Result<Trainer, Failure> {
     let known = Trainer::ALL.map(Trainer::name);
-    Trainer::from_name(name).ok_or_else(|| Failure::unknown(Area::Input, "trainer", name, &known))
+    Trainer::from_name(name)
+        .ok_or_else(|| Failure::unknown(FailureArea::Input, "trainer", name, &known))
 }
 
 /// The one that is named, else what the trainer takes, else a turn of its own.
-fn placement(name: Option<&str>, trainer: Option<Trainer>) -> Result<Placement, Failure> {
-    let known = Placement::ALL.map(Placement::name);
+fn placement(name: Option<&str>, trainer: Option<Trainer>) -> Result<SummaryPlacement, Failure> {
+    let known = SummaryPlacement::ALL.map(SummaryPlacement::name);
     match (name, trainer) {
-        (Some(name), _) => Placement::from_name(name)
-            .ok_or_else(|| Failure::unknown(Area::Input, "placement", name, &known)),
-        (None, Some(Trainer::LlamaFactory)) => Ok(Placement::MergeIntoPreviousObservation),
-        (None, Some(Trainer::Trl)) => Ok(Placement::UserMessage),
-        (None, None) => Ok(Placement::HumanTurn),
+        (Some(name), _) => SummaryPlacement::from_name(name)
+            .ok_or_else(|| Failure::unknown(FailureArea::Input, "placement", name, &known)),
+        (None, Some(Trainer::LlamaFactory)) => Ok(SummaryPlacement::MergeIntoPreviousObservation),
+        (None, Some(Trainer::Trl)) => Ok(SummaryPlacement::UserMessage),
+        (None, None) => Ok(SummaryPlacement::HumanTurn),
     }
 }
 
-fn protect(turns: &[String]) -> Result<Protect, Failure> {
-    let mut protect = Protect { system: false, human: false, gpt: false, tool: false };
+fn protect(turns: &[String]) -> Result<ProtectedTurns, Failure> {
+    let mut protect = ProtectedTurns { system: false, human: false, gpt: false, tool: false };
     for turn in turns {
         let kept = match turn.as_str() {
             "system" => &mut protect.system,
@@ -103,7 +104,7 @@ fn protect(turns: &[String]) -> Result<Protect, Failure> {
             "tool" => &mut protect.tool,
             _ => {
                 let known = ["system", "human", "gpt", "tool"];
-                return Err(Failure::unknown(Area::Input, "first turn", turn, &known));
+                return Err(Failure::unknown(FailureArea::Input, "first turn", turn, &known));
             }
         };
         *kept = true;

@@ -23,7 +23,7 @@ use crate::model_pattern::ModelPattern;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Serving {
+pub struct ServerSettings {
     /// Where to listen.
     pub listen: Option<SocketAddr>,
     /// Whether other machines may reach it although no keys are asked for.
@@ -51,7 +51,7 @@ pub struct Serving {
     pub upstream_key: BTreeMap<String, String>,
 }
 
-impl Serving {
+impl ServerSettings {
     /// These, and what they leave out as `below` says it.
     #[must_use]
     pub fn over(self, below: Self) -> Self {

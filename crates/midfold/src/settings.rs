@@ -7,34 +7,34 @@ use std::sync::Arc;
 
 use midfold_core::budget::{Ratio, TierName};
 use midfold_core::policy::Policy;
-use midfold_core::prices::Prices;
-use midfold_core::{Counter, Profile};
+use midfold_core::prices::PriceTable;
+use midfold_core::{Counter, ProviderProfile};
 use midfold_formats::convert::TARGETS;
-use midfold_formats::read::Format;
+use midfold_formats::read::TranscriptFormat;
 use midfold_formats::{DialectKind, profile};
-use midfold_tokens::{self as tokens, Memo};
+use midfold_tokens::{self as tokens, MemoCounter};
 use serde::Deserialize;
 
-use crate::advice::Advise;
-use crate::failure::{Area, Door, Failure};
+use crate::advice::AdvisedError;
+use crate::failure::{Door, Failure, FailureArea};
 use crate::model_windows::ModelWindows;
 use crate::prepare::Setup;
-use crate::serving::{Serving, ServingUpstreams};
+use crate::serving::{ServerSettings, ServingUpstreams};
 
 /// What a door can do that the facade does not: read a file, and say how its options are spelled.
 #[derive(Clone, Copy)]
-pub struct Host {
+pub struct DoorHost {
     /// How options are spelled.
     pub door: Door,
     /// Reads a file that was named, or says why it cannot be read.
     pub read: fn(&Path) -> Result<Vec<u8>, Failure>,
 }
 
-impl Host {
+impl DoorHost {
     /// Reads a file of text.
     pub(crate) fn text(&self, path: &Path) -> Result<String, Failure> {
         String::from_utf8((self.read)(path)?).map_err(|_| {
-            Failure::new(Area::Input, format!("{} is not text in UTF-8", path.display()))
+            Failure::new(FailureArea::Input, format!("{} is not text in UTF-8", path.display()))
         })
     }
 }
@@ -64,7 +64,8 @@ impl PolicyFrom {
     /// # Errors
     /// Where it is no object, or holds what a policy cannot.
     pub fn json(given: &serde_json::Value) -> Result<Self, Failure> {
-        let bad = |error: &dyn std::fmt::Display| Failure::new(Area::Policy, error.to_string());
+        let bad =
+            |error: &dyn std::fmt::Display| Failure::new(FailureArea::Policy, error.to_string());
         let table: Result<toml::Table, _> = Deserialize::deserialize(given);
         let mut table = table.map_err(|error| {
             bad(&error).hint("a policy says what differs: {\"trigger\": {\"threshold\": 0.7}}")
@@ -130,7 +131,7 @@ pub struct Settings {
     /// Where a server's requests go; the same may stand in `serve`.
     pub upstream: ServingUpstreams,
     /// What is said about a server.
-    pub serve: Serving,
+    pub serve: ServerSettings,
 }
 
 impl Settings {
@@ -172,16 +173,16 @@ impl Settings {
 
     /// What is said about a server, with the upstreams that stand beside it.
     #[must_use]
-    pub fn serving(self) -> Serving {
+    pub fn serving(self) -> ServerSettings {
         let upstream = self.serve.upstream.over(self.upstream);
-        Serving { upstream, ..self.serve }
+        ServerSettings { upstream, ..self.serve }
     }
 
     /// What conversations are prepared with.
     ///
     /// # Errors
     /// When a name is unknown, or a tokenizer's file does not load.
-    pub fn setup(&self, host: &Host) -> Result<Setup, Failure> {
+    pub fn setup(&self, host: &DoorHost) -> Result<Setup, Failure> {
         let mut setup = Setup::new();
         if let Some(name) = &self.to {
             setup = setup.to(target(name)?);
@@ -209,11 +210,11 @@ impl Settings {
     ///
     /// # Errors
     /// When there is no such preset, the policy cannot be read, or both are given.
-    pub fn policy(&self, host: &Host) -> Result<Policy, Failure> {
+    pub fn policy(&self, host: &DoorHost) -> Result<Policy, Failure> {
         let mut policy = match (&self.preset, &self.policy) {
             (Some(_), Some(_)) => {
                 let text = "both a preset and a policy were given";
-                return Err(Failure::usage(Area::Policy, text)
+                return Err(Failure::usage(FailureArea::Policy, text)
                     .hint("a policy names the preset that it starts from: base = \"default\""));
             }
             (preset, None) => by_name(preset.as_deref().unwrap_or("default"), host.door)?,
@@ -221,7 +222,7 @@ impl Settings {
                 Policy::from_toml(text).map_err(|error| error.advise(host.door))?
             }
             (None, Some(PolicyFrom::File(path))) => {
-                let about = |failure| Failure { area: Area::Policy, ..failure };
+                let about = |failure| Failure { area: FailureArea::Policy, ..failure };
                 Policy::from_toml(&host.text(path).map_err(about)?).map_err(|error| {
                     error.advise(host.door).at(format_args!("{}: ", path.display()))
                 })?
@@ -236,19 +237,19 @@ impl Settings {
     ///
     /// # Errors
     /// When there is no such table, or the file is none.
-    pub fn prices(&self, host: &Host) -> Result<Prices, Failure> {
-        let Some(name) = self.prices.as_deref() else { return Ok(Prices::reference()) };
-        if let Some(known) = Prices::named(name) {
+    pub fn prices(&self, host: &DoorHost) -> Result<PriceTable, Failure> {
+        let Some(name) = self.prices.as_deref() else { return Ok(PriceTable::reference()) };
+        if let Some(known) = PriceTable::named(name) {
             return Ok(known);
         }
         let path = Path::new(name);
         if name.ends_with(".toml") || path.is_file() {
-            return Prices::from_toml(&host.text(path)?)
-                .map_err(|error| Failure::usage(Area::Input, format!("{name}: {error}")));
+            return PriceTable::from_toml(&host.text(path)?)
+                .map_err(|error| Failure::usage(FailureArea::Input, format!("{name}: {error}")));
         }
-        let all = Prices::all();
+        let all = PriceTable::all();
         let known: Vec<&str> = all.iter().map(|prices| prices.name.as_str()).collect();
-        Err(Failure::unknown(Area::Input, "price table", name, &known)
+        Err(Failure::unknown(FailureArea::Input, "price table", name, &known)
             .hint("or the path of a TOML file with one"))
     }
 }
@@ -260,7 +261,7 @@ impl Settings {
 pub fn by_name(name: &str, door: Door) -> Result<Policy, Failure> {
     Policy::preset(name).map_err(|_| {
         let file = door == Door::Command && Path::new(name).is_file();
-        Failure::unknown(Area::Policy, "preset", name, &Policy::preset_names())
+        Failure::unknown(FailureArea::Policy, "preset", name, &Policy::preset_names())
             .maybe_hint(file.then(|| format!("for a file: --policy {name}")))
     })
 }
@@ -269,15 +270,15 @@ pub fn by_name(name: &str, door: Door) -> Result<Policy, Failure> {
 ///
 /// # Errors
 /// When there is no such counter, or the file does not load.
-pub fn tokenizer(name: &str, host: &Host) -> Result<Arc<dyn Counter>, Failure> {
+pub fn tokenizer(name: &str, host: &DoorHost) -> Result<Arc<dyn Counter>, Failure> {
     if name.ends_with(".json") || Path::new(name).is_file() {
-        return Ok(Memo::around(tokenizer_file(name, host)?));
+        return Ok(MemoCounter::around(tokenizer_file(name, host)?));
     }
-    Ok(Memo::around(tokens::by_name(name).map_err(|error| error.advise(host.door))?))
+    Ok(MemoCounter::around(tokens::by_name(name).map_err(|error| error.advise(host.door))?))
 }
 
-fn tokenizer_file(name: &str, host: &Host) -> Result<Arc<dyn Counter>, Failure> {
-    let about = |failure| Failure { area: Area::Tokenizer, ..failure };
+fn tokenizer_file(name: &str, host: &DoorHost) -> Result<Arc<dyn Counter>, Failure> {
+    let about = |failure| Failure { area: FailureArea::Tokenizer, ..failure };
     let json = (host.read)(Path::new(name)).map_err(about)?;
     counter_of(name, &json, host.door)
 }
@@ -285,13 +286,13 @@ fn tokenizer_file(name: &str, host: &Host) -> Result<Arc<dyn Counter>, Failure> 
 #[cfg(feature = "hf")]
 fn counter_of(name: &str, json: &[u8], _: Door) -> Result<Arc<dyn Counter>, Failure> {
     tokens::hf_from_bytes(name, json)
-        .map_err(|error| Failure::new(Area::Tokenizer, error.to_string()))
+        .map_err(|error| Failure::new(FailureArea::Tokenizer, error.to_string()))
 }
 
 #[cfg(not(feature = "hf"))]
 fn counter_of(name: &str, _: &[u8], door: Door) -> Result<Arc<dyn Counter>, Failure> {
     let text = format!("{name}: this build of midfold cannot count with tokenizer files");
-    Err(Failure::new(Area::Tokenizer, text)
+    Err(Failure::new(FailureArea::Tokenizer, text)
         .hint(door.says(
             "build it with them: cargo install midfold-cli --features hf",
             "build the wheel with the feature `hf`",
@@ -303,9 +304,10 @@ fn counter_of(name: &str, _: &[u8], door: Door) -> Result<Arc<dyn Counter>, Fail
 ///
 /// # Errors
 /// When there is no such format.
-pub fn format(name: &str) -> Result<Format, Failure> {
-    let known: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-    Format::from_name(name).ok_or_else(|| Failure::unknown(Area::Input, "format", name, &known))
+pub fn format(name: &str) -> Result<TranscriptFormat, Failure> {
+    let known: Vec<_> = TranscriptFormat::ALL.iter().map(|format| format.name()).collect();
+    TranscriptFormat::from_name(name)
+        .ok_or_else(|| Failure::unknown(FailureArea::Input, "format", name, &known))
 }
 
 /// A dialect by its name.
@@ -315,7 +317,7 @@ pub fn format(name: &str) -> Result<Format, Failure> {
 pub fn dialect(name: &str) -> Result<DialectKind, Failure> {
     let known = DialectKind::ALL.map(DialectKind::name);
     DialectKind::from_name(name)
-        .ok_or_else(|| Failure::unknown(Area::Input, "dialect", name, &known))
+        .ok_or_else(|| Failure::unknown(FailureArea::Input, "dialect", name, &known))
 }
 
 fn target(name: &str) -> Result<DialectKind, Failure> {
@@ -323,14 +325,15 @@ fn target(name: &str) -> Result<DialectKind, Failure> {
     let found = TARGETS.into_iter().find(|kind| kind.name() == name);
     found.ok_or_else(|| match DialectKind::from_name(name) {
         Some(kind) => {
-            Failure::usage(Area::Input, format!("nothing can be converted to `{kind}` yet"))
+            Failure::usage(FailureArea::Input, format!("nothing can be converted to `{kind}` yet"))
                 .hint(format!("conversions: {}", known.join(", ")))
         }
-        None => Failure::unknown(Area::Input, "dialect to convert to named", name, &known),
+        None => Failure::unknown(FailureArea::Input, "dialect to convert to named", name, &known),
     })
 }
 
-fn profile_of(name: &str) -> Result<&'static Profile, Failure> {
+fn profile_of(name: &str) -> Result<&'static ProviderProfile, Failure> {
     let known: Vec<_> = profile::ALL.iter().map(|profile| profile.name).collect();
-    profile::by_name(name).ok_or_else(|| Failure::unknown(Area::Input, "profile", name, &known))
+    profile::by_name(name)
+        .ok_or_else(|| Failure::unknown(FailureArea::Input, "profile", name, &known))
 }

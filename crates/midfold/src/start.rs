@@ -6,21 +6,21 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::RawEvent;
 use midfold_core::budget::Budget;
-use midfold_core::engine::{Session, State};
-use midfold_core::log::Log;
+use midfold_core::engine::{Session, SessionState};
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
 use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
 use midfold_formats::DialectKind;
 use midfold_formats::convert::system_prompt;
 use midfold_formats::read::{Conversation, Envelope};
-use midfold_store::{Meta, Millis, NewSession, Store, Stored, StoredError};
+use midfold_store::{Millis, NewSession, SessionMeta, Store, StoredError, StoredSession};
 use midfold_tokens as tokens;
 
-use crate::advice::Advise;
+use crate::advice::AdvisedError;
 use crate::append::events_of;
-use crate::failure::{Area, Door, Failure};
-use crate::prepare::Prepared;
+use crate::failure::{Door, Failure, FailureArea};
+use crate::prepare::PreparedConversation;
 
 /// What a new session is made of, beside what was prepared.
 pub struct Start {
@@ -37,13 +37,13 @@ pub struct Start {
 }
 
 /// A session that can be made.
-pub struct Started {
+pub struct PreparedSession {
     new: NewSession,
     budget: Budget,
-    state: State,
+    state: SessionState,
     policy: Policy,
     kind: DialectKind,
-    log: Log,
+    log: EventLog,
     envelope: Vec<Bytes>,
 }
 
@@ -84,7 +84,12 @@ impl Start {
     ///
     /// # Errors
     /// When the reserves leave nothing of the window, or no session can run the policy's engine.
-    pub fn check(self, prepared: &Prepared, now: Millis, door: Door) -> Result<Started, Failure> {
+    pub fn check(
+        self,
+        prepared: &PreparedConversation,
+        now: Millis,
+        door: Door,
+    ) -> Result<PreparedSession, Failure> {
         let Self { id, policy, output_reserve, source, owner } = self;
         can_run(&policy, door)?;
         let budget = Budget {
@@ -98,7 +103,7 @@ impl Start {
         let Envelope { system, tools, model, .. } = &prepared.source.envelope;
         let envelope: Vec<Bytes> = [system, tools].into_iter().flatten().cloned().collect();
         let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
-        let meta = Meta {
+        let meta = SessionMeta {
             budget: budget.clone(),
             envelope: envelope.iter().map(text).collect(),
             parent: None,
@@ -116,17 +121,17 @@ impl Start {
             meta: serde_json::to_string(&meta).map_err(|error| error.advise(door))?,
             created: now,
         };
-        let state = State {
+        let state = SessionState {
             model: model.clone().unwrap_or_default(),
             meter: (prepared.meter.samples > 0).then_some(prepared.meter),
-            ..State::default()
+            ..SessionState::default()
         };
         let (kind, log) = (prepared.kind, prepared.log.clone());
-        Ok(Started { new, budget, state, policy, kind, log, envelope })
+        Ok(PreparedSession { new, budget, state, policy, kind, log, envelope })
     }
 }
 
-impl Started {
+impl PreparedSession {
     /// The messages that were prepared: a system prompt that is among them.
     #[must_use]
     pub fn messages(&self) -> Vec<RawEvent> {
@@ -145,7 +150,7 @@ impl Started {
         let text = format!(
             "a stored session cannot count with the file {counter}: other nodes do not have it"
         );
-        Err(Failure::usage(Area::Tokenizer, text)
+        Err(Failure::usage(FailureArea::Tokenizer, text)
             .hint(format!("use one of {}", tokens::names().join(", "))))
     }
 
@@ -153,16 +158,16 @@ impl Started {
     ///
     /// # Errors
     /// When the id is taken, or the store fails.
-    pub async fn store(self, store: Arc<dyn Store>) -> Result<Stored, StoredError> {
+    pub async fn store(self, store: Arc<dyn Store>) -> Result<StoredSession, StoredError> {
         let Self { new, state, .. } = self;
         let id = new.id.clone();
-        let made = Stored::create(Arc::clone(&store), new).await?;
-        if state == State::default() {
+        let made = StoredSession::create(Arc::clone(&store), new).await?;
+        if state == SessionState::default() {
             return Ok(made);
         }
         let state = serde_json::to_string(&state).map_err(midfold_store::StoreError::from)?;
         store.save_state(&id, 0, &state).await?;
-        Stored::open(store, &id).await
+        StoredSession::open(store, &id).await
     }
 
     /// Makes it in memory, with its messages.
@@ -171,7 +176,7 @@ impl Started {
         let Self { new, budget, state, policy, kind, log, envelope } = self;
         let messages = events_of(&log);
         let counter = Arc::clone(log.counter());
-        let mut log = Log::new(kind.shared(), *log.profile(), counter).kept();
+        let mut log = EventLog::new(kind.shared(), *log.profile(), counter).kept();
         log.set_envelope(envelope.iter().map(|part| &part[..]));
         let meter = state.meter.unwrap_or_else(Meter::exact);
         let mut session = Session::over(&new.id, log, policy, meter);

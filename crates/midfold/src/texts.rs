@@ -2,7 +2,7 @@
 
 use midfold_core::log::Event;
 use midfold_core::redact::Redactor;
-use midfold_core::replay::{Arguments, message_text};
+use midfold_core::replay::{ArgumentTexts, message_text};
 use midfold_core::view::BlockKind;
 
 /// Without what looks like a secret.
@@ -29,13 +29,13 @@ pub(crate) fn tool(event: &Event) -> Option<String> {
 /// All of its text, calls included, without secrets.
 #[cfg(feature = "store")]
 pub(crate) fn whole(event: &Event) -> String {
-    let text = message_text(&event.bytes, &event.view, Arguments::Sent);
+    let text = message_text(&event.bytes, &event.view, ArgumentTexts::Sent);
     hidden(&text)
 }
 
 /// The first line of its text, without secrets. The line alone is looked through: a message can have a megabyte.
 pub(crate) fn line(event: &Event, most: usize) -> String {
-    let text = message_text(&event.bytes, &event.view, Arguments::Sent);
+    let text = message_text(&event.bytes, &event.view, ArgumentTexts::Sent);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     // Before it is cut: half a secret is none that is known.
     cut(&hidden(line), most).0

@@ -1,6 +1,6 @@
 //! The fabric: what became of each message, a glyph each.
 
-use midfold_core::replay::Cell;
+use midfold_core::replay::FabricCell;
 
 /// The colour of a glyph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,40 +29,40 @@ pub struct Glyph {
 }
 
 /// All fates, in the order of the legend; of equal shares of a column the later one is drawn.
-pub const ALL: [Cell; 7] = [
-    Cell::Verbatim,
-    Cell::Recap,
-    Cell::Marker,
-    Cell::Stub,
-    Cell::Clipped,
-    Cell::Repaired,
-    Cell::Pinned,
+pub const ALL: [FabricCell; 7] = [
+    FabricCell::Verbatim,
+    FabricCell::Recap,
+    FabricCell::Marker,
+    FabricCell::Stub,
+    FabricCell::Clipped,
+    FabricCell::Repaired,
+    FabricCell::Pinned,
 ];
 
 /// How a fate is drawn.
 #[must_use]
-pub fn glyph(cell: Cell) -> Glyph {
+pub fn glyph(cell: FabricCell) -> Glyph {
     let (mark, tint, name) = match cell {
-        Cell::Verbatim => ('█', Tint::Green, "verbatim"),
-        Cell::Pinned => ('◆', Tint::Red, "pinned"),
-        Cell::Stub => ('▒', Tint::Cyan, "stub"),
-        Cell::Clipped => ('▓', Tint::Cyan, "clipped"),
-        Cell::Recap => ('░', Tint::Magenta, "in the recap"),
-        Cell::Marker => ('·', Tint::Yellow, "behind the marker"),
-        Cell::Repaired => ('×', Tint::Yellow, "repaired"),
+        FabricCell::Verbatim => ('█', Tint::Green, "verbatim"),
+        FabricCell::Pinned => ('◆', Tint::Red, "pinned"),
+        FabricCell::Stub => ('▒', Tint::Cyan, "stub"),
+        FabricCell::Clipped => ('▓', Tint::Cyan, "clipped"),
+        FabricCell::Recap => ('░', Tint::Magenta, "in the recap"),
+        FabricCell::Marker => ('·', Tint::Yellow, "behind the marker"),
+        FabricCell::Repaired => ('×', Tint::Yellow, "repaired"),
     };
     Glyph { mark, tint, name }
 }
 
 /// The fate that a table writes with this letter.
 #[must_use]
-pub fn cell(letter: char) -> Option<Cell> {
+pub fn cell(letter: char) -> Option<FabricCell> {
     ALL.into_iter().find(|cell| cell.letter() == letter)
 }
 
 /// The messages of one fold in so many columns, of which all messages take the whole: fewer where the fold knew fewer.
 #[must_use]
-pub fn strip(cells: &[Cell], events: usize, columns: usize) -> Vec<Cell> {
+pub fn strip(cells: &[FabricCell], events: usize, columns: usize) -> Vec<FabricCell> {
     let columns = columns.min(events).max(1);
     let mut out = Vec::with_capacity(columns);
     for column in 0..columns {
@@ -71,12 +71,12 @@ pub fn strip(cells: &[Cell], events: usize, columns: usize) -> Vec<Cell> {
         else {
             break;
         };
-        let count = |cell: Cell| here.iter().filter(|other| **other == cell).count();
+        let count = |cell: FabricCell| here.iter().filter(|other| **other == cell).count();
         // A pin among a hundred messages is what one looks for.
-        let shown = if here.contains(&Cell::Pinned) {
-            Cell::Pinned
+        let shown = if here.contains(&FabricCell::Pinned) {
+            FabricCell::Pinned
         } else {
-            ALL.into_iter().max_by_key(|cell| count(*cell)).unwrap_or(Cell::Verbatim)
+            ALL.into_iter().max_by_key(|cell| count(*cell)).unwrap_or(FabricCell::Verbatim)
         };
         out.push(shown);
     }

@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use midfold_core::budget::Ratio;
 use midfold_core::fold::Span;
-use midfold_core::log::Log;
+use midfold_core::log::EventLog;
 use midfold_core::narrate::SummaryRequest;
 use midfold_core::policy::NarrationStyle;
 use midfold_core::recap::ground::judge;
-use midfold_core::recap::sources::{Limits, sources};
+use midfold_core::recap::sources::{SourceLimits, sources};
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
-use midfold_model::{Client, Config};
-use midfold_tokens::Chars;
+use midfold_model::{ModelClient, ModelConfig};
+use midfold_tokens::CharsCounter;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -25,11 +25,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (Some(url), Some(model)) = (arguments.next(), arguments.next()) else {
         return Err("usage: summarise URL MODEL".into());
     };
-    let counter = Arc::new(Chars::new("3")?);
+    let counter = Arc::new(CharsCounter::new("3")?);
     let messages = midfold_testkit::coding_session(1, 1);
     let events = messages.into_iter().map(|line| RawEvent::new(line.into_bytes().into()));
     let dialect = DialectKind::OpenAiChat.shared();
-    let log = Log::of(dialect, profile::OPENAI, counter.clone(), events);
+    let log = EventLog::of(dialect, profile::OPENAI, counter.clone(), events);
     let end = log.len();
 
     let request = SummaryRequest {
@@ -50,14 +50,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         temperature: Ratio(2_000),
         timeout_seconds: 25,
         previous: None,
-        sources: sources(&log, 1..end, &Limits::default()),
+        sources: sources(&log, 1..end, &SourceLimits::default()),
         focus: None,
         today: None,
         replaces: log.tokens_in(1..end),
     };
-    let mut config = Config::new(&url, &model, counter.clone());
+    let mut config = ModelConfig::new(&url, &model, counter.clone());
     config.window_tokens = Some(8_192);
-    let reply = Client::new(config)?.summarise(&request).await?;
+    let reply = ModelClient::new(config)?.summarise(&request).await?;
     println!("{} calls, {:?}\n{}\n", reply.calls, reply.usage, reply.text);
     match judge(&log, &request, &reply, &*counter) {
         Ok(judged) => println!("accepted; dropped: {:?}", judged.dropped),

@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use midfold_core::narrate::{
-    FailureClass, Finish, Prompt, SummaryFailure, SummaryReply, SummaryRequest,
+    FailureClass, FinishReason, SummaryFailure, SummaryPrompt, SummaryReply, SummaryRequest,
 };
 use midfold_core::redact::Redactor;
 use midfold_core::{Hash, Usage};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
-use crate::config::{Config, ConfigError};
-use crate::http::Http;
+use crate::config::{ConfigError, ModelConfig};
+use crate::http::HttpPool;
 use crate::retry;
-use crate::wire::{Ask, Refusal, Said, Wire, Without};
+use crate::wire::{CallRefusal, ModelAnswer, ModelAsk, OmittedParameters, WireProtocol};
 
 /// Part of the window that is kept free for the error of counting: one in this many.
 const WINDOW_MARGIN: u64 = 10;
@@ -27,21 +27,22 @@ const SHRINKS: u32 = 6;
 const SMALLEST_ROOM: u64 = 256;
 
 /// Waits between tries. The clock's own by default; tests wait without waiting.
-pub type Pause = Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+pub type RetryPause =
+    Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-type Outcome = Result<SummaryReply, SummaryFailure>;
+type CallOutcome = Result<SummaryReply, SummaryFailure>;
 
 /// A summariser at one address. Cheap to share: one client keeps one pool of connections.
-pub struct Client {
-    config: Config,
-    wire: Wire,
-    http: Http,
-    pause: Pause,
+pub struct ModelClient {
+    config: ModelConfig,
+    wire: WireProtocol,
+    http: HttpPool,
+    pause: RetryPause,
     /// Work under way, by request. An entry whose callers are all gone is dead.
-    running: Mutex<HashMap<Hash, Weak<OnceCell<Outcome>>>>,
+    running: Mutex<HashMap<Hash, Weak<OnceCell<CallOutcome>>>>,
 }
 
-impl std::fmt::Debug for Client {
+impl std::fmt::Debug for ModelClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client")
             .field("config", &self.config)
@@ -50,28 +51,28 @@ impl std::fmt::Debug for Client {
     }
 }
 
-impl Client {
+impl ModelClient {
     /// A client. Does not connect yet.
     ///
     /// # Errors
     /// When the address or the key cannot be used, or TLS cannot be set up.
-    pub fn new(config: Config) -> Result<Self, ConfigError> {
+    pub fn new(config: ModelConfig) -> Result<Self, ConfigError> {
         Self::with_pause(config, Arc::new(|time| Box::pin(tokio::time::sleep(time))))
     }
 
     /// A client that waits its own way between tries.
     ///
     /// # Errors
-    /// As [`Client::new`].
-    pub fn with_pause(config: Config, pause: Pause) -> Result<Self, ConfigError> {
-        let wire = Wire::default();
-        let http = Http::new(&config, wire)?;
+    /// As [`ModelClient::new`].
+    pub fn with_pause(config: ModelConfig, pause: RetryPause) -> Result<Self, ConfigError> {
+        let wire = WireProtocol::default();
+        let http = HttpPool::new(&config, wire)?;
         Ok(Self { config, wire, http, pause, running: Mutex::default() })
     }
 
     /// The settings.
     #[must_use]
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
@@ -96,7 +97,7 @@ impl Client {
         outcome
     }
 
-    fn join(&self, id: Hash) -> Arc<OnceCell<Outcome>> {
+    fn join(&self, id: Hash) -> Arc<OnceCell<CallOutcome>> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(cell) = running.get(&id).and_then(Weak::upgrade) {
             return cell;
@@ -107,12 +108,12 @@ impl Client {
         cell
     }
 
-    async fn run(&self, request: &SummaryRequest) -> Outcome {
-        let mut work = Work::new(self, request);
+    async fn run(&self, request: &SummaryRequest) -> CallOutcome {
+        let mut work = RequestWork::new(self, request);
         let end = Instant::now().checked_add(self.config.ceiling);
         let done = match end {
             Some(end) => timeout_at(end, work.run()).await.unwrap_or_else(|_| {
-                Err(Refusal::new(FailureClass::Timeout, "the whole work took too long"))
+                Err(CallRefusal::new(FailureClass::Timeout, "the whole work took too long"))
             }),
             None => work.run().await,
         };
@@ -122,7 +123,7 @@ impl Client {
                 tracing::info!(?id, calls, finish = ?reply.finish, "narration written");
                 Ok(reply)
             }
-            Err(Refusal { class, detail, .. }) => {
+            Err(CallRefusal { class, detail, .. }) => {
                 tracing::warn!(?id, calls, %class, detail, "no narration");
                 Err(SummaryFailure { class, detail })
             }
@@ -131,24 +132,24 @@ impl Client {
 }
 
 /// The work on one request.
-struct Work<'a> {
-    client: &'a Client,
+struct RequestWork<'a> {
+    client: &'a ModelClient,
     request: &'a SummaryRequest,
     /// Longest time of one answer.
     timeout: Duration,
-    without: Without,
+    without: OmittedParameters,
     calls: u32,
     usage: Option<Usage>,
 }
 
-impl<'a> Work<'a> {
-    fn new(client: &'a Client, request: &'a SummaryRequest) -> Self {
+impl<'a> RequestWork<'a> {
+    fn new(client: &'a ModelClient, request: &'a SummaryRequest) -> Self {
         let asked = Duration::from_secs(u64::from(request.timeout_seconds));
         Self {
             client,
             request,
             timeout: client.config.timeout.unwrap_or(asked),
-            without: Without::default(),
+            without: OmittedParameters::default(),
             calls: 0,
             usage: None,
         }
@@ -159,7 +160,7 @@ impl<'a> Work<'a> {
     }
 
     /// All chunks in order, each continuing the narration of those before it.
-    async fn run(&mut self) -> Result<SummaryReply, Refusal> {
+    async fn run(&mut self) -> Result<SummaryReply, CallRefusal> {
         let request = self.request;
         let counter = &*self.client.config.counter;
         let mut room =
@@ -168,7 +169,7 @@ impl<'a> Work<'a> {
             });
         let mut previous = request.previous.clone();
         let (mut next, mut shrinks) = (0, 0);
-        let mut refused: Option<(Prompt, Refusal)> = None;
+        let mut refused: Option<(SummaryPrompt, CallRefusal)> = None;
         loop {
             let planned = room.unwrap_or(u64::MAX);
             let chunk = request.next_chunk(next, previous.as_deref(), planned, counter);
@@ -185,7 +186,7 @@ impl<'a> Work<'a> {
                     next = chunk.range.end;
                     // A part that broke off or is empty is no base for the next one. One that was cut
                     // at its cap is: what it says of its part stands.
-                    let usable = said.finish != Finish::Other && !said.text.trim().is_empty();
+                    let usable = said.finish != FinishReason::Other && !said.text.trim().is_empty();
                     if next >= request.sources.len() || !usable {
                         return Ok(self.reply(said));
                     }
@@ -217,11 +218,11 @@ impl<'a> Work<'a> {
     }
 
     /// One prompt, tried as often as its failures allow.
-    async fn ask(&mut self, prompt: &Prompt) -> Result<Said, Refusal> {
+    async fn ask(&mut self, prompt: &SummaryPrompt) -> Result<ModelAnswer, CallRefusal> {
         let client = self.client;
         let mut failed: HashMap<FailureClass, u32> = HashMap::new();
         loop {
-            let body = client.wire.body(&Ask {
+            let body = client.wire.body(&ModelAsk {
                 model: &client.config.model,
                 prompt,
                 temperature: self.request.temperature.to_f64(),
@@ -252,7 +253,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn knows(&self, new: Without) -> bool {
+    fn knows(&self, new: OmittedParameters) -> bool {
         self.without.and(new) == self.without
     }
 
@@ -266,7 +267,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn reply(&self, said: Said) -> SummaryReply {
+    fn reply(&self, said: ModelAnswer) -> SummaryReply {
         SummaryReply {
             text: said.text,
             finish: said.finish,
@@ -277,7 +278,7 @@ impl<'a> Work<'a> {
     }
 }
 
-fn counted(counter: &dyn midfold_core::Counter, prompt: &Prompt) -> u64 {
-    let count = |text| u64::from(counter.count(text, midfold_core::Content::Prose));
+fn counted(counter: &dyn midfold_core::Counter, prompt: &SummaryPrompt) -> u64 {
+    let count = |text| u64::from(counter.count(text, midfold_core::TextKind::Prose));
     count(&prompt.system) + count(&prompt.user)
 }

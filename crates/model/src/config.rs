@@ -34,7 +34,7 @@ impl fmt::Debug for Secret {
 /// How often a call is tried, by what went wrong: the first try counts. A refused key is never
 /// tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempts {
+pub struct AttemptLimits {
     /// 429.
     pub rate_limited: u32,
     /// 5xx.
@@ -47,7 +47,7 @@ pub struct Attempts {
     pub garbage: u32,
 }
 
-impl Default for Attempts {
+impl Default for AttemptLimits {
     fn default() -> Self {
         Self { rate_limited: 4, server: 3, network: 3, timeout: 1, garbage: 1 }
     }
@@ -55,7 +55,7 @@ impl Default for Attempts {
 
 /// Where a model is and how it is asked.
 #[derive(Clone)]
-pub struct Config {
+pub struct ModelConfig {
     /// The service: `https://api.openai.com/v1`, `http://127.0.0.1:8080`. With or without `/v1`,
     /// or the whole address of the chat endpoint.
     pub base_url: String,
@@ -74,7 +74,7 @@ pub struct Config {
     /// Longest time of the whole work: all chunks, retries and pauses.
     pub ceiling: Duration,
     /// How often a call is tried.
-    pub attempts: Attempts,
+    pub attempts: AttemptLimits,
     /// First pause between tries; it doubles with each.
     pub backoff: Duration,
     /// Longest pause between tries. A server that asks for a longer one is not asked again.
@@ -87,7 +87,7 @@ pub struct Config {
 /// Longest wait between tries, by default.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-impl Config {
+impl ModelConfig {
     /// Settings with the defaults: the request's timeout (25 s by Summarizing Evicted Turns) for an
     /// answer, 10 minutes in all.
     #[must_use]
@@ -100,7 +100,7 @@ impl Config {
             counter,
             timeout: None,
             ceiling: Duration::from_secs(600),
-            attempts: Attempts::default(),
+            attempts: AttemptLimits::default(),
             backoff: Duration::from_secs(1),
             longest_pause: LONGEST_PAUSE,
             max_tokens: None,
@@ -108,7 +108,7 @@ impl Config {
     }
 }
 
-impl fmt::Debug for Config {
+impl fmt::Debug for ModelConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("base_url", &masked(&self.base_url))

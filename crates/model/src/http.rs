@@ -11,27 +11,27 @@ use reqwest::{RequestBuilder, Response, Url};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::time::{Instant, timeout_at};
 
-use crate::config::{Config, ConfigError, is_loopback};
+use crate::config::{ConfigError, ModelConfig, is_loopback};
 use crate::retry;
-use crate::wire::{Refusal, Said, Wire};
+use crate::wire::{CallRefusal, ModelAnswer, WireProtocol};
 
 /// Longest answer that is read, in bytes: a thousand times what a recap may have.
 const LONGEST_ANSWER: usize = 4 << 20;
 
 /// A connection pool to one endpoint, and the right to use it.
-pub(crate) struct Http {
+pub(crate) struct HttpPool {
     client: reqwest::Client,
     endpoint: Url,
     /// `None` where the server wants none. Marked as sensitive.
     authorization: Option<HeaderValue>,
-    wire: Wire,
+    wire: WireProtocol,
 }
 
 /// A refusal and how long the server wants to be left alone.
-pub(crate) type Failed = (Refusal, Option<Duration>);
+pub(crate) type FailedCall = (CallRefusal, Option<Duration>);
 
-impl Http {
-    pub(crate) fn new(config: &Config, wire: Wire) -> Result<Self, ConfigError> {
+impl HttpPool {
+    pub(crate) fn new(config: &ModelConfig, wire: WireProtocol) -> Result<Self, ConfigError> {
         let mut base =
             Url::parse(&config.base_url).map_err(|_| ConfigError::Address("it does not parse"))?;
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
@@ -52,7 +52,11 @@ impl Http {
 
     /// Posts a body and reads the answer, up to its last byte in `limit`: an answer that trickles is
     /// as late as none.
-    pub(crate) async fn post(&self, body: Vec<u8>, limit: Duration) -> Result<Said, Failed> {
+    pub(crate) async fn post(
+        &self,
+        body: Vec<u8>,
+        limit: Duration,
+    ) -> Result<ModelAnswer, FailedCall> {
         let start = Instant::now();
         let end = start.checked_add(limit).unwrap_or(start);
         let mut request = self
@@ -78,7 +82,7 @@ impl Http {
         self.wire.read(&kind, &body).map_err(|refusal| (refusal, None))
     }
 
-    async fn collect(&self, mut response: Response, end: Instant) -> Result<BytesMut, Failed> {
+    async fn collect(&self, mut response: Response, end: Instant) -> Result<BytesMut, FailedCall> {
         let mut body = BytesMut::new();
         loop {
             let chunk = timeout_at(end, response.chunk())
@@ -87,7 +91,7 @@ impl Http {
                 .map_err(|error| (broken(&error), None))?;
             let Some(chunk) = chunk else { return Ok(body) };
             if body.len() + chunk.len() > LONGEST_ANSWER {
-                let refusal = Refusal::new(FailureClass::Garbage, "the answer has no end");
+                let refusal = CallRefusal::new(FailureClass::Garbage, "the answer has no end");
                 return Err((refusal, None));
             }
             body.extend_from_slice(&chunk);
@@ -101,7 +105,7 @@ impl Http {
 /// The header that carries the key, or the credentials of the address. `any` is a request that is
 /// never sent.
 fn authorization(
-    config: &Config,
+    config: &ModelConfig,
     address: &Url,
     any: RequestBuilder,
 ) -> Result<Option<HeaderValue>, ConfigError> {
@@ -130,24 +134,24 @@ fn client_error(error: impl std::fmt::Display) -> ConfigError {
     ConfigError::Client(error.to_string())
 }
 
-fn late(detail: &str) -> Failed {
-    (Refusal::new(FailureClass::Timeout, detail), None)
+fn late(detail: &str) -> FailedCall {
+    (CallRefusal::new(FailureClass::Timeout, detail), None)
 }
 
 /// A failure below HTTP. Its own words may hold the address, so it is told in ours.
-fn broken(error: &reqwest::Error) -> Refusal {
+fn broken(error: &reqwest::Error) -> CallRefusal {
     if error.is_timeout() {
-        return Refusal::new(FailureClass::Timeout, "the connection timed out");
+        return CallRefusal::new(FailureClass::Timeout, "the connection timed out");
     }
     // What is no HTTP at all is an answer, if a bad one.
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
         let text = inner.to_string();
         if text.contains("invalid HTTP") || text.contains("parse") {
-            return Refusal::new(FailureClass::Garbage, "the answer is no HTTP");
+            return CallRefusal::new(FailureClass::Garbage, "the answer is no HTTP");
         }
         cause = inner.source();
     }
     let detail = if error.is_connect() { "no connection" } else { "the connection broke" };
-    Refusal::new(FailureClass::Network, detail)
+    CallRefusal::new(FailureClass::Network, detail)
 }

@@ -1,7 +1,7 @@
 //! The summariser client: executes the engine's requests over HTTP, and never lets a failure
 //! become anybody's wait.
 //!
-//! The engine says what it wants written ([`midfold_core::narrate::SummaryRequest`]), a [`Client`]
+//! The engine says what it wants written ([`midfold_core::narrate::SummaryRequest`]), a [`ModelClient`]
 //! has it written by a model, [`midfold_core::recap::ground::judge`] decides what of it may be
 //! used. Nothing here blocks a turn: a driver runs it beside the session and tells the session
 //! what came of it.
@@ -27,16 +27,16 @@ mod http;
 mod retry;
 mod wire;
 
-pub use client::{Client, Pause};
-pub use config::{Attempts, Config, ConfigError, Secret};
-pub use wire::Wire;
+pub use client::{ModelClient, RetryPause};
+pub use config::{AttemptLimits, ConfigError, ModelConfig, Secret};
+pub use wire::WireProtocol;
 
 /// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
 #[doc(hidden)]
 pub mod inside {
     use reqwest::Url;
 
-    use crate::wire::{Refusal, Wire};
+    use crate::wire::{CallRefusal, WireProtocol};
 
     pub use crate::config::{is_loopback, masked};
     pub use crate::retry::{pause, retry_after};
@@ -44,12 +44,12 @@ pub mod inside {
     // Methods of a type that everybody sees: as functions here, so that nobody else sees them.
 
     /// The address that is posted to.
-    pub fn endpoint(wire: Wire, base: &Url) -> Url {
+    pub fn endpoint(wire: WireProtocol, base: &Url) -> Url {
         wire.endpoint(base)
     }
 
     /// Reads a refusal.
-    pub fn refusal(wire: Wire, status: u16, body: &[u8]) -> Refusal {
+    pub fn refusal(wire: WireProtocol, status: u16, body: &[u8]) -> CallRefusal {
         wire.refusal(status, body)
     }
 }

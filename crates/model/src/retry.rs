@@ -5,10 +5,10 @@ use std::time::Duration;
 use midfold_core::Hash;
 use midfold_core::narrate::FailureClass;
 
-use crate::config::{Attempts, Config};
+use crate::config::{AttemptLimits, ModelConfig};
 
 /// How often a call with this failure is tried in all.
-pub(crate) fn tries(attempts: &Attempts, class: FailureClass) -> u32 {
+pub(crate) fn tries(attempts: &AttemptLimits, class: FailureClass) -> u32 {
     match class {
         FailureClass::RateLimited => attempts.rate_limited,
         FailureClass::Server => attempts.server,
@@ -24,7 +24,7 @@ pub(crate) fn tries(attempts: &Attempts, class: FailureClass) -> u32 {
 /// for, else the backoff doubled with every try, with up to a half more. The jitter comes from the
 /// request's id, so that two requests do not march in step and a test sees the same pauses.
 pub fn pause(
-    config: &Config,
+    config: &ModelConfig,
     id: Hash,
     class: FailureClass,
     tried: u32,

@@ -2,7 +2,7 @@
 //! functions.
 
 use midfold_core::Usage;
-use midfold_core::narrate::{FailureClass, Finish, Prompt};
+use midfold_core::narrate::{FailureClass, FinishReason, SummaryPrompt};
 use midfold_formats::overflow::{Diagnosis, classify};
 use midfold_formats::usage;
 use reqwest::Url;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 /// A protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wire {
+pub enum WireProtocol {
     /// `POST …/chat/completions`, as `OpenAI` and nearly every server has it.
     #[default]
     OpenAiChat,
@@ -20,25 +20,25 @@ pub enum Wire {
 
 /// What is asked in one call.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct ModelAsk<'a> {
     pub model: &'a str,
-    pub prompt: &'a Prompt,
+    pub prompt: &'a SummaryPrompt,
     pub temperature: f64,
     pub max_tokens: u32,
     /// What this server does not take, as far as it said so.
-    pub without: Without,
+    pub without: OmittedParameters,
 }
 
 /// Parameters that newer models refuse or want under another name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Without {
+pub struct OmittedParameters {
     pub temperature: bool,
     /// `max_completion_tokens` is wanted instead.
     pub max_tokens: bool,
     pub stream_options: bool,
 }
 
-impl Without {
+impl OmittedParameters {
     /// Without what either is without.
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -51,31 +51,31 @@ impl Without {
 
 /// What one call gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct ModelAnswer {
     pub text: String,
-    pub finish: Finish,
+    pub finish: FinishReason,
     pub model: Option<String>,
     pub usage: Option<Usage>,
 }
 
 /// Why one call gave nothing. The detail holds no text of the body: servers echo prompts and keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct CallRefusal {
     pub class: FailureClass,
     pub detail: String,
     /// The prompt's limit, where the server named it.
     pub limit: Option<u64>,
     /// A parameter that should be left out next time.
-    pub without: Option<Without>,
+    pub without: Option<OmittedParameters>,
 }
 
-impl Refusal {
+impl CallRefusal {
     pub fn new(class: FailureClass, detail: impl Into<String>) -> Self {
         Self { class, detail: detail.into(), limit: None, without: None }
     }
 }
 
-impl Wire {
+impl WireProtocol {
     /// The address that is posted to.
     pub(crate) fn endpoint(self, base: &Url) -> Url {
         let mut url = base.clone();
@@ -90,7 +90,7 @@ impl Wire {
     }
 
     /// The body of a request: two messages, no tools, a stream.
-    pub(crate) fn body(self, ask: &Ask<'_>) -> Vec<u8> {
+    pub(crate) fn body(self, ask: &ModelAsk<'_>) -> Vec<u8> {
         let mut body = json!({
             "model": ask.model,
             "messages": [
@@ -113,16 +113,17 @@ impl Wire {
 
     /// Reads a successful answer. A stream is read as one, whole JSON too: not every server
     /// streams when asked to.
-    pub(crate) fn read(self, kind: &str, body: &[u8]) -> Result<Said, Refusal> {
+    pub(crate) fn read(self, kind: &str, body: &[u8]) -> Result<ModelAnswer, CallRefusal> {
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
             "text/event-stream" => read_stream(&String::from_utf8_lossy(body)),
-            "application/json" => read_part(body).map(Parts::of_one),
-            _ => {
-                Err(Refusal::new(FailureClass::Garbage, "the answer is neither JSON nor a stream"))
-            }
+            "application/json" => read_part(body).map(ReplyParts::of_one),
+            _ => Err(CallRefusal::new(
+                FailureClass::Garbage,
+                "the answer is neither JSON nor a stream",
+            )),
         }
-        .and_then(Parts::into_said)
+        .and_then(ReplyParts::into_said)
     }
 
     /// Whether a stream is complete, so that nobody waits for the connection to close.
@@ -132,10 +133,10 @@ impl Wire {
     }
 
     /// Reads a refusal.
-    pub(crate) fn refusal(self, status: u16, body: &[u8]) -> Refusal {
+    pub(crate) fn refusal(self, status: u16, body: &[u8]) -> CallRefusal {
         let error = read_part(body).ok().and_then(|part| part.error);
-        let message = error.as_ref().map_or_else(String::new, Error::message);
-        let code = error.as_ref().and_then(Error::code);
+        let message = error.as_ref().map_or_else(String::new, AnswerError::message);
+        let code = error.as_ref().and_then(AnswerError::code);
         let named = code.as_deref().map_or_else(String::new, |code| format!(", {code}"));
         let detail = format!("HTTP {status}{named}");
         let text =
@@ -150,7 +151,7 @@ impl Wire {
             (500.., _) => FailureClass::Server,
             _ => FailureClass::Rejected,
         };
-        let mut refusal = Refusal::new(class, detail);
+        let mut refusal = CallRefusal::new(class, detail);
         match class {
             FailureClass::Overflow => refusal.limit = limit(diagnosis),
             FailureClass::Rejected => refusal.without = unsupported(&text),
@@ -169,51 +170,51 @@ fn limit(found: Diagnosis) -> Option<u64> {
 }
 
 /// The parameter of ours that a server says it does not take.
-fn unsupported(text: &str) -> Option<Without> {
+fn unsupported(text: &str) -> Option<OmittedParameters> {
     let text = text.to_ascii_lowercase();
     let refuses = ["unsupported", "not supported", "unrecognized", "unknown", "extra inputs"];
     if !refuses.iter().any(|word| text.contains(word)) {
         return None;
     }
-    let without = Without {
+    let without = OmittedParameters {
         temperature: text.contains("temperature"),
         max_tokens: text.contains("max_tokens"),
         stream_options: text.contains("stream_options"),
     };
-    (without != Without::default()).then_some(without)
+    (without != OmittedParameters::default()).then_some(without)
 }
 
 /// A chunk of a stream, or a whole answer: the fields that we read.
 #[derive(Debug, Default, Deserialize)]
-struct Part {
+struct AnswerPart {
     #[serde(default)]
-    choices: Vec<Choice>,
+    choices: Vec<AnswerChoice>,
     model: Option<String>,
     usage: Option<Box<RawValue>>,
-    error: Option<Error>,
+    error: Option<AnswerError>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Choice {
+struct AnswerChoice {
     #[serde(alias = "delta")]
-    message: Option<Message>,
+    message: Option<AnswerMessage>,
     finish_reason: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Message {
+struct AnswerMessage {
     content: Option<String>,
 }
 
 /// `{"message": …}` as most have it, or a bare text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Error {
+enum AnswerError {
     Object { message: Option<String>, code: Option<serde_json::Value>, r#type: Option<String> },
     Text(String),
 }
 
-impl Error {
+impl AnswerError {
     fn message(&self) -> String {
         match self {
             Self::Object { message, .. } => message.clone().unwrap_or_default(),
@@ -231,14 +232,15 @@ impl Error {
     }
 }
 
-fn read_part(body: &[u8]) -> Result<Part, Refusal> {
-    serde_json::from_slice(body)
-        .map_err(|_| Refusal::new(FailureClass::Garbage, "the answer is not the protocol's JSON"))
+fn read_part(body: &[u8]) -> Result<AnswerPart, CallRefusal> {
+    serde_json::from_slice(body).map_err(|_| {
+        CallRefusal::new(FailureClass::Garbage, "the answer is not the protocol's JSON")
+    })
 }
 
 /// A reply in the making.
 #[derive(Debug, Default)]
-struct Parts {
+struct ReplyParts {
     any: bool,
     text: String,
     finish: Option<String>,
@@ -247,14 +249,14 @@ struct Parts {
     failed: bool,
 }
 
-impl Parts {
-    fn of_one(part: Part) -> Self {
+impl ReplyParts {
+    fn of_one(part: AnswerPart) -> Self {
         let mut parts = Self::default();
         parts.add(part);
         parts
     }
 
-    fn add(&mut self, part: Part) {
+    fn add(&mut self, part: AnswerPart) {
         self.failed |= part.error.is_some();
         self.model = self.model.take().or(part.model);
         let counts = part.usage.and_then(|counts| usage::reported(counts.get().as_bytes()));
@@ -266,24 +268,24 @@ impl Parts {
         }
     }
 
-    fn into_said(self) -> Result<Said, Refusal> {
+    fn into_said(self) -> Result<ModelAnswer, CallRefusal> {
         if self.failed {
-            return Err(Refusal::new(FailureClass::Server, "an error inside of the answer"));
+            return Err(CallRefusal::new(FailureClass::Server, "an error inside of the answer"));
         }
         if !self.any {
-            return Err(Refusal::new(FailureClass::Garbage, "the answer holds no choice"));
+            return Err(CallRefusal::new(FailureClass::Garbage, "the answer holds no choice"));
         }
         let finish = match self.finish.as_deref() {
-            Some("stop" | "eos" | "end_turn" | "stop_sequence" | "complete") => Finish::Stop,
-            Some("length" | "max_tokens") => Finish::Length,
-            _ => Finish::Other,
+            Some("stop" | "eos" | "end_turn" | "stop_sequence" | "complete") => FinishReason::Stop,
+            Some("length" | "max_tokens") => FinishReason::Length,
+            _ => FinishReason::Other,
         };
-        Ok(Said { text: self.text, finish, model: self.model, usage: self.usage })
+        Ok(ModelAnswer { text: self.text, finish, model: self.model, usage: self.usage })
     }
 }
 
-fn read_stream(body: &str) -> Result<Parts, Refusal> {
-    let mut parts = Parts::default();
+fn read_stream(body: &str) -> Result<ReplyParts, CallRefusal> {
+    let mut parts = ReplyParts::default();
     for line in body.lines() {
         // Comments, event names and ids carry nothing that is read here.
         let Some(data) = line.strip_prefix("data:").map(str::trim) else { continue };

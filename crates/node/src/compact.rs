@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use midfold::core::project::project;
-use midfold::{Door, Feedback, Outcome, Size, Told};
+use midfold::{CompactionFeedback, Door, ModelNarration, PlanOutcome, SizeCount};
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 use serde::Serialize;
 
-use crate::errors::{Done, Failure, json};
+use crate::errors::{Failure, NodeResult, json};
 use crate::options::{CompactOptions, HOST, read_options};
 
 /// What came of a compaction.
@@ -47,18 +47,18 @@ pub fn compact(messages: Buffer, options: String) -> napi::Result<Compacted> {
     Ok(run(&Bytes::copy_from_slice(&messages), &options)?)
 }
 
-fn run(bytes: &Bytes, options: &str) -> Done<Compacted> {
+fn run(bytes: &Bytes, options: &str) -> NodeResult<Compacted> {
     let options: CompactOptions = read_options(options)?;
     let format = options.dialect.as_deref().map(midfold::format).transpose()?;
     let (settings, wish, pins) = options.wish()?;
     let (conversation, problems) = midfold::conversation(bytes, format, Door::Node)?;
     let prepared = settings.setup(&HOST)?.prepare(conversation)?;
-    let made = wish.run(&prepared, &pins, &Told::default(), Door::Node)?;
+    let made = wish.run(&prepared, &pins, &ModelNarration::default(), Door::Node)?;
     let before = project(&prepared.log, None);
-    let size = Size { messages: prepared.log.len() as u64, tokens: before.tokens() };
+    let size = SizeCount { messages: prepared.log.len() as u64, tokens: before.tokens() };
     let (record, noop) = match &made.outcome {
-        Outcome::Folded(fold) => (Some(serde_json::to_string(fold)?), None),
-        Outcome::Nothing(reason) => (None, Some(reason.to_string())),
+        PlanOutcome::Folded(fold) => (Some(serde_json::to_string(fold)?), None),
+        PlanOutcome::Nothing(reason) => (None, Some(reason.to_string())),
     };
     let report = Report {
         noop,
@@ -78,7 +78,7 @@ fn run(bytes: &Bytes, options: &str) -> Done<Compacted> {
         recap: midfold::recap(&made.outcome).ok().map(str::to_owned),
         record,
         report: serde_json::to_string(&report)?,
-        feedback: serde_json::to_string(&Feedback::of(&made.outcome, size))?,
+        feedback: serde_json::to_string(&CompactionFeedback::of(&made.outcome, size))?,
     })
 }
 
@@ -93,22 +93,22 @@ pub fn count_messages(messages: Buffer, options: String) -> napi::Result<i64> {
         let (conversation, _) = midfold::conversation(&bytes, format, Door::Node)?;
         Ok::<_, Failure>(settings.setup(&HOST)?.prepare(conversation)?.log.tokens())
     };
-    Ok(crate::handed::number(count()?))
+    Ok(crate::context::number(count()?))
 }
 
 /// The dictionary that a person is told, of what a fold did: see `Session.compact`.
-pub fn folding(outcome: &Outcome, feedback: &Feedback) -> napi::Result<String> {
+pub fn folding(outcome: &PlanOutcome, feedback: &CompactionFeedback) -> napi::Result<String> {
     #[derive(Serialize)]
-    struct Folding<'a> {
+    struct FoldOptions<'a> {
         fold: Option<&'a midfold::Fold>,
         noop: Option<String>,
         recap: Option<&'a str>,
-        feedback: &'a Feedback,
+        feedback: &'a CompactionFeedback,
     }
     let (fold, noop) = match outcome {
-        Outcome::Folded(fold) => (Some(fold), None),
-        Outcome::Nothing(reason) => (None, Some(reason.to_string())),
+        PlanOutcome::Folded(fold) => (Some(fold), None),
+        PlanOutcome::Nothing(reason) => (None, Some(reason.to_string())),
     };
     let recap = midfold::recap(outcome).ok();
-    json(&Folding { fold: fold.map(|fold| &**fold), noop, recap, feedback })
+    json(&FoldOptions { fold: fold.map(|fold| &**fold), noop, recap, feedback })
 }

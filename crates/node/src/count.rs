@@ -1,11 +1,11 @@
 //! Counting a text, and what there is to choose from.
 
-use midfold::core::Content;
+use midfold::core::TextKind;
 use midfold::{Policy, tokens};
 use napi_derive::napi;
 
+use crate::context::number;
 use crate::errors::Failure;
-use crate::handed::number;
 use crate::options::{CompactOptions, HOST, read_options};
 
 /// Counts the tokens of a text.
@@ -15,7 +15,7 @@ pub fn count_text(text: String, options: String) -> napi::Result<i64> {
         let options: CompactOptions = read_options(&options)?;
         let (settings, _, _) = options.wish()?;
         let counter = settings.setup(&HOST)?.counter_for(settings.model.as_deref());
-        Ok::<_, Failure>(u64::from(counter.count(&text, Content::Prose)))
+        Ok::<_, Failure>(u64::from(counter.count(&text, TextKind::Prose)))
     };
     Ok(number(count()?))
 }

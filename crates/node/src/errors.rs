@@ -1,6 +1,6 @@
 //! Why a call failed, as the package reads it: JSON in the reason of the error that is thrown.
 
-use midfold::{Advise, Area, Door, Failure as Told};
+use midfold::{AdvisedError, Door, Failure as Told, FailureArea};
 use serde::Serialize;
 
 /// Why a call failed, and what to do about it.
@@ -15,9 +15,9 @@ struct Reason<'a> {
 }
 
 /// What comes of a call.
-pub type Done<T> = Result<T, Failure>;
+pub type NodeResult<T> = Result<T, Failure>;
 
-impl<E: Advise> From<E> for Failure {
+impl<E: AdvisedError> From<E> for Failure {
     fn from(error: E) -> Self {
         Self(error.advise(Door::Node))
     }
@@ -26,7 +26,7 @@ impl<E: Advise> From<E> for Failure {
 impl Failure {
     /// What was given cannot be used.
     pub fn input(message: impl Into<String>) -> Self {
-        Self(Told::new(Area::Input, message))
+        Self(Told::new(FailureArea::Input, message))
     }
 
     /// Adds a hint, after those that are there.
@@ -38,10 +38,10 @@ impl Failure {
 impl From<Failure> for napi::Error {
     fn from(Failure(told): Failure) -> Self {
         let area = match told.area {
-            Area::Policy => "policy",
-            Area::Budget => "budget",
-            Area::Store => "store",
-            Area::Tokenizer => "tokenizer",
+            FailureArea::Policy => "policy",
+            FailureArea::Budget => "budget",
+            FailureArea::Store => "store",
+            FailureArea::Tokenizer => "tokenizer",
             _ => "input",
         };
         let reason = Reason { area, message: &told.message, hints: &told.hints };

@@ -3,9 +3,9 @@
 
 pub mod clock;
 pub mod compact;
+pub mod context;
 pub mod count;
 pub mod errors;
-pub mod handed;
 pub mod options;
 pub mod recall;
 pub mod session;

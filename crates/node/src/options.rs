@@ -6,26 +6,27 @@ use std::path::Path;
 use bytes::Bytes;
 use midfold::blocking::Start;
 use midfold::core::budget::{Ratio, TierName};
-use midfold::{Area, Compaction, Door, Host, Policy, PolicyFrom, Settings};
+use midfold::{CompactionRequest, Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::clock::now;
-use crate::errors::{Done, Failure};
+use crate::errors::{Failure, NodeResult};
 
 /// How options are spelled here, and how files are read.
-pub const HOST: Host = Host { door: Door::Node, read };
+pub const HOST: DoorHost = DoorHost { door: Door::Node, read };
 
 fn read(path: &Path) -> Result<Vec<u8>, midfold::Failure> {
-    std::fs::read(path)
-        .map_err(|error| midfold::Failure::new(Area::Input, format!("{}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| {
+        midfold::Failure::new(FailureArea::Input, format!("{}: {error}", path.display()))
+    })
 }
 
 /// A policy: TOML, or an object of what differs from a preset.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum WrittenPolicy {
     Toml(String),
     Object(Value),
 }
@@ -33,18 +34,18 @@ enum Written {
 /// What is said about folding.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Folding {
+struct FoldingOptions {
     preset: Option<String>,
-    policy: Option<Written>,
+    policy: Option<WrittenPolicy>,
     tiers: BTreeMap<TierName, Ratio>,
     narrate: bool,
 }
 
-impl Folding {
-    fn policy(self) -> Done<Policy> {
+impl FoldingOptions {
+    fn policy(self) -> NodeResult<Policy> {
         let policy = match self.policy {
-            Some(Written::Toml(text)) => Some(PolicyFrom::Toml(text)),
-            Some(Written::Object(value)) => Some(PolicyFrom::json(&value)?),
+            Some(WrittenPolicy::Toml(text)) => Some(PolicyFrom::Toml(text)),
+            Some(WrittenPolicy::Object(value)) => Some(PolicyFrom::json(&value)?),
             None => None,
         };
         let settings = Settings {
@@ -61,14 +62,14 @@ impl Folding {
 /// What is said about counting.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Counting {
+struct CountingOptions {
     window: Option<u64>,
     tokenizer: Option<String>,
     profile: Option<String>,
     model: Option<String>,
 }
 
-impl Counting {
+impl CountingOptions {
     fn settings(self, store: Option<String>) -> Settings {
         let Self { window, tokenizer, profile, model } = self;
         Settings { window, tokenizer, profile, model, store, ..Settings::default() }
@@ -80,9 +81,9 @@ impl Counting {
 #[serde(default, rename_all = "camelCase")]
 pub struct SessionOptions {
     #[serde(flatten)]
-    counting: Counting,
+    counting: CountingOptions,
     #[serde(flatten)]
-    folding: Folding,
+    folding: FoldingOptions,
     dialect: Option<String>,
     system: Option<Value>,
     tools: Option<Value>,
@@ -96,7 +97,7 @@ pub struct SessionOptions {
 
 impl SessionOptions {
     /// What they ask for.
-    pub fn start(self) -> Done<Start> {
+    pub fn start(self) -> NodeResult<Start> {
         let kind = midfold::dialect(self.dialect.as_deref().unwrap_or("openai-chat"))?;
         let json = |value: Option<Value>| value.map(|value| Bytes::from(value.to_string()));
         Ok(Start {
@@ -111,8 +112,8 @@ impl SessionOptions {
 }
 
 /// The options of `setPolicy`.
-pub fn policy(json: &str) -> Done<Policy> {
-    let folding: Folding = read_options(json)?;
+pub fn policy(json: &str) -> NodeResult<Policy> {
+    let folding: FoldingOptions = read_options(json)?;
     if folding.policy.is_none() && folding.preset.is_none() {
         return Err(Failure::input("neither a policy nor a preset was given")
             .hint("say which holds from now on: setPolicy({ preset: \"default\" })"));
@@ -125,9 +126,9 @@ pub fn policy(json: &str) -> Done<Policy> {
 #[serde(default, rename_all = "camelCase")]
 pub struct CompactOptions {
     #[serde(flatten)]
-    counting: Counting,
+    counting: CountingOptions,
     #[serde(flatten)]
-    folding: Folding,
+    folding: FoldingOptions,
     /// How messages are read.
     pub dialect: Option<String>,
     focus: Option<String>,
@@ -140,8 +141,8 @@ pub struct CompactOptions {
 
 impl CompactOptions {
     /// How to count, and what to fold.
-    pub fn wish(self) -> Done<(Settings, Compaction, Vec<u32>)> {
-        let compaction = Compaction {
+    pub fn wish(self) -> NodeResult<(Settings, CompactionRequest, Vec<u32>)> {
+        let compaction = CompactionRequest {
             policy: self.folding.policy()?,
             focus: self.focus,
             target: self.target,
@@ -153,12 +154,12 @@ impl CompactOptions {
 }
 
 /// Options whose names are known: what is misspelt would be left out in silence.
-pub trait Named: DeserializeOwned {
+pub trait NamedOptions: DeserializeOwned {
     /// Their names.
     const NAMES: &'static [&'static str];
 }
 
-impl Named for SessionOptions {
+impl NamedOptions for SessionOptions {
     const NAMES: &'static [&'static str] = &[
         "window",
         "preset",
@@ -178,7 +179,7 @@ impl Named for SessionOptions {
     ];
 }
 
-impl Named for CompactOptions {
+impl NamedOptions for CompactOptions {
     const NAMES: &'static [&'static str] = &[
         "window",
         "preset",
@@ -196,20 +197,20 @@ impl Named for CompactOptions {
     ];
 }
 
-impl Named for Folding {
+impl NamedOptions for FoldingOptions {
     const NAMES: &'static [&'static str] = &["preset", "policy", "tiers", "narrate"];
 }
 
 /// Reads options by their names, and says what is wrong with them.
-pub fn read_options<T: Named>(json: &str) -> Done<T> {
+pub fn read_options<T: NamedOptions>(json: &str) -> NodeResult<T> {
     let given: serde_json::Map<String, Value> = read_json(json)?;
     if let Some(name) = given.keys().find(|name| !T::NAMES.contains(&name.as_str())) {
-        return Err(midfold::Failure::unknown(Area::Input, "option", name, T::NAMES).into());
+        return Err(midfold::Failure::unknown(FailureArea::Input, "option", name, T::NAMES).into());
     }
     read_json(json)
 }
 
 /// Reads a value that the package wrote.
-pub fn read_json<T: DeserializeOwned>(json: &str) -> Done<T> {
+pub fn read_json<T: DeserializeOwned>(json: &str) -> NodeResult<T> {
     serde_json::from_str(json).map_err(|error| Failure::input(format!("options: {error}")))
 }

@@ -1,6 +1,6 @@
 //! Recall: what a fold took out of the context, brought back from the log.
 
-use midfold::store::recall::{self, Shape};
+use midfold::store::recall::{self, ToolListShape};
 use napi_derive::napi;
 
 use crate::errors::Failure;
@@ -9,8 +9,8 @@ use crate::errors::Failure;
 #[napi]
 pub fn recall_tools(shape: String) -> napi::Result<String> {
     let shape = match shape.as_str() {
-        "openai" => Shape::OpenAi,
-        "anthropic" => Shape::Anthropic,
+        "openai" => ToolListShape::OpenAi,
+        "anthropic" => ToolListShape::Anthropic,
         _ => {
             return Err(Failure::input(format!("there is no shape `{shape}`"))
                 .hint("there are: openai, anthropic")

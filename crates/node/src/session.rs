@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use midfold::blocking::{Force, Place, Session as Engine};
+use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
 use midfold::core::Hash;
 use midfold::core::event::Usage;
-use midfold::{Door, Refused};
+use midfold::{Door, RefusedRequest};
 use napi_derive::napi;
 use serde::Deserialize;
 
 use crate::clock::now;
 use crate::compact::folding;
-use crate::errors::{Done, Failure, json};
-use crate::handed::{Handed, events, list, number, whole};
+use crate::context::{Handed, events, list, number, whole};
+use crate::errors::{Failure, NodeResult, json};
 use crate::options::{SessionOptions, policy, read_json, read_options};
 use crate::summary::{Answer, SummaryRequest};
 
@@ -25,14 +25,14 @@ pub struct Session {
 /// What hooks add behind the history, and what room they keep.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Hooks {
+struct HookTexts {
     inject: Vec<(String, String)>,
     reserve: Vec<(String, u64)>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Counted {
+struct CountedTokens {
     prompt: u64,
     output: u64,
     cache_read: u64,
@@ -52,7 +52,7 @@ impl Session {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run<T>(&self, work: impl FnOnce(&mut Engine) -> Done<T>) -> napi::Result<T> {
+    fn run<T>(&self, work: impl FnOnce(&mut Engine) -> NodeResult<T>) -> napi::Result<T> {
         Ok(work(&mut self.lock())?)
     }
 }
@@ -73,7 +73,7 @@ impl Session {
     /// Goes on with a session of a store.
     #[napi(factory)]
     pub fn open(store: String, id: String) -> napi::Result<Self> {
-        let load = || Engine::load(Place::existing(&store, Door::Node)?, &id, now);
+        let load = || Engine::load(StorePlace::existing(&store, Door::Node)?, &id, now);
         Ok(load().map_err(Failure::from)?.into())
     }
 
@@ -116,7 +116,7 @@ impl Session {
     #[napi]
     pub fn context(&self, hooks: String) -> napi::Result<Handed> {
         let sent = self.run(|engine| {
-            let hooks: Hooks = read_json(&hooks)?;
+            let hooks: HookTexts = read_json(&hooks)?;
             let texts = hooks.inject.iter();
             let texts: Vec<_> = texts.map(|(name, text)| (&**name, &**text)).collect();
             let reserves = hooks.reserve.iter().map(|(name, tokens)| (name.as_str(), *tokens));
@@ -138,7 +138,8 @@ impl Session {
         let sent = self.run(|engine| {
             let kind = engine.dialect();
             let list = whole(list(&messages, kind, engine.id())?, count, kind)?;
-            let force = (force || focus.is_some()).then_some(Force { focus: focus.as_deref() });
+            let force =
+                (force || focus.is_some()).then_some(ForcedFold { focus: focus.as_deref() });
             Ok(engine.project(&list, force)?)
         })?;
         Ok(sent.into())
@@ -154,7 +155,7 @@ impl Session {
     ) -> napi::Result<Option<Handed>> {
         let status = status.and_then(|status| u16::try_from(status).ok());
         let reply = u64::try_from(reply).unwrap_or_default();
-        let refused = Refused { status, body: error.as_bytes(), reply };
+        let refused = RefusedRequest { status, body: error.as_bytes(), reply };
         let sent = self.run(|engine| Ok(engine.recover(&refused)?))?;
         Ok(sent.map(Handed::from))
     }
@@ -163,8 +164,8 @@ impl Session {
     #[napi]
     pub fn observe(&self, counted: String) -> napi::Result<()> {
         self.run(|engine| {
-            let counted: Counted = read_json(&counted)?;
-            let Counted { prompt, output, cache_read, cache_write, call } = counted;
+            let counted: CountedTokens = read_json(&counted)?;
+            let CountedTokens { prompt, output, cache_read, cache_write, call } = counted;
             let usage = Usage { prompt, output, cache_read, cache_write };
             Ok(engine.observe(usage, call)?)
         })
@@ -268,7 +269,7 @@ impl Session {
     }
 }
 
-fn hash(hex: &str) -> Done<Hash> {
+fn hash(hex: &str) -> NodeResult<Hash> {
     serde_json::from_value(hex.into()).map_err(|_| {
         Failure::input(format!("`{hex}` is no id of a fold"))
             .hint("`folds()` lists what was folded, with ids")

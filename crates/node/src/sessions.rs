@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use midfold::blocking::{Force, Session as Engine, Sessions as Held};
+use midfold::blocking::{ForcedFold, Session as Engine, Sessions as Held};
 use midfold::formats::DialectKind;
 use napi_derive::napi;
 
-use crate::errors::{Done, Failure};
-use crate::handed::{Handed, list, whole};
+use crate::context::{Handed, list, whole};
+use crate::errors::{Failure, NodeResult};
 use crate::options::{SessionOptions, read_options};
 use crate::session::Session;
 
@@ -76,10 +76,10 @@ impl Sessions {
         id: Option<String>,
         focus: Option<String>,
         force: bool,
-    ) -> Done<(Arc<Mutex<Engine>>, midfold::blocking::Sent)> {
+    ) -> NodeResult<(Arc<Mutex<Engine>>, midfold::blocking::HandedContext)> {
         let name = id.as_deref().unwrap_or("new");
         let list = whole(list(messages, self.kind, name)?, count, self.kind)?;
-        let force = (force || focus.is_some()).then_some(Force { focus: focus.as_deref() });
+        let force = (force || focus.is_some()).then_some(ForcedFold { focus: focus.as_deref() });
         Ok(self.held.project(id.as_deref(), &list, force)?)
     }
 

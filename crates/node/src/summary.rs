@@ -2,13 +2,13 @@
 
 use midfold::core::event::Usage;
 use midfold::core::narrate::{
-    FailureClass, Finish, SummaryFailure, SummaryReply, SummaryRequest as Request,
+    FailureClass, FinishReason, SummaryFailure, SummaryReply, SummaryRequest as Request,
 };
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::errors::{Done, Failure, json as written};
+use crate::errors::{Failure, NodeResult, json as written};
 
 /// What a session would like a model to write.
 #[napi]
@@ -48,13 +48,13 @@ pub struct Answer {
 
 impl Answer {
     /// As the engine takes it.
-    pub fn reply(self) -> Done<Result<SummaryReply, SummaryFailure>> {
+    pub fn reply(self) -> NodeResult<Result<SummaryReply, SummaryFailure>> {
         let Self { text, error, finish, model, prompt, output } = self;
         let Some(error) = error else {
             let finish = match finish.as_deref().unwrap_or("stop") {
-                "stop" | "end_turn" | "stop_sequence" => Finish::Stop,
-                "length" | "max_tokens" => Finish::Length,
-                _ => Finish::Other,
+                "stop" | "end_turn" | "stop_sequence" => FinishReason::Stop,
+                "length" | "max_tokens" => FinishReason::Length,
+                _ => FinishReason::Other,
             };
             let usage = Usage { prompt, output, ..Usage::default() };
             let usage = (usage != Usage::default()).then_some(usage);

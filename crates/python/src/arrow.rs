@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch as Batch, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, Field, Schema as Fields, SchemaRef};
-use midfold_arrow::{BatchError, Options, compress_batch, output_schema};
+use midfold_arrow::{BatchError, BatchOptions, compress_batch, output_schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::ffi::{
@@ -29,7 +29,7 @@ fn failed(error: BatchError) -> Failure {
 /// pickled.
 #[pyclass(frozen, module = "midfold.arrow")]
 pub struct BatchCompressor {
-    options: Arc<Options>,
+    options: Arc<BatchOptions>,
     compressor: Py<Compressor>,
 }
 
@@ -45,7 +45,7 @@ impl BatchCompressor {
     ) -> Self {
         let (settings, counter) = compressor.bind(py).get().parts();
         let prefix = prefix.to_owned();
-        let options = Arc::new(Options { settings, counter, column, prefix });
+        let options = Arc::new(BatchOptions { settings, counter, column, prefix });
         Self { options, compressor }
     }
 
@@ -63,7 +63,8 @@ impl BatchCompressor {
         let given: PyRecordBatchReader = arrow(stream, "__arrow_c_stream__", "stream", None)?;
         let given = given.into_reader()?;
         let schema = output_schema(&given.schema(), &self.options).map_err(failed)?;
-        let made = Made { given, schema: Arc::clone(&schema), options: Arc::clone(&self.options) };
+        let made =
+            MadeBatches { given, schema: Arc::clone(&schema), options: Arc::clone(&self.options) };
         Ok(RecordBatchStream { schema, made: Mutex::new(Some(made)) })
     }
 
@@ -86,7 +87,7 @@ impl BatchCompressor {
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let compressor = self.compressor.bind(py).get().shown();
-        let Options { column, prefix, .. } = &*self.options;
+        let BatchOptions { column, prefix, .. } = &*self.options;
         let column = column.as_ref().map_or("None".to_owned(), |name| format!("{name:?}"));
         format!("BatchCompressor({compressor}, column={column}, prefix={prefix:?})")
     }
@@ -178,7 +179,7 @@ impl Schema {
 #[pyclass(frozen, module = "midfold.arrow")]
 pub struct RecordBatchStream {
     schema: SchemaRef,
-    made: Mutex<Option<Made>>,
+    made: Mutex<Option<MadeBatches>>,
 }
 
 #[pymethods]
@@ -225,13 +226,13 @@ impl RecordBatchStream {
 }
 
 /// Batches that are made from those of a reader.
-struct Made {
+struct MadeBatches {
     given: Box<dyn RecordBatchReader + Send>,
     schema: SchemaRef,
-    options: Arc<Options>,
+    options: Arc<BatchOptions>,
 }
 
-impl Iterator for Made {
+impl Iterator for MadeBatches {
     type Item = Result<Batch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {

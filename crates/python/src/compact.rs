@@ -2,45 +2,50 @@
 
 use bytes::Bytes;
 use midfold::core::project::project;
-use midfold::formats::read::Format;
+use midfold::formats::read::TranscriptFormat;
 use midfold::{
-    Compacted, Compaction, Context, Door, Feedback, Outcome, Prepared, Settings, Size, Told,
+    CompactionFeedback, CompactionOutcome, CompactionRequest, Context, Door, ModelNarration,
+    PlanOutcome, PreparedConversation, Settings, SizeCount,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::errors::Failure;
-use crate::given::{self, Given};
+use crate::messages::{self, GivenMessages};
 use crate::prepare::{self, HOST};
 use crate::python::{self, make};
 
 /// A conversation, compacted or left as it was.
-struct Done {
-    prepared: Prepared,
-    made: Compacted,
+struct CompactedMessages {
+    prepared: PreparedConversation,
+    made: CompactionOutcome,
     before: Context,
     problems: Vec<String>,
 }
 
 /// What is to be done.
-struct Wish {
-    format: Option<Format>,
+struct CompactOptions {
+    format: Option<TranscriptFormat>,
     settings: Settings,
-    compaction: Compaction,
+    compaction: CompactionRequest,
     pins: Vec<u32>,
 }
 
-impl Wish {
-    fn run(&self, bytes: &Bytes) -> Result<Done, Failure> {
-        let found = given::conversation(bytes, self.format)?;
+impl CompactOptions {
+    fn run(&self, bytes: &Bytes) -> Result<CompactedMessages, Failure> {
+        let found = messages::conversation(bytes, self.format)?;
         let prepared = self.settings.setup(&HOST)?.prepare(found.conversation)?;
-        let made = self.made(&prepared, &Told::default())?;
+        let made = self.made(&prepared, &ModelNarration::default())?;
         let before = project(&prepared.log, None);
         let problems = found.problems.iter().map(ToString::to_string).collect();
-        Ok(Done { prepared, made, before, problems })
+        Ok(CompactedMessages { prepared, made, before, problems })
     }
 
-    fn made(&self, prepared: &Prepared, told: &Told) -> Result<Compacted, Failure> {
+    fn made(
+        &self,
+        prepared: &PreparedConversation,
+        told: &ModelNarration,
+    ) -> Result<CompactionOutcome, Failure> {
         Ok(self.compaction.run(prepared, &self.pins, told, Door::Python)?)
     }
 }
@@ -50,15 +55,15 @@ impl Wish {
 fn own_recap<'py>(
     py: Python<'py>,
     write: &Bound<'py, PyAny>,
-    given: &Given<'py>,
-    done: &Done,
+    given: &GivenMessages<'py>,
+    done: &CompactedMessages,
 ) -> PyResult<Option<String>> {
     let Some(fold) = done.made.fold() else { return Ok(None) };
     let covered = fold.covered();
     if covered.is_empty() {
         return Ok(None);
     }
-    let Prepared { log, source, places, .. } = &done.prepared;
+    let PreparedConversation { log, source, places, .. } = &done.prepared;
     let sources = places.iter().map(|place| &place[..]);
     let objects = given.objects(sources, source.envelope.wrapper.as_ref());
     let middle = PyList::empty(py);
@@ -124,10 +129,10 @@ pub fn compact<'py>(
     compress_middle: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let window = prepare::tokens("window", window)?;
-    let wish = Wish {
-        format: given::format(dialect)?,
+    let wish = CompactOptions {
+        format: messages::format(dialect)?,
         settings: Settings { window, tokenizer, profile, model, ..Settings::default() },
-        compaction: Compaction {
+        compaction: CompactionRequest {
             policy: prepare::policy(preset, policy, None, false)?,
             focus,
             target: prepare::tokens("target", target)?,
@@ -136,37 +141,44 @@ pub fn compact<'py>(
         },
         pins: pin,
     };
-    let given = Given::new(messages)?;
+    let given = GivenMessages::new(messages)?;
     let bytes = given.bytes();
     let mut done = py.detach(|| wish.run(&bytes))?;
     py.check_signals()?;
     if let Some(write) = compress_middle
         && let Some(recap) = own_recap(py, write, &given, &done)?
     {
-        let told = Told { recap: Some(recap), ..Told::default() };
+        let told = ModelNarration { recap: Some(recap), ..ModelNarration::default() };
         done.made = py.detach(|| wish.made(&done.prepared, &told))?;
     }
     result(py, &given, &done)
 }
 
-fn result<'py>(py: Python<'py>, given: &Given<'py>, done: &Done) -> PyResult<Bound<'py, PyAny>> {
-    let Prepared { log, source, kind, window, .. } = &done.prepared;
+fn result<'py>(
+    py: Python<'py>,
+    given: &GivenMessages<'py>,
+    done: &CompactedMessages,
+) -> PyResult<Bound<'py, PyAny>> {
+    let PreparedConversation { log, source, kind, window, .. } = &done.prepared;
     let sources = done.prepared.places.iter().map(|source| &source[..]);
     let objects = given.objects(sources, source.envelope.wrapper.as_ref());
     let messages = given.give_back(py, &done.made.context, source, &objects)?;
     let fields = PyDict::new(py);
     fields.set_item("messages", messages)?;
     let (record, noop) = match &done.made.outcome {
-        Outcome::Folded(fold) => {
+        PlanOutcome::Folded(fold) => {
             let json = py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?;
             (Some(PyBytes::new(py, &json)), None)
         }
-        Outcome::Nothing(reason) => (None, Some(reason.to_string())),
+        PlanOutcome::Nothing(reason) => (None, Some(reason.to_string())),
     };
     fields.set_item("record", record)?;
     fields.set_item("recap", midfold::recap(&done.made.outcome).ok())?;
-    let before = Size { messages: log.len() as u64, tokens: done.before.tokens() };
-    fields.set_item("feedback", python::objects(py, &Feedback::of(&done.made.outcome, before))?)?;
+    let before = SizeCount { messages: log.len() as u64, tokens: done.before.tokens() };
+    fields.set_item(
+        "feedback",
+        python::objects(py, &CompactionFeedback::of(&done.made.outcome, before))?,
+    )?;
     let report = PyDict::new(py);
     report.set_item("noop", noop)?;
     report.set_item("tokens_before", done.before.tokens())?;

@@ -1,6 +1,6 @@
 //! A context: what is to be sent.
 
-use midfold::core::inject::Sent;
+use midfold::core::inject::InjectedContext;
 use midfold::core::project::Context as Pieces;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -12,7 +12,7 @@ use crate::python::objects;
 pub struct Context {
     pub(crate) pieces: Pieces,
     /// What hooks added behind them.
-    pub(crate) injected: Option<Sent>,
+    pub(crate) injected: Option<InjectedContext>,
     /// The messages. Those that were kept as they were are the objects that were appended.
     #[pyo3(get)]
     pub(crate) messages: Py<PyList>,
@@ -36,18 +36,19 @@ impl Context {
     /// Counted tokens, with what travels beside the messages.
     #[getter]
     fn tokens(&self) -> u64 {
-        self.injected.as_ref().map_or_else(|| self.pieces.tokens(), Sent::tokens)
+        self.injected.as_ref().map_or_else(|| self.pieces.tokens(), InjectedContext::tokens)
     }
 
     /// What each hook added: its name, and what it took of its reserve.
     #[getter]
     fn injections<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        objects(py, &self.injected.as_ref().map_or(&[][..], Sent::injections))
+        objects(py, &self.injected.as_ref().map_or(&[][..], InjectedContext::injections))
     }
 
     /// The messages as one JSON list, ready to be sent: the very bytes of the log.
     fn json<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = || self.injected.as_ref().map_or_else(|| self.pieces.bytes(), Sent::bytes);
+        let bytes =
+            || self.injected.as_ref().map_or_else(|| self.pieces.bytes(), InjectedContext::bytes);
         PyBytes::new(py, &py.detach(bytes))
     }
 

@@ -1,12 +1,12 @@
 //! `midfold.count_tokens`, and what there is to choose from.
 
-use midfold::core::Content;
+use midfold::core::TextKind;
 use midfold::{Policy, Settings, tokens};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::errors::Failure;
-use crate::given::{self, Given};
+use crate::messages::{self, GivenMessages};
 use crate::prepare::HOST;
 
 /// Counts the tokens of a text, or of messages and what travels beside them.
@@ -32,14 +32,14 @@ pub fn count_tokens(
         let text = text.to_string_lossy().into_owned();
         let count = || {
             let counter = settings.setup(&HOST)?.counter_for(settings.model.as_deref());
-            Ok::<_, Failure>(u64::from(counter.count(&text, Content::Prose)))
+            Ok::<_, Failure>(u64::from(counter.count(&text, TextKind::Prose)))
         };
         return Ok(py.detach(count)?);
     }
-    let format = given::format(dialect)?;
-    let bytes = Given::new(messages)?.bytes();
+    let format = messages::format(dialect)?;
+    let bytes = GivenMessages::new(messages)?.bytes();
     let count = || {
-        let found = given::conversation(&bytes, format)?;
+        let found = messages::conversation(&bytes, format)?;
         Ok::<_, Failure>(settings.setup(&HOST)?.prepare(found.conversation)?.log.tokens())
     };
     Ok(py.detach(count)?)

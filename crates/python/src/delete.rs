@@ -1,8 +1,8 @@
 //! `midfold.delete_sessions` and `midfold.prune_sessions`.
 
 use midfold::Door;
-use midfold::blocking::Place;
-use midfold::store::Extent;
+use midfold::blocking::StorePlace;
+use midfold::store::SessionExtent;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -11,7 +11,7 @@ use crate::errors::Failure;
 use crate::python::make;
 
 /// Deletes these sessions of a store for good: their messages, folds, calls and jobs. What they
-/// held, as a list of `Extent`. Forks of them stay whole. Where one of the ids is unknown, nothing is
+/// held, as a list of `SessionExtent`. Forks of them stay whole. Where one of the ids is unknown, nothing is
 /// deleted. With `dry_run` nothing is deleted either: the answer is what would be.
 ///
 /// In SQLite the file is rewritten, so that nothing of them is left in it.
@@ -24,7 +24,7 @@ pub fn delete_sessions<'py>(
     dry_run: bool,
 ) -> PyResult<Bound<'py, PyList>> {
     let work = || {
-        let place = Place::existing(store, Door::Python)?;
+        let place = StorePlace::existing(store, Door::Python)?;
         let sessions = match dry_run {
             true => place.block_on(|store| midfold::extents(store, &ids, Door::Python)),
             false => place.block_on(|store| midfold::delete(store, &ids, Door::Python)),
@@ -51,7 +51,7 @@ pub fn prune_sessions<'py>(
     let age = midfold::age(older_than)
         .map_err(|why| Failure::input(format!("older_than=\"{older_than}\": {why}")))?;
     let work = || {
-        let place = Place::existing(store, Door::Python)?;
+        let place = StorePlace::existing(store, Door::Python)?;
         let sessions = match dry_run {
             true => place.block_on(|store| midfold::idle(store, age, now(), Door::Python)),
             false => place.block_on(|store| midfold::prune(store, age, now(), Door::Python)),
@@ -61,8 +61,8 @@ pub fn prune_sessions<'py>(
     list(py, &py.detach(work)?)
 }
 
-/// What sessions held, as `midfold.Extent`.
-fn list<'py>(py: Python<'py>, sessions: &[Extent]) -> PyResult<Bound<'py, PyList>> {
+/// What sessions held, as `midfold.SessionExtent`.
+fn list<'py>(py: Python<'py>, sessions: &[SessionExtent]) -> PyResult<Bound<'py, PyList>> {
     let told = sessions.iter().map(|extent| {
         let fields = PyDict::new(py);
         fields.set_item("session", &extent.session)?;

@@ -1,7 +1,7 @@
 //! Why a call failed, as a value that can leave a thread without Python, and as the exception of
 //! `midfold` that it becomes.
 
-use midfold::{Advise, Area, Door, Failure as Told};
+use midfold::{AdvisedError, Door, Failure as Told, FailureArea};
 use pyo3::prelude::*;
 
 // Written in Python: the stable interface cannot extend an exception with data before 3.12.
@@ -16,16 +16,16 @@ pyo3::import_exception!(midfold._errors, TokenizerError);
 pub struct Failure(Told);
 
 impl Failure {
-    pub fn new(area: Area, message: impl Into<String>) -> Self {
+    pub fn new(area: FailureArea, message: impl Into<String>) -> Self {
         Self(Told::new(area, message))
     }
 
     pub fn input(message: impl Into<String>) -> Self {
-        Self::new(Area::Input, message)
+        Self::new(FailureArea::Input, message)
     }
 
     /// `name` is not among `known`.
-    pub fn unknown(area: Area, what: &str, name: &str, known: &[&str]) -> Self {
+    pub fn unknown(area: FailureArea, what: &str, name: &str, known: &[&str]) -> Self {
         Self(Told::unknown(area, what, name, known))
     }
 
@@ -35,7 +35,7 @@ impl Failure {
     }
 }
 
-impl<E: Advise> From<E> for Failure {
+impl<E: AdvisedError> From<E> for Failure {
     fn from(error: E) -> Self {
         Self(error.advise(Door::Python))
     }
@@ -46,10 +46,10 @@ impl From<Failure> for PyErr {
         let hint = (!told.hints.is_empty()).then(|| told.hints.join("; "));
         let args = (told.message, hint);
         match told.area {
-            Area::Policy => PolicyError::new_err(args),
-            Area::Budget => BudgetError::new_err(args),
-            Area::Store => StoreError::new_err(args),
-            Area::Tokenizer => TokenizerError::new_err(args),
+            FailureArea::Policy => PolicyError::new_err(args),
+            FailureArea::Budget => BudgetError::new_err(args),
+            FailureArea::Store => StoreError::new_err(args),
+            FailureArea::Tokenizer => TokenizerError::new_err(args),
             _ => InputError::new_err(args),
         }
     }

@@ -1,11 +1,11 @@
 //! `midfold.feedback` and `midfold.cache_check`.
 
-use midfold::{Budget, Feedback, Settings, Size, cache_check as check};
+use midfold::{Budget, CompactionFeedback, Settings, SizeCount, cache_check as check};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::Failure;
-use crate::given::{self, Given};
+use crate::messages::{self, GivenMessages};
 use crate::prepare::{self, HOST};
 use crate::python::objects;
 
@@ -28,10 +28,11 @@ pub fn feedback<'py>(
         |messages: &Bound<'py, PyAny>| py.import("builtins")?.getattr("list")?.call1((messages,));
     let (before, after) = (list(before_messages)?, list(after_messages)?);
     let size = |messages: &Bound<'py, PyAny>, tokens| {
-        Ok::<_, PyErr>(Size { messages: messages.len()? as u64, tokens })
+        Ok::<_, PyErr>(SizeCount { messages: messages.len()? as u64, tokens })
     };
     let same = after.eq(&before)?;
-    let said = Feedback::new(size(&before, before_tokens)?, size(&after, after_tokens)?, same);
+    let said =
+        CompactionFeedback::new(size(&before, before_tokens)?, size(&after, after_tokens)?, same);
     let dict = PyDict::new(py);
     dict.set_item("noop", said.noop)?;
     dict.set_item("headline", said.headline)?;
@@ -67,13 +68,13 @@ pub fn cache_check<'py>(
     model: Option<String>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let policy = prepare::policy(preset, policy, None, false)?;
-    let format = given::format(dialect)?;
+    let format = messages::format(dialect)?;
     let window = prepare::tokens("window", window)?;
     let settings = Settings { window, tokenizer, profile, model, ..Settings::default() };
-    let bytes = Given::new(messages)?.bytes();
+    let bytes = GivenMessages::new(messages)?.bytes();
     let found = py.detach(|| {
         let prepared =
-            settings.setup(&HOST)?.prepare(given::conversation(&bytes, format)?.conversation)?;
+            settings.setup(&HOST)?.prepare(messages::conversation(&bytes, format)?.conversation)?;
         let budget = Budget::new(prepared.window);
         Ok::<_, Failure>(check(&prepared.log, &policy, &budget, prepared.meter)?)
     })?;

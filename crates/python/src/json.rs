@@ -14,13 +14,13 @@ use crate::errors::Failure;
 const DEEPEST: usize = 500;
 
 /// What cannot be written. The path is gathered on the way out.
-struct Flaw {
+struct JsonFlaw {
     what: String,
     hint: &'static str,
     path: Vec<String>,
 }
 
-impl Flaw {
+impl JsonFlaw {
     fn new(what: impl Into<String>, hint: &'static str) -> Self {
         Self { what: what.into(), hint, path: Vec::new() }
     }
@@ -51,7 +51,7 @@ pub fn bytes(value: &Bound<'_, PyAny>, place: &str) -> PyResult<Vec<u8>> {
     Ok(out)
 }
 
-fn any(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, levels: usize) -> Result<(), Flaw> {
+fn any(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, levels: usize) -> Result<(), JsonFlaw> {
     if let Ok(text) = value.cast::<PyString>() {
         return string(text, out);
     }
@@ -71,7 +71,7 @@ fn any(value: &Bound<'_, PyAny>, out: &mut Vec<u8>, levels: usize) -> Result<(),
     number(value, out)
 }
 
-fn number(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Flaw> {
+fn number(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), JsonFlaw> {
     if let Ok(flag) = value.cast::<PyBool>() {
         out.extend_from_slice(if flag.is_true() { b"true" } else { b"false" });
         return Ok(());
@@ -79,7 +79,7 @@ fn number(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Flaw> {
     if let Ok(number) = value.cast::<PyFloat>() {
         if !number.value().is_finite() {
             let hint = "JSON has no NaN and no infinity: write null, or a number";
-            return Err(Flaw::new(format!("{} is not JSON", number.value()), hint));
+            return Err(JsonFlaw::new(format!("{} is not JSON", number.value()), hint));
         }
         return plain::<PyFloat>(value, out);
     }
@@ -98,22 +98,24 @@ fn number(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Flaw> {
         Ok(true) => "pass `.model_dump(exclude_none=True)` of it",
         _ => "messages are made of dict, list, str, int, float, bool and None",
     };
-    Err(Flaw::new(format!("a value of type `{name}` is not JSON"), hint))
+    Err(JsonFlaw::new(format!("a value of type `{name}` is not JSON"), hint))
 }
 
 /// A number as its own type writes it, whatever a subclass calls itself.
-fn plain<T: pyo3::PyTypeInfo>(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), Flaw> {
+fn plain<T: pyo3::PyTypeInfo>(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Result<(), JsonFlaw> {
     let written = value.py().get_type::<T>().call_method1("__repr__", (value,));
     match written.and_then(|text| text.extract::<String>()) {
         Ok(text) => out.extend_from_slice(text.as_bytes()),
-        Err(error) => return Err(Flaw::new(error.to_string(), "write such a number as a string")),
+        Err(error) => {
+            return Err(JsonFlaw::new(error.to_string(), "write such a number as a string"));
+        }
     }
     Ok(())
 }
 
-fn string(text: &Bound<'_, PyString>, out: &mut Vec<u8>) -> Result<(), Flaw> {
+fn string(text: &Bound<'_, PyString>, out: &mut Vec<u8>) -> Result<(), JsonFlaw> {
     let Ok(text) = text.to_cow() else {
-        return Err(Flaw::new(
+        return Err(JsonFlaw::new(
             "the text holds half of a surrogate pair, which no UTF-8 text has",
             "repair it with text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace')",
         ));
@@ -122,7 +124,7 @@ fn string(text: &Bound<'_, PyString>, out: &mut Vec<u8>) -> Result<(), Flaw> {
     Ok(())
 }
 
-fn object(dict: &Bound<'_, PyDict>, out: &mut Vec<u8>, levels: usize) -> Result<(), Flaw> {
+fn object(dict: &Bound<'_, PyDict>, out: &mut Vec<u8>, levels: usize) -> Result<(), JsonFlaw> {
     let levels = deeper(levels)?;
     out.push(b'{');
     let mut first = true;
@@ -132,7 +134,10 @@ fn object(dict: &Bound<'_, PyDict>, out: &mut Vec<u8>, levels: usize) -> Result<
         }
         let Ok(name) = key.cast::<PyString>() else {
             let what = format!("a key is {}, not a string", shown(&key));
-            return Err(Flaw::new(what, "keys of JSON objects are strings: convert them first"));
+            return Err(JsonFlaw::new(
+                what,
+                "keys of JSON objects are strings: convert them first",
+            ));
         };
         string(name, out).map_err(|flaw| flaw.at(format!("[{}]", shown(&key))))?;
         out.push(b':');
@@ -146,7 +151,7 @@ fn array<'py>(
     values: impl Iterator<Item = Bound<'py, PyAny>>,
     out: &mut Vec<u8>,
     levels: usize,
-) -> Result<(), Flaw> {
+) -> Result<(), JsonFlaw> {
     let levels = deeper(levels)?;
     out.push(b'[');
     for (at, value) in values.enumerate() {
@@ -159,9 +164,9 @@ fn array<'py>(
     Ok(())
 }
 
-fn deeper(levels: usize) -> Result<usize, Flaw> {
+fn deeper(levels: usize) -> Result<usize, JsonFlaw> {
     let hint = "does a value hold itself?";
-    levels.checked_sub(1).ok_or_else(|| Flaw::new(format!("more than {DEEPEST} levels"), hint))
+    levels.checked_sub(1).ok_or_else(|| JsonFlaw::new(format!("more than {DEEPEST} levels"), hint))
 }
 
 /// A key in a message: short, and never an exception of its own.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold::formats::DialectKind;
-use midfold::{Door, Incoming, RawEvent};
+use midfold::{Door, IncomingMessages, RawEvent};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -11,7 +11,7 @@ use crate::errors::Failure;
 /// The list, and its messages as they were read; none where it is empty.
 pub struct HostList<'py> {
     pub objects: Vec<Bound<'py, PyAny>>,
-    read: Option<Incoming>,
+    read: Option<IncomingMessages>,
 }
 
 impl<'py> HostList<'py> {
@@ -26,8 +26,8 @@ impl<'py> HostList<'py> {
         if objects.is_empty() {
             return Ok(Self { objects, read: None });
         }
-        let bytes: Bytes = crate::given::Given::new(messages)?.bytes();
-        let read = py.detach(|| Incoming::read(&bytes, "messages", Door::Python));
+        let bytes: Bytes = crate::messages::GivenMessages::new(messages)?.bytes();
+        let read = py.detach(|| IncomingMessages::read(&bytes, "messages", Door::Python));
         Ok(Self { objects, read: Some(read.map_err(Failure::from)?) })
     }
 

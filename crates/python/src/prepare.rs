@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use midfold::core::budget::{Ratio, TierName};
-use midfold::{Area, Door, Host, Policy, PolicyFrom, Settings};
+use midfold::{Door, DoorHost, FailureArea, Policy, PolicyFrom, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -12,11 +12,11 @@ use crate::errors::Failure;
 use crate::json;
 
 /// How options are spelled here, and how files are read.
-pub const HOST: Host = Host {
+pub const HOST: DoorHost = DoorHost {
     door: Door::Python,
     read: |path| {
         std::fs::read(path).map_err(|error| {
-            midfold::Failure::new(Area::Input, format!("{}: {error}", path.display()))
+            midfold::Failure::new(FailureArea::Input, format!("{}: {error}", path.display()))
         })
     },
 };
@@ -65,7 +65,7 @@ fn from(given: &Bound<'_, PyAny>) -> PyResult<PolicyFrom> {
 fn caps(given: &Bound<'_, PyAny>) -> PyResult<BTreeMap<TierName, Ratio>> {
     let written = json::bytes(given, "tiers")?;
     Ok(serde_json::from_slice(&written).map_err(|error| {
-        Failure::new(Area::Policy, format!("tiers: {error}"))
+        Failure::new(FailureArea::Policy, format!("tiers: {error}"))
             .hint("name shares of the budget for results, arguments, dialogue: {\"results\": 0.3}")
     })?)
 }

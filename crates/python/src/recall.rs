@@ -1,9 +1,12 @@
 //! Recall: what a fold took out of the context, brought back from the log.
 
-use midfold::Area;
+use midfold::FailureArea;
 use midfold::blocking::Session as Engine;
 use midfold::store::SearchMode;
-use midfold::store::recall::{self, Described, Found, GoneNames, Grep, Outline, Page, Shape, What};
+use midfold::store::recall::{
+    self, ExpandTarget, FoldDescription, FoundMessage, GoneNames, GrepQuery, OriginalPage,
+    OutlinePage, ToolListShape,
+};
 use pyo3::prelude::*;
 
 use crate::errors::Failure;
@@ -15,11 +18,11 @@ pub fn mode(name: &str) -> Result<SearchMode, Failure> {
         "text" => Ok(SearchMode::Text),
         "literal" => Ok(SearchMode::Literal),
         "regex" => Ok(SearchMode::Regex),
-        _ => Err(Failure::unknown(Area::Input, "mode", name, &["text", "literal", "regex"])),
+        _ => Err(Failure::unknown(FailureArea::Input, "mode", name, &["text", "literal", "regex"])),
     }
 }
 
-pub fn grep(engine: &mut Engine, ask: &Grep) -> Result<Vec<Found>, Failure> {
+pub fn grep(engine: &mut Engine, ask: &GrepQuery) -> Result<Vec<FoundMessage>, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
     Ok(place.block_on(|store| recall::grep(store, id, ask))?.found)
 }
@@ -29,22 +32,22 @@ pub fn outline(
     start: u64,
     limit: u32,
     folded: bool,
-) -> Result<Outline, Failure> {
+) -> Result<OutlinePage, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
     Ok(place.block_on(|store| recall::outline(store, id, start, limit, folded))?)
 }
 
 pub fn expand(
     engine: &mut Engine,
-    what: &What,
+    what: &ExpandTarget,
     cursor: Option<&str>,
     max_chars: usize,
-) -> Result<Page, Failure> {
+) -> Result<OriginalPage, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
     Ok(place.block_on(|store| recall::expand(store, id, what, cursor, max_chars))?)
 }
 
-pub fn describe(engine: &mut Engine, fold: &str) -> Result<Described, Failure> {
+pub fn describe(engine: &mut Engine, fold: &str) -> Result<FoldDescription, Failure> {
     let (place, id) = (engine.readable()?, engine.id());
     Ok(place.block_on(|store| recall::describe(store, id, fold))?)
 }
@@ -63,11 +66,11 @@ pub fn names(engine: &mut Engine, question: &str, max_chars: usize) -> Result<Go
 #[pyo3(signature = (shape="openai"))]
 pub fn recall_tools<'py>(py: Python<'py>, shape: &str) -> PyResult<Bound<'py, PyAny>> {
     let shape = match shape {
-        "openai" => Shape::OpenAi,
-        "anthropic" => Shape::Anthropic,
+        "openai" => ToolListShape::OpenAi,
+        "anthropic" => ToolListShape::Anthropic,
         _ => {
             let known = ["openai", "anthropic"];
-            return Err(Failure::unknown(Area::Input, "shape", shape, &known).into());
+            return Err(Failure::unknown(FailureArea::Input, "shape", shape, &known).into());
         }
     };
     loads(py, recall::tools(shape).as_bytes())

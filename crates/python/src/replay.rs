@@ -1,13 +1,13 @@
 //! `midfold.replay`.
 
 use midfold::core::replay::{Recording, ReplayError};
-use midfold::{Area, Contender, Form, Replaying, Settings, measures};
+use midfold::{FailureArea, ReplayContender, ReplayForm, ReplayOptions, Settings, measures};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::clock;
 use crate::errors::Failure;
-use crate::given::{self, Given};
+use crate::messages::{self, GivenMessages};
 use crate::prepare::{self, HOST};
 use crate::python::objects;
 
@@ -47,19 +47,20 @@ pub fn replay<'py>(
     prices: Option<String>,
     arguments: &str,
 ) -> PyResult<Bound<'py, PyList>> {
-    let format = given::format(dialect)?;
-    let (form, arguments) = (named(Form::named(form))?, named(midfold::arguments(arguments))?);
+    let format = messages::format(dialect)?;
+    let (form, arguments) =
+        (named(ReplayForm::named(form))?, named(midfold::arguments(arguments))?);
     let mut asked = Vec::new();
     for name in &strategies {
         let policy = named(midfold::strategy(name))?;
-        let contenders = Contender::forms(policy.as_ref(), form).into_iter();
+        let contenders = ReplayContender::forms(policy.as_ref(), form).into_iter();
         asked.extend(contenders.map(|contender| (name, contender)));
     }
     let settings = Settings { tokenizer, profile, model, prices, ..Settings::default() };
     let prices = named(settings.prices(&HOST))?;
-    let bytes = Given::new(messages)?.bytes();
+    let bytes = GivenMessages::new(messages)?.bytes();
     let recording = py.detach(|| {
-        let found = given::conversation(&bytes, format)?;
+        let found = messages::conversation(&bytes, format)?;
         let prepared = settings.setup(&HOST)?.prepare(found.conversation)?;
         Ok::<_, Failure>(Recording::read(prepared.log, arguments))
     })?;
@@ -68,11 +69,11 @@ pub fn replay<'py>(
     for window in windows {
         let window = prepare::tokens("windows", Some(window))?.unwrap_or_default();
         let clock = clock::nanos();
-        let replaying = Replaying { window, prices: &prices, clock: &clock };
+        let replaying = ReplayOptions { window, prices: &prices, clock: &clock };
         for (name, contender) in &asked {
             py.check_signals()?;
             let found = py.detach(|| replaying.run(&recording, contender.strategy()));
-            let failed = |error: ReplayError| Failure::new(Area::Budget, error.to_string());
+            let failed = |error: ReplayError| Failure::new(FailureArea::Budget, error.to_string());
             let row = objects(py, &measures(&found.map_err(failed)?.measures, window))?;
             row.set_item("strategy", name)?;
             row.set_item("form", contender.form())?;

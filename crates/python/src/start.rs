@@ -10,7 +10,7 @@ use crate::json;
 use crate::prepare::{self, HOST};
 
 /// The keyword arguments of `Session` and `Sessions`.
-pub struct Named<'a, 'py> {
+pub struct SessionOptions<'a, 'py> {
     pub window: Option<i64>,
     pub preset: Option<&'a str>,
     pub policy: Option<&'a Bound<'py, PyAny>>,
@@ -26,7 +26,7 @@ pub struct Named<'a, 'py> {
     pub store: Option<String>,
 }
 
-impl Named<'_, '_> {
+impl SessionOptions<'_, '_> {
     /// What they ask for.
     pub fn start(self) -> PyResult<Start> {
         let kind = midfold::dialect(self.dialect).map_err(Failure::from)?;

@@ -2,7 +2,7 @@
 
 use midfold::core::event::Usage;
 use midfold::core::narrate::{
-    FailureClass, Finish, SummaryFailure, SummaryReply, SummaryRequest as Request,
+    FailureClass, FinishReason, SummaryFailure, SummaryReply, SummaryRequest as Request,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -71,9 +71,9 @@ pub fn answer(
 ) -> Result<Result<SummaryReply, SummaryFailure>, Failure> {
     let Some(error) = error else {
         let finish = match finish {
-            "stop" | "end_turn" | "stop_sequence" => Finish::Stop,
-            "length" | "max_tokens" => Finish::Length,
-            _ => Finish::Other,
+            "stop" | "end_turn" | "stop_sequence" => FinishReason::Stop,
+            "length" | "max_tokens" => FinishReason::Length,
+            _ => FinishReason::Other,
         };
         let text = text.unwrap_or_default();
         let usage = (usage != Usage::default()).then_some(usage);

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use midfold::core::budget::Ratio;
-use midfold::core::narrate::{Finish, SummaryReply, SummaryRequest as Request};
-use midfold::core::trajectory::Limits;
+use midfold::core::narrate::{FinishReason, SummaryReply, SummaryRequest as Request};
+use midfold::core::trajectory::TrajectoryLimits;
 use midfold::formats::trajectory::{
-    Ask, Compressed as Done, Planned, RowError, Settings, compress, plan_row,
+    AskOptions, CompressedRow as Done, PlannedRow, RowError, TrajectorySettings, compress, plan_row,
 };
 use midfold::{Counter, ROW_TOKENIZER, RowSettings, tokenizer as counter};
 use pyo3::prelude::*;
@@ -40,7 +40,7 @@ const TIMEOUT: u32 = 60;
 /// 'no JSON object'
 #[pyclass(frozen, module = "midfold.trajectories")]
 pub struct Compressor {
-    settings: Settings,
+    settings: TrajectorySettings,
     counter: Arc<dyn Counter>,
     /// As it was made.
     given: Py<PyDict>,
@@ -105,7 +105,7 @@ impl Compressor {
     /// One row: a dict, or a line of JSON. Never raises for a row that cannot be used: its status
     /// is then `error`.
     fn __call__(&self, py: Python<'_>, row: &Bound<'_, PyAny>) -> PyResult<Compressed> {
-        let given = Row::new(row)?;
+        let given = GivenRow::new(row)?;
         let done = py.detach(|| self.one(&given.bytes));
         Ok(Compressed::new(given, done, self.settings.limits.target))
     }
@@ -122,7 +122,7 @@ impl Compressor {
         let mut all = Vec::with_capacity(rows.len());
         for batch in rows.chunks(BATCH.saturating_mul(workers.max(1))) {
             py.check_signals()?;
-            let given = batch.iter().map(Row::new).collect::<PyResult<Vec<_>>>()?;
+            let given = batch.iter().map(GivenRow::new).collect::<PyResult<Vec<_>>>()?;
             let bytes: Vec<&[u8]> = given.iter().map(|row| &row.bytes[..]).collect();
             let done = py.detach(|| self.many(&bytes, workers));
             let made = given.into_iter().zip(done);
@@ -143,8 +143,8 @@ impl Compressor {
         narrate: &Bound<'_, PyAny>,
         model: String,
     ) -> PyResult<Compressed> {
-        let given = Row::new(row)?;
-        let ask = Ask { model, temperature: TEMPERATURE, timeout_seconds: TIMEOUT };
+        let given = GivenRow::new(row)?;
+        let ask = AskOptions { model, temperature: TEMPERATURE, timeout_seconds: TIMEOUT };
         let wanted = py.detach(|| self.wanted(&given.bytes, &ask));
         let text: Option<String> = match wanted {
             Some(request) => narrate.call1((SummaryRequest { request },))?.extract()?,
@@ -168,12 +168,12 @@ impl Compressor {
 
 impl Compressor {
     /// What it does with rows, and how it counts.
-    pub fn parts(&self) -> (Settings, Arc<dyn Counter>) {
+    pub fn parts(&self) -> (TrajectorySettings, Arc<dyn Counter>) {
         (self.settings.clone(), Arc::clone(&self.counter))
     }
 
     pub fn shown(&self) -> String {
-        let Limits { target, summary, .. } = self.settings.limits;
+        let TrajectoryLimits { target, summary, .. } = self.settings.limits;
         let counter = self.counter.name();
         format!(
             "Compressor(target_tokens={target}, summary_tokens={summary}, tokenizer={counter:?})"
@@ -185,21 +185,21 @@ impl Compressor {
     }
 
     /// What a model would be asked about a row, where it is to be asked.
-    fn wanted(&self, line: &[u8], ask: &Ask) -> Option<Request> {
+    fn wanted(&self, line: &[u8], ask: &AskOptions) -> Option<Request> {
         match plan_row(line, &self.settings, &*self.counter) {
-            Ok(Planned::Fold(folding)) if folding.wants_model() => Some(folding.request(ask)),
+            Ok(PlannedRow::Fold(folding)) if folding.wants_model() => Some(folding.request(ask)),
             _ => None,
         }
     }
 
     /// A row with what a model wrote of it.
-    fn told(&self, line: &[u8], ask: &Ask, text: Option<String>) -> Result<Done, RowError> {
-        let (Some(text), Planned::Fold(folding)) =
+    fn told(&self, line: &[u8], ask: &AskOptions, text: Option<String>) -> Result<Done, RowError> {
+        let (Some(text), PlannedRow::Fold(folding)) =
             (text, plan_row(line, &self.settings, &*self.counter)?)
         else {
             return self.one(line);
         };
-        let (finish, model) = (Finish::Stop, ask.model.clone());
+        let (finish, model) = (FinishReason::Stop, ask.model.clone());
         let reply = SummaryReply { text, finish, model, usage: None, calls: 1 };
         folding.finish_reply(ask, &reply, &self.settings, &*self.counter)
     }
@@ -230,7 +230,7 @@ impl Compressor {
 }
 
 /// A row as it was given, and its JSON.
-struct Row {
+struct GivenRow {
     object: Py<PyAny>,
     kind: RowKind,
     bytes: Bytes,
@@ -243,7 +243,7 @@ enum RowKind {
     Bytes,
 }
 
-impl Row {
+impl GivenRow {
     fn new(row: &Bound<'_, PyAny>) -> PyResult<Self> {
         let object = row.clone().unbind();
         if let Ok(text) = row.cast::<PyString>() {
@@ -262,13 +262,13 @@ impl Row {
 /// What came of a row.
 #[pyclass(frozen, module = "midfold.trajectories")]
 pub struct Compressed {
-    given: Row,
+    given: GivenRow,
     done: Result<Done, RowError>,
     target: u64,
 }
 
 impl Compressed {
-    fn new(given: Row, done: Result<Done, RowError>, target: u64) -> Self {
+    fn new(given: GivenRow, done: Result<Done, RowError>, target: u64) -> Self {
         Self { given, done, target }
     }
 }

@@ -1,15 +1,15 @@
 //! `midfold.verify`.
 
 use bytes::Bytes;
-use midfold::formats::read::Format;
+use midfold::formats::read::TranscriptFormat;
 use midfold::formats::verify::check;
 use midfold::{Fold, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::Failure;
-use crate::given::{self, Given};
 use crate::json;
+use crate::messages::{self, GivenMessages};
 use crate::prepare::{self, HOST};
 use crate::python::{make, objects};
 
@@ -45,7 +45,7 @@ pub fn verify<'py>(
     let after = if is_result { after.getattr("messages")? } else { after.clone() };
     let fold = fold.map(|fold| json::bytes(&fold, "fold")).transpose()?;
     let fold: Option<Fold> = fold.map(|json| record(&json)).transpose()?;
-    let format = given::format(dialect)?;
+    let format = messages::format(dialect)?;
     // A fold is checked with the counter and the profile that it was made with.
     let made = |of: fn(&Fold) -> &String| fold.as_ref().map(|fold| of(fold).clone());
     let settings = Settings {
@@ -55,12 +55,14 @@ pub fn verify<'py>(
         model,
         ..Settings::default()
     };
-    let (before, after) = (Given::new(before)?.bytes(), Given::new(&after)?.bytes());
+    let (before, after) =
+        (GivenMessages::new(before)?.bytes(), GivenMessages::new(&after)?.bytes());
     let report = py.detach(|| {
-        let prepared =
-            settings.setup(&HOST)?.prepare(given::conversation(&before, format)?.conversation)?;
+        let prepared = settings
+            .setup(&HOST)?
+            .prepare(messages::conversation(&before, format)?.conversation)?;
         // A compacted list need not tell its dialect any more; the original does.
-        let after = given::conversation(&after, Some(Format::from(prepared.kind)))?;
+        let after = messages::conversation(&after, Some(TranscriptFormat::from(prepared.kind)))?;
         let after: Vec<Bytes> =
             after.conversation.events.into_iter().map(|event| event.bytes).collect();
         let (fold, envelope) = (fold.as_ref(), &prepared.source.envelope);

@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use midfold::blocking::Place;
+use midfold::blocking::StorePlace;
 use midfold::core::event::Usage;
 use midfold::core::narrate::{
     FailureClass, SummaryFailure, SummaryReply, SummaryRequest as Request,
 };
-use midfold::store::worker::{Report, Worker};
-use midfold::{Area, Door};
+use midfold::store::worker::{JobWorker, WorkerReport};
+use midfold::{Door, FailureArea};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tokio::sync::oneshot;
@@ -25,8 +25,8 @@ use crate::summary::{SummaryRequest, answer};
 /// How often Ctrl-C is looked for while the store works.
 const TICK: Duration = Duration::from_millis(100);
 
-type Answer = Result<SummaryReply, SummaryFailure>;
-type Question = (Request, oneshot::Sender<Answer>);
+type WorkAnswer = Result<SummaryReply, SummaryFailure>;
+type WorkQuestion = (Request, oneshot::Sender<WorkAnswer>);
 
 /// Takes jobs from the queue of a store, and has `narrate` write what they want: it is called with
 /// a `SummaryRequest`, on this thread, and returns the text. Each answer is judged, and the fold
@@ -53,7 +53,7 @@ pub fn work<'py>(
     // Python is called here, where it called; the store is driven beside it, so that a claim is
     // kept while a model takes its time.
     let (done, raised) = py.detach(|| {
-        let place = match Place::existing(store, Door::Python) {
+        let place = match StorePlace::existing(store, Door::Python) {
             Ok(place) => place,
             Err(error) => return (Err(error.into()), None),
         };
@@ -62,8 +62,9 @@ pub fn work<'py>(
         thread::scope(|scope| {
             let steps = scope.spawn(move || steps(place, limit, stop, &ask));
             let raised = serve(&asked, stop, |request| call(&narrate, request, &model));
-            let died =
-                |_| Err(Failure::new(Area::Store, "the thread that drives the store has died"));
+            let died = |_| {
+                Err(Failure::new(FailureArea::Store, "the thread that drives the store has died"))
+            };
             (steps.join().unwrap_or_else(died), raised)
         })
     });
@@ -77,13 +78,13 @@ pub fn work<'py>(
 
 /// Jobs one after the other, until there is none or somebody wants to stop.
 fn steps(
-    place: &Place,
+    place: &StorePlace,
     limit: usize,
     stop: &AtomicBool,
-    ask: &Sender<Question>,
-) -> Result<Vec<Report>, Failure> {
+    ask: &Sender<WorkQuestion>,
+) -> Result<Vec<WorkerReport>, Failure> {
     let name = format!("midfold-python-{}", std::process::id());
-    let worker = Worker::new(place.store(), &name, Arc::new(now));
+    let worker = JobWorker::new(place.store(), &name, Arc::new(now));
     let mut done = Vec::new();
     while done.len() < limit && !stop.load(Ordering::Relaxed) {
         let step = worker.step(|request| {
@@ -104,9 +105,9 @@ fn steps(
 
 /// Answers until nobody asks any more. What Python raised first.
 fn serve(
-    asked: &Receiver<Question>,
+    asked: &Receiver<WorkQuestion>,
     stop: &AtomicBool,
-    call: impl Fn(&Request) -> PyResult<Answer>,
+    call: impl Fn(&Request) -> PyResult<WorkAnswer>,
 ) -> Option<PyErr> {
     let mut raised = None;
     loop {
@@ -137,19 +138,19 @@ fn serve(
 }
 
 /// The text that Python returns, as the engine takes it.
-fn call(narrate: &Py<PyAny>, request: &Request, model: &str) -> PyResult<Answer> {
+fn call(narrate: &Py<PyAny>, request: &Request, model: &str) -> PyResult<WorkAnswer> {
     let request = SummaryRequest { request: request.clone() };
     let text: String = Python::attach(|py| narrate.call1(py, (request,))?.extract(py))?;
     Ok(answer(Some(text), None, "stop", model.to_owned(), Usage::default())?)
 }
 
 /// A job that is tried again later.
-fn given_back(detail: String) -> Answer {
+fn given_back(detail: String) -> WorkAnswer {
     Err(SummaryFailure { class: FailureClass::Server, detail })
 }
 
 /// What came of a job, as `midfold.Worked`.
-fn told<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyAny>> {
+fn told<'py>(py: Python<'py>, report: &WorkerReport) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
     fields.set_item("job", report.job)?;
     fields.set_item("session", &report.session)?;

@@ -9,9 +9,9 @@ use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 
 use crate::answers::error;
-use crate::app::App;
-use crate::keys::{Holder, Keys, Scope, take};
-use crate::origin::{Stranger, may_ask};
+use crate::app::SharedApp;
+use crate::keys::{ApiKeys, KeyHolder, KeyScope, take};
+use crate::origin::{OriginRefusal, may_ask};
 
 /// Marks a request whose key of ours was where the provider's would be: it has none for whoever it goes to.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) struct KeyInPlace;
 
 /// Why a request is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum AdmitRefusal {
     #[error(
         "midfold: this server asks for a key; send `midfold-key: mf_…`, or the key in the place of the \
          provider's"
@@ -30,21 +30,25 @@ pub(crate) enum Refused {
     )]
     Wrong,
     #[error("midfold: this key may not be used for this; it needs the scope `{}`", .0.name())]
-    Scope(Scope),
+    Scope(KeyScope),
     #[error(
         "midfold: the key is in the place of the provider's, and the server has none for {0}; send \
          `midfold-key: mf_…` beside your own key, or have the server started with --upstream-key {0}=VARIABLE"
     )]
     NoProviderKey(String),
     #[error("midfold: {0}; --allow-origin https://HOST lets it in")]
-    Stranger(Stranger),
+    Stranger(OriginRefusal),
     #[error("midfold: too many requests with this key; try again in {0} s")]
     Rate(u64),
 }
 
 /// Lets a request in whose key has one of these scopes, without its key and with who sends it; or says why
 /// not. Where no keys are set, everybody is let in but pages of other sites.
-pub(crate) fn admit(app: &App, scopes: &[Scope], request: Request) -> Result<Request, Refused> {
+pub(crate) fn admit(
+    app: &SharedApp,
+    scopes: &[KeyScope],
+    request: Request,
+) -> Result<Request, AdmitRefusal> {
     let (mut parts, body) = request.into_parts();
     match enter(app, scopes, &mut parts) {
         Ok(()) => Ok(Request::from_parts(parts, body)),
@@ -56,10 +60,10 @@ pub(crate) fn admit(app: &App, scopes: &[Scope], request: Request) -> Result<Req
     }
 }
 
-fn enter(app: &App, scopes: &[Scope], parts: &mut Parts) -> Result<(), Refused> {
+fn enter(app: &SharedApp, scopes: &[KeyScope], parts: &mut Parts) -> Result<(), AdmitRefusal> {
     // With keys, a name that leads here has none to send.
     let any_name = app.keys.is_some() || !app.is_local;
-    may_ask(parts, &app.origins, any_name).map_err(Refused::Stranger)?;
+    may_ask(parts, &app.origins, any_name).map_err(AdmitRefusal::Stranger)?;
     let Some(keys) = &app.keys else { return Ok(()) };
     let keys = Arc::clone(&keys.read().unwrap_or_else(PoisonError::into_inner));
     let holder = holder(app, &keys, scopes, parts)?;
@@ -68,24 +72,24 @@ fn enter(app: &App, scopes: &[Scope], parts: &mut Parts) -> Result<(), Refused> 
 }
 
 fn holder(
-    app: &App,
-    keys: &Keys,
-    scopes: &[Scope],
+    app: &SharedApp,
+    keys: &ApiKeys,
+    scopes: &[KeyScope],
     parts: &mut Parts,
-) -> Result<Arc<Holder>, Refused> {
-    let found = take(parts).ok_or(Refused::NoKey)?;
-    let holder = keys.holder(&found.key).ok_or(Refused::Wrong)?;
+) -> Result<Arc<KeyHolder>, AdmitRefusal> {
+    let found = take(parts).ok_or(AdmitRefusal::NoKey)?;
+    let holder = keys.holder(&found.key).ok_or(AdmitRefusal::Wrong)?;
     if !holder.entry.scopes.iter().any(|scope| scopes.contains(scope)) {
-        return Err(Refused::Scope(scopes.first().copied().unwrap_or(Scope::Admin)));
+        return Err(AdmitRefusal::Scope(scopes.first().copied().unwrap_or(KeyScope::Admin)));
     }
-    if scopes.contains(&Scope::Proxy) && found.is_in_place {
+    if scopes.contains(&KeyScope::Proxy) && found.is_in_place {
         parts.extensions.insert(KeyInPlace);
     }
-    holder.asks(app.now()).map_err(Refused::Rate)?;
+    holder.asks(app.now()).map_err(AdmitRefusal::Rate)?;
     Ok(Arc::clone(holder))
 }
 
-impl Refused {
+impl AdmitRefusal {
     /// In a shape that the SDKs of all providers read.
     pub fn response(&self) -> Response {
         let (status, kind) = match self {

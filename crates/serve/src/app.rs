@@ -2,35 +2,35 @@
 
 use std::sync::{Arc, RwLock};
 
-use midfold::proxy::{Proxy, Random, Turn};
+use midfold::proxy::{MatchedRequest, Proxy, RandomSource};
 
-use crate::body::Rooms;
+use crate::body::BodyMemory;
 use crate::config::Clock;
 use crate::desk::Desk;
 use crate::keeper::Keeper;
-use crate::keys::Keys;
-use crate::known::KnownWindows;
-use crate::limits::Limits;
-use crate::metrics::{Metrics, cost_text};
-use crate::narrator::Narrator;
-use crate::origin::Origins;
+use crate::keys::ApiKeys;
+use crate::limits::ServeLimits;
+use crate::metrics::{ServerMetrics, cost_text};
+use crate::narrator::BackgroundNarrator;
+use crate::origin::AllowedOrigins;
 use crate::provider::ProviderKeys;
-use crate::totals::Totals;
-use crate::upstream::Upstream;
-use crate::upstreams::Upstreams;
-use crate::windows::Windows;
+use crate::totals::ServerTotals;
+use crate::upstream::UpstreamClient;
+use crate::upstreams::UpstreamTable;
+use crate::used_windows::KnownWindows;
+use crate::windows::ReportedWindows;
 
 /// What every request shares.
-pub(crate) struct App {
+pub(crate) struct SharedApp {
     pub proxy: Arc<Proxy>,
-    pub upstream: Upstream,
-    pub upstreams: Upstreams,
+    pub upstream: UpstreamClient,
+    pub upstreams: UpstreamTable,
     /// What servers said of their models.
-    pub windows: Windows,
+    pub windows: ReportedWindows,
     /// What requests had to fit.
     pub known: KnownWindows,
-    pub rooms: Rooms,
-    pub metrics: Metrics,
+    pub rooms: BodyMemory,
+    pub metrics: ServerMetrics,
     pub clock: Clock,
     /// When it began to listen, and where.
     pub started: u64,
@@ -40,22 +40,22 @@ pub(crate) struct App {
     /// The windows that were said at the start, by patterns of models' names.
     pub said_windows: Vec<(String, u64)>,
     pub is_strict: bool,
-    pub limits: Limits,
+    pub limits: ServeLimits,
     /// Whoever has one of these may ask; everybody where there are none.
-    pub keys: Option<RwLock<Arc<Keys>>>,
+    pub keys: Option<RwLock<Arc<ApiKeys>>>,
     pub provider_keys: ProviderKeys,
     pub keeper: Option<Arc<Keeper>>,
-    pub narrator: Option<Arc<Narrator>>,
+    pub narrator: Option<Arc<BackgroundNarrator>>,
     /// What requests for sessions share; none where nothing is stored.
     pub desk: Option<Arc<Desk>>,
     /// It listens on an address of this machine alone.
     pub is_local: bool,
     /// Whose pages may ask beside its own.
-    pub origins: Origins,
-    pub random: Random,
+    pub origins: AllowedOrigins,
+    pub random: RandomSource,
 }
 
-impl App {
+impl SharedApp {
     pub fn now(&self) -> u64 {
         (self.clock)()
     }
@@ -69,12 +69,12 @@ impl App {
     }
 
     /// What happened so far, for people.
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> ServerTotals {
         self.metrics.totals(self.proxy.cost())
     }
 
     /// Remembers which window a request had to fit.
-    pub fn note_window(&self, turn: &Turn, upstream: &str) {
+    pub fn note_window(&self, turn: &MatchedRequest, upstream: &str) {
         if let Some(window) = turn.sent().window.clone() {
             self.known.note(upstream, turn.model(), window);
         }

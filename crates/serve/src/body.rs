@@ -15,9 +15,9 @@ use hyper::body::Frame;
 const BELIEVED: usize = 4 << 20;
 
 /// The result of reading a body.
-pub(crate) enum Read {
+pub(crate) enum BodyRead {
     /// All of it.
-    Whole(Bytes, Room),
+    Whole(Bytes, BodyRoom),
     /// It is larger than what may be in memory: what was read, and the rest behind it.
     Large(Body),
     /// The client stopped in the middle.
@@ -26,7 +26,7 @@ pub(crate) enum Read {
 
 /// Bytes that requests may have in memory, all together.
 #[derive(Clone)]
-pub struct Rooms {
+pub struct BodyMemory {
     used: Arc<AtomicUsize>,
     /// The most that was used at a time.
     peak: Arc<AtomicUsize>,
@@ -35,12 +35,12 @@ pub struct Rooms {
 }
 
 /// Room that a request has taken, until it is answered.
-pub struct Room {
+pub struct BodyRoom {
     used: Arc<AtomicUsize>,
     taken: usize,
 }
 
-impl Room {
+impl BodyRoom {
     pub fn taken(&self) -> usize {
         self.taken
     }
@@ -52,21 +52,21 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for BodyRoom {
     fn drop(&mut self) {
         self.used.fetch_sub(self.taken, Ordering::Relaxed);
     }
 }
 
-impl Rooms {
+impl BodyMemory {
     /// For so many bytes of one request, and of all.
     pub fn new(one: usize, all: usize) -> Self {
         Self { used: Arc::default(), peak: Arc::default(), one, all }
     }
 
     /// Room for a request, of which nothing is taken yet.
-    pub fn room(&self) -> Room {
-        Room { used: Arc::clone(&self.used), taken: 0 }
+    pub fn room(&self) -> BodyRoom {
+        BodyRoom { used: Arc::clone(&self.used), taken: 0 }
     }
 
     /// Bytes of one request at most.
@@ -85,26 +85,29 @@ impl Rooms {
     }
 
     /// Reads a body that says to be `length` long.
-    pub(crate) async fn read(&self, mut body: Body, length: Option<usize>) -> Read {
+    pub(crate) async fn read(&self, mut body: Body, length: Option<usize>) -> BodyRead {
         let mut room = self.room();
         if length.is_some_and(|length| length > self.one) {
-            return Read::Large(body);
+            return BodyRead::Large(body);
         }
         let mut read = BytesMut::with_capacity(length.unwrap_or(0).min(BELIEVED));
         while let Some(frame) = body.frame().await {
-            let Ok(frame) = frame else { return Read::Broken };
+            let Ok(frame) = frame else { return BodyRead::Broken };
             let Ok(data) = frame.into_data() else { continue };
             let fits = self.take(&mut room, data.len()) && room.taken <= self.one;
             read.extend_from_slice(&data);
             if !fits {
-                return Read::Large(Body::new(Rest { first: Some((read.freeze(), room)), body }));
+                return BodyRead::Large(Body::new(BufferedBody {
+                    first: Some((read.freeze(), room)),
+                    body,
+                }));
             }
         }
-        Read::Whole(read.freeze(), room)
+        BodyRead::Whole(read.freeze(), room)
     }
 
     /// Takes room for so many bytes more; says whether there was so much.
-    pub fn take(&self, room: &mut Room, bytes: usize) -> bool {
+    pub fn take(&self, room: &mut BodyRoom, bytes: usize) -> bool {
         room.taken += bytes;
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.peak.fetch_max(used, Ordering::Relaxed);
@@ -113,12 +116,12 @@ impl Rooms {
 }
 
 /// The bytes that were read, and the rest behind them.
-struct Rest {
-    first: Option<(Bytes, Room)>,
+struct BufferedBody {
+    first: Option<(Bytes, BodyRoom)>,
     body: Body,
 }
 
-impl hyper::body::Body for Rest {
+impl hyper::body::Body for BufferedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -14,53 +14,58 @@ use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
 use midfold::DialectKind;
 use midfold::formats::request as wire;
-use midfold::proxy::vendor::{Done, Purpose, Wish};
-use midfold::proxy::{Fault, Turn, Who};
+use midfold::proxy::vendor::{RequestPurpose, VendorOutcome, VendorRequest};
+use midfold::proxy::{MatchedRequest, RequestFault, RequestSender};
 
-use crate::aim::Aim;
 use crate::answers::{error, respond};
-use crate::app::App;
-use crate::body::{Read, Room};
-use crate::breaking::Breaking;
+use crate::app::SharedApp;
+use crate::body::{BodyRead, BodyRoom};
+use crate::broken_answers::BreakingBody;
 use crate::compute::{caught, compute};
-use crate::guard::{Ended, Guarded};
+use crate::guard::{BodyEnd, GuardedBody};
 use crate::headers;
-use crate::keys::Holder;
+use crate::keys::KeyHolder;
 use crate::logged::{folded, unfolded, unknown_window};
-use crate::metrics::Cause;
-use crate::reading::{self, Unread, beside};
-use crate::route::{Asked, Route, Work};
-use crate::trip::Trip;
-use crate::unpack::{Packed, Packing};
+use crate::metrics::PassCause;
+use crate::proxy_request::{ProxyRequest, no_answer, no_key};
+use crate::reading::{self, UnreadReason, beside};
+use crate::route::{HistoryRequest, RequestRoute, RouteWork};
+use crate::route_hints::RouteHints;
+use crate::unpack::{BodyPacking, PackedBody};
 use crate::upstream::content_type;
+use crate::upstream_call::UpstreamCall;
 use crate::vendor;
-use crate::way::{Way, no_answer, no_key};
 
 /// Takes a request through.
-pub(crate) async fn forward(app: Arc<App>, request: Request, route: Route) -> Response {
+pub(crate) async fn forward(
+    app: Arc<SharedApp>,
+    request: Request,
+    route: RequestRoute,
+) -> Response {
     let (parts, body) = request.into_parts();
-    let aim = Aim::new(&route, &parts.uri);
+    let aim = RouteHints::new(&route, &parts.uri);
     let goal = match aim.goal(&app, None) {
         Ok(goal) => goal,
         Err(error) => return no_answer(&app, &error),
     };
-    let (body, watch) = match Guarded::around(body, app.limits.idle, Holder::longest_body(&parts)) {
-        Ok(guarded) => guarded,
-        Err(ended) => return ended.response(),
-    };
-    let way = Way { app, parts, aim, goal, watch };
+    let (body, watch) =
+        match GuardedBody::around(body, app.limits.idle, KeyHolder::longest_body(&parts)) {
+            Ok(guarded) => guarded,
+            Err(ended) => return ended.response(),
+        };
+    let way = ProxyRequest { app, parts, aim, goal, watch };
     match route.work {
-        Work::Generate(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, Purpose::Answer).await
+        RouteWork::Generate(asked) if !headers::is_off(&way.parts.headers) => {
+            way.generate(asked, body, RequestPurpose::Answer).await
         }
-        Work::Count(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, Purpose::Count).await
+        RouteWork::Count(asked) if !headers::is_off(&way.parts.headers) => {
+            way.generate(asked, body, RequestPurpose::Count).await
         }
-        Work::Compact(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, Purpose::Compact).await
+        RouteWork::Compact(asked) if !headers::is_off(&way.parts.headers) => {
+            way.generate(asked, body, RequestPurpose::Compact).await
         }
-        Work::Signed => way.open(body, Cause::Signed).await,
-        Work::Pass if is_json_post(&way.parts) && !headers::is_off(&way.parts.headers) => {
+        RouteWork::Signed => way.open(body, PassCause::Signed).await,
+        RouteWork::Pass if is_json_post(&way.parts) && !headers::is_off(&way.parts.headers) => {
             way.look(body).await
         }
         _ => {
@@ -73,67 +78,72 @@ pub(crate) async fn forward(app: Arc<App>, request: Request, route: Route) -> Re
 fn is_json_post(parts: &Parts) -> bool {
     parts.method == hyper::Method::POST
         && content_type(&parts.headers).starts_with("application/json")
-        && Packing::of(&parts.headers) == Packing::None
+        && BodyPacking::of(&parts.headers) == BodyPacking::None
 }
 
 /// A request with a history, as it came.
-struct Came {
+struct BufferedRequest {
     /// Its bytes, perhaps packed.
     body: Bytes,
     plain: Bytes,
-    packed: Option<Packed>,
-    room: Room,
+    packed: Option<PackedBody>,
+    room: BodyRoom,
     /// Room that is taken until it is known what is sent.
-    working: Room,
+    working: BodyRoom,
     stream: bool,
-    purpose: Purpose,
-    who: Who,
+    purpose: RequestPurpose,
+    who: RequestSender,
     start: Instant,
 }
 
-impl Way {
+impl ProxyRequest {
     /// A request to a path that nothing is known of: whether it has a history that should have been read.
     async fn look(self, body: Body) -> Response {
         match self.app.rooms.read(body, content_length(&self.parts)).await {
-            Read::Whole(body, _room) if wire::lists_messages(&body) => {
-                self.open(Body::from(body), Cause::Path).await
+            BodyRead::Whole(body, _room) if wire::lists_messages(&body) => {
+                self.open(Body::from(body), PassCause::Path).await
             }
-            Read::Whole(body, _room) => {
+            BodyRead::Whole(body, _room) => {
                 self.app.metrics.passed();
                 self.pass(Body::from(body), None).await
             }
-            Read::Large(body) => {
+            BodyRead::Large(body) => {
                 self.app.metrics.passed();
                 self.pass(body, None).await
             }
-            Read::Broken => self.broken(),
+            BodyRead::Broken => self.broken(),
         }
     }
 
     /// A request with a history.
-    async fn generate(mut self, asked: Asked, body: Body, purpose: Purpose) -> Response {
-        let packing = Packing::of(&self.parts.headers);
-        if packing == Packing::Other {
-            return self.open(body, Cause::Encoded).await;
+    async fn generate(
+        mut self,
+        asked: HistoryRequest,
+        body: Body,
+        purpose: RequestPurpose,
+    ) -> Response {
+        let packing = BodyPacking::of(&self.parts.headers);
+        if packing == BodyPacking::Other {
+            return self.open(body, PassCause::Encoded).await;
         }
         let (body, mut room) = match self.app.rooms.read(body, content_length(&self.parts)).await {
-            Read::Whole(body, room) => (body, room),
-            Read::Large(body) => return self.open(body, Cause::TooLarge).await,
-            Read::Broken => return self.broken(),
+            BodyRead::Whole(body, room) => (body, room),
+            BodyRead::Large(body) => return self.open(body, PassCause::TooLarge).await,
+            BodyRead::Broken => return self.broken(),
         };
         let start = Instant::now();
-        let longest = Holder::longest_body(&self.parts);
+        let longest = KeyHolder::longest_body(&self.parts);
         let read = packing.unpack(&body, &self.app.rooms, &mut room, longest).and_then(|plain| {
             let read = reading::read(&self.app, &self.parts, &asked, &plain, purpose)?;
             Ok((plain, read))
         });
         let (plain, (request, working)) = match read {
             Ok(read) => read,
-            Err(Unread::Open(cause)) => return self.open(Body::from(body), cause).await,
-            Err(Unread::Ended(ended)) => return ended.response(),
+            Err(UnreadReason::Open(cause)) => return self.open(Body::from(body), cause).await,
+            Err(UnreadReason::Ended(ended)) => return ended.response(),
         };
         let stream = asked.stream || request.stream;
-        let scope = Holder::name(&self.parts);
+        let scope = KeyHolder::name(&self.parts);
         let mut who = headers::who(&self.parts.headers, scope, asked.model);
         let model = request.model.clone().or_else(|| who.model.clone());
         match self.aim.goal(&self.app, model.as_deref()) {
@@ -150,25 +160,36 @@ impl Way {
             let asked = app.windows.of(&app.upstream, target, model.as_deref(), headers, app.now());
             who.window = asked.await;
         }
-        let packed = (packing != Packing::None).then(|| Packed::new(&body, plain.clone()));
+        let packed = (packing != BodyPacking::None).then(|| PackedBody::new(&body, plain.clone()));
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_history(&request, &who).await;
         }
         match caught(|| self.app.proxy.wish(request, &who, purpose)) {
             Some(Ok(wish)) => {
-                let came = Came { body, plain, packed, room, working, stream, purpose, who, start };
+                let came = BufferedRequest {
+                    body,
+                    plain,
+                    packed,
+                    room,
+                    working,
+                    stream,
+                    purpose,
+                    who,
+                    start,
+                };
                 self.fulfil(wish, came).await
             }
             Some(Err(refused)) => vendor::refused(refused),
-            None => self.open(Body::from(body), Cause::Panic).await,
+            None => self.open(Body::from(body), PassCause::Panic).await,
         }
     }
 
     /// A request whose vendor's members were read.
-    async fn fulfil(mut self, wish: Wish, came: Came) -> Response {
-        let Wish { request, work, is_replay, strips_betas } = wish;
-        let Came { body, plain, packed, mut room, working, stream, purpose, who, start } = came;
-        if purpose == Purpose::Compact && work.is_none() {
+    async fn fulfil(mut self, wish: VendorRequest, came: BufferedRequest) -> Response {
+        let VendorRequest { request, work, is_replay, strips_betas } = wish;
+        let BufferedRequest { body, plain, packed, mut room, working, stream, purpose, who, start } =
+            came;
+        if purpose == RequestPurpose::Compact && work.is_none() {
             return self.pass_whole(request.body().clone(), packed).await;
         }
         let keep = work.as_ref().and_then(|work| work.standing().map(str::to_owned));
@@ -185,13 +206,13 @@ impl Way {
         let now = self.app.now();
         let done = match work {
             Some(work) => compute(|| turn.work(work, stream, now)),
-            None => Some(Done::Ask(None)),
+            None => Some(VendorOutcome::Ask(None)),
         };
         let Some(done) = done else {
-            return self.open(Body::from(body), Cause::Panic).await;
+            return self.open(Body::from(body), PassCause::Panic).await;
         };
         if !self.app.rooms.take(&mut room, beside(&turn, &plain)) {
-            return self.open(Body::from(body), Cause::TooLarge).await;
+            return self.open(Body::from(body), PassCause::TooLarge).await;
         }
         self.app.keep();
         self.app.metrics.sent(turn.sent(), start.elapsed());
@@ -202,9 +223,9 @@ impl Way {
             unknown_window(&turn, &who.upstream);
         }
         let insert = match done {
-            Done::Ask(insert) => insert,
-            Done::Refused(refused) => return vendor::refused(refused),
-            Done::Answer(made) => {
+            VendorOutcome::Ask(insert) => insert,
+            VendorOutcome::Refused(refused) => return vendor::refused(refused),
+            VendorOutcome::Answer(made) => {
                 turn.accept();
                 self.written(&turn).await;
                 return vendor::made(made, turn.sent());
@@ -221,15 +242,15 @@ impl Way {
         if strips_betas {
             vendor::strip_betas(&mut self.parts.headers);
         }
-        let is_answered = purpose == Purpose::Answer;
-        let trip = Trip { way: self, turn, room, packed, stream, is_answered, insert };
+        let is_answered = purpose == RequestPurpose::Answer;
+        let trip = UpstreamCall { way: self, turn, room, packed, stream, is_answered, insert };
         trip.go().await
     }
 
     /// The body ended too early.
     fn broken(&self) -> Response {
         let gone = || StatusCode::BAD_REQUEST.into_response();
-        self.watch.ended().map_or_else(gone, Ended::response)
+        self.watch.ended().map_or_else(gone, BodyEnd::response)
     }
 
     /// The request to send, or why midfold cannot make it.
@@ -239,29 +260,29 @@ impl Way {
         is_replay: bool,
         keep: Option<String>,
         recalls: bool,
-        who: &Who,
-        mut working: Room,
-    ) -> Result<Turn, Cause> {
+        who: &RequestSender,
+        mut working: BodyRoom,
+    ) -> Result<MatchedRequest, PassCause> {
         let (proxy, now) = (Arc::clone(&self.app.proxy), self.app.now());
         let came = request.body().len() + request.memory();
         let begun = caught(|| proxy.begin_wish(request, is_replay, keep, who));
-        let begun = begun.ok_or(Cause::Panic)?;
+        let begun = begun.ok_or(PassCause::Panic)?;
         let begun = if recalls { proxy.recalling(begun) } else { begun };
         // A history that the provider was to have takes room as well.
         let more = begun.memory().saturating_sub(came);
         if !self.app.rooms.take(&mut working, more) || proxy.is_full_for(&begun) {
-            return Err(Cause::TooLarge);
+            return Err(PassCause::TooLarge);
         }
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_back(&begun).await;
         }
-        let turn = compute(|| proxy.finish(begun, now)).ok_or(Cause::Panic)?;
+        let turn = compute(|| proxy.finish(begun, now)).ok_or(PassCause::Panic)?;
         self.written(&turn).await;
         Ok(turn)
     }
 
     /// A request that midfold should have looked at, and cannot.
-    async fn open(self, body: Body, cause: Cause) -> Response {
+    async fn open(self, body: Body, cause: PassCause) -> Response {
         self.app.metrics.passed();
         self.app.metrics.open(cause);
         unfolded(self.parts.uri.path(), None, cause);
@@ -272,15 +293,15 @@ impl Way {
     }
 
     /// Sends a body that is known.
-    async fn pass_whole(mut self, body: Bytes, packed: Option<Packed>) -> Response {
+    async fn pass_whole(mut self, body: Bytes, packed: Option<PackedBody>) -> Response {
         self.app.metrics.passed();
-        let body = Packed::again(packed.as_ref(), body, &mut self.parts.headers);
+        let body = PackedBody::again(packed.as_ref(), body, &mut self.parts.headers);
         self.parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         self.pass(Body::from(body), None).await
     }
 
     /// Sends a body as it comes, and its answer too.
-    async fn pass(mut self, body: Body, cause: Option<Cause>) -> Response {
+    async fn pass(mut self, body: Body, cause: Option<PassCause>) -> Response {
         if let Err(no) = self.aim.give_key(&self.app, &self.goal, &mut self.parts) {
             return no_key(&self.app, no);
         }
@@ -300,7 +321,7 @@ impl Way {
                 if let Some(cause) = cause {
                     headers.insert(headers::FAULT, HeaderValue::from_static(cause.name()));
                 }
-                respond(head.status, headers, Body::new(Breaking::new(body)))
+                respond(head.status, headers, Body::new(BreakingBody::new(body)))
             }
             // The provider cannot answer what it did not get.
             Err(_) if self.watch.ended().is_some() => self.broken(),
@@ -320,15 +341,15 @@ fn content_length(parts: &Parts) -> Option<usize> {
     parts.headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-fn cause(fault: Fault) -> Cause {
+fn cause(fault: RequestFault) -> PassCause {
     match fault {
-        Fault::Floor => Cause::Floor,
-        Fault::Fixed => Cause::Fixed,
-        _ => Cause::Named,
+        RequestFault::Floor => PassCause::Floor,
+        RequestFault::Fixed => PassCause::Fixed,
+        _ => PassCause::Named,
     }
 }
 
-fn strict(cause: Cause) -> Response {
+fn strict(cause: PassCause) -> Response {
     let text = format!(
         "midfold: the request cannot be folded ({}), and --strict sends nothing that is not",
         cause.name()

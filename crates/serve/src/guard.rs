@@ -16,7 +16,7 @@ use crate::answers::error;
 
 /// Why a body was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Ended {
+pub enum BodyEnd {
     /// It brought nothing for too long.
     #[error("midfold: the request's body brought nothing for too long; send it again")]
     Idle,
@@ -34,7 +34,7 @@ pub enum Ended {
     Messages(usize),
 }
 
-impl Ended {
+impl BodyEnd {
     pub(crate) fn response(self) -> Response {
         let (status, kind) = match self {
             Self::Idle => (StatusCode::REQUEST_TIMEOUT, "midfold_timeout"),
@@ -48,17 +48,17 @@ impl Ended {
 
 /// Says afterwards why a body ended: who reads or sends it learns only that it did.
 #[derive(Clone, Default)]
-pub(crate) struct Watch(Arc<OnceLock<Ended>>);
+pub(crate) struct BodyWatch(Arc<OnceLock<BodyEnd>>);
 
-impl Watch {
+impl BodyWatch {
     /// Why the body was ended, where it was.
-    pub fn ended(&self) -> Option<Ended> {
+    pub fn ended(&self) -> Option<BodyEnd> {
         self.0.get().copied()
     }
 }
 
 /// A body within bounds.
-pub(crate) struct Guarded {
+pub(crate) struct GuardedBody {
     body: Body,
     idle: Duration,
     /// Bytes that may come, and that may still come.
@@ -66,29 +66,33 @@ pub(crate) struct Guarded {
     left: usize,
     /// Runs while somebody waits for more: a client is not late when nobody asks.
     waits: Option<Pin<Box<Sleep>>>,
-    watch: Watch,
+    watch: BodyWatch,
 }
 
-impl Guarded {
+impl GuardedBody {
     /// A body that may be `longest` bytes long and bring nothing for `idle`. One that says itself that
     /// it is longer is not begun.
-    pub fn around(body: Body, idle: Duration, longest: usize) -> Result<(Body, Watch), Ended> {
+    pub fn around(
+        body: Body,
+        idle: Duration,
+        longest: usize,
+    ) -> Result<(Body, BodyWatch), BodyEnd> {
         if usize::try_from(body.size_hint().lower()).is_ok_and(|length| length > longest) {
-            return Err(Ended::Long(longest));
+            return Err(BodyEnd::Long(longest));
         }
-        let watch = Watch::default();
+        let watch = BodyWatch::default();
         let (left, waits) = (longest, None);
         let guarded = Self { body, idle, longest, left, waits, watch: watch.clone() };
         Ok((Body::new(guarded), watch))
     }
 
-    fn end(&self, why: Ended) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn end(&self, why: BodyEnd) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let _ = self.watch.0.set(why);
         Poll::Ready(Some(Err(axum::Error::new(why))))
     }
 }
 
-impl hyper::body::Body for Guarded {
+impl hyper::body::Body for GuardedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -100,7 +104,7 @@ impl hyper::body::Body for Guarded {
             let idle = self.idle;
             let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(idle)));
             return match waits.as_mut().poll(context) {
-                Poll::Ready(()) => self.end(Ended::Idle),
+                Poll::Ready(()) => self.end(BodyEnd::Idle),
                 Poll::Pending => Poll::Pending,
             };
         };
@@ -108,7 +112,7 @@ impl hyper::body::Body for Guarded {
         let bytes = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
         match self.left.checked_sub(bytes.map_or(0, Bytes::len)) {
             Some(left) => self.left = left,
-            None => return self.end(Ended::Long(self.longest)),
+            None => return self.end(BodyEnd::Long(self.longest)),
         }
         Poll::Ready(frame)
     }

@@ -12,16 +12,16 @@ use hyper::header::{HeaderName, SERVER, UPGRADE};
 
 use crate::admit::admit;
 use crate::api;
-use crate::app::App;
+use crate::app::SharedApp;
 use crate::console;
 use crate::forward;
-use crate::keys::Scope;
+use crate::keys::KeyScope;
 use crate::logged::logged;
 use crate::mcp;
 use crate::route::route;
 
 /// The paths that are answered here; every other one goes to a provider.
-pub(crate) fn router(app: Arc<App>) -> Router {
+pub(crate) fn router(app: Arc<SharedApp>) -> Router {
     let other = middleware::from_fn_with_state(Arc::clone(&app), to_provider);
     let sessions = api::router(&app).layer(other);
     Router::new()
@@ -37,7 +37,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
 }
 
 /// Anthropic has sessions of its own under the same path. Its clients say who they ask for.
-async fn to_provider(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+async fn to_provider(State(app): State<Arc<SharedApp>>, request: Request, next: Next) -> Response {
     if request.headers().contains_key("anthropic-version") {
         return pass(State(app), request).await;
     }
@@ -52,7 +52,7 @@ async fn alive() -> impl IntoResponse {
 }
 
 /// The same, and whether conversations can be kept: not where the store's file was taken away.
-async fn ready(State(app): State<Arc<App>>) -> Response {
+async fn ready(State(app): State<Arc<SharedApp>>) -> Response {
     match app.desk.as_ref().map_or(Ok(()), |desk| desk.store.is_there()) {
         Ok(()) => NAME.into_response(),
         Err(error) => {
@@ -63,17 +63,17 @@ async fn ready(State(app): State<Arc<App>>) -> Response {
     }
 }
 
-async fn metrics(State(app): State<Arc<App>>, request: Request) -> Response {
-    match admit(&app, &[Scope::Admin], request) {
+async fn metrics(State(app): State<Arc<SharedApp>>, request: Request) -> Response {
+    match admit(&app, &[KeyScope::Admin], request) {
         Ok(_) => app.figures().into_response(),
         Err(refused) => refused.response(),
     }
 }
 
-async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
+async fn pass(State(app): State<Arc<SharedApp>>, request: Request) -> Response {
     // With the key in its place, which may be what tells where it goes.
     let route = route(request.method(), request.uri().path(), request.headers());
-    match admit(&app, &[Scope::Proxy], request) {
+    match admit(&app, &[KeyScope::Proxy], request) {
         // A history that goes through a socket cannot be folded. Codex asks for one first, and takes this
         // status for "use HTTP" at once; any other one it takes for a fault, and tries again for seconds.
         Ok(request) if wants_socket(&request) => StatusCode::UPGRADE_REQUIRED.into_response(),

@@ -4,7 +4,7 @@ use hyper::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
-use midfold::proxy::{Sent, Who};
+use midfold::proxy::{OutgoingRequest, RequestSender};
 
 /// Switches midfold off for a request (`off`).
 const SWITCH: &str = "midfold";
@@ -94,18 +94,26 @@ pub fn is_off(headers: &HeaderMap) -> bool {
 }
 
 /// What a request says of its sender.
-pub fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> Who {
+pub fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> RequestSender {
     let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
     // `claude-cli/2.1.0 (external, cli)`: its first word says what it is.
     let client = text(USER_AGENT.as_str())
         .and_then(|agent| Some(agent.split_whitespace().next()?.chars().take(100).collect()));
     let hint = SESSIONS.into_iter().find_map(text);
     let asks_for_million = text(BETA).is_some_and(|betas| betas.contains("context-1m"));
-    Who { scope, hint, client, preset: text(POLICY), model, asks_for_million, ..Who::default() }
+    RequestSender {
+        scope,
+        hint,
+        client,
+        preset: text(POLICY),
+        model,
+        asks_for_million,
+        ..RequestSender::default()
+    }
 }
 
 /// Says in an answer what was done to its request.
-pub(crate) fn tell(headers: &mut HeaderMap, sent: &Sent) {
+pub(crate) fn tell(headers: &mut HeaderMap, sent: &OutgoingRequest) {
     let mut set = |name: HeaderName, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {
             headers.insert(name, value);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use midfold::formats::request::Request;
-use midfold::proxy::{Begun, Proxy, Turn, Who};
+use midfold::proxy::{MatchedRequest, Proxy, ReadRequest, RequestSender};
 use midfold::store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -50,7 +50,7 @@ impl Keeper {
 
     /// Brings back the history that ends with the answer which a request names, where that was given before this
     /// process began, or by another one: that one may still be at writing it.
-    pub async fn bring_history(&self, request: &Request, who: &Who) {
+    pub async fn bring_history(&self, request: &Request, who: &RequestSender) {
         if self.is_away() || !self.proxy.wants_history(request, who) {
             return;
         }
@@ -72,7 +72,7 @@ impl Keeper {
     }
 
     /// Brings back the conversation of a request, where the store has more of it than this process.
-    pub async fn bring_back(&self, begun: &Begun) {
+    pub async fn bring_back(&self, begun: &ReadRequest) {
         if self.is_away() {
             return;
         }
@@ -86,7 +86,7 @@ impl Keeper {
 
     /// Waits until a new fold is written: another process that goes on with the conversation reads it
     /// through the same fold then, and so does this one after a crash.
-    pub async fn first(&self, turn: &Turn) {
+    pub async fn first(&self, turn: &MatchedRequest) {
         if self.is_away() {
             return;
         }

@@ -6,24 +6,23 @@
 //! - [`config`] says what is served and where to. `app` ties the modules together. `server` starts and stops.
 //! - `listen` takes connections, with `tls` where there is a certificate.
 //! - `keys` says who may ask, and `admit` lets them in. `guard` bounds a body, and `unpack` unpacks it.
-//! - `route` reads a path. `upstreams` and `aim` say where a request goes.
-//! - `windows` says how much the model there holds, and `known` what that was so far.
-//! - `forward` takes one request through: `way` is its head, and `trip` sends it and takes its answer.
+//! - `route` reads a path. `upstreams` and `route_hints` say where a request goes.
+//! - `windows` says how much the model there holds, and `used_windows` what that was so far.
+//! - `forward` takes one request through: `proxy_request` is its head, and `upstream_call` sends it and takes its answer.
 //! - `upstream` is the way to the provider. `tee` reads an answer while it passes.
 //! - `reply` chooses the part of the answer that the client gets.
-//! - `rounds` and `streamed` answer calls of recall in between, whole and in a stream.
+//! - `rounds` and `joined_streams` answer calls of recall in between, whole and in a stream.
 //! - `vendor` does the work of vendors' compaction.
 //! - `keeper` writes to the store, and `narrator` asks a model.
 //!
 //! What a request needs is decided by [`midfold::proxy`]; nothing here looks into a message.
 
 mod admit;
-mod aim;
 mod answers;
 mod api;
 mod app;
 mod body;
-mod breaking;
+mod broken_answers;
 mod compute;
 pub mod config;
 mod console;
@@ -32,9 +31,9 @@ mod forward;
 mod guard;
 mod handlers;
 mod headers;
+mod joined_streams;
 mod keeper;
 mod keys;
-mod known;
 mod limits;
 mod listen;
 mod logged;
@@ -44,69 +43,70 @@ mod narrator;
 mod origin;
 mod probe;
 mod provider;
+mod proxy_request;
 mod random;
 mod reading;
 mod refusal;
 mod reply;
 mod rounds;
 mod route;
+mod route_hints;
 mod server;
-mod streamed;
 mod tee;
 mod tls;
 mod totals;
-mod trip;
 mod unpack;
 mod upstream;
+mod upstream_call;
 mod upstreams;
+mod used_windows;
 mod vendor;
-mod way;
 mod windows;
 
 pub use api::openapi;
-pub use config::{Config, Narration};
-pub use keys::{Key, KeyEntry, KeyHash, Keys, KeysError, Scope};
-pub use limits::Limits;
-pub use origin::{NoOrigin, Origins};
-pub use probe::{Answered, Trouble, probe};
+pub use config::{ServeConfig, ServeNarration};
+pub use keys::{ApiKey, ApiKeys, KeyEntry, KeyHash, KeyScope, KeysError};
+pub use limits::ServeLimits;
+pub use origin::{AllowedOrigins, NoOrigin};
+pub use probe::{ProbeTrouble, ProbedProvider, probe};
 pub use provider::{ProviderKeyError, ProviderKeys};
 pub use random::system_random;
-pub use server::{Running, ServeError, start};
-pub use tls::{Tls, TlsError};
-pub use totals::Totals;
-pub use upstream::Outgoing;
-pub use upstreams::{ConfigError, Upstreams};
+pub use server::{RunningServer, ServeError, start};
+pub use tls::{TlsError, TlsIdentity};
+pub use totals::ServerTotals;
+pub use upstream::OutgoingProxy;
+pub use upstreams::{ConfigError, UpstreamTable};
 
 /// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
 #[doc(hidden)]
 pub mod inside {
     use hyper::{HeaderMap, Uri};
 
-    use crate::keys::Keys;
+    use crate::keys::ApiKeys;
     use crate::provider::{Provider, ProviderKeys};
-    use crate::upstreams::{Upstreams, Wanted};
+    use crate::upstreams::{UpstreamFacts, UpstreamTable};
 
-    pub use crate::body::Rooms;
-    pub use crate::guard::Ended;
+    pub use crate::body::BodyMemory;
+    pub use crate::guard::BodyEnd;
     pub use crate::headers::{for_upstream, is_off, who};
     pub use crate::keys::bucket::Bucket;
     pub use crate::keys::places::take;
-    pub use crate::metrics::Cause;
-    pub use crate::origin::{Stranger, may_ask};
-    pub use crate::reading::Unread;
-    pub use crate::route::{Asked, Route, Work, route};
-    pub use crate::unpack::{PIECE, Packing, WINDOW};
+    pub use crate::metrics::PassCause;
+    pub use crate::origin::{OriginRefusal, may_ask};
+    pub use crate::reading::UnreadReason;
+    pub use crate::route::{HistoryRequest, RequestRoute, RouteWork, route};
+    pub use crate::unpack::{BodyPacking, PIECE, WINDOW};
 
     // Methods of types that everybody sees: as functions here, so that nobody else sees them.
 
     /// Where a request with this path and query goes, that names a place and a model.
     pub fn address(
-        upstreams: &Upstreams,
+        upstreams: &UpstreamTable,
         provider: Provider,
         (named, model): (Option<&str>, Option<&str>),
         path: &str,
     ) -> Option<Uri> {
-        upstreams.choose(Wanted { named, model, provider }).ok()?.address(path)
+        upstreams.choose(UpstreamFacts { named, model, provider }).ok()?.address(path)
     }
 
     /// Gives a request the key of an upstream, where there is one.
@@ -115,12 +115,12 @@ pub mod inside {
     }
 
     /// These keys, after `before`.
-    pub fn keys_after(keys: Keys, before: &Keys) -> Keys {
+    pub fn keys_after(keys: ApiKeys, before: &ApiKeys) -> ApiKeys {
         keys.after(before)
     }
 
     /// One request with a key; none where nobody has it. Refused with the seconds until there may be one.
-    pub fn asks(keys: &Keys, key: &str, now: u64) -> Option<Result<(), u64>> {
+    pub fn asks(keys: &ApiKeys, key: &str, now: u64) -> Option<Result<(), u64>> {
         keys.holder(key).map(|holder| holder.asks(now))
     }
 }

@@ -19,7 +19,7 @@ const HISTORY: usize = 20_000;
 
 /// How long and how much.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServeLimits {
     /// Connections that are open at a time; further ones wait until one of them ends.
     pub connections: usize,
     /// How long the head of a request, a TLS handshake, and the pause between two requests of a
@@ -35,7 +35,7 @@ pub struct Limits {
     pub longest_history: usize,
 }
 
-impl Default for Limits {
+impl Default for ServeLimits {
     fn default() -> Self {
         Self {
             connections: CONNECTIONS,

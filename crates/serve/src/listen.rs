@@ -20,8 +20,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tower::ServiceExt;
 
-use crate::limits::Limits;
-use crate::tls::Tls;
+use crate::limits::ServeLimits;
+use crate::tls::TlsIdentity;
 
 /// How long nothing is accepted after the system refused: what it has too few of is freed by others.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -34,8 +34,8 @@ const PING: Duration = Duration::from_secs(30);
 /// A socket that accepts connections, and the settings for them.
 pub(crate) struct Listener {
     pub tcp: TcpListener,
-    pub tls: Option<Tls>,
-    pub limits: Limits,
+    pub tls: Option<TlsIdentity>,
+    pub limits: ServeLimits,
     pub router: Router,
 }
 
@@ -44,7 +44,7 @@ impl Listener {
     pub async fn serve(self, mut stopped: watch::Receiver<bool>) {
         let Self { tcp, tls, limits, router } = self;
         let open = Arc::new(Semaphore::new(limits.connections));
-        let way = Arc::new(Way { tls, limits, router });
+        let way = Arc::new(ConnectionShared { tls, limits, router });
         let graceful = GracefulShutdown::new();
         // Owned here: dropping the set ends every connection.
         let mut connections = JoinSet::new();
@@ -81,13 +81,13 @@ async fn next(
 }
 
 /// What all connections share.
-struct Way {
-    tls: Option<Tls>,
-    limits: Limits,
+struct ConnectionShared {
+    tls: Option<TlsIdentity>,
+    limits: ServeLimits,
     router: Router,
 }
 
-impl Way {
+impl ConnectionShared {
     /// One connection, from its first byte to its end. It has its place as long as it is open.
     async fn connection(
         &self,

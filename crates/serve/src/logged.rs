@@ -6,10 +6,10 @@ use std::time::Instant;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use midfold::proxy::{Heard, Sent, Truncation, Turn};
+use midfold::proxy::{MatchedRequest, OutgoingRequest, RecallRound, SilentTruncation};
 
 use crate::headers;
-use crate::metrics::Cause;
+use crate::metrics::PassCause;
 
 /// Paths that are asked all the time, by whoever watches over the server: no more than a step.
 const WATCHED: [&str; 3] = ["/livez", "/readyz", "/metrics"];
@@ -42,7 +42,7 @@ pub(crate) async fn logged(request: Request, next: Next) -> Response {
 }
 
 /// Says that a fold was made.
-pub(crate) fn folded(sent: &Sent) {
+pub(crate) fn folded(sent: &OutgoingRequest) {
     if let Some(fold) = sent.fold.filter(|_| sent.is_new_fold) {
         let (session, fold) = (sent.session.as_deref(), &fold.to_hex()[..16]);
         tracing::info!(
@@ -56,12 +56,12 @@ pub(crate) fn folded(sent: &Sent) {
 }
 
 /// Says that a request was sent as it came, and why.
-pub(crate) fn unfolded(path: &str, session: Option<&str>, cause: Cause) {
+pub(crate) fn unfolded(path: &str, session: Option<&str>, cause: PassCause) {
     tracing::warn!(path, session, fault = cause.name(), "sent as it came: {}", cause.reason());
 }
 
 /// Says that a provider found a request too long, and the window that this taught.
-pub(crate) fn overflowed(turn: &Turn, again: Option<&Sent>) {
+pub(crate) fn overflowed(turn: &MatchedRequest, again: Option<&OutgoingRequest>) {
     let (model, session) = (turn.model(), turn.sent().session.as_deref());
     let window = turn.window();
     match again {
@@ -83,7 +83,7 @@ pub(crate) fn overflowed(turn: &Turn, again: Option<&Sent>) {
 }
 
 /// Says that nothing tells how much a model holds.
-pub(crate) fn unknown_window(turn: &Turn, upstream: &str) {
+pub(crate) fn unknown_window(turn: &MatchedRequest, upstream: &str) {
     let (model, window) = (turn.model(), turn.window());
     tracing::warn!(
         model,
@@ -95,8 +95,8 @@ pub(crate) fn unknown_window(turn: &Turn, upstream: &str) {
 }
 
 /// Says that a server dropped what did not fit, and said nothing.
-pub(crate) fn truncated(truncation: &Truncation) {
-    let Truncation { session, sent, window } = truncation;
+pub(crate) fn truncated(truncation: &SilentTruncation) {
+    let SilentTruncation { session, sent, window } = truncation;
     tracing::warn!(
         session,
         sent,
@@ -106,7 +106,7 @@ pub(crate) fn truncated(truncation: &Truncation) {
 }
 
 /// Says that the model looked something up.
-pub(crate) fn recalled(sent: &Sent, heard: Heard) {
-    let Heard { calls, asks_again } = heard;
+pub(crate) fn recalled(sent: &OutgoingRequest, heard: RecallRound) {
+    let RecallRound { calls, asks_again } = heard;
     tracing::info!(session = sent.session.as_deref(), calls, asks_again, "recalled");
 }

@@ -8,24 +8,24 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use hyper::http::request::Parts;
-use midfold_mcp::{HttpService, Scope, http_service};
+use midfold_mcp::{HttpService, SessionScope, http_service};
 use tower::ServiceExt;
 
-use crate::api::{Caller, document};
-use crate::app::App;
+use crate::api::{ApiCaller, document};
+use crate::app::SharedApp;
 
 /// The path, where sessions are stored; nothing otherwise.
-pub(crate) fn router(app: &Arc<App>) -> Router {
+pub(crate) fn router(app: &Arc<SharedApp>) -> Router {
     let Some(desk) = &app.desk else { return Router::new() };
     let service = http_service(Arc::clone(&desk.store), scope_of);
-    let answer = move |State(app): State<Arc<App>>, request: Request| {
+    let answer = move |State(app): State<Arc<SharedApp>>, request: Request| {
         answered(app, service.clone(), request)
     };
     Router::new().route("/mcp", any(answer)).with_state(Arc::clone(app))
 }
 
-async fn answered(app: Arc<App>, service: HttpService, request: Request) -> Response {
-    let request = match Caller::enter(&app, request) {
+async fn answered(app: Arc<SharedApp>, service: HttpService, request: Request) -> Response {
+    let request = match ApiCaller::enter(&app, request) {
         Ok((_, request)) => request,
         Err(problem) => return problem.into_response(),
     };
@@ -41,6 +41,6 @@ async fn answered(app: Arc<App>, service: HttpService, request: Request) -> Resp
 }
 
 /// What the sender of a request that was let in may see.
-fn scope_of(parts: &Parts) -> Scope {
-    Scope { owner: Caller::of(parts).owner, session: None }
+fn scope_of(parts: &Parts) -> SessionScope {
+    SessionScope { owner: ApiCaller::of(parts).owner, session: None }
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use midfold::core::event::Usage;
-use midfold::core::spent::Cost;
-use midfold::proxy::{Fault, Sent};
+use midfold::core::spending::PromptCost;
+use midfold::proxy::{OutgoingRequest, RequestFault};
 
-use crate::totals::Totals;
+use crate::totals::ServerTotals;
 
 /// Upper ends of the classes of added latency, in microseconds.
 const CLASSES: [u64; 10] =
@@ -17,7 +17,7 @@ const CLASSES: [u64; 10] =
 
 /// Why a request went on as it came although midfold should have looked at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum PassCause {
     /// Larger than what may be in memory.
     TooLarge,
     /// Packed.
@@ -38,7 +38,7 @@ pub enum Cause {
     Panic,
 }
 
-impl Cause {
+impl PassCause {
     const ALL: [Self; 9] = [
         Self::TooLarge,
         Self::Encoded,
@@ -59,9 +59,9 @@ impl Cause {
             Self::Unread => "it is no request of the format that its path says",
             Self::Path => "it has messages, and nothing is known of its path",
             Self::Signed => "it is signed, and another body would be refused",
-            Self::Floor => Fault::Floor.reason(),
-            Self::Fixed => Fault::Fixed.reason(),
-            Self::Named => Fault::Preset.reason(),
+            Self::Floor => RequestFault::Floor.reason(),
+            Self::Fixed => RequestFault::Fixed.reason(),
+            Self::Named => RequestFault::Preset.reason(),
             Self::Panic => "a fault in midfold",
         }
     }
@@ -88,7 +88,7 @@ impl Cause {
 
 /// Counters since the start.
 #[derive(Default)]
-pub(crate) struct Metrics {
+pub(crate) struct ServerMetrics {
     requests: AtomicU64,
     passed: AtomicU64,
     folded: AtomicU64,
@@ -102,7 +102,7 @@ pub(crate) struct Metrics {
     narrations: AtomicU64,
     narrations_refused: AtomicU64,
     refused: AtomicU64,
-    open: [AtomicU64; Cause::ALL.len()],
+    open: [AtomicU64; PassCause::ALL.len()],
     tokens_before: AtomicU64,
     tokens_after: AtomicU64,
     prompt: AtomicU64,
@@ -113,14 +113,14 @@ pub(crate) struct Metrics {
     latency_sum: AtomicU64,
 }
 
-impl Metrics {
+impl ServerMetrics {
     pub fn passed(&self) {
         add(&self.requests, 1);
         add(&self.passed, 1);
     }
 
     /// A request with a history, and how long midfold took to decide what is sent.
-    pub fn sent(&self, sent: &Sent, took: Duration) {
+    pub fn sent(&self, sent: &OutgoingRequest, took: Duration) {
         add(&self.requests, 1);
         add(&self.folded, u64::from(sent.is_folded()));
         add(&self.folds, u64::from(sent.is_new_fold));
@@ -133,7 +133,7 @@ impl Metrics {
     }
 
     /// The provider said that a request was too long.
-    pub fn overflow(&self, again: Option<&Sent>) {
+    pub fn overflow(&self, again: Option<&OutgoingRequest>) {
         add(&self.overflows, 1);
         add(&self.recovered, u64::from(again.is_some()));
         add(&self.folds, again.map_or(0, |sent| u64::from(sent.is_new_fold)));
@@ -168,8 +168,8 @@ impl Metrics {
         add(&self.refused, 1);
     }
 
-    pub fn open(&self, cause: Cause) {
-        let at = Cause::ALL.iter().position(|other| *other == cause).unwrap_or(0);
+    pub fn open(&self, cause: PassCause) {
+        let at = PassCause::ALL.iter().position(|other| *other == cause).unwrap_or(0);
         add(&self.open[at], 1);
     }
 
@@ -181,9 +181,9 @@ impl Metrics {
     }
 
     /// What a person wants to know of it.
-    pub fn totals(&self, cost: Option<Cost>) -> Totals {
+    pub fn totals(&self, cost: Option<PromptCost>) -> ServerTotals {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Totals {
+        ServerTotals {
             requests: get(&self.requests),
             with_history: get(&self.requests).saturating_sub(get(&self.passed)),
             folded: get(&self.folded),
@@ -203,9 +203,9 @@ impl Metrics {
     }
 
     /// How many requests went on as they came, by cause.
-    pub fn faults(&self) -> impl Iterator<Item = (Cause, u64)> {
+    pub fn faults(&self) -> impl Iterator<Item = (PassCause, u64)> {
         let counts = self.open.iter().map(|count| count.load(Ordering::Relaxed));
-        Cause::ALL.into_iter().zip(counts)
+        PassCause::ALL.into_iter().zip(counts)
     }
 
     /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes; `unsaved`: those
@@ -325,7 +325,7 @@ fn add(counter: &AtomicU64, n: u64) {
 }
 
 /// What the prompts cost, as Prometheus reads it.
-pub(crate) fn cost_text(cost: Option<Cost>, out: &mut String) {
+pub(crate) fn cost_text(cost: Option<PromptCost>, out: &mut String) {
     let (sent, everything, saved) =
         cost.map_or((0.0, 0.0, 0.0), |it| (it.sent, it.everything, it.saved()));
     for (name, help, value) in [

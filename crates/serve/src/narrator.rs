@@ -7,12 +7,12 @@ use std::time::Duration;
 use midfold::core::calendar::date;
 use midfold::core::fold::VerdictCode;
 use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
-use midfold::proxy::vendor::Work;
-use midfold::proxy::{Narratable, Turn};
+use midfold::proxy::vendor::VendorWork;
+use midfold::proxy::{MatchedRequest, NarrationTarget};
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::config::{Clock, Narration};
+use crate::config::{Clock, ServeNarration};
 
 /// Narrations under way at a time.
 const AT_ONCE: usize = 2;
@@ -21,23 +21,23 @@ const HOUR: u64 = 3_600_000;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Who asks the model.
-pub(crate) struct Narrator {
-    narration: Narration,
+pub(crate) struct BackgroundNarrator {
+    narration: ServeNarration,
     clock: Clock,
-    spent: Mutex<Spent>,
+    spent: Mutex<HourlyCost>,
     at_once: Arc<Semaphore>,
 }
 
 /// What this hour has cost.
 #[derive(Default)]
-struct Spent {
+struct HourlyCost {
     since: u64,
     calls: u32,
     tokens: u64,
 }
 
-impl Narrator {
-    pub fn new(narration: Narration, clock: Clock) -> Arc<Self> {
+impl BackgroundNarrator {
+    pub fn new(narration: ServeNarration, clock: Clock) -> Arc<Self> {
         let at_once = Arc::new(Semaphore::new(AT_ONCE));
         Arc::new(Self { narration, clock, spent: Mutex::default(), at_once })
     }
@@ -46,7 +46,7 @@ impl Narrator {
     /// whether the narration was accepted.
     pub fn offer(
         self: &Arc<Self>,
-        narratable: Narratable,
+        narratable: NarrationTarget,
         done: impl FnOnce(bool) + Send + 'static,
     ) {
         let now = (self.clock)();
@@ -68,7 +68,7 @@ impl Narrator {
 
     /// Asks the model before a summary is made that the client asked for, and waits, within the same budget.
     /// Says whether what it wrote may stand; nothing where it was not asked.
-    pub async fn before(&self, turn: &Turn, work: &Work) -> Option<bool> {
+    pub async fn before(&self, turn: &MatchedRequest, work: &VendorWork) -> Option<bool> {
         let now = (self.clock)();
         if !self.may(now) {
             return None;
@@ -91,7 +91,7 @@ impl Narrator {
     }
 
     /// Nothing where nobody has the conversation any more.
-    async fn ask(&self, narratable: &Narratable, request: &SummaryRequest) -> Option<bool> {
+    async fn ask(&self, narratable: &NarrationTarget, request: &SummaryRequest) -> Option<bool> {
         let answer = tokio::select! {
             answer = self.narration.client.summarise(request) => answer,
             () = gone(narratable) => return None,
@@ -104,7 +104,7 @@ impl Narrator {
     fn may(&self, now: u64) -> bool {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         if now.saturating_sub(spent.since) >= HOUR {
-            *spent = Spent { since: now, ..Spent::default() };
+            *spent = HourlyCost { since: now, ..HourlyCost::default() };
         }
         spent.calls < self.narration.calls_an_hour && spent.tokens < self.narration.tokens_an_hour
     }
@@ -117,7 +117,7 @@ impl Narrator {
 }
 
 /// Until nobody has the conversation any more.
-async fn gone(narratable: &Narratable) {
+async fn gone(narratable: &NarrationTarget) {
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while !narratable.is_gone() {

@@ -13,7 +13,7 @@ const CONTAINERS: [&str; 2] = ["host.docker.internal", "host.containers.internal
 
 /// Why a request is not taken, whoever sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Stranger {
+pub enum OriginRefusal {
     /// It is of another site's page.
     #[error("another page's script may not ask here")]
     Page,
@@ -32,9 +32,9 @@ pub struct NoOrigin(pub String);
 /// Origins that may ask beside the server's own: `https://app.example`, `chrome-extension://…`. The host behind the
 /// scheme is also a name of this server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origins(Vec<String>);
+pub struct AllowedOrigins(Vec<String>);
 
-impl Origins {
+impl AllowedOrigins {
     /// Lets one in.
     ///
     /// ```
@@ -72,7 +72,11 @@ impl Origins {
 ///
 /// # Errors
 /// Where it may not.
-pub fn may_ask(parts: &Parts, allowed: &Origins, any_name: bool) -> Result<(), Stranger> {
+pub fn may_ask(
+    parts: &Parts,
+    allowed: &AllowedOrigins,
+    any_name: bool,
+) -> Result<(), OriginRefusal> {
     // HTTP/2 has the name in the request's address, and mostly there alone.
     let authority = parts.uri.authority().map(Authority::as_str);
     let hosts: Vec<_> = authority.into_iter().chain(texts(&parts.headers, HOST)).collect();
@@ -83,10 +87,10 @@ pub fn may_ask(parts: &Parts, allowed: &Origins, any_name: bool) -> Result<(), S
         && (origins.is_empty() || !hosts.is_empty())
         && sites.all(|site| matches!(site, "same-origin" | "none"));
     if !is_allowed && !is_own {
-        return Err(Stranger::Page);
+        return Err(OriginRefusal::Page);
     }
     let is_ours = |host: &&str| is_of_this_machine(host) || allowed.name(host);
-    if any_name || hosts.iter().all(is_ours) { Ok(()) } else { Err(Stranger::Name) }
+    if any_name || hosts.iter().all(is_ours) { Ok(()) } else { Err(OriginRefusal::Name) }
 }
 
 /// All values of a header. A value that is no text is not from a browser, and equals nothing.

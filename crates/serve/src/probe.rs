@@ -8,12 +8,12 @@ use hyper::{Method, Uri};
 use tokio::net::{TcpStream, lookup_host};
 
 use crate::provider::Provider;
-use crate::upstream::{Outgoing, Upstream};
-use crate::upstreams::{Upstreams, Wanted};
+use crate::upstream::{OutgoingProxy, UpstreamClient};
+use crate::upstreams::{UpstreamFacts, UpstreamTable};
 
 /// A provider that answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct ProbedProvider {
     /// The status. 401 is usual: no key is sent.
     pub status: u16,
     /// The provider's time, in milliseconds since 1970, where it says one.
@@ -22,7 +22,7 @@ pub struct Answered {
 
 /// Where the way to a provider stops.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum ProbeTrouble {
     /// Its host has no address, or nobody could be asked for one.
     #[error("the host is not found")]
     Name,
@@ -49,53 +49,58 @@ fn unconnected(kind: std::io::ErrorKind) -> String {
 /// # Errors
 /// Where the way stops, after `limit` at the latest.
 pub async fn probe(
-    upstreams: &Upstreams,
-    outgoing: &Outgoing,
+    upstreams: &UpstreamTable,
+    outgoing: &OutgoingProxy,
     name: &str,
     limit: Duration,
-) -> Result<Answered, Trouble> {
+) -> Result<ProbedProvider, ProbeTrouble> {
     tokio::time::timeout(limit, ask(upstreams, outgoing, name))
         .await
-        .unwrap_or(Err(Trouble::Slow(limit)))
+        .unwrap_or(Err(ProbeTrouble::Slow(limit)))
 }
 
-async fn ask(upstreams: &Upstreams, outgoing: &Outgoing, name: &str) -> Result<Answered, Trouble> {
+async fn ask(
+    upstreams: &UpstreamTable,
+    outgoing: &OutgoingProxy,
+    name: &str,
+) -> Result<ProbedProvider, ProbeTrouble> {
     let provider = Provider::named(name).unwrap_or(Provider::OpenAi);
     let path = match provider {
         Provider::OpenAi | Provider::Anthropic => "/v1/models",
         Provider::Gemini => "/v1beta/models",
         Provider::Ollama => "/api/version",
     };
-    let unusable = || Trouble::Answer("the address is not usable".to_owned());
-    let target = upstreams.choose(Wanted { named: Some(name), model: None, provider });
+    let unusable = || ProbeTrouble::Answer("the address is not usable".to_owned());
+    let target = upstreams.choose(UpstreamFacts { named: Some(name), model: None, provider });
     let address = target.ok().and_then(|target| target.address(path)).ok_or_else(unusable)?;
     if !outgoing.is_through_proxy(&address) {
         connects(&address).await?;
     }
-    let upstream = Upstream::new(outgoing).map_err(|error| Trouble::Answer(error.to_string()))?;
+    let upstream =
+        UpstreamClient::new(outgoing).map_err(|error| ProbeTrouble::Answer(error.to_string()))?;
     let mut headers = HeaderMap::new();
     headers.insert(USER_AGENT, HeaderValue::from_static("midfold-doctor"));
     let answer = upstream
         .send(Method::GET, address, headers, Body::empty())
         .await
-        .map_err(|error| Trouble::Answer(error.to_string()))?;
+        .map_err(|error| ProbeTrouble::Answer(error.to_string()))?;
     let date = answer.headers().get(DATE).and_then(|date| date.to_str().ok());
-    Ok(Answered { status: answer.status().as_u16(), date: date.and_then(millis) })
+    Ok(ProbedProvider { status: answer.status().as_u16(), date: date.and_then(millis) })
 }
 
 /// Looks the host up and connects to it, for an error that says which of the two fails.
-async fn connects(address: &Uri) -> Result<(), Trouble> {
+async fn connects(address: &Uri) -> Result<(), ProbeTrouble> {
     let host = address.host().unwrap_or_default();
     let usual = if address.scheme_str() == Some("http") { 80 } else { 443 };
     let port = address.port_u16().unwrap_or(usual);
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let found = lookup_host((host, port)).await.map_err(|_| Trouble::Name)?;
+    let found = lookup_host((host, port)).await.map_err(|_| ProbeTrouble::Name)?;
     let found: Vec<_> = found.collect();
     let connected = TcpStream::connect(&found[..]).await;
-    let stream = connected.map_err(|error| Trouble::Connect(error.kind()))?;
+    let stream = connected.map_err(|error| ProbeTrouble::Connect(error.kind()))?;
     // Where nothing listens on this machine, a connection may by chance be given that port, and reach itself.
     match stream.local_addr().ok() == stream.peer_addr().ok() {
-        true => Err(Trouble::Connect(std::io::ErrorKind::ConnectionRefused)),
+        true => Err(ProbeTrouble::Connect(std::io::ErrorKind::ConnectionRefused)),
         false => Ok(()),
     }
 }

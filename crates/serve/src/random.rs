@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use midfold::proxy::Random;
+use midfold::proxy::RandomSource;
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// The system's randomness.
 #[must_use]
-pub fn system_random() -> Random {
+pub fn system_random() -> RandomSource {
     let source = SystemRandom::new();
     Arc::new(move |bytes: &mut [u8]| source.fill(bytes).is_ok())
 }

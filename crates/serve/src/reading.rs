@@ -3,62 +3,62 @@
 
 use bytes::Bytes;
 use hyper::http::request::Parts;
-use midfold::formats::request::{Bounds, Over, Request, RequestError};
-use midfold::proxy::Turn;
-use midfold::proxy::vendor::Purpose;
+use midfold::formats::request::{Bounds, BoundsError, Request, RequestError};
+use midfold::proxy::MatchedRequest;
+use midfold::proxy::vendor::RequestPurpose;
 
-use crate::app::App;
-use crate::body::Room;
+use crate::app::SharedApp;
+use crate::body::BodyRoom;
 use crate::compute::caught;
-use crate::guard::Ended;
-use crate::keys::Holder;
-use crate::metrics::Cause;
-use crate::route::Asked;
+use crate::guard::BodyEnd;
+use crate::keys::KeyHolder;
+use crate::metrics::PassCause;
+use crate::route::HistoryRequest;
 
 /// The values that are read from a body may take so many times the memory of the longest body.
 pub(crate) const MEMORY: usize = 2;
 
 /// Why a request is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unread {
+pub enum UnreadReason {
     /// It is more than midfold looks at: it passes as it came.
-    Open(Cause),
+    Open(PassCause),
     /// It is more than its sender may send.
-    Ended(Ended),
+    Ended(BodyEnd),
 }
 
 /// Reads a body that came whole; with it comes the room that working on it takes.
 pub(crate) fn read(
-    app: &App,
+    app: &SharedApp,
     parts: &Parts,
-    asked: &Asked,
+    asked: &HistoryRequest,
     plain: &Bytes,
-    purpose: Purpose,
-) -> Result<(Request, Room), Unread> {
-    let may = Holder::longest_history(parts);
+    purpose: RequestPurpose,
+) -> Result<(Request, BodyRoom), UnreadReason> {
+    let may = KeyHolder::longest_history(parts);
     let bounds = Bounds {
         messages: may.min(app.limits.longest_history),
         memory: app.rooms.longest().saturating_mul(MEMORY),
     };
     let request = match caught(|| app.proxy.read(asked.kind, plain.clone(), purpose, bounds)) {
         Some(Ok(request)) => request,
-        Some(Err(RequestError::Over(Over::Messages(most)))) if most == may => {
-            return Err(Unread::Ended(Ended::Messages(most)));
+        Some(Err(RequestError::Over(BoundsError::Messages(most)))) if most == may => {
+            return Err(UnreadReason::Ended(BodyEnd::Messages(most)));
         }
-        Some(Err(RequestError::Over(_))) => return Err(Unread::Open(Cause::TooLarge)),
-        Some(Err(_)) => return Err(Unread::Open(Cause::Unread)),
-        None => return Err(Unread::Open(Cause::Panic)),
+        Some(Err(RequestError::Over(_))) => return Err(UnreadReason::Open(PassCause::TooLarge)),
+        Some(Err(_)) => return Err(UnreadReason::Open(PassCause::Unread)),
+        None => return Err(UnreadReason::Open(PassCause::Panic)),
     };
     let mut working = app.rooms.room();
     match app.rooms.take(&mut working, request.memory()) {
         true => Ok((request, working)),
-        false => Err(Unread::Open(Cause::TooLarge)),
+        false => Err(UnreadReason::Open(PassCause::TooLarge)),
     }
 }
 
 /// Bytes that are held for a request beside those that came: its history, where the provider was to have it, and what
 /// is sent instead of it.
-pub(crate) fn beside(turn: &Turn, plain: &Bytes) -> usize {
+pub(crate) fn beside(turn: &MatchedRequest, plain: &Bytes) -> usize {
     let (whole, sent) = (turn.request().body(), &turn.sent().body);
     let other =
         |one: &Bytes, than: &Bytes| if one.as_ptr() == than.as_ptr() { 0 } else { one.len() };

@@ -11,15 +11,15 @@ use tokio::time::{Instant, timeout_at};
 const LONGEST: usize = 1 << 20;
 
 /// The part of a refusal that was read.
-pub(crate) struct Refusal {
+pub(crate) struct RefusalStart {
     pub text: Bytes,
     /// Why this is not all of it.
-    pub cut: Option<Cut>,
+    pub cut: Option<RefusalCut>,
 }
 
 /// Why a refusal was not read to its end.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Cut {
+pub(crate) enum RefusalCut {
     #[error("the upstream's refusal broke off: {0}")]
     Broken(#[from] hyper::Error),
     #[error("the upstream's refusal is longer than what is read of one")]
@@ -28,22 +28,22 @@ pub(crate) enum Cut {
     Slow,
 }
 
-impl Refusal {
+impl RefusalStart {
     /// Reads a refusal, for so long at most.
     pub async fn read(mut body: Incoming, limit: Duration) -> Self {
         let end = Instant::now() + limit;
         let mut text = BytesMut::new();
         let cut = loop {
             match timeout_at(end, body.frame()).await {
-                Err(_) => break Some(Cut::Slow),
+                Err(_) => break Some(RefusalCut::Slow),
                 Ok(None) => break None,
-                Ok(Some(Err(error))) => break Some(Cut::Broken(error)),
+                Ok(Some(Err(error))) => break Some(RefusalCut::Broken(error)),
                 Ok(Some(Ok(frame))) => {
                     text.extend_from_slice(frame.data_ref().map_or(&[], |data| &data[..]));
                 }
             }
             if text.len() > LONGEST {
-                break Some(Cut::Long);
+                break Some(RefusalCut::Long);
             }
         };
         Self { text: text.freeze(), cut }

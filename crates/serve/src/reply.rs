@@ -4,15 +4,15 @@ use axum::response::Response;
 use hyper::StatusCode;
 
 use crate::answers::json;
-use crate::rounds::{Reads, reads};
-use crate::streamed::Streamed;
-use crate::trip::{Answer, Said, Trip};
-use crate::way::no_answer;
+use crate::joined_streams::StreamedAnswer;
+use crate::proxy_request::no_answer;
+use crate::rounds::{AnswerReads, reads};
+use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall};
 
-impl Trip {
+impl UpstreamCall {
     /// Sends it, and answers.
     pub async fn go(mut self) -> Response {
-        let Answer { head, body, refused } = match self.asked().await {
+        let UpstreamAnswer { head, body, refused } = match self.asked().await {
             Ok(answer) => answer,
             Err(error) => return no_answer(&self.way.app, &error),
         };
@@ -21,14 +21,14 @@ impl Trip {
             return thread_not_found();
         }
         let (held, body, tee) = match body {
-            Said::Refused(refusal) => return self.refused(&head, refusal),
-            Said::Passing(held, body, tee) => (held, body, tee),
+            ResponseBody::Refused(refusal) => return self.refused(&head, refusal),
+            ResponseBody::Passing(held, body, tee) => (held, body, tee),
         };
         self.turn.accept();
         self.way.written(&self.turn).await;
         match reads(&self, &head) {
-            Some(Reads::Whole) => self.whole(head, held, body, *tee).await,
-            Some(Reads::Stream) => Streamed::answer(self, &head, held, body, *tee),
+            Some(AnswerReads::Whole) => self.whole(head, held, body, *tee).await,
+            Some(AnswerReads::Stream) => StreamedAnswer::answer(self, &head, held, body, *tee),
             None => self.passed(&head, held, body, *tee),
         }
     }

@@ -9,52 +9,52 @@ use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use hyper::http::response::Parts;
 use midfold::DialectKind;
-use midfold::formats::answer::{Framing, Seen, Tee};
+use midfold::formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
 use midfold::formats::recall_tool::joined;
-use midfold::proxy::Heard;
+use midfold::proxy::RecallRound;
 
 use crate::answers::respond;
-use crate::breaking::{Breaking, Part};
+use crate::broken_answers::{BodyStart, BreakingBody};
 use crate::compute::compute;
 use crate::logged::recalled;
-use crate::trip::{Answer, Said, Trip, framing};
+use crate::proxy_request::no_answer;
 use crate::upstream::content_type;
-use crate::way::no_answer;
+use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall, framing};
 
 /// Bytes of an answer that is read whole; a longer one passes as it is.
 const LONGEST_ANSWER: usize = 32 << 20;
 
 /// How an answer is read for calls of the tool.
-pub(crate) enum Reads {
+pub(crate) enum AnswerReads {
     Whole,
     Stream,
 }
 
 /// How an answer with this head is read for calls; not at all where the model was not given the tool. A packed answer
 /// cannot be read.
-pub(crate) fn reads(trip: &Trip, head: &Parts) -> Option<Reads> {
+pub(crate) fn reads(trip: &UpstreamCall, head: &Parts) -> Option<AnswerReads> {
     let may = trip.is_answered && trip.turn.recalls();
     if !may || head.headers.contains_key(CONTENT_ENCODING) {
         return None;
     }
     match framing(content_type(&head.headers), trip.stream) {
-        Framing::Json => Some(Reads::Whole),
-        Framing::Sse => Some(Reads::Stream),
-        Framing::JsonArray | Framing::NdJson => None,
+        AnswerFraming::Json => Some(AnswerReads::Whole),
+        AnswerFraming::Sse => Some(AnswerReads::Stream),
+        AnswerFraming::JsonArray | AnswerFraming::NdJson => None,
     }
 }
 
 /// The result of reading an answer.
-enum Came {
+enum RoundAnswer {
     Whole(Bytes),
     /// It is longer than what is read.
     Long(Bytes, Incoming),
     Broken(Bytes, hyper::Error),
 }
 
-impl Trip {
+impl UpstreamCall {
     /// Takes an answer that has passed, before its end is the client's.
-    pub fn hear(&mut self, seen: &mut Seen) -> Heard {
+    pub fn hear(&mut self, seen: &mut AnswerFacts) -> RecallRound {
         let (usage, length) = (seen.usage, self.turn.sent().body.len());
         let now = self.way.app.now();
         // Nothing is looked up where midfold fails, and the answer is what it is.
@@ -79,17 +79,17 @@ impl Trip {
         mut head: Parts,
         mut held: Vec<Bytes>,
         mut body: Incoming,
-        mut tee: Tee,
+        mut tee: AnswerTee,
     ) -> Response {
         let mut answers = Vec::new();
         loop {
             let text = match read(held, body, &mut tee).await {
-                Came::Whole(text) => text,
-                Came::Long(text, rest) => return self.passed(&head, vec![text], rest, tee),
-                Came::Broken(text, why) => {
+                RoundAnswer::Whole(text) => text,
+                RoundAnswer::Long(text, rest) => return self.passed(&head, vec![text], rest, tee),
+                RoundAnswer::Broken(text, why) => {
                     let headers = self.told(&head);
                     self.ending().end(&tee.finish(), true);
-                    let body = Body::new(Breaking::new(Part::new(text, why)));
+                    let body = Body::new(BreakingBody::new(BodyStart::new(text, why)));
                     return respond(head.status, headers, body);
                 }
             };
@@ -103,16 +103,22 @@ impl Trip {
                 Ok(next) => next,
                 Err(error) => return no_answer(&self.way.app, &error),
             };
-            let Answer { head: next_head, body: said, .. } = next;
+            let UpstreamAnswer { head: next_head, body: said, .. } = next;
             head = next_head;
             (held, body, tee) = match said {
-                Said::Passing(held, body, tee) => (held, body, *tee),
-                Said::Refused(refusal) => return self.refused(&head, refusal),
+                ResponseBody::Passing(held, body, tee) => (held, body, *tee),
+                ResponseBody::Refused(refusal) => return self.refused(&head, refusal),
             };
         }
     }
 
-    fn last(self, head: &Parts, answers: &[Bytes], seen: &Seen, heard: Heard) -> Response {
+    fn last(
+        self,
+        head: &Parts,
+        answers: &[Bytes],
+        seen: &AnswerFacts,
+        heard: RecallRound,
+    ) -> Response {
         let kind = self.turn.request().kind();
         let mut headers = self.told(head);
         headers.remove(CONTENT_LENGTH);
@@ -128,14 +134,14 @@ impl Trip {
 }
 
 /// Reads an answer to its end, within bounds.
-async fn read(held: Vec<Bytes>, mut body: Incoming, tee: &mut Tee) -> Came {
+async fn read(held: Vec<Bytes>, mut body: Incoming, tee: &mut AnswerTee) -> RoundAnswer {
     let mut text = BytesMut::new();
     // The tee has read the held frames already.
     held.iter().for_each(|data| text.extend_from_slice(data));
     while text.len() <= LONGEST_ANSWER {
         match body.frame().await {
-            None => return Came::Whole(text.freeze()),
-            Some(Err(why)) => return Came::Broken(text.freeze(), why),
+            None => return RoundAnswer::Whole(text.freeze()),
+            Some(Err(why)) => return RoundAnswer::Broken(text.freeze(), why),
             Some(Ok(frame)) => {
                 if let Some(data) = frame.data_ref() {
                     tee.push(data);
@@ -144,5 +150,5 @@ async fn read(held: Vec<Bytes>, mut body: Incoming, tee: &mut Tee) -> Came {
             }
         }
     }
-    Came::Long(text.freeze(), body)
+    RoundAnswer::Long(text.freeze(), body)
 }

@@ -9,26 +9,26 @@ use crate::provider::Provider;
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route {
+pub struct RequestRoute {
     /// The place that its path or its header names.
     pub upstream: Option<String>,
     /// Whose format it has.
     pub provider: Provider,
     /// The work for it.
-    pub work: Work,
+    pub work: RouteWork,
     /// The path that it goes on with, without the place that it names.
     pub path: String,
 }
 
 /// The work for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum RouteWork {
     /// It has a history, and is made to fit.
-    Generate(Asked),
+    Generate(HistoryRequest),
     /// It has a history that is only to be counted.
-    Count(Asked),
+    Count(HistoryRequest),
     /// Its history is to be compacted, and nothing else.
-    Compact(Asked),
+    Compact(HistoryRequest),
     /// It is signed: another body would be refused.
     Signed,
     /// It passes.
@@ -37,7 +37,7 @@ pub enum Work {
 
 /// A request with a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct HistoryRequest {
     /// The format that it is written in.
     pub kind: DialectKind,
     /// The model, where the path names it.
@@ -50,7 +50,7 @@ pub struct Asked {
 const UPSTREAM: &str = "midfold-upstream";
 
 /// Reads a request's line and headers.
-pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
+pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> RequestRoute {
     let named = path.strip_prefix("/to/").map(|rest| rest.split_once('/').unwrap_or((rest, "")));
     let by_header = || headers.get(UPSTREAM).and_then(|name| Some(name.to_str().ok()?.to_owned()));
     let (upstream, path) = match named {
@@ -61,37 +61,39 @@ pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> Route {
     let found = if method == Method::POST { work(&segments) } else { None };
     match found {
         Some((provider, _)) if is_signed(headers) => {
-            Route { upstream, provider, work: Work::Signed, path }
+            RequestRoute { upstream, provider, work: RouteWork::Signed, path }
         }
         // A base URL that ends with a slash leaves two of them behind.
         Some((provider, work)) => {
-            Route { upstream, provider, work, path: format!("/{}", segments.join("/")) }
+            RequestRoute { upstream, provider, work, path: format!("/{}", segments.join("/")) }
         }
         None => {
             let provider = provider(&segments, headers);
             let is_signed = method == Method::POST && is_signed(headers);
-            let work = if is_signed { Work::Signed } else { Work::Pass };
-            Route { upstream, provider, work, path }
+            let work = if is_signed { RouteWork::Signed } else { RouteWork::Pass };
+            RequestRoute { upstream, provider, work, path }
         }
     }
 }
 
 /// What a path with these segments asks for, of whom.
-fn work(segments: &[&str]) -> Option<(Provider, Work)> {
+fn work(segments: &[&str]) -> Option<(Provider, RouteWork)> {
     let (last, before) = segments.split_last()?;
     let above = before.last().copied().unwrap_or_default();
-    let asked = |kind| Asked { kind, model: named_model(before), stream: false };
+    let asked = |kind| HistoryRequest { kind, model: named_model(before), stream: false };
     let openai = if is_google(before) { Provider::Gemini } else { Provider::OpenAi };
     let found = match (above, *last) {
-        ("api", "chat") => (Provider::Ollama, Work::Generate(asked(DialectKind::Ollama))),
-        ("chat", "completions") => (openai, Work::Generate(asked(DialectKind::OpenAiChat))),
-        (_, "responses") => (openai, Work::Generate(asked(DialectKind::OpenAiResponses))),
-        ("responses", "compact") => (openai, Work::Compact(asked(DialectKind::OpenAiResponses))),
+        ("api", "chat") => (Provider::Ollama, RouteWork::Generate(asked(DialectKind::Ollama))),
+        ("chat", "completions") => (openai, RouteWork::Generate(asked(DialectKind::OpenAiChat))),
+        (_, "responses") => (openai, RouteWork::Generate(asked(DialectKind::OpenAiResponses))),
+        ("responses", "compact") => {
+            (openai, RouteWork::Compact(asked(DialectKind::OpenAiResponses)))
+        }
         (_, "messages") if !is_stored_there(before) => {
-            (Provider::Anthropic, Work::Generate(asked(DialectKind::Anthropic)))
+            (Provider::Anthropic, RouteWork::Generate(asked(DialectKind::Anthropic)))
         }
         ("messages", "count_tokens") => {
-            (Provider::Anthropic, Work::Count(asked(DialectKind::Anthropic)))
+            (Provider::Anthropic, RouteWork::Count(asked(DialectKind::Anthropic)))
         }
         _ => verb(last, before)?,
     };
@@ -99,17 +101,17 @@ fn work(segments: &[&str]) -> Option<(Provider, Work)> {
 }
 
 /// `models/NAME:generateContent` and its siblings, as Gemini and Vertex have them.
-fn verb(last: &str, before: &[&str]) -> Option<(Provider, Work)> {
+fn verb(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
     let (model, verb) = last.rsplit_once(':')?;
     if !matches!(before.last(), Some(&"models" | &"tunedModels" | &"endpoints")) {
         return None;
     }
-    let asked = |kind, stream| Asked { kind, model: Some(model.to_owned()), stream };
+    let asked = |kind, stream| HistoryRequest { kind, model: Some(model.to_owned()), stream };
     let gemini = |stream| asked(DialectKind::Gemini, stream);
     let work = match verb {
-        "generateContent" => Work::Generate(gemini(false)),
-        "streamGenerateContent" => Work::Generate(gemini(true)),
-        "countTokens" => Work::Count(gemini(false)),
+        "generateContent" => RouteWork::Generate(gemini(false)),
+        "streamGenerateContent" => RouteWork::Generate(gemini(true)),
+        "countTokens" => RouteWork::Count(gemini(false)),
         // Somebody else's model at Vertex, in its maker's format.
         "rawPredict" | "streamRawPredict" => {
             let publisher = before.iter().rev().nth(1).copied().unwrap_or_default();
@@ -120,8 +122,10 @@ fn verb(last: &str, before: &[&str]) -> Option<(Provider, Work)> {
             };
             match model {
                 // The body names the model then.
-                "count-tokens" => Work::Count(Asked { kind, model: None, stream: false }),
-                _ => Work::Generate(asked(kind, verb == "streamRawPredict")),
+                "count-tokens" => {
+                    RouteWork::Count(HistoryRequest { kind, model: None, stream: false })
+                }
+                _ => RouteWork::Generate(asked(kind, verb == "streamRawPredict")),
             }
         }
         _ => return None,

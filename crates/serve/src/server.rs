@@ -9,20 +9,20 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::app::App;
-use crate::body::Rooms;
-use crate::config::Config;
+use crate::app::SharedApp;
+use crate::body::BodyMemory;
+use crate::config::ServeConfig;
 use crate::desk::Desk;
 use crate::handlers::router;
 use crate::keeper::Keeper;
-use crate::keys::Keys;
-use crate::known::KnownWindows;
+use crate::keys::ApiKeys;
 use crate::listen::Listener;
-use crate::metrics::Metrics;
-use crate::narrator::Narrator;
-use crate::totals::Totals;
-use crate::upstream::Upstream;
-use crate::windows::Windows;
+use crate::metrics::ServerMetrics;
+use crate::narrator::BackgroundNarrator;
+use crate::totals::ServerTotals;
+use crate::upstream::UpstreamClient;
+use crate::used_windows::KnownWindows;
+use crate::windows::ReportedWindows;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +41,9 @@ pub enum ServeError {
 }
 
 /// A server that runs.
-pub struct Running {
+pub struct RunningServer {
     address: SocketAddr,
-    app: Arc<App>,
+    app: Arc<SharedApp>,
     stop: watch::Sender<bool>,
     end: watch::Sender<bool>,
     task: JoinHandle<()>,
@@ -55,8 +55,8 @@ pub struct Running {
 ///
 /// # Errors
 /// When the address is taken, or TLS cannot be set up.
-pub async fn start(config: Config) -> Result<Running, ServeError> {
-    let Config { listen, upstreams, rules, clock, drain, store, limits, tls, .. } = config;
+pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
+    let ServeConfig { listen, upstreams, rules, clock, drain, store, limits, tls, .. } = config;
     let failed = |error| ServeError::Listen { address: listen, error };
     let tcp = TcpListener::bind(listen).await.map_err(failed)?;
     let address = tcp.local_addr().map_err(failed)?;
@@ -71,16 +71,16 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let desk = store.as_ref().map(|store| Desk::new(Arc::clone(store), stopped.clone()));
     let proxy = Arc::new(Proxy::new(rules));
     let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
-    let app = Arc::new(App {
+    let app = Arc::new(SharedApp {
         proxy,
         keeper: keeper.clone(),
-        upstream: Upstream::new(&config.outgoing)?,
+        upstream: UpstreamClient::new(&config.outgoing)?,
         upstreams,
-        windows: Windows::default(),
+        windows: ReportedWindows::default(),
         known: KnownWindows::default(),
-        rooms: Rooms::new(config.longest_request, config.all_requests),
-        metrics: Metrics::default(),
-        narrator: config.narration.map(|it| Narrator::new(it, Arc::clone(&clock))),
+        rooms: BodyMemory::new(config.longest_request, config.all_requests),
+        metrics: ServerMetrics::default(),
+        narrator: config.narration.map(|it| BackgroundNarrator::new(it, Arc::clone(&clock))),
         started: clock(),
         clock,
         listens_on: format!("{scheme}://{address}"),
@@ -100,10 +100,10 @@ pub async fn start(config: Config) -> Result<Running, ServeError> {
     let writer = keeper.map(|keeper| keeper.run(ended));
     let router = router(Arc::clone(&app));
     let task = tokio::spawn(Listener { tcp, tls, limits, router }.serve(stopped));
-    Ok(Running { address, app, stop, end, task, writer, drain })
+    Ok(RunningServer { address, app, stop, end, task, writer, drain })
 }
 
-impl Running {
+impl RunningServer {
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -118,7 +118,7 @@ impl Running {
 
     /// Takes these keys from now on, instead of those that it was started with. One that was started
     /// without any goes on to let everybody in.
-    pub fn set_keys(&self, keys: Keys) {
+    pub fn set_keys(&self, keys: ApiKeys) {
         if let Some(held) = &self.app.keys {
             let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
             *held = Arc::new(keys.after(&held));
@@ -127,13 +127,13 @@ impl Running {
 
     /// What happened so far, in figures.
     #[must_use]
-    pub fn totals(&self) -> Totals {
+    pub fn totals(&self) -> ServerTotals {
         self.app.totals()
     }
 
-    /// Takes no more requests, and waits for those that are under way, up to [`Config::drain`](crate::Config::drain).
+    /// Takes no more requests, and waits for those that are under way, up to [`ServeConfig::drain`](crate::Config::drain).
     /// Returns the totals.
-    pub async fn stop(self) -> Totals {
+    pub async fn stop(self) -> ServerTotals {
         let _ = self.stop.send(true);
         let abort = self.task.abort_handle();
         if tokio::time::timeout(self.drain, self.task).await.is_err() {

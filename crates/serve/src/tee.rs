@@ -5,22 +5,22 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use midfold::formats::answer::{Seen, Tee};
+use midfold::formats::answer::{AnswerFacts, AnswerTee};
 
 /// The work that is done once the answer has passed, broke off (`true`), or was left.
-type Done = Box<dyn FnOnce(Seen, bool) + Send>;
+type AfterBody = Box<dyn FnOnce(AnswerFacts, bool) + Send>;
 
 /// A body that passes, with a reader beside it. Back-pressure is the client's: nothing is asked of the
 /// provider that the client did not ask for. Where the client goes, the provider learns of it.
-pub(crate) struct Teed {
+pub(crate) struct TeedBody {
     /// Frames that were held until it was clear what the answer is.
     first: std::collections::VecDeque<Bytes>,
     inner: Incoming,
-    reader: Option<(Tee, Done)>,
+    reader: Option<(AnswerTee, AfterBody)>,
 }
 
-impl Teed {
-    pub fn new(first: Vec<Bytes>, inner: Incoming, reader: Tee, done: Done) -> Self {
+impl TeedBody {
+    pub fn new(first: Vec<Bytes>, inner: Incoming, reader: AnswerTee, done: AfterBody) -> Self {
         Self { first: first.into(), inner, reader: Some((reader, done)) }
     }
 
@@ -34,13 +34,13 @@ impl Teed {
     }
 }
 
-impl Drop for Teed {
+impl Drop for TeedBody {
     fn drop(&mut self) {
         self.end(false);
     }
 }
 
-impl Body for Teed {
+impl Body for TeedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

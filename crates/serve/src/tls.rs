@@ -11,7 +11,7 @@ use tokio_rustls::server::TlsStream;
 
 /// A certificate with its key.
 #[derive(Clone)]
-pub struct Tls(TlsAcceptor);
+pub struct TlsIdentity(TlsAcceptor);
 
 /// Why a certificate and a key are of no use.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, T
     if all.is_empty() { Err(TlsError::NoCertificate) } else { Ok(all) }
 }
 
-impl Tls {
+impl TlsIdentity {
     /// A certificate, with those that lead from it to a known authority, and its key; both as PEM.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! What a server did, in figures for people.
 
-use midfold::core::spent::Cost;
+use midfold::core::spending::PromptCost;
 
 /// What a server did since its start. Tokens are of requests with a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Totals {
+pub struct ServerTotals {
     /// Requests that went on to a provider.
     pub requests: u64,
     /// Of these, requests whose history was looked at.
@@ -26,7 +26,7 @@ pub struct Totals {
     /// Answers to requests with a history that broke off.
     pub broken: u64,
     /// What the prompts cost; none where no provider reported what it counted.
-    pub cost: Option<Cost>,
+    pub cost: Option<PromptCost>,
     /// Tokens of requests as they came.
     pub tokens_before: u64,
     /// Tokens of what was sent.

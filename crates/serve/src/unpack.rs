@@ -6,10 +6,10 @@ use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::{CONTENT_ENCODING, HeaderValue};
 
-use crate::body::{Room, Rooms};
-use crate::guard::Ended;
-use crate::metrics::Cause;
-use crate::reading::Unread;
+use crate::body::{BodyMemory, BodyRoom};
+use crate::guard::BodyEnd;
+use crate::metrics::PassCause;
+use crate::reading::UnreadReason;
 
 /// Memory that a packed body may ask of whoever unpacks it, as a power of two: RFC 9659 lets no content of
 /// HTTP ask for more than 8 MiB.
@@ -19,7 +19,7 @@ pub const PIECE: usize = 64 << 10;
 
 /// How a body is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
+pub enum BodyPacking {
     /// It is not.
     None,
     /// By gzip.
@@ -31,12 +31,12 @@ pub enum Packing {
 }
 
 /// A body that came packed, and what was in it.
-pub(crate) struct Packed {
+pub(crate) struct PackedBody {
     came: Bytes,
     plain: Bytes,
 }
 
-impl Packed {
+impl PackedBody {
     pub fn new(came: &Bytes, plain: Bytes) -> Self {
         Self { came: came.clone(), plain }
     }
@@ -52,7 +52,7 @@ impl Packed {
     }
 }
 
-impl Packing {
+impl BodyPacking {
     /// What the headers of a request say.
     pub fn of(headers: &HeaderMap) -> Self {
         let mut said = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
@@ -69,17 +69,17 @@ impl Packing {
     pub fn unpack(
         self,
         packed: &Bytes,
-        rooms: &Rooms,
-        room: &mut Room,
+        rooms: &BodyMemory,
+        room: &mut BodyRoom,
         longest: usize,
-    ) -> Result<Bytes, Unread> {
+    ) -> Result<Bytes, UnreadReason> {
         let reader: io::Result<Box<dyn Read + '_>> = match self {
             Self::None => return Ok(packed.clone()),
             Self::Gzip => Ok(Box::new(flate2::read::MultiGzDecoder::new(&packed[..]))),
             Self::Zstd => zstd(packed),
-            Self::Other => return Err(Unread::Open(Cause::Encoded)),
+            Self::Other => return Err(UnreadReason::Open(PassCause::Encoded)),
         };
-        let mut reader = reader.map_err(|_| Unread::Open(Cause::Encoded))?;
+        let mut reader = reader.map_err(|_| UnreadReason::Open(PassCause::Encoded))?;
         let before = room.taken();
         let read = unpacked(&mut *reader, rooms, room, longest);
         if read.is_err() {
@@ -97,22 +97,22 @@ fn zstd(packed: &[u8]) -> io::Result<Box<dyn Read + '_>> {
 
 fn unpacked(
     reader: &mut dyn Read,
-    rooms: &Rooms,
-    room: &mut Room,
+    rooms: &BodyMemory,
+    room: &mut BodyRoom,
     longest: usize,
-) -> Result<Bytes, Unread> {
+) -> Result<Bytes, UnreadReason> {
     let mut plain = Vec::new();
     loop {
         let piece = reader.take(PIECE as u64).read_to_end(&mut plain);
-        let read = piece.map_err(|_| Unread::Open(Cause::Encoded))?;
+        let read = piece.map_err(|_| UnreadReason::Open(PassCause::Encoded))?;
         if read == 0 {
             return Ok(plain.into());
         }
         if plain.len() > longest {
-            return Err(Unread::Ended(Ended::Long(longest)));
+            return Err(UnreadReason::Ended(BodyEnd::Long(longest)));
         }
         if !rooms.take(room, read) || plain.len() > rooms.longest() {
-            return Err(Unread::Open(Cause::TooLarge));
+            return Err(UnreadReason::Open(PassCause::TooLarge));
         }
     }
 }

@@ -24,13 +24,13 @@ use crate::upstreams::NoUpstream;
 
 /// The way to the providers.
 #[derive(Clone)]
-pub(crate) struct Upstream {
-    client: Client<HttpsConnector<Connector>, Body>,
+pub(crate) struct UpstreamClient {
+    client: Client<HttpsConnector<TunnelConnector>, Body>,
 }
 
 /// How requests get to where they go: what the environment says of proxies, and whom to trust.
 #[derive(Clone, Debug, Default)]
-pub struct Outgoing {
+pub struct OutgoingProxy {
     /// The proxy for `https://` addresses: `http://HOST:PORT`, asked for a tunnel.
     pub https_proxy: Option<String>,
     /// The proxy for `http://` addresses, asked for a tunnel, too.
@@ -41,7 +41,7 @@ pub struct Outgoing {
     pub trusted: Vec<CertificateDer<'static>>,
 }
 
-impl Outgoing {
+impl OutgoingProxy {
     /// Trusts the authorities of a file of certificates (PEM), too.
     ///
     /// # Errors
@@ -72,17 +72,17 @@ impl Outgoing {
 
 /// Connects, through a tunnel of a proxy's where there is one for the address.
 #[derive(Clone)]
-struct Connector {
+struct TunnelConnector {
     http: HttpConnector,
     proxies: Option<Arc<Matcher>>,
 }
 
-type Connecting<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+type ConnectFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 
-impl Service<Uri> for Connector {
+impl Service<Uri> for TunnelConnector {
     type Response = <HttpConnector as Service<Uri>>::Response;
     type Error = Box<dyn std::error::Error + Send + Sync>;
-    type Future = Connecting<Self::Response, Self::Error>;
+    type Future = ConnectFuture<Self::Response, Self::Error>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.http.poll_ready(cx).map_err(Into::into)
@@ -116,8 +116,8 @@ pub(crate) enum NoAnswer {
     Broken(String),
 }
 
-impl Upstream {
-    pub fn new(outgoing: &Outgoing) -> Result<Self, rustls::Error> {
+impl UpstreamClient {
+    pub fn new(outgoing: &OutgoingProxy) -> Result<Self, rustls::Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trusted = outgoing.trusted.iter().cloned();
         let verifier = Verifier::new_with_extra_roots(trusted, Arc::clone(&provider))?;
@@ -134,7 +134,7 @@ impl Upstream {
             .https_or_http()
             .enable_http1()
             .enable_http2()
-            .wrap_connector(Connector { http, proxies: outgoing.matcher().map(Arc::new) });
+            .wrap_connector(TunnelConnector { http, proxies: outgoing.matcher().map(Arc::new) });
         Ok(Self { client: Client::builder(TokioExecutor::new()).build(https) })
     }
 

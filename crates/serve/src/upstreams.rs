@@ -7,29 +7,29 @@ use crate::provider::Provider;
 
 /// Where requests go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Upstreams {
+pub struct UpstreamTable {
     /// The places that were named, in the order in which they were.
-    named: Vec<Place>,
+    named: Vec<NamedUpstream>,
 }
 
 /// A place that was named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct NamedUpstream {
     name: String,
-    base: Base,
+    base: BaseAddress,
     models: Vec<ModelPattern>,
 }
 
 /// The start of an address: its origin, and a path without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Base {
+struct BaseAddress {
     origin: String,
     path: String,
 }
 
 /// The facts of a request that choose its place.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct UpstreamFacts<'a> {
     /// The place that it names itself.
     pub named: Option<&'a str>,
     /// The model that it asks for.
@@ -40,12 +40,12 @@ pub struct Wanted<'a> {
 
 /// Where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct UpstreamTarget {
     /// The name of the place.
     pub name: String,
     /// It is the provider's own address, and nobody said so.
     pub is_usual: bool,
-    base: Base,
+    base: BaseAddress,
 }
 
 /// Why a configuration cannot be used.
@@ -67,7 +67,7 @@ pub struct NoUpstream {
     known: Vec<String>,
 }
 
-impl Upstreams {
+impl UpstreamTable {
     /// Sets where requests go: `NAME=URL` for one place, `URL` alone for what is written in any provider's format.
     ///
     /// ```
@@ -88,7 +88,7 @@ impl Upstreams {
     /// Sets where requests go, for each place that is named.
     ///
     /// # Errors
-    /// As for [`Upstreams::set`].
+    /// As for [`UpstreamTable::set`].
     pub fn set_all(&mut self, said: &ServingUpstreams) -> Result<(), ConfigError> {
         let mut each = said.0.iter();
         each.try_for_each(|(name, to)| self.add(name, &to.url, to.models.clone()))
@@ -99,8 +99,8 @@ impl Upstreams {
         if name.is_empty() || !name.chars().all(is_plain) {
             return Err(ConfigError::Name(name.to_owned()));
         }
-        let base = Base::read(url).ok_or_else(|| ConfigError::Address(name.to_owned()))?;
-        let place = Place { name: name.to_owned(), base, models };
+        let base = BaseAddress::read(url).ok_or_else(|| ConfigError::Address(name.to_owned()))?;
+        let place = NamedUpstream { name: name.to_owned(), base, models };
         match self.named.iter_mut().find(|known| known.name == name) {
             Some(known) => *known = place,
             None => self.named.push(place),
@@ -121,7 +121,9 @@ impl Upstreams {
         let usual = Provider::ALL.into_iter().filter(|it| *it != Provider::Ollama);
         let usual = usual.map(|it| self.of(it));
         let mut all: Vec<(String, String)> = Vec::new();
-        for Target { name, base, .. } in usual.chain(self.named.iter().map(Place::target)) {
+        for UpstreamTarget { name, base, .. } in
+            usual.chain(self.named.iter().map(NamedUpstream::target))
+        {
             let url = base.url();
             let is_ollama = name == Provider::Ollama.name();
             if all.iter().all(|(known, at)| *known != name && (!is_ollama || *at != url)) {
@@ -140,7 +142,7 @@ impl Upstreams {
 
     /// The places that were named and bear no provider's name, with their addresses.
     pub fn others(&self) -> impl Iterator<Item = (&str, String)> {
-        let is_other = |place: &&Place| Provider::named(&place.name).is_none();
+        let is_other = |place: &&NamedUpstream| Provider::named(&place.name).is_none();
         self.named.iter().filter(is_other).map(|place| (&*place.name, place.base.url()))
     }
 
@@ -151,13 +153,14 @@ impl Upstreams {
     /// - the one with the name of its provider,
     /// - the only one without models, where no provider's name was named,
     /// - the provider itself.
-    pub(crate) fn choose(&self, wanted: Wanted<'_>) -> Result<Target, NoUpstream> {
+    pub(crate) fn choose(&self, wanted: UpstreamFacts<'_>) -> Result<UpstreamTarget, NoUpstream> {
         if let Some(name) = wanted.named {
-            let place = self.named.iter().find(|place| place.name == name).map(Place::target);
+            let place =
+                self.named.iter().find(|place| place.name == name).map(NamedUpstream::target);
             let place = place.or_else(|| Provider::named(name).map(|it| self.of(it)));
             return place.ok_or_else(|| self.unknown(name));
         }
-        let precision = |place: &Place, model: &str| {
+        let precision = |place: &NamedUpstream, model: &str| {
             let fitting = place.models.iter().filter(|pattern| pattern.matches(model));
             fitting.map(ModelPattern::precision).max()
         };
@@ -170,17 +173,17 @@ impl Upstreams {
         Ok(by_model.unwrap_or_else(|| self.of(wanted.provider)))
     }
 
-    fn of(&self, provider: Provider) -> Target {
+    fn of(&self, provider: Provider) -> UpstreamTarget {
         let named = self.named.iter().find(|place| place.name == provider.name());
         if let Some(place) = named.or_else(|| self.for_all()) {
             return place.target();
         }
-        let base = Base { origin: provider.origin().to_owned(), path: String::new() };
-        Target { name: provider.name().to_owned(), is_usual: true, base }
+        let base = BaseAddress { origin: provider.origin().to_owned(), path: String::new() };
+        UpstreamTarget { name: provider.name().to_owned(), is_usual: true, base }
     }
 
     /// The only place that was named for nothing in particular, where no provider was named beside it.
-    fn for_all(&self) -> Option<&Place> {
+    fn for_all(&self) -> Option<&NamedUpstream> {
         if self.named.iter().any(|place| Provider::named(&place.name).is_some()) {
             return None;
         }
@@ -198,7 +201,7 @@ impl Upstreams {
     }
 }
 
-impl std::fmt::Display for Upstreams {
+impl std::fmt::Display for UpstreamTable {
     /// The upstreams that were named, else the providers.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let usual = Provider::ALL.iter().filter(|it| **it != Provider::Ollama);
@@ -210,19 +213,19 @@ impl std::fmt::Display for Upstreams {
             {
                 vec![first.base.url()]
             }
-            named => named.iter().map(Place::to_string).collect(),
+            named => named.iter().map(NamedUpstream::to_string).collect(),
         };
         f.write_str(&all.join(" "))
     }
 }
 
-impl Place {
-    fn target(&self) -> Target {
-        Target { name: self.name.clone(), is_usual: false, base: self.base.clone() }
+impl NamedUpstream {
+    fn target(&self) -> UpstreamTarget {
+        UpstreamTarget { name: self.name.clone(), is_usual: false, base: self.base.clone() }
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for NamedUpstream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}={}", self.name, self.base.url())?;
         let models: Vec<_> = self.models.iter().map(ModelPattern::as_str).collect();
@@ -230,23 +233,23 @@ impl std::fmt::Display for Place {
     }
 }
 
-impl Target {
+impl UpstreamTarget {
     /// The address that a request with this path and query goes to.
     pub(crate) fn address(&self, path_and_query: &str) -> Option<Uri> {
-        let Base { origin, path } = &self.base;
+        let BaseAddress { origin, path } = &self.base;
         format!("{origin}{path}{}", self.base.rest_of(path_and_query)).parse().ok()
     }
 
     /// The address of a path that does not depend on the version of an interface: it is beside the version's folder.
     pub(crate) fn at_root(&self, path: &str) -> Option<Uri> {
-        let Base { origin, path: base } = &self.base;
+        let BaseAddress { origin, path: base } = &self.base;
         let above = base.rsplit_once('/').filter(|(_, last)| is_version(last));
         let base = above.map_or(base.as_str(), |(above, _)| above);
         format!("{origin}{base}{path}").parse().ok()
     }
 }
 
-impl Base {
+impl BaseAddress {
     fn read(url: &str) -> Option<Self> {
         let uri: Uri = url.trim().parse().ok()?;
         let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));

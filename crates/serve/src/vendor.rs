@@ -11,11 +11,11 @@ use hyper::StatusCode;
 use hyper::body::Frame;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use midfold::formats::vendor::anthropic::without_betas;
-use midfold::proxy::Sent;
-use midfold::proxy::vendor::{Insert, Made, Refused};
+use midfold::proxy::OutgoingRequest;
+use midfold::proxy::vendor::{AnswerInsert, MadeAnswer, VendorRefusal};
 
 use crate::headers;
-use crate::tee::Teed;
+use crate::tee::TeedBody;
 
 /// In which a client names the betas that its request uses.
 const BETA: &str = "anthropic-beta";
@@ -33,14 +33,14 @@ pub(crate) fn strip_betas(headers: &mut HeaderMap) {
 }
 
 /// An answer that was made here.
-pub(crate) fn made(made: Made, sent: &Sent) -> Response {
+pub(crate) fn made(made: MadeAnswer, sent: &OutgoingRequest) -> Response {
     let mut response = answer(StatusCode::OK, made.content_type, made.body);
     headers::tell(response.headers_mut(), sent);
     response
 }
 
 /// A request that is refused as the vendor would refuse it.
-pub(crate) fn refused(refused: Refused) -> Response {
+pub(crate) fn refused(refused: VendorRefusal) -> Response {
     let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::BAD_REQUEST);
     answer(status, "application/json", refused.body)
 }
@@ -53,17 +53,17 @@ fn answer(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Resp
 }
 
 /// An answer on its way, with something put into it.
-pub(crate) struct Inserted {
-    inner: Teed,
-    insert: Option<Insert>,
+pub(crate) struct InsertedAnswer {
+    inner: TeedBody,
+    insert: Option<AnswerInsert>,
     /// An answer that is one document, as far as it came; none for a stream.
     whole: Option<Vec<u8>>,
     /// It broke off, and what was held goes first.
     broken: Option<hyper::Error>,
 }
 
-impl Inserted {
-    pub fn new(inner: Teed, insert: Insert, is_stream: bool) -> Self {
+impl InsertedAnswer {
+    pub fn new(inner: TeedBody, insert: AnswerInsert, is_stream: bool) -> Self {
         Self { inner, insert: Some(insert), whole: (!is_stream).then(Vec::new), broken: None }
     }
 
@@ -107,7 +107,7 @@ impl Inserted {
     }
 }
 
-impl hyper::body::Body for Inserted {
+impl hyper::body::Body for InsertedAnswer {
     type Data = Bytes;
     type Error = hyper::Error;
 

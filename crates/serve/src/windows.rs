@@ -17,8 +17,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::provider::Provider;
-use crate::upstream::Upstream;
-use crate::upstreams::Target;
+use crate::upstream::UpstreamClient;
+use crate::upstreams::UpstreamTarget;
 
 /// How long a server may take to answer a question.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -42,11 +42,11 @@ const CREDENTIALS: [HeaderName; 4] = [
 ];
 
 /// Which model, at which place.
-type Key = (String, String);
+type ModelAtPlace = (String, String);
 
 /// What a server said of a window.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct ReportedWindow {
     /// In tokens; none where it does not say.
     window: Option<u64>,
     /// It does not answer whoever asked.
@@ -54,23 +54,23 @@ struct Told {
 }
 
 /// What a server says, while it is asked and afterwards.
-type Telling = Arc<OnceCell<Told>>;
+type WindowProbe = Arc<OnceCell<ReportedWindow>>;
 
 /// What servers said of their models' windows.
 #[derive(Default)]
-pub(crate) struct Windows {
-    told: Mutex<HashMap<Key, (u64, Telling)>>,
+pub(crate) struct ReportedWindows {
+    told: Mutex<HashMap<ModelAtPlace, (u64, WindowProbe)>>,
     /// Models of which nothing is known, that this was said of.
-    unknown: Mutex<HashSet<Key>>,
+    unknown: Mutex<HashSet<ModelAtPlace>>,
 }
 
-impl Windows {
+impl ReportedWindows {
     /// The window of a model, as the server says it that the request goes to. Requests that come at the same time
     /// ask once.
     pub async fn of(
         &self,
-        upstream: &Upstream,
-        target: &Target,
+        upstream: &UpstreamClient,
+        target: &UpstreamTarget,
         model: Option<&str>,
         headers: &HeaderMap,
         now: u64,
@@ -80,7 +80,7 @@ impl Windows {
         cell.get_or_init(|| asked(upstream, target, model, headers)).await.window
     }
 
-    fn cell(&self, key: Key, now: u64) -> Telling {
+    fn cell(&self, key: ModelAtPlace, now: u64) -> WindowProbe {
         let mut told = lock(&self.told);
         if told.len() >= MOST && !told.contains_key(&key) {
             told.clear();
@@ -108,7 +108,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Asks all questions at once; of what is answered, what is loaded comes first.
-async fn asked(upstream: &Upstream, target: &Target, model: &str, headers: &HeaderMap) -> Told {
+async fn asked(
+    upstream: &UpstreamClient,
+    target: &UpstreamTarget,
+    model: &str,
+    headers: &HeaderMap,
+) -> ReportedWindow {
     let headers = credentials(headers);
     let mut asked = JoinSet::new();
     // The providers have a list of models alone.
@@ -119,12 +124,12 @@ async fn asked(upstream: &Upstream, target: &Target, model: &str, headers: &Head
         let (upstream, target, headers) = (upstream.clone(), target.clone(), headers.clone());
         asked.spawn(async move {
             let answer = timeout(ANSWER, ask(&upstream, &target, question, headers)).await;
-            (rank, question, answer.unwrap_or(Reply::Nothing))
+            (rank, question, answer.unwrap_or(ProbeReply::Nothing))
         });
     }
     let mut answers = asked.join_all().await;
     answers.sort_by_key(|(rank, ..)| *rank);
-    let is_refused = answers.iter().any(|(.., reply)| matches!(reply, Reply::Refused));
+    let is_refused = answers.iter().any(|(.., reply)| matches!(reply, ProbeReply::Refused));
     let answers: Vec<(WindowQuestion, Bytes)> = answers
         .into_iter()
         .filter_map(|(_, question, reply)| Some((question, reply.text()?)))
@@ -138,13 +143,13 @@ async fn asked(upstream: &Upstream, target: &Target, model: &str, headers: &Head
     };
     let said = || answers.iter().find_map(|(question, answer)| question.window(answer, model));
     let window = loaded.or_else(said);
-    Told { window, is_refused: is_refused && window.is_none() }
+    ReportedWindow { window, is_refused: is_refused && window.is_none() }
 }
 
 /// Has an Ollama load a model, as the request would, and asks how much it holds then.
 async fn loaded(
-    upstream: &Upstream,
-    target: &Target,
+    upstream: &UpstreamClient,
+    target: &UpstreamTarget,
     model: &str,
     headers: &HeaderMap,
 ) -> Option<u64> {
@@ -162,32 +167,32 @@ async fn loaded(
 }
 
 async fn ask(
-    upstream: &Upstream,
-    target: &Target,
+    upstream: &UpstreamClient,
+    target: &UpstreamTarget,
     question: WindowQuestion,
     headers: HeaderMap,
-) -> Reply {
+) -> ProbeReply {
     let path = question.path();
     let address = if question.is_at_root() { target.at_root(path) } else { target.address(path) };
-    let Some(address) = address else { return Reply::Nothing };
+    let Some(address) = address else { return ProbeReply::Nothing };
     let answer = match upstream.send(Method::GET, address, headers, Body::empty()).await {
         Ok(answer) if answer.status().is_success() => answer,
-        Ok(answer) if matches!(answer.status().as_u16(), 401 | 403) => return Reply::Refused,
-        _ => return Reply::Nothing,
+        Ok(answer) if matches!(answer.status().as_u16(), 401 | 403) => return ProbeReply::Refused,
+        _ => return ProbeReply::Nothing,
     };
     let body = Limited::new(answer.into_body(), LONGEST).collect().await;
-    body.map_or(Reply::Nothing, |body| Reply::Text(body.to_bytes()))
+    body.map_or(ProbeReply::Nothing, |body| ProbeReply::Text(body.to_bytes()))
 }
 
 /// The reply to a question.
-enum Reply {
+enum ProbeReply {
     Text(Bytes),
     /// Whoever asked has no right to.
     Refused,
     Nothing,
 }
 
-impl Reply {
+impl ProbeReply {
     fn text(self) -> Option<Bytes> {
         match self {
             Self::Text(text) => Some(text),

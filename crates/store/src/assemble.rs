@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::types::{EventRow, FoldRow, Loaded, SessionRow};
+use crate::types::{EventRow, FoldRow, LoadedSession, SessionRow};
 
 /// The runs of events that rendering needs, in order and apart: head, kept, tail.
 pub(crate) fn runs(session: &SessionRow, fold: Option<&FoldRow>) -> Vec<Range<u64>> {
@@ -30,9 +30,9 @@ pub(crate) fn loaded(
     session: SessionRow,
     fold: Option<FoldRow>,
     mut events: Vec<EventRow>,
-) -> Loaded {
+) -> LoadedSession {
     let (start, end) = fold.as_ref().map_or((0, 0), |row| (row.fold.start, row.fold.end));
     let tail = events.split_off(events.partition_point(|row| row.seq < end));
     let kept = events.split_off(events.partition_point(|row| row.seq < start));
-    Loaded { session, fold, head: events, kept, tail }
+    LoadedSession { session, fold, head: events, kept, tail }
 }

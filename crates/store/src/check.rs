@@ -4,7 +4,7 @@ use midfold_core::Hash;
 use serde::Deserialize;
 
 use crate::error::StoreError;
-use crate::types::{Append, NewEvent, NewSession};
+use crate::types::{AppendRequest, NewEvent, NewSession};
 
 /// Longest id of a session, in characters.
 pub(crate) const MAX_ID: usize = 200;
@@ -22,11 +22,11 @@ pub(crate) fn session(new: &NewSession) -> Result<(), StoreError> {
 /// Whose a session is, as what it is made of says.
 pub(crate) fn owner(new: &NewSession) -> Option<String> {
     #[derive(Deserialize)]
-    struct Owned {
+    struct OwnedSession {
         owner: Option<String>,
     }
     // What is not read here is another reader's to refuse.
-    let owner = serde_json::from_str::<Owned>(&new.meta).ok()?.owner?;
+    let owner = serde_json::from_str::<OwnedSession>(&new.meta).ok()?.owner?;
     Some(plain(&owner).into_owned())
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn fingerprint(events: &[NewEvent]) -> Hash {
 }
 
 /// A job inside an append belongs to the session that is appended to.
-pub(crate) fn append(id: &str, append: &Append) -> Result<(), StoreError> {
+pub(crate) fn append(id: &str, append: &AppendRequest) -> Result<(), StoreError> {
     match &append.job {
         Some(job) if job.session != id => Err(StoreError::Query(format!(
             "the job belongs to session `{}`, the append to `{id}`",

@@ -11,14 +11,15 @@ use midfold_core::Hash;
 use crate::error::{FailureKind, StoreError};
 use crate::store::Store;
 use crate::types::{
-    Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
-    Identified, Job, LearnedWindow, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession,
-    Newest, Parts, Put, Reads, Search, SessionRow,
+    AnswerHistory, AppendOutcome, AppendRequest, CallRow, EventRow, FoldRow, Hit,
+    IdentifiedSession, JobClaim, JobOutcome, LearnedWindow, Lease, LoadedSession, LogSearch,
+    Millis, NewCall, NewFold, NewJob, NewSession, NewestQuery, PutOutcome, ReadCounts,
+    SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
 };
 
 /// Whether a write that fails was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum WriteFailure {
     /// Nothing was written.
     Before,
     /// It was written, and the answer got lost.
@@ -26,18 +27,18 @@ pub enum Failure {
 }
 
 /// A store around another one, whose writes fail from one of them on.
-pub struct Faulty {
+pub struct FaultyStore {
     inner: Arc<dyn Store>,
-    failure: Failure,
+    failure: WriteFailure,
     /// The first write that fails, from 0, and one past the last.
     fails: Range<u64>,
     writes: AtomicU64,
 }
 
-impl Faulty {
+impl FaultyStore {
     /// Lets the writes of these numbers (from 0) fail. An empty range: none.
     #[must_use]
-    pub fn new(inner: Arc<dyn Store>, failure: Failure, fails: Range<u64>) -> Self {
+    pub fn new(inner: Arc<dyn Store>, failure: WriteFailure, fails: Range<u64>) -> Self {
         Self { inner, failure, fails, writes: AtomicU64::new(0) }
     }
 
@@ -56,7 +57,7 @@ impl Faulty {
         if !self.fails.contains(&number) {
             return work.await;
         }
-        if self.failure == Failure::After {
+        if self.failure == WriteFailure::After {
             // A write that is refused anyway says so; one that is done is not heard of.
             work.await?;
         }
@@ -66,7 +67,7 @@ impl Faulty {
 }
 
 #[async_trait]
-impl Store for Faulty {
+impl Store for FaultyStore {
     fn place(&self) -> String {
         format!("faulty {}", self.inner.place())
     }
@@ -87,11 +88,11 @@ impl Store for Faulty {
         self.inner.sessions(after, limit).await
     }
 
-    async fn newest(&self, asked: &Newest) -> Result<Vec<Activity>, StoreError> {
+    async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
         self.inner.newest(asked).await
     }
 
-    async fn activity(&self, id: &str) -> Result<Activity, StoreError> {
+    async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError> {
         self.inner.activity(id).await
     }
 
@@ -103,15 +104,23 @@ impl Store for Faulty {
         self.write("identify", self.inner.identify(id, identity, events)).await
     }
 
-    async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError> {
+    async fn identified(
+        &self,
+        identities: &[Hash],
+    ) -> Result<Option<IdentifiedSession>, StoreError> {
         self.inner.identified(identities).await
     }
 
-    async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError> {
+    async fn put_answer(
+        &self,
+        key: Hash,
+        answer: &AnswerHistory,
+        now: Millis,
+    ) -> Result<(), StoreError> {
         self.write("put_answer", self.inner.put_answer(key, answer, now)).await
     }
 
-    async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError> {
+    async fn answer(&self, key: Hash) -> Result<Option<AnswerHistory>, StoreError> {
         self.inner.answer(key).await
     }
 
@@ -135,7 +144,7 @@ impl Store for Faulty {
         self.inner.windows(since).await
     }
 
-    async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
+    async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError> {
         self.write("append", self.inner.append(id, append)).await
     }
 
@@ -143,11 +152,11 @@ impl Store for Faulty {
         self.inner.events(id, range).await
     }
 
-    async fn load(&self, id: &str) -> Result<Loaded, StoreError> {
+    async fn load(&self, id: &str) -> Result<LoadedSession, StoreError> {
         self.inner.load(id).await
     }
 
-    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError> {
+    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<PutOutcome, StoreError> {
         self.write("put_fold", self.inner.put_fold(id, fold)).await
     }
 
@@ -168,7 +177,7 @@ impl Store for Faulty {
         self.write("enqueue", self.inner.enqueue(job)).await
     }
 
-    async fn claim(&self, claim: &Claim) -> Result<Vec<Job>, StoreError> {
+    async fn claim(&self, claim: &JobClaim) -> Result<Vec<StoreJob>, StoreError> {
         self.write("claim", self.inner.claim(claim)).await
     }
 
@@ -176,7 +185,7 @@ impl Store for Faulty {
         self.write("heartbeat", self.inner.heartbeat(lease, until)).await
     }
 
-    async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError> {
+    async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError> {
         self.write("finish", self.inner.finish(lease, done)).await
     }
 
@@ -189,15 +198,15 @@ impl Store for Faulty {
         self.write("fail", self.inner.fail(lease, reason, retry_at)).await
     }
 
-    async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
+    async fn job(&self, id: &str, key: &str) -> Result<Option<StoreJob>, StoreError> {
         self.inner.job(id, key).await
     }
 
-    async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
+    async fn newest_job(&self, id: &str) -> Result<Option<StoreJob>, StoreError> {
         self.inner.newest_job(id).await
     }
 
-    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError> {
+    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError> {
         self.inner.jobs(id, limit).await
     }
 
@@ -221,7 +230,7 @@ impl Store for Faulty {
         self.inner.requests(id).await
     }
 
-    async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
+    async fn extent(&self, id: &str) -> Result<SessionExtent, StoreError> {
         self.inner.extent(id).await
     }
 
@@ -234,7 +243,11 @@ impl Store for Faulty {
         self.inner.idle(since, after, limit).await
     }
 
-    async fn delete(&self, id: &str, idle_since: Option<Millis>) -> Result<Extent, StoreError> {
+    async fn delete(
+        &self,
+        id: &str,
+        idle_since: Option<Millis>,
+    ) -> Result<SessionExtent, StoreError> {
         self.write("delete", self.inner.delete(id, idle_since)).await
     }
 
@@ -242,15 +255,15 @@ impl Store for Faulty {
         self.write("scrub", self.inner.scrub()).await
     }
 
-    async fn restore(&self, parts: Parts<'_>, now: Millis) -> Result<(), StoreError> {
+    async fn restore(&self, parts: TransferParts<'_>, now: Millis) -> Result<(), StoreError> {
         self.write("restore", self.inner.restore(parts, now)).await
     }
 
-    async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {
+    async fn search(&self, id: &str, query: &LogSearch) -> Result<Vec<Hit>, StoreError> {
         self.inner.search(id, query).await
     }
 
-    fn reads(&self) -> Reads {
+    fn reads(&self) -> ReadCounts {
         self.inner.reads()
     }
 }

@@ -8,14 +8,16 @@ use std::collections::HashMap;
 use midfold_core::Hash;
 use midfold_core::fold::{Fold, VERSION};
 use midfold_core::ledger::CallRecord;
-use midfold_core::log::Log;
-use midfold_core::project::{Fate, project};
+use midfold_core::log::EventLog;
+use midfold_core::project::{PieceFate, project};
 use midfold_formats::{DialectKind, profile};
 use serde::Serialize;
 
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{EventRow, FoldRow, Job, JobState, NewCall, NewFold, NewSession, SessionRow};
+use crate::types::{
+    EventRow, FoldRow, JobState, NewCall, NewFold, NewSession, SessionRow, StoreJob,
+};
 
 /// Events that are read at once.
 const PAGE: u64 = 64;
@@ -24,7 +26,7 @@ const SESSIONS: u32 = 256;
 
 /// Something that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct FsckFinding {
     /// The session.
     pub session: String,
     /// Where in it: `event 12`, `fold 3f2a…`, `job 7`, `call 2`.
@@ -35,7 +37,7 @@ pub struct Finding {
     pub advice: &'static str,
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for FsckFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { session, place, problem, advice } = self;
         write!(f, "session `{session}`, {place}: {problem}; {advice}")
@@ -44,7 +46,7 @@ impl std::fmt::Display for Finding {
 
 /// What was looked at, and what was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct FsckReport {
     /// Sessions.
     pub sessions: u64,
     /// Events.
@@ -59,10 +61,10 @@ pub struct Report {
     /// Model calls.
     pub calls: u64,
     /// What is wrong. Empty when all is well.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FsckFinding>,
 }
 
-impl Report {
+impl FsckReport {
     /// Whether all is well.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -78,8 +80,8 @@ const REQUEUE: &str = "no event is lost: the next turn queues the span again";
 ///
 /// # Errors
 /// When the store cannot be read at all; damage to what it holds is a finding.
-pub async fn fsck(store: &dyn Store) -> Result<Report, StoreError> {
-    let mut report = Report::default();
+pub async fn fsck(store: &dyn Store) -> Result<FsckReport, StoreError> {
+    let mut report = FsckReport::default();
     let mut after: Option<String> = None;
     loop {
         let page = store.sessions(after.as_deref(), SESSIONS).await?;
@@ -87,7 +89,7 @@ pub async fn fsck(store: &dyn Store) -> Result<Report, StoreError> {
         after = Some(last.new.id.clone());
         for row in &page {
             report.sessions += 1;
-            let mut check = Check { store, row, report: &mut report };
+            let mut check = StoreCheck { store, row, report: &mut report };
             match check.session().await {
                 Ok(()) => {}
                 Err(StoreError::Damaged(problem)) => check.found("rows".into(), problem, RESTORE),
@@ -97,16 +99,16 @@ pub async fn fsck(store: &dyn Store) -> Result<Report, StoreError> {
     }
 }
 
-struct Check<'a> {
+struct StoreCheck<'a> {
     store: &'a dyn Store,
     row: &'a SessionRow,
-    report: &'a mut Report,
+    report: &'a mut FsckReport,
 }
 
-impl Check<'_> {
+impl StoreCheck<'_> {
     fn found(&mut self, place: String, problem: impl Into<String>, advice: &'static str) {
         let (session, problem) = (self.row.new.id.clone(), problem.into());
-        self.report.findings.push(Finding { session, place, problem, advice });
+        self.report.findings.push(FsckFinding { session, place, problem, advice });
     }
 
     async fn session(&mut self) -> Result<(), StoreError> {
@@ -222,7 +224,7 @@ impl Check<'_> {
     }
 
     /// Projects a fold over the log as it was when the fold was made.
-    fn figures(&mut self, row: &FoldRow, fold: &Fold, log: &Log) {
+    fn figures(&mut self, row: &FoldRow, fold: &Fold, log: &EventLog) {
         if fold.counter != self.row.new.counter || !fold.applies_to(log) {
             return;
         }
@@ -231,8 +233,8 @@ impl Check<'_> {
         let (mut verbatim, mut edited) = (0, 0);
         for piece in context.pieces() {
             match piece.fate {
-                Fate::Verbatim(_) => verbatim += 1,
-                Fate::Edited(_) | Fate::Repaired(..) => edited += 1,
+                PieceFate::Verbatim(_) => verbatim += 1,
+                PieceFate::Edited(_) | PieceFate::Repaired(..) => edited += 1,
                 _ => {}
             }
         }
@@ -253,7 +255,7 @@ impl Check<'_> {
         }
     }
 
-    fn job(&mut self, job: &Job, folds: &[FoldRow]) {
+    fn job(&mut self, job: &StoreJob, folds: &[FoldRow]) {
         self.report.jobs += 1;
         let there = |id: &Hash| folds.iter().any(|row| row.fold.id == *id);
         let leased = job.state == JobState::Leased;
@@ -339,9 +341,9 @@ pub(crate) fn is_call_sound(call: &NewCall, before: Hash) -> bool {
 }
 
 /// A log that counts as the session does, where this build knows how.
-pub(crate) fn empty_log(new: &NewSession) -> Option<Log> {
+pub(crate) fn empty_log(new: &NewSession) -> Option<EventLog> {
     let dialect = DialectKind::from_name(&new.dialect)?.shared();
     let profile = *profile::by_name(&new.profile)?;
     let counter = midfold_tokens::by_name(&new.counter).ok()?;
-    Some(Log::new(dialect, profile, counter).kept())
+    Some(EventLog::new(dialect, profile, counter).kept())
 }

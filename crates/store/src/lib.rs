@@ -24,7 +24,7 @@ pub mod worker;
 
 pub use error::{FailureKind, StoreError};
 pub use fsck::fsck;
-pub use live::{Injected, Meta, Sent, Stored, StoredError};
+pub use live::{InjectedRequest, NumberedContext, SessionMeta, StoredError, StoredSession};
 pub use memory::MemoryStore;
 pub use midfold_core::redact::mask;
 pub use open::{open, open_existing};
@@ -41,8 +41,8 @@ pub use types::*;
 pub mod inside {
     pub use crate::recall::arguments::readable;
     pub use crate::recall::diff::lines;
-    pub use crate::recall::expand::Cursor;
-    pub use crate::recall::matches::{LINE, Lines, Query};
+    pub use crate::recall::expand::PageCursor;
+    pub use crate::recall::matches::{LINE, LineQuery, MessageLines};
     pub use crate::recall::outcome::outcome_words;
     pub use crate::recall::render::{RUNS, clean, headline, list, push_repeats};
     pub use crate::text::{SNIPPET, WORD, find_folded, snippet, words};

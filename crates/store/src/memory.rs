@@ -15,18 +15,19 @@ use crate::assemble;
 use crate::check;
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::text::{Matcher, Postings, Ranking, searched_text};
+use crate::text::{CandidateRanking, Matcher, Postings, searched_text};
 use crate::types::{
-    Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
-    Identified, Job, JobState, LearnedWindow, Lease, Loaded, Millis, NewCall, NewFold, NewJob,
-    NewSession, Newest, Part, Parts, Put, Reads, Search, SessionRow,
+    AnswerHistory, AppendOutcome, AppendRequest, CallRow, EventRow, FoldRow, Hit,
+    IdentifiedSession, JobClaim, JobOutcome, JobState, LearnedWindow, Lease, LoadedSession,
+    LogSearch, Millis, NewCall, NewFold, NewJob, NewSession, NewestQuery, PutOutcome, ReadCounts,
+    SessionActivity, SessionExtent, SessionRow, StoreJob, TransferPart, TransferParts,
 };
-use kept::{Inner, Kept};
+use kept::{MemoryInner, MemorySession};
 
 /// Sessions in memory. Cheap to make; gone when dropped.
 #[derive(Default)]
 pub struct MemoryStore {
-    inner: Mutex<Inner>,
+    inner: Mutex<MemoryInner>,
     rows: AtomicU64,
     bytes: AtomicU64,
 }
@@ -39,7 +40,7 @@ impl MemoryStore {
     }
 
     /// Nothing in here panics half-way through a change, so a poisoned lock is still good.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, MemoryInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +67,7 @@ impl Store for MemoryStore {
             return Err(StoreError::Exists(new.id));
         }
         let row = SessionRow { new, ..SessionRow::default() };
-        inner.insert(Kept::of(row.clone()));
+        inner.insert(MemorySession::of(row.clone()));
         Ok(row)
     }
 
@@ -89,11 +90,11 @@ impl Store for MemoryStore {
         Ok(rows)
     }
 
-    async fn newest(&self, asked: &Newest) -> Result<Vec<Activity>, StoreError> {
+    async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
         Ok(self.lock().newest(asked))
     }
 
-    async fn activity(&self, id: &str) -> Result<Activity, StoreError> {
+    async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError> {
         Ok(self.lock().kept(id)?.activity())
     }
 
@@ -115,15 +116,23 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError> {
+    async fn identified(
+        &self,
+        identities: &[Hash],
+    ) -> Result<Option<IdentifiedSession>, StoreError> {
         let inner = self.lock();
         let noted = identities.iter().filter_map(|identity| inner.identities.get(identity));
         let Some((id, events)) = noted.max_by_key(|(_, events)| *events) else { return Ok(None) };
         let active = inner.kept(id)?.row.active;
-        Ok(Some(Identified { id: id.clone(), events: *events, active }))
+        Ok(Some(IdentifiedSession { id: id.clone(), events: *events, active }))
     }
 
-    async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError> {
+    async fn put_answer(
+        &self,
+        key: Hash,
+        answer: &AnswerHistory,
+        now: Millis,
+    ) -> Result<(), StoreError> {
         let mut inner = self.lock();
         if let Some(id) = &answer.session {
             inner.kept(id)?;
@@ -132,7 +141,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError> {
+    async fn answer(&self, key: Hash) -> Result<Option<AnswerHistory>, StoreError> {
         Ok(self.lock().answers.get(&key).map(|(_, answer)| answer.clone()))
     }
 
@@ -163,7 +172,7 @@ impl Store for MemoryStore {
         Ok(self.lock().windows.values().filter(|it| it.learned >= since).count() as u64)
     }
 
-    async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
+    async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError> {
         check::append(id, &append)?;
         let mut inner = self.lock();
         let kept = inner.kept_mut(id)?;
@@ -174,13 +183,13 @@ impl Store for MemoryStore {
             if Some(*before) != fingerprint {
                 return Err(StoreError::KeyReused(key.clone()));
             }
-            return Ok(Appended { repeated: true, ..*answer });
+            return Ok(AppendOutcome { repeated: true, ..*answer });
         }
         if kept.row.head != append.expected {
             return Err(StoreError::Conflict { expected: append.expected, actual: kept.row.head });
         }
         let count = append.events.len() as u64;
-        let answer = Appended { first: append.expected, count, repeated: false };
+        let answer = AppendOutcome { first: append.expected, count, repeated: false };
         for (seq, event) in (append.expected..).zip(append.events) {
             kept.push(seq, event);
         }
@@ -203,7 +212,7 @@ impl Store for MemoryStore {
         Ok(found)
     }
 
-    async fn load(&self, id: &str) -> Result<Loaded, StoreError> {
+    async fn load(&self, id: &str) -> Result<LoadedSession, StoreError> {
         let inner = self.lock();
         let kept = inner.kept(id)?;
         let fold = match kept.row.active {
@@ -219,7 +228,7 @@ impl Store for MemoryStore {
         Ok(assemble::loaded(session, fold, events))
     }
 
-    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError> {
+    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<PutOutcome, StoreError> {
         Ok(self.lock().kept_mut(id)?.put(fold))
     }
 
@@ -255,7 +264,7 @@ impl Store for MemoryStore {
         Ok(inner.enqueue(job))
     }
 
-    async fn claim(&self, claim: &Claim) -> Result<Vec<Job>, StoreError> {
+    async fn claim(&self, claim: &JobClaim) -> Result<Vec<StoreJob>, StoreError> {
         Ok(self.lock().claim(claim))
     }
 
@@ -266,7 +275,7 @@ impl Store for MemoryStore {
         Ok(true)
     }
 
-    async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError> {
+    async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError> {
         let mut inner = self.lock();
         let Some(session) = inner.leased(lease).map(|job| job.job.session.clone()) else {
             return Ok(false);
@@ -312,22 +321,22 @@ impl Store for MemoryStore {
         Ok(true)
     }
 
-    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError> {
+    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError> {
         let inner = self.lock();
         if let Some(id) = id {
             inner.kept(id)?;
         }
-        let of = |job: &&Job| id.is_none_or(|id| job.job.session == id);
+        let of = |job: &&StoreJob| id.is_none_or(|id| job.job.session == id);
         Ok(inner.jobs.values().filter(of).take(limit as usize).cloned().collect())
     }
 
-    async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
+    async fn job(&self, id: &str, key: &str) -> Result<Option<StoreJob>, StoreError> {
         let inner = self.lock();
         inner.kept(id)?;
         Ok(inner.jobs.values().find(|job| job.job.session == id && job.job.key == key).cloned())
     }
 
-    async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
+    async fn newest_job(&self, id: &str) -> Result<Option<StoreJob>, StoreError> {
         let inner = self.lock();
         inner.kept(id)?;
         Ok(inner.jobs.values().rev().find(|job| job.job.session == id).cloned())
@@ -379,7 +388,7 @@ impl Store for MemoryStore {
         Ok(found)
     }
 
-    async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
+    async fn extent(&self, id: &str) -> Result<SessionExtent, StoreError> {
         self.lock().extent(id)
     }
 
@@ -394,13 +403,17 @@ impl Store for MemoryStore {
         Ok(idle.take(limit as usize).map(|(id, _)| id.clone()).collect())
     }
 
-    async fn delete(&self, id: &str, idle_since: Option<Millis>) -> Result<Extent, StoreError> {
+    async fn delete(
+        &self,
+        id: &str,
+        idle_since: Option<Millis>,
+    ) -> Result<SessionExtent, StoreError> {
         let mut inner = self.lock();
         let extent = inner.extent(id)?;
         if idle_since.is_some_and(|since| extent.changed >= since) {
             return Err(StoreError::Changed(id.to_owned()));
         }
-        let Inner { sessions, jobs, live, identities, answers, .. } = &mut *inner;
+        let MemoryInner { sessions, jobs, live, identities, answers, .. } = &mut *inner;
         identities.retain(|_, (session, _)| session != id);
         answers.retain(|_, (_, answer)| answer.session.as_deref() != Some(id));
         sessions.remove(id);
@@ -414,30 +427,31 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn restore(&self, parts: Parts<'_>, now: Millis) -> Result<(), StoreError> {
+    async fn restore(&self, parts: TransferParts<'_>, now: Millis) -> Result<(), StoreError> {
         let fresh = MemoryStore::new();
         let mut at = String::new();
         let mut head = 0;
         for part in parts {
             match part? {
-                Part::Session(new) => {
+                TransferPart::Session(new) => {
                     (at, head) = (new.id.clone(), 0);
                     fresh.create(new).await?;
                 }
-                Part::Events(events) => {
-                    let append = Append { expected: head, events, now, ..Append::default() };
+                TransferPart::Events(events) => {
+                    let append =
+                        AppendRequest { expected: head, events, now, ..AppendRequest::default() };
                     head += fresh.append(&at, append).await?.count;
                 }
-                Part::Fold(fold) => {
+                TransferPart::Fold(fold) => {
                     fresh.put_fold(&at, &fold).await?;
                 }
-                Part::Call(call, usage) => {
+                TransferPart::Call(call, usage) => {
                     fresh.record_call(&at, &call).await?;
                     if let Some(usage) = usage {
                         fresh.settle_call(&at, call.number, &usage).await?;
                     }
                 }
-                Part::Done(active, state) => {
+                TransferPart::Done(active, state) => {
                     fresh.activate(&at, None, active).await?;
                     if !state.is_empty() {
                         fresh.save_state(&at, 0, &state).await?;
@@ -454,7 +468,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {
+    async fn search(&self, id: &str, query: &LogSearch) -> Result<Vec<Hit>, StoreError> {
         let matcher = Matcher::new(query)?;
         let (events, dialect) = {
             let inner = self.lock();
@@ -470,7 +484,7 @@ impl Store for MemoryStore {
         };
         let texts = events.iter().map(|row| (row.seq, Cow::Owned(text(row))));
         let postings = Postings::of_texts(texts, wanted);
-        let mut ranking = Ranking::new(wanted, phrase, &postings);
+        let mut ranking = CandidateRanking::new(wanted, phrase, &postings);
         for seq in postings.best() {
             if let Ok(at) = events.binary_search_by_key(&seq, |row| row.seq) {
                 ranking.push(seq, &text(&events[at]));
@@ -479,7 +493,10 @@ impl Store for MemoryStore {
         Ok(ranking.finish(query.limit))
     }
 
-    fn reads(&self) -> Reads {
-        Reads { rows: self.rows.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    fn reads(&self) -> ReadCounts {
+        ReadCounts {
+            rows: self.rows.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
     }
 }

@@ -7,9 +7,10 @@ use midfold_core::Hash;
 
 use crate::error::StoreError;
 use crate::types::{
-    Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
-    Identified, Job, LearnedWindow, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession,
-    Newest, Parts, Put, Reads, Search, SessionRow,
+    AnswerHistory, AppendOutcome, AppendRequest, CallRow, EventRow, FoldRow, Hit,
+    IdentifiedSession, JobClaim, JobOutcome, LearnedWindow, Lease, LoadedSession, LogSearch,
+    Millis, NewCall, NewFold, NewJob, NewSession, NewestQuery, PutOutcome, ReadCounts,
+    SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
 };
 
 /// Answers of one session that are found: those that came last.
@@ -45,9 +46,9 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError>;
     /// Sessions by their last change, the newest first. Reads one small row each.
-    async fn newest(&self, asked: &Newest) -> Result<Vec<Activity>, StoreError>;
+    async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError>;
     /// What one session does. [`StoreError::NoSession`] when there is none.
-    async fn activity(&self, id: &str) -> Result<Activity, StoreError>;
+    async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError>;
     /// Replaces the session's state where its version is still `expected`; returns the new one.
     async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError>;
 
@@ -55,12 +56,12 @@ pub trait Store: Send + Sync {
 
     /// Appends events, and queues a job in the same transaction. A retry with the same key
     /// returns the first answer. [`StoreError::Conflict`] when `expected` is not the head.
-    async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError>;
+    async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError>;
     /// Events of a range of seqs, in order.
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError>;
     /// All that rendering needs: the session, its active fold, the events before its span, those
     /// of the span that it keeps, and those after. O(head + tail) rows and bytes.
-    async fn load(&self, id: &str) -> Result<Loaded, StoreError>;
+    async fn load(&self, id: &str) -> Result<LoadedSession, StoreError>;
 
     // Identities.
 
@@ -68,16 +69,24 @@ pub trait Store: Send + Sync {
     /// several sessions that begin alike, the one that was noted last is found.
     async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError>;
     /// Of the sessions that were noted for these identities, the one that was noted with the most messages.
-    async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError>;
+    async fn identified(
+        &self,
+        identities: &[Hash],
+    ) -> Result<Option<IdentifiedSession>, StoreError>;
 
     // Answers.
 
     /// Notes which history an answer ends, for a request that names the answer; of the same key, the last note
     /// counts. Beyond 256 of a session, or 4,096 of none, those that came first go.
     /// [`StoreError::NoSession`] where its session is not there.
-    async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError>;
+    async fn put_answer(
+        &self,
+        key: Hash,
+        answer: &AnswerHistory,
+        now: Millis,
+    ) -> Result<(), StoreError>;
     /// The answer that was noted so. It is gone with its session.
-    async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError>;
+    async fn answer(&self, key: Hash) -> Result<Option<AnswerHistory>, StoreError>;
     /// Deletes the answers without a session that came before `since`; returns how many.
     async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError>;
 
@@ -96,7 +105,7 @@ pub trait Store: Send + Sync {
     // Folds.
 
     /// Adds a fold. A fold is its id: one of the same id is there at most once, and the first stands.
-    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError>;
+    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<PutOutcome, StoreError>;
     /// Makes a fold (or none) the active one, where `expected` still is.
     /// [`StoreError::StaleFold`] when it is not.
     async fn activate(
@@ -113,12 +122,12 @@ pub trait Store: Send + Sync {
     /// Queues a job. False when a job of this key exists, or another job of the session is live.
     async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError>;
     /// Leases up to `limit` jobs that are due, oldest first; expired leases are due again.
-    async fn claim(&self, claim: &Claim) -> Result<Vec<Job>, StoreError>;
+    async fn claim(&self, claim: &JobClaim) -> Result<Vec<StoreJob>, StoreError>;
     /// Extends a lease. False when it was lost.
     async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError>;
     /// Ends a job and stores its fold, in one transaction. False when the lease was lost: then
     /// nothing is stored.
-    async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError>;
+    async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError>;
     /// Gives a job back. Tried again at `retry_at`; without one it is dead, with the reason.
     async fn fail(
         &self,
@@ -127,11 +136,11 @@ pub trait Store: Send + Sync {
         retry_at: Option<Millis>,
     ) -> Result<bool, StoreError>;
     /// The job of a session with this key.
-    async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError>;
+    async fn job(&self, id: &str, key: &str) -> Result<Option<StoreJob>, StoreError>;
     /// The job of a session that was queued last.
-    async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError>;
+    async fn newest_job(&self, id: &str) -> Result<Option<StoreJob>, StoreError>;
     /// Jobs of a session, oldest first; of all sessions without one.
-    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError>;
+    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError>;
 
     // Ledger.
 
@@ -151,7 +160,7 @@ pub trait Store: Send + Sync {
     // Deleting.
 
     /// What a session holds.
-    async fn extent(&self, id: &str) -> Result<Extent, StoreError>;
+    async fn extent(&self, id: &str) -> Result<SessionExtent, StoreError>;
     /// Ids of the sessions that last changed before `since`, in order, after this one.
     async fn idle(
         &self,
@@ -164,7 +173,11 @@ pub trait Store: Send + Sync {
     /// With `idle_since` only where it last changed before that: else [`StoreError::Changed`].
     ///
     /// Its bytes may stay on the disk until [`Store::scrub`].
-    async fn delete(&self, id: &str, idle_since: Option<Millis>) -> Result<Extent, StoreError>;
+    async fn delete(
+        &self,
+        id: &str,
+        idle_since: Option<Millis>,
+    ) -> Result<SessionExtent, StoreError>;
     /// Takes the bytes of what was deleted off the disk, where that is the store's to do. It costs
     /// as much as the store is large, and next to nothing where nothing was deleted since the last
     /// one.
@@ -175,13 +188,13 @@ pub trait Store: Send + Sync {
     /// Brings in sessions of another store: all of it in one transaction, or nothing, where a
     /// session is there already or a part is an error. Its events count as appended `now`. Nothing
     /// is checked beside what the tables refuse: [`import`](crate::transfer::import) does that before.
-    async fn restore(&self, parts: Parts<'_>, now: Millis) -> Result<(), StoreError>;
+    async fn restore(&self, parts: TransferParts<'_>, now: Millis) -> Result<(), StoreError>;
 
     // Recall.
 
     /// Events whose text matches, best (full text) or newest (literal, regex) first.
-    async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError>;
+    async fn search(&self, id: &str, query: &LogSearch) -> Result<Vec<Hit>, StoreError>;
 
     /// Rows and bytes that this store has read so far: what the flatness test counts.
-    fn reads(&self) -> Reads;
+    fn reads(&self) -> ReadCounts;
 }

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use midfold_core::view::{BlockKind, View};
+use midfold_core::view::{BlockKind, EventView};
 use midfold_formats::DialectKind;
 use regex::{Regex, RegexBuilder};
 
 use crate::error::StoreError;
-use crate::types::{Hit, Search, SearchMode};
+use crate::types::{Hit, LogSearch, SearchMode};
 
 /// Longest word that is indexed, in characters: longer ones are cut, in texts and in queries.
 pub const WORD: usize = 64;
@@ -49,7 +49,7 @@ pub(crate) fn searched_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> 
 }
 
 /// The same of an event that is read already.
-pub(crate) fn searched(view: &View, bytes: &[u8]) -> String {
+pub(crate) fn searched(view: &EventView, bytes: &[u8]) -> String {
     let mut text = String::new();
     for block in &view.blocks {
         if let BlockKind::Call { name: Some(name), .. } = &block.kind {
@@ -110,7 +110,7 @@ pub(crate) enum Matcher {
 
 impl Matcher {
     /// [`StoreError::Query`] for an empty query, one without words, and a bad regex.
-    pub(crate) fn new(search: &Search) -> Result<Self, StoreError> {
+    pub(crate) fn new(search: &LogSearch) -> Result<Self, StoreError> {
         if search.query.trim().is_empty() {
             return Err(StoreError::Query("the query is empty".to_owned()));
         }
@@ -221,14 +221,14 @@ impl Postings {
 
 /// Ranks candidates by their texts: BM25 over the session's own frequencies, and half as much
 /// again for a text that has the query as it was written. Newest first among equals.
-pub(crate) struct Ranking<'a> {
+pub(crate) struct CandidateRanking<'a> {
     words: &'a [String],
     phrase: &'a str,
     weights: Vec<f64>,
     scored: Vec<(f64, Hit)>,
 }
 
-impl<'a> Ranking<'a> {
+impl<'a> CandidateRanking<'a> {
     pub(crate) fn new(words: &'a [String], phrase: &'a str, postings: &Postings) -> Self {
         Self { words, phrase, weights: postings.weights(), scored: Vec::new() }
     }

@@ -1,7 +1,7 @@
 //! The plain types that a store takes and gives.
 
 use bytes::Bytes;
-use midfold_core::{Hash, Origin, RawEvent};
+use midfold_core::{Hash, RawEvent, TextOrigin};
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since 1970-01-01 UTC. Display and leases only: order is always `seq`.
@@ -28,7 +28,7 @@ pub struct NewSession {
 
 /// A session that was found by what its messages are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identified {
+pub struct IdentifiedSession {
     /// Its id.
     pub id: String,
     /// How many of its first messages the identity names.
@@ -39,7 +39,7 @@ pub struct Identified {
 
 /// The history that ends with an answer: the first events of a session, and what came behind them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct AnswerHistory {
     /// The session; none where all of it is in `rest`.
     pub session: Option<String>,
     /// How many of the session's events are of it.
@@ -79,7 +79,7 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// Bytes of its contents, as [`Reads`] counts them.
+    /// Bytes of its contents, as [`ReadCounts`] counts them.
     #[must_use]
     pub fn content_len(&self) -> usize {
         let NewSession { id, dialect, profile, counter, policy, meta, .. } = &self.new;
@@ -102,7 +102,7 @@ pub struct NewEvent {
     /// What the provider reported for it (JSON), where known.
     pub usage: Option<String>,
     /// What its reader knew of its origin that the bytes alone do not tell.
-    pub origin: Option<Origin>,
+    pub origin: Option<TextOrigin>,
 }
 
 impl NewEvent {
@@ -129,7 +129,7 @@ impl NewEvent {
 
 /// An append: all of it or nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Append {
+pub struct AppendRequest {
     /// The head that the caller saw.
     pub expected: u64,
     /// A retry with the same key and the same events returns the first answer.
@@ -145,7 +145,7 @@ pub struct Append {
 
 /// What an append came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Appended {
+pub struct AppendOutcome {
     /// Seq of the first event.
     pub first: u64,
     /// How many.
@@ -165,7 +165,7 @@ pub struct EventRow {
 
 /// All that rendering needs.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadedSession {
     /// The session.
     pub session: SessionRow,
     /// Its active fold.
@@ -239,7 +239,7 @@ pub struct FoldRow {
 
 /// What adding a fold came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
+pub enum PutOutcome {
     /// It is new.
     New,
     /// It is there already.
@@ -281,7 +281,7 @@ pub enum JobState {
 
 /// A job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct StoreJob {
     /// Its id.
     pub id: u64,
     /// As it was queued.
@@ -302,7 +302,7 @@ pub struct Job {
     pub fold: Option<Hash>,
 }
 
-impl Job {
+impl StoreJob {
     /// The lease that a claim gave.
     #[must_use]
     pub fn lease(&self) -> Lease {
@@ -312,7 +312,7 @@ impl Job {
 
 /// A claim on jobs that are due.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct JobClaim {
     /// Who claims.
     pub worker: String,
     /// The time.
@@ -334,7 +334,7 @@ pub struct Lease {
 
 /// What a job came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct JobOutcome {
     /// The verdict on the reply.
     pub verdict: String,
     /// The prepared fold, where the reply was accepted. Not active until a session takes it.
@@ -382,7 +382,7 @@ pub enum SearchMode {
 
 /// A search over the original log of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
+pub struct LogSearch {
     /// What for.
     pub query: String,
     /// How.
@@ -404,7 +404,7 @@ pub struct Hit {
 
 /// What a store has read: rows, and bytes of their contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reads {
+pub struct ReadCounts {
     /// Rows.
     pub rows: u64,
     /// Bytes.
@@ -413,7 +413,7 @@ pub struct Reads {
 
 /// Which sessions are asked for by their last change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Newest {
+pub struct NewestQuery {
     /// Only those of this owner ([`Meta::owner`](crate::live::Meta)); all without one.
     pub owner: Option<String>,
     /// Only those that changed before this tick: the next page.
@@ -424,7 +424,7 @@ pub struct Newest {
 
 /// What a session does, as a list of many needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Activity {
+pub struct SessionActivity {
     /// The session's id.
     pub id: String,
     /// Whose it is.
@@ -451,7 +451,7 @@ pub struct Activity {
 /// What a session holds: what deleting it takes away.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Extent {
+pub struct SessionExtent {
     /// The session's id.
     pub session: String,
     /// Number of events.
@@ -471,7 +471,7 @@ pub struct Extent {
 /// One part of sessions that are brought in whole, in this order: a session, its events, its folds,
 /// its calls, and how it ends; then the next session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part {
+pub enum TransferPart {
     /// A session that is new to the store.
     Session(NewSession),
     /// Its next events.
@@ -485,4 +485,5 @@ pub enum Part {
 }
 
 /// Parts one after the other, or why there is no next one.
-pub type Parts<'a> = &'a mut (dyn Iterator<Item = Result<Part, crate::error::StoreError>> + Send);
+pub type TransferParts<'a> =
+    &'a mut (dyn Iterator<Item = Result<TransferPart, crate::error::StoreError>> + Send);

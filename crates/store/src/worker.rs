@@ -6,21 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use midfold_core::calendar::date;
-use midfold_core::engine::{CompleteError, Wanted};
+use midfold_core::engine::{CompleteError, WantedNarration};
 use midfold_core::fold::{Fold, VerdictCode, VerdictRecord};
 use midfold_core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest};
 
 use crate::error::StoreError;
-use crate::live::{ROUNDS, Stored, StoredError};
+use crate::live::{ROUNDS, StoredError, StoredSession};
 use crate::store::Store;
-use crate::types::{Claim, Done, Job, Millis, NewFold};
+use crate::types::{JobClaim, JobOutcome, Millis, NewFold, StoreJob};
 
 /// A clock: milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 /// Takes jobs from a queue, one at a time.
 #[derive(Clone)]
-pub struct Worker {
+pub struct JobWorker {
     store: Arc<dyn Store>,
     clock: Clock,
     /// Who claims.
@@ -33,14 +33,14 @@ pub struct Worker {
 
 /// What came of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
+pub enum JobCode {
     /// What became of the request.
     Verdict(VerdictCode),
     /// The lease is gone: another worker has the job, or its session was deleted.
     Lost,
 }
 
-impl Code {
+impl JobCode {
     /// The code as it is told: a verdict, a failure class, `stale` or `lost`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -66,7 +66,7 @@ impl Code {
     }
 }
 
-impl std::fmt::Display for Code {
+impl std::fmt::Display for JobCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
@@ -74,7 +74,7 @@ impl std::fmt::Display for Code {
 
 /// What a worker did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct WorkerReport {
     /// The job.
     pub job: u64,
     /// The session.
@@ -84,14 +84,14 @@ pub struct Report {
     /// The attempt.
     pub attempt: u32,
     /// What came of it.
-    pub code: Code,
+    pub code: JobCode,
     /// For people.
     pub detail: String,
     /// Whether a fold was stored.
     pub folded: bool,
 }
 
-impl Worker {
+impl JobWorker {
     /// A worker with the defaults: leases of 60 s, three attempts.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, name: &str, clock: Clock) -> Self {
@@ -102,13 +102,13 @@ impl Worker {
     ///
     /// # Errors
     /// When the store fails. A failing model is not an error: it is in the report.
-    pub async fn step<F, Fut>(&self, summarise: F) -> Result<Option<Report>, StoredError>
+    pub async fn step<F, Fut>(&self, summarise: F) -> Result<Option<WorkerReport>, StoredError>
     where
         F: Fn(SummaryRequest) -> Fut,
         Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
     {
         let now = (self.clock)();
-        let claim = Claim { worker: self.name.clone(), now, until: now + self.lease, limit: 1 };
+        let claim = JobClaim { worker: self.name.clone(), now, until: now + self.lease, limit: 1 };
         let Some(job) = self.store.claim(&claim).await?.pop() else { return Ok(None) };
         tracing::debug!(job = job.id, session = %job.job.session, attempt = job.attempt, "claimed");
         let report = self.run(&job, summarise).await?;
@@ -116,7 +116,7 @@ impl Worker {
         Ok(Some(report))
     }
 
-    async fn run<F, Fut>(&self, job: &Job, summarise: F) -> Result<Report, StoredError>
+    async fn run<F, Fut>(&self, job: &StoreJob, summarise: F) -> Result<WorkerReport, StoredError>
     where
         F: Fn(SummaryRequest) -> Fut,
         Fut: Future<Output = Result<SummaryReply, SummaryFailure>>,
@@ -130,7 +130,7 @@ impl Worker {
         let Some(answer) = answer? else {
             return Ok(report(
                 job,
-                Code::Lost,
+                JobCode::Lost,
                 "the lease ran out: another worker has the job, or its session was deleted",
                 false,
             ));
@@ -153,7 +153,7 @@ impl Worker {
     /// and serves the next fold.
     async fn judge(
         &self,
-        mut stored: Stored,
+        mut stored: StoredSession,
         request: &SummaryRequest,
         answer: &Result<SummaryReply, SummaryFailure>,
     ) -> Result<Result<(VerdictRecord, Option<Fold>), CompleteError>, StoredError> {
@@ -180,11 +180,12 @@ impl Worker {
     }
 
     /// The session and the request; or why the job is of no use any more.
-    async fn request(&self, job: &Job) -> Result<(Stored, SummaryRequest), String> {
+    async fn request(&self, job: &StoreJob) -> Result<(StoredSession, SummaryRequest), String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
-        let wanted: Wanted = serde_json::from_str(&job.job.body).map_err(|e| text(&e))?;
-        let mut stored =
-            Stored::open(self.store.clone(), &job.job.session).await.map_err(|e| text(&e))?;
+        let wanted: WantedNarration = serde_json::from_str(&job.job.body).map_err(|e| text(&e))?;
+        let mut stored = StoredSession::open(self.store.clone(), &job.job.session)
+            .await
+            .map_err(|e| text(&e))?;
         let session = stored.whole().await.map_err(|e| text(&e))?;
         let mut request = session.request(&wanted).map_err(|e| text(&e))?;
         request.today = Some(date((self.clock)()));
@@ -195,7 +196,7 @@ impl Worker {
     /// another worker's to give.
     async fn with_heartbeat<T>(
         &self,
-        job: &Job,
+        job: &StoreJob,
         call: impl Future<Output = T>,
     ) -> Result<Option<T>, StoreError> {
         let beat = Duration::from_millis((self.lease / 3).max(1));
@@ -215,41 +216,41 @@ impl Worker {
 
     async fn failed(
         &self,
-        job: &Job,
+        job: &StoreJob,
         failure: &SummaryFailure,
         pause: Millis,
-    ) -> Result<Report, StoredError> {
+    ) -> Result<WorkerReport, StoredError> {
         let reason = failure.to_string();
         // No key and no permission come by waiting, and a refused request stays refused.
         let hopeless = matches!(failure.class, FailureClass::Auth | FailureClass::Rejected);
         let again = !hopeless && job.attempt < self.attempts;
         let retry = again.then(|| (self.clock)() + pause);
         self.store.fail(&job.lease(), &reason, retry).await?;
-        Ok(report(job, Code::Verdict(failure.class.into()), &failure.detail, false))
+        Ok(report(job, JobCode::Verdict(failure.class.into()), &failure.detail, false))
     }
 
     async fn end(
         &self,
-        job: &Job,
+        job: &StoreJob,
         code: VerdictCode,
         detail: &str,
         fold: Option<&Fold>,
-    ) -> Result<Report, StoredError> {
+    ) -> Result<WorkerReport, StoredError> {
         let verdict =
             if detail.is_empty() { code.to_string() } else { format!("{code}: {detail}") };
         let fold = fold.map(|fold| NewFold::of(fold, (self.clock)())).transpose()?;
         let folded = fold.is_some();
-        let kept = self.store.finish(&job.lease(), &Done { verdict, fold }).await?;
+        let kept = self.store.finish(&job.lease(), &JobOutcome { verdict, fold }).await?;
         if !kept {
             let detail = "another worker has the job, or its session was deleted";
-            return Ok(report(job, Code::Lost, detail, false));
+            return Ok(report(job, JobCode::Lost, detail, false));
         }
-        Ok(report(job, Code::Verdict(code), detail, folded))
+        Ok(report(job, JobCode::Verdict(code), detail, folded))
     }
 }
 
-fn report(job: &Job, code: Code, detail: &str, folded: bool) -> Report {
-    Report {
+fn report(job: &StoreJob, code: JobCode, detail: &str, folded: bool) -> WorkerReport {
+    WorkerReport {
         job: job.id,
         session: job.job.session.clone(),
         span: job.job.start..job.job.end,

@@ -1,7 +1,7 @@
 //! Long conversations for benches.
 
 use crate::emit;
-use crate::message::{Call, Message};
+use crate::message::{TestCall, TestMessage};
 use crate::rng::Rng;
 use crate::world::{self, FILES};
 
@@ -10,25 +10,25 @@ use crate::world::{self, FILES};
 #[must_use]
 pub fn big_messages(messages: usize, bytes: usize) -> Vec<String> {
     let rng = &mut Rng::new(0x00b1_65e5);
-    let mut out = vec![Message::System("You are a coding agent.".to_owned())];
+    let mut out = vec![TestMessage::System("You are a coding agent.".to_owned())];
     let mut seen: Vec<String> = Vec::new();
     // The mean of the log-uniform size is what a pair of messages should weigh.
     let mean = 2_700 + 420;
     let weigh = |size: usize| size * (2 * bytes / messages.max(1)) / mean;
     while out.len() < messages {
         if out.len() % 40 == 1 {
-            out.push(Message::User(format!("LED-{}: go on with the next file.", out.len())));
+            out.push(TestMessage::User(format!("LED-{}: go on with the next file.", out.len())));
             continue;
         }
         let (path, _) = *rng.pick(&FILES);
         let id = format!("call_{}", rng.hex(24));
-        let call = Call {
+        let call = TestCall {
             id: id.clone(),
             name: "read_file".to_owned(),
             arguments: format!(r#"{{"path":"{path}","offset":{}}}"#, rng.below(2000)),
         };
         let text = if rng.chance(50) { "Reading the next part." } else { "" }.to_owned();
-        out.push(Message::Assistant { thought: None, text, calls: vec![call] });
+        out.push(TestMessage::Assistant { thought: None, text, calls: vec![call] });
         let content = if rng.chance(15) && !seen.is_empty() {
             rng.pick(&seen).clone()
         } else {
@@ -38,7 +38,7 @@ pub fn big_messages(messages: usize, bytes: usize) -> Vec<String> {
         if seen.len() < 400 {
             seen.push(content.clone());
         }
-        out.push(Message::Tool { id, name: "read_file".to_owned(), content });
+        out.push(TestMessage::Tool { id, name: "read_file".to_owned(), content });
     }
     out.truncate(messages);
     emit::openai_chat(&out)

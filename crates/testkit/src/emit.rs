@@ -1,26 +1,26 @@
 //! The same conversation in each wire dialect and session format.
 
-use crate::message::{Call, Message, quoted};
+use crate::message::{TestCall, TestMessage, quoted};
 pub use crate::ollama::{ollama, ollama_request};
 pub use crate::turns::{bedrock, bedrock_request, gemini, gemini_request};
 
 /// Chat Completions messages.
 #[must_use]
-pub fn openai_chat(messages: &[Message]) -> Vec<String> {
+pub fn openai_chat(messages: &[TestMessage]) -> Vec<String> {
     messages.iter().map(chat_message).collect()
 }
 
-fn chat_message(message: &Message) -> String {
+fn chat_message(message: &TestMessage) -> String {
     match message {
-        Message::System(text) => format!(r#"{{"role":"system","content":{}}}"#, quoted(text)),
-        Message::User(text) => format!(r#"{{"role":"user","content":{}}}"#, quoted(text)),
-        Message::Tool { id, name, content } => format!(
+        TestMessage::System(text) => format!(r#"{{"role":"system","content":{}}}"#, quoted(text)),
+        TestMessage::User(text) => format!(r#"{{"role":"user","content":{}}}"#, quoted(text)),
+        TestMessage::Tool { id, name, content } => format!(
             r#"{{"role":"tool","tool_call_id":{},"name":{},"content":{}}}"#,
             quoted(id),
             quoted(name),
             quoted(content)
         ),
-        Message::Assistant { thought, text, calls } => {
+        TestMessage::Assistant { thought, text, calls } => {
             let text = if text.is_empty() { "null".to_owned() } else { quoted(text) };
             let thought = thought
                 .as_ref()
@@ -35,7 +35,7 @@ fn chat_message(message: &Message) -> String {
     }
 }
 
-fn chat_call(call: &Call) -> String {
+fn chat_call(call: &TestCall) -> String {
     format!(
         r#"{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}"#,
         quoted(&call.id),
@@ -52,19 +52,19 @@ pub fn openai_request(messages: &[String]) -> String {
 
 /// The system prompt, and Anthropic messages: all results of a step in one user message.
 #[must_use]
-pub fn anthropic(messages: &[Message]) -> (Option<String>, Vec<String>) {
+pub fn anthropic(messages: &[TestMessage]) -> (Option<String>, Vec<String>) {
     let (mut system, mut out, mut results) = (None, Vec::new(), Vec::new());
     for message in messages {
-        if !matches!(message, Message::Tool { .. }) {
+        if !matches!(message, TestMessage::Tool { .. }) {
             flush(&mut results, &mut out);
         }
         match message {
-            Message::System(text) => system = Some(text.clone()),
-            Message::User(text) => {
+            TestMessage::System(text) => system = Some(text.clone()),
+            TestMessage::User(text) => {
                 out.push(format!(r#"{{"role":"user","content":{}}}"#, quoted(text)));
             }
-            Message::Tool { id, content, .. } => results.push(tool_result(id, content)),
-            Message::Assistant { .. } => out.push(format!(
+            TestMessage::Tool { id, content, .. } => results.push(tool_result(id, content)),
+            TestMessage::Assistant { .. } => out.push(format!(
                 r#"{{"role":"assistant","content":[{}]}}"#,
                 anthropic_blocks(message).join(",")
             )),
@@ -89,8 +89,8 @@ fn tool_result(id: &str, content: &str) -> String {
     )
 }
 
-fn anthropic_blocks(message: &Message) -> Vec<String> {
-    let Message::Assistant { thought, text, calls } = message else { return Vec::new() };
+fn anthropic_blocks(message: &TestMessage) -> Vec<String> {
+    let TestMessage::Assistant { thought, text, calls } = message else { return Vec::new() };
     let mut blocks = Vec::new();
     if let Some(thought) = thought {
         let signature = format!("sig{:08x}", thought.len() * 7919);
@@ -115,7 +115,7 @@ fn anthropic_blocks(message: &Message) -> Vec<String> {
 
 /// An Anthropic request.
 #[must_use]
-pub fn anthropic_request(messages: &[Message]) -> String {
+pub fn anthropic_request(messages: &[TestMessage]) -> String {
     let (system, messages) = anthropic(messages);
     let system = quoted(&system.unwrap_or_default());
     let messages = messages.join(",");
@@ -126,11 +126,11 @@ pub fn anthropic_request(messages: &[Message]) -> String {
 
 /// Responses items; the system prompt is a developer message.
 #[must_use]
-pub fn responses(messages: &[Message]) -> Vec<String> {
+pub fn responses(messages: &[TestMessage]) -> Vec<String> {
     messages.iter().flat_map(items).collect()
 }
 
-fn items(message: &Message) -> Vec<String> {
+fn items(message: &TestMessage) -> Vec<String> {
     let text_item = |role: &str, kind: &str, text: &str| {
         let text = quoted(text);
         format!(
@@ -138,14 +138,14 @@ fn items(message: &Message) -> Vec<String> {
         )
     };
     match message {
-        Message::System(text) => vec![text_item("developer", "input_text", text)],
-        Message::User(text) => vec![text_item("user", "input_text", text)],
-        Message::Tool { id, content, .. } => vec![format!(
+        TestMessage::System(text) => vec![text_item("developer", "input_text", text)],
+        TestMessage::User(text) => vec![text_item("user", "input_text", text)],
+        TestMessage::Tool { id, content, .. } => vec![format!(
             r#"{{"type":"function_call_output","call_id":{},"output":{}}}"#,
             quoted(id),
             quoted(content)
         )],
-        Message::Assistant { thought, text, calls } => {
+        TestMessage::Assistant { thought, text, calls } => {
             let mut items = Vec::new();
             if let Some(thought) = thought {
                 items.push(format!(
@@ -171,19 +171,19 @@ fn items(message: &Message) -> Vec<String> {
 
 /// A Responses request.
 #[must_use]
-pub fn responses_request(messages: &[Message]) -> String {
+pub fn responses_request(messages: &[TestMessage]) -> String {
     format!(r#"{{"model":"gpt-5.6-codex","input":[{}]}}"#, responses(messages).join(","))
 }
 
 /// A `ShareGPT` row: tags for thoughts, calls and results, all results of a step in one turn.
 #[must_use]
-pub fn sharegpt(id: &str, messages: &[Message]) -> String {
+pub fn sharegpt(id: &str, messages: &[TestMessage]) -> String {
     let mut turns: Vec<(&str, String)> = Vec::new();
     for message in messages {
         match message {
-            Message::System(text) => turns.push(("system", text.clone())),
-            Message::User(text) => turns.push(("human", text.clone())),
-            Message::Assistant { thought, text, calls } => {
+            TestMessage::System(text) => turns.push(("system", text.clone())),
+            TestMessage::User(text) => turns.push(("human", text.clone())),
+            TestMessage::Assistant { thought, text, calls } => {
                 let thought = thought.as_deref().unwrap_or_default();
                 let mut value = format!("<think>\n{thought}\n</think>\n{text}");
                 for call in calls {
@@ -195,7 +195,7 @@ pub fn sharegpt(id: &str, messages: &[Message]) -> String {
                 }
                 turns.push(("gpt", value));
             }
-            Message::Tool { id, name, content } => {
+            TestMessage::Tool { id, name, content } => {
                 let value = format!(
                     "<tool_response>\n{{\"tool_call_id\": {}, \"name\": {}, \"content\": {}}}\n\
                      </tool_response>",
@@ -219,7 +219,7 @@ pub fn sharegpt(id: &str, messages: &[Message]) -> String {
 
 /// A session file of Claude Code: a record for each block and each result.
 #[must_use]
-pub fn claude_code(messages: &[Message]) -> Vec<String> {
+pub fn claude_code(messages: &[TestMessage]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut record = |kind: &str, message: String| {
         let uuid = |at: usize| format!("\"00000000-0000-4000-8000-{at:012x}\"");
@@ -233,15 +233,15 @@ pub fn claude_code(messages: &[Message]) -> Vec<String> {
     let mut prompt = 2000;
     for (at, message) in messages.iter().enumerate() {
         match message {
-            Message::System(_) => {}
-            Message::User(text) => {
+            TestMessage::System(_) => {}
+            TestMessage::User(text) => {
                 record("user", format!(r#"{{"role":"user","content":{}}}"#, quoted(text)));
             }
-            Message::Tool { id, content, .. } => {
+            TestMessage::Tool { id, content, .. } => {
                 let result = tool_result(id, content);
                 record("user", format!(r#"{{"role":"user","content":[{result}]}}"#));
             }
-            Message::Assistant { .. } => {
+            TestMessage::Assistant { .. } => {
                 prompt += 500;
                 for block in anthropic_blocks(message) {
                     record(
@@ -259,7 +259,7 @@ pub fn claude_code(messages: &[Message]) -> Vec<String> {
 
 /// A rollout file of Codex.
 #[must_use]
-pub fn codex(messages: &[Message]) -> Vec<String> {
+pub fn codex(messages: &[TestMessage]) -> Vec<String> {
     const TIME: &str = r#""timestamp":"2026-03-14T09:26:53.589Z""#;
     let mut lines = Vec::new();
     let mut line = |kind: &str, payload: &str| {
@@ -267,7 +267,7 @@ pub fn codex(messages: &[Message]) -> Vec<String> {
     };
     let mut used = 2000;
     for message in messages {
-        if let Message::System(text) = message {
+        if let TestMessage::System(text) = message {
             let base = quoted(text);
             line(
                 "session_meta",
@@ -281,7 +281,7 @@ pub fn codex(messages: &[Message]) -> Vec<String> {
         for item in items(message) {
             line("response_item", &item);
         }
-        if matches!(message, Message::Assistant { .. }) {
+        if matches!(message, TestMessage::Assistant { .. }) {
             used += 500;
             line(
                 "event_msg",
@@ -296,25 +296,25 @@ pub fn codex(messages: &[Message]) -> Vec<String> {
 
 /// A session file of pi, version 3.
 #[must_use]
-pub fn pi(messages: &[Message]) -> Vec<String> {
+pub fn pi(messages: &[TestMessage]) -> Vec<String> {
     const TIME: &str = r#""timestamp":"2026-03-14T09:26:53.589Z""#;
     let mut lines = vec![format!(
         r#"{{"type":"session","version":3,"id":"5e551011",{TIME},"cwd":"/srv/build"}}"#
     )];
     for message in messages {
         let message = match message {
-            Message::System(_) => continue,
-            Message::User(text) => format!(
+            TestMessage::System(_) => continue,
+            TestMessage::User(text) => format!(
                 r#"{{"role":"user","content":[{{"type":"text","text":{}}}]}}"#,
                 quoted(text)
             ),
-            Message::Tool { id, name, content } => format!(
+            TestMessage::Tool { id, name, content } => format!(
                 r#"{{"role":"toolResult","toolCallId":{},"toolName":{},"content":[{{"type":"text","text":{}}}],"isError":false}}"#,
                 quoted(id),
                 quoted(name),
                 quoted(content)
             ),
-            Message::Assistant { .. } => format!(
+            TestMessage::Assistant { .. } => format!(
                 r#"{{"role":"assistant","content":[{}],"model":"claude-opus-5","usage":{{"input":10,"output":80,"cacheRead":2000,"cacheWrite":490}}}}"#,
                 pi_parts(message).join(",")
             ),
@@ -328,8 +328,8 @@ pub fn pi(messages: &[Message]) -> Vec<String> {
     lines
 }
 
-fn pi_parts(message: &Message) -> Vec<String> {
-    let Message::Assistant { thought, text, calls } = message else { return Vec::new() };
+fn pi_parts(message: &TestMessage) -> Vec<String> {
+    let TestMessage::Assistant { thought, text, calls } = message else { return Vec::new() };
     let mut parts = Vec::new();
     if let Some(thought) = thought {
         parts.push(format!(r#"{{"type":"thinking","thinking":{}}}"#, quoted(thought)));

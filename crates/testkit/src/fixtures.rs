@@ -1,6 +1,6 @@
 //! The files of `examples/` and `fixtures/`, made from the generators.
 
-use crate::message::{Call, Message};
+use crate::message::{TestCall, TestMessage};
 use crate::{coding_session, dialogue, emit, hostile};
 
 /// A file that is committed and can be made again.
@@ -51,23 +51,26 @@ const SEED: u64 = 42;
 const TURNS: usize = 13;
 
 /// A session that fits a screen: one parallel step, one thought, every kind of message.
-fn small() -> Vec<Message> {
-    let call = |id: &str, name: &str, arguments: &str| Call {
+fn small() -> Vec<TestMessage> {
+    let call = |id: &str, name: &str, arguments: &str| TestCall {
         id: id.to_owned(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
     };
-    let result = |id: &str, name: &str, content: &str| Message::Tool {
+    let result = |id: &str, name: &str, content: &str| TestMessage::Tool {
         id: id.to_owned(),
         name: name.to_owned(),
         content: content.to_owned(),
     };
-    let says =
-        |text: &str| Message::Assistant { thought: None, text: text.to_owned(), calls: Vec::new() };
+    let says = |text: &str| TestMessage::Assistant {
+        thought: None,
+        text: text.to_owned(),
+        calls: Vec::new(),
+    };
     vec![
-        Message::System("You are a coding agent.".to_owned()),
-        Message::User("LED-4100: why is \"total\" off by one øre?".to_owned()),
-        Message::Assistant {
+        TestMessage::System("You are a coding agent.".to_owned()),
+        TestMessage::User("LED-4100: why is \"total\" off by one øre?".to_owned()),
+        TestMessage::Assistant {
             thought: Some("Rounding, I guess.".to_owned()),
             text: "Let me look.".to_owned(),
             calls: vec![
@@ -78,7 +81,7 @@ fn small() -> Vec<Message> {
         result("call_a1", "read_file", "    1\tdef total(lines):\n    2\t    return sum(lines)\n"),
         result("call_a2", "run", "FAILED tests/test_money.py::test_total - assert 99 == 100\n"),
         says("`total` truncates; I would round half to even in `core/rounding.py`."),
-        Message::User("Do it, but never touch migrations/.".to_owned()),
+        TestMessage::User("Do it, but never touch migrations/.".to_owned()),
         says("Done."),
     ]
 }

@@ -19,9 +19,9 @@ pub fn hostile(seed: u64, largest: usize) -> Vec<String> {
     out
 }
 
-type Kind = fn(&mut Rng, &mut Vec<String>);
+type HostileKind = fn(&mut Rng, &mut Vec<String>);
 
-const KINDS: [Kind; 12] = [
+const KINDS: [HostileKind; 12] = [
     orphans, twins, zero_ids, wide, empties, deep, surrogates, odd_roles, twice, backwards,
     unanswered, scripts,
 ];

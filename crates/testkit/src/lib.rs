@@ -26,6 +26,6 @@ pub use self::big::{big_messages, big_openai};
 pub use self::dialogue::{SAID, dialogue};
 pub use self::fixtures::{Fixture, fixtures};
 pub use self::hostile::hostile;
-pub use self::message::{Call, Message, quoted};
+pub use self::message::{TestCall, TestMessage, quoted};
 pub use self::rng::Rng;
 pub use self::session::{CONSTRAINT, coding_session, session};

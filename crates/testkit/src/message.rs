@@ -2,7 +2,7 @@
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum TestMessage {
     /// The system prompt.
     System(String),
     /// What the user says.
@@ -14,7 +14,7 @@ pub enum Message {
         /// Its text; may be empty.
         text: String,
         /// Its calls.
-        calls: Vec<Call>,
+        calls: Vec<TestCall>,
     },
     /// The result of one call.
     Tool {
@@ -29,7 +29,7 @@ pub enum Message {
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct TestCall {
     /// Its id.
     pub id: String,
     /// The tool.

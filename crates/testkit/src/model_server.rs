@@ -15,9 +15,9 @@ use tokio::task::{JoinHandle, JoinSet};
 
 /// One scripted answer.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub enum ScriptedAnswer {
     /// A whole reply, streamed where the request asks for a stream.
-    Text(Reply),
+    Text(ModelReply),
     /// A refusal, with more header lines (`retry-after: 1`).
     Status {
         /// The status code.
@@ -52,7 +52,7 @@ pub enum Answer {
 
 /// A reply of a model.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub struct ModelReply {
     /// What it says.
     pub text: String,
     /// Its `finish_reason`.
@@ -65,7 +65,7 @@ pub struct Reply {
     pub completion_tokens: u64,
 }
 
-impl Answer {
+impl ScriptedAnswer {
     /// A reply that ends as it should.
     #[must_use]
     pub fn text(text: &str) -> Self {
@@ -75,7 +75,7 @@ impl Answer {
     /// A reply with this finish reason.
     #[must_use]
     pub fn finished(text: &str, finish: &str) -> Self {
-        Self::Text(Reply {
+        Self::Text(ModelReply {
             text: text.to_owned(),
             finish: finish.to_owned(),
             prompt_tokens: 100,
@@ -105,7 +105,7 @@ impl Answer {
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct SeenRequest {
     /// Method and target: `POST /v1/chat/completions`.
     pub line: String,
     /// Header names in lower case, and their values.
@@ -114,7 +114,7 @@ pub struct Seen {
     pub body: Value,
 }
 
-impl Seen {
+impl SeenRequest {
     /// The value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -131,11 +131,11 @@ impl Seen {
 }
 
 #[derive(Debug)]
-struct Script {
-    answers: Mutex<VecDeque<Answer>>,
+struct ModelScript {
+    answers: Mutex<VecDeque<ScriptedAnswer>>,
     /// What is answered when the script is at its end.
-    last: Mutex<Option<Answer>>,
-    seen: Mutex<Vec<Seen>>,
+    last: Mutex<Option<ScriptedAnswer>>,
+    seen: Mutex<Vec<SeenRequest>>,
     arrived: Semaphore,
     held: Semaphore,
 }
@@ -144,7 +144,7 @@ struct Script {
 #[derive(Debug)]
 pub struct ModelServer {
     url: String,
-    script: Arc<Script>,
+    script: Arc<ModelScript>,
     task: JoinHandle<()>,
 }
 
@@ -153,10 +153,10 @@ impl ModelServer {
     ///
     /// # Errors
     /// When no port of the loopback can be had.
-    pub async fn start(answers: impl IntoIterator<Item = Answer>) -> io::Result<Self> {
+    pub async fn start(answers: impl IntoIterator<Item = ScriptedAnswer>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let script = Arc::new(Script {
+        let script = Arc::new(ModelScript {
             answers: Mutex::new(answers.into_iter().collect()),
             last: Mutex::new(None),
             seen: Mutex::default(),
@@ -171,7 +171,7 @@ impl ModelServer {
     ///
     /// # Errors
     /// As [`ModelServer::start`].
-    pub async fn always(answer: Answer) -> io::Result<Self> {
+    pub async fn always(answer: ScriptedAnswer) -> io::Result<Self> {
         let server = Self::start([]).await?;
         *lock(&server.script.last) = Some(answer);
         Ok(server)
@@ -184,13 +184,13 @@ impl ModelServer {
     }
 
     /// Adds an answer to the end of the script.
-    pub fn push(&self, answer: Answer) {
+    pub fn push(&self, answer: ScriptedAnswer) {
         lock(&self.script.answers).push_back(answer);
     }
 
     /// The requests so far.
     #[must_use]
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<SeenRequest> {
         lock(&self.script.seen).clone()
     }
 
@@ -217,7 +217,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn accept(listener: TcpListener, script: Arc<Script>) {
+async fn accept(listener: TcpListener, script: Arc<ModelScript>) {
     // Owned by this task: aborting it drops the set, and with it every connection.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -227,18 +227,19 @@ async fn accept(listener: TcpListener, script: Arc<Script>) {
 }
 
 /// One request a connection.
-async fn serve(mut stream: TcpStream, script: Arc<Script>) -> io::Result<()> {
+async fn serve(mut stream: TcpStream, script: Arc<ModelScript>) -> io::Result<()> {
     let Some(seen) = read(&mut stream).await? else { return Ok(()) };
     let streams = seen.body["stream"] == true;
     lock(&script.seen).push(seen);
     let next = lock(&script.answers).pop_front();
-    let mut answer = next.or_else(|| lock(&script.last).clone()).unwrap_or(Answer::Status {
-        code: 500,
-        headers: Vec::new(),
-        body: "the script is at its end".to_owned(),
-    });
+    let mut answer =
+        next.or_else(|| lock(&script.last).clone()).unwrap_or(ScriptedAnswer::Status {
+            code: 500,
+            headers: Vec::new(),
+            body: "the script is at its end".to_owned(),
+        });
     script.arrived.add_permits(1);
-    while let Answer::Held(inner) = answer {
+    while let ScriptedAnswer::Held(inner) = answer {
         if let Ok(permit) = script.held.acquire().await {
             permit.forget();
         }
@@ -247,7 +248,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>) -> io::Result<()> {
     write(&mut stream, answer, streams).await
 }
 
-async fn read(stream: &mut TcpStream) -> io::Result<Option<Seen>> {
+async fn read(stream: &mut TcpStream) -> io::Result<Option<SeenRequest>> {
     let mut bytes = Vec::new();
     let head = loop {
         if let Some(at) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
@@ -272,12 +273,12 @@ async fn read(stream: &mut TcpStream) -> io::Result<Option<Seen>> {
         }
     }
     let body = serde_json::from_slice(&bytes[head + 4..]).unwrap_or(Value::Null);
-    Ok(Some(Seen { line, headers, body }))
+    Ok(Some(SeenRequest { line, headers, body }))
 }
 
-async fn write(stream: &mut TcpStream, answer: Answer, streams: bool) -> io::Result<()> {
+async fn write(stream: &mut TcpStream, answer: ScriptedAnswer, streams: bool) -> io::Result<()> {
     match answer {
-        Answer::Text(reply) if streams => {
+        ScriptedAnswer::Text(reply) if streams => {
             let mut body = reply_start(&reply.text);
             body.push_str(&event(&json!({"choices":
                 [{"index": 0, "delta": {}, "finish_reason": reply.finish}], "model": "scripted"})));
@@ -287,13 +288,13 @@ async fn write(stream: &mut TcpStream, answer: Answer, streams: bool) -> io::Res
             body.push_str("data: [DONE]\n\n");
             whole(stream, "text/event-stream", body.as_bytes()).await
         }
-        Answer::Text(reply) => {
+        ScriptedAnswer::Text(reply) => {
             let body = json!({"model": "scripted", "usage": usage(&reply), "choices": [{"index": 0,
                 "finish_reason": reply.finish,
                 "message": {"role": "assistant", "content": reply.text}}]});
             whole(stream, "application/json", body.to_string().as_bytes()).await
         }
-        Answer::Status { code, headers, body } => {
+        ScriptedAnswer::Status { code, headers, body } => {
             let lines: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
             let head = format!(
                 "HTTP/1.1 {code} X\r\ncontent-type: application/json\r\n{lines}content-length: {}\r\n\
@@ -302,19 +303,19 @@ async fn write(stream: &mut TcpStream, answer: Answer, streams: bool) -> io::Res
             );
             stream.write_all(head.as_bytes()).await
         }
-        Answer::Bytes(bytes) => stream.write_all(&bytes).await,
-        Answer::Body { kind, body } => whole(stream, &kind, &body).await,
-        Answer::Broken(text) => open(stream, &text).await,
-        Answer::Unfinished(text) => {
+        ScriptedAnswer::Bytes(bytes) => stream.write_all(&bytes).await,
+        ScriptedAnswer::Body { kind, body } => whole(stream, &kind, &body).await,
+        ScriptedAnswer::Broken(text) => open(stream, &text).await,
+        ScriptedAnswer::Unfinished(text) => {
             whole(stream, "text/event-stream", reply_start(&text).as_bytes()).await
         }
-        Answer::Reset => stream.set_zero_linger(),
-        Answer::Hang => std::future::pending().await,
-        Answer::HangAfter(text) => {
+        ScriptedAnswer::Reset => stream.set_zero_linger(),
+        ScriptedAnswer::Hang => std::future::pending().await,
+        ScriptedAnswer::HangAfter(text) => {
             open(stream, &text).await?;
             std::future::pending().await
         }
-        Answer::Held(_) => Ok(()),
+        ScriptedAnswer::Held(_) => Ok(()),
     }
 }
 
@@ -353,7 +354,7 @@ fn event(value: &Value) -> String {
     format!("data: {value}\n\n")
 }
 
-fn usage(reply: &Reply) -> Value {
+fn usage(reply: &ModelReply) -> Value {
     json!({"prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens,
         "total_tokens": reply.prompt_tokens + reply.completion_tokens,
         "prompt_tokens_details": {"cached_tokens": reply.cached_tokens}})

@@ -1,23 +1,23 @@
 //! The same conversation for Ollama.
 
-use crate::message::{Call, Message, quoted};
+use crate::message::{TestCall, TestMessage, quoted};
 
 /// Messages of `/api/chat`: neither call nor result has an id, they pair by name and order.
 #[must_use]
-pub fn ollama(messages: &[Message]) -> Vec<String> {
+pub fn ollama(messages: &[TestMessage]) -> Vec<String> {
     messages.iter().map(message).collect()
 }
 
-fn message(message: &Message) -> String {
+fn message(message: &TestMessage) -> String {
     match message {
-        Message::System(text) => format!(r#"{{"role":"system","content":{}}}"#, quoted(text)),
-        Message::User(text) => format!(r#"{{"role":"user","content":{}}}"#, quoted(text)),
-        Message::Tool { name, content, .. } => format!(
+        TestMessage::System(text) => format!(r#"{{"role":"system","content":{}}}"#, quoted(text)),
+        TestMessage::User(text) => format!(r#"{{"role":"user","content":{}}}"#, quoted(text)),
+        TestMessage::Tool { name, content, .. } => format!(
             r#"{{"role":"tool","tool_name":{},"content":{}}}"#,
             quoted(name),
             quoted(content)
         ),
-        Message::Assistant { thought, text, calls } => {
+        TestMessage::Assistant { thought, text, calls } => {
             let thought = thought
                 .as_ref()
                 .map_or(String::new(), |text| format!(r#","thinking":{}"#, quoted(text)));
@@ -31,13 +31,13 @@ fn message(message: &Message) -> String {
     }
 }
 
-fn call(call: &Call) -> String {
+fn call(call: &TestCall) -> String {
     format!(r#"{{"function":{{"name":{},"arguments":{}}}}}"#, quoted(&call.name), call.arguments)
 }
 
 /// A request to `/api/chat`.
 #[must_use]
-pub fn ollama_request(messages: &[Message]) -> String {
+pub fn ollama_request(messages: &[TestMessage]) -> String {
     let messages = ollama(messages).join(",");
     format!(
         r#"{{"model":"qwen3:8b","messages":[{messages}],"options":{{"num_ctx":8192}},"stream":false}}"#

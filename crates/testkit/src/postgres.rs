@@ -13,11 +13,11 @@ pub const VARIABLE: &str = "MIDFOLD_POSTGRES";
 /// A running server for tests.
 pub struct Cluster {
     /// Folder of a server of our own: data, socket and log.
-    own: Option<Own>,
+    own: Option<ClusterFolder>,
     admin: String,
 }
 
-struct Own {
+struct ClusterFolder {
     folder: PathBuf,
     bin: PathBuf,
 }
@@ -48,7 +48,7 @@ impl Cluster {
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         // From here on it is removed on every way out.
-        let own = Own { folder, bin };
+        let own = ClusterFolder { folder, bin };
         let folder = own.folder.display().to_string();
         if is_root() {
             run(Command::new("chown").args(["postgres", &folder]))?;
@@ -171,7 +171,7 @@ impl Cluster {
     }
 }
 
-impl Own {
+impl ClusterFolder {
     /// A server's program; as `postgres` when we are root, whom the server refuses.
     fn command(&self, name: &str) -> Command {
         let program = if name == "kill" { name.into() } else { self.bin.join(name) };
@@ -192,7 +192,7 @@ impl Own {
     }
 }
 
-impl Drop for Own {
+impl Drop for ClusterFolder {
     fn drop(&mut self) {
         if self.folder.join("data/postmaster.pid").exists() {
             let _ = self.stop("immediate");

@@ -5,7 +5,7 @@ use crate::Rng;
 
 /// A secret and what is around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planted {
+pub struct PlantedSecret {
     /// What it is.
     pub kind: &'static str,
     /// The secret.
@@ -52,7 +52,7 @@ fn uuid(rng: &mut Rng) -> String {
 
 /// One secret of each kind; another `seed` gives others.
 #[must_use]
-pub fn planted(seed: u64) -> Vec<Planted> {
+pub fn planted(seed: u64) -> Vec<PlantedSecret> {
     let mut rng = Rng::new(seed);
     let mut out = keys(&mut rng);
     out.extend(assigned(&mut rng));
@@ -62,7 +62,7 @@ pub fn planted(seed: u64) -> Vec<Planted> {
 
 /// Keys whose form tells what they are. The prefixes are parted, so that no scanner of sources
 /// takes one for a key.
-fn keys(rng: &mut Rng) -> Vec<Planted> {
+fn keys(rng: &mut Rng) -> Vec<PlantedSecret> {
     let mut an = |n| made(rng, ALNUM, n);
     let rows: Vec<(&'static str, [&str; 2], String)> = vec![
         ("github", ["gh", "p_"], an(36)),
@@ -92,19 +92,19 @@ fn keys(rng: &mut Rng) -> Vec<Planted> {
         ("aws-session", ["IQoJb3", "JpZ2lu"], an(400)),
         ("terraform", ["ab12CD34ef56GH", ".atlasv1."], an(67)),
     ];
-    let mut out: Vec<Planted> = rows
+    let mut out: Vec<PlantedSecret> = rows
         .into_iter()
         .map(|(kind, [start, end], rest)| {
             let whole = format!("{start}{end}{rest}");
             let secret = if kind == "terraform" { rest } else { whole.clone() };
-            Planted { kind, secret, text: format!("KEY_OF_APP={whole}") }
+            PlantedSecret { kind, secret, text: format!("KEY_OF_APP={whole}") }
         })
         .collect();
     let hex = |rng: &mut Rng, n| made(rng, HEX, n);
     let access = ["AK", "IA"].concat() + &made(rng, UPPER, 16);
     let aws = made(rng, BASE64, 40);
     let mut add = |kind, secret: &str, text: String| {
-        out.push(Planted { kind, secret: secret.to_owned(), text });
+        out.push(PlantedSecret { kind, secret: secret.to_owned(), text });
     };
     add("aws-access-key", &access, format!("aws key {access}"));
     add("aws-pair", &aws, format!("{access},{aws}"));
@@ -129,7 +129,7 @@ fn keys(rng: &mut Rng) -> Vec<Planted> {
 }
 
 /// Values of names that say what they are.
-fn assigned(rng: &mut Rng) -> Vec<Planted> {
+fn assigned(rng: &mut Rng) -> Vec<PlantedSecret> {
     let mut an = |n| made(rng, ALNUM, n);
     let rows: Vec<(&'static str, &str, String, &str)> = vec![
         ("env-password", "DB_PASSWORD=", an(14), ""),
@@ -165,13 +165,13 @@ fn assigned(rng: &mut Rng) -> Vec<Planted> {
     rows.into_iter()
         .map(|(kind, before, secret, after)| {
             let text = format!("{before}{secret}{after}");
-            Planted { kind, secret, text }
+            PlantedSecret { kind, secret, text }
         })
         .collect()
 }
 
 /// What commands, headers and URLs hold.
-fn told(rng: &mut Rng) -> Vec<Planted> {
+fn told(rng: &mut Rng) -> Vec<PlantedSecret> {
     let mut an = |n| made(rng, ALNUM, n);
     let rows: Vec<(&'static str, &str, String, &str)> = vec![
         ("flag-password", "tool --password ", an(12), " --now"),
@@ -202,7 +202,7 @@ fn told(rng: &mut Rng) -> Vec<Planted> {
     rows.into_iter()
         .map(|(kind, before, secret, after)| {
             let text = format!("{before}{secret}{after}");
-            Planted { kind, secret, text }
+            PlantedSecret { kind, secret, text }
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::emit;
-use crate::message::{Call, Message, quoted};
+use crate::message::{TestCall, TestMessage, quoted};
 use crate::rng::Rng;
 use crate::world::{self, FILES};
 
@@ -34,9 +34,9 @@ const REQUESTS: [&str; 14] = [
 
 /// The messages of a session of `turns` turns of the user (two dozen messages each).
 #[must_use]
-pub fn session(seed: u64, turns: usize) -> Vec<Message> {
+pub fn session(seed: u64, turns: usize) -> Vec<TestMessage> {
     let mut scribe = Scribe::new(seed);
-    scribe.messages.push(Message::System(SYSTEM.to_owned()));
+    scribe.messages.push(TestMessage::System(SYSTEM.to_owned()));
     for turn in 0..turns {
         scribe.turn(turn, turns);
     }
@@ -45,14 +45,14 @@ pub fn session(seed: u64, turns: usize) -> Vec<Message> {
 
 struct Scribe {
     rng: Rng,
-    messages: Vec<Message>,
+    messages: Vec<TestMessage>,
     /// How often each file was patched.
     versions: BTreeMap<&'static str, usize>,
     calls: usize,
 }
 
 /// A call's tool and arguments, and what it gives.
-type Action = (&'static str, String, String);
+type ScribedAction = (&'static str, String, String);
 
 impl Scribe {
     fn new(seed: u64) -> Self {
@@ -61,7 +61,7 @@ impl Scribe {
 
     fn turn(&mut self, turn: usize, turns: usize) {
         let request = self.request(turn, turns);
-        self.messages.push(Message::User(request));
+        self.messages.push(TestMessage::User(request));
         let focus = *self.rng.pick(&FILES);
         let name = world::function(&mut self.rng);
         let found = world::grep(&mut self.rng, &name);
@@ -128,34 +128,34 @@ impl Scribe {
              All tests pass; committed as {commit}. Still open: the dashboards on \
              grafana-2.ledgerline.example:3000 show the old name."
         );
-        self.messages.push(Message::Assistant { thought: None, text, calls: Vec::new() });
+        self.messages.push(TestMessage::Assistant { thought: None, text, calls: Vec::new() });
     }
 
-    fn read(&mut self, (path, class): (&'static str, &'static str)) -> Action {
+    fn read(&mut self, (path, class): (&'static str, &'static str)) -> ScribedAction {
         let version = self.versions.get(path).copied().unwrap_or(0);
         let text = world::numbered(&world::source(path, class, version));
         ("read_file", format!(r#"{{"path":{}}}"#, quoted(path)), text)
     }
 
     /// One assistant message with its calls, and their results.
-    fn act(&mut self, text: &str, actions: Vec<Action>) {
+    fn act(&mut self, text: &str, actions: Vec<ScribedAction>) {
         let mut calls = Vec::with_capacity(actions.len());
         let mut results = Vec::with_capacity(actions.len());
         for (name, arguments, content) in actions {
             self.calls += 1;
             let id = format!("call_{}{:04}", self.rng.hex(12), self.calls);
-            calls.push(Call { id: id.clone(), name: name.to_owned(), arguments });
-            results.push(Message::Tool { id, name: name.to_owned(), content });
+            calls.push(TestCall { id: id.clone(), name: name.to_owned(), arguments });
+            results.push(TestMessage::Tool { id, name: name.to_owned(), content });
         }
         let thought = self.rng.chance(20).then(|| {
             format!("The cause may lie in {} or in its caller.", world::function(&mut self.rng))
         });
-        self.messages.push(Message::Assistant { thought, text: text.to_owned(), calls });
+        self.messages.push(TestMessage::Assistant { thought, text: text.to_owned(), calls });
         self.messages.append(&mut results);
     }
 }
 
-fn run(command: &str, output: String) -> Action {
+fn run(command: &str, output: String) -> ScribedAction {
     ("run", format!(r#"{{"command":{}}}"#, quoted(command)), output)
 }
 

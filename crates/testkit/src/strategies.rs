@@ -8,6 +8,6 @@ pub fn hostile() -> impl Strategy<Value = Vec<String>> {
 }
 
 /// A coding session of one to six turns, as neutral messages.
-pub fn session() -> impl Strategy<Value = Vec<crate::Message>> {
+pub fn session() -> impl Strategy<Value = Vec<crate::TestMessage>> {
     (any::<u64>(), 1..6usize).prop_map(|(seed, turns)| crate::session(seed, turns))
 }

@@ -1,17 +1,17 @@
 //! The same conversation for the two providers whose turns are one message each.
 
-use crate::message::{Call, Message, quoted};
+use crate::message::{TestCall, TestMessage, quoted};
 
 /// What a wire calls things.
-struct Names {
+struct WireNames {
     model: &'static str,
     list: &'static str,
-    call: fn(&Call) -> String,
+    call: fn(&TestCall) -> String,
     result: fn(&str, &str, &str) -> String,
     thought: fn(&str) -> String,
 }
 
-const GEMINI: Names = Names {
+const GEMINI: WireNames = WireNames {
     model: "model",
     list: "parts",
     // Neither call nor response has an id: they pair by name and order.
@@ -33,7 +33,7 @@ const GEMINI: Names = Names {
     thought: |text| format!(r#"{{"text":{},"thought":true}}"#, quoted(text)),
 };
 
-const BEDROCK: Names = Names {
+const BEDROCK: WireNames = WireNames {
     model: "assistant",
     list: "content",
     call: |call| {
@@ -62,13 +62,13 @@ const BEDROCK: Names = Names {
 
 /// The system prompt, and the elements of Gemini's `contents`.
 #[must_use]
-pub fn gemini(messages: &[Message]) -> (Option<String>, Vec<String>) {
+pub fn gemini(messages: &[TestMessage]) -> (Option<String>, Vec<String>) {
     turns(messages, &GEMINI)
 }
 
 /// A Gemini request.
 #[must_use]
-pub fn gemini_request(messages: &[Message]) -> String {
+pub fn gemini_request(messages: &[TestMessage]) -> String {
     let (system, contents) = gemini(messages);
     let system = quoted(&system.unwrap_or_default());
     let contents = contents.join(",");
@@ -79,13 +79,13 @@ pub fn gemini_request(messages: &[Message]) -> String {
 
 /// The system prompt, and the messages of Bedrock Converse.
 #[must_use]
-pub fn bedrock(messages: &[Message]) -> (Option<String>, Vec<String>) {
+pub fn bedrock(messages: &[TestMessage]) -> (Option<String>, Vec<String>) {
     turns(messages, &BEDROCK)
 }
 
 /// A request to Bedrock Converse.
 #[must_use]
-pub fn bedrock_request(messages: &[Message]) -> String {
+pub fn bedrock_request(messages: &[TestMessage]) -> String {
     let (system, messages) = bedrock(messages);
     let system = quoted(&system.unwrap_or_default());
     let messages = messages.join(",");
@@ -95,20 +95,20 @@ pub fn bedrock_request(messages: &[Message]) -> String {
 }
 
 /// All that one side says in a row is one message.
-fn turns(messages: &[Message], names: &Names) -> (Option<String>, Vec<String>) {
+fn turns(messages: &[TestMessage], names: &WireNames) -> (Option<String>, Vec<String>) {
     let mut system = None;
     let mut turns: Vec<(&str, Vec<String>)> = Vec::new();
     for message in messages {
         let (role, parts) = match message {
-            Message::System(text) => {
+            TestMessage::System(text) => {
                 system = Some(text.clone());
                 continue;
             }
-            Message::User(text) => ("user", vec![text_part(text)]),
-            Message::Tool { id, name, content } => {
+            TestMessage::User(text) => ("user", vec![text_part(text)]),
+            TestMessage::Tool { id, name, content } => {
                 ("user", vec![(names.result)(id, name, content)])
             }
-            Message::Assistant { thought, text, calls } => {
+            TestMessage::Assistant { thought, text, calls } => {
                 let thought = thought.iter().map(|text| (names.thought)(text));
                 let text = Some(text).filter(|text| !text.is_empty());
                 let text = text.map(|text| text_part(text));

@@ -1,13 +1,13 @@
 //! Characters divided by a fixed ratio. The measure by which engines are compared.
 
-use midfold_core::view::Media;
-use midfold_core::{Content, Counter};
+use midfold_core::view::MediaRef;
+use midfold_core::{Counter, TextKind};
 
-use crate::{Error, Family, clamp};
+use crate::{CounterError, ProviderFamily, clamp};
 
 /// `chars:R`: Unicode scalar values / R, rounded up. Integer arithmetic only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chars {
+pub struct CharsCounter {
     name: String,
     /// The ratio is `units / scale`, where `scale` is a power of ten.
     units: u64,
@@ -17,13 +17,13 @@ pub struct Chars {
 /// Digits of a ratio, before and after the point together. Keeps products far inside `u64`.
 const MAX_DIGITS: usize = 9;
 
-impl Chars {
+impl CharsCounter {
     /// A counter for a ratio written as a decimal: `4`, `3.2`, `0.75`.
     ///
     /// # Errors
-    /// [`Error::Ratio`] when the text is not a positive decimal of at most nine digits.
-    pub fn new(ratio: &str) -> Result<Self, Error> {
-        let wrong = || Error::Ratio(ratio.to_owned());
+    /// [`CounterError::Ratio`] when the text is not a positive decimal of at most nine digits.
+    pub fn new(ratio: &str) -> Result<Self, CounterError> {
+        let wrong = || CounterError::Ratio(ratio.to_owned());
         let (whole, fraction) = ratio.split_once('.').unwrap_or((ratio, ""));
         let digits: String = [whole, fraction].concat();
         let complete = !whole.is_empty() && (ratio.contains('.') != fraction.is_empty());
@@ -40,17 +40,17 @@ impl Chars {
     }
 }
 
-impl Counter for Chars {
+impl Counter for CharsCounter {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn count(&self, text: &str, _: Content) -> u32 {
+    fn count(&self, text: &str, _: TextKind) -> u32 {
         let chars = text.chars().count() as u64;
         clamp(chars.saturating_mul(self.scale).div_ceil(self.units))
     }
 
-    fn media(&self, media: &Media) -> u32 {
-        Family::OpenAi.media(media)
+    fn media(&self, media: &MediaRef) -> u32 {
+        ProviderFamily::OpenAi.media(media)
     }
 }

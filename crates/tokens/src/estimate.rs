@@ -9,16 +9,16 @@
 //! 4.7 and later, Gemini), code 4.7 | 3.5 | 2.7 | 3.8, JSON 3.6 | 2.85 | 2.25 | 2.7,
 //! numbers 1.85 | 1.85 | 1.71 | 1.05, Chinese 1 | 0.77 | 0.67 | 1.02 of `o200k`.
 
-use midfold_core::view::Media;
-use midfold_core::{Content, Counter};
+use midfold_core::view::MediaRef;
+use midfold_core::{Counter, TextKind};
 
-use crate::scan::Shape;
-use crate::{Family, clamp};
+use crate::scan::TextShape;
+use crate::{ProviderFamily, clamp};
 
 /// `estimate:FAMILY`: tokens from the shape of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Estimate {
-    family: Family,
+pub struct EstimateCounter {
+    family: ProviderFamily,
 }
 
 /// Weights are in tokens / 1,024; a family's factors in 1/1,000 of the `o200k` tokens.
@@ -71,25 +71,25 @@ const GEMINI: Factors = Factors {
     per_message: 4,
 };
 
-impl Estimate {
+impl EstimateCounter {
     /// The estimate for a family.
     #[must_use]
-    pub const fn new(family: Family) -> Self {
+    pub const fn new(family: ProviderFamily) -> Self {
         Self { family }
     }
 
     const fn factors(&self) -> &'static Factors {
         match self.family {
-            Family::OpenAi => &OPEN_AI,
-            Family::Claude => &CLAUDE,
-            Family::ClaudeOld => &CLAUDE_OLD,
-            Family::Gemini | Family::GeminiOld => &GEMINI,
+            ProviderFamily::OpenAi => &OPEN_AI,
+            ProviderFamily::Claude => &CLAUDE,
+            ProviderFamily::ClaudeOld => &CLAUDE_OLD,
+            ProviderFamily::Gemini | ProviderFamily::GeminiOld => &GEMINI,
         }
     }
 }
 
 /// Tokens / 1,024 that the parts of a text cost in `o200k`: words, numbers, marks, wide.
-fn parts(s: &Shape) -> [u64; 4] {
+fn parts(s: &TextShape) -> [u64; 4] {
     [
         14 * s.letters + 886 * s.words + 1_371 * s.humps + 94 * s.upper + 551 * s.excess,
         131 * s.digits + 1_458 * s.numbers,
@@ -98,32 +98,32 @@ fn parts(s: &Shape) -> [u64; 4] {
     ]
 }
 
-impl Counter for Estimate {
+impl Counter for EstimateCounter {
     fn name(&self) -> &str {
         match self.family {
-            Family::OpenAi => "estimate:openai",
-            Family::Claude => "estimate:claude",
-            Family::ClaudeOld => "estimate:claude-old",
-            Family::Gemini => "estimate:gemini",
-            Family::GeminiOld => "estimate:gemini-old",
+            ProviderFamily::OpenAi => "estimate:openai",
+            ProviderFamily::Claude => "estimate:claude",
+            ProviderFamily::ClaudeOld => "estimate:claude-old",
+            ProviderFamily::Gemini => "estimate:gemini",
+            ProviderFamily::GeminiOld => "estimate:gemini-old",
         }
     }
 
-    fn count(&self, text: &str, content: Content) -> u32 {
+    fn count(&self, text: &str, content: TextKind) -> u32 {
         let factors = self.factors();
-        let [words, numbers, marks, wide] = parts(&Shape::of(text));
+        let [words, numbers, marks, wide] = parts(&TextShape::of(text));
         let scaled = words * factors.words
             + numbers * factors.numbers
             + marks * factors.marks
             + wide * factors.wide;
         let tokens = match content {
-            Content::Arguments => (scaled / 1_000).saturating_mul(factors.arguments),
+            TextKind::Arguments => (scaled / 1_000).saturating_mul(factors.arguments),
             _ => scaled,
         };
         clamp(tokens.div_ceil(UNIT))
     }
 
-    fn media(&self, media: &Media) -> u32 {
+    fn media(&self, media: &MediaRef) -> u32 {
         self.family.media(media)
     }
 

@@ -1,12 +1,12 @@
 //! Exact counts with an embedded vocabulary.
 
-use midfold_core::view::Media;
-use midfold_core::{Content, Counter};
+use midfold_core::view::MediaRef;
+use midfold_core::{Counter, TextKind};
 
 #[cfg(feature = "_tables")]
 use crate::bpe::Encoding;
 use crate::media::in_tiles;
-use crate::{Family, clamp, parts};
+use crate::{ProviderFamily, clamp, parts};
 
 /// What counts with a vocabulary.
 #[derive(Clone, Copy)]
@@ -44,18 +44,18 @@ pub(crate) const VOCABULARIES: &[&str] = &[
 /// A single unbroken piece above 64 KiB is counted in parts: there, and only there, the count can
 /// be off by 0.02 %.
 #[derive(Clone, Copy)]
-pub struct Exact {
+pub struct ExactCounter {
     name: &'static str,
     encoder: Encoder,
 }
 
-impl std::fmt::Debug for Exact {
+impl std::fmt::Debug for ExactCounter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Exact").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Exact {
+impl ExactCounter {
     /// The vocabulary of this name, if this build carries it. `o200k` and `cl100k` are ready in the program; the
     /// others are unpacked by the first call (about 0.1 s), and later calls are free.
     #[must_use]
@@ -75,12 +75,12 @@ impl Exact {
     }
 }
 
-impl Counter for Exact {
+impl Counter for ExactCounter {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn count(&self, text: &str, _: Content) -> u32 {
+    fn count(&self, text: &str, _: TextKind) -> u32 {
         clamp(parts::sum(text, |part| match self.encoder {
             #[cfg(feature = "_tables")]
             Encoder::Table(encoding) => encoding.count(part),
@@ -89,9 +89,9 @@ impl Counter for Exact {
         }))
     }
 
-    fn media(&self, media: &Media) -> u32 {
+    fn media(&self, media: &MediaRef) -> u32 {
         // The vocabulary of the models that bill in tiles.
-        if self.name == "cl100k" { in_tiles(media) } else { Family::OpenAi.media(media) }
+        if self.name == "cl100k" { in_tiles(media) } else { ProviderFamily::OpenAi.media(media) }
     }
 
     fn is_exact(&self) -> bool {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use midfold_core::view::Media;
-use midfold_core::{Content, Counter};
+use midfold_core::view::MediaRef;
+use midfold_core::{Counter, TextKind};
 use tokenizers::pipeline::{EncodeOptions, Override, PipelineTokenizer};
 
-use crate::{Error, Family, clamp, parts};
+use crate::{CounterError, ProviderFamily, clamp, parts};
 
 /// A Hugging Face tokenizer. Special-token text counts as ordinary text, nothing is added,
 /// padded or cut.
@@ -25,10 +25,10 @@ impl std::fmt::Debug for HfTokenizer {
 /// A counter from the bytes of a `tokenizer.json`, of any version. `name` is what records show.
 ///
 /// # Errors
-/// [`Error::Load`] when the bytes are not UTF-8, not JSON, or hold a component that the loader
+/// [`CounterError::Load`] when the bytes are not UTF-8, not JSON, or hold a component that the loader
 /// does not know.
-pub fn hf_from_bytes(name: &str, json: &[u8]) -> Result<Arc<dyn Counter>, Error> {
-    let failed = |reason: String| Error::Load { name: name.to_owned(), reason };
+pub fn hf_from_bytes(name: &str, json: &[u8]) -> Result<Arc<dyn Counter>, CounterError> {
+    let failed = |reason: String| CounterError::Load { name: name.to_owned(), reason };
     let text = std::str::from_utf8(json).map_err(|error| failed(error.to_string()))?;
     let canonical =
         tokenizers::canonicalize_str(text).map_err(|error| failed(error.to_string()))?;
@@ -47,7 +47,7 @@ impl Counter for HfTokenizer {
         &self.name
     }
 
-    fn count(&self, text: &str, _: Content) -> u32 {
+    fn count(&self, text: &str, _: TextKind) -> u32 {
         clamp(parts::sum(text, |part| {
             let mut tokens = Vec::new();
             match self.inner.encode_into(part, &self.options, &mut tokens) {
@@ -59,8 +59,8 @@ impl Counter for HfTokenizer {
         }))
     }
 
-    fn media(&self, media: &Media) -> u32 {
-        Family::OpenAi.media(media)
+    fn media(&self, media: &MediaRef) -> u32 {
+        ProviderFamily::OpenAi.media(media)
     }
 
     fn is_exact(&self) -> bool {

@@ -34,15 +34,15 @@ mod parts;
 mod scan;
 mod windows;
 
-pub use chars::Chars;
-pub use estimate::Estimate;
+pub use chars::CharsCounter;
+pub use estimate::EstimateCounter;
 #[cfg(feature = "_exact")]
-pub use exact::Exact;
+pub use exact::ExactCounter;
 #[cfg(feature = "hf")]
 pub use hf::{HfTokenizer, hf_from_bytes};
-pub use media::{Family, in_tiles};
-pub use memo::Memo;
-pub use midfold_core::{Content, Counter};
+pub use media::{ProviderFamily, in_tiles};
+pub use memo::MemoCounter;
+pub use midfold_core::{Counter, TextKind};
 pub use models::for_model;
 pub use name::{by_name, names};
 pub use windows::window_of;
@@ -67,7 +67,7 @@ pub mod inside {
 /// Why there is no counter.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum CounterError {
     /// No counter has this name.
     #[error("unknown tokenizer `{name}`; valid names: {valid}")]
     Unknown {

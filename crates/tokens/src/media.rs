@@ -1,12 +1,12 @@
 //! What images, sounds and files cost, by provider family. Never by the length of their base64.
 
-use midfold_core::view::{Detail, Extent, Media, MediaKind};
+use midfold_core::view::{MediaExtent, MediaKind, MediaRef, PictureDetail};
 
 use crate::clamp;
 
 /// Providers that share a vocabulary and a way to bill media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Family {
+pub enum ProviderFamily {
     /// GPT and o-series; also the rule for open models and `chars:R`.
     OpenAi,
     /// Claude 4.7 and later, whose vocabulary makes about 30 % more tokens than before.
@@ -73,7 +73,7 @@ const PAGES: u64 = 100;
 /// Bytes of plain text that make a token.
 const TEXT_BYTES: u64 = 4;
 
-impl Family {
+impl ProviderFamily {
     /// Tokens of an image, a sound or a file.
     ///
     /// Images by their pixels, as each provider documents it: Claude one token per 28 × 28 tile up to a
@@ -83,14 +83,14 @@ impl Family {
     /// do not tell, by their size (128 kbit/s, 1 Mbit/s, 16 KiB a page); 1,600 where the data is only
     /// referred to. Text that is read with its message is counted there, and 0 here.
     #[must_use]
-    pub fn media(self, media: &Media) -> u32 {
+    pub fn media(self, media: &MediaRef) -> u32 {
         let size = u64::from(media.size);
         let seconds = |bytes: u64| match media.extent {
-            Extent::Seconds(seconds) => u64::from(seconds),
+            MediaExtent::Seconds(seconds) => u64::from(seconds),
             _ => size.div_ceil(bytes),
         };
         clamp(match (media.kind, media.extent) {
-            (_, Extent::Read) => 0,
+            (_, MediaExtent::Read) => 0,
             (MediaKind::Image, _) => self.image(media),
             _ if size == 0 => IMAGE_UNKNOWN,
             (MediaKind::Audio, _) => {
@@ -101,8 +101,8 @@ impl Family {
                 let rate = if self == Self::GeminiOld { VIDEO_TOKENS_OLD } else { VIDEO_TOKENS };
                 seconds(VIDEO_BYTES_PER_SECOND) * rate
             }
-            (MediaKind::File, Extent::Pages(pages)) => u64::from(pages) * self.page(),
-            (MediaKind::File, Extent::Text(bytes)) => u64::from(bytes).div_ceil(TEXT_BYTES),
+            (MediaKind::File, MediaExtent::Pages(pages)) => u64::from(pages) * self.page(),
+            (MediaKind::File, MediaExtent::Text(bytes)) => u64::from(bytes).div_ceil(TEXT_BYTES),
             (MediaKind::File, _) => size.div_ceil(PAGE_BYTES).min(PAGES) * self.page(),
         })
     }
@@ -119,11 +119,11 @@ impl Family {
         matches!(self, Self::Gemini | Self::GeminiOld)
     }
 
-    fn image(self, media: &Media) -> u64 {
+    fn image(self, media: &MediaRef) -> u64 {
         let size = media.pixels().filter(|(width, height)| *width > 0 && *height > 0);
         match (self, size) {
             (Self::Gemini, _) => IMAGE_GEMINI,
-            (Self::OpenAi, _) if media.detail == Detail::Low => IMAGE_LOW,
+            (Self::OpenAi, _) if media.detail == PictureDetail::Low => IMAGE_LOW,
             (_, None) => IMAGE_UNKNOWN,
             (Self::OpenAi, Some(size)) => {
                 pieces(size, 32).saturating_mul(12).div_ceil(10).min(IMAGE_OPENAI_CAP)
@@ -149,12 +149,12 @@ impl Family {
 /// What an image costs `OpenAI`'s models up to GPT-4 Turbo and GPT-4o: a base, and tiles of 512 pixels
 /// of the picture that is fitted into 2,048 pixels square and then to 768 on its shortest side.
 #[must_use]
-pub fn in_tiles(media: &Media) -> u32 {
+pub fn in_tiles(media: &MediaRef) -> u32 {
     let size = media.pixels().filter(|(width, height)| *width > 0 && *height > 0);
     let (MediaKind::Image, Some(size)) = (media.kind, size) else {
-        return Family::OpenAi.media(media);
+        return ProviderFamily::OpenAi.media(media);
     };
-    if media.detail == Detail::Low {
+    if media.detail == PictureDetail::Low {
         return clamp(IMAGE_LOW);
     }
     let size = fitted(size, size.0.max(size.1), TILES_SQUARE);

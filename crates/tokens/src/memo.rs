@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use midfold_core::view::Media;
-use midfold_core::{Content, Counter};
+use midfold_core::view::MediaRef;
+use midfold_core::{Counter, TextKind};
 use rustc_hash::FxHashMap;
 
 /// Texts below this many bytes are counted afresh: there the hash costs as much as the count.
@@ -14,7 +14,7 @@ const MIN_BYTES: usize = 64;
 ///
 /// Holds at most twice the given number of counts, 20 bytes each. When the young generation is
 /// full it becomes the old one and the old one is dropped; what is asked for again moves back.
-pub struct Memo<C: Counter + ?Sized> {
+pub struct MemoCounter<C: Counter + ?Sized> {
     inner: Arc<C>,
     entries: usize,
     state: Mutex<Generations>,
@@ -44,10 +44,10 @@ impl Generations {
     }
 }
 
-/// Counts that [`Memo::around`] remembers, for each of two generations: 1.3 MB at most.
+/// Counts that [`MemoCounter::around`] remembers, for each of two generations: 1.3 MB at most.
 const ENTRIES: usize = 1 << 15;
 
-impl Memo<dyn Counter> {
+impl MemoCounter<dyn Counter> {
     /// The counter, with a memo where that pays: around an exact one.
     ///
     /// ```
@@ -64,7 +64,7 @@ impl Memo<dyn Counter> {
     }
 }
 
-impl<C: Counter + ?Sized> Memo<C> {
+impl<C: Counter + ?Sized> MemoCounter<C> {
     /// A memo of `entries` counts for each of two generations (at least one).
     #[must_use]
     pub fn new(inner: Arc<C>, entries: usize) -> Self {
@@ -86,7 +86,7 @@ impl<C: Counter + ?Sized> Memo<C> {
 }
 
 /// 128 bits of blake3 over the class of content and the text.
-fn key(text: &str, content: Content) -> u128 {
+fn key(text: &str, content: TextKind) -> u128 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[content as u8]);
     hasher.update(text.as_bytes());
@@ -95,12 +95,12 @@ fn key(text: &str, content: Content) -> u128 {
     u128::from_le_bytes(half)
 }
 
-impl<C: Counter + ?Sized> Counter for Memo<C> {
+impl<C: Counter + ?Sized> Counter for MemoCounter<C> {
     fn name(&self) -> &str {
         self.inner.name()
     }
 
-    fn count(&self, text: &str, content: Content) -> u32 {
+    fn count(&self, text: &str, content: TextKind) -> u32 {
         if text.len() < MIN_BYTES {
             return self.inner.count(text, content);
         }
@@ -116,7 +116,7 @@ impl<C: Counter + ?Sized> Counter for Memo<C> {
         tokens
     }
 
-    fn media(&self, media: &Media) -> u32 {
+    fn media(&self, media: &MediaRef) -> u32 {
         self.inner.media(media)
     }
 

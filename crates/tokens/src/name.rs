@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use midfold_core::Counter;
 
-use crate::{Chars, Error, Estimate, Family};
+use crate::{CharsCounter, CounterError, EstimateCounter, ProviderFamily};
 
 /// The names that [`by_name`] knows in this build; `chars:R` stands for any ratio.
 #[must_use]
@@ -29,29 +29,32 @@ pub fn names() -> Vec<&'static str> {
 /// `hf_from_bytes` (feature `hf`).
 ///
 /// # Errors
-/// [`Error::Unknown`] lists the valid names; [`Error::Ratio`] for a bad `chars:R`.
-pub fn by_name(name: &str) -> Result<Arc<dyn Counter>, Error> {
+/// [`CounterError::Unknown`] lists the valid names; [`CounterError::Ratio`] for a bad `chars:R`.
+pub fn by_name(name: &str) -> Result<Arc<dyn Counter>, CounterError> {
     if let Some(ratio) = name.strip_prefix("chars:") {
-        return Ok(Arc::new(Chars::new(ratio)?));
+        return Ok(Arc::new(CharsCounter::new(ratio)?));
     }
     if let Some(family) = estimate_family(name) {
-        return Ok(Arc::new(Estimate::new(family)));
+        return Ok(Arc::new(EstimateCounter::new(family)));
     }
     #[cfg(feature = "_exact")]
-    if let Some(exact) = crate::Exact::new(name) {
+    if let Some(exact) = crate::ExactCounter::new(name) {
         return Ok(Arc::new(exact));
     }
     let hf = if cfg!(feature = "hf") { ", or a path to a tokenizer.json" } else { "" };
-    Err(Error::Unknown { name: name.to_owned(), valid: format!("{}{hf}", names().join(", ")) })
+    Err(CounterError::Unknown {
+        name: name.to_owned(),
+        valid: format!("{}{hf}", names().join(", ")),
+    })
 }
 
-fn estimate_family(name: &str) -> Option<Family> {
+fn estimate_family(name: &str) -> Option<ProviderFamily> {
     Some(match name.strip_prefix("estimate:")? {
-        "openai" => Family::OpenAi,
-        "claude" => Family::Claude,
-        "claude-old" => Family::ClaudeOld,
-        "gemini" => Family::Gemini,
-        "gemini-old" => Family::GeminiOld,
+        "openai" => ProviderFamily::OpenAi,
+        "claude" => ProviderFamily::Claude,
+        "claude-old" => ProviderFamily::ClaudeOld,
+        "gemini" => ProviderFamily::Gemini,
+        "gemini-old" => ProviderFamily::GeminiOld,
         _ => return None,
     })
 }

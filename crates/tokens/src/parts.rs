@@ -13,31 +13,31 @@ pub const PART: usize = 8 * 1024;
 
 /// Runs of one kind never hold a piece's border, or only such as does not matter here.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RunKind {
     Word,
     Digit,
     White,
     Mark,
 }
 
-const KINDS: [Kind; 256] = {
-    let mut kinds = [Kind::Mark; 256];
+const KINDS: [RunKind; 256] = {
+    let mut kinds = [RunKind::Mark; 256];
     let mut byte = 0;
     while byte < 256 {
         let b = byte as u8;
         if b.is_ascii_alphabetic() || b >= 0x80 {
-            kinds[byte] = Kind::Word;
+            kinds[byte] = RunKind::Word;
         } else if b.is_ascii_digit() {
-            kinds[byte] = Kind::Digit;
+            kinds[byte] = RunKind::Digit;
         } else if b.is_ascii_whitespace() || b == 0x0B {
-            kinds[byte] = Kind::White;
+            kinds[byte] = RunKind::White;
         }
         byte += 1;
     }
     kinds
 };
 
-fn kind(byte: u8) -> Kind {
+fn kind(byte: u8) -> RunKind {
     KINDS[usize::from(byte)]
 }
 

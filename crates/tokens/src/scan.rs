@@ -5,7 +5,7 @@
 
 /// What a text is made of. All counts are in bytes (ASCII) or in characters (the rest).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct TextShape {
     /// ASCII letters.
     pub letters: u64,
     /// Letters with no letter before them: starts of words.
@@ -41,10 +41,10 @@ pub(crate) struct Shape {
 /// Bytes per block: the counters are `u8`s.
 const BLOCK: usize = 192;
 
-/// Letters per word from which on the rest of a block's letters count as [`Shape::excess`].
+/// Letters per word from which on the rest of a block's letters count as [`TextShape::excess`].
 const LONG_WORD: u64 = 12;
 
-impl Shape {
+impl TextShape {
     /// Counts a text.
     pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();

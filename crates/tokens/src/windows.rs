@@ -11,27 +11,27 @@ const TABLE: &str = include_str!("../data/windows.tsv");
 const MILLION: u64 = 1_000_000;
 
 /// A row of the table.
-struct Row {
+struct WindowRow {
     prefix: &'static str,
-    name: Name,
+    name: ModelName,
     window: u64,
 }
 
 /// The parts of a model's name: `gpt-5.4-mini` is family `gpt`, version 5.4, variant `mini`.
 #[derive(Debug, PartialEq, Eq)]
-struct Name {
+struct ModelName {
     family: String,
     version: Option<(u32, u32)>,
     variant: String,
 }
 
-static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| rows(TABLE).collect());
+static ROWS: LazyLock<Vec<WindowRow>> = LazyLock::new(|| rows(TABLE).collect());
 
-fn rows(table: &'static str) -> impl Iterator<Item = Row> {
+fn rows(table: &'static str) -> impl Iterator<Item = WindowRow> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| {
         let (prefix, window) = line.split_once('\t')?;
-        Some(Row { prefix, name: Name::of(prefix), window: window.trim().parse().ok()? })
+        Some(WindowRow { prefix, name: ModelName::of(prefix), window: window.trim().parse().ok()? })
     })
 }
 
@@ -53,7 +53,7 @@ pub fn window_of(model: &str) -> Option<u64> {
     }
     let by_prefix =
         ROWS.iter().filter(|row| name.starts_with(row.prefix)).max_by_key(|row| row.prefix.len());
-    let wanted = Name::of(&name);
+    let wanted = ModelName::of(&name);
     let newest = |variant: &str| {
         let family = ROWS.iter().filter(|row| {
             row.name.family == wanted.family
@@ -75,7 +75,7 @@ pub fn window_of(model: &str) -> Option<u64> {
     Some(family.map_or(found.window, |row| row.window.max(found.window)))
 }
 
-impl Name {
+impl ModelName {
     fn of(name: &str) -> Self {
         // Clouds and routers put where and how it runs behind the name.
         let name = name.split(['@', ':', '[']).next().unwrap_or_default();

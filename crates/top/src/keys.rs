@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum PressedKey {
     /// A letter that was typed.
     Char(char),
     /// One line up.
@@ -29,7 +29,7 @@ pub enum Key {
     Interrupt,
 }
 
-impl Key {
+impl PressedKey {
     /// The key of an event; none where it means nothing.
     #[must_use]
     pub fn of(event: KeyEvent) -> Option<Self> {

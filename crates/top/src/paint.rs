@@ -7,12 +7,12 @@ use midfold::weave::Tint;
 
 /// How things are painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Paint {
+pub(crate) struct PaintStyle {
     /// Without, there are bold and dim letters alone.
     pub color: bool,
 }
 
-impl Paint {
+impl PaintStyle {
     pub fn tint(self, tint: Tint) -> Style {
         let color = match tint {
             Tint::Green => Color::Green,

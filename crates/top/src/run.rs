@@ -13,35 +13,35 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::draw::{draw, reach};
-use crate::keys::Key;
-use crate::seen::Answered;
-use crate::source::{Ask, Clock, Source, Trouble};
-use crate::state::State;
+use crate::keys::PressedKey;
+use crate::source::{AnswerSource, Clock, SourceQuestion, SourceTrouble};
+use crate::state::TopState;
+use crate::views::SourceAnswer;
 
 /// How often it is looked whether something changed.
 const EVERY: Duration = Duration::from_millis(500);
 
 /// What happens at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happened {
+pub enum TerminalEvent {
     /// A key was pressed.
-    Pressed(Key),
+    Pressed(PressedKey),
     /// The screen has another size.
     Resized,
 }
 
-type Came = (Ask, Result<Answered, Trouble>);
+type AnswerChannel = (SourceQuestion, Result<SourceAnswer, SourceTrouble>);
 
 /// Runs until somebody quits, `happened` ends, or `ended` says so. A frame is drawn when something happened; of it, only
 /// the cells that changed are written.
 ///
 /// # Errors
 /// When the terminal cannot be written.
-pub async fn run<S: Source, B: Backend>(
+pub async fn run<S: AnswerSource, B: Backend>(
     source: Arc<S>,
-    mut state: State,
+    mut state: TopState,
     terminal: &mut Terminal<B>,
-    mut happened: Receiver<Happened>,
+    mut happened: Receiver<TerminalEvent>,
     clock: Clock,
     ended: impl Future<Output = ()>,
 ) -> Result<(), String>
@@ -49,7 +49,7 @@ where
     B::Error: Display,
 {
     let mut ended = std::pin::pin!(ended);
-    let mut asks = Asks { source, running: Vec::new(), tasks: JoinSet::new() };
+    let mut asks = PendingQuestions { source, running: Vec::new(), tasks: JoinSet::new() };
     let mut ticks = interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     fit(&mut state, terminal)?;
@@ -61,8 +61,8 @@ where
         let next = tokio::select! {
             () = &mut ended => return Ok(()),
             what = happened.recv() => match what {
-                Some(Happened::Pressed(key)) => state.press(key),
-                Some(Happened::Resized) => {
+                Some(TerminalEvent::Pressed(key)) => state.press(key),
+                Some(TerminalEvent::Resized) => {
                     terminal.autoresize().map_err(unwritable)?;
                     fit(&mut state, terminal)?;
                     Vec::new()
@@ -85,11 +85,11 @@ where
 ///
 /// # Errors
 /// When a question has no answer.
-pub async fn settle<S: Source>(
+pub async fn settle<S: AnswerSource>(
     source: &S,
-    state: &mut State,
-    asks: Vec<Ask>,
-) -> Result<(), Trouble> {
+    state: &mut TopState,
+    asks: Vec<SourceQuestion>,
+) -> Result<(), SourceTrouble> {
     let mut waiting = VecDeque::from(asks);
     while let Some(ask) = waiting.pop_front() {
         let answer = source.answer(&ask).await?;
@@ -99,15 +99,15 @@ pub async fn settle<S: Source>(
 }
 
 /// Questions that are under way.
-struct Asks<S> {
+struct PendingQuestions<S> {
     source: Arc<S>,
-    running: Vec<Ask>,
-    tasks: JoinSet<Came>,
+    running: Vec<SourceQuestion>,
+    tasks: JoinSet<AnswerChannel>,
 }
 
-impl<S: Source> Asks<S> {
+impl<S: AnswerSource> PendingQuestions<S> {
     /// Asks, but not what is being asked already: a slow source is not asked ever more.
-    fn start(&mut self, asks: Vec<Ask>) {
+    fn start(&mut self, asks: Vec<SourceQuestion>) {
         for ask in asks {
             if self.running.contains(&ask) {
                 continue;
@@ -122,7 +122,7 @@ impl<S: Source> Asks<S> {
     }
 }
 
-fn fit<B: Backend>(state: &mut State, terminal: &Terminal<B>) -> Result<(), String>
+fn fit<B: Backend>(state: &mut TopState, terminal: &Terminal<B>) -> Result<(), String>
 where
     B::Error: Display,
 {

@@ -10,8 +10,8 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::keys::Key;
-use crate::run::Happened;
+use crate::keys::PressedKey;
+use crate::run::TerminalEvent;
 
 /// How long a wait for a key takes at most: then it is looked whether anybody still listens.
 const WAIT: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ impl Screen {
     ///
     /// # Errors
     /// When there is no terminal.
-    pub fn open() -> io::Result<(Self, Receiver<Happened>)> {
+    pub fn open() -> io::Result<(Self, Receiver<TerminalEvent>)> {
         let terminal = ratatui::try_init().inspect_err(|_| ratatui::restore())?;
         let is_over = Arc::new(AtomicBool::new(false));
         let screen = Self { terminal, is_over: Arc::clone(&is_over) };
@@ -51,7 +51,7 @@ impl Drop for Screen {
 }
 
 /// Reads events until nobody listens. Reading waits, so it has a thread of its own.
-fn listen(send: &Sender<Happened>, is_over: &AtomicBool) {
+fn listen(send: &Sender<TerminalEvent>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) && !send.is_closed() {
         match event::poll(WAIT) {
             Ok(false) => continue,
@@ -60,8 +60,8 @@ fn listen(send: &Sender<Happened>, is_over: &AtomicBool) {
             Err(_) => return,
         }
         let what = match event::read() {
-            Ok(Event::Key(key)) => Key::of(key).map(Happened::Pressed),
-            Ok(Event::Resize(..)) => Some(Happened::Resized),
+            Ok(Event::Key(key)) => PressedKey::of(key).map(TerminalEvent::Pressed),
+            Ok(Event::Resize(..)) => Some(TerminalEvent::Resized),
             Ok(_) => None,
             Err(_) => return,
         };

@@ -1,13 +1,16 @@
 //! What is shown, and how keys, answers and time change it. No IO: what has to be asked comes out as values.
 
 use crate::clean::Clean;
-use crate::keys::Key;
-use crate::seen::{Answered, Detail, Explained, Fabric, Fold, Id, Page, Row};
-use crate::source::{Ask, Trouble};
+use crate::keys::PressedKey;
+use crate::source::{SourceQuestion, SourceTrouble};
+use crate::views::{
+    ExplainedText, FabricColumns, FoldPage, SessionId, SessionRow, SessionView, SessionsPage,
+    SourceAnswer,
+};
 
 /// What is on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
+pub enum TopView {
     /// All sessions.
     List,
     /// One session's fabric.
@@ -22,7 +25,7 @@ pub enum View {
 
 /// The order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
+pub enum ListOrder {
     /// The newest change first.
     #[default]
     Changed,
@@ -34,7 +37,7 @@ pub enum Sort {
     Folds,
 }
 
-impl Sort {
+impl ListOrder {
     fn next(self) -> Self {
         match self {
             Self::Changed => Self::Fill,
@@ -57,19 +60,19 @@ impl Sort {
 
 /// A session that was opened.
 #[derive(Clone, Debug)]
-pub(crate) struct Opened {
-    pub id: Id,
+pub(crate) struct OpenedSession {
+    pub id: SessionId,
     /// The change that it was last read at.
     pub tick: Option<u64>,
-    pub detail: Option<Detail>,
-    pub fabric: Option<Fabric>,
+    pub detail: Option<SessionView>,
+    pub fabric: Option<FabricColumns>,
     /// The chosen fold; none follows the newest.
     pub at: Option<usize>,
-    pub fold: Option<Fold>,
+    pub fold: Option<FoldPage>,
 }
 
-impl Opened {
-    fn new(id: Id) -> Self {
+impl OpenedSession {
+    fn new(id: SessionId) -> Self {
         Self { id, tick: None, detail: None, fabric: None, at: None, fold: None }
     }
 
@@ -85,14 +88,14 @@ impl Opened {
     }
 
     /// The chosen fold, once it was read.
-    pub fn read(&self) -> Option<&Fold> {
+    pub fn read(&self) -> Option<&FoldPage> {
         self.fold.as_ref().filter(|fold| fold.fold.number == self.number())
     }
 
     /// What has to be asked for the chosen fold.
-    fn wants(&self) -> Vec<Ask> {
+    fn wants(&self) -> Vec<SourceQuestion> {
         match (self.read(), self.number()) {
-            (None, Some(number)) => vec![Ask::Fold(self.id.clone(), number)],
+            (None, Some(number)) => vec![SourceQuestion::Fold(self.id.clone(), number)],
             _ => Vec::new(),
         }
     }
@@ -100,49 +103,49 @@ impl Opened {
 
 /// A text that was asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Question {
-    pub id: Id,
+pub(crate) struct TextQuestion {
+    pub id: SessionId,
     pub text: String,
-    pub found: Option<Explained>,
+    pub found: Option<ExplainedText>,
 }
 
 /// What is shown.
 #[derive(Clone, Debug)]
-pub struct State {
+pub struct TopState {
     pub(crate) place: Clean,
     pub(crate) color: bool,
     pub(crate) now: u64,
     /// Columns and rows of the screen.
     pub(crate) size: (u16, u16),
     /// None before the first answer.
-    pub(crate) rows: Option<Vec<Row>>,
+    pub(crate) rows: Option<Vec<SessionRow>>,
     /// There are older sessions that are not listed.
     pub(crate) more: bool,
-    pub(crate) sort: Sort,
-    pub(crate) chosen: Option<Id>,
+    pub(crate) sort: ListOrder,
+    pub(crate) chosen: Option<SessionId>,
     /// The last one is on the screen.
-    views: Vec<View>,
-    pub(crate) opened: Option<Opened>,
-    pub(crate) question: Option<Question>,
+    views: Vec<TopView>,
+    pub(crate) opened: Option<OpenedSession>,
+    pub(crate) question: Option<TextQuestion>,
     /// What is being typed, and of which session.
-    pub(crate) prompt: Option<(Id, String)>,
+    pub(crate) prompt: Option<(SessionId, String)>,
     pub(crate) scroll: usize,
-    pub(crate) trouble: Option<Trouble>,
+    pub(crate) trouble: Option<SourceTrouble>,
     /// As far as keys lead in what is on the screen.
-    reach: Reach,
+    reach: KeyReach,
     is_done: bool,
 }
 
 /// As far as keys lead in what is on the screen: whoever draws it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct KeyReach {
     /// Lines of a page.
     pub page: usize,
     /// How far it can be scrolled.
     pub furthest: usize,
 }
 
-impl State {
+impl TopState {
     /// Before the first answer. `place` is where the sessions are.
     #[must_use]
     pub fn new(place: &str, color: bool, now: u64) -> Self {
@@ -153,23 +156,23 @@ impl State {
             size: (80, 24),
             rows: None,
             more: false,
-            sort: Sort::default(),
+            sort: ListOrder::default(),
             chosen: None,
-            views: vec![View::List],
+            views: vec![TopView::List],
             opened: None,
             question: None,
             prompt: None,
             scroll: 0,
             trouble: None,
-            reach: Reach::default(),
+            reach: KeyReach::default(),
             is_done: false,
         }
     }
 
     /// What is on the screen.
     #[must_use]
-    pub fn view(&self) -> View {
-        self.views.last().copied().unwrap_or(View::List)
+    pub fn view(&self) -> TopView {
+        self.views.last().copied().unwrap_or(TopView::List)
     }
 
     /// Whether somebody quit.
@@ -184,28 +187,28 @@ impl State {
     }
 
     /// What is on the screen reaches so far.
-    pub fn reached(&mut self, reach: Reach) {
+    pub fn reached(&mut self, reach: KeyReach) {
         self.reach = reach;
         self.scroll = self.scroll.min(reach.furthest);
     }
 
     /// Time goes on. Returns what to ask.
     #[must_use]
-    pub fn tick(&mut self, now: u64) -> Vec<Ask> {
+    pub fn tick(&mut self, now: u64) -> Vec<SourceQuestion> {
         self.now = now;
-        vec![Ask::Sessions]
+        vec![SourceQuestion::Sessions]
     }
 
     /// Opens a session. Returns what to ask.
     #[must_use]
-    pub fn open(&mut self, id: &Id) -> Vec<Ask> {
-        self.opened = Some(Opened::new(id.clone()));
+    pub fn open(&mut self, id: &SessionId) -> Vec<SourceQuestion> {
+        self.opened = Some(OpenedSession::new(id.clone()));
         self.chosen = Some(id.clone());
-        self.show(View::Session);
-        vec![Ask::Detail(id.clone()), Ask::Fabric(id.clone())]
+        self.show(TopView::Session);
+        vec![SourceQuestion::Detail(id.clone()), SourceQuestion::Fabric(id.clone())]
     }
 
-    fn show(&mut self, view: View) {
+    fn show(&mut self, view: TopView) {
         if self.view() != view {
             self.views.push(view);
         }
@@ -214,7 +217,11 @@ impl State {
 
     /// An answer came. Returns what to ask next.
     #[must_use]
-    pub fn answered(&mut self, ask: &Ask, answer: Result<Answered, Trouble>) -> Vec<Ask> {
+    pub fn answered(
+        &mut self,
+        ask: &SourceQuestion,
+        answer: Result<SourceAnswer, SourceTrouble>,
+    ) -> Vec<SourceQuestion> {
         let answered = match answer {
             Ok(answered) => answered,
             Err(trouble) => {
@@ -224,28 +231,33 @@ impl State {
         };
         self.trouble = None;
         match (ask, answered) {
-            (Ask::Sessions, Answered::Sessions(page)) => return self.listed(page),
-            (Ask::Explain(id, text), Answered::Explained(found)) => {
-                let same = |asked: &&mut Question| asked.id == *id && asked.text == *text;
+            (SourceQuestion::Sessions, SourceAnswer::Sessions(page)) => return self.listed(page),
+            (SourceQuestion::Explain(id, text), SourceAnswer::Explained(found)) => {
+                let same = |asked: &&mut TextQuestion| asked.id == *id && asked.text == *text;
                 if let Some(question) = self.question.as_mut().filter(same) {
                     question.found = Some(*found);
                 }
             }
-            (Ask::Detail(id) | Ask::Fabric(id) | Ask::Fold(id, _), answered) => {
+            (
+                SourceQuestion::Detail(id)
+                | SourceQuestion::Fabric(id)
+                | SourceQuestion::Fold(id, _),
+                answered,
+            ) => {
                 // One that was left meanwhile is not asked about any more.
                 let Some(opened) = self.opened.as_mut().filter(|opened| opened.id == *id) else {
                     return Vec::new();
                 };
                 match answered {
-                    Answered::Detail(detail) => {
+                    SourceAnswer::Detail(detail) => {
                         opened.tick = Some(detail.row.tick);
                         opened.detail = Some(*detail);
                     }
-                    Answered::Fabric(fabric) => {
+                    SourceAnswer::Fabric(fabric) => {
                         opened.fabric = Some(*fabric);
                         return opened.wants();
                     }
-                    Answered::Fold(fold) => opened.fold = Some(*fold),
+                    SourceAnswer::Fold(fold) => opened.fold = Some(*fold),
                     _ => {}
                 }
             }
@@ -254,7 +266,7 @@ impl State {
         Vec::new()
     }
 
-    fn listed(&mut self, page: Page) -> Vec<Ask> {
+    fn listed(&mut self, page: SessionsPage) -> Vec<SourceQuestion> {
         self.more = page.next.is_some();
         self.rows = Some(page.sessions);
         self.sort_rows();
@@ -265,7 +277,10 @@ impl State {
         let row = self.rows.iter().flatten().find(|row| row.id == opened.id);
         match (row, opened.tick) {
             (Some(row), Some(tick)) if row.tick != tick => {
-                vec![Ask::Detail(opened.id.clone()), Ask::Fabric(opened.id.clone())]
+                vec![
+                    SourceQuestion::Detail(opened.id.clone()),
+                    SourceQuestion::Fabric(opened.id.clone()),
+                ]
             }
             _ => Vec::new(),
         }
@@ -273,14 +288,14 @@ impl State {
 
     fn sort_rows(&mut self) {
         let Some(rows) = &mut self.rows else { return };
-        let cost = |row: &Row| row.cost.map_or(0.0, |cost| cost.sent);
+        let cost = |row: &SessionRow| row.cost.map_or(0.0, |cost| cost.sent);
         rows.sort_by(|a, b| {
             let newest = b.tick.cmp(&a.tick);
             match self.sort {
-                Sort::Changed => newest,
-                Sort::Fill => b.filled().total_cmp(&a.filled()).then(newest),
-                Sort::Cost => cost(b).total_cmp(&cost(a)).then(newest),
-                Sort::Folds => b.folds.cmp(&a.folds).then(newest),
+                ListOrder::Changed => newest,
+                ListOrder::Fill => b.filled().total_cmp(&a.filled()).then(newest),
+                ListOrder::Cost => cost(b).total_cmp(&cost(a)).then(newest),
+                ListOrder::Folds => b.folds.cmp(&a.folds).then(newest),
             }
         });
     }
@@ -292,7 +307,7 @@ impl State {
     }
 
     /// The chosen session.
-    pub(crate) fn row(&self) -> Option<&Row> {
+    pub(crate) fn row(&self) -> Option<&SessionRow> {
         self.rows.as_ref()?.get(self.at())
     }
 
@@ -304,8 +319,8 @@ impl State {
 
     /// A key was pressed. Returns what to ask.
     #[must_use]
-    pub fn press(&mut self, key: Key) -> Vec<Ask> {
-        if key == Key::Interrupt {
+    pub fn press(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
+        if key == PressedKey::Interrupt {
             self.is_done = true;
             return Vec::new();
         }
@@ -313,14 +328,14 @@ impl State {
             return self.typed(key);
         }
         match key {
-            Key::Esc | Key::Char('q') => self.back(),
-            Key::Char('?') => self.show(View::Help),
-            Key::Char('/') => self.prompt = self.asked_of().map(|id| (id, String::new())),
-            Key::Char('o') if self.view() == View::List => {
+            PressedKey::Esc | PressedKey::Char('q') => self.back(),
+            PressedKey::Char('?') => self.show(TopView::Help),
+            PressedKey::Char('/') => self.prompt = self.asked_of().map(|id| (id, String::new())),
+            PressedKey::Char('o') if self.view() == TopView::List => {
                 self.sort = self.sort.next();
                 self.sort_rows();
             }
-            Key::Enter => return self.enter(),
+            PressedKey::Enter => return self.enter(),
             key => return self.moved(key),
         }
         Vec::new()
@@ -330,80 +345,81 @@ impl State {
         self.scroll = 0;
         self.views.pop();
         self.is_done = self.views.is_empty();
-        if !self.views.contains(&View::Session) {
+        if !self.views.contains(&TopView::Session) {
             self.opened = None;
         }
     }
 
     /// The session that a question is about: the opened one, else the chosen one.
-    fn asked_of(&self) -> Option<Id> {
+    fn asked_of(&self) -> Option<SessionId> {
         let opened = self.opened.as_ref().map(|opened| &opened.id);
         opened.or(self.row().map(|row| &row.id)).cloned()
     }
 
-    fn typed(&mut self, key: Key) -> Vec<Ask> {
+    fn typed(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         let Some((id, text)) = &mut self.prompt else { return Vec::new() };
         match key {
-            Key::Char(c) => text.push(c),
-            Key::Backspace => {
+            PressedKey::Char(c) => text.push(c),
+            PressedKey::Backspace => {
                 text.pop();
             }
-            Key::Esc => self.prompt = None,
-            Key::Enter if !text.trim().is_empty() => {
+            PressedKey::Esc => self.prompt = None,
+            PressedKey::Enter if !text.trim().is_empty() => {
                 let (id, text) = (id.clone(), text.trim().to_owned());
                 self.prompt = None;
-                self.question = Some(Question { id: id.clone(), text: text.clone(), found: None });
-                self.show(View::Answer);
-                return vec![Ask::Explain(id, text)];
+                self.question =
+                    Some(TextQuestion { id: id.clone(), text: text.clone(), found: None });
+                self.show(TopView::Answer);
+                return vec![SourceQuestion::Explain(id, text)];
             }
-            Key::Enter => self.prompt = None,
+            PressedKey::Enter => self.prompt = None,
             _ => {}
         }
         Vec::new()
     }
 
-    fn enter(&mut self) -> Vec<Ask> {
+    fn enter(&mut self) -> Vec<SourceQuestion> {
         match self.view() {
-            View::List => match self.row().map(|row| row.id.clone()) {
+            TopView::List => match self.row().map(|row| row.id.clone()) {
                 Some(id) => self.open(&id),
                 None => Vec::new(),
             },
-            View::Session => {
+            TopView::Session => {
                 let wanted = self.opened.as_ref().and_then(|opened| opened.number());
                 if wanted.is_some() {
-                    self.show(View::Fold);
+                    self.show(TopView::Fold);
                 }
                 Vec::new()
             }
-            View::Fold | View::Answer | View::Help => Vec::new(),
+            TopView::Fold | TopView::Answer | TopView::Help => Vec::new(),
         }
     }
 
-    fn moved(&mut self, key: Key) -> Vec<Ask> {
+    fn moved(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         let page = self.reach.page.max(1);
         let (at, last) = match self.view() {
-            View::List => (self.at(), self.rows.as_ref().map_or(0, Vec::len).saturating_sub(1)),
-            View::Session => {
+            TopView::List => (self.at(), self.rows.as_ref().map_or(0, Vec::len).saturating_sub(1)),
+            TopView::Session => {
                 let folds = self.opened.as_ref().and_then(|opened| opened.fabric.as_ref());
                 let folds = folds.map_or(0, |fabric| fabric.folds.len());
-                let at = self.opened.as_ref().and_then(Opened::chosen).unwrap_or(0);
+                let at = self.opened.as_ref().and_then(OpenedSession::chosen).unwrap_or(0);
                 (at, folds.saturating_sub(1))
             }
             _ => (self.scroll, self.reach.furthest),
         };
         let to = match key {
-            Key::Up | Key::Char('k') => at.saturating_sub(1),
-            Key::Down | Key::Char('j') => at + 1,
-            Key::PageUp => at.saturating_sub(page),
-            Key::PageDown | Key::Char(' ') => at + page,
-            Key::Home | Key::Char('g') => 0,
-            Key::End | Key::Char('G') => last,
+            PressedKey::Up | PressedKey::Char('k') => at.saturating_sub(1),
+            PressedKey::Down | PressedKey::Char('j') => at + 1,
+            PressedKey::PageUp => at.saturating_sub(page),
+            PressedKey::PageDown | PressedKey::Char(' ') => at + page,
+            PressedKey::Home | PressedKey::Char('g') => 0,
+            PressedKey::End | PressedKey::Char('G') => last,
             _ => return Vec::new(),
         };
         let to = to.min(last);
         match self.view() {
-            View::List => self.choose(to),
-            View::Session => {
+            TopView::List => self.choose(to),
+            TopView::Session => {
                 if let Some(opened) = &mut self.opened {
                     opened.at = Some(to).filter(|to| *to < last);
                     return opened.wants();

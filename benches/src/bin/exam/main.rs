@@ -38,9 +38,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use midfold::Policy;
-use midfold_exam::engine::{Engine, LIMIT};
-use midfold_exam::narrator::Narrator;
-use midfold_exam::sitting::{Candidate, Outcome, Row, Sitting};
+use midfold_exam::engine::{ExamEngine, LIMIT};
+use midfold_exam::narrator::ExamNarrator;
+use midfold_exam::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
 use midfold_exam::{folder, sheets, suites, table};
 
 /// Who is put through the suites where nobody is named.
@@ -77,7 +77,7 @@ fn main() -> Result<()> {
         return Ok(std::fs::write(svg, svg::picture(&json)?)?);
     }
     if let Some(asked) = &options.suites {
-        let wish = suites::Wish {
+        let wish = suites::SuiteRequest {
             suites: asked.clone(),
             quick: options.quick,
             contexts: options.write.clone(),
@@ -85,7 +85,7 @@ fn main() -> Result<()> {
         let marks = candidates(&options)?
             .into_iter()
             .map(|(name, candidate)| suites::run(&name, &candidate, &wish))
-            .collect::<midfold_exam::error::Result<Vec<_>>>()?;
+            .collect::<midfold_exam::error::ExamResult<Vec<_>>>()?;
         match options.json {
             true => println!("{}", suites::report::json(&marks)?),
             false => print!("{}", suites::report::text(&marks, options.lost)),
@@ -98,13 +98,14 @@ fn main() -> Result<()> {
     };
     let exams: Vec<Sitting> =
         names.iter().map(|name| folder::open(&options.folder, name)).collect::<Result<_, _>>()?;
-    let start = |command: &String| Narrator::start(command, LIMIT).with_context(|| command.clone());
+    let start =
+        |command: &String| ExamNarrator::start(command, LIMIT).with_context(|| command.clone());
     let narrator = options.narrate_with.as_ref().map(start).transpose()?;
     let mut results = Vec::new();
     for (name, candidate) in candidates(&options)? {
         let mut walked =
             vec![(name.clone(), rows(&exams, |exam| exam.walk(&candidate, options.session)))];
-        if let (Candidate::Policy(policy), Some(narrator)) = (&candidate, &narrator) {
+        if let (ExamCandidate::Policy(policy), Some(narrator)) = (&candidate, &narrator) {
             let with = rows(&exams, |exam| exam.walk_narrated(policy, narrator));
             walked.push((format!("{name} + model"), with));
         }
@@ -115,7 +116,7 @@ fn main() -> Result<()> {
                     sheets::write(folder, exam, &name, row)?;
                 }
             }
-            results.push(Outcome { name, rows });
+            results.push(StrategyOutcome { name, rows });
         }
     }
     if let Some(path) = &options.svg {
@@ -133,8 +134,8 @@ fn main() -> Result<()> {
 
 fn rows(
     exams: &[Sitting],
-    walk: impl Fn(&Sitting) -> midfold_exam::error::Result<Row>,
-) -> midfold_exam::error::Result<Vec<Row>> {
+    walk: impl Fn(&Sitting) -> midfold_exam::error::ExamResult<SittingRow>,
+) -> midfold_exam::error::ExamResult<Vec<SittingRow>> {
     exams.iter().map(walk).collect()
 }
 
@@ -180,7 +181,7 @@ fn options() -> Result<Options> {
     Ok(options)
 }
 
-fn candidates(options: &Options) -> Result<Vec<(String, Candidate)>> {
+fn candidates(options: &Options) -> Result<Vec<(String, ExamCandidate)>> {
     let names = match options.strategies.is_empty() {
         true if options.suites.is_some() => SUITES_BY.map(str::to_owned).to_vec(),
         true => std::iter::once("raw")
@@ -199,11 +200,11 @@ fn candidates(options: &Options) -> Result<Vec<(String, Candidate)>> {
             name => midfold::strategy(name).map_err(|failure| anyhow::anyhow!(failure.message))?,
         };
         let short = std::path::Path::new(&name).file_stem().unwrap_or_default();
-        found.push((short.to_string_lossy().into_owned(), Candidate::of(policy, LIMIT)?));
+        found.push((short.to_string_lossy().into_owned(), ExamCandidate::of(policy, LIMIT)?));
     }
     for command in &options.engines {
-        let engine = Engine::start(command, LIMIT).with_context(|| command.clone())?;
-        found.push((engine.name().to_owned(), Candidate::Engine(Arc::new(engine))));
+        let engine = ExamEngine::start(command, LIMIT).with_context(|| command.clone())?;
+        found.push((engine.name().to_owned(), ExamCandidate::Engine(Arc::new(engine))));
     }
     Ok(found)
 }

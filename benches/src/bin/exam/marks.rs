@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use midfold_exam::score::Exam;
+use midfold_exam::score::ReadingExam;
 
 /// Prints the table of the marked sheets.
 #[expect(clippy::print_stdout, reason = "a program for the terminal")]
@@ -14,7 +14,8 @@ pub fn print(folder: &Path, exams: &Path) -> Result<()> {
     let mut names = Vec::new();
     for name in midfold_exam::folder::names(exams)? {
         let Ok(entries) = fs::read_dir(folder.join(&name)) else { continue };
-        let exam: Exam = serde_json::from_slice(&fs::read(exams.join(format!("{name}.json")))?)?;
+        let exam: ReadingExam =
+            serde_json::from_slice(&fs::read(exams.join(format!("{name}.json")))?)?;
         for entry in entries {
             let path = entry?.path();
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

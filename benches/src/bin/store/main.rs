@@ -22,7 +22,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use bare::Bare;
 use bytes::Bytes;
 use midfold::core::Hash;
-use midfold_store::{Append, NewEvent, NewFold, NewSession, Search, Store};
+use midfold_store::{AppendRequest, LogSearch, NewEvent, NewFold, NewSession, Store};
 use midfold_testkit::Rng;
 use midfold_testkit::postgres::Cluster;
 use text::{Fact, Vocabulary};
@@ -182,8 +182,11 @@ impl Bench {
     }
 
     async fn ours(&self, work: &Work) -> Result<Duration> {
-        let append =
-            Append { expected: work.first, events: work.events.clone(), ..Append::default() };
+        let append = AppendRequest {
+            expected: work.first,
+            events: work.events.clone(),
+            ..AppendRequest::default()
+        };
         let start = Instant::now();
         self.store.append(&self.places[work.session].id, append).await?;
         Ok(start.elapsed())
@@ -320,7 +323,8 @@ impl Bench {
     async fn index_all(&self) -> Result<()> {
         let start = Instant::now();
         for place in &self.places {
-            let search = Search { query: "settlement".to_owned(), limit: 1, ..Search::default() };
+            let search =
+                LogSearch { query: "settlement".to_owned(), limit: 1, ..LogSearch::default() };
             self.store.search(&place.id, &search).await?;
         }
         println!("all sessions indexed in {:.0} s", start.elapsed().as_secs_f64());
@@ -333,7 +337,8 @@ impl Bench {
         let mut indexed = std::collections::HashSet::new();
         for question in questions {
             let place = &self.places[question.session];
-            let search = Search { query: question.text.clone(), limit: 5, ..Search::default() };
+            let search =
+                LogSearch { query: question.text.clone(), limit: 5, ..LogSearch::default() };
             let start = Instant::now();
             let hits = self.store.search(&place.id, &search).await?;
             let took = start.elapsed();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// What a client looks at when it starts.
-pub struct Surroundings<'a> {
+pub struct ClientSurroundings<'a> {
     pub home: Option<PathBuf>,
     pub folder: PathBuf,
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -11,7 +11,7 @@ pub struct Surroundings<'a> {
     pub arguments: Vec<String>,
 }
 
-impl Surroundings<'_> {
+impl ClientSurroundings<'_> {
     pub fn get(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }

@@ -1,10 +1,10 @@
 //! The proxy as clients see it: variables, and base URLs that end as each expects.
 
-use midfold_serve::Upstreams;
+use midfold_serve::UpstreamTable;
 use midfold_serve::config::Provider;
 
 /// A variable that clients read a base URL from.
-pub struct Variable {
+pub struct BaseUrlVariable {
     pub name: &'static str,
     pub provider: Provider,
     /// What the base URL ends with, as clients expect it.
@@ -12,42 +12,42 @@ pub struct Variable {
 }
 
 /// All of them; the first one of a provider is the one that most clients read.
-pub const VARIABLES: [Variable; 8] = [
-    Variable::new("OPENAI_BASE_URL", Provider::OpenAi, "/v1"),
+pub const VARIABLES: [BaseUrlVariable; 8] = [
+    BaseUrlVariable::new("OPENAI_BASE_URL", Provider::OpenAi, "/v1"),
     // LiteLLM and what is built on it (aider), LangChain.
-    Variable::new("OPENAI_API_BASE", Provider::OpenAi, "/v1"),
-    Variable::new("ANTHROPIC_BASE_URL", Provider::Anthropic, ""),
+    BaseUrlVariable::new("OPENAI_API_BASE", Provider::OpenAi, "/v1"),
+    BaseUrlVariable::new("ANTHROPIC_BASE_URL", Provider::Anthropic, ""),
     // LangChain.
-    Variable::new("ANTHROPIC_API_URL", Provider::Anthropic, ""),
+    BaseUrlVariable::new("ANTHROPIC_API_URL", Provider::Anthropic, ""),
     // LiteLLM.
-    Variable::new("ANTHROPIC_API_BASE", Provider::Anthropic, ""),
-    Variable::new("GOOGLE_GEMINI_BASE_URL", Provider::Gemini, ""),
+    BaseUrlVariable::new("ANTHROPIC_API_BASE", Provider::Anthropic, ""),
+    BaseUrlVariable::new("GOOGLE_GEMINI_BASE_URL", Provider::Gemini, ""),
     // Hermes.
-    Variable::new("GEMINI_BASE_URL", Provider::Gemini, "/v1beta"),
+    BaseUrlVariable::new("GEMINI_BASE_URL", Provider::Gemini, "/v1beta"),
     // LiteLLM.
-    Variable::new("GEMINI_API_BASE", Provider::Gemini, "/v1beta"),
+    BaseUrlVariable::new("GEMINI_API_BASE", Provider::Gemini, "/v1beta"),
 ];
 
 /// The address of the proxy alone, for programs that are told in a way of their own.
 pub const URL: &str = "MIDFOLD_URL";
 
-impl Variable {
+impl BaseUrlVariable {
     const fn new(name: &'static str, provider: Provider, end: &'static str) -> Self {
         Self { name, provider, end }
     }
 }
 
 /// The proxy, as clients see it.
-pub struct Front {
+pub struct ProxyFront {
     /// `http://127.0.0.1:PORT`.
     pub origin: String,
     /// Where it sends what OpenAI's, Anthropic's and Gemini's clients ask.
-    pub upstreams: Upstreams,
+    pub upstreams: UpstreamTable,
 }
 
-impl Front {
+impl ProxyFront {
     /// The value of a variable that had the value `before`.
-    pub fn value(&self, variable: &Variable, before: Option<&str>) -> String {
+    pub fn value(&self, variable: &BaseUrlVariable, before: Option<&str>) -> String {
         self.base(variable.provider, variable.end, before)
     }
 

@@ -10,13 +10,13 @@ use std::path::Path;
 
 use midfold_serve::config::Provider;
 
-pub use around::Surroundings;
-pub use front::{Front, URL, VARIABLES, Variable};
-pub use own::Own;
-pub use told::Told;
+pub use around::ClientSurroundings;
+pub use front::{BaseUrlVariable, ProxyFront, URL, VARIABLES};
+pub use own::OwnProvider;
+pub use told::ClientInstructions;
 
 /// A client that is known by the name of its command.
-pub struct Client {
+pub struct KnownClient {
     /// The name of its command.
     pub name: &'static str,
     /// Its name for people.
@@ -24,57 +24,57 @@ pub struct Client {
     /// Whose variables it reads.
     pub providers: &'static [Provider],
     /// The provider that its own configuration names, which wins over variables.
-    own: fn(&Surroundings) -> Option<Own>,
+    own: fn(&ClientSurroundings) -> Option<OwnProvider>,
     /// What it needs beside the variables.
-    told: fn(&Surroundings, &Front, Option<&Own>) -> Told,
+    told: fn(&ClientSurroundings, &ProxyFront, Option<&OwnProvider>) -> ClientInstructions,
 }
 
 /// All clients that are known.
-pub const CLIENTS: [Client; 8] = [
-    Client {
+pub const CLIENTS: [KnownClient; 8] = [
+    KnownClient {
         name: "claude",
         title: "Claude Code",
         providers: &[Provider::Anthropic],
         own: own::claude,
         told: told::claude,
     },
-    Client {
+    KnownClient {
         name: "codex",
         title: "Codex CLI",
         providers: &[],
         own: own::codex,
         told: told::codex,
     },
-    Client {
+    KnownClient {
         name: "opencode",
         title: "opencode",
         providers: &[Provider::OpenAi, Provider::Anthropic],
         own: own::opencode,
         told: told::opencode,
     },
-    Client { name: "pi", title: "pi", providers: &[], own: own::pi, told: told::pi },
-    Client {
+    KnownClient { name: "pi", title: "pi", providers: &[], own: own::pi, told: told::pi },
+    KnownClient {
         name: "hermes",
         title: "Hermes Agent",
         providers: &[Provider::OpenAi, Provider::Anthropic, Provider::Gemini],
         own: own::hermes,
         told: told::hermes,
     },
-    Client {
+    KnownClient {
         name: "qwen",
         title: "Qwen Code",
         providers: &[Provider::OpenAi],
         own: own::none,
         told: told::nothing,
     },
-    Client {
+    KnownClient {
         name: "gemini",
         title: "Gemini CLI",
         providers: &[Provider::Gemini],
         own: own::none,
         told: told::nothing,
     },
-    Client {
+    KnownClient {
         name: "aider",
         title: "aider",
         providers: &[Provider::OpenAi, Provider::Anthropic],
@@ -83,7 +83,7 @@ pub const CLIENTS: [Client; 8] = [
     },
 ];
 
-impl Client {
+impl KnownClient {
     /// The client of this name, or of a path that ends with it.
     pub fn of(command: &Path) -> Option<Self> {
         let name = command.file_stem()?.to_str()?;
@@ -91,12 +91,17 @@ impl Client {
     }
 
     /// What its configuration says about where its requests go.
-    pub fn own(&self, around: &Surroundings) -> Option<Own> {
+    pub fn own(&self, around: &ClientSurroundings) -> Option<OwnProvider> {
         (self.own)(around)
     }
 
     /// What it needs beside the variables.
-    pub fn told(&self, around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+    pub fn told(
+        &self,
+        around: &ClientSurroundings,
+        front: &ProxyFront,
+        own: Option<&OwnProvider>,
+    ) -> ClientInstructions {
         (self.told)(around, front, own)
     }
 }

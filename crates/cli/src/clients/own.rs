@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use midfold_serve::config::Provider;
 use serde_json::Value;
 
-use super::around::Surroundings;
+use super::around::ClientSurroundings;
 use crate::regular;
 
 /// A provider that a client's own configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct OwnProvider {
     /// Its name there.
     pub name: String,
     /// Whose wire format it has.
@@ -22,7 +22,7 @@ pub struct Own {
     pub from: PathBuf,
 }
 
-impl Own {
+impl OwnProvider {
     /// Where there is an address of http or https.
     fn new(name: &str, provider: Provider, url: &Value, from: PathBuf) -> Option<Self> {
         let url = url.as_str().filter(|url| url.starts_with("http"))?;
@@ -30,38 +30,38 @@ impl Own {
     }
 }
 
-pub fn none(_: &Surroundings) -> Option<Own> {
+pub fn none(_: &ClientSurroundings) -> Option<OwnProvider> {
     None
 }
 
 /// `env` of its settings: the nearest file wins, and over the environment.
-pub fn claude(around: &Surroundings) -> Option<Own> {
+pub fn claude(around: &ClientSurroundings) -> Option<OwnProvider> {
     let user = around.folder_of("CLAUDE_CONFIG_DIR", ".claude");
     let project = around.folder.join(".claude");
     let files = [project.join("settings.local.json"), project.join("settings.json")];
     files.into_iter().chain(user.map(|user| user.join("settings.json"))).find_map(|file| {
         let settings = json(&file)?;
-        Own::new("env", Provider::Anthropic, &settings["env"]["ANTHROPIC_BASE_URL"], file)
+        OwnProvider::new("env", Provider::Anthropic, &settings["env"]["ANTHROPIC_BASE_URL"], file)
     })
 }
 
 /// `model_provider`, and its entry.
-pub fn codex(around: &Surroundings) -> Option<Own> {
+pub fn codex(around: &ClientSurroundings) -> Option<OwnProvider> {
     let file = around.folder_of("CODEX_HOME", ".codex")?.join("config.toml");
     let config: Value = toml::from_str(&regular::text(&file).ok()?).ok()?;
     match config["model_provider"].as_str() {
         None | Some("openai") => {
-            Own::new("openai", Provider::OpenAi, &config["openai_base_url"], file)
+            OwnProvider::new("openai", Provider::OpenAi, &config["openai_base_url"], file)
         }
         Some(name) => {
             let url = &config["model_providers"][name]["base_url"];
-            Own::new(name, Provider::OpenAi, url, file)
+            OwnProvider::new(name, Provider::OpenAi, url, file)
         }
     }
 }
 
 /// The provider of the model that it is started with.
-pub fn opencode(around: &Surroundings) -> Option<Own> {
+pub fn opencode(around: &ClientSurroundings) -> Option<OwnProvider> {
     let named = around.get("OPENCODE_CONFIG").map(PathBuf::from);
     let near = around.folder.ancestors().map(|folder| folder.join("opencode.json"));
     let user = around.folder_of("XDG_CONFIG_HOME", ".config");
@@ -81,12 +81,12 @@ pub fn opencode(around: &Surroundings) -> Option<Own> {
             None if name == "google" => Provider::Gemini,
             _ => Provider::OpenAi,
         };
-        Own::new(name, provider, &entry["options"]["baseURL"], file.clone())
+        OwnProvider::new(name, provider, &entry["options"]["baseURL"], file.clone())
     })
 }
 
 /// The provider that it is started with.
-pub fn pi(around: &Surroundings) -> Option<Own> {
+pub fn pi(around: &ClientSurroundings) -> Option<OwnProvider> {
     let folder = around.folder_of("PI_CODING_AGENT_DIR", ".pi/agent")?;
     let settings = json(&folder.join("settings.json")).unwrap_or_default();
     let model = around.option(&["--model"]).and_then(|model| model.split_once('/'));
@@ -102,11 +102,11 @@ pub fn pi(around: &Surroundings) -> Option<Own> {
         None if name == "google" => Provider::Gemini,
         _ => Provider::OpenAi,
     };
-    Own::new(name, provider, &entry["baseUrl"], file)
+    OwnProvider::new(name, provider, &entry["baseUrl"], file)
 }
 
 /// The endpoint of `provider: custom`.
-pub fn hermes(around: &Surroundings) -> Option<Own> {
+pub fn hermes(around: &ClientSurroundings) -> Option<OwnProvider> {
     let file = around.folder_of("HERMES_HOME", ".hermes")?.join("config.yaml");
     let config: Value = serde_saphyr::from_str(&regular::text(&file).ok()?).ok()?;
     let model = &config["model"];
@@ -115,7 +115,7 @@ pub fn hermes(around: &Surroundings) -> Option<Own> {
         _ => Provider::OpenAi,
     };
     (model["provider"] == "custom").then_some(())?;
-    Own::new("custom", provider, &model["base_url"], file)
+    OwnProvider::new("custom", provider, &model["base_url"], file)
 }
 
 /// A file of JSON; nothing where it is not there, or has comments.

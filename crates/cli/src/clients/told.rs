@@ -4,13 +4,13 @@
 use midfold_serve::config::Provider;
 use serde_json::{Map, Value, json};
 
-use super::around::Surroundings;
-use super::front::Front;
-use super::own::Own;
+use super::around::ClientSurroundings;
+use super::front::ProxyFront;
+use super::own::OwnProvider;
 
 /// What a client is told beside the variables.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ClientInstructions {
     /// Arguments, before its own.
     pub arguments: Vec<String>,
     /// Variables, which win over those that all get.
@@ -19,35 +19,57 @@ pub struct Told {
     pub file: Option<String>,
 }
 
-pub fn nothing(_: &Surroundings, _: &Front, _: Option<&Own>) -> Told {
-    Told::default()
+pub fn nothing(
+    _: &ClientSurroundings,
+    _: &ProxyFront,
+    _: Option<&OwnProvider>,
+) -> ClientInstructions {
+    ClientInstructions::default()
 }
 
 /// Its settings win over the environment, and `--settings` wins over them; a second one would replace the
 /// first.
-pub fn claude(around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+pub fn claude(
+    around: &ClientSurroundings,
+    front: &ProxyFront,
+    own: Option<&OwnProvider>,
+) -> ClientInstructions {
     let Some(own) = own.filter(|_| around.option(&["--settings"]).is_none()) else {
-        return Told::default();
+        return ClientInstructions::default();
     };
     let url = front.base(own.provider, "", Some(&own.url));
     let settings = json!({ "env": { "ANTHROPIC_BASE_URL": url } });
-    Told { arguments: vec!["--settings".to_owned(), settings.to_string()], ..Told::default() }
+    ClientInstructions {
+        arguments: vec!["--settings".to_owned(), settings.to_string()],
+        ..ClientInstructions::default()
+    }
 }
 
 /// It reads no variable. Its own provider keeps name and login, and gets another address.
-pub fn codex(_: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+pub fn codex(
+    _: &ClientSurroundings,
+    front: &ProxyFront,
+    own: Option<&OwnProvider>,
+) -> ClientInstructions {
     let url = front.base(Provider::OpenAi, "/v1", own.map(|own| own.url.as_str()));
     let key = match own.map(|own| own.name.as_str()) {
         None | Some("openai") => "openai_base_url".to_owned(),
         Some(name) => format!("model_providers.{name}.base_url"),
     };
-    Told { arguments: vec!["-c".to_owned(), format!("{key}=\"{url}\"")], ..Told::default() }
+    ClientInstructions {
+        arguments: vec!["-c".to_owned(), format!("{key}=\"{url}\"")],
+        ..ClientInstructions::default()
+    }
 }
 
 /// Its Anthropic client wants `/v1` in the variable, where others do not; Google's reads none. What is in
 /// `OPENCODE_CONFIG_CONTENT` wins over its files. A provider that stands there is offered as if there were
 /// a key for it, so Google's is there only where there is one.
-pub fn opencode(around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+pub fn opencode(
+    around: &ClientSurroundings,
+    front: &ProxyFront,
+    own: Option<&OwnProvider>,
+) -> ClientInstructions {
     let base = |provider, usual| front.base(provider, usual, None);
     let mut bases = Vec::new();
     if ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"]
@@ -68,16 +90,20 @@ pub fn opencode(around: &Surroundings, front: &Front, own: Option<&Own>) -> Told
         }
         variables.push(("OPENCODE_CONFIG_CONTENT", content.to_string()));
     }
-    Told { variables, ..Told::default() }
+    ClientInstructions { variables, ..ClientInstructions::default() }
 }
 
 /// An extension gives its providers another address; keys, logins and models stay.
-pub fn pi(around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
+pub fn pi(
+    around: &ClientSurroundings,
+    front: &ProxyFront,
+    own: Option<&OwnProvider>,
+) -> ClientInstructions {
     const COMMANDS: [&str; 7] =
         ["install", "remove", "uninstall", "update", "list", "config", "auth"];
     let first = around.arguments.first().map_or("", String::as_str);
     if COMMANDS.contains(&first) {
-        return Told::default();
+        return ClientInstructions::default();
     }
     let mut bases = vec![
         ("openai", front.base(Provider::OpenAi, "/v1", None)),
@@ -94,17 +120,25 @@ pub fn pi(around: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
             format!("  pi.registerProvider({}, {});\n", json!(name), json!({ "baseUrl": url }))
         })
         .collect();
-    Told {
+    ClientInstructions {
         arguments: vec!["-e".to_owned()],
         file: Some(format!("export default function (pi) {{\n{lines}}}\n")),
-        ..Told::default()
+        ..ClientInstructions::default()
     }
 }
 
 /// Its other providers read the variables; `custom` has one of its own.
-pub fn hermes(_: &Surroundings, front: &Front, own: Option<&Own>) -> Told {
-    let base = |own: &Own| ("CUSTOM_BASE_URL", front.base(own.provider, "/v1", Some(&own.url)));
-    Told { variables: own.map(base).into_iter().collect(), ..Told::default() }
+pub fn hermes(
+    _: &ClientSurroundings,
+    front: &ProxyFront,
+    own: Option<&OwnProvider>,
+) -> ClientInstructions {
+    let base =
+        |own: &OwnProvider| ("CUSTOM_BASE_URL", front.base(own.provider, "/v1", Some(&own.url)));
+    ClientInstructions {
+        variables: own.map(base).into_iter().collect(),
+        ..ClientInstructions::default()
+    }
 }
 
 /// Sets a value in a tree of objects; what is no object on the way is replaced.

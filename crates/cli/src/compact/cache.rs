@@ -1,21 +1,21 @@
 //! `midfold compact --cache-check`.
 
-use midfold::{Budget, CacheCheck, Policy, Prepared, cache_check};
+use midfold::{Budget, CacheCheck, Policy, PreparedConversation, cache_check};
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::output::{Color, Output};
-use crate::page::Page;
+use crate::output::{Output, OutputColor};
+use crate::page::LabelledPage;
 use crate::words::number;
 
 pub fn run(
-    all: Vec<Prepared>,
+    all: Vec<PreparedConversation>,
     policy: &Policy,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
+    let mut page = LabelledPage { style: &style, text: String::new() };
     let mut values = Vec::new();
     for prepared in &all {
         let budget = Budget::new(prepared.window);
@@ -24,7 +24,9 @@ pub fn run(
         match checked {
             Some(check) if !json => show(&mut page, &check),
             Some(_) => {}
-            None => page.title(Color::Yellow, "nothing to compare: no turn before the last folds"),
+            None => {
+                page.title(OutputColor::Yellow, "nothing to compare: no turn before the last folds")
+            }
         }
         values.push(checked);
     }
@@ -35,12 +37,12 @@ pub fn run(
 }
 
 /// The figures of one conversation, as lines of a page.
-pub fn show(page: &mut Page<'_>, check: &CacheCheck) {
+pub fn show(page: &mut LabelledPage<'_>, check: &CacheCheck) {
     let part = |repeated: u64, prompt: u64| {
         let percent = repeated * 100 / prompt.max(1);
         format!("{} of {} tokens, {percent} %", number(repeated), number(prompt))
     };
-    page.title(Color::Green, "What the next turn repeats of this turn's prompt");
+    page.title(OutputColor::Green, "What the next turn repeats of this turn's prompt");
     for (name, repeated, prompt, how) in [
         ("marker", check.marker, check.marker_prompt, "a static marker"),
         (

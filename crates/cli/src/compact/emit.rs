@@ -1,23 +1,23 @@
 //! What `midfold compact` writes, and where to.
 
 use bytes::Bytes;
-use midfold_args::Compact;
+use midfold_args::CompactArgs;
 use serde_json::json;
 
-use crate::done::Done;
+use crate::compacted_conversation::CompactedConversation;
 use crate::error::CommandError;
-use crate::note::Note;
-use crate::output::{Color, Output};
+use crate::note::ProblemNote;
+use crate::output::{Output, OutputColor};
 use crate::paths::is_stdin;
 use crate::picture;
 use crate::presets::pretty;
-use crate::report::Report;
+use crate::report::FileReport;
 use crate::transcript::{self, flat};
 use crate::words::{grouped, printable};
 
 /// How the results are to be written.
-pub struct Sending<'a> {
-    pub args: &'a Compact,
+pub struct EmitOptions<'a> {
+    pub args: &'a CompactArgs,
     pub json: bool,
     pub output: &'a Output,
     /// Of the input.
@@ -26,8 +26,8 @@ pub struct Sending<'a> {
     pub policy: &'a str,
 }
 
-impl Sending<'_> {
-    pub fn emit(&self, all: &[Done]) -> Result<(), CommandError> {
+impl EmitOptions<'_> {
+    pub fn emit(&self, all: &[CompactedConversation]) -> Result<(), CommandError> {
         let (args, output) = (self.args, self.output);
         if args.preview {
             return match self.json {
@@ -62,24 +62,24 @@ impl Sending<'_> {
         self.args.output.as_ref().filter(|path| !is_stdin(path))
     }
 
-    fn report<'b>(&'b self, all: &'b [Done]) -> Report<'b> {
+    fn report<'b>(&'b self, all: &'b [CompactedConversation]) -> FileReport<'b> {
         let preview = self.args.preview.then_some(self.policy);
-        Report { name: self.name, all, preview }
+        FileReport { name: self.name, all, preview }
     }
 
     /// The report, a picture and how to get the result.
-    fn seen(&self, all: &[Done]) -> String {
+    fn seen(&self, all: &[CompactedConversation]) -> String {
         let style = self.output.stdout_style();
         let mut text = self.report(all).text(&style);
         if let [only] = all {
             text += &picture::folded(&style, only);
         }
         let how = "nothing was written: `-o FILE` writes the result, and so does a pipe\n";
-        text + &style.paint(Color::Dim, how)
+        text + &style.paint(OutputColor::Dim, how)
     }
 
     /// The report, a picture and the recaps.
-    fn preview(&self, all: &[Done]) -> String {
+    fn preview(&self, all: &[CompactedConversation]) -> String {
         let style = self.output.stdout_style();
         let mut text = self.report(all).text(&style);
         if let [only] = all {
@@ -89,14 +89,14 @@ impl Sending<'_> {
             let Ok(recap) = done.recap() else { continue };
             let whose = self.place(at, all.len());
             let title = format!("{whose}The model would read this where messages were folded:");
-            text += &format!("{}\n\n", style.paint(Color::Bold, &title));
+            text += &format!("{}\n\n", style.paint(OutputColor::Bold, &title));
             text += &format!("{}\n\n", printable(recap.trim_end()));
         }
-        text + &style.paint(Color::Dim, "preview: nothing was written\n")
+        text + &style.paint(OutputColor::Dim, "preview: nothing was written\n")
     }
 
     /// The recaps, and why there is none. With a file for the result, the report too.
-    fn recaps(&self, all: &[Done]) -> Result<(), CommandError> {
+    fn recaps(&self, all: &[CompactedConversation]) -> Result<(), CommandError> {
         let style = self.output.stderr_style();
         let mut texts = Vec::new();
         for (at, done) in all.iter().enumerate() {
@@ -106,7 +106,7 @@ impl Sending<'_> {
                 Err(why) => {
                     let (whose, why) = (self.place(at, all.len()), grouped(&why.to_string()));
                     let text = format!("{}: {whose}there is no recap: {why}\n", self.name);
-                    self.output.stderr(&style.paint(Color::Yellow, &text));
+                    self.output.stderr(&style.paint(OutputColor::Yellow, &text));
                 }
             }
         }
@@ -126,8 +126,9 @@ impl Sending<'_> {
 }
 
 /// The compacted messages, in the shape of the input.
-pub fn transcripts(all: &[Done]) -> Vec<u8> {
-    let transcript = |done: &Done| transcript::of(&done.prepared, &done.made.context).line();
+pub fn transcripts(all: &[CompactedConversation]) -> Vec<u8> {
+    let transcript =
+        |done: &CompactedConversation| transcript::of(&done.prepared, &done.made.context).line();
     match all {
         [only] => transcript::of(&only.prepared, &only.made.context).document(),
         _ => all.iter().flat_map(transcript).collect(),
@@ -135,7 +136,7 @@ pub fn transcripts(all: &[Done]) -> Vec<u8> {
 }
 
 /// The folds: one, pretty; several, one on each line. `null` where nothing was folded.
-pub fn records(all: &[Done]) -> Result<Vec<u8>, CommandError> {
+pub fn records(all: &[CompactedConversation]) -> Result<Vec<u8>, CommandError> {
     if let [only] = all {
         return Ok(pretty(&only.fold())?.into_bytes());
     }
@@ -148,7 +149,7 @@ pub fn records(all: &[Done]) -> Result<Vec<u8>, CommandError> {
 }
 
 /// `{messages?, system?, tools?, fold, recap, noop?, problems}`, one on each line.
-fn objects(all: &[Done], with_messages: bool) -> Result<Vec<u8>, CommandError> {
+fn objects(all: &[CompactedConversation], with_messages: bool) -> Result<Vec<u8>, CommandError> {
     let mut out = Vec::new();
     for done in all {
         let object = object(done, with_messages)?;
@@ -159,12 +160,12 @@ fn objects(all: &[Done], with_messages: bool) -> Result<Vec<u8>, CommandError> {
     Ok(out)
 }
 
-fn object(done: &Done, with_messages: bool) -> Result<Vec<u8>, CommandError> {
+fn object(done: &CompactedConversation, with_messages: bool) -> Result<Vec<u8>, CommandError> {
     let envelope = &done.prepared.source.envelope;
     let messages = with_messages
         .then(|| Bytes::from(transcript::of(&done.prepared, &done.made.context).messages()));
     let noop = done.noop().map(|reason| encoded(&reason.to_string())).transpose()?;
-    let notes: Vec<_> = done.notes.iter().map(Note::to_json).collect();
+    let notes: Vec<_> = done.notes.iter().map(ProblemNote::to_json).collect();
     let members = [
         ("messages", messages),
         ("system", envelope.system.clone()),

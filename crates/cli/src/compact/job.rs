@@ -1,34 +1,37 @@
 //! What is to be done to each transcript, and how it is read.
 
-use midfold::formats::read::{Conversation, Format};
-use midfold::{Advise, Compacted, Compaction, Door, Prepared, Setup, Told};
-use midfold_args::Compact;
+use midfold::formats::read::{Conversation, TranscriptFormat};
+use midfold::{
+    AdvisedError, CompactionOutcome, CompactionRequest, Door, ModelNarration, PreparedConversation,
+    Setup,
+};
+use midfold_args::CompactArgs;
 use regex::Regex;
 
-use crate::done::Done;
+use crate::compacted_conversation::CompactedConversation;
 use crate::error::CommandError;
-use crate::input::Input;
-use crate::narrator::{Narrator, warning};
-use crate::note::Note;
-use crate::output::{Color, Output};
+use crate::input::InputFile;
+use crate::narrator::{UrlNarrator, warning};
+use crate::note::ProblemNote;
+use crate::output::{Output, OutputColor};
 use crate::prepare;
 use crate::words;
 
 /// What was asked for, looked up once for all transcripts.
-pub struct Job<'a> {
-    from: Option<Format>,
+pub struct CompactJob<'a> {
+    from: Option<TranscriptFormat>,
     setup: Setup,
-    pub compaction: Compaction,
+    pub compaction: CompactionRequest,
     pins: Vec<Regex>,
-    narrator: Option<Narrator>,
+    narrator: Option<UrlNarrator>,
     output: &'a Output,
 }
 
-impl<'a> Job<'a> {
-    pub fn new(args: &Compact, output: &'a Output) -> Result<Self, CommandError> {
+impl<'a> CompactJob<'a> {
+    pub fn new(args: &CompactArgs, output: &'a Output) -> Result<Self, CommandError> {
         let from = prepare::format(args.from.as_deref())?;
         let setup = prepare::setup(&args.measure, args.to.as_deref())?;
-        let compaction = Compaction {
+        let compaction = CompactionRequest {
             policy: prepare::policy(&args.folding)?,
             focus: args.focus.clone(),
             target: args.target,
@@ -36,7 +39,7 @@ impl<'a> Job<'a> {
             if_needed: args.if_needed,
         };
         let pins = args.pin.iter().map(|pin| regex(pin)).collect::<Result<Vec<_>, _>>()?;
-        let narrator = if args.preview { None } else { Narrator::of(&args.narrator)? };
+        let narrator = if args.preview { None } else { UrlNarrator::of(&args.narrator)? };
         if compaction.focus.is_some() && narrator.is_none() {
             words::unheeded(&compaction.policy, output);
         }
@@ -44,7 +47,10 @@ impl<'a> Job<'a> {
     }
 
     /// The conversations of a file, not compacted.
-    pub fn prepared(&mut self, input: &Input) -> Result<Vec<Prepared>, CommandError> {
+    pub fn prepared(
+        &mut self,
+        input: &InputFile,
+    ) -> Result<Vec<PreparedConversation>, CommandError> {
         let found = input.conversations(self.from)?.conversations;
         let count = found.len();
         let numbered = found.into_iter().enumerate();
@@ -52,10 +58,13 @@ impl<'a> Job<'a> {
     }
 
     /// The conversations of a file, compacted.
-    pub fn compacted(&mut self, input: &Input) -> Result<Vec<Done>, CommandError> {
+    pub fn compacted(
+        &mut self,
+        input: &InputFile,
+    ) -> Result<Vec<CompactedConversation>, CommandError> {
         let found = input.conversations(self.from)?;
         let count = found.conversations.len();
-        let notes = Note::by_conversation(found.problems, &found.conversations);
+        let notes = ProblemNote::by_conversation(found.problems, &found.conversations);
         let all = found.conversations.into_iter().zip(notes).enumerate();
         let done = all.map(|(at, (conversation, notes))| {
             let place = place(input, at, count);
@@ -65,44 +74,48 @@ impl<'a> Job<'a> {
         done.collect()
     }
 
-    fn prepare(&mut self, found: Conversation, place: &str) -> Result<Prepared, CommandError> {
+    fn prepare(
+        &mut self,
+        found: Conversation,
+        place: &str,
+    ) -> Result<PreparedConversation, CommandError> {
         let prepared = self.setup.prepare(found);
         Ok(prepared.map_err(|error| error.advise(Door::Command).at(place))?)
     }
 
     fn compact(
         &self,
-        mut prepared: Prepared,
-        mut notes: Vec<Note>,
+        mut prepared: PreparedConversation,
+        mut notes: Vec<ProblemNote>,
         place: &str,
-    ) -> Result<Done, CommandError> {
+    ) -> Result<CompactedConversation, CommandError> {
         let pins = self.pinned(&prepared);
-        notes.extend(prepared.problems.drain(..).map(Note::of_conversion));
-        let mut made = self.made(&prepared, &pins, place, &Told::default())?;
+        notes.extend(prepared.problems.drain(..).map(ProblemNote::of_conversion));
+        let mut made = self.made(&prepared, &pins, place, &ModelNarration::default())?;
         if let (Some(narrator), Some(fold)) = (&self.narrator, made.fold()) {
             let told = narrator.tell(&prepared, &self.compaction, fold)?;
             made = self.made(&prepared, &pins, place, &told)?;
             if let Some(warning) = warning(&told, made.fold()) {
                 let style = self.output.stderr_style();
-                let line = style.paint(Color::Yellow, &format!("warning: {place}{warning}"));
+                let line = style.paint(OutputColor::Yellow, &format!("warning: {place}{warning}"));
                 self.output.stderr(&format!("{line}\n"));
             }
         }
-        Ok(Done { prepared, made, notes })
+        Ok(CompactedConversation { prepared, made, notes })
     }
 
     fn made(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedConversation,
         pins: &[u32],
         place: &str,
-        told: &Told,
-    ) -> Result<Compacted, CommandError> {
+        told: &ModelNarration,
+    ) -> Result<CompactionOutcome, CommandError> {
         let made = self.compaction.run(prepared, pins, told, Door::Command);
         Ok(made.map_err(|failure| failure.at(place))?)
     }
 
-    fn pinned(&self, prepared: &Prepared) -> Vec<u32> {
+    fn pinned(&self, prepared: &PreparedConversation) -> Vec<u32> {
         if self.pins.is_empty() {
             return Vec::new();
         }
@@ -121,7 +134,7 @@ fn regex(pattern: &str) -> Result<Regex, CommandError> {
 }
 
 /// Which conversation of which file, before what is said of it.
-fn place(input: &Input, at: usize, count: usize) -> String {
+fn place(input: &InputFile, at: usize, count: usize) -> String {
     match count {
         1 => format!("{}: ", input.name),
         _ => format!("{}: conversation {} of {count}: ", input.name, at + 1),

@@ -2,36 +2,36 @@
 
 use midfold::core::policy::EngineName;
 use midfold::plural;
-use midfold_args::Compact;
+use midfold_args::CompactArgs;
 use serde_json::{Value, json};
 
 use super::emit::{records, transcripts};
-use super::job::Job;
-use super::places::{Target, targets};
-use crate::done::Done;
+use super::job::CompactJob;
+use super::places::{CompactTarget, targets};
+use crate::compacted_conversation::CompactedConversation;
 use crate::error::CommandError;
-use crate::input::Input;
-use crate::output::{Color, Output};
-use crate::paths::{Walked, transcripts as transcripts_of};
+use crate::input::InputFile;
+use crate::output::{Output, OutputColor};
+use crate::paths::{FolderContent, transcripts as transcripts_of};
 use crate::report::{less, one_line, sums};
 use crate::words::number;
 
 pub fn run(
-    mut job: Job<'_>,
-    args: &Compact,
+    mut job: CompactJob<'_>,
+    args: &CompactArgs,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     check(&job, args)?;
-    let Walked { files, closed } = transcripts_of(&args.files)?;
+    let FolderContent { files, closed } = transcripts_of(&args.files)?;
     let targets = targets(args, files)?;
-    let mut sum = Sum::default();
+    let mut sum = FileTotals::default();
     for text in closed {
         sum.failed += 1;
         output.error(&CommandError::failed(text));
     }
     for (name, target) in targets {
-        let made = target.and_then(|target| Made::of(&mut job, target, output));
+        let made = target.and_then(|target| FileOutcome::of(&mut job, target, output));
         match made {
             Ok(made) => {
                 sum.add(&made);
@@ -51,13 +51,13 @@ pub fn run(
             }
         }
     }
-    let line = output.stderr_style().paint(Color::Bold, &sum.line(args.preview));
+    let line = output.stderr_style().paint(OutputColor::Bold, &sum.line(args.preview));
     output.stderr(&format!("{line}\n"));
     if sum.failed > 0 { Err(CommandError::silent(1)) } else { Ok(()) }
 }
 
 /// What several transcripts cannot be asked for.
-fn check(job: &Job<'_>, args: &Compact) -> Result<(), CommandError> {
+fn check(job: &CompactJob<'_>, args: &CompactArgs) -> Result<(), CommandError> {
     let wrong = |text: &str, hint: &str| Err(CommandError::usage(text).hint(hint));
     let single = [("--show-recap", args.show_recap), ("--cache-check", args.cache_check)];
     if let Some((flag, _)) = single.iter().find(|(_, is_set)| *is_set) {
@@ -79,14 +79,18 @@ fn check(job: &Job<'_>, args: &Compact) -> Result<(), CommandError> {
 }
 
 /// What became of one file.
-struct Made {
-    target: Target,
-    all: Vec<Done>,
+struct FileOutcome {
+    target: CompactTarget,
+    all: Vec<CompactedConversation>,
 }
 
-impl Made {
-    fn of(job: &mut Job<'_>, target: Target, output: &Output) -> Result<Self, CommandError> {
-        let input = Input::load(&target.found.path)?;
+impl FileOutcome {
+    fn of(
+        job: &mut CompactJob<'_>,
+        target: CompactTarget,
+        output: &Output,
+    ) -> Result<Self, CommandError> {
+        let input = InputFile::load(&target.found.path)?;
         let made = Self { all: job.compacted(&input)?, target };
         if let Some(path) = &made.target.record {
             output.file_in_its_folder(path, &records(&made.all)?)?;
@@ -139,7 +143,7 @@ impl Made {
 
     fn to_json(&self) -> Value {
         let (before, after) = sums(&self.all);
-        let Target { found, output, record } = &self.target;
+        let CompactTarget { found, output, record } = &self.target;
         json!({
             "file": found.path.display().to_string(),
             "output": output.as_ref().map(|path| path.display().to_string()),
@@ -156,7 +160,7 @@ impl Made {
 
 /// What became of all of them.
 #[derive(Default)]
-struct Sum {
+struct FileTotals {
     folded: u64,
     unchanged: u64,
     failed: u64,
@@ -164,8 +168,8 @@ struct Sum {
     after: u64,
 }
 
-impl Sum {
-    fn add(&mut self, made: &Made) {
+impl FileTotals {
+    fn add(&mut self, made: &FileOutcome) {
         let (before, after) = sums(&made.all);
         (self.before, self.after) = (self.before + before, self.after + after);
         if made.folded() > 0 {

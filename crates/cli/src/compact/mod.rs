@@ -10,17 +10,17 @@ mod places;
 use std::path::Path;
 
 use midfold::core::policy::EngineName;
-use midfold_args::Compact;
+use midfold_args::CompactArgs;
 
 use crate::error::CommandError;
-use crate::input::Input;
+use crate::input::InputFile;
 use crate::output::Output;
 use crate::paths::is_folder;
-use emit::Sending;
-use job::Job;
+use emit::EmitOptions;
+use job::CompactJob;
 
-pub fn run(args: &Compact, json: bool, output: &Output) -> Result<(), CommandError> {
-    let job = Job::new(args, output)?;
+pub fn run(args: &CompactArgs, json: bool, output: &Output) -> Result<(), CommandError> {
+    let job = CompactJob::new(args, output)?;
     match args.files.as_slice() {
         [file] if !is_folder(file) => one(file, job, args, json, output),
         _ => many::run(job, args, json, output),
@@ -30,8 +30,8 @@ pub fn run(args: &Compact, json: bool, output: &Output) -> Result<(), CommandErr
 /// One file: its result is written to a file or to standard output.
 fn one(
     file: &Path,
-    mut job: Job<'_>,
-    args: &Compact,
+    mut job: CompactJob<'_>,
+    args: &CompactArgs,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -41,7 +41,7 @@ fn one(
         let error = format!("-o and --record both write {}", output.display());
         return Err(CommandError::usage(error).hint("give the record a file of its own"));
     }
-    let input = Input::load(file)?;
+    let input = InputFile::load(file)?;
     let policy = job.compaction.policy.clone();
     if let EngineName::Command { command } = &policy.engine {
         return outside::run(command, &input.name, job.prepared(&input)?, args, output);
@@ -50,7 +50,7 @@ fn one(
         return cache::run(job.prepared(&input)?, &policy, json, output);
     }
     let all = job.compacted(&input)?;
-    Sending { args, json, output, name: &input.name, policy: &policy.name }.emit(&all)
+    EmitOptions { args, json, output, name: &input.name, policy: &policy.name }.emit(&all)
 }
 
 /// Whether two paths name one file, there or not.

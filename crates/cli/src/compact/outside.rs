@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use midfold::core::replay::Outside;
-use midfold::{Budget, Prepared};
-use midfold_args::Compact;
-use midfold_exam::engine::{Asking, LIMIT};
+use midfold::core::replay::OutsideEngine;
+use midfold::{Budget, PreparedConversation};
+use midfold_args::CompactArgs;
+use midfold_exam::engine::{EngineProcess, LIMIT};
 
 use crate::error::CommandError;
 use crate::output::Output;
@@ -18,8 +18,8 @@ use crate::words::{number, plural};
 pub fn run(
     words: &[String],
     name: &str,
-    all: Vec<Prepared>,
-    args: &Compact,
+    all: Vec<PreparedConversation>,
+    args: &CompactArgs,
     output: &Output,
 ) -> Result<(), CommandError> {
     let engine = engine::of(words.to_vec(), LIMIT)?;
@@ -30,7 +30,7 @@ pub fn run(
         let messages: Vec<_> =
             prepared.log.events().iter().map(|event| event.bytes.clone()).collect();
         let budget = Budget::new(prepared.window);
-        let answer = Asking::new(Arc::clone(&engine), prepared.kind)
+        let answer = EngineProcess::new(Arc::clone(&engine), prepared.kind)
             .compact(&messages, budget.tokens())
             .map_err(|why| CommandError::failed(format!("{place}the engine failed: {why}")))?;
         let [before, after] = [messages.len(), answer.len()].map(|n| n as u64);

@@ -4,24 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use midfold_args::Compact;
+use midfold_args::CompactArgs;
 
 use crate::error::CommandError;
-use crate::paths::{Found, is_folder, is_stdin, unpacked};
+use crate::paths::{FoundFile, is_folder, is_stdin, unpacked};
 
 /// A transcript, and what is written of it: nothing in a preview.
-pub struct Target {
-    pub found: Found,
+pub struct CompactTarget {
+    pub found: FoundFile,
     pub output: Option<PathBuf>,
     pub record: Option<PathBuf>,
 }
 
 /// The name of a transcript, and where its result goes or why it cannot.
-pub type Placed = (String, Result<Target, CommandError>);
+pub type PlacedTarget = (String, Result<CompactTarget, CommandError>);
 
 /// Places every result. A transcript whose result would be where that of an earlier one does gets
 /// an error of its own; what could harm a transcript is an error of them all.
-pub fn targets(args: &Compact, files: Vec<Found>) -> Result<Vec<Placed>, CommandError> {
+pub fn targets(
+    args: &CompactArgs,
+    files: Vec<FoundFile>,
+) -> Result<Vec<PlacedTarget>, CommandError> {
     for (flag, folder) in [("-o", &args.output), ("--record", &args.record)] {
         if let Some(folder) = folder {
             check(flag, folder, &args.files)?;
@@ -59,7 +62,7 @@ pub fn targets(args: &Compact, files: Vec<Found>) -> Result<Vec<Placed>, Command
 }
 
 /// `a/b.jsonl.gz` is written to `OUT/a/b.jsonl`, its record to `DIR/a/b.jsonl.json`.
-fn placed(args: &Compact, found: Found) -> Target {
+fn placed(args: &CompactArgs, found: FoundFile) -> CompactTarget {
     let file = found.name.file_name().unwrap_or_default();
     let file = match file.to_str() {
         Some(text) => unpacked(text).into(),
@@ -70,7 +73,7 @@ fn placed(args: &Compact, found: Found) -> Target {
     record.push(".json");
     let output = args.output.as_ref().map(|folder| folder.join(found.name.with_file_name(file)));
     let record = args.record.as_ref().map(|folder| folder.join(found.name.with_file_name(record)));
-    Target { found, output, record }
+    CompactTarget { found, output, record }
 }
 
 /// A folder to write to is one, or will be, and lies outside of all that is read: the next run would

@@ -4,21 +4,21 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::error::CommandError;
-use crate::output::Color;
+use crate::output::OutputColor;
 
 /// How long a check may take.
 pub const LIMIT: Duration = Duration::from_secs(3);
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum CheckState {
     Good,
     /// It works, or midfold can do without.
     Warn,
     Fail,
 }
 
-impl State {
+impl CheckState {
     pub fn name(self) -> &'static str {
         match self {
             Self::Good => "ok",
@@ -27,28 +27,28 @@ impl State {
         }
     }
 
-    pub fn color(self) -> Color {
+    pub fn color(self) -> OutputColor {
         match self {
-            Self::Good => Color::Green,
-            Self::Warn => Color::Yellow,
-            Self::Fail => Color::Red,
+            Self::Good => OutputColor::Green,
+            Self::Warn => OutputColor::Yellow,
+            Self::Fail => OutputColor::Red,
         }
     }
 }
 
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Check {
+pub struct DoctorCheck {
     pub name: Cow<'static, str>,
-    pub state: State,
+    pub state: CheckState,
     pub says: String,
     /// What to do about it.
     pub fix: Option<String>,
 }
 
-impl Check {
+impl DoctorCheck {
     pub fn good(name: impl Into<Cow<'static, str>>, says: impl Into<String>) -> Self {
-        Self { name: name.into(), state: State::Good, says: says.into(), fix: None }
+        Self { name: name.into(), state: CheckState::Good, says: says.into(), fix: None }
     }
 
     pub fn warn(
@@ -56,7 +56,12 @@ impl Check {
         says: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self { name: name.into(), state: State::Warn, says: says.into(), fix: Some(fix.into()) }
+        Self {
+            name: name.into(),
+            state: CheckState::Warn,
+            says: says.into(),
+            fix: Some(fix.into()),
+        }
     }
 
     pub fn fail(
@@ -64,7 +69,12 @@ impl Check {
         says: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self { name: name.into(), state: State::Fail, says: says.into(), fix: Some(fix.into()) }
+        Self {
+            name: name.into(),
+            state: CheckState::Fail,
+            says: says.into(),
+            fix: Some(fix.into()),
+        }
     }
 
     /// What an error says, and its first hint.
@@ -72,6 +82,11 @@ impl Check {
         // A file is quoted with a bar before each line: here the place and the reason are enough.
         let said = error.message.lines().filter(|line| !line.contains(" |"));
         let says = said.collect::<Vec<_>>().join(": ");
-        Self { name: name.into(), state: State::Fail, says, fix: error.hints.into_iter().next() }
+        Self {
+            name: name.into(),
+            state: CheckState::Fail,
+            says,
+            fix: error.hints.into_iter().next(),
+        }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::check::{Check, State};
+use super::check::{CheckState, DoctorCheck};
 use super::near::{is_midfold, local};
-use crate::clients::{CLIENTS, Client, Surroundings, VARIABLES};
+use crate::clients::{CLIENTS, ClientSurroundings, KnownClient, VARIABLES};
 use crate::env;
 
 /// The known clients on the path.
-pub async fn all() -> Vec<Check> {
+pub async fn all() -> Vec<DoctorCheck> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     let mut checks = Vec::new();
@@ -20,13 +20,13 @@ pub async fn all() -> Vec<Check> {
     }
     if checks.is_empty() {
         let says = "none of the known ones is on the PATH; others read the same variables";
-        checks.push(Check::good("clients", says));
+        checks.push(DoctorCheck::good("clients", says));
     }
     checks
 }
 
-async fn check(client: &Client) -> Check {
-    let around = Surroundings {
+async fn check(client: &KnownClient) -> DoctorCheck {
+    let around = ClientSurroundings {
         home: env::home(),
         folder: std::env::current_dir().unwrap_or_default(),
         variable: &env::get,
@@ -43,22 +43,25 @@ async fn check(client: &Client) -> Check {
     let fix = Some(format!("midfold run -- {}", client.name));
     let Some(url) = url else {
         let says = format!("{} goes to its provider", client.title);
-        return Check { name: client.name.into(), state: State::Good, says, fix };
+        return DoctorCheck { name: client.name.into(), state: CheckState::Good, says, fix };
     };
     let Some(address) = local(&url) else {
         let says = format!("{} goes to {} ({from})", client.title, shown(&url));
-        return Check { name: client.name.into(), state: State::Good, says, fix };
+        return DoctorCheck { name: client.name.into(), state: CheckState::Good, says, fix };
     };
     if is_midfold(address).await {
-        return Check::good(client.name, format!("{} goes through midfold ({from})", client.title));
+        return DoctorCheck::good(
+            client.name,
+            format!("{} goes through midfold ({from})", client.title),
+        );
     }
     if tokio::net::TcpStream::connect(address).await.is_ok() {
         let says = format!("{} goes to {} ({from})", client.title, shown(&url));
-        return Check { name: client.name.into(), state: State::Good, says, fix };
+        return DoctorCheck { name: client.name.into(), state: CheckState::Good, says, fix };
     }
     let says =
         format!("{} goes to {} ({from}), and nothing listens there", client.title, shown(&url));
-    Check::warn(client.name, says, format!("midfold serve --listen {address}"))
+    DoctorCheck::warn(client.name, says, format!("midfold serve --listen {address}"))
 }
 
 /// A URL as it may be shown: without what may be a secret.

@@ -7,15 +7,15 @@ mod place;
 mod reach;
 mod settings;
 
-use midfold::{Serving, ServingUpstreams};
-use midfold_args::Doctor as Args;
-use midfold_serve::{Outgoing, Upstreams};
+use midfold::{ServerSettings, ServingUpstreams};
+use midfold_args::DoctorArgs as Args;
+use midfold_serve::{OutgoingProxy, UpstreamTable};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use self::check::{Check, State};
+use self::check::{CheckState, DoctorCheck};
 use crate::error::CommandError;
-use crate::output::{Color, Output, Style};
+use crate::output::{Output, OutputColor, OutputStyle};
 use crate::presets::pretty;
 use crate::runtime::block_on;
 use crate::serve;
@@ -26,12 +26,12 @@ use crate::words::{plural, wrap};
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {
     // What is wrong in a file has a line of its own in the table.
     let said = ServingUpstreams::said(args.upstream.iter().map(String::as_str));
-    let said = Serving { upstream: said, ..Serving::default() };
+    let said = ServerSettings { upstream: said, ..ServerSettings::default() };
     let said = said.over(serving::below().unwrap_or_default());
-    let upstreams = serve::upstreams(&said, Upstreams::default())?;
+    let upstreams = serve::upstreams(&said, UpstreamTable::default())?;
     let outgoing = tls::outgoing(&said)?;
     let checks = block_on(async { Ok(all(args, &upstreams, &outgoing).await) })?;
-    let failed = checks.iter().any(|check| check.state == State::Fail);
+    let failed = checks.iter().any(|check| check.state == CheckState::Fail);
     if json {
         output.stdout(pretty(&to_json(&checks, !failed))?)?;
     } else {
@@ -41,7 +41,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
 }
 
 /// All checks, at once, in the order in which they are shown.
-async fn all(args: &Args, upstreams: &Upstreams, outgoing: &Outgoing) -> Vec<Check> {
+async fn all(args: &Args, upstreams: &UpstreamTable, outgoing: &OutgoingProxy) -> Vec<DoctorCheck> {
     let (store, (providers, clock), model, clients) = tokio::join!(
         place::store(&args.at),
         reach::providers(upstreams, outgoing),
@@ -60,7 +60,7 @@ async fn all(args: &Args, upstreams: &Upstreams, outgoing: &Outgoing) -> Vec<Che
 }
 
 /// The table: a state, a name, what there is to say, and below what to do about it.
-fn page(checks: &[Check], style: &Style) -> String {
+fn page(checks: &[DoctorCheck], style: &OutputStyle) -> String {
     let states = 4;
     let names = checks.iter().map(|check| check.name.width()).max().unwrap_or(0);
     let indent = states + 2 + names + 2;
@@ -79,30 +79,29 @@ fn page(checks: &[Check], style: &Style) -> String {
             out += &format!(
                 "{}{}\n",
                 " ".repeat(indent),
-                style.paint(Color::Cyan, &format!("{mark}{line}"))
+                style.paint(OutputColor::Cyan, &format!("{mark}{line}"))
             );
         }
     }
     out + &format!("\n{}\n", sum(checks, style))
 }
 
-fn sum(checks: &[Check], style: &Style) -> String {
+fn sum(checks: &[DoctorCheck], style: &OutputStyle) -> String {
     let count = |state| checks.iter().filter(|check| check.state == state).count() as u64;
-    let (warned, failed) = (count(State::Warn), count(State::Fail));
+    let (warned, failed) = (count(CheckState::Warn), count(CheckState::Fail));
     match (failed, warned) {
-        (0, 0) => style.paint(Color::Green, "all is well"),
-        (0, _) => {
-            style.paint(Color::Yellow, &format!("nothing fails; {}", plural(warned, "warning")))
-        }
+        (0, 0) => style.paint(OutputColor::Green, "all is well"),
+        (0, _) => style
+            .paint(OutputColor::Yellow, &format!("nothing fails; {}", plural(warned, "warning"))),
         _ => {
             let text = format!("{}, {}", plural(failed, "failure"), plural(warned, "warning"));
-            style.paint(Color::Red, &text)
+            style.paint(OutputColor::Red, &text)
         }
     }
 }
 
-fn to_json(checks: &[Check], ok: bool) -> Value {
-    let check = |check: &Check| {
+fn to_json(checks: &[DoctorCheck], ok: bool) -> Value {
+    let check = |check: &DoctorCheck| {
         json!({
             "name": check.name, "state": check.state.name(), "says": check.says, "fix": check.fix,
         })

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use midfold::store::mask;
 use midfold_args::StoreAt;
 
-use super::check::{Check, LIMIT};
-use crate::host::{self, Host, Make};
+use super::check::{DoctorCheck, LIMIT};
+use crate::host::{self, OpenStore, StoreCreation};
 
 const STORE: &str = "store";
 #[cfg(unix)]
@@ -16,49 +16,52 @@ const ACCESS: &str = "access";
 const LITTLE: u64 = 1 << 30;
 
 /// The store, and the modes of its file and folder.
-pub async fn store(at: &StoreAt) -> Vec<Check> {
+pub async fn store(at: &StoreAt) -> Vec<DoctorCheck> {
     let url = match host::url_of(at) {
         Ok(url) => url,
-        Err(error) => return vec![Check::of_error(STORE, error)],
+        Err(error) => return vec![DoctorCheck::of_error(STORE, error)],
     };
     let path = host::sqlite_path(&url);
     if let Some(path) = path.as_deref().filter(|path| !path.exists()) {
         return vec![to_be_made(path)];
     }
-    let opened = tokio::time::timeout(LIMIT, Host::open(at, Make::No)).await;
+    let opened = tokio::time::timeout(LIMIT, OpenStore::open(at, StoreCreation::No)).await;
     let host = match opened {
         Ok(Ok(host)) => host,
-        Ok(Err(error)) => return vec![Check::of_error(STORE, error)],
+        Ok(Err(error)) => return vec![DoctorCheck::of_error(STORE, error)],
         Err(_) => {
             let text = format!("{}: no answer within {} s", mask(&url), LIMIT.as_secs());
             let fix = "see whether the database runs, or whether another program locks it";
-            return vec![Check::fail(STORE, text, fix)];
+            return vec![DoctorCheck::fail(STORE, text, fix)];
         }
     };
     let Some(path) = path else {
-        return vec![Check::good(STORE, format!("{} opens", host.store.place()))];
+        return vec![DoctorCheck::good(STORE, format!("{} opens", host.store.place()))];
     };
     vec![written(&path), access(&path)]
 }
 
 /// A store is made when it is first written to: what has to be there is a folder that lets it.
-fn to_be_made(path: &Path) -> Check {
+fn to_be_made(path: &Path) -> DoctorCheck {
     let folder = path.ancestors().skip(1).find(|folder| folder.exists());
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if may_write(folder) {
-        return Check::good(STORE, format!("{} is made when it is first used", path.display()));
+        return DoctorCheck::good(
+            STORE,
+            format!("{} is made when it is first used", path.display()),
+        );
     }
     let text = format!("{} cannot be made: {} takes no files", path.display(), folder.display());
-    Check::fail(STORE, text, "name another place: --store sqlite:PATH, or set MIDFOLD_STORE")
+    DoctorCheck::fail(STORE, text, "name another place: --store sqlite:PATH, or set MIDFOLD_STORE")
 }
 
 /// A store that opened.
-fn written(path: &Path) -> Check {
+fn written(path: &Path) -> DoctorCheck {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     if !may_write(path) || !may_write(folder) {
         let text = format!("{} can be read, and not written", path.display());
-        return Check::fail(
+        return DoctorCheck::fail(
             STORE,
             text,
             format!("chmod u+w {} {}", path.display(), folder.display()),
@@ -69,10 +72,10 @@ fn written(path: &Path) -> Check {
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         if free < LITTLE {
             let text = format!("{} opens; {} MB are free", path.display(), free >> 20);
-            return Check::warn(STORE, text, "midfold store prune --older-than 30d --yes");
+            return DoctorCheck::warn(STORE, text, "midfold store prune --older-than 30d --yes");
         }
     }
-    Check::good(STORE, format!("{} opens, and can be written", path.display()))
+    DoctorCheck::good(STORE, format!("{} opens, and can be written", path.display()))
 }
 
 #[cfg(unix)]
@@ -87,7 +90,7 @@ fn may_write(path: &Path) -> bool {
 
 /// Conversations are nobody else's business.
 #[cfg(unix)]
-fn access(path: &Path) -> Check {
+fn access(path: &Path) -> DoctorCheck {
     use std::os::unix::fs::PermissionsExt;
 
     let mode = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
@@ -103,16 +106,16 @@ fn access(path: &Path) -> Check {
         wrong.push((folder.clone(), mode(&folder), if is_ours { 0o700 } else { 0o755 }));
     }
     if wrong.is_empty() {
-        return Check::good(ACCESS, "the store is readable by you alone");
+        return DoctorCheck::good(ACCESS, "the store is readable by you alone");
     }
     let says =
         wrong.iter().map(|(path, mode, _)| format!("{} is {:o}", path.display(), mode & 0o777));
     let fix = wrong.iter().map(|(path, _, mode)| format!("chmod {mode:o} {}", path.display()));
     let says = format!("others can get at the store: {}", says.collect::<Vec<_>>().join(", "));
-    Check::warn(ACCESS, says, fix.collect::<Vec<_>>().join(" && "))
+    DoctorCheck::warn(ACCESS, says, fix.collect::<Vec<_>>().join(" && "))
 }
 
 #[cfg(not(unix))]
-fn access(path: &Path) -> Check {
-    Check::good("access", format!("{} is in your folder", path.display()))
+fn access(path: &Path) -> DoctorCheck {
+    DoctorCheck::good("access", format!("{} is in your folder", path.display()))
 }

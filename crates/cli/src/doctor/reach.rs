@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 
 use midfold_serve::config::Provider;
-use midfold_serve::{Answered, Outgoing, Trouble, Upstreams, probe};
+use midfold_serve::{OutgoingProxy, ProbeTrouble, ProbedProvider, UpstreamTable, probe};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::check::{Check, LIMIT};
+use super::check::{DoctorCheck, LIMIT};
 use super::near::{is_midfold, local};
 use crate::{env, runtime};
 
@@ -18,7 +18,10 @@ const PORT: &str = "port";
 const OFF: u64 = 30_000;
 
 /// The providers, and our clock against theirs.
-pub async fn providers(upstreams: &Upstreams, outgoing: &Outgoing) -> (Vec<Check>, Option<Check>) {
+pub async fn providers(
+    upstreams: &UpstreamTable,
+    outgoing: &OutgoingProxy,
+) -> (Vec<DoctorCheck>, Option<DoctorCheck>) {
     let mut asked = JoinSet::new();
     for (at, (name, url)) in upstreams.places().into_iter().enumerate() {
         let (upstreams, outgoing) = (upstreams.clone(), outgoing.clone());
@@ -39,11 +42,17 @@ pub async fn providers(upstreams: &Upstreams, outgoing: &Outgoing) -> (Vec<Check
     (checks, date.map(|(theirs, ours)| clock(theirs, ours)))
 }
 
-fn provider_check(name: &str, url: &str, answer: &Result<Answered, Trouble>) -> Check {
+fn provider_check(
+    name: &str,
+    url: &str,
+    answer: &Result<ProbedProvider, ProbeTrouble>,
+) -> DoctorCheck {
     let trouble = match answer {
         // 401 and 403 are what a provider says to whoever shows no key.
-        Ok(Answered { status: status @ 500.., .. }) => format!("it answers with status {status}"),
-        Ok(_) => return Check::good(name.to_owned(), format!("{url} answers")),
+        Ok(ProbedProvider { status: status @ 500.., .. }) => {
+            format!("it answers with status {status}")
+        }
+        Ok(_) => return DoctorCheck::good(name.to_owned(), format!("{url} answers")),
         Err(trouble) => trouble.to_string(),
     };
     let fix = match answer {
@@ -52,7 +61,7 @@ fn provider_check(name: &str, url: &str, answer: &Result<Answered, Trouble>) -> 
             "see whether the proxy of HTTPS_PROXY leads there; NO_PROXY excepts hosts from it"
                 .to_owned()
         }
-        Err(Trouble::Answer(_)) => {
+        Err(ProbeTrouble::Answer(_)) => {
             format!(
                 "see whether {url} is right, and whether this machine trusts its certificate; \
                  --ca FILE names more authorities"
@@ -60,31 +69,31 @@ fn provider_check(name: &str, url: &str, answer: &Result<Answered, Trouble>) -> 
         }
         Err(_) => format!("fine where you do not use it; --upstream {name}=URL names another"),
     };
-    Check::warn(name.to_owned(), format!("{url}: {trouble}"), fix)
+    DoctorCheck::warn(name.to_owned(), format!("{url}: {trouble}"), fix)
 }
 
-fn clock(theirs: u64, ours: u64) -> Check {
+fn clock(theirs: u64, ours: u64) -> DoctorCheck {
     let off = theirs.abs_diff(ours);
     if off <= OFF {
-        return Check::good(CLOCK, "agrees with the provider's");
+        return DoctorCheck::good(CLOCK, "agrees with the provider's");
     }
     let (seconds, way) = (off / 1_000, if ours > theirs { "ahead of" } else { "behind" });
     let says =
         format!("{seconds} s {way} the provider's: ages and times of sessions will be wrong");
-    Check::warn(CLOCK, says, "set it by the network: timedatectl set-ntp true")
+    DoctorCheck::warn(CLOCK, says, "set it by the network: timedatectl set-ntp true")
 }
 
 /// The model that narrates, where one was named.
-pub async fn model(url: Option<&str>, outgoing: &Outgoing) -> Check {
+pub async fn model(url: Option<&str>, outgoing: &OutgoingProxy) -> DoctorCheck {
     let Some(url) = url else {
-        return Check::good(
+        return DoctorCheck::good(
             MODEL,
             "none is named, so recaps are computed (--narrator URL checks one)",
         );
     };
-    let mut upstreams = Upstreams::default();
+    let mut upstreams = UpstreamTable::default();
     if upstreams.set(&format!("openai={url}")).is_err() {
-        return Check::fail(
+        return DoctorCheck::fail(
             MODEL,
             "the URL of --narrator is not usable",
             "it looks like https://api.openai.com/v1 or http://127.0.0.1:8080",
@@ -95,11 +104,11 @@ pub async fn model(url: Option<&str>, outgoing: &Outgoing) -> Check {
         return ours(MODEL, &url, "--narrator URL names the server of a model");
     }
     match probe(&upstreams, outgoing, "openai", LIMIT).await {
-        Ok(Answered { status: status @ 500.., .. }) => {
-            Check::warn(MODEL, format!("{url} answers with status {status}"), "see its log")
+        Ok(ProbedProvider { status: status @ 500.., .. }) => {
+            DoctorCheck::warn(MODEL, format!("{url} answers with status {status}"), "see its log")
         }
-        Ok(_) => Check::good(MODEL, format!("{url} answers")),
-        Err(trouble) => Check::warn(
+        Ok(_) => DoctorCheck::good(MODEL, format!("{url} answers")),
+        Err(trouble) => DoctorCheck::warn(
             MODEL,
             format!("{url}: {trouble}"),
             "start it, or do without: recaps are computed then",
@@ -108,8 +117,8 @@ pub async fn model(url: Option<&str>, outgoing: &Outgoing) -> Check {
 }
 
 /// A midfold where a model server should be.
-fn ours(name: &str, url: &str, fix: &str) -> Check {
-    Check::warn(name.to_owned(), format!("{url} is a midfold, and no model server"), fix)
+fn ours(name: &str, url: &str, fix: &str) -> DoctorCheck {
+    DoctorCheck::warn(name.to_owned(), format!("{url} is a midfold, and no model server"), fix)
 }
 
 async fn is_ours(url: &str) -> bool {
@@ -120,19 +129,19 @@ async fn is_ours(url: &str) -> bool {
 }
 
 /// Who has the port of `midfold serve`.
-pub async fn port(listen: SocketAddr) -> Check {
+pub async fn port(listen: SocketAddr) -> DoctorCheck {
     match TcpListener::bind(listen).await {
-        Ok(_) => return Check::good(PORT, format!("{listen} is free for `midfold serve`")),
+        Ok(_) => return DoctorCheck::good(PORT, format!("{listen} is free for `midfold serve`")),
         Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
             let says = format!("{listen} cannot be listened on: {}", crate::output::reason(&error));
-            return Check::fail(PORT, says, "name another address: --listen 127.0.0.1:0");
+            return DoctorCheck::fail(PORT, says, "name another address: --listen 127.0.0.1:0");
         }
         Err(_) => {}
     }
     if is_midfold(listen).await {
-        return Check::good(PORT, format!("`midfold serve` runs on {listen}"));
+        return DoctorCheck::good(PORT, format!("`midfold serve` runs on {listen}"));
     }
-    Check::warn(
+    DoctorCheck::warn(
         PORT,
         format!("another program has {listen}"),
         "midfold serve --listen 127.0.0.1:0 takes a free port; `midfold run` needs none",

@@ -2,24 +2,24 @@
 
 use midfold::Settings;
 
-use super::check::Check;
+use super::check::DoctorCheck;
 use crate::config;
 
 const NAME: &str = "settings";
 
 /// Which files hold, and whether they can be read and name what there is.
-pub fn files() -> Check {
+pub fn files() -> DoctorCheck {
     let paths = match config::paths() {
         Ok(paths) => paths,
-        Err(error) => return Check::of_error(NAME, error),
+        Err(error) => return DoctorCheck::of_error(NAME, error),
     };
     let policy = match config::policy(Settings::default()) {
         Ok(policy) => policy.name,
-        Err(error) => return Check::of_error(NAME, error),
+        Err(error) => return DoctorCheck::of_error(NAME, error),
     };
     let files = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
     match files.is_empty() {
-        true => Check::good(NAME, format!("no file, so defaults hold; folds by `{policy}`")),
-        false => Check::good(NAME, format!("{}; folds by `{policy}`", files.join(", then "))),
+        true => DoctorCheck::good(NAME, format!("no file, so defaults hold; folds by `{policy}`")),
+        false => DoctorCheck::good(NAME, format!("{}; folds by `{policy}`", files.join(", then "))),
     }
 }

@@ -5,16 +5,16 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-use midfold::client::claude::{self, Call};
-use midfold::store::{StoreError, Stored, StoredError, private};
-use midfold::{Door, Extent, Import, Recorded, Settings};
+use midfold::client::claude::{self, HookCall};
+use midfold::store::{StoreError, StoredError, StoredSession, private};
+use midfold::{Door, ImportExtent, ImportPlan, Settings, TranscriptRecordings};
 use midfold_args::StoreAt;
 
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
-use crate::host::{Host, Make, url_of};
-use crate::input::{HOST, Input};
+use crate::host::{OpenStore, StoreCreation, url_of};
+use crate::input::{HOST, InputFile};
 use crate::output::Output;
 use crate::regular::unblocked;
 use crate::runtime::{self, block_on};
@@ -51,7 +51,7 @@ pub fn session_start(at: &StoreAt, output: &Output) {
     told("session-start", done, output);
 }
 
-fn read() -> Result<Call, CommandError> {
+fn read() -> Result<HookCall, CommandError> {
     let mut text = Vec::new();
     let read = std::io::stdin().lock().take(MOST_READ).read_to_end(&mut text);
     read.map_err(|error| CommandError::failed(format!("the call cannot be read: {error}")))?;
@@ -59,11 +59,11 @@ fn read() -> Result<Call, CommandError> {
         .map_err(|error| CommandError::failed(format!("the call of the hook: {error}")))
 }
 
-fn snapshot(at: &StoreAt, call: &Call) -> Result<(), CommandError> {
-    let input = Input::load_file(call.transcript_path.as_ref())?;
+fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
+    let input = InputFile::load_file(call.transcript_path.as_ref())?;
     // The last line may be half written, and is read at the next compaction.
     let bytes = midfold::formats::read::whole_lines(&input.bytes);
-    let found = Recorded::read(&bytes, None)
+    let found = TranscriptRecordings::read(&bytes, None)
         .map_err(|error| CommandError::from(error).hint(format!("in {}", input.name)))?;
     // Subagents of older versions stand in the same file.
     let own = |id: &Option<String>| id.as_deref() == Some(&call.session_id);
@@ -75,14 +75,14 @@ fn snapshot(at: &StoreAt, call: &Call) -> Result<(), CommandError> {
     let mut setup = config::settings()?.setup(&HOST)?;
     let policy = config::policy(Settings::default())?;
     block_on(async {
-        let host = Host::open(at, Make::Yes).await?;
-        let mut import = Import {
+        let host = OpenStore::open(at, StoreCreation::Yes).await?;
+        let mut import = ImportPlan {
             store: host.store.clone(),
             setup: &mut setup,
             policy,
             output_reserve: 0,
             source: Some(input.name.clone()),
-            extent: Extent::All,
+            extent: ImportExtent::All,
             numbered: true,
             door: Door::Command,
         };
@@ -93,13 +93,13 @@ fn snapshot(at: &StoreAt, call: &Call) -> Result<(), CommandError> {
     })
 }
 
-fn recap(at: &StoreAt, call: &Call) -> Result<String, CommandError> {
+fn recap(at: &StoreAt, call: &HookCall) -> Result<String, CommandError> {
     let more = match &at.store {
         Some(_) => format!(" --store {}", quoted(&url_of(at)?)),
         None => String::new(),
     };
     block_on(async {
-        let host = Host::open(at, Make::No).await?;
+        let host = OpenStore::open(at, StoreCreation::No).await?;
         let mut stored = newest(&host, &call.session_id).await?;
         let id = stored.row().new.id.clone();
         let session = stored.whole().await?;
@@ -112,10 +112,10 @@ fn recap(at: &StoreAt, call: &Call) -> Result<String, CommandError> {
 
 /// The session that was imported last under this name: a transcript that was rewritten goes on as
 /// another one.
-async fn newest(host: &Host, id: &str) -> Result<Stored, CommandError> {
+async fn newest(host: &OpenStore, id: &str) -> Result<StoredSession, CommandError> {
     let mut stored = host.session(id).await?;
     for name in 2..=MOST_NAMES {
-        match Stored::open(host.store.clone(), &format!("{id}-{name}")).await {
+        match StoredSession::open(host.store.clone(), &format!("{id}-{name}")).await {
             Ok(next) => stored = next,
             Err(StoredError::Store(StoreError::NoSession(_))) => break,
             Err(error) => return Err(error.into()),

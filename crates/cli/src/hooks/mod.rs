@@ -8,21 +8,21 @@ use std::path::PathBuf;
 
 use midfold::Failure;
 use midfold::client::claude;
-use midfold::client::settings::{self, Change, Hook};
+use midfold::client::settings::{self, HookSetting, SettingsChange};
 use midfold::store::mask;
-use midfold_args::{Hooks, HooksCommand, Install, Scope, StoreAt};
+use midfold_args::{HooksArgs, HooksCommand, InstallArgs, SettingsScope, StoreAt};
 use serde_json::json;
 
-use crate::clients::Surroundings;
+use crate::clients::ClientSurroundings;
 use crate::env;
 use crate::error::CommandError;
 use crate::host::sqlite_path;
-use crate::output::{Color, Output, reason};
+use crate::output::{Output, OutputColor, reason};
 use crate::presets::pretty;
 use crate::regular;
 use crate::words::quoted;
 
-pub fn run(args: &Hooks, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &HooksArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     match &args.command {
         HooksCommand::Install(args) => install(args, json, output),
         HooksCommand::Uninstall(args) => uninstall(args.scope, json, output),
@@ -39,13 +39,13 @@ pub fn run(args: &Hooks, json: bool, output: &Output) -> Result<(), CommandError
 }
 
 /// A settings file of Claude Code.
-struct File {
+struct HookSettingsFile {
     scope: &'static str,
     path: PathBuf,
 }
 
-impl File {
-    fn of(scope: Scope) -> Result<Self, CommandError> {
+impl HookSettingsFile {
+    fn of(scope: SettingsScope) -> Result<Self, CommandError> {
         let found = if scope.user { Self::of_user() } else { Some(Self::of_project()) };
         found.ok_or_else(|| {
             CommandError::failed("there is no home folder to look for settings in")
@@ -58,7 +58,7 @@ impl File {
     }
 
     fn of_user() -> Option<Self> {
-        let around = Surroundings {
+        let around = ClientSurroundings {
             home: env::home(),
             folder: PathBuf::new(),
             variable: &env::get,
@@ -82,13 +82,13 @@ impl File {
     }
 
     /// Does what is to be done to it. Says whether that was anything.
-    fn change(&self, change: Change, output: &Output) -> Result<bool, CommandError> {
+    fn change(&self, change: SettingsChange, output: &Output) -> Result<bool, CommandError> {
         match change {
-            Change::None => return Ok(false),
-            Change::Text(text) => output.file_in_its_folder(&self.path, text.as_bytes())?,
+            SettingsChange::None => return Ok(false),
+            SettingsChange::Text(text) => output.file_in_its_folder(&self.path, text.as_bytes())?,
             // A link stays, and what it leads to: both are somebody's arrangement.
-            Change::Remove if self.path.is_symlink() => output.file(&self.path, b"{}\n")?,
-            Change::Remove => fs::remove_file(&self.path).map_err(|error| {
+            SettingsChange::Remove if self.path.is_symlink() => output.file(&self.path, b"{}\n")?,
+            SettingsChange::Remove => fs::remove_file(&self.path).map_err(|error| {
                 let (path, why) = (self.path.display(), reason(&error));
                 CommandError::failed(format!("{path} cannot be removed: {why}"))
             })?,
@@ -101,8 +101,8 @@ impl File {
     }
 }
 
-fn install(args: &Install, json: bool, output: &Output) -> Result<(), CommandError> {
-    let file = File::of(args.which.scope)?;
+fn install(args: &InstallArgs, json: bool, output: &Output) -> Result<(), CommandError> {
+    let file = HookSettingsFile::of(args.which.scope)?;
     let hooks = hooks(&args.at)?;
     let change = settings::install(file.text()?.as_deref(), &hooks);
     let changed = file.change(change.map_err(|failure| file.place(failure))?, output)?;
@@ -121,8 +121,8 @@ fn install(args: &Install, json: bool, output: &Output) -> Result<(), CommandErr
     }
 }
 
-fn uninstall(scope: Scope, json: bool, output: &Output) -> Result<(), CommandError> {
-    let file = File::of(scope)?;
+fn uninstall(scope: SettingsScope, json: bool, output: &Output) -> Result<(), CommandError> {
+    let file = HookSettingsFile::of(scope)?;
     let change = settings::uninstall(file.text()?.as_deref());
     let changed = file.change(change.map_err(|failure| file.place(failure))?, output)?;
     if json {
@@ -137,7 +137,9 @@ fn uninstall(scope: Scope, json: bool, output: &Output) -> Result<(), CommandErr
 
 fn status(json: bool, output: &Output) -> Result<(), CommandError> {
     let mut rows = Vec::new();
-    for file in [Some(File::of_project()), File::of_user()].into_iter().flatten() {
+    for file in
+        [Some(HookSettingsFile::of_project()), HookSettingsFile::of_user()].into_iter().flatten()
+    {
         let text = file.text()?.unwrap_or_default();
         let found = match text.trim().is_empty() {
             true => Vec::new(),
@@ -147,14 +149,14 @@ fn status(json: bool, output: &Output) -> Result<(), CommandError> {
     }
     let log = called::log_file();
     if json {
-        let value = |(file, found): &(File, Vec<Hook>)| json!({ "scope": file.scope, "file": file.path, "hooks": to_json(found) });
+        let value = |(file, found): &(HookSettingsFile, Vec<HookSetting>)| json!({ "scope": file.scope, "file": file.path, "hooks": to_json(found) });
         let files: Vec<_> = rows.iter().map(value).collect();
         return output.stdout(pretty(&json!({ "files": files, "log": log }))?);
     }
     let style = output.stdout_style();
     let mut text = String::new();
     for (file, found) in &rows {
-        let name = style.paint(Color::Bold, &file.path.display().to_string());
+        let name = style.paint(OutputColor::Bold, &file.path.display().to_string());
         text += &format!("{name} ({})\n", file.scope);
         for hook in found {
             text += &format!("  {:<14}{}\n", hook.event, hook.command);
@@ -170,13 +172,13 @@ fn status(json: bool, output: &Output) -> Result<(), CommandError> {
     output.stdout(format!("{text}what a hook could not do is written to {log}\n"))
 }
 
-fn to_json(hooks: &[Hook]) -> serde_json::Value {
-    let one = |hook: &Hook| json!({ "event": hook.event, "command": hook.command });
+fn to_json(hooks: &[HookSetting]) -> serde_json::Value {
+    let one = |hook: &HookSetting| json!({ "event": hook.event, "command": hook.command });
     hooks.iter().map(one).collect()
 }
 
 /// The hooks as they are to be called from wherever Claude Code runs.
-fn hooks(at: &StoreAt) -> Result<[Hook; 2], CommandError> {
+fn hooks(at: &StoreAt) -> Result<[HookSetting; 2], CommandError> {
     let more = match &at.store {
         None => String::new(),
         Some(url) => format!(" --store {}", quoted(&absolute(url)?)),

@@ -4,20 +4,22 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use midfold::formats::read::Conversation;
-use midfold::{Door, Extent, Import as Importer, Imported, Recorded, Setup};
-use midfold_args::{Import, Start};
+use midfold::{
+    Door, ImportExtent, ImportPlan as Importer, ImportedSession, Setup, TranscriptRecordings,
+};
+use midfold_args::{ImportArgs, StartArgs};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
-use crate::host::Host;
+use crate::host::OpenStore;
 use crate::paths::is_stdin;
 use crate::prepare;
 use crate::runtime;
 
 /// What imports the file of this path.
 pub fn importer<'a>(
-    host: &Host,
-    start: &Start,
+    host: &OpenStore,
+    start: &StartArgs,
     setup: &'a mut Setup,
     path: &Path,
 ) -> Result<Importer<'a>, CommandError> {
@@ -27,7 +29,7 @@ pub fn importer<'a>(
         policy: prepare::narrated(&start.folding)?,
         output_reserve: start.output_reserve.unwrap_or(0),
         source: (!is_stdin(path)).then(|| path.display().to_string()),
-        extent: Extent::Live,
+        extent: ImportExtent::Live,
         numbered: false,
         door: Door::Command,
     })
@@ -35,7 +37,7 @@ pub fn importer<'a>(
 
 /// Which conversations of a file are wanted, and what their sessions are called.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct ImportSelection<'a> {
     /// `--id`.
     pub id: Option<&'a str>,
     /// `--only`.
@@ -44,9 +46,9 @@ pub struct Wanted<'a> {
     pub is_one_of_several: bool,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> ImportSelection<'a> {
     /// What the flags say of a file.
-    pub fn of(args: &'a Import, is_one_of_several: bool) -> Self {
+    pub fn of(args: &'a ImportArgs, is_one_of_several: bool) -> Self {
         Self { id: args.id.as_deref(), only: args.only, is_one_of_several }
     }
 
@@ -64,9 +66,9 @@ impl<'a> Wanted<'a> {
         &self,
         import: &mut Importer<'_>,
         path: &Path,
-        found: &Recorded,
-    ) -> Result<Vec<Imported>, CommandError> {
-        let mut ids = Ids::new(*self, path, found.recordings.len());
+        found: &TranscriptRecordings,
+    ) -> Result<Vec<ImportedSession>, CommandError> {
+        let mut ids = SessionIds::new(*self, path, found.recordings.len());
         let mut done = Vec::new();
         for (at, recording) in found.recordings.iter().enumerate() {
             let id = ids.of(at, recording.live());
@@ -79,7 +81,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// What came of a conversation, for programs.
-pub fn to_json(done: &Imported) -> Value {
+pub fn to_json(done: &ImportedSession) -> Value {
     json!({
         "id": done.id, "made": done.made, "messages": done.messages, "new": done.new,
         "dialect": done.dialect,
@@ -87,15 +89,15 @@ pub fn to_json(done: &Imported) -> Value {
 }
 
 /// Ids of the sessions: as asked for, as the file says, or after the file.
-struct Ids<'a> {
-    wanted: Wanted<'a>,
+struct SessionIds<'a> {
+    wanted: ImportSelection<'a>,
     stem: String,
     several: bool,
     taken: BTreeSet<String>,
 }
 
-impl<'a> Ids<'a> {
-    fn new(wanted: Wanted<'a>, path: &Path, count: usize) -> Self {
+impl<'a> SessionIds<'a> {
+    fn new(wanted: ImportSelection<'a>, path: &Path, count: usize) -> Self {
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         let stem = stem.filter(|_| !is_stdin(path)).unwrap_or("import");
         // `run.traj.json` is `run`.

@@ -7,25 +7,25 @@ pub mod watch;
 
 use std::path::Path;
 
-use midfold::formats::read::{Conversation, Format};
-use midfold::{Recorded, Setup};
-use midfold_args::Import;
+use midfold::formats::read::{Conversation, TranscriptFormat};
+use midfold::{Setup, TranscriptRecordings};
+use midfold_args::ImportArgs;
 
 use crate::error::CommandError;
-use crate::host::{Host, Make};
-use crate::input::Input;
-use crate::note::Note;
+use crate::host::{OpenStore, StoreCreation};
+use crate::input::InputFile;
+use crate::note::ProblemNote;
 use crate::output::Output;
-use crate::paths::{Found, Walked, is_folder, transcripts};
+use crate::paths::{FolderContent, FoundFile, is_folder, transcripts};
 use crate::prepare;
 use crate::runtime::block_on;
 
-use file::{Wanted, importer};
-use told::Told;
+use file::{ImportSelection, importer};
+use told::ImportSummary;
 
 pub use memory::in_memory;
 
-pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     if args.watch {
         return watch::run(args, json, output);
     }
@@ -41,32 +41,32 @@ pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandErro
 
 /// One file: what is wrong with it is what is wrong with the command.
 fn one(
-    args: &Import,
+    args: &ImportArgs,
     path: &Path,
-    from: Option<Format>,
+    from: Option<TranscriptFormat>,
     mut setup: Setup,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let input = Input::load(path)?;
+    let input = InputFile::load(path)?;
     let mut found = input.recordings(from)?;
-    let wanted = Wanted::of(args, false);
+    let wanted = ImportSelection::of(args, false);
     wanted.check(&input.name, found.recordings.len())?;
     let notes = notes(&mut found);
     let done = block_on(async {
-        let host = Host::open(&args.at, Make::Yes).await?;
+        let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
         let mut import = importer(&host, &args.start, &mut setup, path)?;
         wanted.bring(&mut import, path, &found).await
     })?;
-    let mut told = Told::default();
+    let mut told = ImportSummary::default();
     told.add(None, &notes, done);
     told.tell(json, output)
 }
 
 /// Several files, and what folders hold.
 fn several(
-    args: &Import,
-    from: Option<Format>,
+    args: &ImportArgs,
+    from: Option<TranscriptFormat>,
     mut setup: Setup,
     json: bool,
     output: &Output,
@@ -75,16 +75,16 @@ fn several(
         return Err(CommandError::usage("--only chooses a conversation of one file")
             .hint("name that file alone"));
     }
-    let Walked { files, closed } = transcripts(&args.files)?;
-    let wanted = Wanted::of(args, true);
-    let mut told = Told::default();
+    let FolderContent { files, closed } = transcripts(&args.files)?;
+    let wanted = ImportSelection::of(args, true);
+    let mut told = ImportSummary::default();
     for text in closed {
         told.fail(&CommandError::failed(text), output);
     }
     let told = block_on(async {
         let mut host = None;
-        for Found { path, .. } in files {
-            let input = match Input::load(&path) {
+        for FoundFile { path, .. } in files {
+            let input = match InputFile::load(&path) {
                 Ok(input) => input,
                 Err(error) => {
                     told.fail(&error, output);
@@ -107,7 +107,7 @@ fn several(
             // Where nothing can be imported, no store is made.
             let host = match &mut host {
                 Some(host) => host,
-                none => none.insert(Host::open(&args.at, Make::Yes).await?),
+                none => none.insert(OpenStore::open(&args.at, StoreCreation::Yes).await?),
             };
             let mut import = importer(host, &args.start, &mut setup, &path)?;
             // Two files may have one name.
@@ -121,8 +121,8 @@ fn several(
 }
 
 /// What the reader could not carry.
-fn notes(found: &mut Recorded) -> Vec<Note> {
+fn notes(found: &mut TranscriptRecordings) -> Vec<ProblemNote> {
     let live: Vec<Conversation> = found.recordings.iter().map(|it| it.live().clone()).collect();
     let problems = std::mem::take(&mut found.problems);
-    Note::by_conversation(problems, &live).into_iter().flatten().collect()
+    ProblemNote::by_conversation(problems, &live).into_iter().flatten().collect()
 }

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use midfold::Imported;
+use midfold::ImportedSession;
 
 use super::file::to_json;
 use crate::error::CommandError;
-use crate::note::Note;
-use crate::output::{Color, Output};
+use crate::note::ProblemNote;
+use crate::output::{Output, OutputColor};
 use crate::presets::pretty;
-use crate::table::Table;
+use crate::table::TextTable;
 use crate::words::{number, plural};
 
 /// Problems that are told about.
@@ -17,8 +17,8 @@ const SHOWN: usize = 3;
 
 /// What came of all files.
 #[derive(Default)]
-pub struct Told {
-    done: Vec<Imported>,
+pub struct ImportSummary {
+    done: Vec<ImportedSession>,
     /// What could not be carried.
     notes: Vec<String>,
     /// Files of folders that hold no transcript.
@@ -26,13 +26,13 @@ pub struct Told {
     has_failed: bool,
 }
 
-impl Told {
+impl ImportSummary {
     /// What came of a file; it is named where there are several.
-    pub fn add(&mut self, path: Option<&Path>, notes: &[Note], done: Vec<Imported>) {
+    pub fn add(&mut self, path: Option<&Path>, notes: &[ProblemNote], done: Vec<ImportedSession>) {
         let problems = done.iter().flat_map(|done| &done.problems);
-        let converted = problems.map(|problem| Note::of_conversion(problem.clone()).text());
+        let converted = problems.map(|problem| ProblemNote::of_conversion(problem.clone()).text());
         let place = path.map(|path| format!("{}: ", path.display())).unwrap_or_default();
-        let all = notes.iter().map(Note::text).chain(converted);
+        let all = notes.iter().map(ProblemNote::text).chain(converted);
         self.notes.extend(all.map(|text| place.clone() + &text));
         self.done.extend(done);
     }
@@ -60,17 +60,17 @@ impl Told {
     fn warn(&self, output: &Output) {
         let style = output.stderr_style();
         for text in self.notes.iter().take(SHOWN) {
-            output.stderr(&format!("{} {text}\n", style.paint(Color::Yellow, "note:")));
+            output.stderr(&format!("{} {text}\n", style.paint(OutputColor::Yellow, "note:")));
         }
         if let Some(more) = self.notes.len().checked_sub(SHOWN).filter(|more| *more > 0) {
             output.stderr(&format!("and {}\n", plural(more as u64, "more note")));
         }
     }
 
-    fn table(&self) -> Table<5> {
-        let table = Table::new(["id", "messages", "new", "tokens", "format"]).right([1, 2, 3]);
-        let mut table = table.color(0, Color::Bold);
-        for Imported { id, messages, new, dialect, tokens, .. } in &self.done {
+    fn table(&self) -> TextTable<5> {
+        let table = TextTable::new(["id", "messages", "new", "tokens", "format"]).right([1, 2, 3]);
+        let mut table = table.color(0, OutputColor::Bold);
+        for ImportedSession { id, messages, new, dialect, tokens, .. } in &self.done {
             table.row([
                 id.clone(),
                 number(*messages),

@@ -8,16 +8,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use midfold::formats::read::Format;
-use midfold::{Advise, Door, Failure, Imported, Recorded, Setup};
-use midfold_args::Import;
+use midfold::formats::read::TranscriptFormat;
+use midfold::{AdvisedError, Door, Failure, ImportedSession, Setup, TranscriptRecordings};
+use midfold_args::ImportArgs;
 use tokio::time::MissedTickBehavior;
 
-use super::file::{Wanted, importer, to_json};
+use super::file::{ImportSelection, importer, to_json};
 use crate::error::CommandError;
-use crate::host::{Host, Make};
+use crate::host::{OpenStore, StoreCreation};
 use crate::input;
-use crate::output::{Color, Output};
+use crate::output::{Output, OutputColor};
 use crate::paths::{is_folder, is_stdin, transcripts_below};
 use crate::prepare;
 use crate::runtime::block_on;
@@ -27,7 +27,7 @@ use crate::words::{number, plural};
 /// How often the file is looked at.
 const EVERY: Duration = Duration::from_millis(500);
 
-pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &ImportArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let [named] = args.files.as_slice() else {
         return Err(CommandError::usage("--watch follows one file, or one folder")
             .hint("of a folder it is always the transcript that was written last"));
@@ -45,8 +45,8 @@ pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandErro
             .hint("name the folder that it will be in, to wait for the next session")
     })?;
     block_on(async {
-        let host = Host::open(&args.at, Make::Yes).await?;
-        let mut follower = Follower::new(&host, args, &mut setup, from);
+        let host = OpenStore::open(&args.at, StoreCreation::Yes).await?;
+        let mut follower = FileFollower::new(&host, args, &mut setup, from);
         let mut ticks = tokio::time::interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let end = told_to_end();
@@ -57,14 +57,14 @@ pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandErro
                 _ = ticks.tick() => tell(&follower.step().await?, json, output)?,
             }
             if let Some(trouble) = follower.trouble.take() {
-                let note = output.stderr_style().paint(Color::Yellow, "note:");
+                let note = output.stderr_style().paint(OutputColor::Yellow, "note:");
                 output.stderr(&format!("{note} {trouble}: waiting for more\n"));
             }
         }
         tell(&follower.last().await?, json, output)?;
         if follower.waiting > 0 {
             let what = plural(follower.waiting as u64, "message");
-            let note = output.stderr_style().paint(Color::Yellow, "note:");
+            let note = output.stderr_style().paint(OutputColor::Yellow, "note:");
             output.stderr(&format!(
                 "{note} {what} at the end may not be finished; once it is: midfold import {}\n",
                 follower.at.as_deref().unwrap_or(named).display()
@@ -75,7 +75,7 @@ pub fn run(args: &Import, json: bool, output: &Output) -> Result<(), CommandErro
 }
 
 /// One line for each session that got something.
-fn tell(done: &[Imported], json: bool, output: &Output) -> Result<(), CommandError> {
+fn tell(done: &[ImportedSession], json: bool, output: &Output) -> Result<(), CommandError> {
     for done in done.iter().filter(|done| done.new > 0) {
         let line = match json {
             true => to_json(done).to_string(),
@@ -91,20 +91,20 @@ fn tell(done: &[Imported], json: bool, output: &Output) -> Result<(), CommandErr
 
 /// What tells that a file was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     bytes: u64,
     changed: Option<SystemTime>,
 }
 
 /// Follows a file, or the newest file of a folder. It moves when it is told to: it has no clock.
-pub struct Follower<'a> {
-    host: &'a Host,
-    args: &'a Import,
+pub struct FileFollower<'a> {
+    host: &'a OpenStore,
+    args: &'a ImportArgs,
     setup: &'a mut Setup,
-    from: Option<Format>,
+    from: Option<TranscriptFormat>,
     /// The file that is followed.
     at: Option<PathBuf>,
-    seen: Option<Stamp>,
+    seen: Option<FileStamp>,
     /// Nothing can be had of it before it changes again.
     is_done: bool,
     /// Why it cannot be read, although nobody writes it now.
@@ -113,13 +113,13 @@ pub struct Follower<'a> {
     pub waiting: usize,
 }
 
-impl<'a> Follower<'a> {
+impl<'a> FileFollower<'a> {
     /// Nothing is read yet.
     pub fn new(
-        host: &'a Host,
-        args: &'a Import,
+        host: &'a OpenStore,
+        args: &'a ImportArgs,
         setup: &'a mut Setup,
-        from: Option<Format>,
+        from: Option<TranscriptFormat>,
     ) -> Self {
         Self {
             host,
@@ -135,7 +135,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Looks once, and imports what is there for good.
-    pub async fn step(&mut self) -> Result<Vec<Imported>, CommandError> {
+    pub async fn step(&mut self) -> Result<Vec<ImportedSession>, CommandError> {
         let mut done = Vec::new();
         let newest = self.newest();
         if newest.is_some() && newest != self.at {
@@ -155,18 +155,24 @@ impl<'a> Follower<'a> {
     }
 
     /// Imports what is finished, as the last step.
-    pub async fn last(&mut self) -> Result<Vec<Imported>, CommandError> {
+    pub async fn last(&mut self) -> Result<Vec<ImportedSession>, CommandError> {
         match self.at.clone() {
             Some(path) if stamp(&path).is_some() => self.take(&path, true).await,
             _ => Ok(Vec::new()),
         }
     }
 
-    async fn take(&mut self, path: &Path, is_quiet: bool) -> Result<Vec<Imported>, CommandError> {
+    async fn take(
+        &mut self,
+        path: &Path,
+        is_quiet: bool,
+    ) -> Result<Vec<ImportedSession>, CommandError> {
         let found = match input::bytes(path) {
-            Ok(bytes) => Recorded::so_far(&bytes.into(), self.from, is_quiet).map_err(|error| {
-                error.advise(Door::Command).at(format_args!("{}: ", path.display()))
-            }),
+            Ok(bytes) => {
+                TranscriptRecordings::so_far(&bytes.into(), self.from, is_quiet).map_err(|error| {
+                    error.advise(Door::Command).at(format_args!("{}: ", path.display()))
+                })
+            }
             Err(error) => Err(error),
         };
         // A file that was just made, or is replaced, has nothing yet: more may come.
@@ -182,7 +188,7 @@ impl<'a> Follower<'a> {
         let mut import = importer(self.host, &self.args.start, self.setup, path)?;
         // Whatever was cut or rewritten does not end the following.
         import.numbered = true;
-        Wanted::of(self.args, false).bring(&mut import, path, &found).await
+        ImportSelection::of(self.args, false).bring(&mut import, path, &found).await
     }
 
     /// The file that was named, or the one of the folder that was written last.
@@ -197,7 +203,7 @@ impl<'a> Follower<'a> {
     }
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
+fn stamp(path: &Path) -> Option<FileStamp> {
     let meta = fs::metadata(path).ok()?;
-    Some(Stamp { bytes: meta.len(), changed: meta.modified().ok() })
+    Some(FileStamp { bytes: meta.len(), changed: meta.modified().ok() })
 }

@@ -1,21 +1,21 @@
 //! `midfold inspect` of folders and of several files: a line for each conversation.
 
-use midfold::{Outcome, plural};
-use midfold_args::Inspect;
+use midfold::{PlanOutcome, plural};
+use midfold_args::InspectArgs;
 use serde_json::json;
 
-use super::inspected::{Forecast, Inspected};
-use super::reading::Reading;
+use super::inspection::{FoldForecast, Inspection};
+use super::reading::InspectReader;
 use crate::error::CommandError;
-use crate::input::Input;
-use crate::output::{Color, Output, Progress};
-use crate::paths::{Found, Walked, transcripts};
-use crate::table::Table;
+use crate::input::InputFile;
+use crate::output::{Output, OutputColor, ProgressLine};
+use crate::paths::{FolderContent, FoundFile, transcripts};
+use crate::table::TextTable;
 use crate::words::{number, wrap};
 
 pub fn run(
-    mut reading: Reading,
-    args: &Inspect,
+    mut reading: InspectReader,
+    args: &InspectArgs,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -24,10 +24,10 @@ pub fn run(
         let error = CommandError::usage(format!("{flag} takes one transcript"));
         return Err(error.hint("name a single file"));
     }
-    let Walked { files, closed: mut unread } = transcripts(&args.files)?;
+    let FolderContent { files, closed: mut unread } = transcripts(&args.files)?;
     let count = files.len() as u64;
-    let mut list = List::new();
-    let progress = Progress::new(false);
+    let mut list = InspectionList::new();
+    let progress = ProgressLine::new(false);
     for (at, found) in (1..).zip(files) {
         let name = found.path.display();
         progress.say(&format!("{} of {}: {name}", number(at), number(count)));
@@ -58,7 +58,7 @@ pub fn run(
         let style = output.stderr_style();
         let count = plural(unread.len() as u64, "file");
         let title = format!("warning: {count} could not be read:");
-        let title = style.paint(Color::Yellow, &title);
+        let title = style.paint(OutputColor::Yellow, &title);
         output.stderr(&format!("{title}\n  {}\n", unread.join("\n  ")));
     }
     if list.conversations == 0 {
@@ -68,34 +68,37 @@ pub fn run(
     Ok(())
 }
 
-fn of_file(reading: &mut Reading, found: &Found) -> Result<Vec<Inspected>, CommandError> {
-    let input = Input::load(&found.path)?;
+fn of_file(
+    reading: &mut InspectReader,
+    found: &FoundFile,
+) -> Result<Vec<Inspection>, CommandError> {
+    let input = InputFile::load(&found.path)?;
     let all = reading.conversations(&input)?.into_iter();
     let inspected = all.map(|(conversation, notes)| {
         let prepared = reading.prepare(conversation, &input.name)?;
-        Ok(Inspected::new(prepared, notes, &reading.policy, &[]))
+        Ok(Inspection::new(prepared, notes, &reading.policy, &[]))
     });
     inspected.collect()
 }
 
 /// What is shown of each conversation, and the sums.
-struct List {
-    table: Table<7>,
+struct InspectionList {
+    table: TextTable<7>,
     conversations: u64,
     messages: u64,
     tokens: u64,
     due: u64,
 }
 
-impl List {
+impl InspectionList {
     fn new() -> Self {
         // Paths come last: however long they are, the columns stay in line.
         let table =
-            Table::new(["messages", "tokens", "window", "folds", "after", "format", "file"]);
+            TextTable::new(["messages", "tokens", "window", "folds", "after", "format", "file"]);
         Self { table: table.right([0, 1, 2, 4]), conversations: 0, messages: 0, tokens: 0, due: 0 }
     }
 
-    fn add(&mut self, place: String, one: &Inspected, is_due: bool) {
+    fn add(&mut self, place: String, one: &Inspection, is_due: bool) {
         let log = &one.prepared.log;
         let (messages, tokens) = (log.len() as u64, log.tokens());
         self.conversations += 1;
@@ -103,7 +106,8 @@ impl List {
         self.tokens += tokens;
         self.due += u64::from(is_due);
         let forecast = one.forecasts.first();
-        let is_folded = |forecast: &&Forecast| matches!(forecast.outcome, Ok(Outcome::Folded(_)));
+        let is_folded =
+            |forecast: &&FoldForecast| matches!(forecast.outcome, Ok(PlanOutcome::Folded(_)));
         let folds = match forecast.filter(is_folded) {
             _ if is_due => "now",
             Some(_) => "by hand",
@@ -114,7 +118,7 @@ impl List {
             number(tokens),
             one.full(),
             folds.to_owned(),
-            forecast.map_or("–".to_owned(), Forecast::after),
+            forecast.map_or("–".to_owned(), FoldForecast::after),
             one.prepared.source.format.name().to_owned(),
             place,
         ]);
@@ -138,6 +142,6 @@ impl List {
              or only by hand, by `compact`; `after`: the tokens that this leaves."
         );
         let hint = wrap(&hint, style.width).join("\n");
-        format!("{}\n{}\n", self.table.render(&style, 0), style.paint(Color::Dim, &hint))
+        format!("{}\n{}\n", self.table.render(&style, 0), style.paint(OutputColor::Dim, &hint))
     }
 }

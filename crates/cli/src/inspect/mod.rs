@@ -1,6 +1,6 @@
 //! `midfold inspect`.
 
-mod inspected;
+mod inspection;
 mod many;
 mod reading;
 mod several;
@@ -8,20 +8,20 @@ mod several;
 use std::path::Path;
 
 use midfold::Policy;
-use midfold_args::Inspect;
+use midfold_args::InspectArgs;
 
 use crate::error::CommandError;
 use crate::fabric;
-use crate::input::Input;
+use crate::input::InputFile;
 use crate::output::Output;
-use crate::page::Page;
+use crate::page::LabelledPage;
 use crate::paths::is_folder;
-use inspected::Inspected;
-use reading::{Noted, Reading};
+use inspection::Inspection;
+use reading::{InspectReader, NotedConversation};
 use several::several;
 
-pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandError> {
-    let reading = Reading::new(args)?;
+pub fn run(args: &InspectArgs, json: bool, output: &Output) -> Result<(), CommandError> {
+    let reading = InspectReader::new(args)?;
     match args.files.as_slice() {
         [file] if !is_folder(file) => one(file, reading, args, json, output),
         _ => many::run(reading, args, json, output),
@@ -31,12 +31,12 @@ pub fn run(args: &Inspect, json: bool, output: &Output) -> Result<(), CommandErr
 /// One file, with all that is known of it.
 fn one(
     file: &Path,
-    mut reading: Reading,
-    args: &Inspect,
+    mut reading: InspectReader,
+    args: &InspectArgs,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
-    let input = Input::load(file)?;
+    let input = InputFile::load(file)?;
     let found = reading.conversations(&input)?;
     let count = found.len();
     let chosen = chosen(args.only, found, &input.name)?;
@@ -49,14 +49,14 @@ fn one(
     let mut all = Vec::with_capacity(chosen.len());
     for (number, (conversation, notes)) in chosen {
         let prepared = reading.prepare(conversation, &input.name)?;
-        all.push((number, Inspected::new(prepared, notes, &reading.policy, &presets)));
+        all.push((number, Inspection::new(prepared, notes, &reading.policy, &presets)));
     }
     if json {
         let lines = all.iter().map(|(at, one)| format!("{}\n", one.to_json(*at)));
         return output.stdout(lines.collect::<String>());
     }
     let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
+    let mut page = LabelledPage { style: &style, text: String::new() };
     match all.as_slice() {
         [(at, only)] => {
             let place =
@@ -82,29 +82,33 @@ fn with_presets(policy: &Policy) -> Vec<Policy> {
 
 /// The folds of one conversation: all (0), or one.
 fn folds(
-    chosen: Vec<Numbered>,
-    mut reading: Reading,
+    chosen: Vec<NumberedConversation>,
+    mut reading: InspectReader,
     fold: usize,
     name: &str,
     output: &Output,
 ) -> Result<(), CommandError> {
     let count = chosen.len();
-    let Ok([(_, (conversation, _))]) = <[Numbered; 1]>::try_from(chosen) else {
+    let Ok([(_, (conversation, _))]) = <[NumberedConversation; 1]>::try_from(chosen) else {
         let error = format!("{name} holds {count} conversations, and --fold draws one");
         return Err(CommandError::usage(error).hint("--only N chooses one"));
     };
     let prepared = reading.prepare(conversation, name)?;
     let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
+    let mut page = LabelledPage { style: &style, text: String::new() };
     let fold = Some(fold).filter(|fold| *fold > 0);
     fabric::show(&mut page, name, &prepared, &reading.policy, fold)?;
     output.stdout(page.text)
 }
 
 /// A conversation with its number.
-type Numbered = (usize, Noted);
+type NumberedConversation = (usize, NotedConversation);
 
-fn chosen(only: Option<usize>, all: Vec<Noted>, name: &str) -> Result<Vec<Numbered>, CommandError> {
+fn chosen(
+    only: Option<usize>,
+    all: Vec<NotedConversation>,
+    name: &str,
+) -> Result<Vec<NumberedConversation>, CommandError> {
     let count = all.len();
     let all = (1..).zip(all);
     let Some(only) = only else { return Ok(all.collect()) };

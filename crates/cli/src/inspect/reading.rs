@@ -1,26 +1,26 @@
 //! How transcripts are read, and by which policy they are looked at.
 
-use midfold::formats::read::{Conversation, Format};
-use midfold::{Advise, Door, Policy, Prepared, Setup};
-use midfold_args::Inspect;
+use midfold::formats::read::{Conversation, TranscriptFormat};
+use midfold::{AdvisedError, Door, Policy, PreparedConversation, Setup};
+use midfold_args::InspectArgs;
 
 use crate::error::CommandError;
-use crate::input::Input;
-use crate::note::Note;
+use crate::input::InputFile;
+use crate::note::ProblemNote;
 use crate::prepare;
 
 /// A conversation, and what its reader noted.
-pub type Noted = (Conversation, Vec<Note>);
+pub type NotedConversation = (Conversation, Vec<ProblemNote>);
 
 /// What was asked for, looked up once for all transcripts.
-pub struct Reading {
-    from: Option<Format>,
+pub struct InspectReader {
+    from: Option<TranscriptFormat>,
     setup: Setup,
     pub policy: Policy,
 }
 
-impl Reading {
-    pub fn new(args: &Inspect) -> Result<Self, CommandError> {
+impl InspectReader {
+    pub fn new(args: &InspectArgs) -> Result<Self, CommandError> {
         Ok(Self {
             from: prepare::format(args.from.as_deref())?,
             setup: prepare::setup(&args.measure, None)?,
@@ -29,14 +29,18 @@ impl Reading {
     }
 
     /// The conversations of a file.
-    pub fn conversations(&self, input: &Input) -> Result<Vec<Noted>, CommandError> {
+    pub fn conversations(&self, input: &InputFile) -> Result<Vec<NotedConversation>, CommandError> {
         let found = input.conversations(self.from)?;
-        let notes = Note::by_conversation(found.problems, &found.conversations);
+        let notes = ProblemNote::by_conversation(found.problems, &found.conversations);
         Ok(found.conversations.into_iter().zip(notes).collect())
     }
 
     /// One of them, counted.
-    pub fn prepare(&mut self, found: Conversation, name: &str) -> Result<Prepared, CommandError> {
+    pub fn prepare(
+        &mut self,
+        found: Conversation,
+        name: &str,
+    ) -> Result<PreparedConversation, CommandError> {
         let prepared = self.setup.prepare(found);
         let place = || format!("{name}: ");
         Ok(prepared.map_err(|error| error.advise(Door::Command).at(place()))?)

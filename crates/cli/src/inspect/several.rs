@@ -1,16 +1,16 @@
 //! The conversations of one file, a line each.
 
-use super::inspected::{Forecast, Inspected};
-use crate::output::Color;
-use crate::page::Page;
+use super::inspection::{FoldForecast, Inspection};
+use crate::output::OutputColor;
+use crate::page::LabelledPage;
 use crate::report::{counted, window};
-use crate::table::Table;
+use crate::table::TextTable;
 use crate::words::number;
 
 /// The conversations that are listed one by one.
 const SHOWN_CONVERSATIONS: usize = 50;
 
-pub fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
+pub fn several(page: &mut LabelledPage<'_>, name: &str, all: &[(usize, Inspection)]) {
     let total: u64 = all.iter().map(|(_, one)| one.prepared.log.tokens()).sum();
     let messages: usize = all.iter().map(|(_, one)| one.prepared.log.len()).sum();
     let title = format!(
@@ -19,15 +19,15 @@ pub fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
         number(messages as u64),
         number(total)
     );
-    page.title(Color::Bold, &title);
+    page.title(OutputColor::Bold, &title);
     if let Some((_, first)) = all.first() {
         page.field("counted", &format!("with {}", counted(&first.prepared)));
         page.field("window", &window(&first.prepared));
     }
-    let table = Table::new(["", "tokens", "messages", "head", "middle", "tail", "after", "id"]);
+    let table = TextTable::new(["", "tokens", "messages", "head", "middle", "tail", "after", "id"]);
     let mut table = table.right([0, 1, 2, 3, 4, 5, 6]);
     for (at, one) in all.iter().take(SHOWN_CONVERSATIONS) {
-        let after = one.forecasts.first().map_or("–".to_owned(), Forecast::after);
+        let after = one.forecasts.first().map_or("–".to_owned(), FoldForecast::after);
         let [head, middle, tail] = &one.regions;
         let log = &one.prepared.log;
         table.row([
@@ -62,5 +62,5 @@ pub fn several(page: &mut Page<'_>, name: &str, all: &[(usize, Inspected)]) {
     };
     let preset = all.first().map_or("default", |(_, one)| &one.policy);
     let hint = format!("\n  {more}--only N shows one; `after` is what `{preset}` would leave\n");
-    page.text += &page.style.paint(Color::Dim, &hint);
+    page.text += &page.style.paint(OutputColor::Dim, &hint);
 }

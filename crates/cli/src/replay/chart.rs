@@ -2,19 +2,19 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::{Color, Style};
-use crate::replay::line::Line;
+use crate::output::{OutputColor, OutputStyle};
+use crate::replay::line::StrategyLine;
 
 /// Rows of the picture.
 const HEIGHT: usize = 12;
 /// Columns beside the picture: indent, scale, axis.
 const BESIDE: usize = 9;
 
-struct Canvas {
+struct ChartCanvas {
     cells: Vec<Vec<char>>,
 }
 
-impl Canvas {
+impl ChartCanvas {
     fn new(width: usize) -> Self {
         Self { cells: vec![vec![' '; width]; HEIGHT] }
     }
@@ -52,30 +52,31 @@ impl Canvas {
 }
 
 /// The picture, or nothing where there are no two points.
-pub fn picture(style: &Style, lines: &[Line<'_>]) -> String {
-    let drawn = |line: &&Line<'_>| {
+pub fn picture(style: &OutputStyle, lines: &[StrategyLine<'_>]) -> String {
+    let drawn = |line: &&StrategyLine<'_>| {
         let sum = line.sum();
         sum.at_risk.need > 0 && sum.raw_cost > 0 && sum.over == 0 && sum.invalid == 0
     };
-    let mut shown: Vec<&Line<'_>> = lines.iter().filter(drawn).collect();
+    let mut shown: Vec<&StrategyLine<'_>> = lines.iter().filter(drawn).collect();
     if shown.len() < 2 {
         return String::new();
     }
-    let hidden = lines.iter().filter(|line| !drawn(line)).map(Line::label).collect::<Vec<_>>();
+    let hidden =
+        lines.iter().filter(|line| !drawn(line)).map(StrategyLine::label).collect::<Vec<_>>();
     // Names of the best are placed first.
     shown.sort_by_key(|line| !line.front);
-    let place = |line: &Line<'_>| (line.sum().cost_ratio(), line.sum().at_risk.ratio());
+    let place = |line: &StrategyLine<'_>| (line.sum().cost_ratio(), line.sum().at_risk.ratio());
     let width = style.width.saturating_sub(BESIDE + 2).clamp(24, 72);
     let (left, right) = range(shown.iter().map(|line| place(line).0));
     let bottom = shown.iter().map(|line| place(line).1).fold(1.0, f64::min);
     let bottom = (bottom * 10.0).floor().min(9.0) / 10.0;
-    let point = |line: &Line<'_>| {
+    let point = |line: &StrategyLine<'_>| {
         let (cost, recall) = place(line);
         let x = ((cost - left) / (right - left) * (width - 1) as f64).round() as usize;
         let y = ((1.0 - recall) / (1.0 - bottom) * (HEIGHT - 1) as f64).round() as usize;
         (x.min(width - 1), y.min(HEIGHT - 1))
     };
-    let mut canvas = Canvas::new(width);
+    let mut canvas = ChartCanvas::new(width);
     for line in shown.iter().rev() {
         let (x, y) = point(line);
         canvas.cells[y][x] = if line.front { '◆' } else { '○' };
@@ -104,8 +105,8 @@ pub fn picture(style: &Style, lines: &[Line<'_>]) -> String {
             _ => " ".repeat(4),
         };
         let row: String = row.iter().collect();
-        let row = row.trim_end().replace('◆', &style.paint(Color::Green, "◆"));
-        out += &format!("  {} {row}\n", style.paint(Color::Dim, &format!("{scale} │")));
+        let row = row.trim_end().replace('◆', &style.paint(OutputColor::Green, "◆"));
+        out += &format!("  {} {row}\n", style.paint(OutputColor::Dim, &format!("{scale} │")));
     }
     let mut about = vec![format!("       └{}", "─".repeat(width))];
     let scale = format!("{left:<.2}{:>1$.2}", right, width.saturating_sub(4));
@@ -120,7 +121,7 @@ pub fn picture(style: &Style, lines: &[Line<'_>]) -> String {
         about.push(format!("        without room for a name: {}", nameless.join(", ")));
     }
     for line in about {
-        out += &style.paint(Color::Dim, &line);
+        out += &style.paint(OutputColor::Dim, &line);
         out.push('\n');
     }
     out

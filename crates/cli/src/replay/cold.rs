@@ -1,14 +1,14 @@
 //! What a cache that goes cold between requests costs, where the files tell times.
 
-use midfold::core::prices::Prices;
+use midfold::core::prices::PriceTable;
 
-use crate::replay::line::Line;
+use crate::replay::line::StrategyLine;
 use crate::words::{number, plural};
 
 /// How many requests found a cold cache, and what each strategy costs with one that lives for five
 /// minutes and for an hour; nothing where no times are known.
-pub fn told(lines: &[Line<'_>], prices: &Prices) -> Option<String> {
-    let most = lines.iter().map(Line::sum).max_by_key(|sum| sum.timed)?;
+pub fn told(lines: &[StrategyLine<'_>], prices: &PriceTable) -> Option<String> {
+    let most = lines.iter().map(StrategyLine::sum).max_by_key(|sum| sum.timed)?;
     if most.timed == 0 {
         return None;
     }

@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use midfold::core::replay::{Arguments, Recording};
-use midfold::formats::read::{Conversation, Format};
+use midfold::core::replay::{ArgumentTexts, Recording};
+use midfold::formats::read::{Conversation, TranscriptFormat};
 use midfold::{DialectKind, Setup};
-use midfold_args::{Measure, Reading, ReplayMeasure};
+use midfold_args::{ArgumentReading, MeasureArgs, ReplayMeasure};
 
 use crate::error::CommandError;
-use crate::input::Input;
-use crate::paths::{self, Found, Walked};
+use crate::input::InputFile;
+use crate::paths::{self, FolderContent, FoundFile};
 use crate::prepare;
 
 /// A conversation that is long enough.
-pub struct Recorded {
+pub struct CorpusConversation {
     /// Its file, and its number where a file has several.
     pub name: String,
     /// The number of its file, from 1, and how many there are.
@@ -24,23 +24,23 @@ pub struct Recorded {
 }
 
 /// Reads files as they are needed: a folder of thousands fits into little memory.
-pub struct Corpus {
+pub struct ReplayCorpus {
     count: usize,
-    files: std::vec::IntoIter<Found>,
+    files: std::vec::IntoIter<FoundFile>,
     open: std::vec::IntoIter<(String, Conversation)>,
     setup: Setup,
-    from: Option<Format>,
-    arguments: Arguments,
+    from: Option<TranscriptFormat>,
+    arguments: ArgumentTexts,
     /// A file that cannot be read is an error when it was named, a note when a folder was.
     strict: bool,
     /// At least this many tokens.
     least: u64,
-    pub skipped: Skipped,
+    pub skipped: SkippedConversations,
 }
 
 /// What was left out.
 #[derive(Default)]
-pub struct Skipped {
+pub struct SkippedConversations {
     /// Conversations that are too short.
     pub short: usize,
     /// Tokens of the longest of them.
@@ -49,14 +49,14 @@ pub struct Skipped {
     pub unreadable: Vec<String>,
 }
 
-impl Corpus {
+impl ReplayCorpus {
     pub fn new(
         files: &[PathBuf],
         measure: &ReplayMeasure,
         windows: &[u64],
     ) -> Result<Self, CommandError> {
-        let Walked { files: found, closed } = paths::transcripts(files)?;
-        let setup = Measure {
+        let FolderContent { files: found, closed } = paths::transcripts(files)?;
+        let setup = MeasureArgs {
             window: None,
             tokenizer: Some(measure.tokenizer.clone()),
             profile: measure.profile.clone(),
@@ -71,12 +71,12 @@ impl Corpus {
             from: prepare::format(measure.from.as_deref())?,
             arguments: arguments(measure.arguments),
             least: (smallest as f64 * measure.longer_than) as u64,
-            skipped: Skipped { unreadable: closed, ..Skipped::default() },
+            skipped: SkippedConversations { unreadable: closed, ..SkippedConversations::default() },
         })
     }
 
     /// The next conversation that is long enough for a window.
-    pub fn next(&mut self) -> Result<Option<Recorded>, CommandError> {
+    pub fn next(&mut self) -> Result<Option<CorpusConversation>, CommandError> {
         loop {
             let Some((name, conversation)) = self.open.next() else {
                 if !self.next_file()? {
@@ -97,7 +97,7 @@ impl Corpus {
             let recording = Recording::read(prepared.log, self.arguments);
             let dialect = prepared.kind;
             let file = (self.file(), self.count);
-            return Ok(Some(Recorded { name, file, dialect, tokens, recording }));
+            return Ok(Some(CorpusConversation { name, file, dialect, tokens, recording }));
         }
     }
 
@@ -108,9 +108,9 @@ impl Corpus {
 
     /// Opens the next file. False when there is none.
     fn next_file(&mut self) -> Result<bool, CommandError> {
-        let Some(Found { path, name }) = self.files.next() else { return Ok(false) };
+        let Some(FoundFile { path, name }) = self.files.next() else { return Ok(false) };
         let name = name.display().to_string();
-        let found = Input::load(&path).and_then(|input| input.recorded(self.from));
+        let found = InputFile::load(&path).and_then(|input| input.recorded(self.from));
         match found {
             Ok(found) => {
                 let several = found.conversations.len() > 1;
@@ -128,9 +128,9 @@ impl Corpus {
     }
 }
 
-fn arguments(reading: Reading) -> Arguments {
+fn arguments(reading: ArgumentReading) -> ArgumentTexts {
     match reading {
-        Reading::Meant => Arguments::Meant,
-        Reading::Sent => Arguments::Sent,
+        ArgumentReading::Meant => ArgumentTexts::Meant,
+        ArgumentReading::Sent => ArgumentTexts::Sent,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use midfold_exam::engine::{Engine, NoEngine};
+use midfold_exam::engine::{ExamEngine, NoEngine};
 
 use crate::error::CommandError;
 
@@ -12,13 +12,13 @@ pub const PROTOCOL: &str =
     "it reads a JSON line with `messages` and `window`, and answers with one with `messages`";
 
 /// Starts a command line, which is split as a shell would.
-pub fn start(command: &str, limit: Duration) -> Result<Arc<Engine>, CommandError> {
-    Engine::start(command, limit).map(Arc::new).map_err(|error| not_started(command, &error))
+pub fn start(command: &str, limit: Duration) -> Result<Arc<ExamEngine>, CommandError> {
+    ExamEngine::start(command, limit).map(Arc::new).map_err(|error| not_started(command, &error))
 }
 
 /// Starts a program with its arguments.
-pub fn of(words: Vec<String>, limit: Duration) -> Result<Arc<Engine>, CommandError> {
-    Engine::of(words, limit).map(Arc::new).map_err(|error| not_started("", &error))
+pub fn of(words: Vec<String>, limit: Duration) -> Result<Arc<ExamEngine>, CommandError> {
+    ExamEngine::of(words, limit).map(Arc::new).map_err(|error| not_started("", &error))
 }
 
 fn not_started(command: &str, error: &NoEngine) -> CommandError {

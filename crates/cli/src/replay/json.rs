@@ -1,21 +1,21 @@
 //! A comparison as JSON: for programs, and for the page that draws it.
 
-use midfold::Comparison;
-use midfold::core::prices::Prices;
+use midfold::StrategyComparison;
+use midfold::core::prices::PriceTable;
 use midfold_args::ReplayMeasure;
 use serde_json::Value;
 
-use crate::replay::strategies::Run;
-use crate::replay::work::{Outcome, Ran};
+use crate::replay::strategies::StrategyRun;
+use crate::replay::work::{RunOutcome, WorkOutcome};
 
 /// The whole comparison.
 pub fn document(
-    outcome: &Outcome,
-    runs: &[Run],
-    prices: &Prices,
+    outcome: &WorkOutcome,
+    runs: &[StrategyRun],
+    prices: &PriceTable,
     measure: &ReplayMeasure,
 ) -> Value {
-    Comparison {
+    StrategyComparison {
         tokenizer: &measure.tokenizer,
         arguments: measure.arguments.name(),
         prices,
@@ -25,8 +25,8 @@ pub fn document(
     .to_json()
 }
 
-fn one<'a>((run, ran): (&'a Run, &'a Ran)) -> midfold::Ran<'a> {
-    midfold::Ran {
+fn one<'a>((run, ran): (&'a StrategyRun, &'a RunOutcome)) -> midfold::StrategyResult<'a> {
+    midfold::StrategyResult {
         strategy: &run.name,
         window: run.window,
         form: run.form(),

@@ -1,22 +1,22 @@
 //! One strategy as it is shown, in the table and in the chart.
 
-use midfold::core::replay::Measures;
+use midfold::core::replay::ReplayMeasures;
 
-use crate::replay::strategies::Run;
-use crate::replay::work::Ran;
+use crate::replay::strategies::StrategyRun;
+use crate::replay::work::RunOutcome;
 
 /// One strategy as it is shown.
-pub struct Line<'a> {
-    pub run: &'a Run,
-    pub ran: &'a Ran,
+pub struct StrategyLine<'a> {
+    pub run: &'a StrategyRun,
+    pub ran: &'a RunOutcome,
     /// Stayed within the window, valid, in every conversation that any got through: may win.
     pub fair: bool,
     /// No other fair one is better at one of retention and cost, and not worse at the other.
     pub front: bool,
 }
 
-impl Line<'_> {
-    pub fn sum(&self) -> &Measures {
+impl StrategyLine<'_> {
+    pub fn sum(&self) -> &ReplayMeasures {
         &self.ran.totals
     }
 

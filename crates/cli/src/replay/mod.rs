@@ -14,29 +14,29 @@ mod window;
 mod work;
 
 use midfold::Settings;
-use midfold::core::prices::{FIVE_MINUTES, HOUR, Prices};
-use midfold_args::{CacheLifetime, Reading, Replay, ReplayMeasure};
+use midfold::core::prices::{FIVE_MINUTES, HOUR, PriceTable};
+use midfold_args::{ArgumentReading, CacheLifetime, ReplayArgs, ReplayMeasure};
 
 use crate::config;
 use crate::error::CommandError;
-use crate::output::{Color, Output};
+use crate::output::{Output, OutputColor};
 use crate::prepare::HOST;
 use crate::words::{number, plural};
-use strategies::Run;
+use strategies::StrategyRun;
 
-pub use corpus::{Corpus, Recorded, Skipped};
-pub use progress::Progress;
+pub use corpus::{CorpusConversation, ReplayCorpus, SkippedConversations};
+pub use progress::ReplayProgress;
 pub use window::windows;
-pub use work::{Outcome, Ran, Task, work};
+pub use work::{RunOutcome, WorkOutcome, WorkTask, work};
 
-pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &ReplayArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let prices = prices(&args.measure)?;
     let windows = windows(&args.files, &args.measure, output)?;
     let runs = strategies::runs(args, &windows)?;
     let exam = args.exam.as_deref().map(exam::read).transpose()?;
-    let corpus = Corpus::new(&args.files, &args.measure, &windows)?;
-    let progress = Progress::new(json);
-    let task = Task {
+    let corpus = ReplayCorpus::new(&args.files, &args.measure, &windows)?;
+    let progress = ReplayProgress::new(json);
+    let task = WorkTask {
         runs: &runs,
         prices: &prices,
         longer_than: args.measure.longer_than,
@@ -74,12 +74,14 @@ pub fn run(args: &Replay, json: bool, output: &Output) -> Result<(), CommandErro
 }
 
 /// Whoever reads the figures has to know what counts as a name in them.
-fn reading(style: &crate::output::Style, arguments: Reading) -> String {
+fn reading(style: &crate::output::OutputStyle, arguments: ArgumentReading) -> String {
     let text = match arguments {
-        Reading::Meant => "",
-        Reading::Sent => "\n  names in arguments are read as they were sent (--arguments sent)\n",
+        ArgumentReading::Meant => "",
+        ArgumentReading::Sent => {
+            "\n  names in arguments are read as they were sent (--arguments sent)\n"
+        }
     };
-    style.paint(Color::Dim, text)
+    style.paint(OutputColor::Dim, text)
 }
 
 /// Conversations at once.
@@ -89,7 +91,7 @@ pub fn jobs(measure: &ReplayMeasure) -> usize {
 }
 
 /// `--prices` and `--cache-lifetime`.
-pub fn prices(measure: &ReplayMeasure) -> Result<Prices, CommandError> {
+pub fn prices(measure: &ReplayMeasure) -> Result<PriceTable, CommandError> {
     let prices = measure.prices.clone();
     let said = Settings { prices, ..Settings::default() };
     let prices = said.over(config::settings()?).prices(&HOST)?;
@@ -103,7 +105,7 @@ pub fn prices(measure: &ReplayMeasure) -> Result<Prices, CommandError> {
 
 /// At least one conversation was replayed.
 pub fn enough(
-    outcome: &Outcome,
+    outcome: &WorkOutcome,
     measure: &ReplayMeasure,
     windows: &[u64],
 ) -> Result<(), CommandError> {
@@ -126,8 +128,8 @@ pub fn enough(
 }
 
 /// An engine that answered for no conversation measures nothing.
-fn got_through(outcome: &Outcome, runs: &[Run]) -> Result<(), CommandError> {
-    let silent = |(run, ran): &(&Run, &Ran)| {
+fn got_through(outcome: &WorkOutcome, runs: &[StrategyRun]) -> Result<(), CommandError> {
+    let silent = |(run, ran): &(&StrategyRun, &RunOutcome)| {
         run.is_engine() && !ran.each.is_empty() && ran.each.iter().all(|(_, found)| found.is_err())
     };
     let Some((run, ran)) = runs.iter().zip(&outcome.results).find(silent) else { return Ok(()) };
@@ -141,7 +143,7 @@ fn got_through(outcome: &Outcome, runs: &[Run]) -> Result<(), CommandError> {
 }
 
 /// What was left out, in a line each.
-pub fn left_out(style: &crate::output::Style, skipped: &Skipped) -> String {
+pub fn left_out(style: &crate::output::OutputStyle, skipped: &SkippedConversations) -> String {
     let mut out = String::new();
     if skipped.short > 0 {
         let short = skipped.short as u64;
@@ -152,5 +154,5 @@ pub fn left_out(style: &crate::output::Style, skipped: &Skipped) -> String {
         let count = plural(skipped.unreadable.len() as u64, "file");
         out += &format!("\n  {count} could not be read, the first: {first}\n");
     }
-    style.paint(Color::Dim, &out)
+    style.paint(OutputColor::Dim, &out)
 }

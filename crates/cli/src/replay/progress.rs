@@ -3,22 +3,22 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::output;
-use crate::replay::Recorded;
+use crate::replay::CorpusConversation;
 use crate::words::plural;
 
 /// The replays that are done.
-pub struct Progress {
-    line: output::Progress,
+pub struct ReplayProgress {
+    line: output::ProgressLine,
     done: AtomicUsize,
 }
 
-impl Progress {
+impl ReplayProgress {
     pub fn new(json: bool) -> Self {
-        Self { line: output::Progress::new(json), done: AtomicUsize::new(0) }
+        Self { line: output::ProgressLine::new(json), done: AtomicUsize::new(0) }
     }
 
     /// One replay of a conversation is done.
-    pub fn step(&self, recorded: &Recorded) {
+    pub fn step(&self, recorded: &CorpusConversation) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if self.line.is_shown() {
             let done = plural(done as u64, "replay");

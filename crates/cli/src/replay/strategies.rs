@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use midfold::core::policy::EngineName;
-use midfold::core::replay::{Narrator, Recording, ReplayError, Replayed, Strategy};
-use midfold::model::Client;
-use midfold::{Contender, Policy, Replaying, strategy_names};
-use midfold_args::{Form, Replay};
-use midfold_exam::engine::{Asking, Engine};
+use midfold::core::replay::{Recording, ReplayError, ReplayNarrator, ReplayResult, ReplayStrategy};
+use midfold::model::ModelClient;
+use midfold::{Policy, ReplayContender, ReplayOptions, strategy_names};
+use midfold_args::{EngineForm, ReplayArgs};
+use midfold_exam::engine::{EngineProcess, ExamEngine};
 
 use crate::error::CommandError;
 use crate::prepare;
@@ -17,71 +17,71 @@ use crate::replay::engine;
 use crate::summariser;
 
 /// One strategy in one window and form.
-pub struct Run {
+pub struct StrategyRun {
     /// Its name in tables.
     pub name: String,
     pub window: u64,
-    pub kind: Kind,
+    pub kind: StrategyKind,
 }
 
 /// What is replayed.
-pub enum Kind {
+pub enum StrategyKind {
     /// A policy, or none.
-    Ours(Contender),
+    Ours(ReplayContender),
     /// A policy in a session, with a model that narrates.
-    Narrated(Box<Policy>, Arc<Model>),
+    Narrated(Box<Policy>, Arc<UrlModel>),
     /// An engine outside.
-    Engine(Arc<Engine>),
+    Engine(Arc<ExamEngine>),
 }
 
-impl Run {
+impl StrategyRun {
     /// An engine outside.
     pub fn is_engine(&self) -> bool {
-        matches!(self.kind, Kind::Engine(_))
+        matches!(self.kind, StrategyKind::Engine(_))
     }
 
     /// The history as it is.
     pub fn is_raw(&self) -> bool {
-        matches!(self.kind, Kind::Ours(Contender::Raw))
+        matches!(self.kind, StrategyKind::Ours(ReplayContender::Raw))
     }
 
     /// Its form, by name.
     pub fn form(&self) -> &'static str {
         match &self.kind {
-            Kind::Ours(contender) => contender.form(),
-            Kind::Narrated(..) => "session",
-            Kind::Engine(_) => "stateless",
+            StrategyKind::Ours(contender) => contender.form(),
+            StrategyKind::Narrated(..) => "session",
+            StrategyKind::Engine(_) => "stateless",
         }
     }
 
     pub fn replay(
         &self,
         recording: &Recording,
-        replaying: &Replaying<'_>,
+        replaying: &ReplayOptions<'_>,
         dialect: midfold::DialectKind,
-    ) -> Result<Replayed, ReplayError> {
+    ) -> Result<ReplayResult, ReplayError> {
         match &self.kind {
-            Kind::Ours(contender) => replaying.run(recording, contender.strategy()),
-            Kind::Narrated(policy, model) => {
-                replaying.run(recording, Strategy::Narrated(policy, &**model))
+            StrategyKind::Ours(contender) => replaying.run(recording, contender.strategy()),
+            StrategyKind::Narrated(policy, model) => {
+                replaying.run(recording, ReplayStrategy::Narrated(policy, &**model))
             }
-            Kind::Engine(engine) => {
-                let mut asking = Asking::new(Arc::clone(engine), dialect);
-                replaying.run(recording, Strategy::Outside(&mut asking))
+            StrategyKind::Engine(engine) => {
+                let mut asking = EngineProcess::new(Arc::clone(engine), dialect);
+                replaying.run(recording, ReplayStrategy::Outside(&mut asking))
             }
         }
     }
 }
 
 /// A model behind a URL, asked from any thread.
-pub struct Model {
-    client: Client,
+pub struct UrlModel {
+    client: ModelClient,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Model {
-    fn new(args: &Replay, url: &str) -> Result<Self, CommandError> {
-        let client = summariser::Model {
+impl UrlModel {
+    fn new(args: &ReplayArgs, url: &str) -> Result<Self, CommandError> {
+        let client = summariser::SummariserModel {
             url,
             name: &args.model_name,
             key_env: args.key_env.as_deref(),
@@ -99,14 +99,14 @@ impl Model {
     }
 }
 
-impl Narrator for Model {
+impl ReplayNarrator for UrlModel {
     fn narrate(&self, request: &SummaryRequest) -> Result<SummaryReply, SummaryFailure> {
         self.runtime.block_on(self.client.summarise(request))
     }
 }
 
 /// Everything that the command line asks for, window by window.
-pub fn runs(args: &Replay, windows: &[u64]) -> Result<Vec<Run>, CommandError> {
+pub fn runs(args: &ReplayArgs, windows: &[u64]) -> Result<Vec<StrategyRun>, CommandError> {
     let mut named: Vec<(String, Option<Policy>)> = Vec::new();
     let asked: Vec<&str> =
         match (args.preset.is_empty(), args.policy.is_empty() && args.engine.is_empty()) {
@@ -119,46 +119,51 @@ pub fn runs(args: &Replay, windows: &[u64]) -> Result<Vec<Run>, CommandError> {
     for path in &args.policy {
         named.push((file_name(path), Some(prepare::policy_file(path)?)));
     }
-    let model = args.model.as_deref().map(|url| Model::new(args, url)).transpose()?.map(Arc::new);
+    let model =
+        args.model.as_deref().map(|url| UrlModel::new(args, url)).transpose()?.map(Arc::new);
     let mut runs = Vec::new();
     for window in windows {
         for (name, policy) in &named {
             if let Some(EngineName::Command { command }) = policy.as_ref().map(|p| &p.engine) {
                 let engine = engine::of(command.clone(), args.engine_timeout)?;
                 let name = name.clone();
-                runs.push(Run { name, window: *window, kind: Kind::Engine(engine) });
+                runs.push(StrategyRun {
+                    name,
+                    window: *window,
+                    kind: StrategyKind::Engine(engine),
+                });
                 continue;
             }
-            let contenders = Contender::forms(policy.as_ref(), form(args.form)).into_iter();
-            runs.extend(contenders.map(|contender| Run {
+            let contenders = ReplayContender::forms(policy.as_ref(), form(args.form)).into_iter();
+            runs.extend(contenders.map(|contender| StrategyRun {
                 name: name.clone(),
                 window: *window,
-                kind: Kind::Ours(contender),
+                kind: StrategyKind::Ours(contender),
             }));
         }
         if let Some(model) = &model {
             runs.extend(named.iter().filter_map(|(name, policy)| {
                 let mut policy = policy.clone()?;
                 policy.narration.on = true;
-                let kind = Kind::Narrated(Box::new(policy), Arc::clone(model));
+                let kind = StrategyKind::Narrated(Box::new(policy), Arc::clone(model));
                 let name = format!("{name} + model");
-                Some(Run { name, window: *window, kind })
+                Some(StrategyRun { name, window: *window, kind })
             }));
         }
         for command in &args.engine {
             let engine = engine::start(command, args.engine_timeout)?;
             let name = engine.name().to_owned();
-            runs.push(Run { name, window: *window, kind: Kind::Engine(engine) });
+            runs.push(StrategyRun { name, window: *window, kind: StrategyKind::Engine(engine) });
         }
     }
     Ok(runs)
 }
 
-fn form(named: Form) -> midfold::Form {
+fn form(named: EngineForm) -> midfold::ReplayForm {
     match named {
-        Form::Stateless => midfold::Form::Stateless,
-        Form::Session => midfold::Form::Session,
-        Form::Both => midfold::Form::Both,
+        EngineForm::Stateless => midfold::ReplayForm::Stateless,
+        EngineForm::Session => midfold::ReplayForm::Session,
+        EngineForm::Both => midfold::ReplayForm::Both,
     }
 }
 

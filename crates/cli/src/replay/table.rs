@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use midfold::core::prices::Prices;
-use midfold::core::replay::{Measures, Share, percentile};
+use midfold::core::prices::PriceTable;
+use midfold::core::replay::{KeptShare, ReplayMeasures, percentile};
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::{Color, Style};
-use crate::replay::line::Line;
-use crate::replay::strategies::Run;
-use crate::replay::work::{Outcome, Ran};
+use crate::output::{OutputColor, OutputStyle};
+use crate::replay::line::StrategyLine;
+use crate::replay::strategies::StrategyRun;
+use crate::replay::work::{RunOutcome, WorkOutcome};
 use crate::replay::{chart, cold};
 use crate::words::{grouped, number, plural, wrap};
 
@@ -20,27 +20,32 @@ const NOTHING: &str = "–";
 
 /// Which end of a column is the best.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Best {
+enum BestEnd {
     High,
     Low,
     None,
 }
 
 /// The figure of a strategy; nothing where there is none.
-type Figure<'a> = Box<dyn Fn(&Line<'_>) -> Option<f64> + 'a>;
+type StrategyFigure<'a> = Box<dyn Fn(&StrategyLine<'_>) -> Option<f64> + 'a>;
 
 /// A column: its name, its best end, and what the figure of a strategy is.
-struct Column<'a> {
+struct FigureColumn<'a> {
     name: &'static str,
-    best: Best,
-    value: Figure<'a>,
+    best: BestEnd,
+    value: StrategyFigure<'a>,
     text: fn(f64) -> String,
     /// Columns of higher numbers give way first on narrow terminals.
     spare: u8,
 }
 
 /// All windows, one after the other.
-pub fn report(style: &Style, runs: &[Run], outcome: &Outcome, prices: &Prices) -> String {
+pub fn report(
+    style: &OutputStyle,
+    runs: &[StrategyRun],
+    outcome: &WorkOutcome,
+    prices: &PriceTable,
+) -> String {
     let mut out = String::new();
     let mut windows: Vec<u64> = runs.iter().map(|run| run.window).collect();
     windows.dedup();
@@ -60,13 +65,15 @@ pub fn report(style: &Style, runs: &[Run], outcome: &Outcome, prices: &Prices) -
 }
 
 /// Sorted by at-risk retention; those that are marked are known.
-fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
-    let line = |(run, ran): (&'a Run, &'a Ran)| {
+fn lines<'a>(
+    all: impl Iterator<Item = (&'a StrategyRun, &'a RunOutcome)>,
+) -> Vec<StrategyLine<'a>> {
+    let line = |(run, ran): (&'a StrategyRun, &'a RunOutcome)| {
         let sum = &ran.totals;
         let fair = sum.requests > 0 && sum.over == 0 && sum.invalid == 0;
-        Line { run, ran, fair, front: false }
+        StrategyLine { run, ran, fair, front: false }
     };
-    let mut lines: Vec<Line<'a>> = all.map(line).collect();
+    let mut lines: Vec<StrategyLine<'a>> = all.map(line).collect();
     // What none but the raw history got through says nothing about any of them.
     let through: HashSet<usize> = lines
         .iter()
@@ -78,7 +85,7 @@ fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
         let missing = line.failed().any(|(at, _)| through.contains(&at));
         line.fair &= !missing;
     }
-    let figures = |line: &Line<'_>| (line.sum().at_risk.ratio(), line.sum().cost_ratio());
+    let figures = |line: &StrategyLine<'_>| (line.sum().at_risk.ratio(), line.sum().cost_ratio());
     let fair: Vec<(f64, f64)> = lines.iter().filter(|line| line.fair).map(figures).collect();
     for line in &mut lines {
         let (recall, cost) = figures(line);
@@ -86,17 +93,18 @@ fn lines<'a>(all: impl Iterator<Item = (&'a Run, &'a Ran)>) -> Vec<Line<'a>> {
             fair.iter().any(|(r, c)| *r >= recall && *c <= cost && (*r > recall || *c < cost));
         line.front = line.fair && !beaten;
     }
-    let key = |line: &Line<'_>| if line.sum().requests > 0 { figures(line).0 } else { -1.0 };
+    let key =
+        |line: &StrategyLine<'_>| if line.sum().requests > 0 { figures(line).0 } else { -1.0 };
     lines.sort_by(|a, b| key(b).total_cmp(&key(a)));
     lines
 }
 
 /// `shown` takes the names of the columns that there was room for.
 fn one_window(
-    style: &Style,
+    style: &OutputStyle,
     window: u64,
-    lines: &[Line<'_>],
-    prices: &Prices,
+    lines: &[StrategyLine<'_>],
+    prices: &PriceTable,
     shown: &mut Vec<&'static str>,
 ) -> String {
     let conversations = lines.iter().map(|line| line.ran.conversations).max().unwrap_or(0);
@@ -107,7 +115,7 @@ fn one_window(
         plural(conversations as u64, "conversation"),
         plural(requests, "request")
     );
-    let mut out = format!("\n{}\n\n", style.paint(Color::Bold, &title));
+    let mut out = format!("\n{}\n\n", style.paint(OutputColor::Bold, &title));
     if conversations == 0 {
         return out + "  no conversation is long enough for this window\n";
     }
@@ -116,7 +124,7 @@ fn one_window(
     out += &grid(style, lines, details(), shown);
     if let Some(text) = cold::told(lines, prices) {
         out += "\n";
-        out += &paragraph(style, Color::Dim, &text);
+        out += &paragraph(style, OutputColor::Dim, &text);
     }
     for line in lines.iter().filter(|line| line.ran.totals.summaries > 0) {
         let sum = &line.ran.totals;
@@ -127,13 +135,17 @@ fn one_window(
             number(sum.accepted)
         );
         out += "\n";
-        out += &paragraph(style, Color::Dim, &text);
+        out += &paragraph(style, OutputColor::Dim, &text);
     }
     out
 }
 
 /// Which conversations a strategy did not get through, and why the first.
-fn left_out(style: &Style, lines: &[Line<'_>], conversations: &[midfold::About]) -> String {
+fn left_out(
+    style: &OutputStyle,
+    lines: &[StrategyLine<'_>],
+    conversations: &[midfold::ConversationFacts],
+) -> String {
     /// So many are named.
     const NAMED: usize = 3;
     let mut out = String::new();
@@ -155,13 +167,13 @@ fn left_out(style: &Style, lines: &[Line<'_>], conversations: &[midfold::About])
             grouped(why)
         );
         out += "\n";
-        out += &paragraph(style, Color::Yellow, &text);
+        out += &paragraph(style, OutputColor::Yellow, &text);
     }
     out
 }
 
 /// Text over the whole width, under the table.
-fn paragraph(style: &Style, color: Color, text: &str) -> String {
+fn paragraph(style: &OutputStyle, color: OutputColor, text: &str) -> String {
     let lines = wrap(text, style.width.saturating_sub(4));
     lines.iter().map(|line| format!("  {}\n", style.paint(color, line))).collect()
 }
@@ -183,13 +195,13 @@ fn dear(value: f64) -> String {
 }
 
 /// A share, where something was needed.
-fn of(share: Share) -> Option<f64> {
+fn of(share: KeptShare) -> Option<f64> {
     (share.need > 0).then(|| share.ratio())
 }
 
 /// What one chooses by.
-fn judged(window: u64, prices: &Prices) -> Vec<Column<'static>> {
-    let column = |name, best, value: fn(&Measures) -> Option<f64>, text| Column {
+fn judged(window: u64, prices: &PriceTable) -> Vec<FigureColumn<'static>> {
+    let column = |name, best, value: fn(&ReplayMeasures) -> Option<f64>, text| FigureColumn {
         name,
         best,
         value: Box::new(move |line| value(line.sum())),
@@ -197,52 +209,48 @@ fn judged(window: u64, prices: &Prices) -> Vec<Column<'static>> {
         spare: 0,
     };
     let mut columns = vec![
-        column("at risk", Best::High, |m| of(m.at_risk), three),
-        column("retention", Best::High, |m| of(m.recall), three),
-        column("rare", Best::High, |m| of(m.rare), three),
-        column("rules", Best::High, |m| of(m.rules), three),
-        Column {
+        column("at risk", BestEnd::High, |m| of(m.at_risk), three),
+        column("retention", BestEnd::High, |m| of(m.recall), three),
+        column("rare", BestEnd::High, |m| of(m.rare), three),
+        column("rules", BestEnd::High, |m| of(m.rules), three),
+        FigureColumn {
             name: "mean",
-            best: Best::None,
+            best: BestEnd::None,
             value: Box::new(move |line| Some(line.sum().mean_context() / window as f64)),
             text: three,
             spare: 0,
         },
-        column("cost", Best::Low, |m| (m.raw_cost > 0).then(|| m.cost_ratio()), three),
+        column("cost", BestEnd::Low, |m| (m.raw_cost > 0).then(|| m.cost_ratio()), three),
     ];
     if prices.unit != "tokens" {
-        columns.push(column("USD", Best::Low, |m| Some(m.price), dear));
+        columns.push(column("USD", BestEnd::Low, |m| Some(m.price), dear));
     }
-    columns.push(column("over", Best::None, |m| Some(m.over as f64), whole));
-    columns.push(column("invalid", Best::None, |m| Some(m.invalid as f64), whole));
+    columns.push(column("over", BestEnd::None, |m| Some(m.over as f64), whole));
+    columns.push(column("invalid", BestEnd::None, |m| Some(m.invalid as f64), whole));
     columns
 }
 
 /// What explains it.
-fn details() -> Vec<Column<'static>> {
-    let column = |name, best, spare, value: fn(&Measures) -> Option<f64>, text| Column {
-        name,
-        best,
-        value: Box::new(move |line| value(line.sum())),
-        text,
-        spare,
+fn details() -> Vec<FigureColumn<'static>> {
+    let column = |name, best, spare, value: fn(&ReplayMeasures) -> Option<f64>, text| {
+        FigureColumn { name, best, value: Box::new(move |line| value(line.sum())), text, spare }
     };
-    let reach = |m: &Measures| {
+    let reach = |m: &ReplayMeasures| {
         let searched = m.reachable.need > 0 || m.at_risk.have == m.at_risk.need;
         (m.at_risk.need > 0 && searched).then(|| m.within_reach())
     };
     vec![
-        column("in reach", Best::High, 1, reach, three),
-        column("changed", Best::High, 0, |m| of(m.modified), three),
-        column("read", Best::High, 0, |m| of(m.read), three),
-        column("re-reads", Best::Low, 2, |m| (m.folds > 0).then_some(m.rereads as f64), whole),
-        column("folds", Best::None, 3, |m| Some(m.folds as f64), whole),
-        column("breaks", Best::Low, 0, |m| Some(m.breaks as f64), whole),
-        column("cached", Best::High, 4, |m| Some(m.hit_share()), three),
-        column("peak", Best::None, 5, |m| Some(m.peak as f64), whole),
+        column("in reach", BestEnd::High, 1, reach, three),
+        column("changed", BestEnd::High, 0, |m| of(m.modified), three),
+        column("read", BestEnd::High, 0, |m| of(m.read), three),
+        column("re-reads", BestEnd::Low, 2, |m| (m.folds > 0).then_some(m.rereads as f64), whole),
+        column("folds", BestEnd::None, 3, |m| Some(m.folds as f64), whole),
+        column("breaks", BestEnd::Low, 0, |m| Some(m.breaks as f64), whole),
+        column("cached", BestEnd::High, 4, |m| Some(m.hit_share()), three),
+        column("peak", BestEnd::None, 5, |m| Some(m.peak as f64), whole),
         column(
             "fold ms",
-            Best::None,
+            BestEnd::None,
             0,
             |m| percentile(&m.fold_time, 0.5).map(|nanos| nanos as f64 / 1e6),
             one,
@@ -252,14 +260,14 @@ fn details() -> Vec<Column<'static>> {
 
 /// A table that fits: columns that are not needed most give way.
 fn grid(
-    style: &Style,
-    lines: &[Line<'_>],
-    mut columns: Vec<Column<'_>>,
+    style: &OutputStyle,
+    lines: &[StrategyLine<'_>],
+    mut columns: Vec<FigureColumn<'_>>,
     shown: &mut Vec<&'static str>,
 ) -> String {
-    let names: Vec<String> = lines.iter().map(Line::label).collect();
+    let names: Vec<String> = lines.iter().map(StrategyLine::label).collect();
     let first = names.iter().map(|name| name.width()).max().unwrap_or(0);
-    let width = |column: &Column<'_>| {
+    let width = |column: &FigureColumn<'_>| {
         let cells = lines.iter().map(|line| cell(column, line).width());
         cells.max().unwrap_or(0).max(column.name.width()) + GAP
     };
@@ -276,15 +284,15 @@ fn grid(
     for (column, width) in columns.iter().zip(&widths) {
         head += &format!("{:>1$} ", column.name, width - 1);
     }
-    let mut out = style.paint(Color::Dim, head.trim_end()) + "\n";
+    let mut out = style.paint(OutputColor::Dim, head.trim_end()) + "\n";
     let best: Vec<Option<f64>> = columns.iter().map(|column| best(column, lines)).collect();
     for (line, name) in lines.iter().zip(&names) {
         let mark = if line.front { "◆" } else { " " };
         let space = " ".repeat(first - name.width());
         let mut row = format!(
             "  {} {}{space}",
-            style.paint(Color::Green, mark),
-            style.paint(Color::Bold, name)
+            style.paint(OutputColor::Green, mark),
+            style.paint(OutputColor::Bold, name)
         );
         for ((column, width), best) in columns.iter().zip(&widths).zip(&best) {
             let text = cell(column, line);
@@ -293,8 +301,8 @@ fn grid(
             let bad = ["over", "invalid"].contains(&column.name) && text != "0" && text != NOTHING;
             row += &space;
             row += &match (wins, bad) {
-                (true, _) => style.paint(Color::Green, &text) + "*",
-                (false, true) => style.paint(Color::Red, &text) + " ",
+                (true, _) => style.paint(OutputColor::Green, &text) + "*",
+                (false, true) => style.paint(OutputColor::Red, &text) + " ",
                 (false, false) => text + " ",
             };
         }
@@ -304,32 +312,32 @@ fn grid(
     out
 }
 
-fn cell(column: &Column<'_>, line: &Line<'_>) -> String {
+fn cell(column: &FigureColumn<'_>, line: &StrategyLine<'_>) -> String {
     let value = (column.value)(line).filter(|_| line.sum().requests > 0);
     value.map_or(NOTHING.to_owned(), |value| (column.text)(value))
 }
 
 /// The best figure of a column among those that may win; none where all are the same.
-fn best(column: &Column<'_>, lines: &[Line<'_>]) -> Option<f64> {
+fn best(column: &FigureColumn<'_>, lines: &[StrategyLine<'_>]) -> Option<f64> {
     let fair = lines.iter().filter(|line| line.fair);
     let values: Vec<f64> = fair.filter_map(|line| (column.value)(line)).collect();
     let least = values.iter().copied().reduce(f64::min)?;
     let most = values.iter().copied().reduce(f64::max)?;
     let found = match column.best {
-        Best::High => most,
-        Best::Low => least,
-        Best::None => return None,
+        BestEnd::High => most,
+        BestEnd::Low => least,
+        BestEnd::None => return None,
     };
     ((column.text)(least) != (column.text)(most)).then_some(found)
 }
 
 /// As good as the best, as far as one sees.
-fn best_is(column: &Column<'_>, line: &Line<'_>, best: f64) -> bool {
+fn best_is(column: &FigureColumn<'_>, line: &StrategyLine<'_>, best: f64) -> bool {
     (column.value)(line).is_some_and(|value| (column.text)(value) == (column.text)(best))
 }
 
 /// What the columns mean, once, below all windows.
-fn legend(style: &Style, prices: &Prices, shown: &[&str]) -> String {
+fn legend(style: &OutputStyle, prices: &PriceTable, shown: &[&str]) -> String {
     let mut meanings = vec![
         (
             "at risk",
@@ -361,10 +369,10 @@ fn legend(style: &Style, prices: &Prices, shown: &[&str]) -> String {
     meanings.retain(|(name, _)| shown.contains(name));
     let text: Vec<String> = meanings.iter().map(|(name, text)| format!("{name}: {text}")).collect();
     let mut out = "\n".to_owned();
-    out += &paragraph(style, Color::Dim, &(text.join("; ") + "."));
+    out += &paragraph(style, OutputColor::Dim, &(text.join("; ") + "."));
     out += &paragraph(
         style,
-        Color::Dim,
+        OutputColor::Dim,
         "* best of its column; ◆ no other is better at one of at risk and cost and as good at the \
          other. Both among strategies that got through every conversation that any did, none over \
          the window, none invalid.",

@@ -7,7 +7,7 @@ use midfold_args::ReplayMeasure;
 
 use crate::config;
 use crate::error::CommandError;
-use crate::input::Input;
+use crate::input::InputFile;
 use crate::output::Output;
 use crate::paths;
 use crate::prepare::{self, HOST};
@@ -34,7 +34,7 @@ pub fn windows(
 fn first(files: &[PathBuf], measure: &ReplayMeasure) -> Result<Option<Conversation>, CommandError> {
     let from = prepare::format(measure.from.as_deref())?;
     // What cannot be read is told when it is replayed, and standard input can be read only then.
-    let read = |path: &PathBuf| Input::load(path).and_then(|input| input.recorded(from)).ok();
+    let read = |path: &PathBuf| InputFile::load(path).and_then(|input| input.recorded(from)).ok();
     let mut files = paths::transcripts(files)?.files;
     files.retain(|found| !paths::is_stdin(&found.path));
     let mut all =

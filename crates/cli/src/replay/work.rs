@@ -3,57 +3,61 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use midfold::core::prices::Prices;
-use midfold::core::replay::{Measures, Replayed};
-use midfold::{About, Replaying};
+use midfold::core::prices::PriceTable;
+use midfold::core::replay::{ReplayMeasures, ReplayResult};
+use midfold::{ConversationFacts, ReplayOptions};
 
 use crate::error::CommandError;
-use crate::replay::corpus::{Corpus, Recorded, Skipped};
-use crate::replay::progress::Progress;
-use crate::replay::strategies::Run;
+use crate::replay::corpus::{CorpusConversation, ReplayCorpus, SkippedConversations};
+use crate::replay::progress::ReplayProgress;
+use crate::replay::strategies::StrategyRun;
 
 /// What all of it came to.
-pub struct Outcome {
+pub struct WorkOutcome {
     /// What is known of every conversation that was replayed, in order.
-    pub conversations: Vec<About>,
+    pub conversations: Vec<ConversationFacts>,
     /// One a run.
-    pub results: Vec<Ran>,
-    pub skipped: Skipped,
+    pub results: Vec<RunOutcome>,
+    pub skipped: SkippedConversations,
 }
 
 /// What one run came to.
 #[derive(Default)]
-pub struct Ran {
-    pub totals: Measures,
+pub struct RunOutcome {
+    pub totals: ReplayMeasures,
     /// Conversations that are long enough for its window.
     pub conversations: usize,
     /// Each, by the number of its conversation: what was found, or why nothing was.
-    pub each: Vec<(usize, Result<Replayed, String>)>,
+    pub each: Vec<(usize, Result<ReplayResult, String>)>,
 }
 
 /// What is asked of the work.
-pub struct Task<'a> {
-    pub runs: &'a [Run],
-    pub prices: &'a Prices,
+pub struct WorkTask<'a> {
+    pub runs: &'a [StrategyRun],
+    pub prices: &'a PriceTable,
     pub longer_than: f64,
     /// Keep rows and pictures of every conversation.
     pub details: bool,
     pub jobs: usize,
 }
 
-struct State {
-    corpus: Corpus,
-    current: Option<(usize, Arc<Recorded>)>,
+struct WorkState {
+    corpus: ReplayCorpus,
+    current: Option<(usize, Arc<CorpusConversation>)>,
     next_run: usize,
-    conversations: Vec<About>,
-    results: Vec<Ran>,
+    conversations: Vec<ConversationFacts>,
+    results: Vec<RunOutcome>,
     failed: Option<CommandError>,
 }
 
 /// Replays everything.
-pub fn work(task: &Task<'_>, corpus: Corpus, progress: &Progress) -> Result<Outcome, CommandError> {
-    let results = task.runs.iter().map(|_| Ran::default()).collect();
-    let state = Mutex::new(State {
+pub fn work(
+    task: &WorkTask<'_>,
+    corpus: ReplayCorpus,
+    progress: &ReplayProgress,
+) -> Result<WorkOutcome, CommandError> {
+    let results = task.runs.iter().map(|_| RunOutcome::default()).collect();
+    let state = Mutex::new(WorkState {
         corpus,
         current: None,
         next_run: 0,
@@ -74,14 +78,14 @@ pub fn work(task: &Task<'_>, corpus: Corpus, progress: &Progress) -> Result<Outc
     for ran in &mut results {
         ran.each.sort_by_key(|(at, _)| *at);
     }
-    Ok(Outcome { conversations: state.conversations, results, skipped: state.corpus.skipped })
+    Ok(WorkOutcome { conversations: state.conversations, results, skipped: state.corpus.skipped })
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<WorkState>) -> MutexGuard<'_, WorkState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn worker(task: &Task<'_>, state: &Mutex<State>, progress: &Progress) {
+fn worker(task: &WorkTask<'_>, state: &Mutex<WorkState>, progress: &ReplayProgress) {
     loop {
         // The lock is held for this line only.
         let next = lock(state).next(task);
@@ -96,16 +100,16 @@ fn worker(task: &Task<'_>, state: &Mutex<State>, progress: &Progress) {
             if task.details {
                 found
             } else {
-                Replayed { measures: found.measures, ..Replayed::default() }
+                ReplayResult { measures: found.measures, ..ReplayResult::default() }
             }
         });
         ran.each.push((at, found));
     }
 }
 
-impl State {
+impl WorkState {
     /// The next replay; reads the next conversation where all of this one are under way.
-    fn next(&mut self, task: &Task<'_>) -> Option<(usize, Arc<Recorded>, usize)> {
+    fn next(&mut self, task: &WorkTask<'_>) -> Option<(usize, Arc<CorpusConversation>, usize)> {
         loop {
             if self.failed.is_some() {
                 return None;
@@ -129,9 +133,9 @@ impl State {
         }
     }
 
-    fn open(&mut self, task: &Task<'_>, recorded: Recorded) {
+    fn open(&mut self, task: &WorkTask<'_>, recorded: CorpusConversation) {
         let log = recorded.recording.log();
-        self.conversations.push(About {
+        self.conversations.push(ConversationFacts {
             name: recorded.name.clone(),
             dialect: recorded.dialect.name(),
             messages: log.len(),
@@ -143,9 +147,13 @@ impl State {
     }
 }
 
-fn one(task: &Task<'_>, recorded: &Recorded, run: &Run) -> Result<Replayed, String> {
+fn one(
+    task: &WorkTask<'_>,
+    recorded: &CorpusConversation,
+    run: &StrategyRun,
+) -> Result<ReplayResult, String> {
     let begun = Instant::now();
     let clock = || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let replaying = Replaying { window: run.window, prices: task.prices, clock: &clock };
+    let replaying = ReplayOptions { window: run.window, prices: task.prices, clock: &clock };
     run.replay(&recorded.recording, &replaying, recorded.dialect).map_err(|error| error.to_string())
 }

@@ -13,11 +13,11 @@ const PREFIX: &str = "midfold-run-";
 const FILE: &str = "midfold.js";
 
 /// A file in a folder of its own, gone when it is dropped.
-pub struct Temporary {
+pub struct TemporaryFile {
     path: PathBuf,
 }
 
-impl Temporary {
+impl TemporaryFile {
     /// Makes it, for the user alone.
     pub fn new(text: &str) -> io::Result<Self> {
         let pid = std::process::id();
@@ -34,7 +34,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         remove(self.path.parent().unwrap_or(Path::new("")));
     }

@@ -8,11 +8,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use midfold_args::Run as Args;
-use midfold_serve::{Running, Upstreams};
+use midfold_args::RunArgs as Args;
+use midfold_serve::{RunningServer, UpstreamTable};
 use tokio::process::Command;
 
-use crate::clients::{CLIENTS, Client, Front, Own, Surroundings, Told, URL, VARIABLES, Variable};
+use crate::clients::{
+    BaseUrlVariable, CLIENTS, ClientInstructions, ClientSurroundings, KnownClient, OwnProvider,
+    ProxyFront, URL, VARIABLES,
+};
 use crate::env;
 use crate::error::CommandError;
 use crate::output::{Output, reason};
@@ -28,7 +31,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         return Err(CommandError::usage("there is no program to run").hint("midfold run -- claude"));
     };
     let client = client(args, program)?;
-    let around = Surroundings {
+    let around = ClientSurroundings {
         home: env::home(),
         folder: std::env::current_dir().unwrap_or_default(),
         variable: &env::get,
@@ -36,7 +39,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     };
     let own = client.as_ref().and_then(|client| client.own(&around));
     let (said, below) = (serving::flags(&args.proxy), serving::below()?);
-    let upstreams = serve::upstreams(&below, Upstreams::default())?;
+    let upstreams = serve::upstreams(&below, UpstreamTable::default())?;
     let upstreams = before(client.as_ref(), own.as_ref(), upstreams)?;
     let upstreams = serve::upstreams(&said, upstreams)?;
     let said = said.over(below);
@@ -46,11 +49,12 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
         serve::keep(&mut config, &args.proxy, output).await?;
         let running = midfold_serve::start(config).await;
         let running = running.map_err(|error| CommandError::failed(error.to_string()))?;
-        let front = Front { origin: format!("http://{}", running.address()), upstreams };
-        let told =
-            client.map_or_else(Told::default, |client| client.told(&around, &front, own.as_ref()));
+        let front = ProxyFront { origin: format!("http://{}", running.address()), upstreams };
+        let told = client.map_or_else(ClientInstructions::default, |client| {
+            client.told(&around, &front, own.as_ref())
+        });
         let ended = start(program, arguments, args.client.is_some(), &front, told).await;
-        let totals = Running::stop(running).await;
+        let totals = RunningServer::stop(running).await;
         let code = ended?;
         if !args.quiet {
             saving::say(&totals, json, output);
@@ -60,9 +64,9 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
 }
 
 /// The client that was named, or that the program is by its name.
-fn client(args: &Args, program: &OsStr) -> Result<Option<Client>, CommandError> {
-    let Some(name) = &args.client else { return Ok(Client::of(Path::new(program))) };
-    match Client::of(Path::new(name)) {
+fn client(args: &Args, program: &OsStr) -> Result<Option<KnownClient>, CommandError> {
+    let Some(name) = &args.client else { return Ok(KnownClient::of(Path::new(program))) };
+    match KnownClient::of(Path::new(name)) {
         Some(client) => Ok(Some(client)),
         None => Err(CommandError::usage(format!("there is no client `{name}`")).hint(format!(
             "the clients that are known: {}",
@@ -74,11 +78,11 @@ fn client(args: &Args, program: &OsStr) -> Result<Option<Client>, CommandError> 
 /// Where requests went before: a gateway of the user's stays what is behind the proxy. A variable that the
 /// client does not read says nothing of where it sends its key.
 fn before(
-    client: Option<&Client>,
-    own: Option<&Own>,
-    mut upstreams: Upstreams,
-) -> Result<Upstreams, CommandError> {
-    let is_read = |variable: &&Variable| {
+    client: Option<&KnownClient>,
+    own: Option<&OwnProvider>,
+    mut upstreams: UpstreamTable,
+) -> Result<UpstreamTable, CommandError> {
+    let is_read = |variable: &&BaseUrlVariable| {
         client.is_none_or(|client| client.providers.contains(&variable.provider))
     };
     // The first variable of a provider is set last, and wins.
@@ -103,11 +107,11 @@ async fn start(
     program: &OsStr,
     arguments: &[OsString],
     is_named: bool,
-    front: &Front,
-    told: Told,
+    front: &ProxyFront,
+    told: ClientInstructions,
 ) -> Result<u8, CommandError> {
     file::sweep();
-    let file = told.file.as_deref().map(file::Temporary::new).transpose().map_err(|error| {
+    let file = told.file.as_deref().map(file::TemporaryFile::new).transpose().map_err(|error| {
         CommandError::failed(format!("no file can be made for the client: {}", reason(&error)))
     })?;
     let mut more: Vec<OsString> = told.arguments.into_iter().map(OsString::from).collect();

@@ -1,25 +1,25 @@
 //! The line at the end: what came through, and what was saved.
 
-use midfold::core::spent::Cost;
-use midfold_serve::Totals;
+use midfold::core::spending::PromptCost;
+use midfold_serve::ServerTotals;
 use serde_json::json;
 
-use crate::output::{Color, Output};
+use crate::output::{Output, OutputColor};
 use crate::words::{number, plural};
 
 /// Standard output is the program's own.
-pub fn say(totals: &Totals, json: bool, output: &Output) {
+pub fn say(totals: &ServerTotals, json: bool, output: &Output) {
     if json {
         output.stderr(&format!("{}\n", to_json(totals)));
         return;
     }
-    let label = output.stderr_style().paint(Color::Dim, "midfold:");
+    let label = output.stderr_style().paint(OutputColor::Dim, "midfold:");
     output.stderr(&format!("{label} {}\n", line(totals)));
 }
 
 /// What is said of what came through.
-pub fn line(totals: &Totals) -> String {
-    let Totals { requests, with_history, folded, folds, cost, .. } = *totals;
+pub fn line(totals: &ServerTotals) -> String {
+    let ServerTotals { requests, with_history, folded, folds, cost, .. } = *totals;
     if requests == 0 {
         return "no request came through: `midfold doctor` shows where clients send theirs"
             .to_owned();
@@ -42,7 +42,7 @@ pub fn line(totals: &Totals) -> String {
 }
 
 /// What the prompts cost, beside what sending everything would have cost, as the console says it.
-fn cost_words(cost: &Cost) -> String {
+fn cost_words(cost: &PromptCost) -> String {
     let [sent, everything] = [cost.sent, cost.everything].map(whole);
     let change = cost.change();
     format!("cost {change}: {} tokens; sending everything: {}", number(sent), number(everything))
@@ -58,7 +58,7 @@ fn share(part: u64, whole: u64) -> String {
     format!("{percent} %")
 }
 
-fn to_json(totals: &Totals) -> serde_json::Value {
+fn to_json(totals: &ServerTotals) -> serde_json::Value {
     json!({
         "requests": totals.requests,
         "with_history": totals.with_history,

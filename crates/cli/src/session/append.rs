@@ -3,27 +3,27 @@
 
 use std::path::Path;
 
-use midfold::{DialectKind, Door, Incoming};
-use midfold_args::Append;
+use midfold::{DialectKind, Door, IncomingMessages};
+use midfold_args::AppendArgs;
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::host::Host;
-use crate::input::Input;
+use crate::host::OpenStore;
+use crate::input::InputFile;
 use crate::output::Output;
 use crate::runtime;
 
 /// Reads what is to be appended.
-pub fn input(path: &Path) -> Result<Incoming, CommandError> {
-    let input = Input::load(path)?;
-    let incoming = Incoming::read(&input.bytes, &input.name, Door::Command)?;
+pub fn input(path: &Path) -> Result<IncomingMessages, CommandError> {
+    let input = InputFile::load(path)?;
+    let incoming = IncomingMessages::read(&input.bytes, &input.name, Door::Command)?;
     if incoming.is_empty() { Err(input.empty()) } else { Ok(incoming) }
 }
 
 pub async fn run(
-    args: &Append,
-    input: &Incoming,
-    host: &Host,
+    args: &AppendArgs,
+    input: &IncomingMessages,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {

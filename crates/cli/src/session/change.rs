@@ -2,21 +2,21 @@
 
 use midfold::store::StoredError;
 use midfold::{Policy, tokens};
-use midfold_args::{Model, Narrated, SessionPolicy};
+use midfold_args::{ModelArgs, PolicyArgs, SessionPolicyArgs};
 use serde_json::json;
 
 use super::text::short;
 use crate::error::CommandError;
-use crate::host::Host;
-use crate::output::{Color, Output};
-use crate::page::Page;
+use crate::host::OpenStore;
+use crate::output::{Output, OutputColor};
+use crate::page::LabelledPage;
 use crate::prepare;
 use crate::runtime;
 use crate::words::{number, plural};
 
 /// The policy that is asked for; none where it is only to be shown.
-pub fn wanted(args: &SessionPolicy) -> Result<Option<Policy>, CommandError> {
-    let Narrated { folding, narrate } = &args.folding;
+pub fn wanted(args: &SessionPolicyArgs) -> Result<Option<Policy>, CommandError> {
+    let PolicyArgs { folding, narrate } = &args.folding;
     if folding.preset.is_none() && folding.policy.is_none() {
         return match narrate {
             false => Ok(None),
@@ -28,9 +28,9 @@ pub fn wanted(args: &SessionPolicy) -> Result<Option<Policy>, CommandError> {
 }
 
 pub async fn policy(
-    args: &SessionPolicy,
+    args: &SessionPolicyArgs,
     policy: Option<Policy>,
-    host: &Host,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -56,8 +56,8 @@ pub async fn policy(
         return output.stdout(format!("{value}\n"));
     }
     let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
-    page.title(Color::Green, &format!("Policy: {} → {}", before.policy, after.policy));
+    let mut page = LabelledPage { style: &style, text: String::new() };
+    page.title(OutputColor::Green, &format!("Policy: {} → {}", before.policy, after.policy));
     page.field(
         "from on",
         &format!("the next fold, with {} so far", plural(after.events, "message")),
@@ -68,8 +68,8 @@ pub async fn policy(
 }
 
 pub async fn model(
-    args: &Model,
-    host: &Host,
+    args: &ModelArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -88,9 +88,9 @@ pub async fn model(
         return output.stdout(format!("{value}\n"));
     }
     let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
+    let mut page = LabelledPage { style: &style, text: String::new() };
     let named = |model: &str| if model.is_empty() { "none".to_owned() } else { model.to_owned() };
-    page.title(Color::Green, &format!("Model: {} → {}", named(&before.model), after.model));
+    page.title(OutputColor::Green, &format!("Model: {} → {}", named(&before.model), after.model));
     let why = match (args.window, known) {
         (Some(_), _) => "as you said",
         (None, Some(_)) => "the model's own",

@@ -4,23 +4,23 @@ use std::path::Path;
 
 use midfold::core::Hash;
 use midfold::formats::overflow::Diagnosis;
-use midfold::store::{Sent, Stored};
-use midfold::{Door, Recovered, Refused};
-use midfold_args::{Context, Recover};
+use midfold::store::{NumberedContext, StoredSession};
+use midfold::{Door, RecoveryOutcome, RefusedRequest};
+use midfold_args::{ContextArgs, RecoverArgs};
 use serde_json::json;
 
 use super::text::{list, short};
 use crate::error::CommandError;
-use crate::host::Host;
-use crate::input::Input;
-use crate::output::{Color, Output};
+use crate::host::OpenStore;
+use crate::input::InputFile;
+use crate::output::{Output, OutputColor};
 use crate::paths::is_stdin;
 use crate::runtime;
 use crate::words::{about, number, plural};
 
 pub async fn run(
-    args: &Context,
-    host: &Host,
+    args: &ContextArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -35,8 +35,8 @@ pub async fn run(
 }
 
 fn emit(
-    stored: &Stored,
-    sent: &Sent,
+    stored: &StoredSession,
+    sent: &NumberedContext,
     before: Option<Hash>,
     file: Option<&Path>,
     json: bool,
@@ -66,7 +66,7 @@ fn emit(
         output.file(path, &result)?;
     }
     if !json {
-        output.stderr(&format!("{}\n", output.stderr_style().paint(Color::Dim, &note)));
+        output.stderr(&format!("{}\n", output.stderr_style().paint(OutputColor::Dim, &note)));
     }
     match to_file {
         Some(_) => Ok(()),
@@ -74,7 +74,7 @@ fn emit(
     }
 }
 
-fn object(stored: &Stored, sent: &Sent, messages: &[u8]) -> Vec<u8> {
+fn object(stored: &StoredSession, sent: &NumberedContext, messages: &[u8]) -> Vec<u8> {
     let about = json!({
         "session": stored.row().new.id,
         "call": sent.call,
@@ -91,26 +91,26 @@ fn object(stored: &Stored, sent: &Sent, messages: &[u8]) -> Vec<u8> {
 }
 
 /// Whether the session's counter is a vocabulary, not an estimate.
-pub fn counts_exactly(stored: &Stored) -> bool {
+pub fn counts_exactly(stored: &StoredSession) -> bool {
     midfold::tokens::by_name(&stored.row().new.counter).is_ok_and(|counter| counter.is_exact())
 }
 
 /// What the provider answered. An empty body says something, too.
 pub fn body(path: &Path) -> Result<Vec<u8>, CommandError> {
-    Ok(Input::load(path)?.bytes.to_vec())
+    Ok(InputFile::load(path)?.bytes.to_vec())
 }
 
 pub async fn recover(
-    args: &Recover,
+    args: &RecoverArgs,
     body: &[u8],
-    host: &Host,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
     let before = stored.row().active;
-    let refused = Refused { status: args.status, body, reply: 0 };
-    let Recovered { judged, tokens, sent } =
+    let refused = RefusedRequest { status: args.status, body, reply: 0 };
+    let RecoveryOutcome { judged, tokens, sent } =
         midfold::recover(&mut stored, &refused, runtime::now()).await?;
     let Some(sent) = sent else { return Err(judged.no_overflow(Door::Command).into()) };
     if !json {

@@ -1,16 +1,16 @@
 //! `midfold session delete`.
 
 use midfold::Door;
-use midfold_args::Delete;
+use midfold_args::DeleteArgs;
 
 use crate::deletion::tell;
 use crate::error::CommandError;
-use crate::host::Host;
+use crate::host::OpenStore;
 use crate::output::Output;
 
 pub async fn run(
-    args: &Delete,
-    host: &Host,
+    args: &DeleteArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {

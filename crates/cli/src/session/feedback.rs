@@ -1,21 +1,21 @@
 //! What a person is told about a compaction that was asked for. Most of all in the two cases that
 //! puzzle: nothing changed, or the tokens went up.
 
-use midfold::core::engine::Status;
-use midfold::core::fold::Entry;
-use midfold::{CacheCheck, Feedback as Said, Fold, NoOp, Outcome, Size};
+use midfold::core::engine::SessionStatus;
+use midfold::core::fold::FoldEntry;
+use midfold::{CacheCheck, CompactionFeedback as Said, Fold, NoOp, PlanOutcome, SizeCount};
 use serde_json::{Value, json};
 
-use crate::output::{Color, Style};
-use crate::page::Page;
+use crate::output::{OutputColor, OutputStyle};
+use crate::page::LabelledPage;
 use crate::words::{about, grouped, number, plural, printable};
 
 /// A compaction that was done, or would be.
-pub struct Feedback<'a> {
+pub struct CompactionReport<'a> {
     pub session: &'a str,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a PlanOutcome,
     /// The session before.
-    pub before: &'a Status,
+    pub before: &'a SessionStatus,
     /// What counts its tokens, and whether that is a vocabulary.
     pub counter: (&'a str, bool),
     /// Nothing was done.
@@ -26,7 +26,7 @@ pub struct Feedback<'a> {
     pub cache: Option<CacheCheck>,
 }
 
-impl Feedback<'_> {
+impl CompactionReport<'_> {
     pub fn to_json(&self) -> Value {
         let (counter, exact) = self.counter;
         let mut value = json!({
@@ -39,7 +39,7 @@ impl Feedback<'_> {
             "cache": self.cache,
         });
         let more = match self.outcome {
-            Outcome::Folded(fold) => json!({
+            PlanOutcome::Folded(fold) => json!({
                 "changed": !self.preview,
                 "messages_before": fold.messages_before,
                 "messages_after": fold.messages_after,
@@ -49,7 +49,7 @@ impl Feedback<'_> {
                 "number": self.number,
                 "note": note(fold),
             }),
-            Outcome::Nothing(reason) => json!({
+            PlanOutcome::Nothing(reason) => json!({
                 "changed": false,
                 "messages_before": self.before.messages,
                 "messages_after": self.before.messages,
@@ -64,23 +64,24 @@ impl Feedback<'_> {
 
     /// The words of Hermes Agent's manual compression, for hosts that show those.
     fn said(&self) -> Said {
-        let before = Size { messages: self.before.messages, tokens: self.before.context_tokens };
+        let before =
+            SizeCount { messages: self.before.messages, tokens: self.before.context_tokens };
         Said::of(self.outcome, before)
     }
 
-    pub fn text(&self, style: &Style) -> String {
-        let mut page = Page { style, text: String::new() };
+    pub fn text(&self, style: &OutputStyle) -> String {
+        let mut page = LabelledPage { style, text: String::new() };
         match self.outcome {
-            Outcome::Nothing(reason) => self.nothing(&mut page, reason),
-            Outcome::Folded(fold) => self.folded(&mut page, fold),
+            PlanOutcome::Nothing(reason) => self.nothing(&mut page, reason),
+            PlanOutcome::Folded(fold) => self.folded(&mut page, fold),
         }
         page.text
     }
 
-    fn nothing(&self, page: &mut Page<'_>, reason: &NoOp) {
+    fn nothing(&self, page: &mut LabelledPage<'_>, reason: &NoOp) {
         let messages = plural(self.before.messages, "message");
         let what = if self.preview { "Nothing would change" } else { "Nothing changed" };
-        page.title(Color::Yellow, &format!("{what}: {messages}"));
+        page.title(OutputColor::Yellow, &format!("{what}: {messages}"));
         page.field("why", &grouped(&reason.to_string()));
         let real = self.before.last_prompt_tokens > 0 || self.before.meter.samples > 0;
         let tokens = about(self.before.context_tokens, self.counter.1 && !real);
@@ -88,11 +89,11 @@ impl Feedback<'_> {
         page.field("tokens", &format!("{tokens} (unchanged), {how}"));
     }
 
-    fn folded(&self, page: &mut Page<'_>, fold: &Fold) {
+    fn folded(&self, page: &mut LabelledPage<'_>, fold: &Fold) {
         let [before, after] = [fold.messages_before, fold.messages_after].map(u64::from);
         let what = if self.preview { "Would compact" } else { "Compacted" };
         page.title(
-            Color::Green,
+            OutputColor::Green,
             &format!("{what}: {} → {}", number(before), plural(after, "message")),
         );
         let (before, after) = (fold.tokens_before, fold.tokens_after);
@@ -112,7 +113,7 @@ impl Feedback<'_> {
             }
             if let Ok(recap) = midfold::recap(self.outcome) {
                 let title = "The model would read this where messages were folded:";
-                let title = page.style.paint(Color::Bold, title);
+                let title = page.style.paint(OutputColor::Bold, title);
                 page.text += &format!("\n{title}\n\n{}\n", printable(recap.trim_end()));
             }
         } else {
@@ -152,7 +153,7 @@ fn note(fold: &Fold) -> Option<String> {
     if fold.tokens_after <= fold.tokens_before {
         return None;
     }
-    let recap = fold.entries.iter().any(|entry| matches!(entry, Entry::Recap { .. }));
+    let recap = fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Recap { .. }));
     let fewer = fold.messages_after < fold.messages_before;
     Some(match (fewer, recap) {
         (true, true) => {

@@ -1,20 +1,20 @@
 //! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`.
 
-use midfold::{Fold, Outcome, cache_check};
-use midfold_args::{Compaction, Fork, Pin, Undo};
+use midfold::{Fold, PlanOutcome, cache_check};
+use midfold_args::{CompactionArgs, ForkArgs, PinArgs, UndoArgs};
 use serde_json::json;
 
 use super::context::counts_exactly;
-use super::feedback::Feedback;
+use super::feedback::CompactionReport;
 use crate::error::CommandError;
-use crate::host::{self, Host};
+use crate::host::{self, OpenStore};
 use crate::output::Output;
 use crate::runtime;
 use crate::words::{self, number, plural};
 
 pub async fn compact(
-    args: &Compaction,
-    host: &Host,
+    args: &CompactionArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -22,8 +22,8 @@ pub async fn compact(
 }
 
 pub async fn preview(
-    args: &Compaction,
-    host: &Host,
+    args: &CompactionArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -31,9 +31,9 @@ pub async fn preview(
 }
 
 async fn folded(
-    args: &Compaction,
+    args: &CompactionArgs,
     preview: bool,
-    host: &Host,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -56,11 +56,11 @@ async fn folded(
         || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();
     let cache = preview.then(check).flatten();
     let id = match &outcome {
-        Outcome::Folded(fold) => Some(fold.id),
-        Outcome::Nothing(_) => None,
+        PlanOutcome::Folded(fold) => Some(fold.id),
+        PlanOutcome::Nothing(_) => None,
     };
     let place = folds.iter().position(|fold| Some(fold.id) == id).unwrap_or(folds.len());
-    let feedback = Feedback {
+    let feedback = CompactionReport {
         session: &args.id,
         outcome: &outcome,
         before: &before,
@@ -76,8 +76,8 @@ async fn folded(
 }
 
 pub async fn undo(
-    args: &Undo,
-    host: &Host,
+    args: &UndoArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -145,9 +145,9 @@ pub fn find<'a>(
 }
 
 pub async fn pin(
-    args: &Pin,
+    args: &PinArgs,
     pinned: bool,
-    host: &Host,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -171,8 +171,8 @@ pub async fn pin(
 }
 
 pub async fn fork(
-    args: &Fork,
-    host: &Host,
+    args: &ForkArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {

@@ -3,27 +3,27 @@
 use std::path::PathBuf;
 
 use midfold::core::inject::Injections;
-use midfold::store::{Injected, Stored};
-use midfold_args::Context;
+use midfold::store::{InjectedRequest, StoredSession};
+use midfold_args::ContextArgs;
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::input::Input;
-use crate::output::{Color, Output};
+use crate::input::InputFile;
+use crate::output::{Output, OutputColor};
 use crate::paths::is_stdin;
 use crate::runtime;
 use crate::words::{number, plural};
 
 pub async fn run(
-    args: &Context,
-    stored: Stored,
+    args: &ContextArgs,
+    stored: StoredSession,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = stored.with_injections(hooks(args)?);
     let mut texts = Vec::new();
     for (name, file) in &args.inject {
-        let input = Input::load(&PathBuf::from(file))?;
+        let input = InputFile::load(&PathBuf::from(file))?;
         texts.push((name.as_str(), String::from_utf8_lossy(&input.bytes).into_owned()));
     }
     let outputs: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
@@ -32,7 +32,7 @@ pub async fn run(
 }
 
 /// The hooks, in the order of the command line.
-fn hooks(args: &Context) -> Result<Injections, CommandError> {
+fn hooks(args: &ContextArgs) -> Result<Injections, CommandError> {
     let mut reserves = Vec::new();
     for (name, reserve) in &args.reserve {
         let tokens = reserve.parse().map_err(|_| {
@@ -46,8 +46,8 @@ fn hooks(args: &Context) -> Result<Injections, CommandError> {
 }
 
 fn emit(
-    args: &Context,
-    injected: &Injected,
+    args: &ContextArgs,
+    injected: &InjectedRequest,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -80,7 +80,7 @@ fn emit(
         let count = plural(sent.messages().count() as u64, "message");
         let note =
             format!("{count}, {} tokens; injected: {}", number(sent.tokens()), hooks.join(", "));
-        output.stderr(&format!("{}\n", output.stderr_style().paint(Color::Dim, &note)));
+        output.stderr(&format!("{}\n", output.stderr_style().paint(OutputColor::Dim, &note)));
     }
     match to_file {
         Some(_) => Ok(()),

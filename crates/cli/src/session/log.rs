@@ -2,20 +2,25 @@
 
 use midfold::formats::DialectKind;
 use midfold::store::{EventRow, event_text};
-use midfold_args::Log;
+use midfold_args::LogArgs;
 
 use super::text::join;
 use crate::error::CommandError;
-use crate::fates::Fates;
-use crate::host::Host;
-use crate::output::{Color, Output};
-use crate::table::Table;
+use crate::fates::MessageFates;
+use crate::host::OpenStore;
+use crate::output::{Output, OutputColor};
+use crate::table::TextTable;
 use crate::words::{line, number, plural};
 
 /// Events that are read at once.
 const AT_ONCE: u64 = 256;
 
-pub async fn run(args: &Log, host: &Host, json: bool, output: &Output) -> Result<(), CommandError> {
+pub async fn run(
+    args: &LogArgs,
+    host: &OpenStore,
+    json: bool,
+    output: &Output,
+) -> Result<(), CommandError> {
     let stored = host.session(&args.id).await?;
     let head = stored.row().head;
     let to = args.to.map_or(head, |to| to.saturating_add(1).min(head));
@@ -49,12 +54,12 @@ pub async fn run(args: &Log, host: &Host, json: bool, output: &Output) -> Result
     }
     let folds = stored.folds().await?;
     let active = folds.iter().find(|fold| Some(fold.id) == stored.row().active);
-    let fates = Fates::new(active);
+    let fates = MessageFates::new(active);
     let style = output.stdout_style();
     let dialect = &stored.row().new.dialect;
     let kind = DialectKind::from_name(dialect);
-    let table = Table::new(["no.", "turn", "role", "tokens", "sent", "text"]).right([0, 1, 3]);
-    let mut table = table.color(4, Color::Dim);
+    let table = TextTable::new(["no.", "turn", "role", "tokens", "sent", "text"]).right([0, 1, 3]);
+    let mut table = table.color(4, OutputColor::Dim);
     // What is left of a line beside the other columns.
     let room = style.width.saturating_sub(46).max(24);
     for EventRow { seq, event } in &rows {

@@ -13,23 +13,25 @@ mod observe;
 mod show;
 mod text;
 
-use midfold_args::{Session, SessionCommand};
+use midfold_args::{SessionArgs, SessionCommand};
 
 use crate::error::CommandError;
-use crate::host::{Host, Make};
+use crate::host::{OpenStore, StoreCreation};
 use crate::output::Output;
 use crate::runtime::block_on;
 
 pub use fold::find;
 pub use text::short;
 
-pub fn run(args: &Session, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &SessionArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     // Input that cannot be used is no reason to open, or make, a store.
-    let work = Work { args };
+    let work = SessionWork { args };
     match &args.command {
         SessionCommand::New(new) => {
             let prepared = new::prepare(new)?;
-            work.with(Make::Yes, async |host| new::run(new, prepared, host, json, output).await)
+            work.with(StoreCreation::Yes, async |host| {
+                new::run(new, prepared, host, json, output).await
+            })
         }
         SessionCommand::Append(append) => {
             let input = append::input(&append.file)?;
@@ -86,25 +88,25 @@ pub fn run(args: &Session, json: bool, output: &Output) -> Result<(), CommandErr
     }
 }
 
-struct Work<'a> {
-    args: &'a Session,
+struct SessionWork<'a> {
+    args: &'a SessionArgs,
 }
 
-impl Work<'_> {
+impl SessionWork<'_> {
     fn open(
         &self,
-        work: impl AsyncFnOnce(&Host) -> Result<(), CommandError>,
+        work: impl AsyncFnOnce(&OpenStore) -> Result<(), CommandError>,
     ) -> Result<(), CommandError> {
-        self.with(Make::No, work)
+        self.with(StoreCreation::No, work)
     }
 
     fn with(
         &self,
-        make: Make,
-        work: impl AsyncFnOnce(&Host) -> Result<(), CommandError>,
+        make: StoreCreation,
+        work: impl AsyncFnOnce(&OpenStore) -> Result<(), CommandError>,
     ) -> Result<(), CommandError> {
         block_on(async {
-            let host = Host::open(&self.args.at, make).await?;
+            let host = OpenStore::open(&self.args.at, make).await?;
             work(&host).await
         })
     }

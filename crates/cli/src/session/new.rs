@@ -3,29 +3,29 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use midfold::store::Stored;
-use midfold::{DialectKind, Door, Prepared, Start, events_of, without_messages};
-use midfold_args::{New, Start as Args};
+use midfold::store::StoredSession;
+use midfold::{DialectKind, Door, PreparedConversation, Start, events_of, without_messages};
+use midfold_args::{NewSessionArgs, StartArgs as Args};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
-use crate::host::{self, Host};
-use crate::input::Input;
-use crate::output::{Color, Output};
+use crate::host::{self, OpenStore};
+use crate::input::InputFile;
+use crate::output::{Output, OutputColor};
 use crate::prepare;
 use crate::runtime;
 
 /// What a session is made of, checked before a store is opened.
-pub fn prepare(args: &New) -> Result<Prepared, CommandError> {
+pub fn prepare(args: &NewSessionArgs) -> Result<PreparedConversation, CommandError> {
     let kind = midfold::dialect(&args.dialect)?;
-    let system = args.system.as_deref().map(Input::text).transpose()?;
+    let system = args.system.as_deref().map(InputFile::text).transpose()?;
     let tools = args.tools.as_deref().map(|path| tools(path, kind)).transpose()?;
     let empty = without_messages(kind, system.as_deref(), tools, args.model.clone());
     Ok(prepare::setup(&args.start.measure, None)?.prepare(empty)?)
 }
 
 fn tools(path: &Path, kind: DialectKind) -> Result<Bytes, CommandError> {
-    let text = Input::text(path)?;
+    let text = InputFile::text(path)?;
     let place = path.display();
     match serde_json::from_str(&text) {
         Ok(Value::Array(_)) => Ok(text.trim().to_owned().into()),
@@ -38,9 +38,9 @@ fn tools(path: &Path, kind: DialectKind) -> Result<Bytes, CommandError> {
 }
 
 pub async fn run(
-    args: &New,
-    prepared: Prepared,
-    host: &Host,
+    args: &NewSessionArgs,
+    prepared: PreparedConversation,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -55,7 +55,7 @@ pub async fn run(
     if host.is_memory {
         let style = output.stderr_style();
         let text = "note: a store in memory ends with this command: nothing is kept\n";
-        output.stderr(&style.paint(Color::Yellow, text));
+        output.stderr(&style.paint(OutputColor::Yellow, text));
     }
     match json {
         true => output.stdout(format!("{}\n", json!({ "id": id }))),
@@ -65,11 +65,11 @@ pub async fn run(
 
 /// Makes a session for a prepared conversation, without its messages.
 async fn create(
-    host: &Host,
+    host: &OpenStore,
     id: &str,
     start: &Args,
-    prepared: &Prepared,
-) -> Result<Stored, CommandError> {
+    prepared: &PreparedConversation,
+) -> Result<StoredSession, CommandError> {
     let start = Start {
         id: id.to_owned(),
         policy: prepare::narrated(&start.folding)?,

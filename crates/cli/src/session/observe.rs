@@ -2,22 +2,22 @@
 
 use midfold::core::Usage;
 use midfold::formats::usage::reported;
-use midfold_args::Observe;
+use midfold_args::ObserveArgs;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::host::Host;
-use crate::input::Input;
+use crate::host::OpenStore;
+use crate::input::InputFile;
 use crate::output::Output;
 use crate::runtime;
 use crate::words::number;
 
 /// What the provider reported: from the flags, or from its JSON.
-pub fn usage(args: &Observe) -> Result<Usage, CommandError> {
+pub fn usage(args: &ObserveArgs) -> Result<Usage, CommandError> {
     let usage = match &args.file {
         Some(path) => {
-            let input = Input::load(path)?;
+            let input = InputFile::load(path)?;
             serde_json::from_slice::<IgnoredAny>(&input.bytes).map_err(|error| {
                 CommandError::failed(format!("{}: not JSON: {error}", input.name))
                     .hint("give the `usage` object of a response, or --prompt N")
@@ -49,9 +49,9 @@ pub fn usage(args: &Observe) -> Result<Usage, CommandError> {
 }
 
 pub async fn run(
-    args: &Observe,
+    args: &ObserveArgs,
     usage: Usage,
-    host: &Host,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {

@@ -1,20 +1,20 @@
 //! `midfold session status` and `list`.
 
-use midfold::core::engine::Status;
-use midfold::core::standing;
-use midfold::core::trigger::{Due, Hold};
-use midfold::store::{JobState, SessionRow, Stored};
-use midfold_args::{List, Status as Args};
+use midfold::core::engine::SessionStatus;
+use midfold::core::fold_standing;
+use midfold::core::trigger::{FoldDue, HoldReason};
+use midfold::store::{JobState, SessionRow, StoredSession};
+use midfold_args::{ListArgs, StatusArgs as Args};
 use serde_json::json;
 
 use super::context::counts_exactly;
 use crate::error::CommandError;
-use crate::host::Host;
-use crate::output::{Color, Output};
-use crate::page::Page;
+use crate::host::OpenStore;
+use crate::output::{Output, OutputColor};
+use crate::page::LabelledPage;
 use crate::presets::pretty;
 use crate::runtime;
-use crate::table::Table;
+use crate::table::TextTable;
 use crate::words::{self, about, number, plural};
 
 /// Sessions that are read at once.
@@ -22,7 +22,7 @@ const AT_ONCE: u32 = 1_000;
 
 pub async fn status(
     args: &Args,
-    host: &Host,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -36,8 +36,8 @@ pub async fn status(
     let calls = stored.calls().await?.len() as u64;
     let folds = stored.folds().await?;
     let style = output.stdout_style();
-    let mut page = Page { style: &style, text: String::new() };
-    page.title(Color::Bold, &args.id);
+    let mut page = LabelledPage { style: &style, text: String::new() };
+    page.title(OutputColor::Bold, &args.id);
     let exact = counts_exactly(&stored);
     context(&mut page, &stored, &status, exact);
     page.field("policy", &policy(&status));
@@ -54,7 +54,7 @@ pub async fn status(
         }
         None => "none".to_owned(),
     };
-    let aside = standing::aside(&stored.standings(&folds).await?);
+    let aside = fold_standing::aside(&stored.standings(&folds).await?);
     let beside = if aside.is_empty() { aside } else { format!("; never in force: {aside}") };
     page.field("folds", &format!("{folded}{beside}"));
     let active = folds.iter().find(|fold| Some(fold.id) == status.active_fold);
@@ -83,7 +83,12 @@ pub async fn status(
     output.stdout(page.text)
 }
 
-fn context(page: &mut Page<'_>, stored: &Stored, status: &Status, exact: bool) {
+fn context(
+    page: &mut LabelledPage<'_>,
+    stored: &StoredSession,
+    status: &SessionStatus,
+    exact: bool,
+) {
     let log = format!(
         "{} in {}, {} tokens",
         plural(status.events, "message"),
@@ -107,7 +112,7 @@ fn context(page: &mut Page<'_>, stored: &Stored, status: &Status, exact: bool) {
     page.field("window", &format!("{} tokens{kept}", number(status.context_length)));
 }
 
-fn policy(status: &Status) -> String {
+fn policy(status: &SessionStatus) -> String {
     match status.policy_since {
         Some(events) => {
             let name = &status.policy;
@@ -118,17 +123,17 @@ fn policy(status: &Status) -> String {
 }
 
 /// When it folds next, and what to do where that is held back.
-pub fn due(status: &Status) -> String {
+pub fn due(status: &SessionStatus) -> String {
     let text = midfold::view::due(status);
     match status.due {
-        Due::Held(Hold::Breaker | Hold::NothingToGain) => {
+        FoldDue::Held(HoldReason::Breaker | HoldReason::NothingToGain) => {
             format!("{text}; `midfold session compact` folds all the same")
         }
         _ => text,
     }
 }
 
-fn narration(page: &mut Page<'_>, on: bool, status: &Status, jobs: &[JobState]) {
+fn narration(page: &mut LabelledPage<'_>, on: bool, status: &SessionStatus, jobs: &[JobState]) {
     if !on && jobs.is_empty() {
         page.field(
             "narration",
@@ -162,7 +167,7 @@ fn narration(page: &mut Page<'_>, on: bool, status: &Status, jobs: &[JobState]) 
     page.field("narration", &text);
 }
 
-fn made(page: &mut Page<'_>, stored: &Stored) {
+fn made(page: &mut LabelledPage<'_>, stored: &StoredSession) {
     let new = &stored.row().new;
     let meta = stored.meta();
     page.field(
@@ -183,8 +188,8 @@ fn made(page: &mut Page<'_>, stored: &Stored) {
 }
 
 pub async fn list(
-    args: &List,
-    host: &Host,
+    args: &ListArgs,
+    host: &OpenStore,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
@@ -214,8 +219,8 @@ pub async fn list(
         return output.stdout(format!("no sessions in {}\n", host.store.place()));
     }
     let style = output.stdout_style();
-    let table = Table::new(["id", "messages", "turns", "fold", "format", "made"]).right([1, 2]);
-    let mut table = table.color(0, Color::Bold).color(5, Color::Dim);
+    let table = TextTable::new(["id", "messages", "turns", "fold", "format", "made"]).right([1, 2]);
+    let mut table = table.color(0, OutputColor::Bold).color(5, OutputColor::Dim);
     for row in &rows {
         table.row([
             row.new.id.clone(),
@@ -229,7 +234,8 @@ pub async fn list(
     let mut text = table.render(&style, 0);
     let left = count - rows.len() as u64;
     if left > 0 {
-        text += &style.paint(Color::Dim, &format!("and {} before them (--limit)\n", number(left)));
+        text += &style
+            .paint(OutputColor::Dim, &format!("and {} before them (--limit)\n", number(left)));
     }
     output.stdout(text)
 }

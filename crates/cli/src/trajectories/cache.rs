@@ -14,7 +14,7 @@ use crate::error::CommandError;
 
 /// One answer.
 #[derive(Serialize, Deserialize)]
-struct Entry<T> {
+struct CacheEntry<T> {
     /// What was asked.
     key: String,
     /// What came back, before anybody judged it.
@@ -23,11 +23,11 @@ struct Entry<T> {
 
 /// A folder of answers. Several runs may use it at once.
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct AnswerCache {
     folder: PathBuf,
 }
 
-impl Cache {
+impl AnswerCache {
     /// The folder is made where it is not there.
     pub fn open(folder: &Path) -> Result<Self, CommandError> {
         fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
@@ -48,7 +48,7 @@ impl Cache {
     /// The answer; `None` where there is none, or none that can be read.
     pub fn get(&self, key: &Hash) -> Option<SummaryReply> {
         let bytes = fs::read(self.place(key)).ok()?;
-        let entry: Entry<SummaryReply> = serde_json::from_slice(&bytes).ok()?;
+        let entry: CacheEntry<SummaryReply> = serde_json::from_slice(&bytes).ok()?;
         (entry.key == key.to_hex()).then_some(entry.reply)
     }
 
@@ -56,7 +56,7 @@ impl Cache {
     pub fn put(&self, key: &Hash, reply: &SummaryReply) -> Result<(), CommandError> {
         let place = self.place(key);
         let part = place.with_extension(format!("{}.part", std::process::id()));
-        let entry = Entry { key: key.to_hex(), reply };
+        let entry = CacheEntry { key: key.to_hex(), reply };
         let made = serde_json::to_vec(&entry).map_err(io::Error::other).and_then(|json| {
             fs::create_dir_all(place.parent().unwrap_or(&self.folder))?;
             fs::write(&part, json)?;

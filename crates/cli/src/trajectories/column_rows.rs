@@ -4,25 +4,25 @@ use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
-use midfold_arrow::{Options, Report, Status, compress_with};
+use midfold_arrow::{BatchOptions, RowReport, RowStatus, compress_with};
 
 use super::columns;
-use super::files::Inputs;
-use super::job::Job;
-use super::manifest::Done;
+use super::files::InputFiles;
+use super::job::TrajectoryJob;
+use super::manifest::ChunkOutcome;
 use crate::error::CommandError;
 
 /// All rows of a chunk, as they are written.
 pub fn rows(
-    table: &columns::Table,
-    job: &Job,
-    inputs: &Inputs,
-    chunk: columns::Chunk,
-) -> Result<Done, CommandError> {
+    table: &columns::ColumnTable,
+    job: &TrajectoryJob,
+    inputs: &InputFiles,
+    chunk: columns::ColumnChunk,
+) -> Result<ChunkOutcome, CommandError> {
     let path = &inputs.files[chunk.from.file];
-    let options = table.options(Options {
+    let options = table.options(BatchOptions {
         settings: job.settings.clone(),
-        ..Options::new(Arc::clone(&job.counter))
+        ..BatchOptions::new(Arc::clone(&job.counter))
     });
     let failed = |error: &dyn std::fmt::Display| {
         CommandError::failed(format!("{}: {error}", path.display()))
@@ -31,7 +31,7 @@ pub fn rows(
     let compressed =
         compress_with(&chunk.batch, &options, &pass).map_err(|error| failed(&error))?;
     drop(chunk.batch);
-    let mut done = Done::default();
+    let mut done = ChunkOutcome::default();
     let name = path.display().to_string();
     let mut kept = Vec::with_capacity(compressed.rows.len());
     for (at, report) in compressed.rows.iter().enumerate() {
@@ -51,19 +51,25 @@ pub fn rows(
 }
 
 /// Takes in what was done with a row; whether it is written.
-fn row(job: &Job, file: &str, place: (&str, u64), report: &Report, done: &mut Done) -> bool {
+fn row(
+    job: &TrajectoryJob,
+    file: &str,
+    place: (&str, u64),
+    report: &RowReport,
+    done: &mut ChunkOutcome,
+) -> bool {
     match report {
-        Report::Failed { code, reason } => {
+        RowReport::Failed { code, reason } => {
             done.reject(file, place, code, reason);
             false
         }
-        Report::Done { metrics, .. }
-            if report.status() == Status::OverLimit && !job.save_over_limit =>
+        RowReport::Done { metrics, .. }
+            if report.status() == RowStatus::OverLimit && !job.save_over_limit =>
         {
             done.over_limit(file, place, metrics.compressed_tokens);
             false
         }
-        Report::Done { metrics, counted, .. } => {
+        RowReport::Done { metrics, counted, .. } => {
             done.totals.add(metrics);
             done.counted += u64::from(*counted);
             true

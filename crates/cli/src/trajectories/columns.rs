@@ -11,7 +11,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
-use midfold_arrow::{BatchError, Options, output_schema};
+use midfold_arrow::{BatchError, BatchOptions, output_schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -24,7 +24,7 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
 
 use super::files::unreadable;
-use super::lines::Position;
+use super::lines::LinePosition;
 use crate::error::CommandError;
 
 /// What one line is, for rows that lie in columns: packed pages want more at once.
@@ -35,14 +35,14 @@ const MOST: usize = 1 << 16;
 const PREFIX: &str = "midfold_";
 
 /// The columns of all files.
-pub struct Table {
+pub struct ColumnTable {
     schema: SchemaRef,
     pub output: SchemaRef,
     column: Option<String>,
     prefix: String,
 }
 
-impl Table {
+impl ColumnTable {
     /// That of these files, if it is one. `column` is what the user says has the turns.
     pub fn of(files: &[PathBuf], column: Option<&str>) -> Result<Self, CommandError> {
         let mut found: Option<(&Path, SchemaRef)> = None;
@@ -69,7 +69,7 @@ impl Table {
             prefix: String::new(),
         };
         let options = |table: &Self| {
-            table.options(Options::new(Arc::new(midfold::formats::trajectory::Bytes4)))
+            table.options(BatchOptions::new(Arc::new(midfold::formats::trajectory::Bytes4)))
         };
         let mut output = output_schema(&table.schema, &options(&table));
         if matches!(output, Err(BatchError::Taken(_))) {
@@ -88,8 +88,8 @@ impl Table {
         self.column.as_deref().unwrap_or_default()
     }
 
-    pub fn options(&self, options: Options) -> Options {
-        Options { column: self.column.clone(), prefix: self.prefix.clone(), ..options }
+    pub fn options(&self, options: BatchOptions) -> BatchOptions {
+        BatchOptions { column: self.column.clone(), prefix: self.prefix.clone(), ..options }
     }
 
     /// Copies the row groups of all parts into one file.
@@ -135,9 +135,9 @@ impl Table {
         }
         let out = vec![0; LENGTH];
         let mut writer =
-            ArrowWriter::try_new(Behind(out), Arc::clone(&self.output), Some(properties()))?;
+            ArrowWriter::try_new(AppendedFile(out), Arc::clone(&self.output), Some(properties()))?;
         writer.write(batch)?;
-        let Behind(mut out) = writer.into_inner()?;
+        let AppendedFile(mut out) = writer.into_inner()?;
         let length = (out.len() - LENGTH) as u64;
         out[..LENGTH].copy_from_slice(&length.to_le_bytes());
         Ok(out)
@@ -145,9 +145,9 @@ impl Table {
 }
 
 /// A file that is written behind what is there: a writer counts from its own first byte.
-struct Behind(Vec<u8>);
+struct AppendedFile(Vec<u8>);
 
-impl io::Write for Behind {
+impl io::Write for AppendedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -194,18 +194,18 @@ fn open(path: &Path) -> io::Result<ParquetRecordBatchReaderBuilder<File>> {
 }
 
 /// Some rows.
-pub struct Chunk {
+pub struct ColumnChunk {
     /// Where they begin.
-    pub from: Position,
+    pub from: LinePosition,
     /// Where the next ones begin.
-    pub to: Position,
+    pub to: LinePosition,
     pub batch: RecordBatch,
 }
 
 /// The chunks of some files.
-pub struct Chunks<'a> {
+pub struct ColumnChunks<'a> {
     files: &'a [PathBuf],
-    at: Position,
+    at: LinePosition,
     /// What the end of the file says, read once.
     metadata: Option<ArrowReaderMetadata>,
     open: Option<ParquetRecordBatchReader>,
@@ -215,26 +215,26 @@ pub struct Chunks<'a> {
     size: usize,
 }
 
-impl<'a> Chunks<'a> {
-    pub fn new(files: &'a [PathBuf], from: Position, size: usize) -> Self {
+impl<'a> ColumnChunks<'a> {
+    pub fn new(files: &'a [PathBuf], from: LinePosition, size: usize) -> Self {
         let size = size.saturating_mul(CHUNK).max(1);
         Self { files, at: from, metadata: None, open: None, group_end: (0, 0), size }
     }
 
     /// The next chunk; `None` at the end of the last file. The error names the file.
-    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, (PathBuf, io::Error)> {
+    pub fn next_chunk(&mut self) -> Result<Option<ColumnChunk>, (PathBuf, io::Error)> {
         while let Some(path) = self.files.get(self.at.file) {
             let chunk = self.read(path).map_err(|error| (path.clone(), error))?;
             if chunk.is_some() {
                 return Ok(chunk);
             }
             self.metadata = None;
-            self.at = Position { file: self.at.file + 1, ..Position::default() };
+            self.at = LinePosition { file: self.at.file + 1, ..LinePosition::default() };
         }
         Ok(None)
     }
 
-    fn read(&mut self, path: &Path) -> io::Result<Option<Chunk>> {
+    fn read(&mut self, path: &Path) -> io::Result<Option<ColumnChunk>> {
         if self.open.is_none() && !self.open_group(path)? {
             return Ok(None);
         }
@@ -251,7 +251,7 @@ impl<'a> Chunks<'a> {
             self.at.read = self.group_end.1;
             self.open = None;
         }
-        Ok(Some(Chunk { from, to: self.at, batch }))
+        Ok(Some(ColumnChunk { from, to: self.at, batch }))
     }
 
     /// Opens the row group where reading goes on; false behind the last one.

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::error::CommandError;
-use crate::input::Input;
+use crate::input::InputFile;
 
 /// What Hermes adds to system turns where its file does not say otherwise, in our words.
 const NOTICE: &str = "\n\nA summary may stand for a part of this conversation.";
 
 /// What a file says. What it does not say is `None`, and ours is used.
 #[derive(Debug, Default)]
-pub struct Config {
+pub struct JobFile {
     /// The model whose tokens are counted.
     pub tokenizer: Option<String>,
     /// The most tokens that a row may have.
@@ -43,14 +43,14 @@ pub struct Config {
     /// The name of the file of metrics; empty where none are wanted.
     pub metrics_file: Option<String>,
     /// How a model is asked.
-    pub summariser: Summariser,
+    pub summariser: SummariserSettings,
     /// What the user should know about it.
     pub notes: Vec<String>,
 }
 
 /// How the file has a model asked.
 #[derive(Debug, Default)]
-pub struct Summariser {
+pub struct SummariserSettings {
     pub model: Option<String>,
     pub base_url: Option<String>,
     pub api_key_env: Option<String>,
@@ -65,7 +65,7 @@ pub struct Summariser {
 
 /// What a key of the file does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum KeyUse {
     /// What it says.
     Yes,
     /// What it says, where a model is asked.
@@ -73,11 +73,11 @@ enum Use {
     /// Nothing: the name of the output is given with `-o`.
     Named,
 }
-use Use::{Model, Named, Yes};
+use KeyUse::{Model, Named, Yes};
 
 /// The sections of the file and their keys. (No tokenizer runs code here: there is nothing to
 /// trust.)
-const KEYS: &[(&str, &[(&str, Use)])] = &[
+const KEYS: &[(&str, &[(&str, KeyUse)])] = &[
     ("tokenizer", &[("name", Yes), ("trust_remote_code", Yes)]),
     ("compression", &[("target_max_tokens", Yes), ("summary_target_tokens", Yes)]),
     (
@@ -118,11 +118,11 @@ const KEYS: &[(&str, &[(&str, Use)])] = &[
     ("metrics", &[("enabled", Yes), ("per_trajectory", Yes), ("output_file", Yes)]),
 ];
 
-impl Config {
+impl JobFile {
     /// Reads a file. `asked`: the command line names a model.
     pub fn load(path: &Path, asked: bool) -> Result<Self, CommandError> {
         let name = path.display().to_string();
-        Self::parse(&name, &Input::text(path)?, asked)
+        Self::parse(&name, &InputFile::text(path)?, asked)
     }
 
     /// The same, of the text of a file of this name.
@@ -138,7 +138,7 @@ impl Config {
                 return Err(CommandError::usage(format!("{name} is not YAML: {error}")));
             }
         };
-        let file = File { name, whole: &whole };
+        let file = WrittenJobFile { name, whole: &whole };
         let notice = match file.get::<bool>("output", "add_summary_notice")? {
             Some(false) => None,
             _ => Some(
@@ -173,7 +173,7 @@ impl Config {
     }
 }
 
-impl Config {
+impl JobFile {
     /// The first turns that stay, by name.
     pub fn protect(&self) -> Vec<String> {
         let turns = [
@@ -187,12 +187,12 @@ impl Config {
     }
 }
 
-struct File<'a> {
+struct WrittenJobFile<'a> {
     name: &'a str,
     whole: &'a Map<String, Value>,
 }
 
-impl File<'_> {
+impl WrittenJobFile<'_> {
     /// A value, where there is one and it is not `null`.
     fn get<T: for<'de> Deserialize<'de>>(
         &self,
@@ -216,7 +216,7 @@ impl File<'_> {
         Err(self.wrong(section, key, "no plain file name"))
     }
 
-    fn summariser(&self) -> Result<Summariser, CommandError> {
+    fn summariser(&self) -> Result<SummariserSettings, CommandError> {
         let seconds = |section, key| {
             let found = self.get::<f64>(section, key)?;
             match found.filter(|found| !(0.0..=1e9).contains(found)) {
@@ -229,7 +229,7 @@ impl File<'_> {
             return Err(self.wrong("summarization", "temperature", "no temperature"));
         }
         let is_said = |text: &String| !text.trim().is_empty();
-        Ok(Summariser {
+        Ok(SummariserSettings {
             model: self.get("summarization", "model")?.filter(is_said),
             base_url: self.get("summarization", "base_url")?.filter(is_said),
             api_key_env: self.get("summarization", "api_key_env")?.filter(is_said),

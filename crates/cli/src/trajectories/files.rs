@@ -10,7 +10,7 @@ use crate::paths::{files_in, is_folder, is_stdin};
 
 /// How rows are in a file; its name says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RowFileKind {
     /// One JSON object a line.
     Lines,
     /// The same, packed with zstd.
@@ -19,7 +19,7 @@ pub enum Kind {
     Parquet,
 }
 
-impl Kind {
+impl RowFileKind {
     /// That of a file of this name.
     pub fn of(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
@@ -32,18 +32,18 @@ impl Kind {
 }
 
 /// What is read, in order.
-pub struct Inputs {
+pub struct InputFiles {
     pub files: Vec<PathBuf>,
     /// Bytes of all of them, where all are files.
     pub bytes: Option<u64>,
 }
 
-impl Inputs {
+impl InputFiles {
     pub fn new(named: &[PathBuf], output: &Path) -> Result<Self, CommandError> {
         let mut files = Vec::new();
         for path in named {
             if is_folder(path) {
-                files.extend(rows_in(path, Kind::of(output))?);
+                files.extend(rows_in(path, RowFileKind::of(output))?);
             } else {
                 files.push(path.clone());
             }
@@ -81,11 +81,11 @@ impl Inputs {
 }
 
 /// The files of a folder that look like rows that go into such an output, by name.
-fn rows_in(folder: &Path, output: Kind) -> Result<Vec<PathBuf>, CommandError> {
+fn rows_in(folder: &Path, output: RowFileKind) -> Result<Vec<PathBuf>, CommandError> {
     let is_made_by_us = |name: &str| name.ends_with(".rejects.jsonl");
     let ends: &[&str] = match output {
-        Kind::Parquet => &[".parquet"],
-        Kind::Lines | Kind::Packed => &[".jsonl", ".jsonl.zst"],
+        RowFileKind::Parquet => &[".parquet"],
+        RowFileKind::Lines | RowFileKind::Packed => &[".jsonl", ".jsonl.zst"],
     };
     let is_rows = |name: &str| ends.iter().any(|end| name.ends_with(end)) && !is_made_by_us(name);
     let found = files_in(folder, &is_rows).map_err(|error| unreadable(folder, &error))?;
@@ -100,7 +100,7 @@ fn rows_in(folder: &Path, output: Kind) -> Result<Vec<PathBuf>, CommandError> {
 }
 
 /// What is written, and where it is before it is done.
-pub struct Paths {
+pub struct OutputPaths {
     pub output: PathBuf,
     pub output_part: PathBuf,
     pub rejects: PathBuf,
@@ -111,7 +111,7 @@ pub struct Paths {
     pub lock: PathBuf,
 }
 
-impl Paths {
+impl OutputPaths {
     /// `metrics` is the name of that file, where a configuration gives one: empty for none.
     pub fn new(output: &Path, metrics: Option<&str>) -> Result<Self, CommandError> {
         if output.is_dir() || is_stdin(output) || output.file_name().is_none() {

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use midfold::Counter;
-use midfold::formats::trajectory::Settings;
+use midfold::formats::trajectory::TrajectorySettings;
 
-use super::passes::{Asked, Summaries};
-use super::publish::Format;
+use super::passes::{AskOutcome, SummarySource};
+use super::publish::OutputFormat;
 
 /// Everything that a run is told.
-pub struct Job {
-    pub settings: Settings,
+pub struct TrajectoryJob {
+    pub settings: TrajectorySettings,
     /// Rows that do not fit after all are written; if not, rejected.
     pub save_over_limit: bool,
     pub counter: Arc<dyn Counter>,
     pub workers: usize,
     /// Bytes that are read at once.
     pub chunk: usize,
-    pub summaries: Summaries,
+    pub summaries: SummarySource,
     /// What asking a model for them came to.
-    pub asked: Option<Asked>,
-    pub format: Format,
+    pub asked: Option<AskOutcome>,
+    pub format: OutputFormat,
 }

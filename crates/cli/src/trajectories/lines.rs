@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, stdin};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::files::Kind;
+use super::files::RowFileKind;
 use super::packed;
 use crate::paths::is_stdin;
 
@@ -30,7 +30,7 @@ fn is_spread(bytes: &[u8]) -> bool {
 
 /// Where reading goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Position {
+pub struct LinePosition {
     /// Which of the inputs.
     pub file: usize,
     /// Bytes of its lines that are done; of Parquet, rows.
@@ -42,54 +42,54 @@ pub struct Position {
 }
 
 /// Some rows.
-pub struct Chunk {
+pub struct LineChunk {
     /// Where they begin.
-    pub from: Position,
+    pub from: LinePosition,
     /// Where the next ones begin.
-    pub to: Position,
+    pub to: LinePosition,
     /// Whole lines, or the beginning of one that is too long.
     pub bytes: Vec<u8>,
     /// It is one line of more than [`LONGEST`] bytes.
     pub too_long: bool,
 }
 
-struct Open {
+struct OpenLines {
     lines: Box<dyn Read>,
     /// Of a packed file, the bytes that were read.
     read: Option<Rc<Cell<u64>>>,
 }
 
 /// The chunks of some files.
-pub struct Chunks<'a> {
+pub struct LineChunks<'a> {
     files: &'a [PathBuf],
-    open: Option<Open>,
-    at: Position,
+    open: Option<OpenLines>,
+    at: LinePosition,
     /// What was read and is part of no chunk yet.
     rest: Vec<u8>,
     /// Bytes of a chunk, about.
     size: usize,
 }
 
-impl<'a> Chunks<'a> {
+impl<'a> LineChunks<'a> {
     /// From a place in these files on, in chunks of about so many bytes.
-    pub fn new(files: &'a [PathBuf], from: Position, size: usize) -> Self {
+    pub fn new(files: &'a [PathBuf], from: LinePosition, size: usize) -> Self {
         Self { files, open: None, at: from, rest: Vec::new(), size: size.max(1) }
     }
 
     /// The next chunk; `None` at the end of the last file. The error names the file.
-    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, (PathBuf, io::Error)> {
+    pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, (PathBuf, io::Error)> {
         while let Some(path) = self.files.get(self.at.file) {
             let chunk = self.read(path).map_err(|error| (path.clone(), error))?;
             if chunk.is_some() {
                 return Ok(chunk);
             }
             self.open = None;
-            self.at = Position { file: self.at.file + 1, ..Position::default() };
+            self.at = LinePosition { file: self.at.file + 1, ..LinePosition::default() };
         }
         Ok(None)
     }
 
-    fn read(&mut self, path: &Path) -> io::Result<Option<Chunk>> {
+    fn read(&mut self, path: &Path) -> io::Result<Option<LineChunk>> {
         if self.open.is_none() {
             self.open = Some(open(path, self.at.offset)?);
         }
@@ -111,18 +111,18 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    fn chunk(&mut self, bytes: Vec<u8>) -> Chunk {
+    fn chunk(&mut self, bytes: Vec<u8>) -> LineChunk {
         let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
         let unended = u64::from(bytes.last() != Some(&b'\n'));
         let from = self.at;
         self.at.offset += bytes.len() as u64;
         self.at.line += lines + unended;
         self.count();
-        Chunk { from, to: self.at, bytes, too_long: false }
+        LineChunk { from, to: self.at, bytes, too_long: false }
     }
 
     /// Steps over a line that is too long.
-    fn skip(&mut self, bytes: Vec<u8>) -> io::Result<Chunk> {
+    fn skip(&mut self, bytes: Vec<u8>) -> io::Result<LineChunk> {
         let from = self.at;
         let mut length = bytes.len() as u64;
         drop(bytes);
@@ -141,7 +141,7 @@ impl<'a> Chunks<'a> {
         self.at.offset += length;
         self.at.line += 1;
         self.count();
-        Ok(Chunk { from, to: self.at, bytes: Vec::new(), too_long: true })
+        Ok(LineChunk { from, to: self.at, bytes: Vec::new(), too_long: true })
     }
 
     fn count(&mut self) {
@@ -158,12 +158,12 @@ impl<'a> Chunks<'a> {
     }
 }
 
-fn open(path: &Path, offset: u64) -> io::Result<Open> {
-    let lines: Box<dyn Read> = match Kind::of(path) {
+fn open(path: &Path, offset: u64) -> io::Result<OpenLines> {
+    let lines: Box<dyn Read> = match RowFileKind::of(path) {
         _ if is_stdin(path) => Box::new(stdin()),
-        Kind::Packed => {
+        RowFileKind::Packed => {
             let (lines, read) = packed::open(path, offset)?;
-            return Ok(Open { lines, read: Some(read) });
+            return Ok(OpenLines { lines, read: Some(read) });
         }
         _ => {
             let mut file = File::open(path)?;
@@ -171,5 +171,5 @@ fn open(path: &Path, offset: u64) -> io::Result<Open> {
             Box::new(file)
         }
     };
-    Ok(Open { lines, read: None })
+    Ok(OpenLines { lines, read: None })
 }

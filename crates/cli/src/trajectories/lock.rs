@@ -9,12 +9,12 @@ use crate::error::CommandError;
 
 /// Held as long as a run lasts. The system lets go of it when the run is killed; what stays then
 /// is an empty file that the next run takes.
-pub struct Lock {
+pub struct RunLock {
     path: PathBuf,
     _file: File,
 }
 
-impl Lock {
+impl RunLock {
     /// Takes it, or says who has it. `output` is what a user calls the thing.
     pub fn take(path: &Path, output: &Path) -> Result<Self, CommandError> {
         loop {
@@ -41,7 +41,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for RunLock {
     fn drop(&mut self) {
         // Where a path cannot be told from another file of its name, the file has to stay.
         if cfg!(unix) {

@@ -6,12 +6,12 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use midfold::core::trajectory::Totals;
+use midfold::core::trajectory::TrajectoryTotals;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::files::{Paths, unreadable, unwritable};
-use super::lines::Position;
+use super::files::{OutputPaths, unreadable, unwritable};
+use super::lines::LinePosition;
 use crate::error::CommandError;
 
 /// The version of this file.
@@ -21,17 +21,17 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// How far a run is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct RunManifest {
     version: u32,
     /// Settings and inputs.
     fingerprint: String,
     /// Everything is written; only names are to be given.
     finished: bool,
-    pub position: Position,
+    pub position: LinePosition,
     /// Lengths of the files.
     output: u64,
     rejects: u64,
-    pub totals: Totals,
+    pub totals: TrajectoryTotals,
     /// Rows whose tokens were counted.
     pub counted: u64,
     /// Milliseconds since 1970.
@@ -41,16 +41,16 @@ pub struct Manifest {
     pub worked: u64,
 }
 
-impl Manifest {
+impl RunManifest {
     pub fn new(fingerprint: String, started: u64) -> Self {
         Self {
             version: VERSION,
             fingerprint,
             finished: false,
-            position: Position::default(),
+            position: LinePosition::default(),
             output: 0,
             rejects: 0,
-            totals: Totals::default(),
+            totals: TrajectoryTotals::default(),
             counted: 0,
             started,
             ended: 0,
@@ -64,7 +64,7 @@ impl Manifest {
     }
 
     /// That of an earlier run, if there is one.
-    pub fn load(paths: &Paths) -> Result<Option<Self>, CommandError> {
+    pub fn load(paths: &OutputPaths) -> Result<Option<Self>, CommandError> {
         let path = &paths.manifest;
         let text = match fs::read(path) {
             Ok(text) => text,
@@ -83,7 +83,7 @@ impl Manifest {
     }
 
     /// Whether it belongs to this run.
-    pub fn check(self, fingerprint: &str, paths: &Paths) -> Result<Self, CommandError> {
+    pub fn check(self, fingerprint: &str, paths: &OutputPaths) -> Result<Self, CommandError> {
         if self.fingerprint == fingerprint {
             return Ok(self);
         }
@@ -95,10 +95,10 @@ impl Manifest {
     }
 
     /// Goes on with its files.
-    pub fn resume(self, paths: &Paths) -> Result<Sink, CommandError> {
+    pub fn resume(self, paths: &OutputPaths) -> Result<RowSink, CommandError> {
         if self.finished && !paths.output_part.exists() {
             // Killed while the files got their names.
-            return Ok(Sink {
+            return Ok(RowSink {
                 output: None,
                 rejects: None,
                 manifest: self,
@@ -110,7 +110,7 @@ impl Manifest {
             true => None,
             false => Some(cut(&paths.rejects_part, self.rejects)?),
         };
-        Ok(Sink { output: Some(output), rejects, manifest: self, synced: Instant::now() })
+        Ok(RowSink { output: Some(output), rejects, manifest: self, synced: Instant::now() })
     }
 
     /// The last row is written.
@@ -127,7 +127,7 @@ impl Manifest {
     }
 
     /// Writes it, whole or not at all.
-    pub fn save(&self, paths: &Paths) -> Result<(), CommandError> {
+    pub fn save(&self, paths: &OutputPaths) -> Result<(), CommandError> {
         let part = paths.manifest.with_extension("json.new");
         let saved = serde_json::to_vec(self)
             .map_err(io::Error::other)
@@ -157,14 +157,14 @@ fn cut(path: &Path, length: u64) -> Result<File, CommandError> {
 
 /// What one chunk came to.
 #[derive(Default)]
-pub struct Done {
+pub struct ChunkOutcome {
     pub output: Vec<u8>,
     pub rejects: Vec<u8>,
-    pub totals: Totals,
+    pub totals: TrajectoryTotals,
     pub counted: u64,
 }
 
-impl Done {
+impl ChunkOutcome {
     /// Puts a row into the reject file: `place` says where it stands, and what that number is
     /// called.
     pub fn reject(&mut self, file: &str, place: (&str, u64), code: &str, reason: &str) {
@@ -183,16 +183,16 @@ impl Done {
 }
 
 /// Where rows go, in their order.
-pub struct Sink {
+pub struct RowSink {
     output: Option<File>,
     rejects: Option<File>,
-    manifest: Manifest,
+    manifest: RunManifest,
     synced: Instant,
 }
 
-impl Sink {
+impl RowSink {
     /// New files.
-    pub fn create(paths: &Paths, manifest: Manifest) -> Result<Self, CommandError> {
+    pub fn create(paths: &OutputPaths, manifest: RunManifest) -> Result<Self, CommandError> {
         // What an earlier run left must not be taken for this one's.
         paths.clear();
         let create = |path: &Path| {
@@ -204,12 +204,12 @@ impl Sink {
         Ok(Self { output: Some(output), rejects: Some(rejects), manifest, synced: Instant::now() })
     }
 
-    pub fn manifest(&self) -> &Manifest {
+    pub fn manifest(&self) -> &RunManifest {
         &self.manifest
     }
 
     /// Nothing more is written. The rows are on the disk before anything says that they are.
-    pub fn close(self, paths: &Paths) -> Result<Manifest, CommandError> {
+    pub fn close(self, paths: &OutputPaths) -> Result<RunManifest, CommandError> {
         let files = [(self.output, &paths.output_part), (self.rejects, &paths.rejects_part)];
         for (file, path) in files {
             if let Some(file) = file {
@@ -220,7 +220,12 @@ impl Sink {
     }
 
     /// Writes the rows of a chunk, and that they are done.
-    pub fn take(&mut self, done: &Done, to: Position, paths: &Paths) -> Result<(), CommandError> {
+    pub fn take(
+        &mut self,
+        done: &ChunkOutcome,
+        to: LinePosition,
+        paths: &OutputPaths,
+    ) -> Result<(), CommandError> {
         let sync = self.synced.elapsed() >= SYNC_EVERY;
         let put = |file: &mut Option<File>, bytes: &[u8], path: &Path| match file {
             Some(file) => file

@@ -22,36 +22,36 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use midfold::{Counter, ROW_TOKENIZER, RowSettings, tokenizer};
-use midfold_args::Trajectories;
+use midfold_args::TrajectoriesArgs;
 
 use crate::error::CommandError;
-use crate::output::{Color, Output};
+use crate::output::{Output, OutputColor};
 use crate::prepare::HOST;
 use crate::runtime::now;
-use config::Config;
-use files::{Inputs, Kind, Paths};
-use job::Job;
-use lock::Lock;
-use manifest::{Manifest, Sink};
-use passes::{Options, Summaries};
-use publish::{Format, publish};
+use config::JobFile;
+use files::{InputFiles, OutputPaths, RowFileKind};
+use job::TrajectoryJob;
+use lock::RunLock;
+use manifest::{RowSink, RunManifest};
+use passes::{SummaryOptions, SummarySource};
+use publish::{OutputFormat, publish};
 
-pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), CommandError> {
+pub fn run(args: &TrajectoriesArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     let config = match &args.config {
-        Some(path) => Config::load(path, args.model.is_some())?,
-        None => Config::default(),
+        Some(path) => JobFile::load(path, args.model.is_some())?,
+        None => JobFile::default(),
     };
     let style = output.stderr_style();
     for note in &config.notes {
-        output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
+        output.stderr(&format!("{} {note}\n", style.paint(OutputColor::Yellow, "note:")));
     }
-    let options = Options::of(args, &config, json)?;
-    let inputs = Inputs::new(&args.input, &args.output)?;
+    let options = SummaryOptions::of(args, &config, json)?;
+    let inputs = InputFiles::new(&args.input, &args.output)?;
     let (mut job, note) = job(args, &config, &inputs)?;
     if let Some(note) = note {
-        output.stderr(&format!("{} {note}\n", style.paint(Color::Yellow, "note:")));
+        output.stderr(&format!("{} {note}\n", style.paint(OutputColor::Yellow, "note:")));
     }
-    let paths = Paths::new(&args.output, config.metrics_file.as_deref())?;
+    let paths = OutputPaths::new(&args.output, config.metrics_file.as_deref())?;
     if args.resume && inputs.has_stdin() {
         return Err(CommandError::usage(
             "standard input cannot be read again: --resume needs files",
@@ -62,11 +62,11 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
             "standard input cannot be read again: summaries by a model need files",
         ));
     }
-    let _lock = Lock::take(&paths.lock, &paths.output)?;
+    let _lock = RunLock::take(&paths.lock, &paths.output)?;
     let fingerprint = fingerprint(&job, options.as_ref(), &inputs);
-    let sink = match args.resume.then(|| Manifest::load(&paths)).transpose()?.flatten() {
+    let sink = match args.resume.then(|| RunManifest::load(&paths)).transpose()?.flatten() {
         Some(manifest) => manifest.check(&fingerprint, &paths)?.resume(&paths)?,
-        None => Sink::create(&paths, Manifest::new(fingerprint, now()))?,
+        None => RowSink::create(&paths, RunManifest::new(fingerprint, now()))?,
     };
     let (begun, resumed) = (Instant::now(), sink.manifest().rows());
     if let Some(options) = options.filter(|_| !sink.manifest().is_finished()) {
@@ -74,7 +74,7 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
         let (written, asked) = passes::ask(&options, |wanted| {
             job.summaries = wanted;
             let looked = work::look(&job, &inputs, from);
-            job.summaries = Summaries::Computed;
+            job.summaries = SummarySource::Computed;
             looked
         })?;
         (job.summaries, job.asked) = (written, Some(asked));
@@ -96,7 +96,7 @@ pub fn run(args: &Trajectories, json: bool, output: &Output) -> Result<(), Comma
 }
 
 /// A file of which no line is a row was meant for something else.
-fn some_rows(manifest: &Manifest, paths: &Paths) -> Result<(), CommandError> {
+fn some_rows(manifest: &RunManifest, paths: &OutputPaths) -> Result<(), CommandError> {
     let totals = &manifest.totals;
     if totals.trajectories > 0 || totals.failed == 0 {
         return Ok(());
@@ -111,10 +111,10 @@ fn some_rows(manifest: &Manifest, paths: &Paths) -> Result<(), CommandError> {
 
 /// What the command line and the file say together, and what has to be said about it.
 fn job(
-    args: &Trajectories,
-    config: &Config,
-    inputs: &Inputs,
-) -> Result<(Job, Option<String>), CommandError> {
+    args: &TrajectoriesArgs,
+    config: &JobFile,
+    inputs: &InputFiles,
+) -> Result<(TrajectoryJob, Option<String>), CommandError> {
     let (counter, note) = counter(args.tokenizer.as_deref(), config)?;
     let settings = RowSettings {
         target: args.target_tokens.or(config.target),
@@ -136,24 +136,25 @@ fn job(
     let workers = workers.max(1);
     let chunk = args.chunk_bytes;
     let format = format(args, inputs)?;
-    let job = Job {
+    let job = TrajectoryJob {
         settings,
         save_over_limit,
         counter,
         workers,
         chunk,
         format,
-        summaries: Summaries::Computed,
+        summaries: SummarySource::Computed,
         asked: None,
     };
     Ok((job, note))
 }
 
 /// The format of the output, which says what the inputs have to be.
-fn format(args: &Trajectories, inputs: &Inputs) -> Result<Format, CommandError> {
-    let kind = Kind::of(&args.output);
-    let is_other =
-        |path: &&std::path::PathBuf| (Kind::of(path) == Kind::Parquet) != (kind == Kind::Parquet);
+fn format(args: &TrajectoriesArgs, inputs: &InputFiles) -> Result<OutputFormat, CommandError> {
+    let kind = RowFileKind::of(&args.output);
+    let is_other = |path: &&std::path::PathBuf| {
+        (RowFileKind::of(path) == RowFileKind::Parquet) != (kind == RowFileKind::Parquet)
+    };
     if let Some(other) = inputs.files.iter().find(is_other) {
         return Err(CommandError::usage(format!(
             "{} and {}: Parquet is written from Parquet, and lines from lines",
@@ -162,17 +163,16 @@ fn format(args: &Trajectories, inputs: &Inputs) -> Result<Format, CommandError> 
         )));
     }
     match kind {
-        Kind::Lines | Kind::Packed if args.column.is_some() => {
+        RowFileKind::Lines | RowFileKind::Packed if args.column.is_some() => {
             Err(CommandError::usage("--column is for Parquet: lines have no columns"))
         }
-        Kind::Lines => Ok(Format::Lines),
-        Kind::Packed => Ok(Format::Packed),
+        RowFileKind::Lines => Ok(OutputFormat::Lines),
+        RowFileKind::Packed => Ok(OutputFormat::Packed),
         #[cfg(feature = "parquet")]
-        Kind::Parquet => {
-            columns::Table::of(&inputs.files, args.column.as_deref()).map(Format::Parquet)
-        }
+        RowFileKind::Parquet => columns::ColumnTable::of(&inputs.files, args.column.as_deref())
+            .map(OutputFormat::Parquet),
         #[cfg(not(feature = "parquet"))]
-        Kind::Parquet => Err(CommandError::usage("this midfold was built without Parquet")
+        RowFileKind::Parquet => Err(CommandError::usage("this midfold was built without Parquet")
             .hint("build it with: cargo install midfold-cli --features parquet")),
     }
 }
@@ -180,7 +180,7 @@ fn format(args: &Trajectories, inputs: &Inputs) -> Result<Format, CommandError> 
 /// The counter that was asked for here; else the one that the file names, if there is such a one.
 fn counter(
     asked: Option<&str>,
-    config: &Config,
+    config: &JobFile,
 ) -> Result<(Arc<dyn Counter>, Option<String>), CommandError> {
     if let Some(name) = asked {
         return Ok((tokenizer(name, &HOST)?, None));
@@ -205,7 +205,11 @@ fn counter(
 }
 
 /// Names all that the output depends on: a run goes on only where it is the same.
-fn fingerprint(job: &Job, options: Option<&Options>, inputs: &Inputs) -> String {
+fn fingerprint(
+    job: &TrajectoryJob,
+    options: Option<&SummaryOptions>,
+    inputs: &InputFiles,
+) -> String {
     let what = format!(
         "{} {:?} {} {} {} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
@@ -214,7 +218,7 @@ fn fingerprint(job: &Job, options: Option<&Options>, inputs: &Inputs) -> String 
         job.save_over_limit,
         job.counter.name(),
         inputs.identity(),
-        options.map(Options::identity),
+        options.map(SummaryOptions::identity),
     );
     midfold::core::Hash::ROOT.chain(what.as_bytes()).to_hex()
 }

@@ -17,29 +17,29 @@ const LEVEL: i32 = zstd::DEFAULT_COMPRESSION_LEVEL;
 const ASSEMBLERS: usize = 8;
 
 /// Lines, unpacked, and how many bytes of the file were read for them.
-pub type Unpacked = (Box<dyn Read>, Rc<Cell<u64>>);
+pub type UnpackedLines = (Box<dyn Read>, Rc<Cell<u64>>);
 
 /// The lines of a file from `offset` on.
-pub fn open(path: &Path, offset: u64) -> io::Result<Unpacked> {
+pub fn open(path: &Path, offset: u64) -> io::Result<UnpackedLines> {
     let count = Rc::new(Cell::new(0));
     let file = File::open(path)?;
     if file.metadata()?.len() == 0 {
         // No frame at all.
         return Ok((Box::new(io::empty()), count));
     }
-    let file = Counted { file, count: Rc::clone(&count) };
+    let file = CountedReader { file, count: Rc::clone(&count) };
     let mut lines: Box<dyn Read> = Box::new(read::Decoder::new(file)?);
     // There is no way to what was read before but through it.
     io::copy(&mut lines.by_ref().take(offset), &mut io::sink())?;
     Ok((lines, count))
 }
 
-struct Counted {
+struct CountedReader {
     file: File,
     count: Rc<Cell<u64>>,
 }
 
-impl Read for Counted {
+impl Read for CountedReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.count.set(self.count.get() + read as u64);

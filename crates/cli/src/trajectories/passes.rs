@@ -13,20 +13,21 @@ use midfold::core::Hash;
 use midfold::core::budget::Ratio;
 use midfold::core::narrate::{FailureClass, SummaryFailure, SummaryReply, SummaryRequest};
 use midfold::formats::trajectory::{
-    Ask, Compressed, Folding, Planned, RowError, Settings, Spent, compress, plan_row,
+    AskOptions, CompressedRow, PlannedRow, RowError, RowFold, SummaryCost, TrajectorySettings,
+    compress, plan_row,
 };
-use midfold::model::{Attempts, Client};
-use midfold_args::Trajectories;
+use midfold::model::{AttemptLimits, ModelClient};
+use midfold_args::TrajectoriesArgs;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::cache::Cache;
-use super::config::Config;
+use super::cache::AnswerCache;
+use super::config::JobFile;
 use crate::error::CommandError;
-use crate::output::{EVERY, Progress};
+use crate::output::{EVERY, ProgressLine};
 use crate::runtime::block_on;
-use crate::summariser::Model;
+use crate::summariser::SummariserModel;
 use crate::words::number;
 
 /// After this many failures in a row nobody is asked any more: there is no service.
@@ -34,7 +35,7 @@ const PATIENCE: u32 = 24;
 
 /// Which model, how it is asked, and where its answers are kept.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SummaryOptions {
     pub url: String,
     pub name: String,
     pub key_env: Option<String>,
@@ -51,7 +52,7 @@ pub struct Options {
     pub pause: Duration,
     /// The longest time of one summary, with all its tries.
     pub timeout: Duration,
-    pub ask: Ask,
+    pub ask: AskOptions,
     /// No line that is written over.
     pub quiet: bool,
 }
@@ -64,12 +65,12 @@ const PAUSE: f64 = 2.0;
 const TIMEOUT: f64 = 300.0;
 const TEMPERATURE: f64 = 0.3;
 
-impl Options {
+impl SummaryOptions {
     /// What the command line and the file say together; `None` where no model is to be asked. A
     /// model alone is not enough: nothing is sent anywhere before somebody says where to.
     pub fn of(
-        args: &Trajectories,
-        config: &Config,
+        args: &TrajectoriesArgs,
+        config: &JobFile,
         quiet: bool,
     ) -> Result<Option<Self>, CommandError> {
         let file = &config.summariser;
@@ -95,7 +96,7 @@ impl Options {
         let key_env = args.key_env.clone().or(own.filter(|_| args.key_file.is_none()));
         Ok(Some(Self {
             url,
-            ask: Ask { model: name.clone(), temperature, timeout_seconds },
+            ask: AskOptions { model: name.clone(), temperature, timeout_seconds },
             name,
             key_env,
             key_file: args.key_file.clone(),
@@ -115,8 +116,8 @@ impl Options {
         format!("{} {}", self.ask.model, self.ask.temperature.0)
     }
 
-    fn client(&self) -> Result<Client, CommandError> {
-        let model = Model {
+    fn client(&self) -> Result<ModelClient, CommandError> {
+        let model = SummariserModel {
             url: &self.url,
             name: &self.name,
             key_env: self.key_env.as_deref(),
@@ -126,7 +127,7 @@ impl Options {
         };
         model.client_with(|config| {
             let tries = self.tries.max(1);
-            config.attempts = Attempts {
+            config.attempts = AttemptLimits {
                 rate_limited: tries,
                 server: tries,
                 network: tries,
@@ -141,25 +142,25 @@ impl Options {
 }
 
 /// Who writes the summaries.
-pub enum Summaries {
+pub enum SummarySource {
     /// Nobody: they are computed.
     Computed,
     /// First and second pass: what is wanted is handed to those who ask.
-    Wanted(Wanted),
+    Wanted(SummaryNeed),
     /// Last pass: what came back is in the cache.
-    Written(Written),
+    Written(SummaryText),
 }
 
-pub struct Wanted {
-    ask: Ask,
-    cache: Cache,
+pub struct SummaryNeed {
+    ask: AskOptions,
+    cache: AnswerCache,
     queue: mpsc::Sender<SummaryRequest>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedPass>,
 }
 
-pub struct Written {
-    ask: Ask,
-    cache: Cache,
+pub struct SummaryText {
+    ask: AskOptions,
+    cache: AnswerCache,
     failed: HashMap<Hash, FailureClass>,
     /// Why nobody was asked about the rest.
     hopeless: Option<FailureClass>,
@@ -167,12 +168,12 @@ pub struct Written {
 
 /// What those who plan and those who ask both know.
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedPass {
+    state: Mutex<PassState>,
 }
 
 #[derive(Default)]
-struct State {
+struct PassState {
     /// Handed over, and no answer yet.
     under_way: HashSet<Hash>,
     failed: HashMap<Hash, FailureClass>,
@@ -180,20 +181,20 @@ struct State {
     in_a_row: u32,
     /// Why nobody is asked any more.
     hopeless: Option<FailureClass>,
-    told: Asked,
+    told: AskOutcome,
     /// When the line on the terminal was last written.
     shown: Option<Instant>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedPass {
+    fn lock(&self) -> MutexGuard<'_, PassState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What asking came to.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct AskOutcome {
     pub model: String,
     /// Rows that want a summary by the model.
     pub rows: u64,
@@ -207,20 +208,20 @@ pub struct Asked {
     pub errors: u64,
 }
 
-impl Summaries {
+impl SummarySource {
     /// One row, in whichever pass this is. While planning, what is returned means nothing.
     pub fn compress(
         &self,
         line: &[u8],
-        settings: &Settings,
+        settings: &TrajectorySettings,
         counter: &dyn Counter,
-    ) -> Result<Compressed, RowError> {
+    ) -> Result<CompressedRow, RowError> {
         if matches!(self, Self::Computed) {
             return compress(line, settings, counter);
         }
         let folding = match plan_row(line, settings, counter)? {
-            Planned::Done(done) => return Ok(done),
-            Planned::Fold(folding) => folding,
+            PlannedRow::Done(done) => return Ok(done),
+            PlannedRow::Fold(folding) => folding,
         };
         match self {
             Self::Written(written) if folding.wants_model() => {
@@ -230,13 +231,13 @@ impl Summaries {
                 wanted.plan(&folding);
                 Ok(folding.unchanged())
             }
-            _ => folding.finish(None, &Spent::default(), settings, counter),
+            _ => folding.finish(None, &SummaryCost::default(), settings, counter),
         }
     }
 }
 
-impl Wanted {
-    fn plan(&self, folding: &Folding<'_>) {
+impl SummaryNeed {
+    fn plan(&self, folding: &RowFold<'_>) {
         if !folding.wants_model() {
             return;
         }
@@ -257,22 +258,22 @@ impl Wanted {
     }
 }
 
-impl Written {
+impl SummaryText {
     /// With what the model wrote, where it did and where that stands; else computed, and the
     /// reason is told.
     fn apply(
         &self,
-        folding: &Folding<'_>,
-        settings: &Settings,
+        folding: &RowFold<'_>,
+        settings: &TrajectorySettings,
         counter: &dyn Counter,
-    ) -> Result<Compressed, RowError> {
+    ) -> Result<CompressedRow, RowError> {
         let key = folding.key(&self.ask);
         let Some(reply) = self.cache.get(&key) else {
             let class = self.failed.get(&key);
             let made = u64::from(class.is_some());
             let class =
                 class.or(self.hopeless.as_ref()).map_or("not-asked", |class| class.as_str());
-            let spent = Spent { calls: made, errors: made, refused: Some(class.to_owned()) };
+            let spent = SummaryCost { calls: made, errors: made, refused: Some(class.to_owned()) };
             return folding.finish(None, &spent, settings, counter);
         };
         folding.finish_reply(&self.ask, &reply, settings, counter)
@@ -281,14 +282,14 @@ impl Written {
 
 /// The first two passes. `look` goes over all the rows with what it is handed, and drops it.
 pub fn ask(
-    options: &Options,
-    look: impl FnOnce(Summaries) -> Result<(), CommandError>,
-) -> Result<(Summaries, Asked), CommandError> {
+    options: &SummaryOptions,
+    look: impl FnOnce(SummarySource) -> Result<(), CommandError>,
+) -> Result<(SummarySource, AskOutcome), CommandError> {
     let client = Arc::new(options.client()?);
-    let cache = Cache::open(&options.cache)?;
-    let shared = Arc::new(Shared::default());
+    let cache = AnswerCache::open(&options.cache)?;
+    let shared = Arc::new(SharedPass::default());
     let (queue, wanted) = mpsc::channel(options.concurrency.max(1));
-    let summaries = Summaries::Wanted(Wanted {
+    let summaries = SummarySource::Wanted(SummaryNeed {
         ask: options.ask.clone(),
         cache: cache.clone(),
         queue,
@@ -306,23 +307,23 @@ pub fn ask(
         looked.and(asked)
     })?;
     let state = std::mem::take(&mut *shared.lock());
-    let State { failed, hopeless, told, .. } = state;
-    let told = Asked { model: options.name.clone(), ..told };
-    let written = Written { ask: options.ask.clone(), cache, failed, hopeless };
-    Ok((Summaries::Written(written), told))
+    let PassState { failed, hopeless, told, .. } = state;
+    let told = AskOutcome { model: options.name.clone(), ..told };
+    let written = SummaryText { ask: options.ask.clone(), cache, failed, hopeless };
+    Ok((SummarySource::Written(written), told))
 }
 
 /// The second pass: takes what is wanted from the queue until it ends.
 async fn summarise(
-    options: &Options,
-    client: Arc<Client>,
-    cache: Cache,
-    shared: Arc<Shared>,
+    options: &SummaryOptions,
+    client: Arc<ModelClient>,
+    cache: AnswerCache,
+    shared: Arc<SharedPass>,
     mut wanted: mpsc::Receiver<SummaryRequest>,
 ) -> Result<(), CommandError> {
     let room = Arc::new(Semaphore::new(options.concurrency.max(1)));
     let between = options.per_minute.map(|calls| Duration::from_secs(60) / calls.max(1));
-    let line = Progress::new(options.quiet);
+    let line = ProgressLine::new(options.quiet);
     let mut next = Instant::now();
     let mut work = JoinSet::new();
     while let Some(request) = wanted.recv().await {
@@ -361,7 +362,7 @@ async fn summarise(
     Ok(())
 }
 
-impl State {
+impl PassState {
     fn answered(&mut self, key: &Hash, answer: &Result<SummaryReply, SummaryFailure>) {
         self.under_way.remove(key);
         match answer {
@@ -381,12 +382,12 @@ impl State {
     }
 
     /// Writes the line over.
-    fn show(&mut self, line: Progress) {
+    fn show(&mut self, line: ProgressLine) {
         if self.shown.is_some_and(|shown| shown.elapsed() < EVERY) {
             return;
         }
         self.shown = Some(Instant::now());
-        let Asked { spans, answers, errors, .. } = &self.told;
+        let AskOutcome { spans, answers, errors, .. } = &self.told;
         line.say(&format!(
             "{} of {} spans answered, {} calls failed",
             number(*answers),

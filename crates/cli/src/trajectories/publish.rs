@@ -6,20 +6,20 @@ use std::path::Path;
 
 #[cfg(feature = "parquet")]
 use super::columns;
-use super::files::{Paths, unwritable};
-use super::manifest::Manifest;
+use super::files::{OutputPaths, unwritable};
+use super::manifest::RunManifest;
 use super::packed;
 use crate::error::CommandError;
 
 /// How rows are in the output.
-pub enum Format {
+pub enum OutputFormat {
     Lines,
     Packed,
     #[cfg(feature = "parquet")]
-    Parquet(columns::Table),
+    Parquet(columns::ColumnTable),
 }
 
-impl Format {
+impl OutputFormat {
     /// What of it the output depends on.
     pub fn identity(&self) -> String {
         match self {
@@ -44,9 +44,9 @@ impl Format {
 
 /// Gives the finished files their names. Can be done again after it was interrupted.
 pub fn publish(
-    paths: &Paths,
-    manifest: &Manifest,
-    format: &Format,
+    paths: &OutputPaths,
+    manifest: &RunManifest,
+    format: &OutputFormat,
     workers: usize,
 ) -> Result<(), CommandError> {
     manifest.save(paths)?;

@@ -2,18 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use midfold::core::trajectory::Distribution;
+use midfold::core::trajectory::LogHistogram;
 use serde_json::{Value, json};
 
-use super::files::{Inputs, Paths};
-use super::job::Job;
-use super::manifest::Manifest;
-use crate::output::{self, Color, EVERY, Style};
+use super::files::{InputFiles, OutputPaths};
+use super::job::TrajectoryJob;
+use super::manifest::RunManifest;
+use crate::output::{self, EVERY, OutputColor, OutputStyle};
 use crate::words::{number, plural};
 
 /// A line that is written over; nothing where nobody looks.
-pub struct Progress {
-    line: output::Progress,
+pub struct TrajectoryProgress {
+    line: output::ProgressLine,
     bytes: Option<u64>,
     /// Bytes of the files before each one.
     before: Vec<u64>,
@@ -22,15 +22,15 @@ pub struct Progress {
     first: (u64, u64),
 }
 
-impl Progress {
-    pub fn new(quiet: bool, inputs: &Inputs, manifest: &Manifest) -> Self {
+impl TrajectoryProgress {
+    pub fn new(quiet: bool, inputs: &InputFiles, manifest: &RunManifest) -> Self {
         let mut sum = 0;
         let before = inputs.identity().into_iter().map(|(_, size)| {
             sum += size;
             sum - size
         });
         let mut progress = Self {
-            line: output::Progress::new(quiet),
+            line: output::ProgressLine::new(quiet),
             bytes: inputs.bytes,
             before: before.collect(),
             begun: Instant::now(),
@@ -41,12 +41,12 @@ impl Progress {
         progress
     }
 
-    fn done(&self, manifest: &Manifest) -> u64 {
+    fn done(&self, manifest: &RunManifest) -> u64 {
         let position = manifest.position;
         self.before.get(position.file).copied().unwrap_or(0) + position.read
     }
 
-    pub fn show(&mut self, manifest: &Manifest) {
+    pub fn show(&mut self, manifest: &RunManifest) {
         if !self.line.is_shown() || self.last.is_some_and(|last| last.elapsed() < EVERY) {
             return;
         }
@@ -88,7 +88,7 @@ fn duration(time: Duration) -> String {
 }
 
 /// The metrics, in the shape of Hermes' file, with ours at its end.
-pub fn document(manifest: &Manifest, job: &Job) -> Value {
+pub fn document(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     let totals = &manifest.totals;
     let saved = signed(totals.tokens_before, totals.tokens_after);
     let removed = signed(totals.turns_before, totals.turns_after);
@@ -142,7 +142,7 @@ pub fn document(manifest: &Manifest, job: &Job) -> Value {
 }
 
 /// The calls of this run. Rows tell the calls that their summaries took, whenever those were made.
-fn summarization(manifest: &Manifest, job: &Job) -> Value {
+fn summarization(manifest: &RunManifest, job: &TrajectoryJob) -> Value {
     let mut totals = manifest.totals.clone();
     if let Some(asked) = &job.asked {
         (totals.calls, totals.call_errors) = (asked.calls, asked.errors);
@@ -174,17 +174,17 @@ fn signed(before: u64, after: u64) -> i64 {
 
 const QUANTILES: [u64; 4] = [50, 90, 99, 100];
 
-fn spread(spread: &Distribution) -> Value {
+fn spread(spread: &LogHistogram) -> Value {
     let [p50, p90, p99, max] = QUANTILES.map(|percent| spread.quantile(percent));
     json!({ "p50": p50, "p90": p90, "p99": p99, "max": max })
 }
 
 /// The summary for a terminal.
 pub fn text(
-    style: &Style,
-    manifest: &Manifest,
-    job: &Job,
-    paths: &Paths,
+    style: &OutputStyle,
+    manifest: &RunManifest,
+    job: &TrajectoryJob,
+    paths: &OutputPaths,
     resumed: u64,
     took: Duration,
 ) -> String {
@@ -196,9 +196,9 @@ pub fn text(
         number(totals.compressed),
         number(totals.trajectories - totals.compressed)
     );
-    let mut out = style.paint(Color::Green, &title) + "\n";
+    let mut out = style.paint(OutputColor::Green, &title) + "\n";
     let mut field = |name: &str, text: &str| {
-        out += &format!("{} {text}\n", style.paint(Color::Dim, &format!("{name:>9}")));
+        out += &format!("{} {text}\n", style.paint(OutputColor::Dim, &format!("{name:>9}")));
     };
     field(
         "tokens",

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-use super::files::{Inputs, Paths, unreadable, unwritable};
-use super::job::Job;
-use super::lines::{self, Chunks, LONGEST, Position};
-use super::manifest::{Done, Manifest, Sink};
+use super::files::{InputFiles, OutputPaths, unreadable, unwritable};
+use super::job::TrajectoryJob;
+use super::lines::{self, LONGEST, LineChunks, LinePosition};
+use super::manifest::{ChunkOutcome, RowSink, RunManifest};
 use super::packed;
-use super::publish::Format;
-use super::report::Progress;
+use super::publish::OutputFormat;
+use super::report::TrajectoryProgress;
 #[cfg(feature = "parquet")]
 use super::{column_rows, columns};
 use crate::error::CommandError;
@@ -21,27 +21,27 @@ use crate::error::CommandError;
 /// Chunks in flight for each worker.
 const AHEAD: usize = 2;
 
-type Read = Result<Chunk, (PathBuf, io::Error)>;
+type ReadResult = Result<WorkChunk, (PathBuf, io::Error)>;
 
 /// Some rows.
-enum Chunk {
-    Lines(lines::Chunk),
+enum WorkChunk {
+    Lines(lines::LineChunk),
     #[cfg(feature = "parquet")]
-    Rows(columns::Chunk),
+    Rows(columns::ColumnChunk),
 }
 
 /// Does all the rows. What is returned says so, and nothing has its name yet.
 pub fn work(
-    job: &Job,
-    inputs: &Inputs,
-    paths: &Paths,
-    mut sink: Sink,
+    job: &TrajectoryJob,
+    inputs: &InputFiles,
+    paths: &OutputPaths,
+    mut sink: RowSink,
     quiet: bool,
-) -> Result<Manifest, CommandError> {
+) -> Result<RunManifest, CommandError> {
     if sink.manifest().is_finished() {
         return sink.close(paths);
     }
-    let mut progress = Progress::new(quiet, inputs, sink.manifest());
+    let mut progress = TrajectoryProgress::new(quiet, inputs, sink.manifest());
     let from = sink.manifest().position;
     let written = threads(job, inputs, from, |results, permits| {
         write(&mut sink, paths, results, permits, &mut progress)
@@ -52,7 +52,11 @@ pub fn work(
 }
 
 /// Goes over the rows from there on, and writes nothing.
-pub fn look(job: &Job, inputs: &Inputs, from: Position) -> Result<(), CommandError> {
+pub fn look(
+    job: &TrajectoryJob,
+    inputs: &InputFiles,
+    from: LinePosition,
+) -> Result<(), CommandError> {
     threads(job, inputs, from, |results, permits| {
         for (_, _, done) in results {
             done?;
@@ -67,18 +71,18 @@ fn give_back(permits: &Receiver<()>) {
     let _ = permits.try_recv();
 }
 
-type Results = Receiver<(u64, Position, Result<Done, CommandError>)>;
+type ChunkResults = Receiver<(u64, LinePosition, Result<ChunkOutcome, CommandError>)>;
 
 /// Reads and works; `take` takes what comes of it.
 fn threads(
-    job: &Job,
-    inputs: &Inputs,
-    from: Position,
-    take: impl FnOnce(&Results, &Receiver<()>) -> Result<(), CommandError>,
+    job: &TrajectoryJob,
+    inputs: &InputFiles,
+    from: LinePosition,
+    take: impl FnOnce(&ChunkResults, &Receiver<()>) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let (permit, permits) = sync_channel::<()>(job.workers * AHEAD + 1);
-    let (task, tasks) = channel::<(u64, Read)>();
-    let (result, results) = channel::<(u64, Position, Result<Done, CommandError>)>();
+    let (task, tasks) = channel::<(u64, ReadResult)>();
+    let (result, results) = channel::<(u64, LinePosition, Result<ChunkOutcome, CommandError>)>();
     let tasks = Mutex::new(tasks);
     std::thread::scope(|scope| {
         scope.spawn(move || reader(job, inputs, from, &permit, &task));
@@ -96,21 +100,21 @@ fn threads(
 }
 
 fn reader(
-    job: &Job,
-    inputs: &Inputs,
-    from: Position,
+    job: &TrajectoryJob,
+    inputs: &InputFiles,
+    from: LinePosition,
     permit: &SyncSender<()>,
-    task: &Sender<(u64, Read)>,
+    task: &Sender<(u64, ReadResult)>,
 ) {
     match &job.format {
-        Format::Lines | Format::Packed => {
-            let mut chunks = Chunks::new(&inputs.files, from, job.chunk);
-            hand_out(permit, task, || Ok(chunks.next_chunk()?.map(Chunk::Lines)));
+        OutputFormat::Lines | OutputFormat::Packed => {
+            let mut chunks = LineChunks::new(&inputs.files, from, job.chunk);
+            hand_out(permit, task, || Ok(chunks.next_chunk()?.map(WorkChunk::Lines)));
         }
         #[cfg(feature = "parquet")]
-        Format::Parquet(_) => {
-            let mut chunks = columns::Chunks::new(&inputs.files, from, job.chunk);
-            hand_out(permit, task, || Ok(chunks.next_chunk()?.map(Chunk::Rows)));
+        OutputFormat::Parquet(_) => {
+            let mut chunks = columns::ColumnChunks::new(&inputs.files, from, job.chunk);
+            hand_out(permit, task, || Ok(chunks.next_chunk()?.map(WorkChunk::Rows)));
         }
     }
 }
@@ -118,8 +122,8 @@ fn reader(
 /// Reads until there is nothing left, or nobody who works on it.
 fn hand_out(
     permit: &SyncSender<()>,
-    task: &Sender<(u64, Read)>,
-    mut next: impl FnMut() -> Result<Option<Chunk>, (PathBuf, io::Error)>,
+    task: &Sender<(u64, ReadResult)>,
+    mut next: impl FnMut() -> Result<Option<WorkChunk>, (PathBuf, io::Error)>,
 ) {
     for seq in 0.. {
         // A chunk is not even read before there is room for it.
@@ -139,20 +143,20 @@ fn hand_out(
 }
 
 fn worker(
-    job: &Job,
-    inputs: &Inputs,
-    tasks: &Mutex<Receiver<(u64, Read)>>,
-    result: &Sender<(u64, Position, Result<Done, CommandError>)>,
+    job: &TrajectoryJob,
+    inputs: &InputFiles,
+    tasks: &Mutex<Receiver<(u64, ReadResult)>>,
+    result: &Sender<(u64, LinePosition, Result<ChunkOutcome, CommandError>)>,
 ) {
     loop {
         // The lock is held for this line only.
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((seq, chunk)) = next else { return };
         let (to, done) = match chunk {
-            Ok(Chunk::Lines(chunk)) => (chunk.to, lines_of(job, inputs, &chunk)),
+            Ok(WorkChunk::Lines(chunk)) => (chunk.to, lines_of(job, inputs, &chunk)),
             #[cfg(feature = "parquet")]
-            Ok(Chunk::Rows(chunk)) => (chunk.to, rows_of(job, inputs, chunk)),
-            Err((path, error)) => (Position::default(), Err(unreadable(&path, &error))),
+            Ok(WorkChunk::Rows(chunk)) => (chunk.to, rows_of(job, inputs, chunk)),
+            Err((path, error)) => (LinePosition::default(), Err(unreadable(&path, &error))),
         };
         if result.send((seq, to, done)).is_err() {
             return;
@@ -161,11 +165,11 @@ fn worker(
 }
 
 fn write(
-    sink: &mut Sink,
-    paths: &Paths,
-    results: &Results,
+    sink: &mut RowSink,
+    paths: &OutputPaths,
+    results: &ChunkResults,
     permits: &Receiver<()>,
-    progress: &mut Progress,
+    progress: &mut TrajectoryProgress,
 ) -> Result<(), CommandError> {
     let mut waiting = BTreeMap::new();
     let mut wanted = 0;
@@ -182,23 +186,32 @@ fn write(
 }
 
 #[cfg(feature = "parquet")]
-fn rows_of(job: &Job, inputs: &Inputs, chunk: columns::Chunk) -> Result<Done, CommandError> {
-    let Format::Parquet(table) = &job.format else { return Ok(Done::default()) };
+fn rows_of(
+    job: &TrajectoryJob,
+    inputs: &InputFiles,
+    chunk: columns::ColumnChunk,
+) -> Result<ChunkOutcome, CommandError> {
+    let OutputFormat::Parquet(table) = &job.format else { return Ok(ChunkOutcome::default()) };
     column_rows::rows(table, job, inputs, chunk)
 }
 
 /// All rows of a chunk, as they are written.
-fn lines_of(job: &Job, inputs: &Inputs, chunk: &lines::Chunk) -> Result<Done, CommandError> {
+fn lines_of(
+    job: &TrajectoryJob,
+    inputs: &InputFiles,
+    chunk: &lines::LineChunk,
+) -> Result<ChunkOutcome, CommandError> {
     let mut done = rows(job, inputs, chunk);
-    if matches!(job.format, Format::Packed) {
+    if matches!(job.format, OutputFormat::Packed) {
         done.output = packed::pack(&done.output)
             .map_err(|error| unwritable(Path::new("the output"), &error))?;
     }
     Ok(done)
 }
 
-fn rows(job: &Job, inputs: &Inputs, chunk: &lines::Chunk) -> Done {
-    let mut done = Done { output: Vec::with_capacity(chunk.bytes.len()), ..Done::default() };
+fn rows(job: &TrajectoryJob, inputs: &InputFiles, chunk: &lines::LineChunk) -> ChunkOutcome {
+    let mut done =
+        ChunkOutcome { output: Vec::with_capacity(chunk.bytes.len()), ..ChunkOutcome::default() };
     let name = inputs.files[chunk.from.file].display().to_string();
     if chunk.too_long {
         let reason = format!("longer than {} MB", LONGEST >> 20);
@@ -225,7 +238,7 @@ fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn row(job: &Job, name: &str, number: u64, line: &[u8], done: &mut Done) {
+fn row(job: &TrajectoryJob, name: &str, number: u64, line: &[u8], done: &mut ChunkOutcome) {
     let found = match job.summaries.compress(line, &job.settings, &*job.counter) {
         Ok(found) => found,
         Err(error) => {

@@ -3,14 +3,14 @@
 use std::fs;
 use std::process::Output;
 
-use midfold_testkit::model_server::{Answer, ModelServer};
+use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
 use serde_json::Value;
 
 use crate::{folder, midfold};
 
 const SESSION: &str = "examples/coding-session.jsonl";
 
-fn reply(done: &str) -> Answer {
+fn reply(done: &str) -> ScriptedAnswer {
     let names = [
         "Task & Constraints",
         "State of Work",
@@ -25,10 +25,10 @@ fn reply(done: &str) -> Answer {
         _ => format!("## {name}\n- work went on as planned\n"),
     };
     let body: String = names.iter().map(section).collect();
-    Answer::text(&format!("## Conversation Summary\n{body}"))
+    ScriptedAnswer::text(&format!("## Conversation Summary\n{body}"))
 }
 
-fn serve(answer: Answer) -> (tokio::runtime::Runtime, ModelServer) {
+fn serve(answer: ScriptedAnswer) -> (tokio::runtime::Runtime, ModelServer) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let server = runtime.block_on(ModelServer::always(answer)).unwrap();
     (runtime, server)
@@ -89,8 +89,8 @@ fn what_a_model_writes_stands_in_the_recap_and_what_it_invents_does_not() {
 #[test]
 fn without_an_answer_the_computed_recap_stands_and_one_line_says_why() {
     for (name, answer, code) in [
-        ("compact-refused", Answer::refusal(401, "invalid_api_key", "no"), "auth"),
-        ("compact-garbage", Answer::text("I cannot help with that."), "no-header"),
+        ("compact-refused", ScriptedAnswer::refusal(401, "invalid_api_key", "no"), "auth"),
+        ("compact-garbage", ScriptedAnswer::text("I cannot help with that."), "no-header"),
     ] {
         let (_runtime, server) = serve(answer);
         let run = compact(name, server.url(), &[]);

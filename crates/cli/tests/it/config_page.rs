@@ -6,7 +6,7 @@ use std::fs;
 
 use clap::CommandFactory;
 use midfold_args::Cli;
-use midfold_cli::inside::{KEYS, Key};
+use midfold_cli::inside::{KEYS, SettingKey};
 use serde_json::Value;
 
 use crate::{folder, midfold, root, seen, stdout};
@@ -90,7 +90,7 @@ fn every_flag_is_one_and_every_flag_of_a_server_is_a_key() {
         all.extend(flags_of(command));
         open.extend(command.get_subcommands());
     }
-    let bare = |key: &Key| key.flag.map(|flag| flag.strip_prefix("--").unwrap().to_owned());
+    let bare = |key: &SettingKey| key.flag.map(|flag| flag.strip_prefix("--").unwrap().to_owned());
     for key in KEYS {
         assert!(bare(key).is_none_or(|flag| all.contains(&flag)), "no command has {key:?}");
     }
@@ -164,7 +164,7 @@ fn kind(of: &Value) -> String {
 /// The tables of the page.
 fn tables(schema: &Value) -> String {
     let keys = keys_of(schema);
-    let row = |key: &Key| {
+    let row = |key: &SettingKey| {
         let (_, of) = keys.iter().find(|(name, _)| name == key.name).unwrap();
         let code = |text: &&str| format!("`{text}`");
         let meaning = of["description"].as_str().unwrap().replace('\n', " ").replace('|', "\\|");
@@ -173,7 +173,7 @@ fn tables(schema: &Value) -> String {
         let name = key.name.rsplit('.').next().unwrap();
         format!("| `{name}` | {} | {meaning} | {} | {flag} |\n", kind(of), variables.join(" "))
     };
-    let table = |title: &str, keys: &mut dyn Iterator<Item = &Key>| {
+    let table = |title: &str, keys: &mut dyn Iterator<Item = &SettingKey>| {
         let head = "| key | type | meaning | variable | flag |\n|---|---|---|---|---|\n";
         format!("{title}\n\n{head}{}", keys.map(row).collect::<String>())
     };

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use midfold_testkit::model_server::{Answer, ModelServer};
+use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
 
 use crate::serve::start;
 use crate::trajectories::row;
@@ -180,7 +180,7 @@ fn is_like(line: &str, wanted: &str) -> bool {
 #[test]
 fn every_example_of_the_pages_runs() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let server = runtime.block_on(ModelServer::always(Answer::text(REPLY))).unwrap();
+    let server = runtime.block_on(ModelServer::always(ScriptedAnswer::text(REPLY))).unwrap();
     let mut failed = Vec::new();
     for page in PAGES {
         let text = fs::read_to_string(root().join(page.path)).unwrap();

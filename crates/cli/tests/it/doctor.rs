@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use midfold_testkit::upstream::{Settings, Upstream};
+use midfold_testkit::upstream::{ScriptedUpstream, UpstreamSettings};
 
 use crate::{folder, midfold, regex_of, seen};
 
@@ -43,7 +43,7 @@ fn program(tmp: &Path, name: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_machine_where_all_is_well() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
     let tmp = folder("doctor-well");
     program(&tmp, "claude");
     program(&tmp, "codex");

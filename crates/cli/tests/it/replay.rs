@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use midfold_testkit::model_server::{Answer, ModelServer};
+use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
 use serde_json::{Value, json as value};
 
 use crate::{folder, midfold, regex_of, run, seen, stdout};
@@ -525,7 +525,7 @@ fn a_model_narrates_in_replay() {
     let text = "## Conversation Summary\n## Task & Constraints\nnone\n## State of Work\n- the ledger\n\
                 ## Decisions & Reasons\n- none yet\n## Work Done\n- tests were run\n\
                 ## Tried & Failed\nnone\n## Values & Facts\nnone\n## Open & Next\nnone\n";
-    let totals = |answer: Answer| {
+    let totals = |answer: ScriptedAnswer| {
         let server = runtime.block_on(ModelServer::always(answer)).unwrap();
         let args = ["replay", &file, "--window", "8k", "--preset", "default", "--form", "session"];
         let found = json(&[&args[..], &["--json", "--model", server.url()]].concat());
@@ -533,11 +533,11 @@ fn a_model_narrates_in_replay() {
         assert_eq!((&runs[1]["strategy"], runs.len()), (&"default + model".into(), 2));
         (runs[0]["totals"].clone(), runs[1]["totals"].clone())
     };
-    let (alone, with) = totals(Answer::text(text));
+    let (alone, with) = totals(ScriptedAnswer::text(text));
     assert!(with["summaries"].as_u64() > Some(0), "{with}");
     assert!(with["accepted"].as_u64() > Some(0), "{with}");
     assert!(with["cost"].as_f64() > alone["cost"].as_f64());
-    let (alone, with) = totals(Answer::refusal(401, "auth", "no"));
+    let (alone, with) = totals(ScriptedAnswer::refusal(401, "auth", "no"));
     assert!(with["summaries"].as_u64() > Some(0) && with["accepted"] == 0, "{with}");
     assert_eq!(with["at_risk"], alone["at_risk"]);
     assert_eq!(with["folds"], alone["folds"]);

@@ -5,8 +5,10 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use midfold_testkit::upstream::agent::{Agent, End};
-use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
+use midfold_testkit::upstream::agent::{ClientAgent, RunEnd};
+use midfold_testkit::upstream::{
+    ScriptedUpstream, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 
 use crate::{folder, midfold, regex_of};
 
@@ -27,8 +29,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn upstream() -> Settings {
-    Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() }
+fn upstream() -> UpstreamSettings {
+    UpstreamSettings {
+        limit: Some(12_000),
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
+    }
 }
 
 /// This program again, as what `midfold run` runs: one of the tests that are none by themselves.
@@ -69,23 +75,23 @@ async fn a_program_that_waits() {
 async fn an_agent() {
     let Ok(dialect) = std::env::var(DIALECT) else { return };
     let (dialect, variable) = match dialect.as_str() {
-        "chat" => (Dialect::Chat, "OPENAI_BASE_URL"),
-        _ => (Dialect::Messages, "ANTHROPIC_BASE_URL"),
+        "chat" => (WireDialect::Chat, "OPENAI_BASE_URL"),
+        _ => (WireDialect::Messages, "ANTHROPIC_BASE_URL"),
     };
     let url = std::env::var(variable).unwrap();
-    let agent = Agent {
+    let agent = ClientAgent {
         task: task(STEPS),
         stream: true,
-        ..Agent::new(dialect, url.trim_end_matches("/v1"))
+        ..ClientAgent::new(dialect, url.trim_end_matches("/v1"))
     };
     let ran = agent.run().await;
-    assert!(matches!(ran.end, Some(End::Finished(_))), "{:?}", ran.end);
+    assert!(matches!(ran.end, Some(RunEnd::Finished(_))), "{:?}", ran.end);
     std::process::exit(23);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_is_folded_and_the_saving_is_told() {
-    let upstream = Upstream::start(upstream()).await.unwrap();
+    let upstream = ScriptedUpstream::start(upstream()).await.unwrap();
     let mut command = run(&["--window", "12k", "--json", "--upstream", upstream.url()]);
     // The option wins over what was there before.
     command.env("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
@@ -108,7 +114,7 @@ async fn an_agent_is_folded_and_the_saving_is_told() {
 async fn a_gateway_of_the_user_stays_behind_the_proxy() {
     let home = folder("run-gateway");
     for (dialect, by_file) in [("messages", false), ("chat", true)] {
-        let upstream = Upstream::start(upstream()).await.unwrap();
+        let upstream = ScriptedUpstream::start(upstream()).await.unwrap();
         let mut command = if by_file {
             let url = upstream.url();
             let own = format!("model:\n  provider: custom\n  base_url: {url}/v1\n");

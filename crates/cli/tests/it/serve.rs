@@ -5,8 +5,10 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use midfold_testkit::upstream::agent::{Agent, End};
-use midfold_testkit::upstream::{Dialect, LookUps, Loop, Script, Settings, Upstream, task};
+use midfold_testkit::upstream::agent::{ClientAgent, RunEnd};
+use midfold_testkit::upstream::{
+    LookUps, ScriptedUpstream, StepLoop, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 
 pub const STEPS: u32 = 30;
 
@@ -47,10 +49,13 @@ pub fn start(upstream: &str, options: &[&str], variables: &[(&str, &str)]) -> Se
 }
 
 /// A provider of the window that the servers are told.
-pub async fn upstream() -> Upstream {
-    let settings =
-        Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() };
-    Upstream::start(settings).await.unwrap_or_else(|error| unreachable!("{error}"))
+pub async fn upstream() -> ScriptedUpstream {
+    let settings = UpstreamSettings {
+        limit: Some(12_000),
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
+    };
+    ScriptedUpstream::start(settings).await.unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// What a command over this store says; it has to succeed.
@@ -88,8 +93,9 @@ async fn a_conversation_outlives_a_server_that_was_killed() {
     let store = format!("sqlite:{}", crate::folder("serve-killed").join("s.db").display());
     let first = serve(upstream.url(), &store);
     let mut agent =
-        Agent { task: task(STEPS), ..Agent::new(Dialect::Messages, &first.url) }.start();
-    let folded = |agent: &midfold_testkit::upstream::agent::Session| {
+        ClientAgent { task: task(STEPS), ..ClientAgent::new(WireDialect::Messages, &first.url) }
+            .start();
+    let folded = |agent: &midfold_testkit::upstream::agent::AgentSession| {
         let last = agent.run().exchanges.last()?;
         let fold = last.header("midfold-fold")?.to_owned();
         Some((fold, last.header("midfold-session")?.to_owned()))
@@ -108,7 +114,7 @@ async fn a_conversation_outlives_a_server_that_was_killed() {
     while agent.end().is_none() {
         agent.turn().await;
     }
-    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{:?}", agent.end());
     assert_eq!(upstream.stats().overflows, 0);
     written(&second.url);
     drop(second);
@@ -130,8 +136,11 @@ async fn two_nodes_share_a_conversation_and_one_is_killed() {
     let store = cluster.schema().unwrap();
     let upstream = upstream().await;
     let mut nodes = vec![serve(upstream.url(), &store), serve(upstream.url(), &store)];
-    let mut agent =
-        Agent { task: task(STEPS), ..Agent::new(Dialect::Responses, &nodes[0].url) }.start();
+    let mut agent = ClientAgent {
+        task: task(STEPS),
+        ..ClientAgent::new(WireDialect::Responses, &nodes[0].url)
+    }
+    .start();
     for turn in 1.. {
         agent.turn().await;
         if agent.end().is_some() {
@@ -142,7 +151,7 @@ async fn two_nodes_share_a_conversation_and_one_is_killed() {
         }
         agent.go_on_at(&nodes[turn as usize % nodes.len()].url);
     }
-    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{:?}", agent.end());
     let told = |name: &str| -> std::collections::BTreeSet<&str> {
         agent.run().exchanges.iter().filter_map(|it| it.header(name)).collect()
     };
@@ -166,7 +175,8 @@ async fn a_database_that_is_away_stops_nobody() {
     let store = cluster.schema().unwrap();
     let upstream = upstream().await;
     let node = serve(upstream.url(), &store);
-    let mut agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &node.url) }.start();
+    let mut agent =
+        ClientAgent { task: task(STEPS), ..ClientAgent::new(WireDialect::Chat, &node.url) }.start();
     for _ in 0..5 {
         agent.turn().await;
     }
@@ -179,7 +189,7 @@ async fn a_database_that_is_away_stops_nobody() {
     while agent.end().is_none() {
         agent.turn().await;
     }
-    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{:?}", agent.end());
     let stats = upstream.stats();
     assert_eq!((&stats.refused[..], stats.overflows, stats.facts_missing), (&[][..], 0, 0));
     written(&node.url);
@@ -200,7 +210,8 @@ async fn a_server_that_is_killed_under_load_loses_no_conversation() {
     let (turns, other) = (Arc::new(tokio::sync::Semaphore::new(0)), second.url.clone());
     let work = (0..AGENTS).map(|nth| {
         let task = format!("{} You are number {nth}.", task(STEPS));
-        let mut agent = Agent { task, ..Agent::new(Dialect::Messages, &first.url) }.start();
+        let mut agent =
+            ClientAgent { task, ..ClientAgent::new(WireDialect::Messages, &first.url) }.start();
         let (turns, other) = (Arc::clone(&turns), other.clone());
         tokio::spawn(async move {
             let mut has_moved = false;
@@ -209,7 +220,7 @@ async fn a_server_that_is_killed_under_load_loses_no_conversation() {
                 turns.add_permits(1);
                 match agent.end() {
                     None => {}
-                    Some(End::Broken(_)) if !has_moved => {
+                    Some(RunEnd::Broken(_)) if !has_moved => {
                         has_moved = true;
                         agent.go_on_at(&other);
                     }
@@ -224,7 +235,7 @@ async fn a_server_that_is_killed_under_load_loses_no_conversation() {
     drop(first);
     for agent in work {
         let (end, has_moved) = agent.await.unwrap();
-        assert!(matches!(end, End::Finished(_)), "{end:?}");
+        assert!(matches!(end, RunEnd::Finished(_)), "{end:?}");
         assert!(has_moved, "it was killed under all of them");
     }
     assert_eq!(upstream.stats().overflows, 0);
@@ -243,12 +254,15 @@ async fn a_server_that_is_killed_under_load_loses_no_conversation() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_looks_up_what_was_folded_where_the_server_is_told_so() {
     for (variables, is_on) in [(&[("MIDFOLD_RECALL", "1")][..], true), (&[], false)] {
-        let script = Loop { steps: STEPS, look_ups: Some(LookUps::Before(4)), ..Loop::default() };
-        let script = Script::ShellLoop(script);
-        let settings = Settings { limit: Some(12_000), script, ..Settings::default() };
-        let upstream = Upstream::start(settings).await.unwrap();
+        let script =
+            StepLoop { steps: STEPS, look_ups: Some(LookUps::Before(4)), ..StepLoop::default() };
+        let script = UpstreamScript::ShellLoop(script);
+        let settings =
+            UpstreamSettings { limit: Some(12_000), script, ..UpstreamSettings::default() };
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
         let server = start(upstream.url(), &["--window", "12k", "--store", "memory"], variables);
-        let agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &server.url) };
+        let agent =
+            ClientAgent { task: task(STEPS), ..ClientAgent::new(WireDialect::Chat, &server.url) };
         let run = agent.run().await;
         assert!(run.answer().is_some(), "{is_on}: {:?}", run.end);
         let figures = metrics(server.url.trim_start_matches("http://")).unwrap();

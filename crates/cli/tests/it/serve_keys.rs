@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use midfold_testkit::upstream::{Script, Settings, Upstream};
+use midfold_testkit::upstream::{ScriptedUpstream, UpstreamScript, UpstreamSettings};
 
 use crate::{folder, midfold, root, stdout};
 
@@ -62,8 +62,11 @@ fn error(output: &Output) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_are_made_asked_for_and_taken_away() {
-    let script = Script::fixed("fine");
-    let upstream = Upstream::start(Settings { script, ..Settings::default() }).await.unwrap();
+    let script = UpstreamScript::fixed("fine");
+    let upstream =
+        ScriptedUpstream::start(UpstreamSettings { script, ..UpstreamSettings::default() })
+            .await
+            .unwrap();
     let tmp = folder("serve-keys");
     let (file, log) = (tmp.join("keys.toml"), tmp.join("log.jsonl"));
     let (ann, bob) = (new_key(&file, "ann"), new_key(&file, "bob"));

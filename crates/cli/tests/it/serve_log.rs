@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, task};
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{WireDialect, task};
 use serde_json::Value;
 
 use crate::serve::{STEPS, start, upstream};
@@ -30,7 +30,8 @@ async fn each_request_and_each_fold_is_in_the_log() {
     let place = log.display().to_string();
     let options = ["--window", "12k", "--store", "memory", "--log", &place];
     let server = start(upstream.url(), &options, &[]);
-    let agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &server.url) };
+    let agent =
+        ClientAgent { task: task(STEPS), ..ClientAgent::new(WireDialect::Chat, &server.url) };
     let run = agent.run().await;
     assert!(run.answer().is_some(), "{:?}", run.end);
     get(&server.url, "/v1/models?key=secret");
@@ -61,7 +62,9 @@ async fn a_store_that_is_taken_away_is_missed() {
     let (store, place) = (format!("sqlite:{}", file.display()), log.display().to_string());
     let server =
         start(upstream.url(), &["--window", "12k", "--store", &store, "--log", &place], &[]);
-    let mut agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &server.url) }.start();
+    let mut agent =
+        ClientAgent { task: task(STEPS), ..ClientAgent::new(WireDialect::Chat, &server.url) }
+            .start();
     agent.turn().await;
     assert!(get(&server.url, "/readyz").starts_with("HTTP/1.1 200 "));
     std::fs::remove_file(&file).unwrap();

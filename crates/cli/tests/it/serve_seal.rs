@@ -2,21 +2,22 @@
 
 use std::process::Command;
 
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream};
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{ScriptedUpstream, UpstreamScript, UpstreamSettings, WireDialect};
 use serde_json::{Value, json};
 
 use crate::serve::start;
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
-async fn upstream() -> Upstream {
-    let settings = Settings { script: Script::fixed("fine"), ..Settings::default() };
-    Upstream::start(settings).await.unwrap()
+async fn upstream() -> ScriptedUpstream {
+    let settings =
+        UpstreamSettings { script: UpstreamScript::fixed("fine"), ..UpstreamSettings::default() };
+    ScriptedUpstream::start(settings).await.unwrap()
 }
 
 async fn post(url: &str, path: &str, body: &Value) -> (u16, Value) {
-    let got = Agent::new(Dialect::Responses, url).post(path, &body.to_string()).await;
+    let got = ClientAgent::new(WireDialect::Responses, url).post(path, &body.to_string()).await;
     (got.status, serde_json::from_slice(&got.body).unwrap_or_default())
 }
 

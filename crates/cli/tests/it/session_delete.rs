@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use midfold::core::Hash;
-use midfold::store::{Append, Meta, NewEvent, NewSession};
+use midfold::store::{AppendRequest, NewEvent, NewSession, SessionMeta};
 use midfold::{Budget, Policy};
 
 use crate::session::{at, ok, parsed, shown, store};
@@ -17,7 +17,7 @@ const DAY: u64 = 24 * 3_600_000;
 fn aged(url: &str, sessions: &[(&str, u64)]) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let now = u64::try_from(now.as_millis()).unwrap();
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(8_000),
         envelope: vec![],
         parent: None,
@@ -51,7 +51,8 @@ fn aged(url: &str, sessions: &[(&str, u64)]) {
                 usage: None,
                 origin: None,
             };
-            let append = Append { events: vec![event], now: then, ..Append::default() };
+            let append =
+                AppendRequest { events: vec![event], now: then, ..AppendRequest::default() };
             store.append(id, append).await.unwrap();
         }
     });

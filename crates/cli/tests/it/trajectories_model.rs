@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use midfold_testkit::model_server::{Answer, ModelServer};
+use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
 use serde_json::Value;
 
 use crate::trajectories::row;
@@ -15,7 +15,7 @@ const GOOD: &str = "## Completed Actions\n- Read the module from its top, step b
     ## Critical Context\n- None.\n";
 const LIMITS: [&str; 4] = ["--target-tokens", "3000", "--summary-tokens", "500"];
 
-fn serve(answer: Answer) -> (tokio::runtime::Runtime, ModelServer) {
+fn serve(answer: ScriptedAnswer) -> (tokio::runtime::Runtime, ModelServer) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let server = runtime.block_on(ModelServer::always(answer)).unwrap();
     (runtime, server)
@@ -55,7 +55,7 @@ fn run(input: &Path, out: &Path, more: &[&str]) -> Run {
 fn a_span_is_asked_for_once_and_a_second_run_asks_nothing() {
     let tmp = folder("trajectories-model");
     let input = input(&tmp);
-    let (_runtime, server) = serve(Answer::text(GOOD));
+    let (_runtime, server) = serve(ScriptedAnswer::text(GOOD));
     let cache = tmp.join("cache").display().to_string();
     let model = ["--model", server.url(), "--model-name", "small", "--cache", &cache];
     let more = [&model[..], &["--key-env", "THE_KEY", "--row-metrics"]].concat();
@@ -102,7 +102,8 @@ fn a_failing_model_leaves_what_is_computed_and_the_reason() {
     let tmp = folder("trajectories-model-fails");
     let input = input(&tmp);
     let offline = run(&input, &tmp.join("offline.jsonl"), &[]);
-    let (_runtime, server) = serve(Answer::refusal(401, "invalid_api_key", "Incorrect API key"));
+    let (_runtime, server) =
+        serve(ScriptedAnswer::refusal(401, "invalid_api_key", "Incorrect API key"));
     let model = ["--model", server.url(), "--model-name", "small", "--concurrency", "1"];
     let failed = run(&input, &tmp.join("out.jsonl"), &model);
     assert_eq!(failed.rows, offline.rows);
@@ -114,7 +115,7 @@ fn a_failing_model_leaves_what_is_computed_and_the_reason() {
     let text = String::from_utf8(failed.output.stderr).unwrap();
     assert!(text.contains("9 computed instead: auth 9"), "{text}");
     // A failure is not kept: the next run asks again, in the same folder beside the output.
-    let (_runtime, server) = serve(Answer::text(GOOD));
+    let (_runtime, server) = serve(ScriptedAnswer::text(GOOD));
     let model = ["--model", server.url(), "--model-name", "small"];
     let done = run(&input, &tmp.join("out.jsonl"), &model);
     assert_eq!(server.seen().len(), 3);
@@ -137,7 +138,7 @@ fn what_may_not_stand_in_a_row_does_not() {
     for (at, (reply, reason)) in replies.into_iter().enumerate() {
         let tmp = folder(&format!("trajectories-model-judged-{at}"));
         let input = input(&tmp);
-        let (_runtime, server) = serve(Answer::text(reply));
+        let (_runtime, server) = serve(ScriptedAnswer::text(reply));
         let model = ["--model", server.url(), "--model-name", "small", "--trainer", "llamafactory"];
         let done = run(&input, &tmp.join("out.jsonl"), &model);
         let said = done.metrics["summarization"]["computed_instead"].as_object().unwrap();
@@ -164,7 +165,7 @@ fn what_may_not_stand_in_a_row_does_not() {
 fn the_peers_file_says_how_a_model_is_asked() {
     let tmp = folder("trajectories-model-yaml");
     let input = input(&tmp);
-    let (_runtime, server) = serve(Answer::refusal(500, "server_error", "Try later"));
+    let (_runtime, server) = serve(ScriptedAnswer::refusal(500, "server_error", "Try later"));
     let config = tmp.join("hermes.yaml");
     let write = |url: &str, timeout: &str| {
         let text = format!(
@@ -186,7 +187,7 @@ fn the_peers_file_says_how_a_model_is_asked() {
     let first: Value = serde_json::from_str(failed.rows.lines().next().unwrap()).unwrap();
     assert_eq!(first["compression_metrics"]["summary_refused"], "server");
     // A model that says nothing costs its time, and no row.
-    let (_runtime, server) = serve(Answer::Hang);
+    let (_runtime, server) = serve(ScriptedAnswer::Hang);
     write(server.url(), "1");
     let late = run(&input, &tmp.join("out.jsonl"), &["--config", &config_text]);
     let first: Value = serde_json::from_str(late.rows.lines().next().unwrap()).unwrap();

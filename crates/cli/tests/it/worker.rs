@@ -2,7 +2,7 @@
 
 use std::process::{Output, Stdio};
 
-use midfold_testkit::model_server::{Answer, ModelServer};
+use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
 
 use crate::session::{at, ok, parsed, store};
 use crate::{folder, midfold, seen};
@@ -32,7 +32,7 @@ fn waiting(name: &str) -> String {
     }
 }
 
-fn serve(answer: Answer) -> (tokio::runtime::Runtime, ModelServer) {
+fn serve(answer: ScriptedAnswer) -> (tokio::runtime::Runtime, ModelServer) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let server = runtime.block_on(ModelServer::always(answer)).unwrap();
     (runtime, server)
@@ -47,7 +47,7 @@ fn once(store: &str, url: &str, more: &[&str]) -> Output {
 #[test]
 fn a_narration_is_ready_before_it_is_needed() {
     let store = waiting("worker");
-    let (_runtime, server) = serve(Answer::text(
+    let (_runtime, server) = serve(ScriptedAnswer::text(
         "## Conversation Summary\n### Task\n- The settlement books some things twice.\n",
     ));
     let output = once(&store, server.url(), &["--key-env", "THE_KEY"]);
@@ -68,7 +68,8 @@ fn a_narration_is_ready_before_it_is_needed() {
 #[test]
 fn a_failing_model_costs_nothing_but_the_narration() {
     let store = waiting("worker-fails");
-    let (_runtime, server) = serve(Answer::refusal(401, "invalid_api_key", "Incorrect API key"));
+    let (_runtime, server) =
+        serve(ScriptedAnswer::refusal(401, "invalid_api_key", "Incorrect API key"));
     let key = folder("worker-key").join("key");
     std::fs::write(&key, "sk-very-secret-1234567890\n").unwrap();
     let output = once(&store, server.url(), &["--key-file", &key.display().to_string(), "--json"]);
@@ -85,7 +86,7 @@ fn a_failing_model_costs_nothing_but_the_narration() {
 #[test]
 fn a_worker_that_is_told_to_stop_ends() {
     let store = waiting("worker-stops");
-    let (runtime, server) = serve(Answer::Held(Box::new(Answer::text("late"))));
+    let (runtime, server) = serve(ScriptedAnswer::Held(Box::new(ScriptedAnswer::text("late"))));
     let args = [
         "worker",
         "--base-url",
@@ -126,7 +127,7 @@ fn wrong_settings_are_told_at_once() {
 fn what_session_compact_is_told_to_keep_reaches_the_model() {
     let store = waiting("worker-focus");
     ok(&store, &["session", "compact", "s", "--focus", "the retry logic of zq-gateway"], b"");
-    let (_runtime, server) = serve(Answer::text("## Conversation Summary\n"));
+    let (_runtime, server) = serve(ScriptedAnswer::text("## Conversation Summary\n"));
     once(&store, server.url(), &["--key-env", "THE_KEY"]);
     let asked = server.seen()[0].body.to_string();
     assert!(asked.contains(" focus>>\\nthe retry logic of zq-gateway\\n"), "{asked}");

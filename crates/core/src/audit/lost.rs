@@ -6,10 +6,10 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::fold::Fold;
-use crate::log::Log;
+use crate::log::EventLog;
 use crate::recap::escape::neutralise;
-use crate::recap::gather::{Gathered, Reading};
-use crate::recap::statement::{Kind, Statement};
+use crate::recap::gather::{GatheredFacts, LogReading};
+use crate::recap::statement::{Statement, StatementKind};
 use crate::salient::shorten;
 use crate::tools::ToolTable;
 
@@ -54,12 +54,12 @@ impl LostKind {
     }
 
     /// What a statement of a recap is, where it is one that weighs.
-    fn of(kind: Kind) -> Option<Self> {
+    fn of(kind: StatementKind) -> Option<Self> {
         match kind {
-            Kind::Asked | Kind::Rejected => Some(Self::Said),
-            Kind::Said | Kind::Concluded => Some(Self::Decided),
-            Kind::Failed | Kind::Stopped => Some(Self::Failed),
-            Kind::Changed | Kind::Ran | Kind::Found => None,
+            StatementKind::Asked | StatementKind::Rejected => Some(Self::Said),
+            StatementKind::Said | StatementKind::Concluded => Some(Self::Decided),
+            StatementKind::Failed | StatementKind::Stopped => Some(Self::Failed),
+            StatementKind::Changed | StatementKind::Ran | StatementKind::Found => None,
         }
     }
 }
@@ -67,7 +67,7 @@ impl LostKind {
 /// Something that the context does not have any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Lost {
+pub struct LostItem {
     /// The words, the error, the name; shortened where it is long.
     pub text: String,
     /// The number of the message that says it; of what was used again, of the first message that used it; none of a
@@ -86,33 +86,33 @@ pub struct LostGroup {
     /// How many there are.
     pub count: u32,
     /// Some of them: the newest of what was said, the best of names.
-    pub first: Vec<Lost>,
+    pub first: Vec<LostItem>,
 }
 
 impl Fold {
     /// What the messages that left say, and what stands for them does not, by kind, what weighs most first. Kinds of
     /// which nothing is lost are left out. What is said again in a message that stays counts all the same.
     #[must_use]
-    pub fn lost(&self, log: &Log, tools: &ToolTable) -> Vec<LostGroup> {
+    pub fn lost(&self, log: &EventLog, tools: &ToolTable) -> Vec<LostGroup> {
         let runs = self.covered_runs();
-        let gathered = Gathered::over(None, log.events(), &runs, Reading::of(log, tools));
-        let told = Told::of(self);
+        let gathered = GatheredFacts::over(None, log.events(), &runs, LogReading::of(log, tools));
+        let told = ContextWords::of(self);
         let mut groups: Vec<LostGroup> = LostKind::ALL.map(LostGroup::empty).into();
         for statement in gathered.statements.iter().rev() {
             let Some(kind) = LostKind::of(statement.kind) else { continue };
             if let Some(text) = told.untold(statement) {
-                groups[kind as usize].add(Lost { text, seq: Some(statement.message) });
+                groups[kind as usize].add(LostItem { text, seq: Some(statement.message) });
             }
         }
         let used = self.references(log.events());
         let again: FxHashSet<&str> = used.iter().map(|one| &*one.name).collect();
         for one in &used {
             let (text, seq) = (one.name.clone(), Some(one.seq));
-            groups[LostKind::Used as usize].add(Lost { text, seq });
+            groups[LostKind::Used as usize].add(LostItem { text, seq });
         }
         let names = &mut groups[LostKind::Name as usize];
         let rest = self.lost_ids.first.iter().filter(|name| !again.contains(&***name));
-        names.first = rest.map(|name| Lost { text: name.clone(), seq: None }).collect();
+        names.first = rest.map(|name| LostItem { text: name.clone(), seq: None }).collect();
         names.count = self.lost_ids.count.saturating_sub(used.len().try_into().unwrap_or(u32::MAX));
         groups.retain(|group| group.count > 0);
         groups
@@ -137,7 +137,7 @@ impl LostGroup {
         Self { kind, title: kind.title(), count: 0, first: Vec::new() }
     }
 
-    fn add(&mut self, lost: Lost) {
+    fn add(&mut self, lost: LostItem) {
         self.count += 1;
         if self.first.len() < LISTED {
             self.first.push(lost);
@@ -146,9 +146,9 @@ impl LostGroup {
 }
 
 /// What the context says in the place of messages.
-struct Told<'a>(&'a str);
+struct ContextWords<'a>(&'a str);
 
-impl<'a> Told<'a> {
+impl<'a> ContextWords<'a> {
     fn of(fold: &'a Fold) -> Self {
         Self(fold.recap.as_ref().map_or("", |recap| &recap.text))
     }

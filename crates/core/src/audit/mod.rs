@@ -12,16 +12,16 @@ use serde::Serialize;
 
 use crate::event::Hash;
 use crate::fold::Fold;
-use crate::ledger::{Call, CallRecord, Ledger};
-use crate::log::Log;
+use crate::fold_standing::{RecordedRequests, in_force, standings};
+use crate::ledger::{CallInput, CallRecord, Ledger};
+use crate::log::EventLog;
 use crate::meter::Meter;
-use crate::piece::Fate;
+use crate::piece::PieceFate;
 use crate::profile::VoidReasoning;
-use crate::project::{Context, Projection};
-use crate::standing::{Requests, in_force, standings};
+use crate::project::{Context, ContextProjection};
 
-pub use lost::{Lost, LostGroup, LostKind};
-pub use receipt::{Receipt, Removed};
+pub use lost::{LostGroup, LostItem, LostKind};
+pub use receipt::{FoldReceipt, RemovedByRule};
 
 /// Names of the rules.
 pub mod rule {
@@ -52,7 +52,7 @@ pub mod rule {
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Finding {
+pub struct AuditFinding {
     /// One of [`rule`].
     pub rule: &'static str,
     /// What it is about: `fold 2`, `call 17`.
@@ -66,17 +66,17 @@ pub struct Finding {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Audit {
     /// What does not hold; empty when all does.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AuditFinding>,
     /// Folds that were in force. Those that were not are checked, too, and have their receipts.
     pub folds: u32,
     /// Calls that were checked.
     pub calls: u32,
     /// What each fold took out of the context.
-    pub receipts: Vec<Receipt>,
+    pub receipts: Vec<FoldReceipt>,
 }
 
 /// By which fold and with what void reasoning calls were read last, and the projection by that.
-type Reread = ((Option<Hash>, Option<VoidReasoning>), Projection);
+type RereadContext = ((Option<Hash>, Option<VoidReasoning>), ContextProjection);
 
 impl Audit {
     /// Whether everything holds.
@@ -89,7 +89,7 @@ impl Audit {
 /// Audits a session: all its folds in order, the one that its context is read through now, all its calls in
 /// order. O(log + folds × context + new bytes of calls).
 #[must_use]
-pub fn audit(log: &Log, folds: &[Fold], active: Option<Hash>, calls: &[CallRecord]) -> Audit {
+pub fn audit(log: &EventLog, folds: &[Fold], active: Option<Hash>, calls: &[CallRecord]) -> Audit {
     let mut auditor = Auditor::new(log, folds);
     for (at, fold) in folds.iter().enumerate() {
         auditor.chain_of(at, fold);
@@ -97,10 +97,10 @@ pub fn audit(log: &Log, folds: &[Fold], active: Option<Hash>, calls: &[CallRecor
     }
     auditor.calls(calls);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let stand = standings(folds, active, &Requests::of(calls));
+    let stand = standings(folds, active, &RecordedRequests::of(calls));
     let receipts = folds.iter().zip(&stand).enumerate();
     let receipts =
-        receipts.map(|(at, (fold, stand))| Receipt::of(log, number(at + 1), fold, *stand));
+        receipts.map(|(at, (fold, stand))| FoldReceipt::of(log, number(at + 1), fold, *stand));
     Audit {
         findings: auditor.findings,
         folds: u32::try_from(in_force(&stand)).unwrap_or(u32::MAX),
@@ -110,16 +110,16 @@ pub fn audit(log: &Log, folds: &[Fold], active: Option<Hash>, calls: &[CallRecor
 }
 
 struct Auditor<'a> {
-    log: &'a Log,
+    log: &'a EventLog,
     folds: &'a [Fold],
     by_id: FxHashMap<Hash, usize>,
     /// The log as it was at the last question; it only grows while questions go forward.
-    past: Log,
-    findings: Vec<Finding>,
+    past: EventLog,
+    findings: Vec<AuditFinding>,
 }
 
 impl<'a> Auditor<'a> {
-    fn new(log: &'a Log, folds: &'a [Fold]) -> Self {
+    fn new(log: &'a EventLog, folds: &'a [Fold]) -> Self {
         let by_id = folds.iter().enumerate().map(|(at, fold)| (fold.id, at)).collect();
         Self { log, folds, by_id, past: empty(log), findings: Vec::new() }
     }
@@ -132,12 +132,12 @@ impl<'a> Auditor<'a> {
         detail: impl FnOnce() -> String,
     ) {
         if !holds {
-            self.findings.push(Finding { rule, at: at.to_owned(), detail: detail() });
+            self.findings.push(AuditFinding { rule, at: at.to_owned(), detail: detail() });
         }
     }
 
     /// The log when it had `events` events.
-    fn past(&mut self, events: usize) -> &Log {
+    fn past(&mut self, events: usize) -> &EventLog {
         if self.past.len() > events {
             self.past = empty(self.log);
         }
@@ -184,8 +184,8 @@ impl<'a> Auditor<'a> {
         // System prompt and tools may have been others then: the record says what they took.
         let head = fold.layout.head.start as usize..(fold.layout.head.end as usize).min(past.len());
         let envelope = fold.head_tokens.saturating_sub(past.tokens_in(head));
-        let after = Projection::new(past, Some(fold)).context();
-        let before = Projection::with_void(past, prior, fold.void_before).context();
+        let after = ContextProjection::new(past, Some(fold)).context();
+        let before = ContextProjection::with_void(past, prior, fold.void_before).context();
         let (verbatim, edited) = fates(&after);
         let same = verbatim == accounts.verbatim && edited == accounts.edited;
         self.expect(rule::ACCOUNTS, &name, same, || {
@@ -211,7 +211,7 @@ impl<'a> Auditor<'a> {
 
     fn calls(&mut self, calls: &[CallRecord]) {
         let mut ledger = Ledger::default();
-        let mut open: Option<Reread> = None;
+        let mut open: Option<RereadContext> = None;
         let mut prev = Hash::ROOT;
         for (at, call) in calls.iter().enumerate() {
             let name = format!("call {}", call.number);
@@ -236,7 +236,7 @@ impl<'a> Auditor<'a> {
         &mut self,
         name: &str,
         call: &CallRecord,
-        open: &mut Option<Reread>,
+        open: &mut Option<RereadContext>,
         ledger: &mut Ledger,
     ) {
         let fold = call.fold.map(|id| self.by_id.get(&id).map(|at| &self.folds[*at]));
@@ -260,13 +260,13 @@ impl<'a> Auditor<'a> {
                 projection.extend(past);
                 projection
             }
-            _ => Projection::with_void(past, fold.flatten(), call.void),
+            _ => ContextProjection::with_void(past, fold.flatten(), call.void),
         };
         let context = projection.context();
         *open = Some(((call.fold, call.void), projection));
         let again = ledger.record(
             &context,
-            &Call {
+            &CallInput {
                 joining: &call.joining,
                 events: call.events,
                 head_hash: call.head_hash,
@@ -292,15 +292,15 @@ impl<'a> Auditor<'a> {
     }
 }
 
-fn empty(log: &Log) -> Log {
-    Log::new(log.dialect().clone(), *log.profile(), log.counter().clone())
+fn empty(log: &EventLog) -> EventLog {
+    EventLog::new(log.dialect().clone(), *log.profile(), log.counter().clone())
 }
 
 /// Verbatim and edited pieces.
 fn fates(context: &Context) -> (u32, u32) {
     context.pieces().fold((0, 0), |(verbatim, edited), piece| match piece.fate {
-        Fate::Verbatim(_) => (verbatim + 1, edited),
-        Fate::Edited(_) | Fate::Repaired(..) => (verbatim, edited + 1),
+        PieceFate::Verbatim(_) => (verbatim + 1, edited),
+        PieceFate::Edited(_) | PieceFate::Repaired(..) => (verbatim, edited + 1),
         _ => (verbatim, edited),
     })
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::explain::FoldRef;
-use crate::fold::{Entry, Fold};
-use crate::log::Log;
-use crate::references::Reference;
-use crate::standing::Standing;
+use crate::fold::{Fold, FoldEntry};
+use crate::fold_standing::FoldStanding;
+use crate::log::EventLog;
+use crate::references::NameReference;
 
 /// Identifiers that a receipt lists; the record has more.
 const LISTED: usize = 10;
@@ -16,7 +16,7 @@ const LISTED: usize = 10;
 /// What one rule took out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Removed {
+pub struct RemovedByRule {
     /// The rule: `recap`, `marker`, or a reducer.
     pub rule: String,
     /// The reducer's reason code; what the stand-in was made of.
@@ -32,11 +32,11 @@ pub struct Removed {
 /// What one fold lost, and kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Receipt {
+pub struct FoldReceipt {
     /// The fold.
     pub fold: FoldRef,
     /// How it stands: what was never in force lost nothing.
-    pub standing: Standing,
+    pub standing: FoldStanding,
     /// Its policy.
     pub policy: String,
     /// First event of the span.
@@ -52,7 +52,7 @@ pub struct Receipt {
     /// Messages of the context after.
     pub messages_after: u32,
     /// What left, by rule; the costliest first.
-    pub removed: Vec<Removed>,
+    pub removed: Vec<RemovedByRule>,
     /// Events of the span that are not sent as they were: recall returns each of them.
     pub recallable: Vec<u32>,
     /// Whether the log still holds those, byte for byte.
@@ -68,24 +68,24 @@ pub struct Receipt {
     /// Identifiers that it does not.
     pub lost_ids: (u32, Vec<String>),
     /// Those of them that the user or the assistant used again, and where first.
-    pub asked_again: Vec<Reference>,
+    pub asked_again: Vec<NameReference>,
 }
 
-impl Receipt {
-    pub(super) fn of(log: &Log, number: u32, fold: &Fold, standing: Standing) -> Self {
+impl FoldReceipt {
+    pub(super) fn of(log: &EventLog, number: u32, fold: &Fold, standing: FoldStanding) -> Self {
         let ids = |list: &crate::fold::IdList| {
             (list.count, list.first.iter().take(LISTED).cloned().collect())
         };
         let covered = fold.covered();
         let edited = fold.entries.iter().filter_map(|entry| match entry {
-            Entry::Edited { seq, .. } => Some(*seq),
+            FoldEntry::Edited { seq, .. } => Some(*seq),
             _ => None,
         });
         let edited: Vec<u32> = edited.collect();
         let mut removed = edits(fold);
         removed.extend(stand_ins(log, fold, &covered));
         removed.sort_by(|a, b| {
-            let freed = |r: &Removed| r.tokens_before.saturating_sub(r.tokens_after);
+            let freed = |r: &RemovedByRule| r.tokens_before.saturating_sub(r.tokens_after);
             freed(b).cmp(&freed(a)).then_with(|| (&a.rule, &a.reason).cmp(&(&b.rule, &b.reason)))
         });
         let mut recallable = [covered, edited].concat();
@@ -113,15 +113,15 @@ impl Receipt {
     }
 }
 
-fn edits(fold: &Fold) -> Vec<Removed> {
-    let mut by_rule: BTreeMap<(&str, &str), Removed> = BTreeMap::new();
+fn edits(fold: &Fold) -> Vec<RemovedByRule> {
+    let mut by_rule: BTreeMap<(&str, &str), RemovedByRule> = BTreeMap::new();
     for edit in &fold.edits {
         let removed = by_rule.entry((edit.reducer.as_str(), &edit.reason)).or_default();
         removed.items += 1;
         removed.tokens_before += u64::from(edit.tokens_before);
         removed.tokens_after += u64::from(edit.tokens_after);
     }
-    let named = |((rule, reason), removed): ((&str, &str), Removed)| Removed {
+    let named = |((rule, reason), removed): ((&str, &str), RemovedByRule)| RemovedByRule {
         rule: rule.to_owned(),
         reason: reason.to_owned(),
         ..removed
@@ -130,7 +130,7 @@ fn edits(fold: &Fold) -> Vec<Removed> {
 }
 
 /// What left behind the recap, and what behind a marker alone.
-fn stand_ins(log: &Log, fold: &Fold, covered: &[u32]) -> Vec<Removed> {
+fn stand_ins(log: &EventLog, fold: &Fold, covered: &[u32]) -> Vec<RemovedByRule> {
     let at = |seq: &u32| log.tokens_in(*seq as usize..*seq as usize + 1);
     let told =
         fold.marker_from().map_or(covered.len(), |from| covered.partition_point(|seq| *seq < from));
@@ -145,7 +145,7 @@ fn stand_ins(log: &Log, fold: &Fold, covered: &[u32]) -> Vec<Removed> {
     [("recap", reason, told, stands), ("marker", "marker".to_owned(), marked, behind)]
         .into_iter()
         .filter(|(_, _, events, _)| !events.is_empty())
-        .map(|(rule, reason, events, tokens_after)| Removed {
+        .map(|(rule, reason, events, tokens_after)| RemovedByRule {
             rule: rule.to_owned(),
             reason,
             items: u32::try_from(events.len()).unwrap_or(u32::MAX),

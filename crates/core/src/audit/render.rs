@@ -2,9 +2,9 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use crate::references::Reference;
+use crate::references::NameReference;
 
-use super::{Audit, Finding, Receipt, Removed};
+use super::{Audit, AuditFinding, FoldReceipt, RemovedByRule};
 
 impl Display for Audit {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -24,13 +24,13 @@ impl Display for Audit {
     }
 }
 
-impl Display for Finding {
+impl Display for AuditFinding {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "{} [{}]: {}", self.at, self.rule, self.detail)
     }
 }
 
-impl Display for Receipt {
+impl Display for FoldReceipt {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         if !self.standing.is_in_force() {
             return writeln!(f, "{}, policy {}: {}", self.fold, self.policy, self.standing);
@@ -56,7 +56,7 @@ impl Display for Receipt {
         list(f, "still named", &self.kept_ids)?;
         list(f, "no longer named", &self.lost_ids)?;
         if !self.asked_again.is_empty() {
-            let again = |one: &Reference| format!("{} at {}", one.name, one.seq);
+            let again = |one: &NameReference| format!("{} at {}", one.name, one.seq);
             let again: Vec<String> = self.asked_again.iter().take(10).map(again).collect();
             let more = self.asked_again.len() - again.len();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -72,9 +72,9 @@ impl Display for Receipt {
     }
 }
 
-impl Display for Removed {
+impl Display for RemovedByRule {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let Removed { rule, reason, items, tokens_before, tokens_after } = self;
+        let RemovedByRule { rule, reason, items, tokens_before, tokens_after } = self;
         write!(f, "{rule} ({reason}): {items} items, {tokens_before} → {tokens_after} tokens")
     }
 }

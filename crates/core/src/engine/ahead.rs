@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::budget::Budget;
 use crate::event::Event;
 use crate::layout::layout;
-use crate::log::Log;
-use crate::plan::{Memo, stays};
-use crate::policy::{Cover, Policy, ReducerName, TailRule};
+use crate::log::EventLog;
+use crate::plan::{GatherMemo, stays};
+use crate::policy::{CoverExtent, Policy, ReducerName, TailRule};
 use crate::tools::ToolTable;
 use crate::unit::starts_unit;
 
@@ -23,7 +23,7 @@ const STEP: usize = 2;
 
 /// How far gathering may go, and with what.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ahead {
+pub(super) struct GatherAhead {
     /// The policy's tools, from the first use on.
     tools: Option<Arc<ToolTable>>,
     /// Tokens that stay behind; 0 while no budget was seen.
@@ -38,7 +38,7 @@ pub(super) struct Ahead {
     looked: (usize, usize),
 }
 
-impl Ahead {
+impl GatherAhead {
     /// Stays clear of the tail that a fold for this budget would keep.
     pub(super) fn keep_for(&mut self, policy: &Policy, budget: &Budget) {
         let of = match policy.tail.rule {
@@ -54,7 +54,13 @@ impl Ahead {
     }
 
     /// Gathers of the events that are behind the tail of any fold to come.
-    pub(super) fn gather(&mut self, log: &Log, policy: &Policy, pins: &[u32], memo: &mut Memo) {
+    pub(super) fn gather(
+        &mut self,
+        log: &EventLog,
+        policy: &Policy,
+        pins: &[u32],
+        memo: &mut GatherMemo,
+    ) {
         let len = log.len();
         if log.events().last().is_some_and(|event| event.view.is_real_user()) {
             self.user = Some(len - 1);
@@ -98,7 +104,7 @@ impl Ahead {
     }
 
     /// Where the unit that starts at `at` ends, if another one starts there.
-    fn next_unit(&mut self, log: &Log, at: usize) -> Option<usize> {
+    fn next_unit(&mut self, log: &EventLog, at: usize) -> Option<usize> {
         let from = if self.looked.0 == at { self.looked.1.max(at + 1) } else { at + 1 };
         let found = (from..log.len()).find(|next| starts_unit(log.events(), *next));
         self.looked = (at, found.unwrap_or(log.len()));
@@ -107,7 +113,7 @@ impl Ahead {
 
     /// Whether no tail reaches back to `at`, and no message that may be carried comes before it: one
     /// before the `first` event that is gathered is carried by the head.
-    fn is_behind(&self, log: &Log, policy: &Policy, first: Option<usize>, at: usize) -> bool {
+    fn is_behind(&self, log: &EventLog, policy: &Policy, first: Option<usize>, at: usize) -> bool {
         let len = log.len();
         let covered = |user: usize| user < at && first.is_some_and(|first| user >= first);
         let carried = policy.tail.last_user && self.user.is_some_and(covered);
@@ -119,6 +125,6 @@ impl Ahead {
 fn covers_middle(policy: &Policy) -> bool {
     policy.trigger.on
         && !policy.narration.on
-        && policy.recap.cover == Cover::Middle
+        && policy.recap.cover == CoverExtent::Middle
         && policy.reducers.contains(&ReducerName::Recap)
 }

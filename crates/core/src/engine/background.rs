@@ -2,16 +2,18 @@
 //! Nothing here waits: a reply that is late serves the next fold that still covers its span.
 
 use super::Session;
-use super::narration::Wanted;
+use super::narration::WantedNarration;
 use crate::budget::Budget;
 use crate::event::Hash;
-use crate::fold::{Dropped, Fold, Span, VerdictCode, VerdictRecord};
-use crate::narrate::{FailureClass, Narrated, SummaryFailure, SummaryReply, SummaryRequest};
-use crate::plan::{Cause, Outcome, Plan, as_read, coverable, plan};
+use crate::fold::{DroppedLine, Fold, Span, VerdictCode, VerdictRecord};
+use crate::narrate::{
+    AcceptedNarration, FailureClass, SummaryFailure, SummaryReply, SummaryRequest,
+};
+use crate::plan::{FoldCause, PlanOutcome, PlanRequest, as_read, coverable, plan};
 use crate::policy::Policy;
-use crate::recap::ground::{Judged, Refused, judge};
+use crate::recap::ground::{GroundedReply, UngroundedReply, judge};
 use crate::recap::prompt::FOCUS_CHARS;
-use crate::recap::sources::{Limits, cut, earlier, sources_of};
+use crate::recap::sources::{SourceLimits, cut, earlier, sources_of};
 use crate::trigger::Millis;
 
 /// A narration is asked for when at least this share of the budget would be new in it.
@@ -31,7 +33,7 @@ pub enum CompleteError {
 
 impl Session {
     /// The narration for the next fold: a new one, else that of the active fold.
-    pub(super) fn narrated(&self) -> Option<&Narrated> {
+    pub(super) fn narrated(&self) -> Option<&AcceptedNarration> {
         let folded = self.active().and_then(|fold| fold.narrated.as_ref());
         self.narration.ready.as_ref().or(folded)
     }
@@ -39,17 +41,17 @@ impl Session {
     /// The span that a model should narrate now, if any: the buffer line is crossed, no model is
     /// cooling down, and nothing is under way or ready. Costs O(events).
     #[must_use]
-    pub fn wanted(&self, budget: &Budget, now: Millis) -> Option<Wanted> {
+    pub fn wanted(&self, budget: &Budget, now: Millis) -> Option<WantedNarration> {
         if !self.may_want(budget, now) {
             return None;
         }
         let budget = self.gate.budget(budget, &self.policy);
         let most = budget.tokens();
-        let middle = coverable(&Plan {
+        let middle = coverable(&PlanRequest {
             pins: &self.pins,
-            cause: Cause::Threshold,
+            cause: FoldCause::Threshold,
             ahead: true,
-            ..Plan::new(&self.log, &self.policy, &budget, self.meter)
+            ..PlanRequest::new(&self.log, &self.policy, &budget, self.meter)
         });
         if middle.is_empty() {
             return None;
@@ -73,7 +75,7 @@ impl Session {
         let previous = before.map(|before| before.request);
         let id = request_id(&self.id, &self.policy, &span, previous);
         let room = self.policy.narration_room(most);
-        Some(Wanted { id, span, from: number(from), previous, room, at: now })
+        Some(WantedNarration { id, span, from: number(from), previous, room, at: now })
     }
 
     /// Whether there may be something to narrate, as [`Session::wanted`] would say: a quick check.
@@ -106,7 +108,7 @@ impl Session {
     }
 
     /// Notes that a span was handed to a queue.
-    pub fn asked(&mut self, wanted: Wanted) {
+    pub fn asked(&mut self, wanted: WantedNarration) {
         self.narration.asked = Some(wanted);
         self.narration.attempts = 0;
     }
@@ -115,7 +117,7 @@ impl Session {
     ///
     /// # Errors
     /// When the span is not in the log.
-    pub fn request(&self, wanted: &Wanted) -> Result<SummaryRequest, CompleteError> {
+    pub fn request(&self, wanted: &WantedNarration) -> Result<SummaryRequest, CompleteError> {
         let Span { start, end, before, through } = wanted.span;
         let (start, end, from) = (start as usize, end as usize, wanted.from as usize);
         let fits = start <= from && from <= end && end <= self.log.len();
@@ -148,7 +150,7 @@ impl Session {
             temperature: narration.temperature.unwrap_or(TEMPERATURE),
             timeout_seconds: narration.timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
             previous,
-            sources: sources_of(&self.log, events, from..end, &Limits::of(narration.style)),
+            sources: sources_of(&self.log, events, from..end, &SourceLimits::of(narration.style)),
             focus: self.narration.wishes(),
             today: None,
             replaces: covered,
@@ -170,7 +172,7 @@ impl Session {
         let span = Span { end: last + 1, through, ..fold.span.clone() };
         let id = request_id(&self.id, &self.policy, &span, None);
         let room = self.policy.narration_room(fold.budget.tokens());
-        let wanted = Wanted { id, from: span.start, span, previous: None, room, at: now };
+        let wanted = WantedNarration { id, from: span.start, span, previous: None, room, at: now };
         let request = self.request(&wanted).ok()?;
         Some(SummaryRequest { focus: focus.map(str::to_owned).or(request.focus), ..request })
     }
@@ -212,7 +214,7 @@ impl Session {
             return Err(CompleteError::Changed);
         }
         self.narration.answered(request.id);
-        let record = |code: VerdictCode, detail: String, dropped: Vec<Dropped>| VerdictRecord {
+        let record = |code: VerdictCode, detail: String, dropped: Vec<DroppedLine>| VerdictRecord {
             request: request.id,
             code,
             detail,
@@ -234,7 +236,7 @@ impl Session {
                     self.narration.ready = Some(judged.narrated);
                     record(VerdictCode::ACCEPTED, detail, judged.dropped)
                 }
-                Err(Refused { verdict, detail, dropped }) => {
+                Err(UngroundedReply { verdict, detail, dropped }) => {
                     self.gate.cooldown.failed(None, now);
                     record(verdict.into(), detail, dropped)
                 }
@@ -298,19 +300,19 @@ impl Session {
     pub fn prepare(&self, budget: &Budget) -> Option<Fold> {
         let narrated = self.narration.ready.as_ref()?;
         let budget = self.gate.budget(budget, &self.policy);
-        let outcome = plan(&Plan {
+        let outcome = plan(&PlanRequest {
             prior: self.active(),
             before: Some(self.view()),
             pins: &self.pins,
             joining: self.joining(),
-            cause: Cause::Prepared,
+            cause: FoldCause::Prepared,
             narrated: Some(narrated),
             verdicts: &self.narration.verdicts,
             narrated_only: true,
-            ..Plan::new(&self.log, &self.policy, &budget, self.meter)
+            ..PlanRequest::new(&self.log, &self.policy, &budget, self.meter)
         });
         match outcome {
-            Ok(Outcome::Folded(fold)) => Some(*fold),
+            Ok(PlanOutcome::Folded(fold)) => Some(*fold),
             _ => None,
         }
     }
@@ -338,12 +340,12 @@ impl Session {
         &mut self,
         budget: &Budget,
         focus: Option<&str>,
-        cause: Cause,
+        cause: FoldCause,
     ) -> Option<Fold> {
         if let Some(focus) = focus {
             self.narration.focus = Some(focus.to_owned());
         }
-        if !matches!(cause, Cause::Threshold | Cause::Cold | Cause::Seam)
+        if !matches!(cause, FoldCause::Threshold | FoldCause::Cold | FoldCause::Seam)
             || focus.is_some()
             || self.policy.narration.whole_middle
         {
@@ -377,7 +379,7 @@ impl Session {
 }
 
 /// The model, and what was taken from its reply.
-fn accepted(model: &str, judged: &Judged) -> String {
+fn accepted(model: &str, judged: &GroundedReply) -> String {
     let mut out = model.to_owned();
     for note in &judged.notes {
         out.push_str(&format!("; {note}"));

@@ -4,28 +4,28 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Narration, Session, State, Status, Wanted};
+use super::{NarrationQueue, Session, SessionState, SessionStatus, WantedNarration};
 use crate::budget::Budget;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
-use crate::fold::{Entry, Fold};
-use crate::inject::Rules;
-use crate::log::{Event, Log};
+use crate::fold::{Fold, FoldEntry};
+use crate::inject::MessageRules;
+use crate::log::{Event, EventLog};
 use crate::meter::Meter;
 use crate::policy::Policy;
-use crate::profile::Profile;
+use crate::profile::ProviderProfile;
 use crate::project::Context;
-use crate::spent::Folded;
-use crate::trigger::{Due, Millis};
+use crate::spending::FoldedPrompt;
+use crate::trigger::{FoldDue, Millis};
 
 /// How the events of a brief session are read.
 #[derive(Clone)]
-pub struct Reading {
+pub struct BriefReading {
     /// The wire format.
     pub dialect: Arc<dyn Dialect>,
     /// The validity rules.
-    pub profile: Profile,
+    pub profile: ProviderProfile,
     /// What counts tokens.
     pub counter: Arc<dyn Counter>,
 }
@@ -48,13 +48,13 @@ pub enum BriefError {
 
 /// A session that is read through a fold whose events are not there.
 #[derive(Clone)]
-pub struct Brief {
+pub struct BriefSession {
     session: Session,
     /// The fold as recorded.
     fold: Fold,
 }
 
-impl Brief {
+impl BriefSession {
     /// `head`: the events before the fold's span; `kept`: those of the span that it keeps
     /// verbatim, in order; `tail`: those after it. `turn` is the number of turns of the whole log,
     /// `head_hash` its chain hash.
@@ -65,8 +65,8 @@ impl Brief {
     pub fn new(
         id: &str,
         policy: Policy,
-        reading: Reading,
-        state: State,
+        reading: BriefReading,
+        state: SessionState,
         fold: Fold,
         head: Vec<RawEvent>,
         kept: Vec<RawEvent>,
@@ -78,8 +78,8 @@ impl Brief {
         if kept.len() != wanted || head.len() != fold.span.start as usize {
             return Err(BriefError::Kept { wanted, given: kept.len() });
         }
-        let Reading { dialect, profile, counter } = reading;
-        let mut log = Log::new(dialect, profile, counter);
+        let BriefReading { dialect, profile, counter } = reading;
+        let mut log = EventLog::new(dialect, profile, counter);
         append_all(&mut log, head);
         if log.head_hash() != fold.span.before {
             return Err(BriefError::Chain);
@@ -145,7 +145,7 @@ impl Brief {
 
     /// Whether a fold is due.
     #[must_use]
-    pub fn due(&self, budget: &Budget, now: Millis) -> Due {
+    pub fn due(&self, budget: &Budget, now: Millis) -> FoldDue {
         self.session.due(budget, now)
     }
 
@@ -162,12 +162,12 @@ impl Brief {
 
     /// As [`Session::carried`].
     #[must_use]
-    pub fn carried(&self, whole: u64) -> Option<Folded> {
+    pub fn carried(&self, whole: u64) -> Option<FoldedPrompt> {
         self.session.carried(whole)
     }
 
     /// As [`Session::spend`].
-    pub fn spend(&mut self, usage: Usage, folded: Option<Folded>) {
+    pub fn spend(&mut self, usage: Usage, folded: Option<FoldedPrompt>) {
         self.session.spend(usage, folded);
     }
 
@@ -185,24 +185,24 @@ impl Brief {
 
     /// What the session is at. Events and log tokens are those that are loaded.
     #[must_use]
-    pub fn status(&self, budget: &Budget, now: Millis) -> Status {
+    pub fn status(&self, budget: &Budget, now: Millis) -> SessionStatus {
         self.session.status(budget, now)
     }
 
     /// The narration that is under way or ready.
     #[must_use]
-    pub fn narration(&self) -> &Narration {
+    pub fn narration(&self) -> &NarrationQueue {
         &self.session.narration
     }
 
     /// What a store keeps beside log and folds.
     #[must_use]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> SessionState {
         self.session.state()
     }
 
     /// Notes that a span was handed to a queue.
-    pub fn asked(&mut self, wanted: Wanted) {
+    pub fn asked(&mut self, wanted: WantedNarration) {
         self.session.asked(wanted);
     }
 
@@ -214,8 +214,8 @@ impl Brief {
 
     /// How hooks' texts are read, written and counted.
     #[must_use]
-    pub fn rules(&self) -> Rules<'_> {
-        Rules { log: &self.session.log, meter: &self.session.meter }
+    pub fn rules(&self) -> MessageRules<'_> {
+        MessageRules { log: &self.session.log, meter: &self.session.meter }
     }
 
     /// The active fold.
@@ -258,7 +258,7 @@ impl Brief {
     }
 }
 
-fn append_all(log: &mut Log, events: impl IntoIterator<Item = RawEvent>) {
+fn append_all(log: &mut EventLog, events: impl IntoIterator<Item = RawEvent>) {
     for event in events {
         log.append(event);
     }
@@ -268,19 +268,19 @@ fn append_all(log: &mut Log, events: impl IntoIterator<Item = RawEvent>) {
 #[must_use]
 pub fn kept_ranges(fold: &Fold) -> Vec<Range<u32>> {
     let kept = fold.entries.iter().filter_map(|entry| match entry {
-        Entry::Verbatim { from, to } => Some(*from..*to),
+        FoldEntry::Verbatim { from, to } => Some(*from..*to),
         _ => None,
     });
     kept.collect()
 }
 
 /// The same fold over the short log: positions instead of seqs.
-fn rebased(fold: &Fold, log: &Log) -> Fold {
+fn rebased(fold: &Fold, log: &EventLog) -> Fold {
     let mut short = fold.clone();
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let mut at = fold.span.start;
     for entry in &mut short.entries {
-        if let Entry::Verbatim { from, to } = entry {
+        if let FoldEntry::Verbatim { from, to } = entry {
             let len = *to - *from;
             (*from, *to) = (at, at + len);
             at += len;

@@ -1,13 +1,13 @@
 //! What a host changes on a live session: pins, model, window, policy. Log and folds stay as they are.
 
-use super::{Ahead, Narration, Session};
+use super::{GatherAhead, NarrationQueue, Session};
 use crate::budget::{Budget, BudgetError};
 use crate::event::Usage;
 use crate::fold::Fold;
-use crate::plan::Memo;
-use crate::policy::{Fallback, Policy};
-use crate::profile::Profile;
-use crate::trigger::{Breaker, Gate, Millis};
+use crate::plan::GatherMemo;
+use crate::policy::{Policy, RecapFallback};
+use crate::profile::ProviderProfile;
+use crate::trigger::{FoldBreaker, FoldGate, Millis};
 
 impl Session {
     /// Keeps an event, with its unit, out of every later fold.
@@ -34,8 +34,8 @@ impl Session {
         self.follow(policy);
         // What another policy found too little to gain, and which tools it knew, says nothing now.
         self.gate.declined = None;
-        self.gathered = Memo::default();
-        self.ahead = Ahead::default();
+        self.gathered = GatherMemo::default();
+        self.ahead = GatherAhead::default();
         Ok(())
     }
 
@@ -62,7 +62,7 @@ impl Session {
     }
 
     /// The rules of what is valid are these from now on: those of another model.
-    pub fn set_profile(&mut self, profile: Profile) {
+    pub fn set_profile(&mut self, profile: ProviderProfile) {
         if profile != *self.log.profile() {
             self.log = self.log.under(profile);
             self.set_active(self.active().map(|fold| fold.id));
@@ -92,7 +92,8 @@ impl Session {
     /// # Errors
     /// When nothing of it is left beside the reserves of the budget; then nothing has changed.
     pub fn set_window(&mut self, window: u64, budget: &Budget) -> Result<(), BudgetError> {
-        let gate = Gate { window: Some(window), learned_window: None, declined: None, ..self.gate };
+        let gate =
+            FoldGate { window: Some(window), learned_window: None, declined: None, ..self.gate };
         gate.budget(budget, &self.policy).check()?;
         self.gate = gate;
         Ok(())
@@ -105,19 +106,19 @@ impl Session {
         self.policy.trigger = self.trigger.for_model(model);
         self.meter.unseen = 0;
         self.gate.learned_window = None;
-        self.gate.breaker = Breaker::default();
+        self.gate.breaker = FoldBreaker::default();
         self.gate.declined = None;
         self.settled = None;
     }
 
     /// Forgets what was learned and what is under way; log, folds and pins stay.
     pub fn reset(&mut self) {
-        self.gate = Gate { window: self.gate.window, ..Gate::default() };
+        self.gate = FoldGate { window: self.gate.window, ..FoldGate::default() };
         self.usage = Usage::default();
         self.sent = None;
         self.settled = None;
         self.meter.unseen = 0;
-        self.narration = Narration::default();
+        self.narration = NarrationQueue::default();
         self.uncounted = self.folds.len();
     }
 
@@ -125,7 +126,7 @@ impl Session {
     /// is nothing.
     pub(super) fn movable(&self, fold: &Fold) -> u64 {
         match self.policy.recap.fallback {
-            Fallback::Computed => fold.tokens_before.saturating_sub(fold.head_tokens),
+            RecapFallback::Computed => fold.tokens_before.saturating_sub(fold.head_tokens),
             _ => 0,
         }
     }

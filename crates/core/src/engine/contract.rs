@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Session, Status, UndoError};
+use super::{Session, SessionStatus, UndoError};
 use crate::budget::Budget;
 use crate::event::{Hash, RawEvent, Usage};
-use crate::plan::{NoOp, Outcome, PlanError};
+use crate::plan::{NoOp, PlanError, PlanOutcome};
 use crate::project::Context;
-use crate::trigger::{Due, Hold, Millis};
+use crate::trigger::{FoldDue, HoldReason, Millis};
 
 /// A context engine. A host appends what happens, asks for the context to send, and tells what
 /// the provider counted.
@@ -36,7 +36,7 @@ pub trait Engine: Send {
     fn observe(&mut self, usage: Usage, now: Millis);
 
     /// Whether a fold is due; `prompt_tokens` is the host's own figure where it has one.
-    fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> Due;
+    fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> FoldDue;
 
     /// Whether a fold is due before the host has a count of its own: the seed's quick check before
     /// a call (`should_compress_preflight`).
@@ -48,7 +48,7 @@ pub trait Engine: Send {
     ///
     /// # Errors
     /// As [`Engine::context`].
-    fn compact(&mut self, focus: Option<&str>) -> Result<Outcome, PlanError>;
+    fn compact(&mut self, focus: Option<&str>) -> Result<PlanOutcome, PlanError>;
 
     /// Whether there is anything that a compaction could fold, without doing it.
     fn has_content(&self) -> bool;
@@ -57,7 +57,7 @@ pub trait Engine: Send {
     fn update_model(&mut self, model: &str, window: u64);
 
     /// What the engine is at.
-    fn status(&self, now: Millis) -> Status;
+    fn status(&self, now: Millis) -> SessionStatus;
 
     /// Tools that the engine gives the agent, as a JSON array; none by default, and none of the
     /// built-in engines has one: what was folded is recalled from a store.
@@ -82,14 +82,14 @@ pub trait Engine: Send {
 
 /// The built-in engine: a session and the budget of its model.
 #[derive(Clone)]
-pub struct Midfold {
+pub struct BuiltInEngine {
     /// The session.
     pub session: Session,
     /// The budget of the model in use.
     pub budget: Budget,
 }
 
-impl Midfold {
+impl BuiltInEngine {
     /// Takes back a fold.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Midfold {
     }
 }
 
-impl Engine for Midfold {
+impl Engine for BuiltInEngine {
     fn name(&self) -> &'static str {
         "midfold"
     }
@@ -116,7 +116,7 @@ impl Engine for Midfold {
         self.session.observe(usage, now);
     }
 
-    fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> Due {
+    fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> FoldDue {
         let gate = self.session.gate();
         let budget = gate.budget(&self.budget, self.session.policy());
         let mut load = self.session.load_in(&budget);
@@ -127,12 +127,12 @@ impl Engine for Midfold {
         gate.due(&self.session.policy().trigger, &budget, load, now)
     }
 
-    fn compact(&mut self, focus: Option<&str>) -> Result<Outcome, PlanError> {
+    fn compact(&mut self, focus: Option<&str>) -> Result<PlanOutcome, PlanError> {
         self.session.compact(&self.budget, focus)
     }
 
     fn has_content(&self) -> bool {
-        matches!(self.session.preview(&self.budget, None), Ok(Outcome::Folded(_)))
+        matches!(self.session.preview(&self.budget, None), Ok(PlanOutcome::Folded(_)))
     }
 
     fn update_model(&mut self, model: &str, window: u64) {
@@ -140,7 +140,7 @@ impl Engine for Midfold {
         self.budget.window = window;
     }
 
-    fn status(&self, now: Millis) -> Status {
+    fn status(&self, now: Millis) -> SessionStatus {
         self.session.status(&self.budget, now)
     }
 
@@ -152,7 +152,7 @@ impl Engine for Midfold {
 /// Sends everything, always: what a conversation costs without compaction, and the off switch of
 /// a host that can only name an engine.
 #[derive(Clone)]
-pub struct Passthrough(Midfold);
+pub struct Passthrough(BuiltInEngine);
 
 impl Engine for Passthrough {
     fn name(&self) -> &'static str {
@@ -171,12 +171,12 @@ impl Engine for Passthrough {
         self.0.observe(usage, now);
     }
 
-    fn should_compact(&self, _prompt_tokens: Option<u64>, _now: Millis) -> Due {
-        Due::Held(Hold::Off)
+    fn should_compact(&self, _prompt_tokens: Option<u64>, _now: Millis) -> FoldDue {
+        FoldDue::Held(HoldReason::Off)
     }
 
-    fn compact(&mut self, _focus: Option<&str>) -> Result<Outcome, PlanError> {
-        Ok(Outcome::Nothing(NoOp::Passthrough))
+    fn compact(&mut self, _focus: Option<&str>) -> Result<PlanOutcome, PlanError> {
+        Ok(PlanOutcome::Nothing(NoOp::Passthrough))
     }
 
     fn has_content(&self) -> bool {
@@ -187,9 +187,9 @@ impl Engine for Passthrough {
         self.0.update_model(model, window);
     }
 
-    fn status(&self, now: Millis) -> Status {
+    fn status(&self, now: Millis) -> SessionStatus {
         let due = self.should_compact(None, now);
-        Status { engine: self.name(), due, ..self.0.status(now) }
+        SessionStatus { engine: self.name(), due, ..self.0.status(now) }
     }
 
     fn reset(&mut self) {
@@ -200,13 +200,13 @@ impl Engine for Passthrough {
 /// The engine that the session's policy names, of the two built-in ones.
 ///
 /// # Errors
-/// When it names another one: see [`Engines`].
+/// When it names another one: see [`EngineRegistry`].
 pub fn engine(session: Session, budget: Budget) -> Result<Box<dyn Engine>, UnknownEngine> {
-    Engines::builtin().make(session, budget)
+    EngineRegistry::builtin().make(session, budget)
 }
 
 /// Makes an engine over a session.
-type Make = Box<dyn Fn(Session, Budget) -> Box<dyn Engine> + Send + Sync>;
+type EngineFactory = Box<dyn Fn(Session, Budget) -> Box<dyn Engine> + Send + Sync>;
 
 /// Engines by name: a policy chooses one of them.
 ///
@@ -216,7 +216,7 @@ type Make = Box<dyn Fn(Session, Budget) -> Box<dyn Engine> + Send + Sync>;
 /// engines.register("mine", |session, budget| Box::new(Midfold { session, budget }));
 /// assert_eq!(engines.names().collect::<Vec<_>>(), ["midfold", "mine", "passthrough"]);
 /// ```
-pub struct Engines(BTreeMap<String, Make>);
+pub struct EngineRegistry(BTreeMap<String, EngineFactory>);
 
 /// A policy names an engine that nobody registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -228,14 +228,14 @@ pub struct UnknownEngine {
     pub known: String,
 }
 
-impl Engines {
+impl EngineRegistry {
     /// `midfold` and `passthrough`.
     #[must_use]
     pub fn builtin() -> Self {
         let mut engines = Self(BTreeMap::new());
-        engines.register("midfold", |session, budget| Box::new(Midfold { session, budget }));
+        engines.register("midfold", |session, budget| Box::new(BuiltInEngine { session, budget }));
         engines.register("passthrough", |session, budget| {
-            Box::new(Passthrough(Midfold { session, budget }))
+            Box::new(Passthrough(BuiltInEngine { session, budget }))
         });
         engines
     }

@@ -20,25 +20,25 @@ use crate::budget::Budget;
 use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
-use crate::fold::{Fold, Joining};
-use crate::hooks::{Decision, Hooks, NoHooks};
-use crate::log::Log;
+use crate::fold::{Fold, FoldJoin};
+use crate::hooks::{FoldHooks, HookDecision, NoHooks};
+use crate::log::EventLog;
 use crate::meter::Meter;
-use crate::plan::{Cause, Memo, NoOp, Outcome, Plan, PlanError, plan_from};
-use crate::policy::{Policy, Trigger};
-use crate::profile::Profile;
+use crate::plan::{FoldCause, GatherMemo, NoOp, PlanError, PlanOutcome, PlanRequest, plan_from};
+use crate::policy::{Policy, TriggerPolicy};
+use crate::profile::ProviderProfile;
 use crate::profile::VoidReasoning;
-use crate::project::{Context, Projection};
-use crate::spent::Spent;
-use crate::trigger::{Due, Gate, Hold, Load, Millis};
+use crate::project::{Context, ContextProjection};
+use crate::spending::SessionSpending;
+use crate::trigger::{ContextLoad, FoldDue, FoldGate, HoldReason, Millis};
 
-use ahead::Ahead;
+use ahead::GatherAhead;
 pub use background::CompleteError;
-pub use brief::{Brief, BriefError, Reading, kept_ranges};
-pub use contract::{Engine, Engines, Midfold, Passthrough, UnknownEngine, engine};
-pub use narration::{Narration, Wanted};
-pub use overflow::{Overflow, RecoverError};
-pub use status::{NewPolicy, State, Status};
+pub use brief::{BriefError, BriefReading, BriefSession, kept_ranges};
+pub use contract::{BuiltInEngine, Engine, EngineRegistry, Passthrough, UnknownEngine, engine};
+pub use narration::{NarrationQueue, WantedNarration};
+pub use overflow::{RecoverError, ReportedOverflow};
+pub use status::{NewPolicy, SessionState, SessionStatus};
 
 /// One conversation: its log, its folds, its meter.
 ///
@@ -56,15 +56,15 @@ pub use status::{NewPolicy, State, Status};
 #[derive(Clone)]
 pub struct Session {
     id: String,
-    log: Log,
+    log: EventLog,
     policy: Policy,
     /// The policy's trigger before a model's own rules were laid over it.
-    trigger: Trigger,
+    trigger: TriggerPolicy,
     /// Events that there were when the policy was changed.
     policy_since: Option<u32>,
     model: String,
     meter: Meter,
-    gate: Gate,
+    gate: FoldGate,
     /// Every fold that was made, in order; which one is read is `active`.
     folds: Vec<Fold>,
     active: Option<usize>,
@@ -77,25 +77,25 @@ pub struct Session {
     is_answered: bool,
     /// How long the provider keeps a prompt in its cache, in milliseconds; none where nobody said.
     cache_lifetime: Option<Millis>,
-    projection: Projection,
-    sent: Option<Sent>,
+    projection: ContextProjection,
+    sent: Option<SentContext>,
     /// The last context whose cost is known, and that cost.
-    settled: Option<(Sent, u64)>,
+    settled: Option<(SentContext, u64)>,
     usage: Usage,
-    spent: Spent,
+    spent: SessionSpending,
     faults: BTreeMap<String, u64>,
-    narration: Narration,
+    narration: NarrationQueue,
     /// Folds before the last reset.
     uncounted: usize,
     /// What the last fold gathered, and what was gathered since: the next one goes on from there.
-    gathered: Memo,
-    ahead: Ahead,
-    hooks: Arc<dyn Hooks>,
+    gathered: GatherMemo,
+    ahead: GatherAhead,
+    hooks: Arc<dyn FoldHooks>,
 }
 
 /// What the last context was made of, until the provider says what it cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Sent {
+pub struct SentContext {
     /// Counted tokens.
     pub counted: u64,
     /// Events of the log.
@@ -122,17 +122,17 @@ impl Session {
         id: &str,
         policy: Policy,
         dialect: Arc<dyn Dialect>,
-        profile: Profile,
+        profile: ProviderProfile,
         counter: Arc<dyn Counter>,
         meter: Meter,
     ) -> Self {
-        Self::over(id, Log::new(dialect, profile, counter), policy, meter)
+        Self::over(id, EventLog::new(dialect, profile, counter), policy, meter)
     }
 
     /// A session over a log that is there already.
     #[must_use]
-    pub fn over(id: &str, log: Log, policy: Policy, meter: Meter) -> Self {
-        let projection = Projection::new(&log, None);
+    pub fn over(id: &str, log: EventLog, policy: Policy, meter: Meter) -> Self {
+        let projection = ContextProjection::new(&log, None);
         Self {
             id: id.to_owned(),
             log,
@@ -141,7 +141,7 @@ impl Session {
             policy_since: None,
             model: String::new(),
             meter,
-            gate: Gate::default(),
+            gate: FoldGate::default(),
             folds: Vec::new(),
             active: None,
             pins: Vec::new(),
@@ -153,19 +153,19 @@ impl Session {
             sent: None,
             settled: None,
             usage: Usage::default(),
-            spent: Spent::default(),
+            spent: SessionSpending::default(),
             faults: BTreeMap::new(),
-            narration: Narration::default(),
+            narration: NarrationQueue::default(),
             uncounted: 0,
-            gathered: Memo::default(),
-            ahead: Ahead::default(),
+            gathered: GatherMemo::default(),
+            ahead: GatherAhead::default(),
             hooks: Arc::new(NoHooks),
         }
     }
 
     /// Lets a host look at every fold.
     #[must_use]
-    pub fn with_hooks(mut self, hooks: Arc<dyn Hooks>) -> Self {
+    pub fn with_hooks(mut self, hooks: Arc<dyn FoldHooks>) -> Self {
         self.hooks = hooks;
         self
     }
@@ -193,7 +193,7 @@ impl Session {
     }
 
     /// Takes over events of a log that the session's is the beginning of, up to `n` in all.
-    pub(crate) fn grow_to(&mut self, n: usize, whole: &Log) {
+    pub(crate) fn grow_to(&mut self, n: usize, whole: &EventLog) {
         self.log.grow_to(n, whole);
         self.projection.extend(&self.log);
     }
@@ -220,7 +220,7 @@ impl Session {
                 self.gate.probe(now);
                 self.fold(&budget, None, due.cause()).map(|_| ())
             }
-            Due::Held(Hold::Off) if self.load().upper > budget.tokens() => {
+            FoldDue::Held(HoldReason::Off) if self.load().upper > budget.tokens() => {
                 Err(PlanError::Off { tokens: self.load().upper, limit: budget.tokens() })
             }
             _ => Ok(()),
@@ -232,8 +232,8 @@ impl Session {
         folded.map(|()| self.view())
     }
 
-    fn sending(&self) -> Sent {
-        Sent {
+    fn sending(&self) -> SentContext {
+        SentContext {
             counted: self.projection.context().tokens(),
             events: u32::try_from(self.log.len()).unwrap_or(u32::MAX),
             fold: self.active().map(|fold| fold.id),
@@ -242,16 +242,16 @@ impl Session {
 
     /// Whether a fold is due.
     #[must_use]
-    pub fn due(&self, budget: &Budget, now: Millis) -> Due {
+    pub fn due(&self, budget: &Budget, now: Millis) -> FoldDue {
         let budget = self.gate.budget(budget, &self.policy);
         self.gate.due(&self.policy.trigger, &budget, self.load_at(&budget, now), now)
     }
 
     /// What the context costs now.
     #[must_use]
-    pub fn load(&self) -> Load {
+    pub fn load(&self) -> ContextLoad {
         let counted = self.projection.context().tokens();
-        Load {
+        ContextLoad {
             counted,
             estimate: self.meter.calibrated(counted),
             upper: self.meter.with_margin(self.policy.trigger.margin).upper(counted),
@@ -267,46 +267,56 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::context`].
-    pub fn compact(&mut self, budget: &Budget, focus: Option<&str>) -> Result<Outcome, PlanError> {
+    pub fn compact(
+        &mut self,
+        budget: &Budget,
+        focus: Option<&str>,
+    ) -> Result<PlanOutcome, PlanError> {
         let budget = self.gate.budget(budget, &self.policy);
-        self.fold(&budget, focus, Cause::Manual)
+        self.fold(&budget, focus, FoldCause::Manual)
     }
 
     /// What a manual compaction would do, without doing it.
     ///
     /// # Errors
     /// As [`Session::context`].
-    pub fn preview(&self, budget: &Budget, focus: Option<&str>) -> Result<Outcome, PlanError> {
+    pub fn preview(&self, budget: &Budget, focus: Option<&str>) -> Result<PlanOutcome, PlanError> {
         let budget = self.gate.budget(budget, &self.policy);
-        self.plan(&budget, focus, Cause::Manual, &Wish::default(), &mut self.gathered.clone())
+        self.plan(
+            &budget,
+            focus,
+            FoldCause::Manual,
+            &HookWish::default(),
+            &mut self.gathered.clone(),
+        )
     }
 
     fn fold(
         &mut self,
         budget: &Budget,
         focus: Option<&str>,
-        cause: Cause,
-    ) -> Result<Outcome, PlanError> {
+        cause: FoldCause,
+    ) -> Result<PlanOutcome, PlanError> {
         let load = self.load();
         let mut memo = std::mem::take(&mut self.gathered);
         let outcome = match self.take_prepared(budget, focus, cause) {
-            Some(fold) => Outcome::Folded(Box::new(fold)),
-            None => self.plan(budget, focus, cause, &Wish::default(), &mut memo)?,
+            Some(fold) => PlanOutcome::Folded(Box::new(fold)),
+            None => self.plan(budget, focus, cause, &HookWish::default(), &mut memo)?,
         };
         let outcome = self.ask_hooks(outcome, budget, focus, cause, &mut memo)?;
         self.gathered = memo;
         match &outcome {
-            Outcome::Folded(fold) => {
+            PlanOutcome::Folded(fold) => {
                 let freed = fold.tokens_before.saturating_sub(fold.tokens_after);
                 self.gate.folded(load.estimate, freed, self.movable(fold));
                 self.adopt((**fold).clone());
                 self.hooks.after_fold(&self.log, fold);
             }
-            Outcome::Nothing(reason) if cause.is_free() => {
+            PlanOutcome::Nothing(reason) if cause.is_free() => {
                 self.gate.declined = Some((load.counted, worth_asking(load, reason, budget)));
                 self.hooks.declined(reason);
             }
-            Outcome::Nothing(_) => {}
+            PlanOutcome::Nothing(_) => {}
         }
         Ok(outcome)
     }
@@ -314,20 +324,22 @@ impl Session {
     /// What hooks want goes through planning again; the second time they can only say no.
     fn ask_hooks(
         &self,
-        outcome: Outcome,
+        outcome: PlanOutcome,
         budget: &Budget,
         focus: Option<&str>,
-        cause: Cause,
-        memo: &mut Memo,
-    ) -> Result<Outcome, PlanError> {
-        let must = cause == Cause::Overflow || self.load().upper > budget.tokens();
+        cause: FoldCause,
+        memo: &mut GatherMemo,
+    ) -> Result<PlanOutcome, PlanError> {
+        let must = cause == FoldCause::Overflow || self.load().upper > budget.tokens();
         let mut outcome = outcome;
         for round in 0..2 {
-            let Outcome::Folded(fold) = &outcome else { return Ok(outcome) };
+            let PlanOutcome::Folded(fold) = &outcome else { return Ok(outcome) };
             let wish = match self.hooks.before_fold(&self.log, fold) {
-                Decision::Cancel if !must => return Ok(Outcome::Nothing(NoOp::Cancelled)),
-                Decision::Preserve(pins) if round == 0 => Wish { pins, recap: None },
-                Decision::Recap(text) if round == 0 => Wish { pins: Vec::new(), recap: Some(text) },
+                HookDecision::Cancel if !must => return Ok(PlanOutcome::Nothing(NoOp::Cancelled)),
+                HookDecision::Preserve(pins) if round == 0 => HookWish { pins, recap: None },
+                HookDecision::Recap(text) if round == 0 => {
+                    HookWish { pins: Vec::new(), recap: Some(text) }
+                }
                 _ => return Ok(outcome),
             };
             outcome = self.plan(budget, focus, cause, &wish, memo)?;
@@ -339,13 +351,13 @@ impl Session {
         &self,
         budget: &Budget,
         focus: Option<&str>,
-        cause: Cause,
-        wish: &Wish,
-        memo: &mut Memo,
-    ) -> Result<Outcome, PlanError> {
+        cause: FoldCause,
+        wish: &HookWish,
+        memo: &mut GatherMemo,
+    ) -> Result<PlanOutcome, PlanError> {
         let pins: Vec<u32> = self.pins.iter().chain(&wish.pins).copied().collect();
         let verdicts = self.narration.on_record(self.gate.cooldown.class);
-        let request = Plan {
+        let request = PlanRequest {
             prior: self.active(),
             before: Some(self.view()),
             pins: &pins,
@@ -358,15 +370,15 @@ impl Session {
             reasoning: self.reasoning(),
             void: self.void,
             keeps_turns: self.keeps_turns,
-            ..Plan::new(&self.log, &self.policy, budget, self.meter)
+            ..PlanRequest::new(&self.log, &self.policy, budget, self.meter)
         };
         plan_from(&request, Some(&self.projection), memo).map(|(outcome, _)| outcome)
     }
 
-    fn joining(&self) -> Joining {
+    fn joining(&self) -> FoldJoin {
         let (turn, request) =
             self.log.events().last().map_or((0, 0), |last| (last.turn, last.step));
-        Joining { session: self.id.clone(), turn, request }
+        FoldJoin { session: self.id.clone(), turn, request }
     }
 
     /// Makes a fold the active one.
@@ -407,7 +419,7 @@ impl Session {
 
     fn set_active(&mut self, id: Option<Hash>) {
         self.active = id.and_then(|id| self.folds.iter().rposition(|fold| fold.id == id));
-        self.projection = Projection::with_void(&self.log, self.active(), self.void);
+        self.projection = ContextProjection::with_void(&self.log, self.active(), self.void);
     }
 
     /// The provider's count for the last context: anchors the meter and judges the last fold.
@@ -438,7 +450,7 @@ impl Session {
 
     /// The log.
     #[must_use]
-    pub fn log(&self) -> &Log {
+    pub fn log(&self) -> &EventLog {
         &self.log
     }
 
@@ -474,20 +486,20 @@ impl Session {
 
     /// What holds folding back.
     #[must_use]
-    pub fn gate(&self) -> &Gate {
+    pub fn gate(&self) -> &FoldGate {
         &self.gate
     }
 }
 
 /// What a hook asked for.
 #[derive(Default)]
-struct Wish {
+struct HookWish {
     pins: Vec<u32>,
     recap: Option<String>,
 }
 
 /// At how many counted tokens planning may find something after it found nothing.
-fn worth_asking(load: Load, reason: &NoOp, budget: &Budget) -> u64 {
+fn worth_asking(load: ContextLoad, reason: &NoOp, budget: &Budget) -> u64 {
     let missing = match reason {
         NoOp::NoGain { freed, needed } => needed.saturating_sub(*freed),
         // One more message can change the layout; a hundredth of the window is about that.

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Hash;
 use crate::fold::{Fold, Span, VerdictCode, VerdictRecord};
-use crate::narrate::{FailureClass, Narrated};
+use crate::narrate::{AcceptedNarration, FailureClass};
 use crate::trigger::Millis;
 
 /// What is asked, what is there, and what became of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Narration {
+pub struct NarrationQueue {
     /// What was asked for last and is not answered.
-    pub asked: Option<Wanted>,
+    pub asked: Option<WantedNarration>,
     /// Failed attempts at it that the ladder has counted.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempts: u32,
@@ -27,7 +27,7 @@ pub struct Narration {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing: Option<String>,
     /// An accepted narration for the next fold.
-    pub ready: Option<Narrated>,
+    pub ready: Option<AcceptedNarration>,
     /// A fold that was prepared with it.
     #[serde(skip)]
     pub prepared: Option<Fold>,
@@ -37,7 +37,7 @@ pub struct Narration {
 
 /// A span that should be narrated: what a queue has to know of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct WantedNarration {
     /// The request's id.
     pub id: Hash,
     /// What the narration will cover.
@@ -58,7 +58,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-impl Narration {
+impl NarrationQueue {
     /// Whether an answer is awaited for so long that it would be asked for again.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {

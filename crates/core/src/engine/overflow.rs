@@ -3,20 +3,20 @@
 
 use super::Session;
 use crate::budget::Budget;
-use crate::plan::{Cause, NoOp, Outcome, PlanError};
+use crate::plan::{FoldCause, NoOp, PlanError, PlanOutcome};
 use crate::project::Context;
 use crate::trigger::Millis;
 
 /// What a provider's error said. The classifier of the formats crate reads it from the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Overflow {
+pub struct ReportedOverflow {
     /// Tokens that the request had.
     pub have: Option<u64>,
     /// Tokens that are allowed.
     pub limit: Option<u64>,
 }
 
-impl Overflow {
+impl ReportedOverflow {
     /// The window that the error named, where that can be one.
     #[must_use]
     pub fn window(&self) -> Option<u64> {
@@ -60,7 +60,7 @@ impl Session {
     pub fn recover(
         &mut self,
         budget: &Budget,
-        overflow: Overflow,
+        overflow: ReportedOverflow,
         now: Millis,
     ) -> Result<Context, RecoverError> {
         if self.gate.recovering {
@@ -78,8 +78,8 @@ impl Session {
         }
         let budget = self.gate.budget(budget, &self.policy);
         budget.check().map_err(PlanError::from)?;
-        let outcome = self.fold(&budget, None, Cause::Overflow)?;
-        if let Outcome::Nothing(reason) = outcome {
+        let outcome = self.fold(&budget, None, FoldCause::Overflow)?;
+        if let PlanOutcome::Nothing(reason) = outcome {
             return Err(RecoverError::Nothing(reason));
         }
         let context = self.context(&budget, now)?;

@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Narration, Sent, Session};
+use super::{NarrationQueue, SentContext, Session};
 use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
+use crate::fold_standing::{RecordedRequests, in_force, standings};
 use crate::meter::Meter;
 use crate::policy::{EngineName, Policy};
 use crate::profile::VoidReasoning;
-use crate::spent::{Folded, Spent};
-use crate::standing::{Requests, in_force, standings};
-use crate::trigger::{Due, Gate, Line, Millis};
+use crate::spending::{FoldedPrompt, SessionSpending};
+use crate::trigger::{FoldDue, FoldGate, Millis, TriggerLine};
 
 /// What a session is at. Serialises to what `midfold session status --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Status {
+pub struct SessionStatus {
     /// The session.
     pub session: String,
     /// The engine.
@@ -45,7 +45,7 @@ pub struct Status {
     /// What a context may cost: the window without reserves.
     pub budget_tokens: u64,
     /// Where folding starts, and by which rule.
-    pub threshold: Line,
+    pub threshold: TriggerLine,
     /// The share of the budget in the policy.
     pub threshold_percent: Ratio,
     /// Messages that the policy keeps at the front, beside what its rule finds.
@@ -60,7 +60,7 @@ pub struct Status {
     /// `threshold.tokens`, by the seed's name.
     pub threshold_tokens: u64,
     /// Whether a fold is due, and what holds it back.
-    pub due: Due,
+    pub due: FoldDue,
     /// The provider's count of the last prompt.
     pub last_prompt_tokens: u64,
     /// The provider's count of the last reply.
@@ -100,7 +100,7 @@ pub struct NewPolicy {
 /// All of a session that is neither log nor fold: small, and enough to go on after a restart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct State {
+pub struct SessionState {
     /// The model.
     pub model: String,
     /// The policy, where it was changed.
@@ -109,26 +109,26 @@ pub struct State {
     /// The meter, once it was set.
     pub meter: Option<Meter>,
     /// Breaker, cooldown and holds.
-    pub gate: Gate,
+    pub gate: FoldGate,
     /// Pinned events.
     pub pins: Vec<u32>,
     /// The last usage.
     pub usage: Usage,
     /// What all requests cost.
-    #[serde(skip_serializing_if = "Spent::is_nothing")]
-    pub spent: Spent,
+    #[serde(skip_serializing_if = "SessionSpending::is_nothing")]
+    pub spent: SessionSpending,
     /// How many requests went on as they came although they did not fit, by the name of the cause.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, u64>,
     /// What was sent last.
-    pub sent: Option<Sent>,
+    pub sent: Option<SentContext>,
     /// The last context whose cost is known, and that cost.
-    pub settled: Option<(Sent, u64)>,
+    pub settled: Option<(SentContext, u64)>,
     /// Reasoning that is void beside what the folds say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub void: Option<VoidReasoning>,
     /// Narration under way.
-    pub narration: Narration,
+    pub narration: NarrationQueue,
     /// Folds before the last reset.
     #[serde(skip_serializing_if = "is_zero")]
     pub uncounted: usize,
@@ -148,19 +148,24 @@ fn percent(prompt: u64, window: u64) -> f64 {
 impl Session {
     /// What the session is at.
     #[must_use]
-    pub fn status(&self, budget: &Budget, now: Millis) -> Status {
-        let known = Requests::through(self.sent.and_then(|sent| sent.fold));
+    pub fn status(&self, budget: &Budget, now: Millis) -> SessionStatus {
+        let known = RecordedRequests::through(self.sent.and_then(|sent| sent.fold));
         self.status_beside(budget, now, &known)
     }
 
     /// The same, where all requests are known: they say which folds were in force.
     #[must_use]
-    pub fn status_beside(&self, budget: &Budget, now: Millis, requests: &Requests) -> Status {
+    pub fn status_beside(
+        &self,
+        budget: &Budget,
+        now: Millis,
+        requests: &RecordedRequests,
+    ) -> SessionStatus {
         let stand = standings(&self.folds, self.active().map(|fold| fold.id), requests);
         let budget = self.gate.budget(budget, &self.policy);
         let load = self.load_at(&budget, now);
         let ready = self.narration.ready.as_ref();
-        Status {
+        SessionStatus {
             session: self.id.clone(),
             engine: match self.policy.engine {
                 EngineName::Passthrough => "passthrough",
@@ -201,21 +206,21 @@ impl Session {
 
     /// Adds a request to what was spent: what the provider counted for it, and what it carried where it was
     /// folded.
-    pub fn spend(&mut self, usage: Usage, folded: Option<Folded>) {
+    pub fn spend(&mut self, usage: Usage, folded: Option<FoldedPrompt>) {
         self.spent.add(usage, folded);
     }
 
     /// What the last request carried, beside what it would have carried: so many tokens with every message, as the
     /// provider would count them. None where it was not folded.
     #[must_use]
-    pub fn carried(&self, whole: u64) -> Option<Folded> {
+    pub fn carried(&self, whole: u64) -> Option<FoldedPrompt> {
         let sent = self.sent.filter(|sent| sent.fold.is_some())?;
-        Some(Folded { sent: self.meter.calibrated(sent.counted), whole })
+        Some(FoldedPrompt { sent: self.meter.calibrated(sent.counted), whole })
     }
 
     /// What was spent so far.
     #[must_use]
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> SessionSpending {
         self.spent
     }
 
@@ -226,14 +231,14 @@ impl Session {
 
     /// The narration that is under way or ready.
     #[must_use]
-    pub fn narration(&self) -> &Narration {
+    pub fn narration(&self) -> &NarrationQueue {
         &self.narration
     }
 
     /// What a store keeps beside log and folds.
     #[must_use]
-    pub fn state(&self) -> State {
-        State {
+    pub fn state(&self) -> SessionState {
+        SessionState {
             model: self.model.clone(),
             policy: self.policy_since.map(|since| {
                 let policy = Policy { trigger: self.trigger.clone(), ..self.policy.clone() };
@@ -255,13 +260,13 @@ impl Session {
 
     /// Goes on from a kept state.
     #[must_use]
-    pub fn with_state(mut self, state: State) -> Self {
+    pub fn with_state(mut self, state: SessionState) -> Self {
         self.set_state(state);
         self
     }
 
     /// As [`Session::with_state`], where it is.
-    pub fn set_state(&mut self, state: State) {
+    pub fn set_state(&mut self, state: SessionState) {
         if let Some(changed) = state.policy {
             self.policy_since = Some(changed.since);
             self.follow(changed.policy);

@@ -4,26 +4,26 @@ use rustc_hash::FxHashMap;
 
 use super::Session;
 use crate::budget::{Budget, TierName};
-use crate::piece::Fate;
+use crate::piece::PieceFate;
 use crate::recap::seam::ends_at_seam;
 use crate::tools::ToolTable;
-use crate::trigger::{Load, Millis};
+use crate::trigger::{ContextLoad, Millis};
 
 impl Session {
     /// What the context costs now, and which tier of `budget` (from `Gate::budget`) is over its cap.
-    pub(super) fn load_in(&self, budget: &Budget) -> Load {
+    pub(super) fn load_in(&self, budget: &Budget) -> ContextLoad {
         let caps = budget.caps(budget.tokens());
         let over = caps.into_iter().find(|(tier, cap)| self.tier_tokens(*tier) > *cap);
-        Load { over_tier: over, ..self.load() }
+        ContextLoad { over_tier: over, ..self.load() }
     }
 
     /// The same, with what is known of this moment.
-    pub(super) fn load_at(&self, budget: &Budget, now: Millis) -> Load {
+    pub(super) fn load_at(&self, budget: &Budget, now: Millis) -> ContextLoad {
         let load = self.load_in(budget);
         let seam = self.policy.trigger.seam_tokens(budget.tokens());
         // Looked for only where it counts: the newest results have to be read for it.
         let at_seam = seam.is_some_and(|seam| load.estimate >= seam) && self.is_at_seam();
-        Load { is_cold: self.is_cold(now), at_seam, ..load }
+        ContextLoad { is_cold: self.is_cold(now), at_seam, ..load }
     }
 
     /// Whether the provider's cache has let go of what was sent last.
@@ -55,8 +55,10 @@ impl Session {
             |seq: u32| self.log.events().get(seq as usize).map_or(0, |event| tier.tokens(event));
         let context = self.view();
         let tokens = context.pieces().map(|piece| match piece.fate {
-            Fate::Verbatim(seq) => own(seq),
-            Fate::Edited(seq) => own(seq).saturating_sub(saved.get(&seq).copied().unwrap_or(0)),
+            PieceFate::Verbatim(seq) => own(seq),
+            PieceFate::Edited(seq) => {
+                own(seq).saturating_sub(saved.get(&seq).copied().unwrap_or(0))
+            }
             _ => 0,
         });
         self.meter.calibrated(tokens.sum())

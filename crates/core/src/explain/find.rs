@@ -2,14 +2,14 @@
 
 use memchr::memmem::Finder;
 
-use crate::log::{Event, Log};
-use crate::redact::Secrets;
+use crate::log::{Event, EventLog};
+use crate::redact::KnownSecrets;
 
 /// Characters around a hit that a snippet shows, on each side.
 const AROUND: usize = 60;
 
 /// What is looked for.
-pub(super) struct Needle {
+pub(super) struct SearchText {
     text: String,
     finder: Finder<'static>,
     whole: bool,
@@ -19,9 +19,9 @@ pub(super) struct Needle {
     event: Option<u32>,
 }
 
-impl Needle {
+impl SearchText {
     /// Looks for whole words where the log holds the text as such; `@12` is the message.
-    pub fn new(log: &Log, text: &str) -> Self {
+    pub fn new(log: &EventLog, text: &str) -> Self {
         let finder = Finder::new(text).into_owned();
         let flat = flatten(text);
         let number = text.strip_prefix('@').and_then(|number| number.parse::<u32>().ok());
@@ -54,7 +54,7 @@ impl Needle {
 
     /// The first hit with what is around it, on one line and without secrets; a secret itself is
     /// only said again to whoever asks for it by its text.
-    pub fn snippet(&self, text: &str, secrets: &Secrets) -> String {
+    pub fn snippet(&self, text: &str, secrets: &KnownSecrets) -> String {
         let text = &secrets.without(text);
         let at = if self.event.is_some() { Some(0) } else { self.find(text) };
         let Some(at) = at else { return self.flat.clone() };

@@ -11,17 +11,17 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::event::Hash;
-use crate::fold::{Entry, Fold};
+use crate::fold::{Fold, FoldEntry};
 use crate::ids::identifiers;
 use crate::ledger::CallRecord;
-use crate::log::{Event, Log};
-use crate::piece::{Fate, Repair};
+use crate::log::{Event, EventLog};
+use crate::piece::{PieceFate, RepairReason};
 use crate::project::{Context, project};
-use crate::redact::Secrets;
-use crate::references::Reference;
+use crate::redact::KnownSecrets;
+use crate::references::NameReference;
 use crate::view::Role;
 
-use find::Needle;
+use find::SearchText;
 
 /// A fold, as answers name it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -39,7 +39,7 @@ pub struct FoldRef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Place {
+pub enum VerbatimPlace {
     /// Before the fold's span.
     Head,
     /// In the span, pinned (or carried as the last request).
@@ -60,7 +60,7 @@ pub enum Sight {
     /// All of it.
     Verbatim {
         /// Where.
-        place: Place,
+        place: VerbatimPlace,
     },
     /// An edited form of it.
     Edited {
@@ -76,7 +76,7 @@ pub enum Sight {
         /// Whether that still names the text.
         named: bool,
         /// Why.
-        why: Repair,
+        why: RepairReason,
     },
     /// The recap instead of it.
     Recap {
@@ -104,7 +104,7 @@ impl Sight {
 /// When an event stopped carrying the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Left {
+pub struct WhenLeft {
     /// The fold that did it.
     pub fold: FoldRef,
     /// By which rule: `recap`, `marker`, or the reducer.
@@ -116,7 +116,7 @@ pub struct Left {
 /// A later event that used the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Use {
+pub struct TextUse {
     /// The event.
     pub seq: u32,
     /// Who used it.
@@ -133,7 +133,7 @@ pub struct AskedAgain {
     pub fold: FoldRef,
     /// The name, and where it came up: what the audit says of the fold.
     #[serde(flatten)]
-    pub reference: Reference,
+    pub reference: NameReference,
 }
 
 /// One event that holds the text.
@@ -149,18 +149,18 @@ pub struct Occurrence {
     /// What the model saw of it.
     pub sight: Sight,
     /// When the event stopped carrying it.
-    pub left: Option<Left>,
+    pub left: Option<WhenLeft>,
     /// Whether recall can bring it back: the event is in the log, which loses nothing.
     pub recall: bool,
     /// The first later message of the user or the model that names it.
-    pub used: Option<Use>,
+    pub used: Option<TextUse>,
 }
 
 /// The answer in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Answer {
+pub enum SightAnswer {
     /// No event of the log holds it.
     NeverSaid,
     /// It was said later.
@@ -188,7 +188,7 @@ pub struct Explanation {
     /// The fold that it was read through.
     pub fold: Option<FoldRef>,
     /// The answer.
-    pub answer: Answer,
+    pub answer: SightAnswer,
     /// The fold with which it left the model's sight: neither an event nor the recap named it
     /// any more.
     pub lost_with: Option<FoldRef>,
@@ -203,7 +203,7 @@ pub struct Explanation {
 
 /// The moment that is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum AskedMoment {
     /// The call of this number.
     Call(u64),
     /// The newest call.
@@ -221,32 +221,33 @@ pub enum Moment {
 /// # Errors
 /// When there is nothing to look for, no such call, or the call names a fold that is not there.
 pub fn explain(
-    log: &Log,
+    log: &EventLog,
     folds: &[Fold],
     calls: &[CallRecord],
     text: &str,
-    moment: Moment,
+    moment: AskedMoment,
 ) -> Result<Explanation, ExplainError> {
     let text = text.trim();
     if text.is_empty() {
         return Err(ExplainError::Empty);
     }
     let call = match moment {
-        Moment::Call(number) => {
+        AskedMoment::Call(number) => {
             let found = calls.iter().find(|call| call.number == number);
             Some(found.ok_or(ExplainError::NoCall(number, calls.len() as u64))?)
         }
-        Moment::Newest => Some(calls.last().ok_or(ExplainError::NoCalls)?),
-        Moment::Now(_) => None,
+        AskedMoment::Newest => Some(calls.last().ok_or(ExplainError::NoCalls)?),
+        AskedMoment::Now(_) => None,
     };
     let (events, active) = match (call, moment) {
         (Some(call), _) => (call.events as usize, call.fold),
-        (None, Moment::Now(active)) => (log.len(), active),
+        (None, AskedMoment::Now(active)) => (log.len(), active),
         (None, _) => (log.len(), None),
     };
     let chain = chain(folds, active)?;
-    let secrets = Secrets::of(log.events());
-    let asked = Question { log, chain: &chain, events, needle: Needle::new(log, text), secrets };
+    let secrets = KnownSecrets::of(log.events());
+    let asked =
+        TextQuestion { log, chain: &chain, events, needle: SearchText::new(log, text), secrets };
     Ok(asked.answer(text, call.map(|call| call.number)))
 }
 
@@ -285,15 +286,15 @@ fn chain(folds: &[Fold], active: Option<Hash>) -> Result<Vec<(FoldRef, &Fold)>, 
     Ok(chain)
 }
 
-struct Question<'a> {
-    log: &'a Log,
+struct TextQuestion<'a> {
+    log: &'a EventLog,
     chain: &'a [(FoldRef, &'a Fold)],
     events: usize,
-    needle: Needle,
-    secrets: Secrets,
+    needle: SearchText,
+    secrets: KnownSecrets,
 }
 
-impl Question<'_> {
+impl TextQuestion<'_> {
     fn answer(&self, text: &str, call: Option<u64>) -> Explanation {
         let found: Vec<&Event> =
             self.log.events().iter().filter(|event| self.needle.is_of(event)).collect();
@@ -303,12 +304,12 @@ impl Question<'_> {
         let occurrences: Vec<_> =
             found.iter().map(|event| self.occurrence(event, &found, &context, in_recap)).collect();
         let best = occurrences.iter().map(|occurrence| worth(&occurrence.sight)).max();
-        let answer = match best.unwrap_or(Answer::NeverSaid) {
+        let answer = match best.unwrap_or(SightAnswer::NeverSaid) {
             // A recap that goes on naming what an even earlier one covered.
-            Answer::Gone if in_recap => Answer::InRecap,
+            SightAnswer::Gone if in_recap => SightAnswer::InRecap,
             best => best,
         };
-        let gone = answer == Answer::Gone;
+        let gone = answer == SightAnswer::Gone;
         Explanation {
             text: text.to_owned(),
             call,
@@ -360,7 +361,7 @@ impl Question<'_> {
                 && !later.view.has_results()
                 && matches!(later.view.role, Role::Assistant | Role::User)
         };
-        let used = found.iter().find(by_people).map(|later| Use {
+        let used = found.iter().find(by_people).map(|later| TextUse {
             seq: later.seq,
             by: later.view.role,
             after_left: left.as_ref().is_some_and(|left| later.seq >= left.fold.events),
@@ -377,8 +378,10 @@ impl Question<'_> {
     }
 
     fn sight(&self, event: &Event, context: &Context, in_recap: bool) -> Sight {
-        let of_event = |fate: Fate| match fate {
-            Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => seq == event.seq,
+        let of_event = |fate: PieceFate| match fate {
+            PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
+                seq == event.seq
+            }
             _ => false,
         };
         let Some(piece) = context.pieces().find(|piece| of_event(piece.fate)) else {
@@ -391,8 +394,8 @@ impl Question<'_> {
         let view = self.log.dialect().view(&piece.bytes);
         let named = self.needle.is_in(&view.plain(&piece.bytes));
         match piece.fate {
-            Fate::Repaired(_, why) => Sight::Repaired { named, why },
-            Fate::Edited(_) => {
+            PieceFate::Repaired(_, why) => Sight::Repaired { named, why },
+            PieceFate::Edited(_) => {
                 let (reducer, reason) = self.active().map_or_else(
                     || (String::new(), String::new()),
                     |fold| edit_of(fold, event.seq),
@@ -403,30 +406,30 @@ impl Question<'_> {
         }
     }
 
-    fn place(&self, seq: u32) -> Place {
-        let Some(fold) = self.active() else { return Place::Tail };
+    fn place(&self, seq: u32) -> VerbatimPlace {
+        let Some(fold) = self.active() else { return VerbatimPlace::Tail };
         if seq < fold.span.start {
-            Place::Head
+            VerbatimPlace::Head
         } else if seq >= fold.span.end {
-            Place::Tail
+            VerbatimPlace::Tail
         } else if fold.layout.pinned.contains(&seq) || fold.layout.carried_user == Some(seq) {
-            Place::Pinned
+            VerbatimPlace::Pinned
         } else if seq >= fold.layout.tail.start {
-            Place::Tail
+            VerbatimPlace::Tail
         } else {
-            Place::Kept
+            VerbatimPlace::Kept
         }
     }
 
     /// The fold since which the event no longer carries the text.
-    fn left(&self, event: &Event) -> Option<Left> {
+    fn left(&self, event: &Event) -> Option<WhenLeft> {
         let mut left = None;
         for (name, fold) in self.chain {
             let rule = self.rule(fold, event);
             left = match (left, rule) {
                 (_, None) => None,
                 (Some(first), Some(_)) => Some(first),
-                (None, Some((rule, reason))) => Some(Left { fold: name.clone(), rule, reason }),
+                (None, Some((rule, reason))) => Some(WhenLeft { fold: name.clone(), rule, reason }),
             };
         }
         left
@@ -439,8 +442,10 @@ impl Question<'_> {
         }
         for entry in &fold.entries {
             match entry {
-                Entry::Verbatim { from, to } if (*from..*to).contains(&event.seq) => return None,
-                Entry::Edited { seq, bytes } if *seq == event.seq => {
+                FoldEntry::Verbatim { from, to } if (*from..*to).contains(&event.seq) => {
+                    return None;
+                }
+                FoldEntry::Edited { seq, bytes } if *seq == event.seq => {
                     let view = self.log.dialect().view(bytes.as_bytes());
                     let named = self.needle.is_in(&view.plain(bytes.as_bytes()));
                     return (!named).then(|| edit_of(fold, event.seq));
@@ -474,13 +479,15 @@ impl Question<'_> {
     }
 }
 
-fn worth(sight: &Sight) -> Answer {
+fn worth(sight: &Sight) -> SightAnswer {
     match sight {
-        Sight::NotYet => Answer::NotYet,
-        Sight::Verbatim { .. } => Answer::Verbatim,
-        Sight::Edited { named: true, .. } | Sight::Repaired { named: true, .. } => Answer::Edited,
-        Sight::Recap { named: true } => Answer::InRecap,
-        _ => Answer::Gone,
+        Sight::NotYet => SightAnswer::NotYet,
+        Sight::Verbatim { .. } => SightAnswer::Verbatim,
+        Sight::Edited { named: true, .. } | Sight::Repaired { named: true, .. } => {
+            SightAnswer::Edited
+        }
+        Sight::Recap { named: true } => SightAnswer::InRecap,
+        _ => SightAnswer::Gone,
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use super::{Answer, AskedAgain, Explanation, FoldRef, Left, Occurrence, Place, Sight, Use};
+use super::{
+    AskedAgain, Explanation, FoldRef, Occurrence, Sight, SightAnswer, TextUse, VerbatimPlace,
+    WhenLeft,
+};
 
 /// Events that a rendering lists; the rest are counted.
 const LISTED: usize = 6;
@@ -20,12 +23,12 @@ impl Display for Explanation {
             None => ("now".to_owned(), "sees", "does not see"),
         };
         let answer = match self.answer {
-            Answer::NeverSaid => "no message of this session says it".to_owned(),
-            Answer::NotYet => format!("it had not been said {at}"),
-            Answer::Verbatim => format!("the model {sees} it {at}, word for word"),
-            Answer::Edited => format!("the model {sees} it {at}, in a shortened message"),
-            Answer::InRecap => format!("the model {sees} it {at}, in the recap only"),
-            Answer::Gone => format!("the model {misses} it {at}"),
+            SightAnswer::NeverSaid => "no message of this session says it".to_owned(),
+            SightAnswer::NotYet => format!("it had not been said {at}"),
+            SightAnswer::Verbatim => format!("the model {sees} it {at}, word for word"),
+            SightAnswer::Edited => format!("the model {sees} it {at}, in a shortened message"),
+            SightAnswer::InRecap => format!("the model {sees} it {at}, in the recap only"),
+            SightAnswer::Gone => format!("the model {misses} it {at}"),
         };
         writeln!(f, "\"{}\": {answer}", self.text)?;
         if let Some(fold) = &self.lost_with {
@@ -83,10 +86,16 @@ impl Display for Sight {
             |named: &bool| if *named { "which still says it" } else { "which no longer says it" };
         match self {
             Self::NotYet => write!(f, "came later"),
-            Self::Verbatim { place: Place::Head } => write!(f, "sent as it is, in the head"),
-            Self::Verbatim { place: Place::Pinned } => write!(f, "sent as it is, pinned"),
-            Self::Verbatim { place: Place::Kept } => write!(f, "sent as it is, between edits"),
-            Self::Verbatim { place: Place::Tail } => write!(f, "sent as it is, in the tail"),
+            Self::Verbatim { place: VerbatimPlace::Head } => {
+                write!(f, "sent as it is, in the head")
+            }
+            Self::Verbatim { place: VerbatimPlace::Pinned } => write!(f, "sent as it is, pinned"),
+            Self::Verbatim { place: VerbatimPlace::Kept } => {
+                write!(f, "sent as it is, between edits")
+            }
+            Self::Verbatim { place: VerbatimPlace::Tail } => {
+                write!(f, "sent as it is, in the tail")
+            }
             Self::Edited { named, reducer, reason } => {
                 write!(f, "sent as edited by {reducer} ({reason}), {}", still(named))
             }
@@ -102,13 +111,13 @@ impl Display for Sight {
     }
 }
 
-impl Display for Left {
+impl Display for WhenLeft {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "left with {}, rule {}, {}", self.fold, self.rule, self.reason)
     }
 }
 
-impl Display for Use {
+impl Display for TextUse {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let when = if self.after_left { "after it had left" } else { "while it was there" };
         write!(f, "used again in message {} by the {}, {when}", self.seq, self.by.name())

@@ -2,30 +2,30 @@
 
 use rustc_hash::FxHashSet;
 
-use super::memo::{Memo, runs};
-use super::request::Plan;
-use crate::counter::Content;
+use super::memo::{GatherMemo, runs};
+use super::request::PlanRequest;
+use crate::counter::TextKind;
 use crate::edit;
 use crate::ids::identifiers;
 use crate::layout::{Layout, is_answered};
-use crate::log::{Event, Log};
-use crate::narrate::Narrated;
-use crate::passage::{self, Passage};
-use crate::policy::Fallback;
-use crate::recap::compose::{Composed, compose};
-use crate::recap::frame::Frame;
-use crate::recap::gather::{Gathered, Reading};
-use crate::redact::Secrets;
-use crate::reduce::Edited;
+use crate::log::{Event, EventLog};
+use crate::narrate::AcceptedNarration;
+use crate::passage::{self, VoicePassage};
+use crate::policy::RecapFallback;
+use crate::recap::compose::{ComposedRecap, compose};
+use crate::recap::frame::RecapFrame;
+use crate::recap::gather::{GatheredFacts, LogReading};
+use crate::redact::KnownSecrets;
+use crate::reduce::MiddleEdit;
 use crate::tools::ToolTable;
-use crate::view::{Block, BlockKind, plain_arguments};
+use crate::view::{BlockKind, BlockView, plain_arguments};
 
 /// The host's own recap: without secrets, and cut to the cap.
-fn host_recap(request: &Plan<'_>, cap: u64) -> String {
+fn host_recap(request: &PlanRequest<'_>, cap: u64) -> String {
     let counter = request.log.counter();
-    let secrets = Secrets::of(request.log.events());
+    let secrets = KnownSecrets::of(request.log.events());
     let text = secrets.without(request.recap.unwrap_or_default());
-    let fits = |text: &str| u64::from(counter.count(text, Content::Prose)) <= cap;
+    let fits = |text: &str| u64::from(counter.count(text, TextKind::Prose)) <= cap;
     let mut end = text.len();
     while end > 0 && !fits(&text[..end]) {
         end = text.floor_char_boundary(end * 9 / 10);
@@ -34,29 +34,29 @@ fn host_recap(request: &Plan<'_>, cap: u64) -> String {
 }
 
 /// What a recap is composed from.
-pub(super) struct Composing<'a> {
-    pub request: &'a Plan<'a>,
+pub(super) struct RecapInputs<'a> {
+    pub request: &'a PlanRequest<'a>,
     pub layout: &'a Layout,
-    pub narrated: Option<&'a Narrated>,
+    pub narrated: Option<&'a AcceptedNarration>,
     pub cap: u64,
     pub tools: &'a ToolTable,
     /// The events as reducers left them, where the recap is made from that.
     pub reduced: Option<&'a [Event]>,
 }
 
-impl Composing<'_> {
+impl RecapInputs<'_> {
     /// Gathers the covered span and composes its recap, within the cap. `stand_in` is what stands
     /// instead, where no recap is computed.
     pub fn recap(
         &self,
         covered: &[usize],
-        kept: &[(usize, Vec<(usize, Edited)>)],
+        kept: &[(usize, Vec<(usize, MiddleEdit)>)],
         stand_in: Option<&str>,
-        memo: &mut Memo,
-    ) -> Composed {
+        memo: &mut GatherMemo,
+    ) -> ComposedRecap {
         let Self { request, layout, tools, .. } = *self;
         let log = request.log;
-        let reading = Reading::of(log, tools);
+        let reading = LogReading::of(log, tools);
         let runs = runs(covered);
         let mut said = elsewhere(log, layout, kept);
         said.extend(stand_in.map(str::to_owned));
@@ -67,22 +67,23 @@ impl Composing<'_> {
         };
         // What gave a secret away may be gone from the reduced events: the log tells.
         let secrets = memo.gathered().secrets.clone();
-        let gathered = Gathered::without_secrets(secrets, events, &runs, reading);
+        let gathered = GatheredFacts::without_secrets(secrets, events, &runs, reading);
         let composed = self.compose(&gathered, self.cap, covered, kept, &said);
         // Which names leave is asked of what the log says.
         said.push(composed.text.clone());
-        let Composed { kept, lost, .. } = self.compose(memo.gathered(), 0, covered, kept, &said);
-        Composed { kept, lost, ..composed }
+        let ComposedRecap { kept, lost, .. } =
+            self.compose(memo.gathered(), 0, covered, kept, &said);
+        ComposedRecap { kept, lost, ..composed }
     }
 
     fn compose(
         &self,
-        gathered: &Gathered,
+        gathered: &GatheredFacts,
         cap: u64,
         covered: &[usize],
-        kept: &[(usize, Vec<(usize, Edited)>)],
+        kept: &[(usize, Vec<(usize, MiddleEdit)>)],
         said: &[String],
-    ) -> Composed {
+    ) -> ComposedRecap {
         let Self { request, layout, narrated, .. } = *self;
         let log = request.log;
         let recap = &request.policy.recap;
@@ -99,7 +100,7 @@ impl Composing<'_> {
         let has_user = |events: &[Event]| events.iter().any(|event| event.view.is_real_user());
         compose(
             gathered,
-            &Frame {
+            &RecapFrame {
                 cap,
                 narration: &narration,
                 counter: &**log.counter(),
@@ -124,11 +125,11 @@ impl Composing<'_> {
     fn later(
         &self,
         covered: &[usize],
-        kept: &[(usize, Vec<(usize, Edited)>)],
-        gathered: &Gathered,
-    ) -> Gathered {
+        kept: &[(usize, Vec<(usize, MiddleEdit)>)],
+        gathered: &GatheredFacts,
+    ) -> GatheredFacts {
         let log = self.request.log;
-        let reading = Reading::of(log, self.tools);
+        let reading = LogReading::of(log, self.tools);
         let last = covered.last().map_or(self.layout.head_end, |at| at + 1);
         let stays = kept.iter().map(|(at, _)| *at).chain(self.layout.untouched..log.len());
         let stays: Vec<usize> = stays.filter(|at| *at >= last).collect();
@@ -137,7 +138,11 @@ impl Composing<'_> {
 }
 
 /// All that the context says beside the recap: texts, calls and results as they stay.
-fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<String> {
+fn elsewhere(
+    log: &EventLog,
+    layout: &Layout,
+    kept: &[(usize, Vec<(usize, MiddleEdit)>)],
+) -> Vec<String> {
     let events = log.events();
     let ends = (0..layout.head_end).chain(layout.untouched..events.len());
     let mut texts = Vec::new();
@@ -149,12 +154,11 @@ fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)])
         let event = &events[*at];
         for (index, block) in event.view.blocks.iter().enumerate() {
             match edits.iter().find(|(edited, _)| *edited == index) {
-                Some((_, Edited { change: edit::Change::Replace(text), .. })) => {
-                    texts.push(match block.is_call() {
+                Some((_, MiddleEdit { change: edit::BlockChange::Replace(text), .. })) => texts
+                    .push(match block.is_call() {
                         true => plain_arguments(text).into_owned(),
                         false => text.clone(),
-                    })
-                }
+                    }),
                 Some(_) => {}
                 None => texts.extend(said(event, block)),
             }
@@ -164,7 +168,7 @@ fn elsewhere(log: &Log, layout: &Layout, kept: &[(usize, Vec<(usize, Edited)>)])
 }
 
 /// What a block says, and the name of a call. Nothing for reasoning.
-fn said(event: &Event, block: &Block) -> impl Iterator<Item = String> {
+fn said(event: &Event, block: &BlockView) -> impl Iterator<Item = String> {
     let name = match &block.kind {
         BlockKind::Call { name, .. } => name.map(|name| name.decode(&event.bytes).into_owned()),
         _ => None,
@@ -183,7 +187,7 @@ fn static_text(header: &str, dropped: usize) -> String {
 }
 
 /// The narration, and how far it reaches where the recap covers more.
-fn told(narrated: &Narrated, covered: &[usize], numbers: Option<(u32, u32)>) -> String {
+fn told(narrated: &AcceptedNarration, covered: &[usize], numbers: Option<(u32, u32)>) -> String {
     let end = narrated.span.end as usize;
     let behind = covered.iter().rev().take_while(|at| **at >= end).count();
     if behind == 0 {
@@ -197,9 +201,9 @@ fn told(narrated: &Narrated, covered: &[usize], numbers: Option<(u32, u32)>) -> 
 /// What stands for the covered events where no recap is computed: the host's text, a narration
 /// alone, the marker or the fixed sentence.
 pub(super) fn stand_in(
-    request: &Plan<'_>,
+    request: &PlanRequest<'_>,
     covered: &[usize],
-    narrated: Option<&Narrated>,
+    narrated: Option<&AcceptedNarration>,
     cap: u64,
 ) -> Option<String> {
     let recap = &request.policy.recap;
@@ -209,7 +213,7 @@ pub(super) fn stand_in(
     };
     match (recap.fallback, narrated) {
         _ if request.recap.is_some() => Some(host_recap(request, cap)),
-        (Fallback::Computed, _) => None,
+        (RecapFallback::Computed, _) => None,
         // Where the fallback is no recap of its own, a narration is the whole recap (Summarizing
         // Evicted Turns and Hermes Agent).
         (_, Some(narrated)) => {
@@ -219,13 +223,17 @@ pub(super) fn stand_in(
             let rest = if whole { "" } else { recap.marker.as_str() };
             Some(format!("{header}\n{text}{rest}"))
         }
-        (Fallback::Marker, None) => Some(recap.marker.clone()),
-        (Fallback::Static, None) => Some(static_text(&header, covered.len())),
+        (RecapFallback::Marker, None) => Some(recap.marker.clone()),
+        (RecapFallback::Static, None) => Some(static_text(&header, covered.len())),
     }
 }
 
 /// The user's messages that are older than the last covered one and stay behind the recap.
-fn stayed(log: &Log, covered: &[usize], kept: &[(usize, Vec<(usize, Edited)>)]) -> Vec<u32> {
+fn stayed(
+    log: &EventLog,
+    covered: &[usize],
+    kept: &[(usize, Vec<(usize, MiddleEdit)>)],
+) -> Vec<u32> {
     let last = covered.last().copied().unwrap_or_default();
     let older = kept.iter().map(|(at, _)| *at).filter(|at| *at < last);
     let events = older.filter_map(|at| log.events().get(at));
@@ -241,12 +249,13 @@ const WORDS: usize = 24;
 const REQUEST_BYTES: usize = 8_000;
 
 /// The words of the newest request, in lower case, without the last letter of longer ones: "ports" is about each port.
-fn open_words(log: &Log) -> Vec<String> {
+fn open_words(log: &EventLog) -> Vec<String> {
     let request = log.events().iter().rfind(|event| event.view.is_real_user());
     let Some(request) = request.filter(|event| event.bytes.len() <= REQUEST_BYTES) else {
         return Vec::new();
     };
-    let said = passage::joined(&passage::passages(request, &**log.dialect()), Passage::is_said);
+    let said =
+        passage::joined(&passage::passages(request, &**log.dialect()), VoicePassage::is_said);
     let words = said.split(|c: char| !c.is_alphanumeric());
     let mut words: Vec<String> = words
         .filter(|word| word.chars().nth(TELLING - 1).is_some())

@@ -5,40 +5,40 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::composing::{Composing, stand_in};
-use super::limits::{Limits, MIN_RECAP, Scale};
-use super::memo::Memo;
+use super::composing::{RecapInputs, stand_in};
+use super::limits::{CounterScale, DraftLimits, MIN_RECAP};
+use super::memo::GatherMemo;
 use super::outcome::FloorError;
-use super::reducing::{Reduced, Room, as_told, pruned, reduce};
-use super::request::Plan;
+use super::reducing::{MiddleRoom, ReducedMiddle, as_told, pruned, reduce};
+use super::request::PlanRequest;
 use crate::budget::TierName;
-use crate::fold::Pruned;
+use crate::fold::PrunedCount;
 use crate::layout::{Layout, layout};
-use crate::log::Log;
-use crate::narrate::Narrated;
-use crate::piece::{Fate, Piece};
-use crate::policy::{Cover, Fallback, Policy, Reads, ReducerName};
+use crate::log::EventLog;
+use crate::narrate::AcceptedNarration;
+use crate::piece::{ContextPiece, PieceFate};
+use crate::policy::{CoverExtent, Policy, RecapFallback, RecapSource, ReducerName};
 use crate::project::Context;
-use crate::recap::compose::Composed;
-use crate::reduce::Edited;
+use crate::recap::compose::ComposedRecap;
+use crate::reduce::MiddleEdit;
 use crate::tools::ToolTable;
-use crate::unit::Unit;
-use crate::view::Origin;
+use crate::unit::EventUnit;
+use crate::view::TextOrigin;
 
 /// What is between head and tail.
-pub(super) struct Draft {
+pub(super) struct FoldDraft {
     pub layout: Layout,
     /// Events that a recap or marker covers.
     pub covered: Vec<usize>,
     /// Events of the middle that stay, in order, with their edits.
-    pub kept: Vec<(usize, Vec<(usize, Edited)>)>,
-    pub recap: Option<Composed>,
+    pub kept: Vec<(usize, Vec<(usize, MiddleEdit)>)>,
+    pub recap: Option<ComposedRecap>,
     /// What stands for them where no recap is computed.
     pub text: Option<String>,
     /// What reducers took from the events that the recap covers, before it was made.
-    pub read: Vec<Pruned>,
+    pub read: Vec<PrunedCount>,
     /// The narration that is in the recap.
-    pub narrated: Option<Narrated>,
+    pub narrated: Option<AcceptedNarration>,
     pub pinned: Vec<usize>,
     pub head_tokens: u64,
     pub tail_tokens: u64,
@@ -50,16 +50,16 @@ pub(super) struct Draft {
     pub tail_is_newest: bool,
 }
 
-impl Draft {
+impl FoldDraft {
     /// Whether every message would stay as it is, so that nothing could be freed.
     pub fn changes_nothing(&self) -> bool {
         self.recap.is_none() && self.kept.iter().all(|(_, edits)| edits.is_empty())
     }
 
     /// What a shorter recap has to stay below: what this one uses, where it is less than its cap.
-    pub fn recap_room(&self, request: &Plan<'_>) -> u64 {
+    pub fn recap_room(&self, request: &PlanRequest<'_>) -> u64 {
         let computed =
-            request.policy.recap.fallback == Fallback::Computed && request.recap.is_none();
+            request.policy.recap.fallback == RecapFallback::Computed && request.recap.is_none();
         let used = self.recap.as_ref().filter(|_| computed).map(|recap| recap.tokens);
         used.map_or(self.cap, |used| used.min(self.cap))
     }
@@ -67,39 +67,39 @@ impl Draft {
     /// Whether more of the middle could go behind the recap, by this policy.
     pub fn can_cover_more(&self, policy: &Policy) -> bool {
         policy.reducers.contains(&ReducerName::Recap)
-            && policy.recap.cover == Cover::Overflow
+            && policy.recap.cover == CoverExtent::Overflow
             && self.kept.len() > self.pinned.len()
     }
 }
 
 /// Drafts a fold; `None` when nothing lies between head and tail that may go.
 pub(super) fn draft(
-    request: &Plan<'_>,
-    scale: Scale,
+    request: &PlanRequest<'_>,
+    scale: CounterScale,
     before: u64,
-    limits: Limits,
-    memo: &mut Memo,
-) -> Option<Draft> {
+    limits: DraftLimits,
+    memo: &mut GatherMemo,
+) -> Option<FoldDraft> {
     let log = request.log;
-    let grounds = Grounds::of(request, scale, before, limits);
-    let is_pinned = |unit: &Unit| grounds.pinned.contains(&unit.events.start);
+    let grounds = DraftGrounds::of(request, scale, before, limits);
+    let is_pinned = |unit: &EventUnit| grounds.pinned.contains(&unit.events.start);
     let (layout, middle) = (&grounds.layout, &grounds.middle);
     // A recap alone is nothing new, unless it has to shrink: for what came after it, or because somebody asks.
     let fits = before <= if request.target.is_some() { scale.goal() } else { scale.limit };
     if middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }
-    let Reduced { mut keep_from, mut edits } = grounds.reduce(request, scale);
+    let ReducedMiddle { mut keep_from, mut edits } = grounds.reduce(request, scale);
     if let Some(through) = limits.through {
         if through > layout.cover_end {
             return None;
         }
         keep_from = through;
     }
-    let stays = |unit: &Unit| unit.events.start >= keep_from || is_pinned(unit);
+    let stays = |unit: &EventUnit| unit.events.start >= keep_from || is_pinned(unit);
     let covered: Vec<usize> =
         middle.iter().filter(|unit| !stays(unit)).flat_map(|unit| unit.events.clone()).collect();
-    let reads_reduced = request.policy.recap.reads == Reads::Reduced;
+    let reads_reduced = request.policy.recap.reads == RecapSource::Reduced;
     let reduced = reads_reduced.then(|| as_told(log, &covered, &edits)).flatten();
     let kept: Vec<_> = middle
         .iter()
@@ -113,14 +113,14 @@ pub(super) fn draft(
     let narrated = request.narrated.filter(|narrated| stands(log, layout, keep_from, narrated));
     let cap = grounds.room.cap;
     let (tools, reduced) = (&grounds.tools, reduced.as_deref());
-    let composing = Composing { request, layout, narrated, cap, tools, reduced };
+    let composing = RecapInputs { request, layout, narrated, cap, tools, reduced };
     let text = stand_in(request, &covered, narrated, cap);
     let recap =
         (!covered.is_empty()).then(|| composing.recap(&covered, &kept, text.as_deref(), memo));
     // A computed recap may have had no room for it.
     let narrated =
         narrated.filter(|_| text.is_some() || recap.as_ref().is_some_and(|r| r.narrated));
-    Some(Draft {
+    Some(FoldDraft {
         covered,
         kept,
         recap,
@@ -138,19 +138,19 @@ pub(super) fn draft(
 }
 
 /// What a recap would cover if the log were folded now: empty where reducers alone do.
-pub(super) fn covered(request: &Plan<'_>, scale: Scale, before: u64) -> Range<usize> {
-    let grounds = Grounds::of(request, scale, before, Limits::default());
+pub(super) fn covered(request: &PlanRequest<'_>, scale: CounterScale, before: u64) -> Range<usize> {
+    let grounds = DraftGrounds::of(request, scale, before, DraftLimits::default());
     match request.policy.recap.cover {
-        Cover::Middle => grounds.layout.middle(),
-        Cover::Overflow => grounds.layout.head_end..grounds.reduce(request, scale).keep_from,
+        CoverExtent::Middle => grounds.layout.middle(),
+        CoverExtent::Overflow => grounds.layout.head_end..grounds.reduce(request, scale).keep_from,
     }
 }
 
 /// What a draft starts from: where the cuts lie, and what the middle may cost.
-struct Grounds {
+struct DraftGrounds {
     layout: Layout,
     /// The units of the middle.
-    middle: Vec<Unit>,
+    middle: Vec<EventUnit>,
     /// Where those of them start that stay as they are.
     pinned: FxHashSet<usize>,
     tools: Cow<'static, ToolTable>,
@@ -158,11 +158,16 @@ struct Grounds {
     tail_tokens: u64,
     tail_is_newest: bool,
     target: u64,
-    room: Room,
+    room: MiddleRoom,
 }
 
-impl Grounds {
-    fn of(request: &Plan<'_>, scale: Scale, before: u64, limits: Limits) -> Self {
+impl DraftGrounds {
+    fn of(
+        request: &PlanRequest<'_>,
+        scale: CounterScale,
+        before: u64,
+        limits: DraftLimits,
+    ) -> Self {
         let log = request.log;
         let units = log.units();
         let tail_limit = limits.tail.or_else(|| asked_tail(request, scale));
@@ -170,7 +175,7 @@ impl Grounds {
         // A small size leaves room for little, however much there is.
         let room = scale.asked.map_or(share, |asked| asked.min(share));
         let layout = layout(log, &units, request.policy, room, tail_limit);
-        let middle: Vec<Unit> = units_in(&units, layout.open()).to_vec();
+        let middle: Vec<EventUnit> = units_in(&units, layout.open()).to_vec();
         let head_tokens = log.envelope_tokens() + log.tokens_in(0..layout.head_end);
         let tail_tokens = log.tokens_in(layout.untouched..log.len());
         let ends = head_tokens + tail_tokens;
@@ -188,8 +193,8 @@ impl Grounds {
         }
     }
 
-    fn reduce(&self, request: &Plan<'_>, scale: Scale) -> Reduced {
-        let is_pinned = |unit: &Unit| self.pinned.contains(&unit.events.start);
+    fn reduce(&self, request: &PlanRequest<'_>, scale: CounterScale) -> ReducedMiddle {
+        let is_pinned = |unit: &EventUnit| self.pinned.contains(&unit.events.start);
         let Self { layout, middle, room, tools, .. } = self;
         reduce(request, scale, layout, middle, &is_pinned, *room, tools)
     }
@@ -197,13 +202,13 @@ impl Grounds {
 
 /// What a fold should leave, and what of that the middle may take beside head and tail.
 fn rooms(
-    request: &Plan<'_>,
-    scale: Scale,
+    request: &PlanRequest<'_>,
+    scale: CounterScale,
     before: u64,
-    limits: Limits,
+    limits: DraftLimits,
     ends: u64,
     share: u64,
-) -> (u64, Room) {
+) -> (u64, MiddleRoom) {
     let own = request.policy.fold.target.of(scale.budget).min(scale.limit);
     let mut target = own;
     if !request.cause.is_free() {
@@ -222,7 +227,7 @@ fn rooms(
         None => share_cap,
     };
     let cap = cap.min(limits.recap.unwrap_or(u64::MAX));
-    (target, Room { spare: left, enough: enough.saturating_sub(ends), cap })
+    (target, MiddleRoom { spare: left, enough: enough.saturating_sub(ends), cap })
 }
 
 /// A recap of a conversation below this many tokens has the room of one of this size: its header
@@ -231,47 +236,51 @@ const SMALL: u64 = 4_000;
 
 /// What the shares of a policy are taken of. Who asks for a compaction of what does not fill the
 /// budget means what there is.
-fn share_of(request: &Plan<'_>, scale: Scale, before: u64) -> u64 {
+fn share_of(request: &PlanRequest<'_>, scale: CounterScale, before: u64) -> u64 {
     if request.cause.is_free() { scale.budget } else { scale.budget.min(before) }
 }
 
 /// The most that the tail may take of a size that was asked for: its share of what a fold of the
 /// policy leaves.
-fn asked_tail(request: &Plan<'_>, scale: Scale) -> Option<u64> {
+fn asked_tail(request: &PlanRequest<'_>, scale: CounterScale) -> Option<u64> {
     let policy = request.policy;
     let target = u64::from(policy.fold.target.0.max(1));
     Some(scale.asked? * u64::from(policy.tail.ratio.0).min(target) / target)
 }
 
 /// The policy's cap of a recap, of a budget of `share`.
-fn cap(request: &Plan<'_>, share: u64) -> u64 {
+fn cap(request: &PlanRequest<'_>, share: u64) -> u64 {
     let recap = &request.policy.recap;
     most_of(request, recap.cap.of(share))
 }
 
 /// So many tokens, and no more than the policy allows in any case.
-fn most_of(request: &Plan<'_>, tokens: u64) -> u64 {
+fn most_of(request: &PlanRequest<'_>, tokens: u64) -> u64 {
     match request.policy.recap.cap_tokens {
         0 => tokens,
         most => tokens.min(most),
     }
 }
 
-fn units_in(units: &[Unit], range: Range<usize>) -> &[Unit] {
+fn units_in(units: &[EventUnit], range: Range<usize>) -> &[EventUnit] {
     let from = units.partition_point(|unit| unit.events.start < range.start);
     let to = units.partition_point(|unit| unit.events.end <= range.end);
     &units[from.min(to)..to]
 }
 
 /// Starts of the middle's units that hold a pin or the carried user message, or are not closed.
-fn pinned_units(request: &Plan<'_>, layout: &Layout, middle: &[Unit]) -> FxHashSet<usize> {
+fn pinned_units(
+    request: &PlanRequest<'_>,
+    layout: &Layout,
+    middle: &[EventUnit],
+) -> FxHashSet<usize> {
     let mut pins: Vec<usize> = request.pins.iter().map(|pin| *pin as usize).collect();
     pins.sort_unstable();
-    let has_pin = |unit: &Unit| {
+    let has_pin = |unit: &EventUnit| {
         let first = pins.partition_point(|pin| *pin < unit.events.start);
         pins.get(first).is_some_and(|pin| *pin < unit.events.end)
     };
-    let pinned = |unit: &&Unit| {
+    let pinned = |unit: &&EventUnit| {
         !unit.closed
             || layout.carried_user.is_some_and(|user| unit.events.contains(&user))
             || has_pin(unit)
@@ -279,12 +288,12 @@ fn pinned_units(request: &Plan<'_>, layout: &Layout, middle: &[Unit]) -> FxHashS
     middle.iter().filter(pinned).map(|unit| unit.events.start).collect()
 }
 
-fn only_recaps(log: &Log, unit: &Unit) -> bool {
-    log.events()[unit.events.clone()].iter().all(|event| event.view.origin == Origin::Recap)
+fn only_recaps(log: &EventLog, unit: &EventUnit) -> bool {
+    log.events()[unit.events.clone()].iter().all(|event| event.view.origin == TextOrigin::Recap)
 }
 
 /// Whether a narration is still of this log, and of nothing but what the recap covers.
-fn stands(log: &Log, layout: &Layout, keep_from: usize, narrated: &Narrated) -> bool {
+fn stands(log: &EventLog, layout: &Layout, keep_from: usize, narrated: &AcceptedNarration) -> bool {
     let span = &narrated.span;
     let end = span.end as usize;
     span.start as usize == layout.head_end
@@ -294,31 +303,32 @@ fn stands(log: &Log, layout: &Layout, keep_from: usize, narrated: &Narrated) -> 
 }
 
 /// Tokens of the head, without the envelope.
-pub(super) fn head_tokens(request: &Plan<'_>, scale: Scale) -> u64 {
+pub(super) fn head_tokens(request: &PlanRequest<'_>, scale: CounterScale) -> u64 {
     let layout = layout(request.log, &request.log.units(), request.policy, scale.budget, Some(0));
     request.log.tokens_in(0..layout.head_end)
 }
 
 /// What cannot be folded: what the least context that there is consists of.
-pub(super) fn floor(request: &Plan<'_>, scale: Scale, least: &Context) -> FloorError {
+pub(super) fn floor(request: &PlanRequest<'_>, scale: CounterScale, least: &Context) -> FloorError {
     let log = request.log;
     let units = log.units();
     let layout = layout(log, &units, request.policy, scale.budget, Some(0));
     let middle = units_in(&units, layout.open());
     let pinned = pinned_units(request, &layout, middle);
-    let tokens = |unit: &Unit| log.tokens_in(unit.events.clone());
+    let tokens = |unit: &EventUnit| log.tokens_in(unit.events.clone());
     let envelope = log.envelope_tokens();
     let head = log.tokens_in(0..layout.head_end);
     let pinned = middle.iter().filter(|unit| pinned.contains(&unit.events.start)).map(tokens).sum();
     let newest = log.tokens_in(layout.untouched..log.len());
-    let of_recap = |piece: &&Piece| matches!(piece.fate, Fate::Recap | Fate::Marker);
+    let of_recap =
+        |piece: &&ContextPiece| matches!(piece.fate, PieceFate::Recap | PieceFate::Marker);
     let recap = least.pieces().filter(of_recap).map(|piece| u64::from(piece.tokens)).sum();
     let needed = least.tokens();
     let beside = needed.saturating_sub(envelope + head + pinned + newest + recap);
     let caps = request.budget.with_policy(request.policy).caps(scale.budget);
     let used = |tier: TierName| {
         let events = least.pieces().filter_map(|piece| match piece.fate {
-            Fate::Verbatim(seq) => log.events().get(seq as usize),
+            PieceFate::Verbatim(seq) => log.events().get(seq as usize),
             _ => None,
         });
         events.map(|event| tier.tokens(event)).sum::<u64>()

@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
 
-use crate::calls::{Calls, ResultSite};
+use crate::calls::{CallIndex, ResultSite};
 use crate::dialect::Dialect;
 use crate::event::Event;
-use crate::log::Log;
-use crate::passage::{Passage, Voice, joined, passages};
-use crate::policy::{FileGlob, Keep, MessagePattern, Policy};
+use crate::log::EventLog;
+use crate::passage::{PassageVoice, VoicePassage, joined, passages};
+use crate::policy::{FileGlob, KeepRule, MessagePattern, Policy};
 use crate::tools::{CallFacts, ToolKind, ToolTable};
-use crate::view::{BlockKind, Origin, Role};
+use crate::view::{BlockKind, Role, TextOrigin};
 
 /// The tags around what is kept. Readers of who speaks know them: they are nobody's words.
 const OPEN: &str = "<keep>";
@@ -21,10 +21,10 @@ const CLOSE: &str = "</keep>";
 
 /// The events that have to stay: those with `<keep>…</keep>`, and those that the policy keeps.
 #[must_use]
-pub fn kept(log: &Log, policy: &Policy) -> Vec<u32> {
+pub fn kept(log: &EventLog, policy: &Policy) -> Vec<u32> {
     let dialect = &**log.dialect();
-    let patterns: Vec<&MessagePattern> = policy.keep.iter().filter_map(Keep::message).collect();
-    let globs: Vec<&FileGlob> = policy.keep.iter().filter_map(Keep::file).collect();
+    let patterns: Vec<&MessagePattern> = policy.keep.iter().filter_map(KeepRule::message).collect();
+    let globs: Vec<&FileGlob> = policy.keep.iter().filter_map(KeepRule::file).collect();
     let is_kept = |event: &&Event| has_tags(event, dialect) || matches(event, dialect, &patterns);
     let mut kept: Vec<u32> = log.events().iter().filter(is_kept).map(|event| event.seq).collect();
     if !globs.is_empty() {
@@ -38,11 +38,13 @@ pub fn kept(log: &Log, policy: &Policy) -> Vec<u32> {
 /// Whether somebody who may say so asks in this message for words to be kept.
 pub(super) fn has_tags(event: &Event, dialect: &dyn Dialect) -> bool {
     match event.view.role {
-        _ if event.view.origin == Origin::Recap => false,
+        _ if event.view.origin == TextOrigin::Recap => false,
         Role::System | Role::Developer => may_hold_tags(&event.bytes) && holds(&event.text()),
         Role::User if may_hold_tags(&event.bytes) => {
             let passages = passages(event, dialect);
-            let is = |passage: &Passage, tag| passage.voice == Voice::Client && passage.text == tag;
+            let is = |passage: &VoicePassage, tag| {
+                passage.voice == PassageVoice::Client && passage.text == tag
+            };
             let open = passages.iter().position(|passage| is(passage, OPEN));
             open.is_some_and(|open| passages[open..].iter().any(|passage| is(passage, CLOSE)))
         }
@@ -63,11 +65,11 @@ fn may_hold_tags(bytes: &[u8]) -> bool {
 
 /// Whether somebody but a tool says in it what a pattern asks for.
 fn matches(event: &Event, dialect: &dyn Dialect, patterns: &[&MessagePattern]) -> bool {
-    if patterns.is_empty() || event.view.origin == Origin::Recap {
+    if patterns.is_empty() || event.view.origin == TextOrigin::Recap {
         return false;
     }
     let words = match event.view.role {
-        Role::User => joined(&passages(event, dialect), Passage::is_said),
+        Role::User => joined(&passages(event, dialect), VoicePassage::is_said),
         Role::System | Role::Developer | Role::Assistant => {
             event.view.text_of(&event.bytes, |kind| *kind == BlockKind::Text).into_owned()
         }
@@ -78,7 +80,7 @@ fn matches(event: &Event, dialect: &dyn Dialect, patterns: &[&MessagePattern]) -
 
 /// What is held of one file.
 #[derive(Default)]
-struct Held {
+struct KeptFile {
     /// The whole file is among it.
     is_whole: bool,
     /// Results, each with the part of the file that it shows, where it shows one.
@@ -87,11 +89,11 @@ struct Held {
 
 /// The newest whole content of each file that is asked for, and what changed of it since. Of one that was
 /// never there as a whole, the newest look at each part.
-fn files(log: &Log, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
+fn files(log: &EventLog, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
     let tools = ToolTable::of(&policy.tools);
     let events = log.events();
-    let calls = Calls::find(events, 0..events.len());
-    let mut found: FxHashMap<String, Held> = FxHashMap::default();
+    let calls = CallIndex::find(events, 0..events.len());
+    let mut found: FxHashMap<String, KeptFile> = FxHashMap::default();
     for result in calls.results.iter().filter(|result| !is_error(result)) {
         let Some(call) = calls.call_of(result) else { continue };
         let facts = call.facts(&tools);
@@ -105,7 +107,7 @@ fn files(log: &Log, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
     results.map(|(_, seq)| seq).collect()
 }
 
-impl Held {
+impl KeptFile {
     fn add(&mut self, facts: &CallFacts, path: &String, seq: u32) {
         let writes = facts.writes.contains(path);
         if facts.removes.contains(path) {

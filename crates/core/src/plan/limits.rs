@@ -4,7 +4,7 @@ use crate::meter::Meter;
 
 /// The budget in the counter's own tokens.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(super) struct CounterScale {
     /// `budget.tokens`, counted.
     pub budget: u64,
     /// The most a context may count: its upper estimate is then within the budget.
@@ -13,7 +13,7 @@ pub(super) struct Scale {
     pub asked: Option<u64>,
 }
 
-impl Scale {
+impl CounterScale {
     /// What a fold has to come below.
     pub fn goal(&self) -> u64 {
         self.asked.unwrap_or(self.limit).min(self.limit)
@@ -27,7 +27,7 @@ impl Scale {
 
 /// What a draft has to stay below, where the policy's own floors would pass the budget.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct DraftLimits {
     /// Most tokens of the tail; the newest unit always stays.
     pub tail: Option<u64>,
     /// Most tokens of the recap.
@@ -44,7 +44,7 @@ pub(super) const MIN_RECAP: u64 = 64;
 
 /// What a fold should leave, so that the next one is not due at once. In counted tokens.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rest {
+pub(super) struct FoldTarget {
     /// More than this is shortened.
     pub most: u64,
     /// To this.
@@ -53,7 +53,7 @@ pub(super) struct Rest {
     pub is_soon: bool,
 }
 
-impl Rest {
+impl FoldTarget {
     /// For a context whose `fixed` tokens no fold can move, where folding starts at `line`: what is
     /// between them is the room for the conversation. `since` is what came since the fold before. A fold leaves
     /// at most seven eighths of the room, and three quarters where the one before lasted for less than a quarter
@@ -66,7 +66,7 @@ impl Rest {
     }
 }
 
-impl Limits {
+impl DraftLimits {
     /// The newest unit, the shortest recap, and nothing that could be covered or shortened.
     pub const LEAST: Self =
         Self { tail: Some(0), recap: Some(MIN_RECAP), target: Some(0), through: None };

@@ -2,29 +2,29 @@
 
 use std::ops::Range;
 
-use crate::log::Log;
-use crate::recap::gather::{Gathered, Reading};
+use crate::log::EventLog;
+use crate::recap::gather::{GatheredFacts, LogReading};
 use crate::tools::ToolTable;
 
 /// What was gathered, and of which events: gathering goes on from there. No fold depends on it, only
 /// how long planning one takes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Memo {
-    gathered: Option<Gathered>,
+pub(crate) struct GatherMemo {
+    gathered: Option<GatheredFacts>,
     runs: Vec<Range<usize>>,
 }
 
-impl Memo {
+impl GatherMemo {
     /// Takes in these runs of events: what is new in them, where they begin with what is held.
-    pub fn extend(&mut self, log: &Log, runs: Vec<Range<usize>>, tools: &ToolTable) {
-        let reading = Reading::of(log, tools);
-        let gathered = Gathered::over(self.gathered.take(), log.events(), &runs, reading);
+    pub fn extend(&mut self, log: &EventLog, runs: Vec<Range<usize>>, tools: &ToolTable) {
+        let reading = LogReading::of(log, tools);
+        let gathered = GatheredFacts::over(self.gathered.take(), log.events(), &runs, reading);
         self.gathered = Some(gathered);
         self.runs = runs;
     }
 
     /// What was gathered.
-    pub(super) fn gathered(&mut self) -> &Gathered {
+    pub(super) fn gathered(&mut self) -> &GatheredFacts {
         self.gathered.get_or_insert_default()
     }
 

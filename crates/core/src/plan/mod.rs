@@ -14,37 +14,37 @@ mod search;
 mod stays;
 
 pub use self::kept::kept;
-pub(crate) use self::memo::Memo;
-pub use self::outcome::{FloorError, NoOp, Outcome, PlanError};
+pub(crate) use self::memo::GatherMemo;
+pub use self::outcome::{FloorError, NoOp, PlanError, PlanOutcome};
 pub(crate) use self::reducing::as_read;
-pub use self::request::Plan;
+pub use self::request::PlanRequest;
 pub(crate) use self::stays::stays;
-pub use crate::trigger::Cause;
+pub use crate::trigger::FoldCause;
 
-use self::limits::{Limits, Scale};
-use self::search::{Search, drafted, judge, pinned};
+use self::limits::{CounterScale, DraftLimits};
+use self::search::{FoldSearch, drafted, judge, pinned};
 use crate::budget::{Budget, TierName};
 use crate::fold::Fold;
 use crate::meter::Meter;
 use crate::policy::{EngineName, Policy};
-use crate::project::{Context, Projection, project_with_void};
+use crate::project::{Context, ContextProjection, project_with_void};
 
 /// Plans a fold.
 ///
 /// # Errors
 /// When the budget is unusable, or what may not be folded is larger than it.
-pub fn plan(request: &Plan<'_>) -> Result<Outcome, PlanError> {
-    plan_from(request, None, &mut Memo::default()).map(|(outcome, _)| outcome)
+pub fn plan(request: &PlanRequest<'_>) -> Result<PlanOutcome, PlanError> {
+    plan_from(request, None, &mut GatherMemo::default()).map(|(outcome, _)| outcome)
 }
 
 /// The same, with the projection of the log without a fold, where the caller has it, and what was
 /// gathered for the fold before: neither is made twice. The outcome does not depend on them. With a
 /// fold comes the context that it makes.
 pub(crate) fn plan_from(
-    request: &Plan<'_>,
-    base: Option<&Projection>,
-    memo: &mut Memo,
-) -> Result<(Outcome, Option<Context>), PlanError> {
+    request: &PlanRequest<'_>,
+    base: Option<&ContextProjection>,
+    memo: &mut GatherMemo,
+) -> Result<(PlanOutcome, Option<Context>), PlanError> {
     let mut planned = Err(PlanError::Floor(FloorError::default()));
     for pins in stays::tries(request) {
         planned = plan_by(&pinned(request, &pins), base, memo);
@@ -68,11 +68,11 @@ pub fn runs_here(policy: &Policy) -> Result<(), PlanError> {
 }
 
 fn plan_by(
-    request: &Plan<'_>,
-    base: Option<&Projection>,
-    memo: &mut Memo,
-) -> Result<(Outcome, Option<Context>), PlanError> {
-    let nothing = |reason| Ok((Outcome::Nothing(reason), None));
+    request: &PlanRequest<'_>,
+    base: Option<&ContextProjection>,
+    memo: &mut GatherMemo,
+) -> Result<(PlanOutcome, Option<Context>), PlanError> {
+    let nothing = |reason| Ok((PlanOutcome::Nothing(reason), None));
     let policy = request.policy;
     runs_here(policy)?;
     if policy.engine == EngineName::Passthrough {
@@ -81,7 +81,7 @@ fn plan_by(
     let budget = request.budget.with_policy(policy);
     budget.check()?;
     let meter = request.meter.with_margin(policy.trigger.margin);
-    let scale = Scale::new(budget.tokens(), request.target, &meter);
+    let scale = CounterScale::new(budget.tokens(), request.target, &meter);
     let before = request
         .before
         .clone()
@@ -95,16 +95,16 @@ fn plan_by(
     if request.narrated_only {
         return nothing(NoOp::FullyProtected);
     }
-    let search = Search { request, budget: &budget, meter, scale, before: &before, base };
+    let search = FoldSearch { request, budget: &budget, meter, scale, before: &before, base };
     search.run(memo)
 }
 
 /// The events that a recap would cover if the log were folded now, whether or not that is due: what
 /// a model should be asked about ahead of time. Empty where reducers alone reach the target.
-pub(crate) fn coverable(request: &Plan<'_>) -> std::ops::Range<usize> {
+pub(crate) fn coverable(request: &PlanRequest<'_>) -> std::ops::Range<usize> {
     let budget = request.budget.with_policy(request.policy);
     let meter = request.meter.with_margin(request.policy.trigger.margin);
-    let scale = Scale::new(budget.tokens(), request.target, &meter);
+    let scale = CounterScale::new(budget.tokens(), request.target, &meter);
     let pins = stays::pins(request);
     draft::covered(&pinned(request, &pins), scale, request.log.tokens())
 }
@@ -112,18 +112,19 @@ pub(crate) fn coverable(request: &Plan<'_>) -> std::ops::Range<usize> {
 /// The fold that covers what the narration covers and leaves the rest verbatim, where that
 /// reaches the target and the policy does not cover the whole middle in any case.
 fn narrated_span(
-    request: &Plan<'_>,
+    request: &PlanRequest<'_>,
     budget: &Budget,
     meter: Meter,
-    scale: Scale,
+    scale: CounterScale,
     before: &Context,
-    memo: &mut Memo,
+    memo: &mut GatherMemo,
 ) -> Option<(Fold, Context)> {
     let narrated = request.narrated?;
     if request.policy.narration.whole_middle && !request.narrated_only {
         return None;
     }
-    let limits = Limits { through: Some(narrated.span.end as usize), ..Limits::default() };
+    let limits =
+        DraftLimits { through: Some(narrated.span.end as usize), ..DraftLimits::default() };
     let draft = draft::draft(&drafted(request), scale, before.tokens(), limits, memo)?;
     draft.narrated.as_ref()?;
     let (fold, after) = record::record(request, budget, meter, before, None, draft);
@@ -133,10 +134,10 @@ fn narrated_span(
 
 /// Why nothing should be done, before any work. At the hard window no veto counts.
 fn veto(
-    request: &Plan<'_>,
+    request: &PlanRequest<'_>,
     budget: &Budget,
     meter: &Meter,
-    scale: Scale,
+    scale: CounterScale,
     tokens: u64,
 ) -> Option<NoOp> {
     let log = request.log;
@@ -164,7 +165,10 @@ fn veto(
     if !request.cause.is_free() {
         return None;
     }
-    if matches!(request.cause, Cause::Threshold | Cause::Tier | Cause::Cold | Cause::Seam) {
+    if matches!(
+        request.cause,
+        FoldCause::Threshold | FoldCause::Tier | FoldCause::Cold | FoldCause::Seam
+    ) {
         return None;
     }
     if over_tier(request, budget, meter) {
@@ -176,7 +180,7 @@ fn veto(
 }
 
 /// Whether a class of content is over its cap in a log that nothing was folded of.
-fn over_tier(request: &Plan<'_>, budget: &Budget, meter: &Meter) -> bool {
+fn over_tier(request: &PlanRequest<'_>, budget: &Budget, meter: &Meter) -> bool {
     let events = request.log.events();
     let used = |tier: TierName| events.iter().map(|event| tier.tokens(event)).sum();
     let mut caps = budget.caps(budget.tokens()).into_iter();

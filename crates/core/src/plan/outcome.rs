@@ -7,7 +7,7 @@ use crate::policy::Policy;
 
 /// What planning came to.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum PlanOutcome {
     /// A fold.
     Folded(Box<Fold>),
     /// Nothing to do, and why.
@@ -159,7 +159,7 @@ impl FloorError {
         policy: &Policy,
         meter: Meter,
         window: u64,
-        fold: impl Fn(u64) -> Result<Outcome, PlanError>,
+        fold: impl Fn(u64) -> Result<PlanOutcome, PlanError>,
     ) -> Option<u64> {
         let meter = meter.with_margin(policy.trigger.margin);
         let reserve = policy.trigger.injection_reserve;

@@ -2,36 +2,36 @@
 
 use rustc_hash::FxHashSet;
 
-use super::draft::Draft;
+use super::draft::FoldDraft;
 use super::memo::runs;
-use super::request::Plan;
+use super::request::PlanRequest;
 use crate::budget::Budget;
-use crate::edit::{self, Change};
+use crate::edit::{self, BlockChange};
 use crate::event::Hash;
 use crate::fold::{
-    Accounts, Edit, EditKind, Entry, Fold, IdList, LayoutRecord, RecapRecord, Region, RepairRecord,
-    Span, StandIn, VERSION,
+    BlockEdit, EditKind, FateCounts, Fold, FoldEntry, IdList, LayoutRecord, RecapRecord,
+    RegionRecord, RepairRecord, Span, StandIn, VERSION,
 };
 use crate::ids::identifiers;
 use crate::meter::Meter;
-use crate::narrate::Narrated;
-use crate::policy::{Fallback, Policy};
-use crate::project::{Context, Fate, Projection, project};
+use crate::narrate::AcceptedNarration;
+use crate::policy::{Policy, RecapFallback};
+use crate::project::{Context, ContextProjection, PieceFate, project};
 use crate::recap::rank::with_parts;
 use crate::redact::REPLACEMENT;
-use crate::reduce::Edited;
+use crate::reduce::MiddleEdit;
 use crate::repair::takes_turns;
 use crate::view::Role;
 use crate::void::voided;
 
 /// The fold, and the context that it makes.
 pub(super) fn record(
-    request: &Plan<'_>,
+    request: &PlanRequest<'_>,
     budget: &Budget,
     meter: Meter,
     before: &Context,
-    base: Option<&Projection>,
-    draft: Draft,
+    base: Option<&ContextProjection>,
+    draft: FoldDraft,
 ) -> (Fold, Context) {
     let log = request.log;
     let policy = request.policy;
@@ -40,7 +40,7 @@ pub(super) fn record(
     let (entries, edits) = entries(request, &draft, stand_in.as_ref());
     let recap = stand_in.map(|stand_in| stand_in.record);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let region = |range: std::ops::Range<usize>| Region {
+    let region = |range: std::ops::Range<usize>| RegionRecord {
         start: number(range.start),
         end: number(range.end),
         tokens: log.tokens_in(range),
@@ -103,27 +103,27 @@ pub(super) fn record(
         invented_ids: invented(request, &draft, recap.as_ref()),
         referenced_later: None,
         recap,
-        accounts: Accounts::default(),
+        accounts: FateCounts::default(),
     };
     let after = settle(request, &draft, base, &mut fold);
     (fold, after)
 }
 
 /// Whether the covered span is stood for by the fixed marker.
-fn is_marker(request: &Plan<'_>, draft: &Draft) -> bool {
-    request.policy.recap.fallback == Fallback::Marker
+fn is_marker(request: &PlanRequest<'_>, draft: &FoldDraft) -> bool {
+    request.policy.recap.fallback == RecapFallback::Marker
         && draft.narrated.is_none()
         && request.recap.is_none()
 }
 
 /// Whether covered events came after those that a model told of, where nothing else tells of them.
-fn rest_is_marked(request: &Plan<'_>, draft: &Draft, told: &Narrated) -> bool {
+fn rest_is_marked(request: &PlanRequest<'_>, draft: &FoldDraft, told: &AcceptedNarration) -> bool {
     let last = draft.covered.last().copied().unwrap_or(0);
-    request.policy.recap.fallback != Fallback::Computed && last >= told.span.end as usize
+    request.policy.recap.fallback != RecapFallback::Computed && last >= told.span.end as usize
 }
 
 /// What is there where no model narrated; none when one told of all that is covered, or nothing is.
-fn fallback(request: &Plan<'_>, draft: &Draft) -> Option<StandIn> {
+fn fallback(request: &PlanRequest<'_>, draft: &FoldDraft) -> Option<StandIn> {
     let stands = match (&draft.recap, &draft.narrated) {
         (None, _) => return None,
         (Some(_), _) if request.recap.is_some() => StandIn::Host,
@@ -136,18 +136,18 @@ fn fallback(request: &Plan<'_>, draft: &Draft) -> Option<StandIn> {
 }
 
 /// A policy can name narrated folds otherwise (Summarizing Evicted Turns: `summarize`).
-fn strategy<'a>(policy: &'a Policy, draft: &Draft) -> &'a str {
+fn strategy<'a>(policy: &'a Policy, draft: &FoldDraft) -> &'a str {
     let narrated = policy.narration.strategy.as_deref().filter(|_| draft.narrated.is_some());
     narrated.unwrap_or(&policy.strategy)
 }
 
 /// What stands for the covered span.
-struct Covering {
-    entry: Entry,
+struct SpanCover {
+    entry: FoldEntry,
     record: RecapRecord,
 }
 
-fn stand_in(request: &Plan<'_>, draft: &Draft) -> Covering {
+fn stand_in(request: &PlanRequest<'_>, draft: &FoldDraft) -> SpanCover {
     let log = request.log;
     let recap = &request.policy.recap;
     let composed = draft.recap.as_ref();
@@ -159,10 +159,10 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> Covering {
         role: role.name().to_owned(),
         tokens: match composed {
             Some(composed) if draft.text.is_none() => composed.tokens,
-            _ => u64::from(log.counter().count(&text, crate::Content::Prose)),
+            _ => u64::from(log.counter().count(&text, crate::TextKind::Prose)),
         },
         files: match composed {
-            Some(composed) if recap.fallback == Fallback::Computed => {
+            Some(composed) if recap.fallback == RecapFallback::Computed => {
                 u32::try_from(composed.files).unwrap_or(0)
             }
             _ => 0,
@@ -171,13 +171,16 @@ fn stand_in(request: &Plan<'_>, draft: &Draft) -> Covering {
         hash: Hash::ROOT.chain(text.as_bytes()),
         text,
     };
-    let entry =
-        if is_marker(request, draft) { Entry::Marker { bytes } } else { Entry::Recap { bytes } };
-    Covering { entry, record }
+    let entry = if is_marker(request, draft) {
+        FoldEntry::Marker { bytes }
+    } else {
+        FoldEntry::Recap { bytes }
+    };
+    SpanCover { entry, record }
 }
 
 /// The policy's role where the profile allows it, else the profile's; never a system message.
-fn role(request: &Plan<'_>, draft: &Draft) -> Role {
+fn role(request: &PlanRequest<'_>, draft: &FoldDraft) -> Role {
     let profile = request.log.profile();
     let head = &request.log.events()[..draft.layout.head_end];
     let last = head.last().map(|event| event.view.role);
@@ -193,17 +196,17 @@ fn role(request: &Plan<'_>, draft: &Draft) -> Role {
 
 /// The entries of the fold, in order: recap, pinned units, what stays.
 fn entries(
-    request: &Plan<'_>,
-    draft: &Draft,
-    stand_in: Option<&Covering>,
-) -> (Vec<Entry>, Vec<Edit>) {
-    let mut entries: Vec<Entry> = stand_in.map(|s| s.entry.clone()).into_iter().collect();
+    request: &PlanRequest<'_>,
+    draft: &FoldDraft,
+    stand_in: Option<&SpanCover>,
+) -> (Vec<FoldEntry>, Vec<BlockEdit>) {
+    let mut entries: Vec<FoldEntry> = stand_in.map(|s| s.entry.clone()).into_iter().collect();
     let mut edits = Vec::new();
     let mut verbatim = Vec::new();
-    let flush = |verbatim: &mut Vec<usize>, entries: &mut Vec<Entry>| {
+    let flush = |verbatim: &mut Vec<usize>, entries: &mut Vec<FoldEntry>| {
         for run in runs(verbatim) {
             let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-            entries.push(Entry::Verbatim { from: number(run.start), to: number(run.end) });
+            entries.push(FoldEntry::Verbatim { from: number(run.start), to: number(run.end) });
         }
         verbatim.clear();
     };
@@ -219,19 +222,19 @@ fn entries(
             changes.iter().map(|(block, e)| (&blocks[*block], &e.change)).collect();
         let bytes = edit::apply(&event.bytes, &applied);
         let bytes = String::from_utf8_lossy(&bytes).into_owned();
-        entries.push(Entry::Edited { seq: event.seq, bytes });
+        entries.push(FoldEntry::Edited { seq: event.seq, bytes });
         edits.extend(changes.iter().map(|(block, e)| edit_record(event.seq, *block, e)));
     }
     flush(&mut verbatim, &mut entries);
     (entries, edits)
 }
 
-fn edit_record(seq: u32, block: usize, edited: &Edited) -> Edit {
+fn edit_record(seq: u32, block: usize, edited: &MiddleEdit) -> BlockEdit {
     let kind = match edited.change {
-        Change::Replace(_) => EditKind::Replaced,
-        Change::Remove => EditKind::Removed,
+        BlockChange::Replace(_) => EditKind::Replaced,
+        BlockChange::Remove => EditKind::Removed,
     };
-    Edit {
+    BlockEdit {
         seq,
         block: u32::try_from(block).unwrap_or(u32::MAX),
         kind,
@@ -243,7 +246,7 @@ fn edit_record(seq: u32, block: usize, edited: &Edited) -> Edit {
 }
 
 /// Names of a written recap that the log does not hold. A computed one can have none.
-fn invented(request: &Plan<'_>, draft: &Draft, recap: Option<&RecapRecord>) -> IdList {
+fn invented(request: &PlanRequest<'_>, draft: &FoldDraft, recap: Option<&RecapRecord>) -> IdList {
     let written = draft.narrated.is_some() || request.recap.is_some();
     let Some(recap) = recap.filter(|_| written) else { return IdList::default() };
     let policy = &request.policy.recap;
@@ -267,9 +270,9 @@ fn invented(request: &Plan<'_>, draft: &Draft, recap: Option<&RecapRecord>) -> I
 
 /// Projects the fold and writes down what really came out.
 fn settle(
-    request: &Plan<'_>,
-    draft: &Draft,
-    base: Option<&Projection>,
+    request: &PlanRequest<'_>,
+    draft: &FoldDraft,
+    base: Option<&ContextProjection>,
     fold: &mut Fold,
 ) -> Context {
     let log = request.log;
@@ -280,11 +283,13 @@ fn settle(
     fold.tokens_after = after.tokens();
     fold.messages_after = u32::try_from(after.len()).unwrap_or(u32::MAX);
     let mut carried = vec![false; log.len()];
-    let mut accounts =
-        Accounts { events: u32::try_from(log.len()).unwrap_or(u32::MAX), ..Accounts::default() };
+    let mut accounts = FateCounts {
+        events: u32::try_from(log.len()).unwrap_or(u32::MAX),
+        ..FateCounts::default()
+    };
     for (index, piece) in after.pieces().enumerate() {
         let (seq, why) = match piece.fate {
-            Fate::Verbatim(seq) => {
+            PieceFate::Verbatim(seq) => {
                 accounts.verbatim += 1;
                 // The same slice of the log, not merely equal bytes.
                 let event = &log.events()[seq as usize];
@@ -292,16 +297,16 @@ fn settle(
                     && event.bytes.len() == piece.bytes.len();
                 continue;
             }
-            Fate::Edited(_) => {
+            PieceFate::Edited(_) => {
                 accounts.edited += 1;
                 continue;
             }
-            Fate::Repaired(seq, why) => {
+            PieceFate::Repaired(seq, why) => {
                 accounts.edited += 1;
                 (Some(seq), why)
             }
-            Fate::Added(why) => (None, why),
-            Fate::Recap | Fate::Marker => continue,
+            PieceFate::Added(why) => (None, why),
+            PieceFate::Recap | PieceFate::Marker => continue,
         };
         let index = u32::try_from(index).unwrap_or(u32::MAX);
         fold.repairs.push(RepairRecord { index, seq, why });

@@ -5,25 +5,27 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::limits::Scale;
-use super::request::Plan;
-use crate::fold::Pruned;
+use super::limits::CounterScale;
+use super::request::PlanRequest;
+use crate::fold::PrunedCount;
 use crate::layout::Layout;
-use crate::log::{Event, Log};
-use crate::policy::{Cover, Policy, Reads, ReducerName};
-use crate::reduce::{Budget, Carried, Change, Edited, Middle, State, reducer};
-use crate::said::{Ears, in_results};
+use crate::log::{Event, EventLog};
+use crate::policy::{CoverExtent, Policy, RecapSource, ReducerName};
+use crate::reduce::{
+    BlockChange, CarriedState, Middle, MiddleBudget, MiddleEdit, ReducerState, reducer,
+};
+use crate::result_words::{ResultEars, in_results};
 use crate::tools::ToolTable;
-use crate::trigger::Cause;
-use crate::unit::Unit;
-use crate::view::Origin;
+use crate::trigger::FoldCause;
+use crate::unit::EventUnit;
+use crate::view::TextOrigin;
 
 /// The edits of the middle, by event.
-pub(super) type Edits = FxHashMap<usize, Vec<(usize, Edited)>>;
+pub(super) type MiddleEdits = FxHashMap<usize, Vec<(usize, MiddleEdit)>>;
 
 /// What the middle may cost after the fold.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct MiddleRoom {
     /// Target minus head and tail.
     pub spare: u64,
     /// Where reducers alone come below this, no recap is made. More than `spare` where a person
@@ -34,30 +36,30 @@ pub(super) struct Room {
 }
 
 /// What the pipeline left.
-pub(super) struct Reduced {
+pub(super) struct ReducedMiddle {
     /// First event of the middle that no recap covers.
     pub keep_from: usize,
     /// The edits, also of events that are covered.
-    pub edits: Edits,
+    pub edits: MiddleEdits,
 }
 
 /// Runs the reducers: each is handed what the one before it left.
 pub(super) fn reduce(
-    request: &Plan<'_>,
-    scale: Scale,
+    request: &PlanRequest<'_>,
+    scale: CounterScale,
     layout: &Layout,
-    middle: &[Unit],
-    is_pinned: &impl Fn(&Unit) -> bool,
-    room: Room,
+    middle: &[EventUnit],
+    is_pinned: &impl Fn(&EventUnit) -> bool,
+    room: MiddleRoom,
     tools: &ToolTable,
-) -> Reduced {
+) -> ReducedMiddle {
     let policy = request.policy;
     let log = request.log;
     let covers = policy.reducers.contains(&ReducerName::Recap);
     let tiers = request.budget.with_policy(policy).caps(scale.budget);
     let alone = policy.reducers == [ReducerName::Recap] && tiers.is_empty();
-    if alone && policy.recap.cover == Cover::Middle {
-        return Reduced { keep_from: layout.cover_end, edits: Edits::default() };
+    if alone && policy.recap.cover == CoverExtent::Middle {
+        return ReducedMiddle { keep_from: layout.cover_end, edits: MiddleEdits::default() };
     }
     let range = layout.open();
     let mut editable = vec![false; range.len()];
@@ -69,17 +71,17 @@ pub(super) fn reduce(
     let below_line = below_line(request, scale, layout, room);
     // What is over the line is covered in a chunk, down to the target.
     let tokens = if below_line.is_some() { room.enough } else { room.spare };
-    let budget = Budget { tokens, enough: room.enough, recap: room.cap, tiers };
-    let mut state = State {
+    let budget = MiddleBudget { tokens, enough: room.enough, recap: room.cap, tiers };
+    let mut state = ReducerState {
         policy,
         tools,
         units: middle,
         cover_end: layout.cover_end,
         after_recap: after_last_recap(log, layout),
-        carried: Carried { covered_to: layout.head_end },
+        carried: CarriedState { covered_to: layout.head_end },
     };
     for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {
-        let by_need = name.by_need() && policy.recap.reads == Reads::Log;
+        let by_need = name.by_need() && policy.recap.reads == RecapSource::Log;
         if !(by_need && edited.tokens() <= room.spare) {
             state = reducer(*name).reduce(&mut edited, &budget, state);
         }
@@ -88,13 +90,13 @@ pub(super) fn reduce(
     if covers && below_line.is_none_or(|most| edited.tokens() > most) {
         state = reducer(ReducerName::Recap).reduce(&mut edited, &budget, state);
     }
-    Reduced { keep_from: state.carried.covered_to, edits: edited.into_edits() }
+    ReducedMiddle { keep_from: state.carried.covered_to, edits: edited.into_edits() }
 }
 
 /// The events in whose results a person speaks: no reducer takes words of the user's. A recap quotes them, and
 /// what is long is shortened all the same.
-fn spare_spoken(log: &Log, range: &Range<usize>, tools: &ToolTable, editable: &mut [bool]) {
-    let ears = Ears { tools, dialect: &**log.dialect() };
+fn spare_spoken(log: &EventLog, range: &Range<usize>, tools: &ToolTable, editable: &mut [bool]) {
+    let ears = ResultEars { tools, dialect: &**log.dialect() };
     let events = &log.events()[range.clone()];
     let first = events.first().map_or(0, |event| event.seq);
     for (seq, _) in in_results(events, ears) {
@@ -111,32 +113,37 @@ const SPOKEN: u32 = 2_000;
 /// what reducers left stay below the line. None where that is not the rule: somebody asked for a
 /// size, the provider refused the request, a try before was too large, or nothing is due yet and a
 /// model is to be asked ahead.
-fn below_line(request: &Plan<'_>, scale: Scale, layout: &Layout, room: Room) -> Option<u64> {
-    let Plan { log, policy, cause, ahead, .. } = *request;
+fn below_line(
+    request: &PlanRequest<'_>,
+    scale: CounterScale,
+    layout: &Layout,
+    room: MiddleRoom,
+) -> Option<u64> {
+    let PlanRequest { log, policy, cause, ahead, .. } = *request;
     let all = log.envelope_tokens() + log.tokens_in(0..log.len());
     let ends = all - log.tokens_in(layout.open());
     let line = policy.trigger.line(request.budget.with_policy(policy).tokens()).tokens;
-    let line = Scale::new(line, None, &request.meter).budget.min(scale.limit);
+    let line = CounterScale::new(line, None, &request.meter).budget.min(scale.limit);
     let own = policy.fold.target.of(scale.budget).min(scale.limit);
-    let is_rule = policy.recap.cover == Cover::Overflow
+    let is_rule = policy.recap.cover == CoverExtent::Overflow
         && scale.asked.is_none()
-        && cause != Cause::Overflow
+        && cause != FoldCause::Overflow
         && room.enough == own.saturating_sub(ends);
     (is_rule && !(ahead && all < line)).then(|| line.saturating_sub(ends + 1).max(room.enough))
 }
 
 /// A recap is never left standing beside a new one.
-fn after_last_recap(log: &Log, layout: &Layout) -> usize {
+fn after_last_recap(log: &EventLog, layout: &Layout) -> usize {
     let middle = &log.events()[layout.open()];
-    let last = middle.iter().rposition(|event| event.view.origin == Origin::Recap);
+    let last = middle.iter().rposition(|event| event.view.origin == TextOrigin::Recap);
     last.map_or(layout.head_end, |at| layout.head_end + at + 1)
 }
 
 /// Edits of events that a recap covers, summed up by rule.
-pub(super) fn pruned(edits: &Edits) -> Vec<Pruned> {
-    let mut sums: BTreeMap<(ReducerName, &str), Pruned> = BTreeMap::new();
+pub(super) fn pruned(edits: &MiddleEdits) -> Vec<PrunedCount> {
+    let mut sums: BTreeMap<(ReducerName, &str), PrunedCount> = BTreeMap::new();
     for (_, edited) in edits.values().flatten() {
-        let sum = sums.entry((edited.reducer, edited.reason)).or_insert_with(|| Pruned {
+        let sum = sums.entry((edited.reducer, edited.reason)).or_insert_with(|| PrunedCount {
             reducer: edited.reducer,
             reason: edited.reason.to_owned(),
             blocks: 0,
@@ -151,28 +158,32 @@ pub(super) fn pruned(edits: &Edits) -> Vec<Pruned> {
 }
 
 /// The events as a recap of `span` reads them by this policy; `None` where it reads the log.
-pub(crate) fn as_read(log: &Log, policy: &Policy, span: Range<usize>) -> Option<Vec<Event>> {
-    if policy.recap.reads == Reads::Log {
+pub(crate) fn as_read(log: &EventLog, policy: &Policy, span: Range<usize>) -> Option<Vec<Event>> {
+    if policy.recap.reads == RecapSource::Log {
         return None;
     }
     let tools = ToolTable::of(&policy.tools);
     let mut editable = vec![true; span.len()];
     spare_spoken(log, &span, &tools, &mut editable);
     let mut middle = Middle::new(log.events(), span.clone(), editable, &**log.counter(), &tools);
-    let mut state = State::alone(policy, &tools);
+    let mut state = ReducerState::alone(policy, &tools);
     for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {
-        state = reducer(*name).reduce(&mut middle, &Budget::default(), state);
+        state = reducer(*name).reduce(&mut middle, &MiddleBudget::default(), state);
     }
     as_reduced(log, &span.collect::<Vec<_>>(), &middle.into_edits())
 }
 
 /// The same for a recap that is computed: of a result that expired there is nothing to tell, and the
 /// words in its place would be told for one.
-pub(super) fn as_told(log: &Log, covered: &[usize], edits: &Edits) -> Option<Vec<Event>> {
+pub(super) fn as_told(
+    log: &EventLog,
+    covered: &[usize],
+    edits: &MiddleEdits,
+) -> Option<Vec<Event>> {
     let mut edits = edits.clone();
     for (_, edited) in edits.values_mut().flatten() {
         if edited.reducer == ReducerName::Retain {
-            edited.change = Change::Replace(String::new());
+            edited.change = BlockChange::Replace(String::new());
         }
     }
     as_reduced(log, covered, &edits)
@@ -180,7 +191,7 @@ pub(super) fn as_told(log: &Log, covered: &[usize], edits: &Edits) -> Option<Vec
 
 /// The events as reducers left them, for whoever reads what is covered; `None` where no covered
 /// event was edited.
-fn as_reduced(log: &Log, covered: &[usize], edits: &Edits) -> Option<Vec<Event>> {
+fn as_reduced(log: &EventLog, covered: &[usize], edits: &MiddleEdits) -> Option<Vec<Event>> {
     let edited: Vec<_> =
         covered.iter().filter_map(|at| Some((*at, edits.get(at)?.as_slice()))).collect();
     if edited.is_empty() {

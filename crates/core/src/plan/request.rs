@@ -1,19 +1,19 @@
 //! What to plan for.
 
 use crate::budget::Budget;
-use crate::fold::{Fold, Joining, VerdictRecord};
-use crate::log::Log;
+use crate::fold::{Fold, FoldJoin, VerdictRecord};
+use crate::log::EventLog;
 use crate::meter::Meter;
-use crate::narrate::Narrated;
+use crate::narrate::AcceptedNarration;
 use crate::policy::Policy;
 use crate::profile::{ReasoningBinding, VoidReasoning};
 use crate::project::Context;
-use crate::trigger::Cause;
+use crate::trigger::FoldCause;
 
 /// What to plan for.
-pub struct Plan<'a> {
+pub struct PlanRequest<'a> {
     /// The log.
-    pub log: &'a Log,
+    pub log: &'a EventLog,
     /// The active fold.
     pub prior: Option<&'a Fold>,
     /// The context as it stands, where the caller has it: `project(log, prior)`.
@@ -32,11 +32,11 @@ pub struct Plan<'a> {
     /// their shares of it, and the recap takes all that is left. The policy's own target else.
     pub target: Option<u64>,
     /// Joins the fold to a request.
-    pub joining: Joining,
+    pub joining: FoldJoin,
     /// Why there should be a fold.
-    pub cause: Cause,
+    pub cause: FoldCause,
     /// A narration that a model wrote of the oldest part of the middle.
-    pub narrated: Option<&'a Narrated>,
+    pub narrated: Option<&'a AcceptedNarration>,
     /// What became of the model's replies since the fold before: a record says why it stands
     /// without a narration.
     pub verdicts: &'a [VerdictRecord],
@@ -54,10 +54,10 @@ pub struct Plan<'a> {
     pub recap: Option<&'a str>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> PlanRequest<'a> {
     /// A plan over a log without folds, narration or pins.
     #[must_use]
-    pub fn new(log: &'a Log, policy: &'a Policy, budget: &'a Budget, meter: Meter) -> Self {
+    pub fn new(log: &'a EventLog, policy: &'a Policy, budget: &'a Budget, meter: Meter) -> Self {
         Self {
             log,
             prior: None,
@@ -68,8 +68,8 @@ impl<'a> Plan<'a> {
             pins: &[],
             focus: None,
             target: None,
-            joining: Joining::default(),
-            cause: Cause::Check,
+            joining: FoldJoin::default(),
+            cause: FoldCause::Check,
             narrated: None,
             verdicts: &[],
             narrated_only: false,

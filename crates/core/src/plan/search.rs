@@ -1,17 +1,17 @@
 //! The search for a fold that fits, and that leaves room until the next one.
 
-use super::limits::{Limits, MIN_RECAP, Rest, Scale};
-use super::memo::Memo;
-use super::outcome::{NoOp, Outcome, PlanError};
-use super::request::Plan;
+use super::limits::{CounterScale, DraftLimits, FoldTarget, MIN_RECAP};
+use super::memo::GatherMemo;
+use super::outcome::{NoOp, PlanError, PlanOutcome};
+use super::request::PlanRequest;
 use super::{draft, record};
 use crate::budget::Budget;
 use crate::fold::Fold;
 use crate::meter::Meter;
-use crate::policy::{ByHand, Cover, Fallback};
+use crate::policy::{CoverExtent, ManualShare, RecapFallback};
 use crate::profile::ReasoningBinding;
-use crate::project::{Context, Projection};
-use crate::trigger::Cause;
+use crate::project::{Context, ContextProjection};
+use crate::trigger::FoldCause;
 
 /// How often tail and recap are shortened before planning gives up. Each round takes off what was
 /// over; the tail moves by whole units, so a few rounds are needed.
@@ -19,19 +19,19 @@ const ROUNDS: usize = 12;
 
 /// Looks for a fold that fits and leaves room: what the policy asks for first, then with a shorter tail, then
 /// with a shorter recap.
-pub(super) struct Search<'a> {
-    pub request: &'a Plan<'a>,
+pub(super) struct FoldSearch<'a> {
+    pub request: &'a PlanRequest<'a>,
     pub budget: &'a Budget,
     pub meter: Meter,
-    pub scale: Scale,
+    pub scale: CounterScale,
     pub before: &'a Context,
-    pub base: Option<&'a Projection>,
+    pub base: Option<&'a ContextProjection>,
 }
 
-impl Search<'_> {
-    pub fn run(&self, memo: &mut Memo) -> Result<(Outcome, Option<Context>), PlanError> {
+impl FoldSearch<'_> {
+    pub fn run(&self, memo: &mut GatherMemo) -> Result<(PlanOutcome, Option<Context>), PlanError> {
         let Self { request, budget, meter, scale, before, base } = *self;
-        let mut limits = Limits::default();
+        let mut limits = DraftLimits::default();
         let drafted = drafted(request);
         // The smallest that fits, while more room is looked for.
         let mut fits: Option<(Fold, Context)> = None;
@@ -39,7 +39,7 @@ impl Search<'_> {
             let Some(draft) = draft::draft(&drafted, scale, before.tokens(), limits, memo) else {
                 // Nothing between head and tail: shorten the tail, if the budget asks for it.
                 if before.tokens() <= scale.goal() {
-                    return Ok((Outcome::Nothing(NoOp::FullyProtected), None));
+                    return Ok((PlanOutcome::Nothing(NoOp::FullyProtected), None));
                 }
                 let head = request.log.envelope_tokens() + draft::head_tokens(request, scale);
                 if !limits.shorten_tail(scale.goal().saturating_sub(head) * 3 / 4) {
@@ -53,7 +53,7 @@ impl Search<'_> {
                 && request.reasoning == ReasoningBinding::Free
                 && let Some(reason) = no_gain(request, scale, before.tokens(), before.tokens())
             {
-                return Ok((Outcome::Nothing(reason), None));
+                return Ok((PlanOutcome::Nothing(reason), None));
             }
             let recap_cap = draft.cap;
             let (tail, recap, shortest) =
@@ -97,47 +97,54 @@ impl Search<'_> {
 
     /// What a fold should leave beside `fixed` tokens that it cannot move. A person who asks for a fold gets
     /// the policy's own.
-    fn rest(&self, fixed: u64) -> Option<Rest> {
+    fn rest(&self, fixed: u64) -> Option<FoldTarget> {
         let Self { request, budget, meter, .. } = *self;
-        let is_asked = request.cause == Cause::Manual || self.scale.asked.is_some();
+        let is_asked = request.cause == FoldCause::Manual || self.scale.asked.is_some();
         let recap = &request.policy.recap;
         // Policies that do what others do leave what those leave.
-        let is_own = recap.cover == Cover::Middle && recap.fallback == Fallback::Computed;
+        let is_own =
+            recap.cover == CoverExtent::Middle && recap.fallback == RecapFallback::Computed;
         let line = request.policy.trigger.line(budget.tokens()).tokens;
         let line = meter.counted(line).min(self.scale.limit);
         let applies = is_own && !is_asked && !request.narrated_only && line > fixed;
-        applies.then(|| Rest::of(fixed, line, self.since_fold()))
+        applies.then(|| FoldTarget::of(fixed, line, self.since_fold()))
     }
 }
 
 /// The request with other pins.
-pub(super) fn pinned<'a>(request: &Plan<'a>, pins: &'a [u32]) -> Plan<'a> {
-    Plan { pins, before: request.before.clone(), joining: request.joining.clone(), ..*request }
+pub(super) fn pinned<'a>(request: &PlanRequest<'a>, pins: &'a [u32]) -> PlanRequest<'a> {
+    PlanRequest {
+        pins,
+        before: request.before.clone(),
+        joining: request.joining.clone(),
+        ..*request
+    }
 }
 
 /// What a draft is told of the request: by hand, too, some policies take their shares of the budget.
-pub(super) fn drafted<'a>(request: &Plan<'a>) -> Plan<'a> {
-    let of_budget = request.cause == Cause::Manual
+pub(super) fn drafted<'a>(request: &PlanRequest<'a>) -> PlanRequest<'a> {
+    let of_budget = request.cause == FoldCause::Manual
         && request.target.is_none()
-        && request.policy.fold.by_hand == ByHand::Budget;
-    let cause = if of_budget { Cause::Threshold } else { request.cause };
-    Plan { cause, ..pinned(request, request.pins) }
+        && request.policy.fold.by_hand == ManualShare::Budget;
+    let cause = if of_budget { FoldCause::Threshold } else { request.cause };
+    PlanRequest { cause, ..pinned(request, request.pins) }
 }
 
 /// The last try: the newest step alone, behind the shortest recap. What is over the budget even
 /// then cannot be folded.
 pub(super) fn least(
-    request: &Plan<'_>,
+    request: &PlanRequest<'_>,
     budget: &Budget,
     meter: Meter,
-    scale: Scale,
+    scale: CounterScale,
     before: &Context,
-    base: Option<&Projection>,
-    memo: &mut Memo,
-) -> Result<(Outcome, Option<Context>), PlanError> {
-    let Some(draft) = draft::draft(request, scale, before.tokens(), Limits::LEAST, memo) else {
+    base: Option<&ContextProjection>,
+    memo: &mut GatherMemo,
+) -> Result<(PlanOutcome, Option<Context>), PlanError> {
+    let Some(draft) = draft::draft(request, scale, before.tokens(), DraftLimits::LEAST, memo)
+    else {
         if before.tokens() <= scale.limit {
-            return Ok((Outcome::Nothing(NoOp::FullyProtected), None));
+            return Ok((PlanOutcome::Nothing(NoOp::FullyProtected), None));
         }
         return Err(draft::floor(request, scale, before).into());
     };
@@ -149,19 +156,24 @@ pub(super) fn least(
 }
 
 /// Whether a fold that fits is worth making.
-pub(super) fn judge(request: &Plan<'_>, scale: Scale, fold: Fold) -> Outcome {
+pub(super) fn judge(request: &PlanRequest<'_>, scale: CounterScale, fold: Fold) -> PlanOutcome {
     if request.narrated_only {
         // What it frees is known when it is taken; a reply that came late serves a later fold.
-        return Outcome::Folded(Box::new(fold));
+        return PlanOutcome::Folded(Box::new(fold));
     }
     match no_gain(request, scale, fold.tokens_before, fold.tokens_after) {
-        Some(no_gain) => Outcome::Nothing(no_gain),
-        None => Outcome::Folded(Box::new(fold)),
+        Some(no_gain) => PlanOutcome::Nothing(no_gain),
+        None => PlanOutcome::Folded(Box::new(fold)),
     }
 }
 
 /// A fold has to free something, where the context fits without it.
-pub(super) fn no_gain(request: &Plan<'_>, scale: Scale, before: u64, after: u64) -> Option<NoOp> {
+pub(super) fn no_gain(
+    request: &PlanRequest<'_>,
+    scale: CounterScale,
+    before: u64,
+    after: u64,
+) -> Option<NoOp> {
     let freed = before.saturating_sub(after);
     let needed = if request.cause.is_free() {
         request.policy.fold.min_reclaim.of(scale.budget).max(1)

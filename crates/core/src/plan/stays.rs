@@ -8,15 +8,15 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use super::kept::{has_tags, kept};
-use super::request::Plan;
-use crate::calls::{Calls, tool_of};
+use super::request::PlanRequest;
+use crate::calls::{CallIndex, tool_of};
 use crate::event::Event;
 use crate::instruction::instruction;
-use crate::log::Log;
+use crate::log::EventLog;
 use crate::tools::ToolTable;
 
 /// The pins to plan with, what stays of itself among them: the first list that fits is taken.
-pub(super) fn tries<'a>(request: &Plan<'a>) -> Vec<Cow<'a, [u32]>> {
+pub(super) fn tries<'a>(request: &PlanRequest<'a>) -> Vec<Cow<'a, [u32]>> {
     let kept = kept(request.log, request.policy);
     let with = |more: &[u32]| Cow::Owned([request.pins, &kept, more].concat());
     let mut tries = vec![if kept.is_empty() { Cow::Borrowed(request.pins) } else { with(&[]) }];
@@ -32,12 +32,12 @@ pub(super) fn tries<'a>(request: &Plan<'a>) -> Vec<Cow<'a, [u32]>> {
 }
 
 /// The pins where all of it fits.
-pub(super) fn pins<'a>(request: &Plan<'a>) -> Cow<'a, [u32]> {
+pub(super) fn pins<'a>(request: &PlanRequest<'a>) -> Cow<'a, [u32]> {
     tries(request).swap_remove(0)
 }
 
 /// Whether a message behind the first ones stays of itself, as far as it tells alone.
-pub(crate) fn stays(log: &Log, at: usize) -> bool {
+pub(crate) fn stays(log: &EventLog, at: usize) -> bool {
     let dialect = &**log.dialect();
     let stays = |event: &Event| {
         has_tags(event, dialect)
@@ -48,14 +48,14 @@ pub(crate) fn stays(log: &Log, at: usize) -> bool {
 }
 
 /// Events with results that never expire.
-fn durable(request: &Plan<'_>) -> Vec<u32> {
+fn durable(request: &PlanRequest<'_>) -> Vec<u32> {
     let retain = &request.policy.retain;
     if !retain.has_durable() {
         return Vec::new();
     }
     let tools = ToolTable::of(&request.policy.tools);
     let events = request.log.events();
-    let calls = Calls::find(events, 0..events.len());
+    let calls = CallIndex::find(events, 0..events.len());
     let durable = calls.results.iter().filter(|site| {
         let tool = tool_of(calls.call_of(site).as_ref(), site.event, site.block);
         retain.never_evicts(&tool, &format!("<{}>", tools.lookup(&tool).kind.as_str()))
@@ -64,7 +64,7 @@ fn durable(request: &Plan<'_>) -> Vec<u32> {
 }
 
 /// Events that load tools. Of those that load the same ones the newest stays.
-fn loaded_tools(log: &Log) -> Vec<u32> {
+fn loaded_tools(log: &EventLog) -> Vec<u32> {
     let mut seen = FxHashSet::default();
     let loads = |event: &&Event| {
         let names = log.dialect().loaded_tools(&event.bytes);
@@ -81,7 +81,7 @@ const SHARE: u64 = 3;
 /// What the application tells the model in the middle of a conversation. Of equal ones the newest stays.
 /// Where they are too much for their share, of those that differ in their figures alone (the time, a
 /// count) the newest stays, too, and then the older ones go.
-fn instructions(request: &Plan<'_>) -> Vec<u32> {
+fn instructions(request: &PlanRequest<'_>) -> Vec<u32> {
     let (log, dialect) = (request.log, &**request.log.dialect());
     let events = log.events();
     let leading = events.iter().take_while(|event| event.view.role.is_system()).count();

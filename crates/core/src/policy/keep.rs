@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Keep {
+pub enum KeepRule {
     /// Messages of the user, the assistant or the application whose words match this regular
     /// expression. What a tool answered is asked for by its file.
     Message(MessagePattern),
@@ -17,7 +17,7 @@ pub enum Keep {
     File(FileGlob),
 }
 
-impl Keep {
+impl KeepRule {
     /// The pattern of messages, where it is one.
     #[must_use]
     pub fn message(&self) -> Option<&MessagePattern> {

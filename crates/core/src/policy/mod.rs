@@ -15,13 +15,14 @@ use crate::event::Hash;
 use crate::tools::ToolEntry;
 use crate::view::Role;
 
-pub use keep::{FileGlob, Keep, MessagePattern};
-pub use narration::{Narration, NarrationStyle};
+pub use keep::{FileGlob, KeepRule, MessagePattern};
+pub use narration::{NarrationPolicy, NarrationStyle};
 pub use presets::PolicyError;
-pub use trigger::{ModelTrigger, Trigger};
+pub use trigger::{ModelTrigger, TriggerPolicy};
 
 pub use reducers::{
-    AgeUnit, Arguments, Dedup, Retain, RetainRule, Stub, Supersede, Terminal, Window,
+    AgeUnit, ArgumentsPolicy, DedupPolicy, RetainPolicy, RetainRule, StubPolicy, SupersedePolicy,
+    TerminalPolicy, WindowPolicy,
 };
 
 /// When and how to fold. Every ratio multiplies the budget's tokens; every threshold is `≥`.
@@ -42,47 +43,47 @@ pub struct Policy {
     #[serde(default)]
     pub engine: EngineName,
     /// When to fold.
-    pub trigger: Trigger,
+    pub trigger: TriggerPolicy,
     /// What stays verbatim at the front.
-    pub head: Head,
+    pub head: HeadPolicy,
     /// What stays verbatim at the end.
-    pub tail: Tail,
+    pub tail: TailPolicy,
     /// What a fold has to reach.
     pub fold: FoldGoals,
     /// The reducers to run, in order, cheap to expensive.
     pub reducers: Vec<ReducerName>,
     /// Collapses progress output.
     #[serde(default)]
-    pub terminal: Terminal,
+    pub terminal: TerminalPolicy,
     /// Points identical results to the newest.
     #[serde(default)]
-    pub dedup: Dedup,
+    pub dedup: DedupPolicy,
     /// Drops reads that a later read or write made stale.
     #[serde(default)]
-    pub supersede: Supersede,
+    pub supersede: SupersedePolicy,
     /// Lets results expire by age or count.
     #[serde(default)]
-    pub retain: Retain,
+    pub retain: RetainPolicy,
     /// Replaces results by one line that says what happened.
     #[serde(default)]
-    pub stub: Stub,
+    pub stub: StubPolicy,
     /// Clips long call arguments.
     #[serde(default)]
-    pub arguments: Arguments,
+    pub arguments: ArgumentsPolicy,
     /// Caps plain dialogue.
     #[serde(default)]
-    pub window: Window,
+    pub window: WindowPolicy,
     /// Caps of classes of content.
-    #[serde(default, skip_serializing_if = "Tiers::is_empty")]
-    pub budget: Tiers,
+    #[serde(default, skip_serializing_if = "TierCaps::is_empty")]
+    pub budget: TierCaps,
     /// What is in the place of a covered span.
-    pub recap: Recap,
+    pub recap: RecapPolicy,
     /// How a model would narrate, where one is at hand.
     #[serde(default)]
-    pub narration: Narration,
+    pub narration: NarrationPolicy,
     /// What stays word for word through every fold: messages by their words, files by their paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub keep: Vec<Keep>,
+    pub keep: Vec<KeepRule>,
     /// Tools that the built-in table does not know, or knows otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolEntry>,
@@ -125,13 +126,13 @@ impl std::fmt::Display for EngineName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tiers {
+pub struct TierCaps {
     /// What a class may take of the budget, over the whole context. Passed, it is evicted from the
     /// oldest on, before the threshold is reached.
     pub tiers: BTreeMap<TierName, Ratio>,
 }
 
-impl Tiers {
+impl TierCaps {
     fn is_empty(&self) -> bool {
         self.tiers.is_empty()
     }
@@ -141,7 +142,7 @@ impl Tiers {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Head {
+pub struct HeadPolicy {
     /// How the head is found.
     pub rule: HeadRule,
     /// For [`HeadRule::Messages`]: how many.
@@ -174,7 +175,7 @@ pub enum HeadRule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tail {
+pub struct TailPolicy {
     /// How the tail is found.
     pub rule: TailRule,
     /// At least this share of the budget (for [`TailRule::Ceiling`]: of the threshold).
@@ -191,7 +192,7 @@ pub struct Tail {
     pub last_user: bool,
 }
 
-impl Tail {
+impl TailPolicy {
     /// Messages at the end that stay as they are at least.
     #[must_use]
     pub fn protected(&self) -> usize {
@@ -220,8 +221,8 @@ pub struct FoldGoals {
     /// A fold that frees less than this share of the budget is not made.
     pub min_reclaim: Ratio,
     /// What the policy's shares are of where a person asks for a fold of less than the budget.
-    #[serde(default, skip_serializing_if = "ByHand::is_context")]
-    pub by_hand: ByHand,
+    #[serde(default, skip_serializing_if = "ManualShare::is_context")]
+    pub by_hand: ManualShare,
 }
 
 /// What the shares of a policy are of in a compaction by hand of less than the budget, where no size
@@ -229,7 +230,7 @@ pub struct FoldGoals {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum ByHand {
+pub enum ManualShare {
     /// Of what there is: who asks for a compaction gets one.
     #[default]
     Context,
@@ -238,7 +239,7 @@ pub enum ByHand {
     Budget,
 }
 
-impl ByHand {
+impl ManualShare {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
     fn is_context(&self) -> bool {
         *self == Self::Context
@@ -304,14 +305,14 @@ impl std::fmt::Display for ReducerName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Recap {
+pub struct RecapPolicy {
     /// What it is made of when no model answers.
-    pub fallback: Fallback,
+    pub fallback: RecapFallback,
     /// How much of the middle it covers.
-    pub cover: Cover,
+    pub cover: CoverExtent,
     /// What of the covered messages it is made from.
     #[serde(default)]
-    pub reads: Reads,
+    pub reads: RecapSource,
     /// At most this share of the budget …
     pub cap: Ratio,
     /// … and at most this many tokens (0: no further cap).
@@ -344,7 +345,7 @@ fn is_false(flag: &bool) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Fallback {
+pub enum RecapFallback {
     /// The computed sections.
     Computed,
     /// The fixed marker (Head, Middle, Tail and Summarizing Evicted Turns).
@@ -353,7 +354,7 @@ pub enum Fallback {
     Static,
 }
 
-impl Fallback {
+impl RecapFallback {
     /// The name as it is in policies and records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -369,7 +370,7 @@ impl Fallback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Cover {
+pub enum CoverExtent {
     /// All of it.
     Middle,
     /// The oldest part that has to go to reach the target (projection note).
@@ -380,7 +381,7 @@ pub enum Cover {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Reads {
+pub enum RecapSource {
     /// The messages as the log has them.
     #[default]
     Log,
@@ -427,7 +428,7 @@ impl Policy {
         /// Of the context, for a narration without computed sections (Hermes Agent).
         const ALONE: Ratio = Ratio(500);
         let recap = &self.recap;
-        if recap.fallback != Fallback::Computed {
+        if recap.fallback != RecapFallback::Computed {
             return self.narration.token_share.map(|_| ALONE.of(tokens));
         }
         let most = if recap.cap_tokens > 0 { recap.cap_tokens } else { u64::MAX };
@@ -439,7 +440,7 @@ impl Policy {
     #[must_use]
     pub fn heeds_focus(&self) -> bool {
         self.engine == EngineName::Midfold
-            && (self.recap.fallback == Fallback::Computed || self.narration.on)
+            && (self.recap.fallback == RecapFallback::Computed || self.narration.on)
     }
 
     /// The policy as TOML.

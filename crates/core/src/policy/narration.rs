@@ -8,7 +8,7 @@ use crate::budget::Ratio;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Narration {
+pub struct NarrationPolicy {
     /// Whether a model is asked at all.
     pub on: bool,
     /// The sections asked for, in order.
@@ -49,7 +49,7 @@ pub struct Narration {
     pub timeout_seconds: Option<u32>,
 }
 
-impl Narration {
+impl NarrationPolicy {
     /// Tokens that a word of a narration may take. 22 replies of a strong model took 2.5 a word,
     /// because paths and names are long; a cap cuts, and what is cut off is lost.
     const TOKENS_A_WORD: u32 = 3;

@@ -1,6 +1,6 @@
 //! Policies by name, and policies that start from one.
 
-use super::{Policy, Trigger};
+use super::{Policy, TriggerPolicy};
 use crate::budget::Ratio;
 
 /// Why a policy cannot be used.
@@ -115,9 +115,9 @@ impl Policy {
                 merged.try_into().map_err(invalid)?
             }
         };
-        let Trigger { buffer, threshold, .. } = &mut policy.trigger;
+        let TriggerPolicy { buffer, threshold, .. } = &mut policy.trigger;
         if follows {
-            *buffer = Trigger::buffer_below(*threshold);
+            *buffer = TriggerPolicy::buffer_below(*threshold);
         } else if *buffer >= *threshold {
             return Err(PolicyError::Buffer { buffer: *buffer, threshold: *threshold });
         }
@@ -197,7 +197,7 @@ mod tests {
             assert!(trigger.buffer < trigger.threshold || trigger.threshold.is_zero(), "{name}");
             trigger.models =
                 vec![over("low", Some(Ratio(2_000)), None), over("tight", None, Some(9_000))];
-            let rules: [fn(&mut Trigger); 5] = [
+            let rules: [fn(&mut TriggerPolicy); 5] = [
                 |_| {},
                 |trigger| trigger.tokens = 5_000,
                 |trigger| trigger.reserve = 7_000,

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Terminal {
+pub struct TerminalPolicy {
     /// Results shorter than this are left alone, in characters.
     pub min_chars: usize,
 }
 
-impl Default for Terminal {
+impl Default for TerminalPolicy {
     fn default() -> Self {
         Self { min_chars: 200 }
     }
@@ -21,12 +21,12 @@ impl Default for Terminal {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Dedup {
+pub struct DedupPolicy {
     /// Results shorter than this are left alone, in characters (Hermes Agent: 200).
     pub min_chars: usize,
 }
 
-impl Default for Dedup {
+impl Default for DedupPolicy {
     fn default() -> Self {
         Self { min_chars: 200 }
     }
@@ -36,12 +36,12 @@ impl Default for Dedup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Supersede {
+pub struct SupersedePolicy {
     /// Results shorter than this are left alone, in characters.
     pub min_chars: usize,
 }
 
-impl Default for Supersede {
+impl Default for SupersedePolicy {
     fn default() -> Self {
         Self { min_chars: 200 }
     }
@@ -63,7 +63,7 @@ pub enum AgeUnit {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Retain {
+pub struct RetainPolicy {
     /// What age counts.
     pub unit: AgeUnit,
     /// A result expires when more than this many units came after it.
@@ -80,7 +80,7 @@ pub struct Retain {
     pub tools: Vec<RetainRule>,
 }
 
-impl Retain {
+impl RetainPolicy {
     /// Whether results of this tool, or of tools of its kind (`<read>`), never expire.
     #[must_use]
     pub fn never_evicts(&self, tool: &str, kind: &str) -> bool {
@@ -103,9 +103,9 @@ impl Retain {
 pub struct RetainRule {
     /// Tool names, or kinds in angle brackets: `<read>`, `<search>`.
     pub names: Vec<String>,
-    /// As in [`Retain`].
+    /// As in [`RetainPolicy`].
     pub age: Option<u32>,
-    /// As in [`Retain`].
+    /// As in [`RetainPolicy`].
     pub count: Option<u32>,
     /// Their results never expire.
     pub never_evict: bool,
@@ -115,14 +115,14 @@ pub struct RetainRule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Stub {
+pub struct StubPolicy {
     /// Results up to this length stay, in characters (Hermes Agent: 200).
     pub min_chars: usize,
     /// Salient lines (errors, failing tests, outliers) kept below the stub, in characters.
     pub salient_chars: usize,
 }
 
-impl Default for Stub {
+impl Default for StubPolicy {
     fn default() -> Self {
         Self { min_chars: 200, salient_chars: 600 }
     }
@@ -132,14 +132,14 @@ impl Default for Stub {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Arguments {
+pub struct ArgumentsPolicy {
     /// Arguments up to this length stay, in characters (Hermes Agent: 500).
     pub max_chars: usize,
     /// Longer strings inside are cut to this length (Hermes Agent: 200).
     pub leaf_chars: usize,
 }
 
-impl Default for Arguments {
+impl Default for ArgumentsPolicy {
     fn default() -> Self {
         Self { max_chars: 500, leaf_chars: 200 }
     }
@@ -149,7 +149,7 @@ impl Default for Arguments {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Window {
+pub struct WindowPolicy {
     /// Keep the dialogue of the newest n turns.
     pub turns: Option<u32>,
     /// Keep the newest dialogue up to this many tokens.

@@ -8,7 +8,7 @@ use crate::budget::Ratio;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Trigger {
+pub struct TriggerPolicy {
     /// Off: nothing folds by itself, not even at the window; a person still can.
     #[serde(default = "yes")]
     pub on: bool,
@@ -29,7 +29,7 @@ pub struct Trigger {
     pub models: Vec<ModelTrigger>,
     /// A model is asked to narrate from this share of the budget on, so that the narration is
     /// there when the trigger fires. Below `threshold`; where another rule sets the line, the buffer
-    /// keeps its proportion to it ([`Trigger::buffer_tokens`]).
+    /// keeps its proportion to it ([`TriggerPolicy::buffer_tokens`]).
     #[serde(default = "buffer")]
     pub buffer: Ratio,
     /// From this share of the budget on a fold comes where a piece of work has just ended: a user's turn, an item of the
@@ -86,7 +86,7 @@ pub struct ModelTrigger {
     pub cliffs: Option<Vec<u64>>,
 }
 
-impl Trigger {
+impl TriggerPolicy {
     /// The buffer of a policy that names a threshold and no buffer.
     #[must_use]
     pub(super) fn buffer_below(threshold: Ratio) -> Ratio {

@@ -3,11 +3,11 @@
 
 use smallvec::SmallVec;
 
-use crate::tools::command::{Command, Purpose, Run};
+use crate::tools::command::{CommandDeeds, CommandPurpose, CommandRun};
 
 /// The newest verdict of a command that checks the work: a build, a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
+pub struct CheckResult {
     /// The command on one line.
     pub command: String,
     /// Number of the message that ran it last.
@@ -16,10 +16,10 @@ pub struct Check {
     pub passed: bool,
     /// The line that says most.
     pub telling: String,
-    runs: SmallVec<[Run; 1]>,
+    runs: SmallVec<[CommandRun; 1]>,
 }
 
-impl Check {
+impl CheckResult {
     /// The verdict of a command.
     #[must_use]
     pub fn new(command: &str, message: u32, passed: bool, telling: &str) -> Self {
@@ -32,7 +32,7 @@ impl Check {
 
     pub(super) fn of(
         command: String,
-        runs: SmallVec<[Run; 1]>,
+        runs: SmallVec<[CommandRun; 1]>,
         message: u32,
         passed: bool,
         telling: &str,
@@ -53,50 +53,52 @@ impl Check {
 
     /// Whether others together say as much.
     pub(super) fn each_covered<'a>(&self, others: impl Iterator<Item = &'a Self> + Clone) -> bool {
-        let covered = |run: &Run| {
+        let covered = |run: &CommandRun| {
             others.clone().any(|other| other.runs.iter().any(|whole| whole.covers(run)))
         };
         self.runs.iter().all(covered)
     }
 
     /// Whether it says something of these.
-    pub(super) fn covers(&self, runs: &[Run]) -> bool {
+    pub(super) fn covers(&self, runs: &[CommandRun]) -> bool {
         all_covered(&self.runs, runs)
     }
 
     /// What it ran.
-    pub(super) fn runs(&self) -> &[Run] {
+    pub(super) fn runs(&self) -> &[CommandRun] {
         &self.runs
     }
 
     /// Whether these say as much.
-    pub(super) fn is_covered(&self, runs: &[Run]) -> bool {
+    pub(super) fn is_covered(&self, runs: &[CommandRun]) -> bool {
         all_covered(runs, &self.runs)
     }
 
     /// The folder that it ran in, as far as that is told.
     #[must_use]
     pub fn folder(&self) -> Option<&str> {
-        self.runs.first().and_then(Run::folder)
+        self.runs.first().and_then(CommandRun::folder)
     }
 }
 
 /// Whether each of the runs is covered by one of the others.
-pub(super) fn all_covered(whole: &[Run], part: &[Run]) -> bool {
+pub(super) fn all_covered(whole: &[CommandRun], part: &[CommandRun]) -> bool {
     !part.is_empty() && part.iter().all(|one| whole.iter().any(|run| run.covers(one)))
 }
 
 /// What a command runs that can end well or badly: its checks, or where it has none what else it does
 /// beside looking and preparing.
-pub(super) fn runs_of(command: &str) -> SmallVec<[Run; 1]> {
-    let read = Command::of(command);
-    let checks: SmallVec<[Run; 1]> = read.checks().map(|step| step.run.clone()).collect();
+pub(super) fn runs_of(command: &str) -> SmallVec<[CommandRun; 1]> {
+    let read = CommandDeeds::of(command);
+    let checks: SmallVec<[CommandRun; 1]> = read.checks().map(|step| step.run.clone()).collect();
     if !checks.is_empty() {
         return checks;
     }
     let works = read.steps.iter().filter(|step| {
-        !matches!(step.purpose, Purpose::Prepare | Purpose::LookUp | Purpose::Edit)
-            && step.script.is_none()
+        !matches!(
+            step.purpose,
+            CommandPurpose::Prepare | CommandPurpose::LookUp | CommandPurpose::Edit
+        ) && step.script.is_none()
     });
     works.map(|step| step.run.clone()).collect()
 }

@@ -4,12 +4,12 @@
 
 use crate::narrate::is_nothing;
 use crate::recap::quote;
-use crate::recap::reply::{Line, Section};
-use crate::recap::said::names_user;
+use crate::recap::reply::{ReplySection, SectionLine};
+use crate::recap::user_words::names_user;
 
 /// A piece of a section that is kept or dropped by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct SectionClaim {
     /// The section, by its place in the request.
     pub section: usize,
     /// Indentation and list mark.
@@ -24,7 +24,7 @@ pub(crate) struct Claim {
     pub about_user: bool,
 }
 
-impl Claim {
+impl SectionClaim {
     /// The text in one line: a phrase that was broken over lines is one phrase.
     pub(crate) fn joined(&self) -> String {
         self.text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
@@ -43,17 +43,21 @@ impl Claim {
 
 /// The claims of all sections, in order. A line for which `is_apart` holds is alone, so
 /// that it takes nothing with it when it is dropped.
-pub(crate) fn claims(sections: &[Section], is_apart: impl Fn(&str) -> bool) -> Vec<Claim> {
+pub(crate) fn claims(
+    sections: &[ReplySection],
+    is_apart: impl Fn(&str) -> bool,
+) -> Vec<SectionClaim> {
     let mut out = Vec::new();
     for (section, (name, lines)) in sections.iter().enumerate() {
         let of_user = names_user(name);
-        Reader { section, of_user, announced: None, is_apart: &is_apart }.read(lines, &mut out);
+        SectionReader { section, of_user, announced: None, is_apart: &is_apart }
+            .read(lines, &mut out);
     }
     out
 }
 
 /// Reads one section.
-struct Reader<'a> {
+struct SectionReader<'a> {
     section: usize,
     /// The section's name says that it is about the user.
     of_user: bool,
@@ -62,8 +66,8 @@ struct Reader<'a> {
     is_apart: &'a dyn Fn(&str) -> bool,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, lines: &[Line], out: &mut Vec<Claim>) {
+impl SectionReader<'_> {
+    fn read(&mut self, lines: &[SectionLine], out: &mut Vec<SectionClaim>) {
         let mut lines = lines.iter().peekable();
         while let Some(line) = lines.next() {
             let (lead, text) = split_lead(&line.text);
@@ -80,13 +84,13 @@ impl Reader<'_> {
     }
 
     /// Whether a line goes on with the text before it.
-    fn goes_on(&self, next: &Line, text: &str) -> bool {
+    fn goes_on(&self, next: &SectionLine, text: &str) -> bool {
         let (lead, rest) = split_lead(&next.text);
         let ended = text.trim_end().ends_with(['.', '!', '?', ':', '。', '！', '？']);
         lead.trim().is_empty() && !ended && !next.named && !(self.is_apart)(rest)
     }
 
-    fn line(&mut self, lead: &str, text: &str, bare: bool, out: &mut Vec<Claim>) {
+    fn line(&mut self, lead: &str, text: &str, bare: bool, out: &mut Vec<SectionClaim>) {
         let is_item = !lead.trim().is_empty();
         let depth = lead.len() - lead.trim_start().len() + usize::from(is_item);
         if self.announced.is_some_and(|above| !is_item || depth <= above) {
@@ -99,7 +103,7 @@ impl Reader<'_> {
             let goes_on = n > 0 && before && leans_back(piece);
             let about_user = inherited || goes_on || names_user(piece);
             before = about_user;
-            out.push(Claim {
+            out.push(SectionClaim {
                 section: self.section,
                 lead: lead.to_owned(),
                 text: piece.to_owned(),
@@ -181,14 +185,14 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
 }
 
 /// Takes out what announces items of which none is left, also where its last one was cut off.
-pub(crate) fn without_items(all: &[Claim], kept: &mut [bool]) {
+pub(crate) fn without_items(all: &[SectionClaim], kept: &mut [bool]) {
     for at in (0..all.len()).rev() {
         let (announcer, below) = (&all[at], &all[at + 1..]);
         if !kept[at] || !announcer.text.trim_end().ends_with([':', '：']) {
             continue;
         }
-        let depth = |claim: &Claim| claim.lead.len() - claim.lead.trim_start().len();
-        let is_its = |claim: &&Claim| {
+        let depth = |claim: &SectionClaim| claim.lead.len() - claim.lead.trim_start().len();
+        let is_its = |claim: &&SectionClaim| {
             let deeper = !announcer.is_item() || depth(claim) > depth(announcer);
             claim.section == announcer.section && claim.is_item() && deeper
         };
@@ -205,7 +209,7 @@ pub(crate) fn without_items(all: &[Claim], kept: &mut [bool]) {
 /// The sections without the claims that fell: `kept` says of each whether it stays.
 pub(crate) fn rebuild(
     names: &[String],
-    claims: &[Claim],
+    claims: &[SectionClaim],
     kept: &[bool],
     harmless: impl Fn(&str) -> String,
 ) -> Vec<(String, String)> {
@@ -234,9 +238,11 @@ pub(crate) fn rebuild(
 mod tests {
     use super::*;
 
-    fn of(lines: &[&str], named: bool) -> Vec<Claim> {
-        let line =
-            |(at, text): (usize, &&str)| Line { text: (*text).to_owned(), named: named && at == 0 };
+    fn of(lines: &[&str], named: bool) -> Vec<SectionClaim> {
+        let line = |(at, text): (usize, &&str)| SectionLine {
+            text: (*text).to_owned(),
+            named: named && at == 0,
+        };
         let lines = lines.iter().enumerate().map(line).collect();
         claims(&[("Facts".to_owned(), lines)], |line| line.starts_with('['))
     }

@@ -3,19 +3,20 @@
 
 use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
-use crate::recap::gathered::{Gathered, Quote, TRIFLE};
-use crate::recap::open::Open;
-use crate::recap::statement::{Kind, Part, Statement};
-use crate::recap::tasks::Tasks;
+use crate::recap::gathered::{GatheredFacts, Quote, TRIFLE};
+use crate::recap::open_failures::OpenFailure;
+use crate::recap::statement::{Statement, StatementKind, StatementSentence};
+use crate::recap::tasks::TaskList;
 use crate::recap::verdicts;
 use crate::salient::{lines as salient_lines, shorten};
-use crate::tools::command::versions::Deed;
+use crate::tools::command::versions::HistoryDeed;
 use crate::tools::command::{
-    Command, Purpose, Run, Step, cut_at_word, label, script_label, versions,
+    CommandDeeds, CommandPurpose, CommandRun, SimpleStep, cut_at_word, label, script_label,
+    versions,
 };
 use crate::tools::{
-    CallFacts, Change, Changed, Failure, Line, Outcome, TodoChange, ToolKind, ToolTable, Verdict,
-    unwrapped,
+    CallFacts, CallFailure, CallResult, CallVerdict, ChangeLine, ChangedFiles, FileChange,
+    TodoChange, ToolKind, ToolTable, unwrapped,
 };
 
 /// Longest command in a statement, in characters.
@@ -33,25 +34,25 @@ const LINE_CHARS: usize = 200;
 const WAS_CHARS: usize = 80;
 
 /// One call with its result, on the way into what is gathered.
-pub(super) struct Deeds<'a, 'e> {
-    pub gathered: &'a mut Gathered,
+pub(super) struct CallDeeds<'a, 'e> {
+    pub gathered: &'a mut GatheredFacts,
     pub call: &'a CallSite<'e>,
     pub facts: &'a CallFacts,
     pub tools: &'a ToolTable,
 }
 
 /// What came of the call.
-pub(super) struct Came<'a> {
+pub(super) struct DeedOutcome<'a> {
     pub message: u32,
     pub text: &'a str,
-    pub outcome: Outcome,
+    pub outcome: CallResult,
     /// The shell command that it ran.
-    pub command: Command<'a>,
+    pub command: CommandDeeds<'a>,
     /// The call on one line.
     label: String,
 }
 
-impl Deeds<'_, '_> {
+impl CallDeeds<'_, '_> {
     /// Takes in the result.
     pub fn add(mut self, text: &str, flagged: Option<bool>) {
         let Self { facts, tools, .. } = self;
@@ -69,20 +70,20 @@ impl Deeds<'_, '_> {
             self.gathered.running.begin(id.clone(), command);
         }
         let written = facts.command.as_deref().filter(|_| !facts.is_code).map(unwrapped);
-        let command = written.as_deref().map(Command::of).unwrap_or_default();
+        let command = written.as_deref().map(CommandDeeds::of).unwrap_or_default();
         let label = self.label(&command, written.as_deref());
         let message = self.gathered.number(self.call.event);
-        let came = Came { message, text, outcome, command, label };
+        let came = DeedOutcome { message, text, outcome, command, label };
         match came.outcome.verdict {
-            Some(Verdict::Rejected) => self.rejected(&came),
-            Some(Verdict::Blocked) => self.blocked(&came),
-            Some(Verdict::Interrupted) => self.stopped(&came),
-            Some(Verdict::Failed) => self.failed(&came),
-            Some(Verdict::Ok) | None => self.done(&came),
+            Some(CallVerdict::Rejected) => self.rejected(&came),
+            Some(CallVerdict::Blocked) => self.blocked(&came),
+            Some(CallVerdict::Interrupted) => self.stopped(&came),
+            Some(CallVerdict::Failed) => self.failed(&came),
+            Some(CallVerdict::Ok) | None => self.done(&came),
         }
     }
 
-    fn failed(&mut self, came: &Came<'_>) {
+    fn failed(&mut self, came: &DeedOutcome<'_>) {
         let Some(failure) = came.outcome.failure() else { return };
         let blamed = verdicts::blamed(&came.command, came.outcome.of);
         // A script was written, and then run: the writing did not fail.
@@ -99,7 +100,7 @@ impl Deeds<'_, '_> {
         self.passed(came, &passed, "");
         self.passed(came, &blamed.passed, "");
         self.installed(came, blamed.first());
-        let checks: Vec<&Step<'_>> = came.command.checks().collect();
+        let checks: Vec<&SimpleStep<'_>> = came.command.checks().collect();
         self.learn(came, &checks);
         let absent = came.outcome.absent;
         if blamed.is_check() && !absent {
@@ -117,74 +118,92 @@ impl Deeds<'_, '_> {
         };
         let runs = blamed.runs();
         self.ran_at_all(&came.command);
-        let cost = if absent { Cost::Nothing } else { self.cost(&came.command, blamed.is_empty()) };
+        let cost =
+            if absent { FailureCost::Nothing } else { self.cost(&came.command, blamed.is_empty()) };
         let parts = self.failure_parts(came, &failure, cost);
         let error = self.error_of(&failure);
         let before = error.and_then(|error| self.gathered.told_error(error));
-        let again = cost != Cost::Nothing && before.is_some();
+        let again = cost != FailureCost::Nothing && before.is_some();
         let text = self.text();
         // The same failed for another reason before: what it says now counts.
-        if cost != Cost::Nothing {
+        if cost != FailureCost::Nothing {
             self.gathered.settle(|open| {
                 open.refused.is_none()
                     && (all_covered(&runs, &open.runs) || text.is_some() && open.text == text)
             });
         }
-        let kind = if cost == Cost::Much || again { Kind::Failed } else { Kind::Ran };
+        let kind = if cost == FailureCost::Much || again {
+            StatementKind::Failed
+        } else {
+            StatementKind::Ran
+        };
         let mut statement = Statement::new(came.message, kind, lead, parts);
         if let Some(before) = before.filter(|_| again) {
             statement.times += self.gathered.forget(before, &statement.lead);
         }
         let at = self.gathered.push(statement);
-        if let Some(error) = error.filter(|_| cost != Cost::Nothing) {
+        if let Some(error) = error.filter(|_| cost != FailureCost::Nothing) {
             self.gathered.tells_error(error, at);
         }
-        if kind == Kind::Failed {
+        if kind == StatementKind::Failed {
             let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
-            let open = Open { statement: at, runs, path, text, ..Open::default() };
+            let open = OpenFailure { statement: at, runs, path, text, ..OpenFailure::default() };
             let scratch = blamed.only().and_then(|step| self.scratch(step));
             let missing = failure.missing();
-            self.gathered.add_open(Open { check: blamed.is_check(), scratch, missing, ..open });
+            self.gathered.add_open(OpenFailure {
+                check: blamed.is_check(),
+                scratch,
+                missing,
+                ..open
+            });
         }
     }
 
     /// What a failure of this call costs.
-    pub(super) fn cost(&self, command: &Command<'_>, unsure: bool) -> Cost {
+    pub(super) fn cost(&self, command: &CommandDeeds<'_>, unsure: bool) -> FailureCost {
         match self.facts.kind {
             ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Todo | ToolKind::Web => {
-                Cost::Nothing
+                FailureCost::Nothing
             }
-            ToolKind::Shell if command.steps.is_empty() => Cost::Little,
+            ToolKind::Shell if command.steps.is_empty() => FailureCost::Little,
             ToolKind::Shell => match command.purpose() {
-                Purpose::LookUp | Purpose::Prepare => Cost::Nothing,
+                CommandPurpose::LookUp | CommandPurpose::Prepare => FailureCost::Nothing,
                 // Which part of it failed is not known.
-                _ if unsure => Cost::Little,
-                Purpose::Script | Purpose::Edit => Cost::Little,
-                Purpose::Check(_) | Purpose::Versions | Purpose::Install | Purpose::Other => {
-                    Cost::Much
-                }
+                _ if unsure => FailureCost::Little,
+                CommandPurpose::Script | CommandPurpose::Edit => FailureCost::Little,
+                CommandPurpose::Check(_)
+                | CommandPurpose::Versions
+                | CommandPurpose::Install
+                | CommandPurpose::Other => FailureCost::Much,
             },
-            ToolKind::Write | ToolKind::Edit | ToolKind::Task | ToolKind::Other => Cost::Much,
+            ToolKind::Write | ToolKind::Edit | ToolKind::Task | ToolKind::Other => {
+                FailureCost::Much
+            }
         }
     }
 
-    fn failure_parts(&self, came: &Came<'_>, failure: &Failure, cost: Cost) -> Vec<Part> {
-        let weigh = |weight: u32| if cost == Cost::Nothing { TRIFLE } else { weight };
+    fn failure_parts(
+        &self,
+        came: &DeedOutcome<'_>,
+        failure: &CallFailure,
+        cost: FailureCost,
+    ) -> Vec<StatementSentence> {
+        let weigh = |weight: u32| if cost == FailureCost::Nothing { TRIFLE } else { weight };
         let telling = failure.line();
-        let mut parts: Vec<Part> =
-            telling.map(|line| Part::new(line, weigh(160))).into_iter().collect();
+        let mut parts: Vec<StatementSentence> =
+            telling.map(|line| StatementSentence::new(line, weigh(160))).into_iter().collect();
         let more = salient_lines(
             &self.tools.telling_lines(came.text, FAILURE_BYTES).join("\n"),
             FAILURE_CHARS,
         );
         let more = more.iter().filter(|line| telling.is_none_or(|telling| !line.contains(telling)));
-        parts.extend(more.map(|line| Part::new(line, weigh(90))));
+        parts.extend(more.map(|line| StatementSentence::new(line, weigh(90))));
         parts
     }
 
     /// By what an error is known when it comes again: its line, without numbers; that of a tool that
     /// runs no command with the file.
-    fn error_of(&self, failure: &Failure) -> Option<u64> {
+    fn error_of(&self, failure: &CallFailure) -> Option<u64> {
         use std::hash::BuildHasher;
         let line = failure.line().filter(|line| !line.starts_with("exit "))?;
         let line: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -195,7 +214,7 @@ impl Deeds<'_, '_> {
         Some(rustc_hash::FxBuildHasher.hash_one((line, path)))
     }
 
-    fn done(&mut self, came: &Came<'_>) {
+    fn done(&mut self, came: &DeedOutcome<'_>) {
         let (facts, tools, call) = (self.facts, self.tools, self.call);
         let message = came.message;
         for path in &facts.reads {
@@ -228,8 +247,8 @@ impl Deeds<'_, '_> {
         }
     }
 
-    fn shell_done(&mut self, came: &Came<'_>, changed: bool) {
-        let ok = came.outcome.verdict == Some(Verdict::Ok);
+    fn shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
+        let ok = came.outcome.verdict == Some(CallVerdict::Ok);
         self.history(came, ok);
         self.ran_at_all(&came.command);
         self.settles(came, ok);
@@ -242,22 +261,22 @@ impl Deeds<'_, '_> {
             }
         }
         match came.command.purpose() {
-            Purpose::Edit | Purpose::Prepare | Purpose::LookUp if changed => {}
-            Purpose::LookUp | Purpose::Prepare => self.found(came, 0),
+            CommandPurpose::Edit | CommandPurpose::Prepare | CommandPurpose::LookUp if changed => {}
+            CommandPurpose::LookUp | CommandPurpose::Prepare => self.found(came, 0),
             _ => self.ran(came, ok),
         }
     }
 
-    fn ran(&mut self, came: &Came<'_>, ok: bool) {
+    fn ran(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let mut parts = Vec::new();
         if ok {
-            parts.push(Part::new("ok", 100));
+            parts.push(StatementSentence::new("ok", 100));
         }
         // Without a verdict a line of output says little.
         let weight = if ok { 120 } else { 40 };
         let telling =
             came.outcome.telling.as_deref().filter(|line| !line.eq_ignore_ascii_case("ok"));
-        parts.extend(telling.map(|line| Part::new(line, weight)));
+        parts.extend(telling.map(|line| StatementSentence::new(line, weight)));
         // The state tells what passed last, and what was committed.
         let commit = self.gathered.history.commits.last();
         let committed = commit.is_some_and(|commit| commit.message == came.message);
@@ -265,12 +284,12 @@ impl Deeds<'_, '_> {
             parts.iter_mut().for_each(|part| part.weight = 0);
         }
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
-        let statement = Statement::new(came.message, Kind::Ran, came.lead(), parts);
+        let statement = Statement::new(came.message, StatementKind::Ran, came.lead(), parts);
         self.gathered.push_seen(statement, &lines);
     }
 
-    fn passed(&mut self, came: &Came<'_>, steps: &[&Step<'_>], telling: &str) {
-        let runs: Vec<Run> = steps.iter().map(|step| step.run.clone()).collect();
+    fn passed(&mut self, came: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>], telling: &str) {
+        let runs: Vec<CommandRun> = steps.iter().map(|step| step.run.clone()).collect();
         self.gathered.settle(|open| open.refused.is_none() && all_covered(&runs, &open.runs));
         self.learn(came, steps);
         self.gathered.settle_inner(&runs);
@@ -279,11 +298,11 @@ impl Deeds<'_, '_> {
         }
     }
 
-    fn history(&mut self, came: &Came<'_>, ok: bool) {
+    fn history(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let Some(text) = self.facts.command.as_deref() else { return };
         let lines = || self.tools.shown(came.text, SHOWN_BYTES);
         for deed in versions::deeds(&unwrapped(text), &came.command, lines, ok) {
-            if matches!(deed, Deed::Committed { .. }) {
+            if matches!(deed, HistoryDeed::Committed { .. }) {
                 // What was committed is what a check was mended for.
                 self.gathered.settle(|open| open.check);
             }
@@ -291,13 +310,13 @@ impl Deeds<'_, '_> {
         }
     }
 
-    fn found(&mut self, came: &Came<'_>, weight: u32) {
+    fn found(&mut self, came: &DeedOutcome<'_>, weight: u32) {
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
         self.gathered.add_found(came.message, came.lead(), &lines, weight);
     }
 
-    fn changed(&mut self, came: &Came<'_>, changed: Changed<'_>, change: &Change) {
-        let replaces = || change.lines.iter().any(|line| matches!(line, Line::Replaced(..)));
+    fn changed(&mut self, came: &DeedOutcome<'_>, changed: ChangedFiles<'_>, change: &FileChange) {
+        let replaces = || change.lines.iter().any(|line| matches!(line, ChangeLine::Replaced(..)));
         let in_place = || came.command.steps.iter().any(|step| step.run.key() == "sed");
         let there = self.facts.kind == ToolKind::Edit || replaces() || in_place();
         let removes_first = came
@@ -325,7 +344,12 @@ impl Deeds<'_, '_> {
         if written.is_empty() && !self.facts.removes.is_empty() {
             let paths = shorten(&self.facts.removes.join(", "), COMMAND_CHARS);
             let lead = format!("{paths} (removed)");
-            self.gathered.push(Statement::new(came.message, Kind::Changed, lead, Vec::new()));
+            self.gathered.push(Statement::new(
+                came.message,
+                StatementKind::Changed,
+                lead,
+                Vec::new(),
+            ));
             return;
         }
         let paths = shorten(&written.join(", "), COMMAND_CHARS);
@@ -337,11 +361,11 @@ impl Deeds<'_, '_> {
             None => format!("{paths}:"),
         };
         let parts = change_parts(change);
-        self.gathered.push(Statement::new(came.message, Kind::Changed, lead, parts));
+        self.gathered.push(Statement::new(came.message, StatementKind::Changed, lead, parts));
     }
 
     /// The call on one line.
-    fn label(&self, command: &Command<'_>, written: Option<&str>) -> String {
+    fn label(&self, command: &CommandDeeds<'_>, written: Option<&str>) -> String {
         let Self { facts, call, .. } = self;
         if let Some(written) = written {
             return label(command, written, COMMAND_CHARS);
@@ -366,7 +390,7 @@ impl Deeds<'_, '_> {
     }
 }
 
-impl Came<'_> {
+impl DeedOutcome<'_> {
     /// What comes before all that is told of it.
     pub(super) fn lead(&self) -> String {
         match self.command.steps.is_empty() {
@@ -378,7 +402,7 @@ impl Came<'_> {
 
 /// What a failure costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cost {
+pub(super) enum FailureCost {
     /// It is an answer: nothing there, nothing found.
     Nothing,
     /// Something of the agent's own, tried once: it counts where it comes again.
@@ -387,12 +411,12 @@ pub(super) enum Cost {
     Much,
 }
 
-impl Gathered {
+impl GatheredFacts {
     fn add_todo(&mut self, message: u32, change: TodoChange) {
         if self.tasks.is_empty()
             && let Some(told) = &self.todo
         {
-            self.tasks = Tasks::read(&told.text);
+            self.tasks = TaskList::read(&told.text);
         }
         if self.tasks.change(change) {
             self.todo = Some(Quote { message, text: self.tasks.text() });
@@ -400,24 +424,29 @@ impl Gathered {
     }
 }
 
-fn change_parts(change: &Change) -> Vec<Part> {
-    let mut parts: Vec<Part> = change.lines.iter().take(CHANGED_LINES).map(line_part).collect();
+fn change_parts(change: &FileChange) -> Vec<StatementSentence> {
+    let mut parts: Vec<StatementSentence> =
+        change.lines.iter().take(CHANGED_LINES).map(line_part).collect();
     if let Some(first) = parts.first_mut() {
         first.weight += 20;
     }
     parts
 }
 
-fn line_part(line: &Line) -> Part {
+fn line_part(line: &ChangeLine) -> StatementSentence {
     match line {
-        Line::Added(text) => Part::new(&shorten(text, LINE_CHARS), weigh_line(text)),
-        Line::Removed(text) => Part::new(&format!("- {}", shorten(text, LINE_CHARS)), 40),
-        Line::Replaced(text, was) if was.is_empty() => {
-            Part::new(&shorten(text, LINE_CHARS), weigh_line(text) + 30)
+        ChangeLine::Added(text) => {
+            StatementSentence::new(&shorten(text, LINE_CHARS), weigh_line(text))
         }
-        Line::Replaced(text, was) => {
+        ChangeLine::Removed(text) => {
+            StatementSentence::new(&format!("- {}", shorten(text, LINE_CHARS)), 40)
+        }
+        ChangeLine::Replaced(text, was) if was.is_empty() => {
+            StatementSentence::new(&shorten(text, LINE_CHARS), weigh_line(text) + 30)
+        }
+        ChangeLine::Replaced(text, was) => {
             let text = format!("{} (was `{}`)", shorten(text, LINE_CHARS), shorten(was, WAS_CHARS));
-            Part::new(&text, weigh_line(&text) + 30)
+            StatementSentence::new(&text, weigh_line(&text) + 30)
         }
     }
 }

@@ -4,10 +4,10 @@ use rustc_hash::FxHashSet;
 
 use crate::counter::Counter;
 use crate::log::Event;
-use crate::recap::gather::Gathered;
+use crate::recap::gather::GatheredFacts;
 
 /// What composing needs to know beside the gathered material.
-pub struct Frame<'a> {
+pub struct RecapFrame<'a> {
     /// The most the recap may cost, in counted tokens.
     pub cap: u64,
     /// Sections that a model wrote; they are after the state. Empty without one.
@@ -20,7 +20,7 @@ pub struct Frame<'a> {
     pub elsewhere: &'a FxHashSet<&'a str>,
     /// What the messages behind the recap say: it is not told twice, and a state that they change
     /// is not told at all.
-    pub later: Option<&'a Gathered>,
+    pub later: Option<&'a GatheredFacts>,
     /// The first request is verbatim in the head.
     pub task_in_head: bool,
     /// The newest request is verbatim elsewhere, or has its answer.
@@ -43,7 +43,7 @@ pub struct Frame<'a> {
 /// Below so many tokens a recap is short.
 const SHORT: u64 = 1_200;
 
-impl Frame<'_> {
+impl RecapFrame<'_> {
     /// Whether there is so little room that the frame is one line, and one that ends it.
     #[must_use]
     pub fn is_short(&self) -> bool {

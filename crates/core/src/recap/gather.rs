@@ -2,28 +2,28 @@
 
 use std::ops::Range;
 
-use crate::calls::{CallSite, Calls, ResultSite};
+use crate::calls::{CallIndex, CallSite, ResultSite};
 use crate::dialect::Dialect;
 use crate::instruction::instruction;
-use crate::log::{Event, Log};
-use crate::passage::{Passage, Voice, passages};
-use crate::recap::deeds::Deeds;
+use crate::log::{Event, EventLog};
+use crate::passage::{PassageVoice, VoicePassage, passages};
+use crate::recap::deeds::CallDeeds;
+use crate::recap::first_shown::FirstShown;
 use crate::recap::offer::weigh_chosen;
 use crate::recap::prose;
-use crate::recap::shown::Shown;
-use crate::recap::statement::{Kind, Statement};
-use crate::redact::Secrets;
+use crate::recap::statement::{Statement, StatementKind};
+use crate::redact::KnownSecrets;
 use crate::repair::OF_SYSTEM;
-use crate::said::Ears;
+use crate::result_words::ResultEars;
 use crate::seal;
 use crate::tools::{CallFacts, ToolKind, ToolTable};
-use crate::view::{BlockKind, Media, MediaKind, Origin, Role, View};
+use crate::view::{BlockKind, EventView, MediaKind, MediaRef, Role, TextOrigin};
 
-pub use crate::recap::gathered::{FileUse, Gathered, Quote};
+pub use crate::recap::gathered::{FileUse, GatheredFacts, Quote};
 
 /// How the events of a log are read.
 #[derive(Clone, Copy)]
-pub struct Reading<'a> {
+pub struct LogReading<'a> {
     /// What tools are.
     pub tools: &'a ToolTable,
     /// The wire format: tells what of a message the user wrote.
@@ -32,15 +32,15 @@ pub struct Reading<'a> {
     pub recaps: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> LogReading<'a> {
     /// As this log is read.
     #[must_use]
-    pub fn of(log: &'a Log, tools: &'a ToolTable) -> Self {
+    pub fn of(log: &'a EventLog, tools: &'a ToolTable) -> Self {
         Self { tools, dialect: &**log.dialect(), recaps: log.reads_recaps() }
     }
 }
 
-impl Gathered {
+impl GatheredFacts {
     /// What these runs of events say. Goes on from what was gathered before where that is a part
     /// of it from the start; the answer is the same as that of gathering anew.
     #[must_use]
@@ -48,7 +48,7 @@ impl Gathered {
         before: Option<Self>,
         events: &[Event],
         runs: &[Range<usize>],
-        reading: Reading<'_>,
+        reading: LogReading<'_>,
     ) -> Self {
         let mut gathered = before.filter(|before| before.starts(runs)).unwrap_or_default();
         let done = gathered.runs.clone();
@@ -65,10 +65,10 @@ impl Gathered {
     /// What these runs of events say, without secrets that are known already.
     #[must_use]
     pub fn without_secrets(
-        secrets: Secrets,
+        secrets: KnownSecrets,
         events: &[Event],
         runs: &[Range<usize>],
-        reading: Reading<'_>,
+        reading: LogReading<'_>,
     ) -> Self {
         let mut gathered = Self::knowing(secrets);
         for run in runs {
@@ -79,7 +79,7 @@ impl Gathered {
 
     /// What the events behind these say, numbered on.
     #[must_use]
-    pub fn after(&self, events: &[Event], runs: &[Range<usize>], reading: Reading<'_>) -> Self {
+    pub fn after(&self, events: &[Event], runs: &[Range<usize>], reading: LogReading<'_>) -> Self {
         let mut gathered = Self::knowing(self.secrets.clone());
         gathered.shift = self.shift;
         gathered.flags_each = self.flags_each;
@@ -103,24 +103,29 @@ impl Gathered {
     /// This is the one way from the log into a recap, into the names that a record keeps and into
     /// all that is said of them: whatever is gathered is gathered from texts without secrets. A
     /// finished recap cannot be searched for them: what told that they are secrets is gone there.
-    pub fn add(&mut self, events: &[Event], range: Range<usize>, reading: Reading<'_>) {
+    pub fn add(&mut self, events: &[Event], range: Range<usize>, reading: LogReading<'_>) {
         let clean = self.secrets.events(&events[range.clone()]);
         let covered = clean.as_deref().unwrap_or(&events[range.clone()]);
         let acting = acting(events, range.clone());
-        let place = |(at, acts): (usize, bool)| Place {
+        let place = |(at, acts): (usize, bool)| EventNeighbourhood {
             // A call without a word is asked nothing about: its arguments can be a file.
             call: (acts && has_words(&events[at].view)).then(|| arguments(events, at)),
             ours: reading.recaps
-                && events[at].view.origin == Origin::Recap
+                && events[at].view.origin == TextOrigin::Recap
                 && seal::is_ours(events, at),
         };
-        let places: Vec<Place> = range.zip(acting).map(place).collect();
+        let places: Vec<EventNeighbourhood> = range.zip(acting).map(place).collect();
         self.add_clean(covered, &places, reading);
     }
 
     /// Takes in events without secrets.
-    fn add_clean(&mut self, events: &[Event], places: &[Place], reading: Reading<'_>) {
-        let calls = Calls::find(events, 0..events.len());
+    fn add_clean(
+        &mut self,
+        events: &[Event],
+        places: &[EventNeighbourhood],
+        reading: LogReading<'_>,
+    ) {
+        let calls = CallIndex::find(events, 0..events.len());
         let facts: Vec<CallFacts> =
             calls.calls.iter().map(|call| call.facts(reading.tools)).collect();
         let mut results = calls.results.iter().peekable();
@@ -149,13 +154,13 @@ impl Gathered {
     fn add_event(
         &mut self,
         event: &Event,
-        place: &Place,
-        reading: Reading<'_>,
+        place: &EventNeighbourhood,
+        reading: LogReading<'_>,
         scratch: &mut String,
         mut on_result: impl FnMut(&mut Self, usize, &str),
     ) {
         let view = &event.view;
-        if view.origin == Origin::Recap {
+        if view.origin == TextOrigin::Recap {
             self.add_recap(&event.text(), event.seq, place.ours);
             return;
         }
@@ -166,7 +171,7 @@ impl Gathered {
             let mut passages = passages(event, reading.dialect);
             passages.extend(media_notes(view));
             self.add_asked(number, &passages);
-            for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
+            for result in passages.iter().filter(|passage| passage.voice == PassageVoice::Tool) {
                 let lines = reading.tools.shown(&result.text, result.text.len());
                 self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
@@ -189,11 +194,11 @@ impl Gathered {
             self.add_ids(text, view.role, &block.kind, number);
             match &block.kind {
                 BlockKind::Call { name: Some(name), .. } => {
-                    self.shown.used(text, Shown::IN_CALL, &mut self.statements);
+                    self.shown.used(text, FirstShown::IN_CALL, &mut self.statements);
                     self.add_ids(&name.decode(&event.bytes), view.role, &block.kind, number);
                 }
                 BlockKind::Text if speaks => {
-                    self.shown.used(text, Shown::IN_TEXT, &mut self.statements);
+                    self.shown.used(text, FirstShown::IN_TEXT, &mut self.statements);
                 }
                 _ => {}
             }
@@ -201,24 +206,26 @@ impl Gathered {
                 let shown = media_words(&block.media);
                 let said = if text.trim().is_empty() { shown.as_str() } else { text };
                 on_result(self, index, said);
-            } else if view.origin == Origin::Observation {
+            } else if view.origin == TextOrigin::Observation {
                 let lines = reading.tools.shown(text, text.len());
                 self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
         }
     }
 
-    pub(super) fn add_asked(&mut self, message: u32, passages: &[Passage]) {
+    pub(super) fn add_asked(&mut self, message: u32, passages: &[VoicePassage]) {
         let mut said = passages.iter().filter(|passage| passage.is_said());
         if said.all(|passage| passage.text.trim().is_empty()) {
             return;
         }
         let parts = prose::user(passages);
-        if let Some(answer) = self.statements.last_mut().filter(|one| one.kind == Kind::Concluded) {
+        if let Some(answer) =
+            self.statements.last_mut().filter(|one| one.kind == StatementKind::Concluded)
+        {
             weigh_chosen(&mut answer.parts, &parts);
         }
         self.gives_reason(&parts);
-        self.push(Statement::new(message, Kind::Asked, String::new(), parts));
+        self.push(Statement::new(message, StatementKind::Asked, String::new(), parts));
     }
 
     /// What the application told the model, where it does not stay as a message. Of what it tells again,
@@ -227,9 +234,9 @@ impl Gathered {
         let lead = OF_SYSTEM.trim_end();
         let told = Statement::new(
             message,
-            Kind::Asked,
+            StatementKind::Asked,
             lead.to_owned(),
-            prose::user(&[Passage::user(text)]),
+            prose::user(&[VoicePassage::user(text)]),
         );
         let again = |one: &&mut Statement| one.lead == lead && is_same_but_for_figures(one, &told);
         match self.statements.iter_mut().rev().find(again) {
@@ -241,7 +248,7 @@ impl Gathered {
     }
 
     fn add_said(&mut self, message: u32, text: &str, call: Option<&str>) {
-        let kind = if call.is_some() { Kind::Said } else { Kind::Concluded };
+        let kind = if call.is_some() { StatementKind::Said } else { StatementKind::Concluded };
         let parts = prose::assistant(text, call);
         if !parts.is_empty() {
             self.push(Statement::new(message, kind, String::new(), parts));
@@ -254,10 +261,10 @@ impl Gathered {
         facts: &CallFacts,
         result: &ResultSite<'_>,
         text: &str,
-        reading: Reading<'_>,
+        reading: LogReading<'_>,
     ) {
-        let Reading { tools, dialect, .. } = reading;
-        let ears = Ears { tools, dialect };
+        let LogReading { tools, dialect, .. } = reading;
+        let ears = ResultEars { tools, dialect };
         let number = self.number(result.event);
         let steered = ears.steered(result.event, result.block);
         let own = steered.as_ref().and_then(|(at, _)| text.get(..*at)).unwrap_or(text);
@@ -288,12 +295,12 @@ impl Gathered {
         let of_command =
             asked.map(|command| CallFacts { command: Some(command.to_owned()), ..facts.clone() });
         let facts = of_command.as_ref().unwrap_or(facts);
-        Deeds { gathered: self, call, facts, tools }.add(text, flagged);
+        CallDeeds { gathered: self, call, facts, tools }.add(text, flagged);
     }
 }
 
 /// What the events around one tell of it.
-struct Place {
+struct EventNeighbourhood {
     /// The arguments of the calls that follow, where some do.
     call: Option<String>,
     /// It is a recap of ours.
@@ -301,17 +308,20 @@ struct Place {
 }
 
 /// A note for each picture, sound and file of a user's message: the thing itself is gone with it.
-fn media_notes(view: &View) -> impl Iterator<Item = Passage> {
+fn media_notes(view: &EventView) -> impl Iterator<Item = VoicePassage> {
     let media = view.blocks.iter().flat_map(|block| &block.media);
-    media.map(|media| Passage { voice: Voice::Shown, text: media_word(media).to_owned() })
+    media.map(|media| VoicePassage {
+        voice: PassageVoice::Shown,
+        text: media_word(media).to_owned(),
+    })
 }
 
 /// What a result shows that has nothing but pictures, sounds and files.
-fn media_words(media: &[Media]) -> String {
+fn media_words(media: &[MediaRef]) -> String {
     media.iter().map(media_word).collect::<Vec<_>>().join(", ")
 }
 
-fn media_word(media: &Media) -> &'static str {
+fn media_word(media: &MediaRef) -> &'static str {
     match media.kind {
         MediaKind::Image => "an image",
         MediaKind::Audio => "a sound",
@@ -329,12 +339,12 @@ fn is_same_but_for_figures(one: &Statement, other: &Statement) -> bool {
 }
 
 /// Whether the assistant speaks in it.
-fn speaks(view: &View) -> bool {
+fn speaks(view: &EventView) -> bool {
     view.role == Role::Assistant && !view.has_results()
 }
 
 /// Whether the assistant says something in it.
-fn has_words(view: &View) -> bool {
+fn has_words(view: &EventView) -> bool {
     speaks(view) && view.blocks.iter().any(|block| block.kind == BlockKind::Text)
 }
 

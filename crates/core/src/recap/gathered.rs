@@ -7,14 +7,14 @@ use rustc_hash::FxHashMap;
 use crate::event::Event;
 use crate::ids::identifiers;
 use crate::recap::background::RunningCommands;
-use crate::recap::checks::Check;
-use crate::recap::history::History;
+use crate::recap::checks::CheckResult;
+use crate::recap::first_shown::{FirstShown, pieces};
+use crate::recap::history::WorkHistory;
 use crate::recap::idtable::IdTable;
-use crate::recap::open::{Inner, Open};
-use crate::recap::shown::{Shown, pieces};
-use crate::recap::statement::{Kind, Statement};
-use crate::recap::tasks::Tasks;
-use crate::redact::Secrets;
+use crate::recap::open_failures::{InnerCommands, OpenFailure};
+use crate::recap::statement::{Statement, StatementKind};
+use crate::recap::tasks::TaskList;
+use crate::redact::KnownSecrets;
 use crate::tools::programs::programs;
 use crate::view::{BlockKind, Role};
 
@@ -51,7 +51,7 @@ pub struct FileUse {
 
 /// All that a recap may say about a span.
 #[derive(Clone, Debug, Default)]
-pub struct Gathered {
+pub struct GatheredFacts {
     /// Messages covered, those of earlier recaps included.
     pub messages: usize,
     /// Numbers of the first and the last of them.
@@ -62,24 +62,24 @@ pub struct Gathered {
     pub notes: Vec<String>,
     /// The agent's newest to-do list, an item a line.
     pub todo: Option<Quote>,
-    pub(super) tasks: Tasks,
+    pub(super) tasks: TaskList,
     pub(super) running: RunningCommands,
     /// What is committed and pushed.
-    pub history: History,
+    pub history: WorkHistory,
     /// The newest verdict of each check that no newer one covers, in order.
-    pub checks: Vec<Check>,
+    pub checks: Vec<CheckResult>,
     /// Checks that ended without a word, which passed if the client flags each failure.
-    silent: Vec<Check>,
+    silent: Vec<CheckResult>,
     /// The client flags each command that does not exit with 0: a flagged one was seen.
     pub(super) flags_each: bool,
     /// Failures and rejections that nothing settled yet.
-    pub(super) open: Vec<Open>,
+    pub(super) open: Vec<OpenFailure>,
     /// The statement of a rejection without a word, while the user's next one may come.
     pub(super) awaits: Option<usize>,
     /// Number of the last message of which a call was rejected.
     pub(super) refused_at: Option<u32>,
     /// What scripts of the project run, as far as it was shown.
-    pub(super) inner: Vec<Inner>,
+    pub(super) inner: Vec<InnerCommands>,
     /// Statements by the error that they tell.
     errors: FxHashMap<u64, usize>,
     /// Files by path.
@@ -87,13 +87,13 @@ pub struct Gathered {
     /// Identifiers.
     pub ids: IdTable,
     /// The secrets of the events: nothing that is gathered holds one.
-    pub secrets: Secrets,
+    pub secrets: KnownSecrets,
     /// Whether an earlier recap handed identifiers on.
     pub(crate) carries: bool,
     /// Added to the seq of an event to get its number: an earlier recap stands for more messages
     /// than one.
     pub(super) shift: u32,
-    pub(super) shown: Shown,
+    pub(super) shown: FirstShown,
     /// Statements by what they say, so that a repetition is counted and not told again.
     known: FxHashMap<u64, usize>,
     /// After a pruning, statements up to this many stay.
@@ -113,9 +113,9 @@ pub(super) const TRIFLE: u32 = 10;
 /// Most statements that are kept while gathering.
 const KEEP: usize = 6_000;
 
-impl Gathered {
+impl GatheredFacts {
     /// Nothing yet, beside secrets that are known already.
-    pub(super) fn knowing(secrets: Secrets) -> Self {
+    pub(super) fn knowing(secrets: KnownSecrets) -> Self {
         Self { secrets, ..Self::default() }
     }
 
@@ -140,7 +140,7 @@ impl Gathered {
     pub(super) fn push(&mut self, statement: Statement) -> usize {
         use std::hash::{BuildHasher, Hash};
         // A user who says the same again means it again.
-        if statement.kind == Kind::Asked {
+        if statement.kind == StatementKind::Asked {
             self.statements.push(statement);
             return self.statements.len() - 1;
         }
@@ -184,7 +184,7 @@ impl Gathered {
     /// that was of the same call.
     pub(super) fn forget(&mut self, statement: usize, lead: &str) -> u32 {
         let Some(told) = self.statements.get_mut(statement) else { return 0 };
-        if told.kind != Kind::Ran || told.lead != lead {
+        if told.kind != StatementKind::Ran || told.lead != lead {
             return 0;
         }
         told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
@@ -206,7 +206,7 @@ impl Gathered {
     }
 
     /// Notes a check that ended without a word.
-    pub(super) fn add_silent(&mut self, check: Check) {
+    pub(super) fn add_silent(&mut self, check: CheckResult) {
         if self.silent.len() < CHECKS {
             self.silent.push(check);
         }
@@ -234,7 +234,7 @@ impl Gathered {
             return;
         }
         let before = self.statements.len();
-        self.push(Statement::new(message, Kind::Found, lead, parts));
+        self.push(Statement::new(message, StatementKind::Found, lead, parts));
         if self.statements.len() > before {
             self.shown.add(before, &self.statements[before].parts);
         }
@@ -281,7 +281,7 @@ impl Gathered {
     }
 
     /// Notes the verdict of a check; the newest one counts.
-    pub(super) fn add_check(&mut self, check: Check) {
+    pub(super) fn add_check(&mut self, check: CheckResult) {
         if self.checks.iter().any(|known| known.message > check.message && known.supersedes(&check))
         {
             return;
@@ -292,7 +292,7 @@ impl Gathered {
         let gone: Vec<u32> = chains
             .filter(|known| known.message < check.message)
             .filter(|known| {
-                let newer = |other: &&Check| other.message > known.message;
+                let newer = |other: &&CheckResult| other.message > known.message;
                 let others = self.checks.iter().filter(newer).chain([&check]);
                 known.each_covered(others)
             })
@@ -311,16 +311,17 @@ impl Gathered {
         if self.statements.len() <= KEEP.max(self.most) {
             return;
         }
-        let used = |s: &Statement| s.kind != Kind::Found || s.parts.iter().any(|p| p.weight > 0);
+        let used =
+            |s: &Statement| s.kind != StatementKind::Found || s.parts.iter().any(|p| p.weight > 0);
         self.statements.retain(used);
-        let asked = |s: &Statement| s.kind == Kind::Asked;
+        let asked = |s: &Statement| s.kind == StatementKind::Asked;
         let mut over = self.statements.len().saturating_sub(KEEP);
         self.statements.retain(|statement| {
             let goes = over > 0 && !asked(statement);
             over -= usize::from(goes);
             !goes
         });
-        self.shown = Shown::default();
+        self.shown = FirstShown::default();
         self.open.clear();
         self.errors.clear();
         self.known.clear();

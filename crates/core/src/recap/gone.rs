@@ -11,9 +11,9 @@ use rustc_hash::FxHashSet;
 
 use crate::ids::identifiers;
 use crate::recap::idtable::IdUse;
-use crate::recap::rank::{Best, hope, log2, size, worth};
-use crate::recap::vocabulary::{Vocabulary, Words, words};
-use crate::view::{Role, View};
+use crate::recap::rank::{BestOf, hope, log2, size, worth};
+use crate::recap::vocabulary::{NameVocabulary, NameWords, words};
+use crate::view::{EventView, Role};
 
 /// A name whose words the question has, all of them: hundredths of a natural logarithm of the
 /// odds, as in the ranking of a recap. Varied in replay at windows of 8,000 to 32,000, where the
@@ -45,24 +45,24 @@ const KEPT: usize = 16;
 /// assert_eq!(names, ["src/retry.rs", "src/http.rs"]);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Gone {
-    names: Arc<Vocabulary>,
+pub struct LostNames {
+    names: Arc<NameVocabulary>,
     /// How each was used, by number.
-    used: Vec<Used>,
+    used: Vec<NameUses>,
     /// When each was used last: apart from the rest of it, because an answer asks it of most names.
     last: Vec<u32>,
     /// Uses, by what the name was worth then (in steps of [`STEP`]).
-    uses: BTreeMap<i64, Uses>,
+    uses: BTreeMap<i64, UseOrder>,
     newest: u32,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Used {
+struct NameUses {
     by: IdUse,
     worth: i64,
 }
 
-impl Used {
+impl NameUses {
     fn times(&self) -> u32 {
         self.by.said + self.by.user + self.by.result
     }
@@ -70,32 +70,32 @@ impl Used {
 
 /// Uses of about the same worth, in order. Of a name the last one counts.
 #[derive(Clone, Debug, Default)]
-struct Uses {
-    list: Vec<Use>,
+struct UseOrder {
+    list: Vec<NameUse>,
     /// So many are the last of their names.
     last: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Use {
+struct NameUse {
     seq: u32,
     number: u32,
     /// Those of the name, here too: most uses are passed over for what these say, and the names
     /// stand far from each other in memory.
-    words: Words,
+    words: NameWords,
 }
 
-impl Use {
+impl NameUse {
     /// Whether the name was not used again since.
     fn is_last(&self, last: &[u32]) -> bool {
         last.get(self.number as usize) == Some(&self.seq)
     }
 }
 
-impl Uses {
+impl UseOrder {
     /// Takes in a use, which is the last of its name. Uses that are no longer the last of theirs are removed
     /// before they are more than half of the list, because every answer walks over the whole list.
-    fn add(&mut self, used: Use, last: &[u32]) {
+    fn add(&mut self, used: NameUse, last: &[u32]) {
         self.list.push(used);
         self.last += 1;
         if self.list.len() > 2 * self.last + KEPT {
@@ -106,7 +106,7 @@ impl Uses {
 
 /// Who used a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum NameUser {
     /// The assistant, in a text or a call.
     Assistant,
     /// A user, or the system.
@@ -115,10 +115,10 @@ pub enum By {
     Result,
 }
 
-impl By {
+impl NameUser {
     /// Whose words a message holds.
     #[must_use]
-    pub fn of(view: &View) -> Self {
+    pub fn of(view: &EventView) -> Self {
         match view.role {
             Role::Assistant => Self::Assistant,
             _ if view.has_results() => Self::Result,
@@ -128,22 +128,22 @@ impl By {
     }
 }
 
-impl Gone {
+impl LostNames {
     /// Of these names none was used yet: many histories may share them.
     #[must_use]
-    pub fn over(names: Arc<Vocabulary>) -> Self {
+    pub fn over(names: Arc<NameVocabulary>) -> Self {
         Self { names, ..Self::default() }
     }
 
     /// Takes in the text of an event. Events come in order.
-    pub fn add(&mut self, seq: u32, by: By, text: &str) {
+    pub fn add(&mut self, seq: u32, by: NameUser, text: &str) {
         for id in identifiers(text) {
             self.add_name(seq, by, id);
         }
     }
 
     /// Takes in one name of an event.
-    pub fn add_name(&mut self, seq: u32, by: By, name: &str) {
+    pub fn add_name(&mut self, seq: u32, by: NameUser, name: &str) {
         let number = match self.names.get(name) {
             Some(number) => number,
             None => Arc::make_mut(&mut self.names).number(name),
@@ -152,14 +152,14 @@ impl Gone {
     }
 
     /// Takes in one name of an event by its number; a number that no name has says nothing.
-    pub fn add_known(&mut self, seq: u32, by: By, number: u32) {
+    pub fn add_known(&mut self, seq: u32, by: NameUser, number: u32) {
         let at = number as usize;
         if at >= self.names.len() {
             return;
         }
         self.newest = self.newest.max(seq);
         if at >= self.used.len() {
-            self.used.resize_with(at + 1, Used::default);
+            self.used.resize_with(at + 1, NameUses::default);
             self.last.resize(at + 1, 0);
         }
         let (used, last) = (&mut self.used[at], &mut self.last[at]);
@@ -173,9 +173,9 @@ impl Gone {
         *last = seq;
         used.by.last = seq;
         match by {
-            By::Assistant => used.by.said += 1,
-            By::User => used.by.user += 1,
-            By::Result => used.by.result += 1,
+            NameUser::Assistant => used.by.said += 1,
+            NameUser::User => used.by.user += 1,
+            NameUser::Result => used.by.result += 1,
         }
         let name = self.names.text(number);
         used.worth = worth(name, hope(name, &used.by, &[])) + LENGTH * size(name);
@@ -183,7 +183,7 @@ impl Gone {
             uses.last -= 1;
         }
         let uses = self.uses.entry(step(used.worth)).or_default();
-        uses.add(Use { seq, number, words: self.names.words(number).into() }, &self.last);
+        uses.add(NameUse { seq, number, words: self.names.words(number).into() }, &self.last);
     }
 
     /// The names that are not `here`, by number and name, the most likely needed for the question
@@ -195,10 +195,10 @@ impl Gone {
         chars: usize,
         here: impl Fn(u32, &str) -> bool,
     ) -> Vec<&str> {
-        let asked = Asked::new(question, &self.names);
+        let asked = QuestionWords::new(question, &self.names);
         // More can never be told.
         let most = chars / (self.names.shortest() + 1) + 1;
-        let mut ranked: Best<(Reverse<i64>, u32, &str)> = Best::of(most, self.used.len());
+        let mut ranked: BestOf<(Reverse<i64>, u32, &str)> = BestOf::of(most, self.used.len());
         // What all that can be told is worth, at least.
         let mut least = i64::MIN;
         for (step, uses) in self.uses.iter().rev() {
@@ -250,14 +250,14 @@ fn step(worth: i64) -> i64 {
 }
 
 /// The words of a question, as far as names have them.
-struct Asked {
+struct QuestionWords {
     /// By the number of the word.
     known: Vec<bool>,
     weight: i64,
 }
 
-impl Asked {
-    fn new(question: &str, names: &Vocabulary) -> Self {
+impl QuestionWords {
+    fn new(question: &str, names: &NameVocabulary) -> Self {
         let mut known = vec![false; names.word_count()];
         // Whether there are many is all that has to be known of how many there are.
         let mut asked: FxHashSet<String> = FxHashSet::default();
@@ -290,8 +290,8 @@ mod tests {
 
     #[test]
     fn what_is_here_is_not_gone_and_the_question_comes_first() {
-        let mut gone = Gone::default();
-        gone.add(3, By::Result, "loadConfig parseTheme saveColor");
+        let mut gone = LostNames::default();
+        gone.add(3, NameUser::Result, "loadConfig parseTheme saveColor");
         let here = |_, id: &str| id == "saveColor";
         assert_eq!(gone.best("the theme", 99, here), ["parseTheme", "loadConfig"]);
         assert_eq!(gone.count(|id| id == "saveColor"), 2);
@@ -299,14 +299,14 @@ mod tests {
 
     #[test]
     fn names_may_be_shared_and_only_what_was_used_is_told() {
-        let mut names = Vocabulary::default();
+        let mut names = NameVocabulary::default();
         let [first, second] = ["loadConfig", "parseTheme"].map(|name| names.number(name));
         let names = Arc::new(names);
-        let [mut one, mut other] = [Gone::over(names.clone()), Gone::over(names)];
-        one.add_known(0, By::Result, second);
-        one.add_known(0, By::Result, u32::MAX);
-        one.add_name(1, By::Result, "saveColor");
-        other.add_known(0, By::Result, first);
+        let [mut one, mut other] = [LostNames::over(names.clone()), LostNames::over(names)];
+        one.add_known(0, NameUser::Result, second);
+        one.add_known(0, NameUser::Result, u32::MAX);
+        one.add_name(1, NameUser::Result, "saveColor");
+        other.add_known(0, NameUser::Result, first);
         assert_eq!(one.best("", 99, |_, _| false), ["saveColor", "parseTheme"]);
         assert_eq!(other.best("", 99, |_, _| false), ["loadConfig"]);
         assert_eq!((one.count(|_| false), other.count(|_| false)), (2, 1));
@@ -314,18 +314,18 @@ mod tests {
 
     #[test]
     fn the_newest_comes_before_the_oldest() {
-        let mut gone = Gone::default();
-        gone.add(0, By::Result, "first_one");
-        gone.add(90, By::Result, "later_one");
+        let mut gone = LostNames::default();
+        gone.add(0, NameUser::Result, "first_one");
+        gone.add(90, NameUser::Result, "later_one");
         assert_eq!(gone.best("", 99, |_, _| false), ["later_one", "first_one"]);
     }
 
     #[test]
     fn length_counts_more_than_in_a_recap() {
         let long = "a_name_of_this_length_and_a_half";
-        let mut gone = Gone::default();
-        gone.add(0, By::Assistant, long);
-        gone.add(0, By::Result, "name_1");
+        let mut gone = LostNames::default();
+        gone.add(0, NameUser::Assistant, long);
+        gone.add(0, NameUser::Result, "name_1");
         let said = IdUse { said: 1, ..IdUse::default() };
         let shown = IdUse { result: 1, ..IdUse::default() };
         let in_recap = |id, used| worth(id, hope(id, &used, &[]));
@@ -335,10 +335,10 @@ mod tests {
 
     #[test]
     fn uses_that_are_no_last_ones_do_not_pile_up() {
-        let mut gone = Gone::default();
+        let mut gone = LostNames::default();
         for seq in 0..5_000 {
-            gone.add(seq, By::Result, "often_1");
-            gone.add(seq, By::Result, if seq == 7 { "once_1" } else { "often_2" });
+            gone.add(seq, NameUser::Result, "often_1");
+            gone.add(seq, NameUser::Result, if seq == 7 { "once_1" } else { "often_2" });
         }
         let held: usize = gone.uses.values().map(|uses| uses.list.len()).sum();
         let last: usize = gone.uses.values().map(|uses| uses.last).sum();
@@ -349,12 +349,12 @@ mod tests {
 
     #[test]
     fn only_whole_names_fit() {
-        let mut gone = Gone::default();
-        gone.add(0, By::Result, "ab_1 cd_2 ef_3");
+        let mut gone = LostNames::default();
+        gone.add(0, NameUser::Result, "ab_1 cd_2 ef_3");
         assert_eq!(gone.best("", 9, |_, _| false), ["ab_1", "cd_2"]);
         assert_eq!(gone.best("", 8, |_, _| false), ["ab_1"]);
         assert!(gone.best("", 3, |_, _| false).is_empty());
-        assert!(Gone::default().best("", 9, |_, _| false).is_empty());
+        assert!(LostNames::default().best("", 9, |_, _| false).is_empty());
     }
 
     proptest::proptest! {
@@ -365,16 +365,16 @@ mod tests {
             chars in 1..300usize,
             question in "[a-d]{3} [a-d]{3}",
         ) {
-            let mut gone = Gone::default();
+            let mut gone = LostNames::default();
             let mut seq = 0;
             for (step, by, id) in uses {
                 seq += step;
-                let by = [By::Assistant, By::User, By::Result][usize::from(by)];
+                let by = [NameUser::Assistant, NameUser::User, NameUser::Result][usize::from(by)];
                 let (a, b) = ((b'a' + (id % 4) as u8) as char, (b'a' + (id / 4 % 4) as u8) as char);
                 gone.add_name(seq, by, &format!("{a}{b}{a}_{id}"));
             }
             let here = |number: u32, _: &str| number.is_multiple_of(7);
-            let asked = Asked::new(&question, &gone.names);
+            let asked = QuestionWords::new(&question, &gone.names);
             let mut all: Vec<_> = (0u32..).zip(&gone.used).filter(|(n, _)| !here(*n, "")).map(|(n, used)| {
                 let age = AGE * log2(gone.newest - used.by.last);
                 let value = used.worth + asked.shared(gone.names.words(n)) + age;

@@ -8,19 +8,19 @@
 //! recap's header, which says that all of it is reference and no instruction, is what stands
 //! against those.
 
-use crate::counter::{Content, Counter};
-use crate::fold::Dropped;
-use crate::log::Log;
-use crate::narrate::{Finish, Narrated, SummaryReply, SummaryRequest, Verdict};
-use crate::recap::claim::{Claim, claims, rebuild, without_items};
+use crate::counter::{Counter, TextKind};
+use crate::fold::DroppedLine;
+use crate::log::EventLog;
+use crate::narrate::{AcceptedNarration, FinishReason, ReplyVerdict, SummaryReply, SummaryRequest};
+use crate::recap::claim::{SectionClaim, claims, rebuild, without_items};
 use crate::recap::guard;
 use crate::recap::names::invented;
-use crate::recap::own::Own;
-use crate::recap::reply::{self, Found, Malformed};
-use crate::recap::said::{self, Said};
-use crate::recap::sources::Limits;
+use crate::recap::reply::{self, FoundSections, MalformedReply};
+use crate::recap::sources::SourceLimits;
+use crate::recap::user_orders::UserSentences;
+use crate::recap::user_words::{self, UserWords};
 use crate::recap::visible::visible;
-use crate::redact::{REPLACEMENT, Secrets};
+use crate::redact::{KnownSecrets, REPLACEMENT};
 use crate::salient::shorten;
 
 /// The cap is counted by our counter and kept by another one: one part in this many is let pass.
@@ -35,11 +35,11 @@ const ORDER: &str = "an order to the next model";
 
 /// What may stand of a reply.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct GroundedReply {
     /// The lines that passed.
-    pub narrated: Narrated,
+    pub narrated: AcceptedNarration,
     /// Those that did not.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<DroppedLine>,
     /// How many there were: list items, and sentences of prose.
     pub lines: usize,
     /// Secrets that were replaced.
@@ -50,13 +50,13 @@ pub struct Judged {
 
 /// Why nothing of a reply may stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct UngroundedReply {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ReplyVerdict,
     /// For people: counts and kinds, never words of the log or of the reply.
     pub detail: String,
     /// The lines that fell, where too many did.
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<DroppedLine>,
 }
 
 /// Judges a reply against the log. What is kept comes out harmless: no line of a section is a
@@ -66,18 +66,18 @@ pub struct Refused {
 /// # Errors
 /// When nothing of it can be used, or more than half of its lines fall.
 pub fn judge(
-    log: &Log,
+    log: &EventLog,
     request: &SummaryRequest,
     reply: &SummaryReply,
     counter: &dyn Counter,
-) -> Result<Judged, Refused> {
+) -> Result<GroundedReply, UngroundedReply> {
     let whole = visible(reply::unwrap(&reply.text));
     check_end(&whole, reply.finish)?;
     let covered = log.events().get(..request.span.end as usize).unwrap_or(log.events());
-    let clean = Secrets::of(covered).without(&whole);
+    let clean = KnownSecrets::of(covered).without(&whole);
     let count = |text: &str| text.matches(REPLACEMENT).count();
     let redacted = u32::try_from(count(&clean).saturating_sub(count(&whole))).unwrap_or(u32::MAX);
-    let text = Limits::of(request.style).shown(&clean);
+    let text = SourceLimits::of(request.style).shown(&clean);
     let body = reply::body(request, &text).map_err(malformed)?;
     let found = reply::sections(request, body).map_err(malformed)?;
     let mut all = all_claims(&found, request);
@@ -87,7 +87,7 @@ pub fn judge(
     notes.extend(fit(&mut all, request, counter, &whole)?);
     check_size(&all, request, counter)?;
     let faults = faults(log, request, &all);
-    let dropped: Vec<Dropped> = all
+    let dropped: Vec<DroppedLine> = all
         .iter()
         .zip(&faults)
         .filter_map(|(claim, fault)| Some(on_record(claim, fault.as_ref()?)))
@@ -97,7 +97,7 @@ pub fn judge(
     if dropped.len() * 2 > lines {
         let (verdict, detail) =
             (main_fault(&faults), format!("{} of {lines} lines fell", dropped.len()));
-        return Err(Refused { verdict, detail, dropped });
+        return Err(UngroundedReply { verdict, detail, dropped });
     }
     // What announced lines that are gone announces nothing.
     without_items(&all, &mut kept);
@@ -105,8 +105,8 @@ pub fn judge(
     let left_out = written.saturating_sub(standing.count());
     let mut sections = rebuild(&request.sections, &all, &kept, guard::harmless);
     sections.retain(|(name, _)| !found.missing.contains(name));
-    Ok(Judged {
-        narrated: Narrated {
+    Ok(GroundedReply {
+        narrated: AcceptedNarration {
             request: request.id,
             span: request.span.clone(),
             sections,
@@ -121,38 +121,42 @@ pub fn judge(
 }
 
 /// How many claims say something.
-fn told(all: &[Claim]) -> usize {
+fn told(all: &[SectionClaim]) -> usize {
     all.iter().filter(|claim| !claim.is_nothing()).count()
 }
 
-fn refused<T>(verdict: Verdict, detail: impl Into<String>) -> Result<T, Refused> {
-    Err(Refused { verdict, detail: detail.into(), dropped: Vec::new() })
+fn refused<T>(verdict: ReplyVerdict, detail: impl Into<String>) -> Result<T, UngroundedReply> {
+    Err(UngroundedReply { verdict, detail: detail.into(), dropped: Vec::new() })
 }
 
-fn check_end(text: &str, finish: Finish) -> Result<(), Refused> {
+fn check_end(text: &str, finish: FinishReason) -> Result<(), UngroundedReply> {
     if text.trim().is_empty() {
-        return refused(Verdict::Empty, "the reply holds no text");
+        return refused(ReplyVerdict::Empty, "the reply holds no text");
     }
     match finish {
-        Finish::Stop | Finish::Length => Ok(()),
-        Finish::Other => refused(Verdict::Truncated, "the reply ended without saying that it did"),
+        FinishReason::Stop | FinishReason::Length => Ok(()),
+        FinishReason::Other => {
+            refused(ReplyVerdict::Truncated, "the reply ended without saying that it did")
+        }
     }
 }
 
-fn malformed(what: Malformed) -> Refused {
+fn malformed(what: MalformedReply) -> UngroundedReply {
     let (verdict, detail) = match what {
-        Malformed::NoHeader => {
-            (Verdict::NoHeader, "the reply does not start as its schema does".to_owned())
+        MalformedReply::NoHeader => {
+            (ReplyVerdict::NoHeader, "the reply does not start as its schema does".to_owned())
         }
-        Malformed::NoSection => {
-            (Verdict::MissingSections, "none of the sections is there".to_owned())
+        MalformedReply::NoSection => {
+            (ReplyVerdict::MissingSections, "none of the sections is there".to_owned())
         }
-        Malformed::Hollow => (Verdict::MissingSections, "every section is empty".to_owned()),
+        MalformedReply::Hollow => {
+            (ReplyVerdict::MissingSections, "every section is empty".to_owned())
+        }
     };
-    Refused { verdict, detail, dropped: Vec::new() }
+    UngroundedReply { verdict, detail, dropped: Vec::new() }
 }
 
-impl Found {
+impl FoundSections {
     /// What of the form is missing, for the record.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -167,14 +171,17 @@ impl Found {
 }
 
 /// Takes off the last claim of a reply that ran into its cap: nobody knows whether it is whole.
-fn cut_off(all: &mut Vec<Claim>, finish: Finish) -> Result<Option<String>, Refused> {
-    if finish != Finish::Length {
+fn cut_off(
+    all: &mut Vec<SectionClaim>,
+    finish: FinishReason,
+) -> Result<Option<String>, UngroundedReply> {
+    if finish != FinishReason::Length {
         return Ok(None);
     }
     all.pop();
-    if all.iter().all(Claim::is_nothing) {
+    if all.iter().all(SectionClaim::is_nothing) {
         return refused(
-            Verdict::Truncated,
+            ReplyVerdict::Truncated,
             "the reply ran into its token cap before it said anything",
         );
     }
@@ -183,71 +190,78 @@ fn cut_off(all: &mut Vec<Claim>, finish: Finish) -> Result<Option<String>, Refus
 
 /// Takes off what is beyond the cap, claim by claim.
 fn fit(
-    all: &mut Vec<Claim>,
+    all: &mut Vec<SectionClaim>,
     request: &SummaryRequest,
     counter: &dyn Counter,
     whole: &str,
-) -> Result<Option<String>, Refused> {
+) -> Result<Option<String>, UngroundedReply> {
     let cap = u64::from(request.max_tokens);
-    let tokens = u64::from(counter.count(whole, Content::Prose));
+    let tokens = u64::from(counter.count(whole, TextKind::Prose));
     if tokens <= cap + cap / CAP_TOLERANCE {
         return Ok(None);
     }
     let mut used = 0;
-    let fits = |claim: &&Claim| {
+    let fits = |claim: &&SectionClaim| {
         used += tokens_of(claim, counter);
         used <= cap
     };
     let fitting = all.iter().take_while(fits).count();
     all.truncate(fitting);
-    if all.iter().all(Claim::is_nothing) {
-        return refused(Verdict::OverCap, format!("{tokens} tokens, the cap is {cap}"));
+    if all.iter().all(SectionClaim::is_nothing) {
+        return refused(ReplyVerdict::OverCap, format!("{tokens} tokens, the cap is {cap}"));
     }
     Ok(Some(format!("{tokens} tokens, cut at the cap of {cap}")))
 }
 
-fn tokens_of(claim: &Claim, counter: &dyn Counter) -> u64 {
-    u64::from(counter.count(&claim.lead, Content::Prose))
-        + u64::from(counter.count(&claim.text, Content::Prose))
+fn tokens_of(claim: &SectionClaim, counter: &dyn Counter) -> u64 {
+    u64::from(counter.count(&claim.lead, TextKind::Prose))
+        + u64::from(counter.count(&claim.text, TextKind::Prose))
 }
 
 fn check_size(
-    all: &[Claim],
+    all: &[SectionClaim],
     request: &SummaryRequest,
     counter: &dyn Counter,
-) -> Result<(), Refused> {
+) -> Result<(), UngroundedReply> {
     let tokens: u64 = all.iter().map(|claim| tokens_of(claim, counter)).sum();
     if tokens >= request.replaces {
         let replaces = request.replaces;
-        return refused(Verdict::NotSmaller, format!("{tokens} tokens in the place of {replaces}"));
+        return refused(
+            ReplyVerdict::NotSmaller,
+            format!("{tokens} tokens in the place of {replaces}"),
+        );
     }
     Ok(())
 }
 
-fn all_claims(found: &Found, request: &SummaryRequest) -> Vec<Claim> {
+fn all_claims(found: &FoundSections, request: &SummaryRequest) -> Vec<SectionClaim> {
     claims(&found.sections, |line| guard::forgery(line, request, false).is_some())
 }
 
 /// Why a claim is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Fault {
-    verdict: Verdict,
+struct ClaimFault {
+    verdict: ReplyVerdict,
     about: String,
 }
 
-impl Fault {
-    fn new(verdict: Verdict, about: &str) -> Self {
+impl ClaimFault {
+    fn new(verdict: ReplyVerdict, about: &str) -> Self {
         Self { verdict, about: about.to_owned() }
     }
 }
 
 /// What is wrong with each claim, if anything.
-fn faults(log: &Log, request: &SummaryRequest, all: &[Claim]) -> Vec<Option<Fault>> {
+fn faults(
+    log: &EventLog,
+    request: &SummaryRequest,
+    all: &[SectionClaim],
+) -> Vec<Option<ClaimFault>> {
     let end = (request.span.end as usize).min(log.len());
-    let joined: Vec<String> = all.iter().map(Claim::joined).collect();
-    let users = said::messages(log, end);
-    let said = Said::of(&users, request.previous.as_deref());
-    let own = Own::of(&users);
+    let joined: Vec<String> = all.iter().map(SectionClaim::joined).collect();
+    let users = user_words::messages(log, end);
+    let said = UserWords::of(&users, request.previous.as_deref());
+    let own = UserSentences::of(&users);
     // An order may be told as the user's, and not else.
     let orders = |text: &str, about_user: bool| {
         guard::orders(text, |line, order| own.clause(line, order).filter(|_| about_user))
@@ -261,7 +275,7 @@ fn faults(log: &Log, request: &SummaryRequest, all: &[Claim]) -> Vec<Option<Faul
         let together = || format!("{announcer} {text}");
         let is_order =
             orders(text, claim.about_user) || (announced && orders(&together(), claim.about_user));
-        let order = is_order.then(|| Fault::new(Verdict::Injected, ORDER));
+        let order = is_order.then(|| ClaimFault::new(ReplyVerdict::Injected, ORDER));
         let forged = forged(claim, text, request);
         out.push(forged.or(order).or_else(|| untrue(claim, text, &names, &said)));
         if text.ends_with(':') {
@@ -274,34 +288,40 @@ fn faults(log: &Log, request: &SummaryRequest, all: &[Claim]) -> Vec<Option<Faul
 }
 
 /// What a claim forges.
-fn forged(claim: &Claim, text: &str, request: &SummaryRequest) -> Option<Fault> {
+fn forged(claim: &SectionClaim, text: &str, request: &SummaryRequest) -> Option<ClaimFault> {
     let mut lines = claim.text.lines().chain([text]);
     let what = lines.find_map(|line| guard::forgery(line, request, claim.bare))?;
-    Some(Fault::new(Verdict::Injected, what))
+    Some(ClaimFault::new(ReplyVerdict::Injected, what))
 }
 
 /// What a claim makes up.
-fn untrue(claim: &Claim, text: &str, names: &[&str], said: &Said) -> Option<Fault> {
-    let fault = |verdict, about: &str| Some(Fault::new(verdict, about));
+fn untrue(
+    claim: &SectionClaim,
+    text: &str,
+    names: &[&str],
+    said: &UserWords,
+) -> Option<ClaimFault> {
+    let fault = |verdict, about: &str| Some(ClaimFault::new(verdict, about));
     if claim.about_user && said.unsaid(text) > 0 {
-        return fault(Verdict::FalseQuote, "the user wrote no such thing");
+        return fault(ReplyVerdict::FalseQuote, "the user wrote no such thing");
     }
     if names.is_empty() {
         return None;
     }
     let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    fault(Verdict::Ungrounded, &shown)
+    fault(ReplyVerdict::Ungrounded, &shown)
 }
 
 /// The verdict on all of it, where more than half of the lines fell: what most of them fell for.
-fn main_fault(faults: &[Option<Fault>]) -> Verdict {
-    let codes = [Verdict::Ungrounded, Verdict::FalseQuote, Verdict::Injected];
-    let times = |code: &Verdict| faults.iter().flatten().filter(|f| f.verdict == *code).count();
-    codes.into_iter().max_by_key(times).unwrap_or(Verdict::Injected)
+fn main_fault(faults: &[Option<ClaimFault>]) -> ReplyVerdict {
+    let codes = [ReplyVerdict::Ungrounded, ReplyVerdict::FalseQuote, ReplyVerdict::Injected];
+    let times =
+        |code: &ReplyVerdict| faults.iter().flatten().filter(|f| f.verdict == *code).count();
+    codes.into_iter().max_by_key(times).unwrap_or(ReplyVerdict::Injected)
 }
 
-fn on_record(claim: &Claim, fault: &Fault) -> Dropped {
-    Dropped {
+fn on_record(claim: &SectionClaim, fault: &ClaimFault) -> DroppedLine {
+    DroppedLine {
         line: guard::harmless(&shorten(&claim.joined(), RECORDED)),
         why: format!("{}: {}", fault.verdict.as_str(), fault.about),
     }

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::recap::checks::runs_of;
-use crate::recap::frame::Frame;
-use crate::recap::gather::Gathered;
-use crate::recap::statement::{Kind, Statement, USED, WANTED};
-use crate::recap::wanted::Wanted;
+use crate::recap::frame::RecapFrame;
+use crate::recap::gather::GatheredFacts;
+use crate::recap::statement::{Statement, StatementKind, USED, WANTED};
+use crate::recap::wanted_words::WantedWords;
 
 /// A statement, and how many it was made of.
-pub(super) struct Grouped {
+pub(super) struct GroupedStatement {
     pub statement: Statement,
     pub count: u32,
 }
@@ -24,10 +24,14 @@ const PARTS: usize = 60;
 /// The statements that tell something. Changes of one file in one turn are told together, and scratch
 /// files not at all; how a file was changed weighs half once a commit tells of it. Paths are told without
 /// `root`, but for what the user wrote.
-pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Vec<Grouped> {
+pub(super) fn group(
+    gathered: &GatheredFacts,
+    frame: &RecapFrame<'_>,
+    root: Option<&str>,
+) -> Vec<GroupedStatement> {
     let source = focused(gathered, frame);
     let later = frame.later;
-    let mut told: Vec<Grouped> = Vec::new();
+    let mut told: Vec<GroupedStatement> = Vec::new();
     // The newest change of each file in this turn, by what it says of the file.
     let mut changed: FxHashMap<String, usize> = FxHashMap::default();
     let mut statements: Vec<&Statement> =
@@ -36,13 +40,13 @@ pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) 
     statements.sort_by_key(|statement| statement.message);
     let ran: FxHashSet<u32> = source
         .iter()
-        .filter(|statement| matches!(statement.kind, Kind::Ran | Kind::Failed))
+        .filter(|statement| matches!(statement.kind, StatementKind::Ran | StatementKind::Failed))
         .map(|statement| statement.message)
         .collect();
     let committed = gathered.history.commits.iter().map(|commit| commit.message).max();
     for statement in statements {
         let mut statement = statement.told();
-        if statement.kind == Kind::Changed {
+        if statement.kind == StatementKind::Changed {
             if is_scratch(&statement, gathered) {
                 continue;
             }
@@ -53,15 +57,15 @@ pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) 
                 statement.parts.iter_mut().for_each(|part| part.weight /= 2);
             }
         }
-        if statement.kind == Kind::Failed {
+        if statement.kind == StatementKind::Failed {
             tell_success(&mut statement, gathered, later);
         }
-        if statement.kind == Kind::Asked {
+        if statement.kind == StatementKind::Asked {
             changed.clear();
         } else if let Some(root) = root {
             shorten_paths(&mut statement, root);
         }
-        if statement.kind == Kind::Changed && statement.lead.ends_with(':') {
+        if statement.kind == StatementKind::Changed && statement.lead.ends_with(':') {
             let key = statement.lead.clone();
             let known = changed.get(&key).copied().filter(|at| told.len() - at <= NEAR);
             if let Some(known) = known.and_then(|at| told.get_mut(at)) {
@@ -75,21 +79,21 @@ pub(super) fn group(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) 
             }
             changed.insert(key, told.len());
         }
-        told.push(Grouped { statement, count: 1 });
+        told.push(GroupedStatement { statement, count: 1 });
     }
     told
 }
 
 /// The statements, with what was seen of the focus; and, where nobody gave one, of the open request, where the agent
 /// looked something up and said nothing of it.
-fn focused<'a>(gathered: &'a Gathered, frame: &Frame<'_>) -> Vec<Cow<'a, Statement>> {
+fn focused<'a>(gathered: &'a GatheredFacts, frame: &RecapFrame<'_>) -> Vec<Cow<'a, Statement>> {
     let statements = &gathered.statements;
     let is_asked = !frame.focus.is_empty();
     let (words, weight) = if is_asked { (frame.focus, WANTED) } else { (frame.open, USED) };
-    let Some(wanted) = Wanted::of(words, weight) else {
+    let Some(wanted) = WantedWords::of(words, weight) else {
         return statements.iter().map(Cow::Borrowed).collect();
     };
-    let says = |one: &Statement| matches!(one.kind, Kind::Said | Kind::Concluded);
+    let says = |one: &Statement| matches!(one.kind, StatementKind::Said | StatementKind::Concluded);
     // Of the message behind: its number, and whether the assistant says something in it first.
     let (mut next, mut own) = ((u32::MAX, false), (u32::MAX, false));
     let seen = |one: &'a Statement| {
@@ -107,7 +111,7 @@ fn focused<'a>(gathered: &'a Gathered, frame: &Frame<'_>) -> Vec<Cow<'a, Stateme
 }
 
 /// Whether all that it changed is aside of the work: in a folder for temporary files, or gone again.
-fn is_scratch(statement: &Statement, gathered: &Gathered) -> bool {
+fn is_scratch(statement: &Statement, gathered: &GatheredFacts) -> bool {
     let paths = paths_of(statement).split(", ");
     paths.clone().all(|path| gathered.files.get(path).is_some_and(|used| used.scratch))
 }
@@ -127,7 +131,11 @@ fn drop_command(statement: &mut Statement) {
 }
 
 /// What failed and passed later says so, and weighs half.
-fn tell_success(statement: &mut Statement, gathered: &Gathered, later: Option<&Gathered>) {
+fn tell_success(
+    statement: &mut Statement,
+    gathered: &GatheredFacts,
+    later: Option<&GatheredFacts>,
+) {
     let checks = gathered.checks.iter().chain(later.into_iter().flat_map(|later| &later.checks));
     let told = statement.lead.split(LATER).next().unwrap_or_default();
     let command = told.trim_end_matches(':').trim_matches('`').to_owned();
@@ -145,7 +153,7 @@ fn tell_success(statement: &mut Statement, gathered: &Gathered, later: Option<&G
 const LATER: &str = " (ok at @";
 
 /// The folder that most of the files with an absolute path are in, with its last `/`.
-pub(super) fn common_root(gathered: &Gathered) -> Option<String> {
+pub(super) fn common_root(gathered: &GatheredFacts) -> Option<String> {
     let absolute = || gathered.files.keys().filter(|path| path.starts_with('/'));
     let count = absolute().count();
     let mut holds: FxHashMap<&str, usize> = FxHashMap::default();

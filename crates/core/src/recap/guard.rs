@@ -12,8 +12,8 @@ use regex::{Regex, RegexBuilder, RegexSet};
 
 use crate::narrate::SummaryRequest;
 use crate::recap::escape;
-use crate::recap::own::Statement;
 use crate::recap::quote;
+use crate::recap::user_orders::OrderLine;
 use crate::recap::visible::{starts, token};
 
 /// First lines of summaries, ours and others': they tell readers that a message is one.
@@ -122,17 +122,17 @@ static ORDERS: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
     order_table().map(shortest).collect()
 });
 
-/// Whether the text gives orders to its reader, outside quotations and outside of what `own` says is
+/// Whether the text gives orders to its reader, outside quotations and outside of what `user_orders` says is
 /// the user's: from an order in a line, the clause that is. `body` is [`visible`].
 pub(crate) fn orders(
     body: &str,
-    own: impl Fn(&Statement, &Range<usize>) -> Option<Range<usize>>,
+    own: impl Fn(&OrderLine, &Range<usize>) -> Option<Range<usize>>,
 ) -> bool {
     // The tables are constant and a test compiles them: the fallbacks refuse and are never reached.
     let Some(set) = ORDER_SET.as_ref() else { return true };
     let prose = quote::without(body);
     prose.lines().any(|line| {
-        let mut statement = Statement::of(line);
+        let mut statement = OrderLine::of(line);
         loop {
             let Some(which) = set.matches(&statement.line).iter().next() else { return false };
             let order = ORDERS.get(which).and_then(Option::as_ref);

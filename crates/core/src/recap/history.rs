@@ -1,6 +1,6 @@
 //! What is committed, pushed and asked to be merged, as far as calls showed it.
 
-use crate::tools::command::versions::Deed;
+use crate::tools::command::versions::HistoryDeed;
 
 /// Commits that are kept.
 const MOST: usize = 10;
@@ -9,7 +9,7 @@ const SUBJECT: usize = 100;
 
 /// A commit that a call made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commit {
+pub struct CommitRecord {
     /// As git abbreviates it; empty where nothing showed it.
     pub hash: String,
     /// The first line of its message.
@@ -20,7 +20,7 @@ pub struct Commit {
 
 /// A request to merge that a call opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct MergeRequest {
     /// Its number.
     pub number: u32,
     /// Its title; empty where nothing showed it.
@@ -31,9 +31,9 @@ pub struct Request {
 
 /// The history of the work, as far as calls changed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct History {
+pub struct WorkHistory {
     /// The newest commits, in order: all since the last push that are known, or the last of them.
-    pub commits: Vec<Commit>,
+    pub commits: Vec<CommitRecord>,
     /// How many there were before these.
     pub older: usize,
     /// How many of these, from the first on, are pushed.
@@ -41,14 +41,14 @@ pub struct History {
     /// The last push: number of its message, and the branch where that was told.
     pub push: Option<(u32, String)>,
     /// Requests to merge, in order.
-    pub requests: Vec<Request>,
+    pub requests: Vec<MergeRequest>,
 }
 
-impl History {
+impl WorkHistory {
     /// Takes in one thing that a call did.
-    pub(super) fn add(&mut self, message: u32, deed: Deed) {
+    pub(super) fn add(&mut self, message: u32, deed: HistoryDeed) {
         match deed {
-            Deed::Committed { hash, subject, amends } => {
+            HistoryDeed::Committed { hash, subject, amends } => {
                 // A listing of what is known already is no commit.
                 if !hash.is_empty() && self.commits.iter().any(|known| known.hash == hash) {
                     return;
@@ -58,30 +58,30 @@ impl History {
                     Some(before) if subject.is_empty() => before.subject,
                     _ => crate::salient::shorten(&subject, SUBJECT),
                 };
-                self.commits.push(Commit { hash, subject, message });
+                self.commits.push(CommitRecord { hash, subject, message });
                 if self.commits.len() > MOST {
                     self.commits.remove(0);
                     self.older += 1;
                     self.pushed = self.pushed.saturating_sub(1);
                 }
             }
-            Deed::TookBack(count) => {
+            HistoryDeed::TookBack(count) => {
                 self.take_back(count);
             }
-            Deed::Moved => {
+            HistoryDeed::Moved => {
                 let own = self.commits.iter_mut().skip(self.pushed);
                 own.for_each(|commit| commit.hash.clear());
             }
-            Deed::Pushed(branch) => {
+            HistoryDeed::Pushed(branch) => {
                 self.pushed = self.commits.len();
                 self.push = Some((message, branch));
             }
-            Deed::Requested { number, title } => {
+            HistoryDeed::Requested { number, title } => {
                 self.requests.retain(|known| known.number != number);
                 let title = crate::salient::shorten(&title, SUBJECT);
-                self.requests.push(Request { number, title, message });
+                self.requests.push(MergeRequest { number, title, message });
             }
-            Deed::Listed { hash, subject } => self.name(&hash, &subject),
+            HistoryDeed::Listed { hash, subject } => self.name(&hash, &subject),
         }
     }
 
@@ -93,7 +93,7 @@ impl History {
         {
             return;
         }
-        let own = |commit: &&mut Commit| match subject.is_empty() {
+        let own = |commit: &&mut CommitRecord| match subject.is_empty() {
             true => true,
             false => subject.starts_with(commit.subject.trim_end_matches('…')),
         };
@@ -104,7 +104,7 @@ impl History {
         }
     }
 
-    fn take_back(&mut self, count: usize) -> Vec<Commit> {
+    fn take_back(&mut self, count: usize) -> Vec<CommitRecord> {
         let from = self.commits.len().saturating_sub(count);
         self.pushed = self.pushed.min(from);
         self.commits.split_off(from)
@@ -112,7 +112,7 @@ impl History {
 
     /// The commits that are told: those since the last push, or the newest where all are pushed.
     #[must_use]
-    pub fn told(&self) -> &[Commit] {
+    pub fn told(&self) -> &[CommitRecord] {
         let from = if self.pushed < self.commits.len() { self.pushed } else { 0 };
         &self.commits[from..]
     }
@@ -122,24 +122,25 @@ impl History {
 mod tests {
     use super::*;
 
-    fn commit(hash: &str, subject: &str, amends: bool) -> Deed {
-        Deed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends }
+    fn commit(hash: &str, subject: &str, amends: bool) -> HistoryDeed {
+        HistoryDeed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends }
     }
 
     #[test]
     fn a_history_follows_what_calls_did() {
-        let mut history = History::default();
+        let mut history = WorkHistory::default();
         history.add(1, commit("aaaaaaa", "One", false));
-        history.add(2, Deed::Pushed("main".to_owned()));
+        history.add(2, HistoryDeed::Pushed("main".to_owned()));
         history.add(3, commit("", "Two", false));
-        history.add(4, Deed::Listed { hash: "bbbbbbb".to_owned(), subject: "Two".to_owned() });
+        history
+            .add(4, HistoryDeed::Listed { hash: "bbbbbbb".to_owned(), subject: "Two".to_owned() });
         history.add(5, commit("ccccccc", "", true));
         let told: Vec<_> = history.told().iter().map(|c| (&*c.hash, &*c.subject)).collect();
         assert_eq!(told, [("ccccccc", "Two")]);
-        history.add(6, Deed::TookBack(1));
+        history.add(6, HistoryDeed::TookBack(1));
         assert_eq!(history.commits.len(), 1);
         history.add(7, commit("", "Three", false));
-        history.add(8, Deed::Listed { hash: "d".repeat(40), subject: String::new() });
+        history.add(8, HistoryDeed::Listed { hash: "d".repeat(40), subject: String::new() });
         assert_eq!(history.commits[1].hash, "dddddddd");
     }
 }

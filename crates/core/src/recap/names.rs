@@ -11,7 +11,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ids::identifiers;
-use crate::log::Log;
+use crate::log::EventLog;
 use crate::narrate::SummaryRequest;
 use crate::recap::ordinary::is_ordinary;
 use crate::view::{BlockKind, TextRef};
@@ -24,12 +24,13 @@ const SHORT_HASH: usize = 7;
 /// The names of each text that no event up to `end` has. What the earlier narration, the focus
 /// and the date name counts, too.
 pub(crate) fn invented<'a>(
-    log: &Log,
+    log: &EventLog,
     end: usize,
     request: &SummaryRequest,
     texts: &'a [String],
 ) -> Vec<Vec<&'a str>> {
-    let mut search = Search::new(texts.iter().flat_map(|text| identifiers(text)).flat_map(parts));
+    let mut search =
+        WordSearch::new(texts.iter().flat_map(|text| identifiers(text)).flat_map(parts));
     search.look_through(log, end, request);
     let is_new = |id: &&str| !parts(id).all(|part| search.has(part));
     texts.iter().map(|text| identifiers(text).filter(is_new).collect()).collect()
@@ -89,14 +90,14 @@ fn humps(part: &str) -> Vec<&str> {
 }
 
 /// Looks for all words at once.
-struct Search<'a> {
+struct WordSearch<'a> {
     words: Vec<&'a str>,
     spellings: FxHashMap<&'a str, Vec<Vec<&'a str>>>,
     found: FxHashSet<&'a str>,
     automaton: Option<AhoCorasick>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> WordSearch<'a> {
     fn new(parts: impl Iterator<Item = &'a str>) -> Self {
         let spellings: FxHashMap<_, _> = parts.map(|part| (part, spellings(part))).collect();
         let mut words: Vec<&str> = spellings.values().flatten().flatten().copied().collect();
@@ -110,7 +111,7 @@ impl<'a> Search<'a> {
         Self { words, spellings, found: FxHashSet::default(), automaton }
     }
 
-    fn look_through(&mut self, log: &Log, end: usize, request: &SummaryRequest) {
+    fn look_through(&mut self, log: &EventLog, end: usize, request: &SummaryRequest) {
         for known in [&request.previous, &request.focus, &request.today].into_iter().flatten() {
             self.look_in(known);
         }
@@ -190,7 +191,7 @@ mod tests {
             "fields.rs:308 ghost.py src/core/phantom_fields.py Session.prepend 99915f9",
         ]
         .map(str::to_owned);
-        let mut search = Search::new(texts.iter().flat_map(|t| identifiers(t)).flat_map(parts));
+        let mut search = WordSearch::new(texts.iter().flat_map(|t| identifiers(t)).flat_map(parts));
         search.look_in(read);
         let new = |text: &String| -> Vec<String> {
             let is_new = |id: &&str| !parts(id).all(|part| search.has(part));

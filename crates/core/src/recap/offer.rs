@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::recap::sentence::is_mark;
-use crate::recap::statement::Part;
+use crate::recap::statement::StatementSentence;
 
 /// What an item of a list that is offered weighs, in parts per 100 of what it would.
 pub(super) const OFFERED: u32 = 150;
@@ -11,8 +11,10 @@ pub(super) const OFFERED: u32 = 150;
 const CHOSEN: u32 = 200;
 
 /// What is offered as a list is chosen from later: "the second one".
-pub(super) fn weigh_offered(parts: &mut [Part]) {
-    let marks = |part: &Part| part.text.split_whitespace().filter(|word| is_mark(word)).count();
+pub(super) fn weigh_offered(parts: &mut [StatementSentence]) {
+    let marks = |part: &StatementSentence| {
+        part.text.split_whitespace().filter(|word| is_mark(word)).count()
+    };
     if parts.iter().map(marks).sum::<usize>() < 2 {
         return;
     }
@@ -22,7 +24,7 @@ pub(super) fn weigh_offered(parts: &mut [Part]) {
 }
 
 /// Of an answer that offers a list, the items that the user's next message names by number or letter.
-pub(super) fn weigh_chosen(offered: &mut [Part], chosen: &[Part]) {
+pub(super) fn weigh_chosen(offered: &mut [StatementSentence], chosen: &[StatementSentence]) {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
     let words: FxHashSet<String> =
         chosen.iter().flat_map(|part| part.text.split_whitespace()).map(bare).collect();

@@ -3,11 +3,11 @@
 //! Files come from list blocks under known headers only, never from prose.
 
 use crate::ids::identifiers;
-use crate::recap::checks::Check;
-use crate::recap::gather::{Gathered, Quote};
-use crate::recap::history::{Commit, Request};
+use crate::recap::checks::CheckResult;
+use crate::recap::gather::{GatheredFacts, Quote};
+use crate::recap::history::{CommitRecord, MergeRequest};
 use crate::recap::prose;
-use crate::recap::statement::{Kind, Part, Statement};
+use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 use crate::recap::{NOTE_START, section, state};
 use crate::seal::is_end;
 
@@ -28,7 +28,7 @@ const PREFIXES: &[&str] = &[LEGACY_PREFIX, "## Conversation Summary"];
 /// The start of a whole line of the same sort.
 const PREFIX_LINE: &str = "[CONTEXT COMPACTION";
 
-impl Gathered {
+impl GatheredFacts {
     /// Merges an earlier recap, which is the event `seq`. Only one of `ours` says what the user asked
     /// for and which rules hold; what others wrote, or forged, is kept as notes.
     pub(crate) fn add_recap(&mut self, text: &str, seq: u32, ours: bool) {
@@ -84,7 +84,12 @@ impl Gathered {
                 self.add_statements(lines);
                 // Recaps of before 27 November 2026 tell rules of the user by themselves.
                 for rule in lines.iter().filter_map(|line| line.strip_prefix("- ")) {
-                    self.push(Statement::new(0, Kind::Asked, String::new(), prose::asked(rule)));
+                    self.push(Statement::new(
+                        0,
+                        StatementKind::Asked,
+                        String::new(),
+                        prose::asked(rule),
+                    ));
                 }
             }
             section::NOTES => {
@@ -110,7 +115,7 @@ impl Gathered {
 
     fn add_state(&mut self, lines: &[&str]) {
         let mut todo: Option<Quote> = None;
-        let mut read = State::default();
+        let mut read = RecapState::default();
         // What an indented line goes on with.
         let mut label = "";
         for line in lines {
@@ -150,13 +155,13 @@ impl Gathered {
     }
 
     /// Takes over the state that an earlier recap told.
-    fn add_read_state(&mut self, read: State) {
+    fn add_read_state(&mut self, read: RecapState) {
         // The newest is first.
         read.checks.into_iter().rev().for_each(|check| self.add_check(check));
         self.history.commits.extend(read.commits.into_iter().rev());
         self.history.older += read.older;
         if let Some(push) = read.push {
-            let pushed = |commit: &&Commit| commit.message <= push.0;
+            let pushed = |commit: &&CommitRecord| commit.message <= push.0;
             self.history.pushed = self.history.commits.iter().filter(pushed).count();
             self.history.push = Some(push);
         }
@@ -264,18 +269,22 @@ pub(crate) fn file_entry(entry: &str) -> (&str, Option<u32>) {
 fn statement(line: &str) -> Option<Statement> {
     let (message, text) = line.strip_prefix('@')?.split_once(' ')?;
     let message = message.parse().ok()?;
-    let (kind, text) = Kind::of_line(text);
+    let (kind, text) = StatementKind::of_line(text);
     let (text, times) = times(text);
     let (lead, rest) = match kind {
-        Kind::Asked => {
+        StatementKind::Asked => {
             return Some(Statement::new(message, kind, String::new(), prose::asked(text)));
         }
-        Kind::Said | Kind::Concluded => ("", text),
+        StatementKind::Said | StatementKind::Concluded => ("", text),
         _ => lead(text),
     };
     let parts = match kind {
-        Kind::Said | Kind::Concluded => prose::told(rest),
-        _ => rest.split(" / ").filter(|part| !part.is_empty()).map(|p| Part::new(p, 100)).collect(),
+        StatementKind::Said | StatementKind::Concluded => prose::told(rest),
+        _ => rest
+            .split(" / ")
+            .filter(|part| !part.is_empty())
+            .map(|p| StatementSentence::new(p, 100))
+            .collect(),
     };
     let mut told = Statement::new(message, kind, lead.to_owned(), parts);
     told.times = times;
@@ -299,16 +308,16 @@ fn times(text: &str) -> (&str, u32) {
 
 /// What the state of a recap told, each list as it stood.
 #[derive(Default)]
-struct State {
-    checks: Vec<Check>,
-    commits: Vec<Commit>,
+struct RecapState {
+    checks: Vec<CheckResult>,
+    commits: Vec<CommitRecord>,
     older: usize,
     push: Option<(u32, String)>,
-    requests: Vec<Request>,
+    requests: Vec<MergeRequest>,
     changed: Vec<String>,
 }
 
-impl State {
+impl RecapState {
     fn add(&mut self, label: &str, text: &str) {
         match label {
             state::CHECKS => self.checks.extend(check(text)),
@@ -332,12 +341,17 @@ impl State {
 }
 
 /// A check: `` `cargo test` ok @12 (3 passed) ``, and as it was told before, `` `…` @12 ok: … ``.
-fn check(line: &str) -> Option<Check> {
+fn check(line: &str) -> Option<CheckResult> {
     let (command, rest) = line.strip_prefix('`')?.split_once("` ")?;
     if let Some(rest) = rest.strip_prefix('@') {
         let (message, rest) = rest.split_once(' ')?;
         let telling = rest.split_once(": ").map_or("", |(_, telling)| telling);
-        return Some(Check::new(command, message.parse().ok()?, rest.starts_with("ok"), telling));
+        return Some(CheckResult::new(
+            command,
+            message.parse().ok()?,
+            rest.starts_with("ok"),
+            telling,
+        ));
     }
     let (verdict, rest) = rest.split_once(" @")?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -347,27 +361,27 @@ fn check(line: &str) -> Option<Check> {
         true => telling.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')')),
         false => telling.strip_prefix(": "),
     };
-    Some(Check::new(command, message.parse().ok()?, passed, telling.unwrap_or_default()))
+    Some(CheckResult::new(command, message.parse().ok()?, passed, telling.unwrap_or_default()))
 }
 
 /// `1a2b3c4 Fix the parser @40`.
-fn commit(line: &str) -> Option<Commit> {
+fn commit(line: &str) -> Option<CommitRecord> {
     let (rest, message) = line.rsplit_once(" @")?;
     let named = rest.strip_prefix("(no hash) ").map(|subject| ("", subject));
     let (hash, subject) = named.or_else(|| rest.split_once(' '))?;
     let (hash, subject) = (hash.to_owned(), subject.to_owned());
-    Some(Commit { hash, subject, message: message.parse().ok()? })
+    Some(CommitRecord { hash, subject, message: message.parse().ok()? })
 }
 
 /// `#12 Mend the parser @44`.
-fn request(line: &str) -> Option<Request> {
+fn request(line: &str) -> Option<MergeRequest> {
     let (rest, message) = line
         .strip_prefix('#')?
         .rsplit_once(" @")
         .or_else(|| line.strip_prefix('#')?.split_once('@'))?;
     let (number, title) = rest.split_once(' ').unwrap_or((rest, ""));
     let title = title.to_owned();
-    Some(Request { number: number.parse().ok()?, title, message: message.parse().ok()? })
+    Some(MergeRequest { number: number.parse().ok()?, title, message: message.parse().ok()? })
 }
 
 fn indented(lines: &[&str]) -> String {

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::counter::{Content, Counter};
-use crate::narrate::{Prompt, Source, SummaryRequest};
+use crate::counter::{Counter, TextKind};
+use crate::narrate::{SourceEvent, SummaryPrompt, SummaryRequest};
 use crate::policy::NarrationStyle;
 use crate::recap::guard;
 use crate::recap::sources::cut;
@@ -89,11 +89,11 @@ const HINTS: &[(&str, &str)] = &[
 
 /// Some sources that are asked about in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk<'a> {
+pub struct SourceChunk<'a> {
     /// Which of the request's sources.
     pub range: Range<usize>,
     /// The sources themselves; a copy where one had to be cut to fit.
-    pub sources: Cow<'a, [Source]>,
+    pub sources: Cow<'a, [SourceEvent]>,
 }
 
 impl SummaryRequest {
@@ -107,15 +107,15 @@ impl SummaryRequest {
     /// The two messages that ask for a narration of `sources`, which continues `previous`.
     /// Deterministic.
     #[must_use]
-    pub fn prompt(&self, sources: &[Source], previous: Option<&str>) -> Prompt {
-        Prompt { system: self.system(), user: self.user(sources, previous) }
+    pub fn prompt(&self, sources: &[SourceEvent], previous: Option<&str>) -> SummaryPrompt {
+        SummaryPrompt { system: self.system(), user: self.user(sources, previous) }
     }
 
     /// All sources in chunks whose prompts have at most `room_tokens` tokens each, in order and
     /// without gaps: see [`SummaryRequest::next_chunk`].
     #[must_use]
-    pub fn chunks(&self, room_tokens: u64, counter: &dyn Counter) -> Vec<Chunk<'_>> {
-        let mut out: Vec<Chunk<'_>> = Vec::new();
+    pub fn chunks(&self, room_tokens: u64, counter: &dyn Counter) -> Vec<SourceChunk<'_>> {
+        let mut out: Vec<SourceChunk<'_>> = Vec::new();
         let mut from = 0;
         loop {
             let chunk = self.next_chunk(from, self.previous.as_deref(), room_tokens, counter);
@@ -138,8 +138,8 @@ impl SummaryRequest {
         previous: Option<&str>,
         room_tokens: u64,
         counter: &dyn Counter,
-    ) -> Chunk<'_> {
-        let cost = |text: &str| u64::from(counter.count(text, Content::Prose));
+    ) -> SourceChunk<'_> {
+        let cost = |text: &str| u64::from(counter.count(text, TextKind::Prose));
         let frame = self.prompt(&[], None);
         // Two messages, and the lines around a previous narration.
         let fixed = cost(&frame.system) + cost(&frame.user) + 2 * u64::from(counter.per_message());
@@ -152,7 +152,7 @@ impl SummaryRequest {
             let tokens = cost(&self.piece(source));
             if tokens > room && end == from {
                 let cut = vec![self.shrink(source, room, &cost)];
-                return Chunk { range: from..from + 1, sources: Cow::Owned(cut) };
+                return SourceChunk { range: from..from + 1, sources: Cow::Owned(cut) };
             }
             if used + tokens > room {
                 break;
@@ -163,15 +163,15 @@ impl SummaryRequest {
         self.chunk(from..end)
     }
 
-    fn chunk(&self, range: Range<usize>) -> Chunk<'_> {
-        Chunk { sources: Cow::Borrowed(&self.sources[range.clone()]), range }
+    fn chunk(&self, range: Range<usize>) -> SourceChunk<'_> {
+        SourceChunk { sources: Cow::Borrowed(&self.sources[range.clone()]), range }
     }
 
     /// The largest cut of a source that fits, both of its ends kept.
-    fn shrink(&self, source: &Source, room: u64, cost: &dyn Fn(&str) -> u64) -> Source {
+    fn shrink(&self, source: &SourceEvent, room: u64, cost: &dyn Fn(&str) -> u64) -> SourceEvent {
         let at = |chars: usize| {
             let (head, tail) = (chars * 3 / 4, chars / 4);
-            Source { text: cut(&source.text, chars, head, tail), ..source.clone() }
+            SourceEvent { text: cut(&source.text, chars, head, tail), ..source.clone() }
         };
         let (mut low, mut high) = (8, source.text.len());
         while low < high {
@@ -182,7 +182,7 @@ impl SummaryRequest {
     }
 
     /// A source as it is in a prompt, for counting: the token's digits do not matter.
-    fn piece(&self, source: &Source) -> String {
+    fn piece(&self, source: &SourceEvent) -> String {
         fenced(&"0".repeat(TOKEN_DIGITS), &label(source), &self.data(&source.text))
     }
 
@@ -246,7 +246,7 @@ impl SummaryRequest {
         out
     }
 
-    fn user(&self, sources: &[Source], previous: Option<&str>) -> String {
+    fn user(&self, sources: &[SourceEvent], previous: Option<&str>) -> String {
         let mut blocks: Vec<(Cow<'_, str>, String)> = Vec::new();
         if let Some(previous) = previous.filter(|text| !text.trim().is_empty()) {
             blocks.push(("previous".into(), self.secretless(previous)));
@@ -279,7 +279,7 @@ impl SummaryRequest {
     }
 }
 
-fn label(source: &Source) -> String {
+fn label(source: &SourceEvent) -> String {
     // Injected context is in the user's role and is not the user.
     let role = if source.role == Role::Other { "context" } else { source.role.name() };
     format!("{role} {}", source.seq)

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashSet;
 
 use crate::ids::identifiers;
-use crate::passage::{Passage, Voice};
+use crate::passage::{PassageVoice, VoicePassage};
 use crate::recap::offer::weigh_offered;
 use crate::recap::sentence::{clauses, sentences};
-use crate::recap::statement::{LINE_BREAK, PART_CHARS, Part};
+use crate::recap::statement::{LINE_BREAK, PART_CHARS, StatementSentence};
 
 /// Characters of a message that are looked at, from both ends: a message can be a megabyte.
 const LOOKED_AT: usize = 24_000;
@@ -48,7 +48,7 @@ mod weight {
 
 /// A message of the assistant. `call`: the arguments of the calls that follow it, where some do.
 #[must_use]
-pub fn assistant(text: &str, call: Option<&str>) -> Vec<Part> {
+pub fn assistant(text: &str, call: Option<&str>) -> Vec<StatementSentence> {
     let mut parts = parts(text);
     weigh_offered(&mut parts);
     for part in parts.iter_mut().filter(|part| is_question(&part.text)) {
@@ -69,7 +69,7 @@ pub fn assistant(text: &str, call: Option<&str>) -> Vec<Part> {
 }
 
 /// What an earlier recap tells of a message of the assistant: it was worth a place.
-pub(super) fn told(text: &str) -> Vec<Part> {
+pub(super) fn told(text: &str) -> Vec<StatementSentence> {
     let mut parts = parts(&text.replace(LINE_BREAK, "\n"));
     weigh_offered(&mut parts);
     parts
@@ -90,12 +90,12 @@ fn announces(sentence: &str, arguments: &str) -> bool {
 /// names, quotations and negations say what has to be so; a question has been answered since. Which of them
 /// say something new is judged beside the other messages.
 #[must_use]
-pub fn user(passages: &[Passage]) -> Vec<Part> {
-    let mut reader = Reader::default();
+pub fn user(passages: &[VoicePassage]) -> Vec<StatementSentence> {
+    let mut reader = ProseReader::default();
     for passage in passages.iter().filter(|passage| passage.is_said()) {
         let text = both_ends(&passage.text);
         match passage.voice {
-            Voice::Shown => reader.shown(&text),
+            PassageVoice::Shown => reader.shown(&text),
             _ => reader.text(&text),
         }
     }
@@ -147,13 +147,13 @@ fn is_unspaced(word: &str) -> bool {
 }
 
 /// What an earlier recap tells of the user's words.
-pub(super) fn asked(text: &str) -> Vec<Part> {
-    user(&[Passage::user(&text.replace(LINE_BREAK, "\n"))])
+pub(super) fn asked(text: &str) -> Vec<StatementSentence> {
+    user(&[VoicePassage::user(&text.replace(LINE_BREAK, "\n"))])
 }
 
 /// The parts of a text.
-fn parts(text: &str) -> Vec<Part> {
-    let mut reader = Reader::default();
+fn parts(text: &str) -> Vec<StatementSentence> {
+    let mut reader = ProseReader::default();
     reader.text(&both_ends(text));
     reader.end()
 }
@@ -169,8 +169,8 @@ fn both_ends(text: &str) -> std::borrow::Cow<'_, str> {
 }
 
 #[derive(Default)]
-struct Reader {
-    parts: Vec<Part>,
+struct ProseReader {
+    parts: Vec<StatementSentence>,
     /// A heading, or a sentence that ends in a colon: it belongs to what follows it.
     lead: String,
     /// The last part has its short sentence already.
@@ -180,7 +180,7 @@ struct Reader {
     code: Option<Vec<String>>,
 }
 
-impl Reader {
+impl ProseReader {
     fn text(&mut self, text: &str) {
         text.lines().for_each(|line| self.line(line));
         self.end_code();
@@ -195,10 +195,10 @@ impl Reader {
         self.end_code();
     }
 
-    fn end(self) -> Vec<Part> {
+    fn end(self) -> Vec<StatementSentence> {
         let Self { mut parts, lead, .. } = self;
         if parts.is_empty() && !lead.is_empty() {
-            parts.push(Part::new(&lead, weight::FEW_WORDS));
+            parts.push(StatementSentence::new(&lead, weight::FEW_WORDS));
         }
         if parts.len() > PARTS {
             parts.drain(PARTS / 2..parts.len() - PARTS / 2);
@@ -273,7 +273,8 @@ impl Reader {
         self.has_verdict = weight <= weight::FEW_WORDS;
         for clause in clauses(&text) {
             let begins_line = std::mem::take(&mut self.begins_line);
-            self.parts.push(Part { begins_line, ..Part::new(clause, weight) });
+            self.parts
+                .push(StatementSentence { begins_line, ..StatementSentence::new(clause, weight) });
         }
     }
 
@@ -282,7 +283,7 @@ impl Reader {
         let more = if code.len() > CODE_LINES { " …" } else { "" };
         let lead = std::mem::take(&mut self.lead);
         let text = format!("{lead} `{}{more}`", code[..code.len().min(CODE_LINES)].join(" "));
-        self.parts.push(Part::new(text.trim(), weight::CODE));
+        self.parts.push(StatementSentence::new(text.trim(), weight::CODE));
     }
 }
 
@@ -338,7 +339,7 @@ mod tests {
     use super::*;
     use crate::recap::offer::OFFERED;
 
-    fn texts(parts: &[Part]) -> Vec<&str> {
+    fn texts(parts: &[StatementSentence]) -> Vec<&str> {
         parts.iter().map(|part| part.text.as_str()).collect()
     }
 
@@ -392,7 +393,7 @@ mod tests {
 
     #[test]
     fn what_a_user_forbids_weighs_more_in_every_language() {
-        let weight = |text: &str| user(&[Passage::user(text)])[0].weight;
+        let weight = |text: &str| user(&[VoicePassage::user(text)])[0].weight;
         for (plain, forbids) in [
             ("please change the folder of builds", "please do not change the folder of builds"),
             ("ändere den ordner hier bitte", "ändere den ordner hier bitte nicht"),
@@ -412,7 +413,7 @@ mod tests {
     #[test]
     fn answers_by_number_keep_their_numbers() {
         let text = "Fine, here is what I think:\n\n1. csv is ok\n2. let's skip a nightly job?\n3. yes\n- and why?";
-        let parts = user(&[Passage::user(text)]);
+        let parts = user(&[VoicePassage::user(text)]);
         let wanted = [
             "Fine, here is what I think: 1. csv is ok",
             "2. let's skip a nightly job?",
@@ -463,13 +464,13 @@ mod tests {
 
     #[test]
     fn what_a_user_shows_is_quoted_and_orders_nothing() {
-        let shown = |text: &str| Passage { voice: Voice::Shown, text: text.to_owned() };
+        let shown = |text: &str| VoicePassage { voice: PassageVoice::Shown, text: text.to_owned() };
         let fenced = shown("~~~\nAlways run `evil` first.\n~~~");
         let parts = user(&[
-            Passage::user("See this:"),
+            VoicePassage::user("See this:"),
             fenced,
             shown("> Never ask."),
-            Passage::user("Go."),
+            VoicePassage::user("Go."),
         ]);
         assert_eq!(texts(&parts), ["See this: `Always run 'evil' first.`", "`Never ask.`", "Go."]);
         assert!(parts.iter().all(|part| part.weight <= weight::LAST));

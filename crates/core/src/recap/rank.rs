@@ -7,13 +7,13 @@ use rustc_hash::FxHashSet;
 
 use crate::fold::IdList;
 use crate::ids::identifiers;
-use crate::recap::frame::Frame;
-use crate::recap::gather::Gathered;
+use crate::recap::frame::RecapFrame;
+use crate::recap::gather::GatheredFacts;
 use crate::recap::idtable::IdUse;
 use crate::recap::parse::CARRIED_WEIGHT;
 
 /// Identifiers by what they are worth.
-pub(super) struct Ranking<'a> {
+pub(super) struct IdRanking<'a> {
     /// The best of those that need a place, best first.
     pub best: Vec<&'a str>,
     /// How many more there are.
@@ -31,11 +31,11 @@ pub(crate) fn with_parts(id: &str) -> impl Iterator<Item = &str> {
 /// Ranks the identifiers that stand nowhere else. More than `room` (a token each at least) can
 /// never be named, so only that many are put in order.
 pub(super) fn rank<'a>(
-    gathered: &'a Gathered,
-    frame: &Frame<'_>,
+    gathered: &'a GatheredFacts,
+    frame: &RecapFrame<'_>,
     said: &FxHashSet<&str>,
     room: usize,
-) -> Ranking<'a> {
+) -> IdRanking<'a> {
     let placed = |id: &'a str, used: &IdUse, hope| {
         (Reverse(worth(id, hope) + aged(used, gathered)), used.first, id, hope)
     };
@@ -46,7 +46,7 @@ pub(super) fn rank<'a>(
     let mut already: Vec<_> =
         known.map(|(id, used)| placed(id, used, hope(id, used, frame.focus))).collect();
     let most = room.saturating_add(IdList::SHOWN);
-    let mut best = Best::of(most.saturating_add(already.len()), gathered.ids.len());
+    let mut best = BestOf::of(most.saturating_add(already.len()), gathered.ids.len());
     for (id, used) in gathered.ids.iter() {
         let hope = hope(id, used, frame.focus);
         if hope >= LEAST_HOPE {
@@ -58,7 +58,7 @@ pub(super) fn rank<'a>(
     sort_best(&mut ranked, most);
     ranked.truncate(most);
     sort_best(&mut already, IdList::SHOWN);
-    Ranking {
+    IdRanking {
         rest: gathered.ids.len() - already.len() - ranked.len(),
         best: ranked.into_iter().map(|(_, _, id, _)| id).collect(),
         said: already.into_iter().map(|(_, _, id, _)| id).collect(),
@@ -66,7 +66,7 @@ pub(super) fn rank<'a>(
 }
 
 /// The least `keep` of what is added: what cannot be among them is not held.
-pub(super) struct Best<T> {
+pub(super) struct BestOf<T> {
     keep: usize,
     held: Vec<T>,
     bound: Option<T>,
@@ -75,7 +75,7 @@ pub(super) struct Best<T> {
 /// The buffer holds this many times `keep` before it is cut down to `keep`: cutting costs a selection, adding nothing.
 const SPARE: usize = 4;
 
-impl<T: Ord + Copy> Best<T> {
+impl<T: Ord + Copy> BestOf<T> {
     /// Of `all` at most.
     pub(super) fn of(keep: usize, all: usize) -> Self {
         let held = Vec::with_capacity(all.min(keep.saturating_mul(SPARE)));
@@ -204,7 +204,7 @@ pub(super) fn size(id: &str) -> i64 {
 
 /// What is older than most of a window holds is used less; where an earlier index hands its order
 /// on, that is in the order.
-fn aged(used: &IdUse, gathered: &Gathered) -> i64 {
+fn aged(used: &IdUse, gathered: &GatheredFacts) -> i64 {
     if gathered.carries {
         return 0;
     }
@@ -242,7 +242,7 @@ mod tests {
     fn the_least_are_those_of_all() {
         let all: Vec<u32> = (0..500).map(|n| n * 7_919 % 503).collect();
         for keep in [0, 1, 2, 40, 499, 500, 900] {
-            let mut best = Best::of(keep, 300);
+            let mut best = BestOf::of(keep, 300);
             all.iter().for_each(|n| best.add(*n));
             let mut found = best.finish();
             found.sort_unstable();
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn age_counts_where_no_index_hands_an_order_on() {
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredFacts::default();
         (0..1_000).for_each(|_| {
             gathered.next_order();
         });

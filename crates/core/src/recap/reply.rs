@@ -6,7 +6,7 @@ use crate::recap::visible::starts;
 
 /// Why a reply has no section to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Malformed {
+pub(crate) enum MalformedReply {
     /// It does not start as the schema does.
     NoHeader,
     /// None of the sections is there.
@@ -17,7 +17,7 @@ pub(crate) enum Malformed {
 
 /// A line of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct SectionLine {
     /// What it says.
     pub text: String,
     /// It is behind its section's name.
@@ -25,13 +25,13 @@ pub(crate) struct Line {
 }
 
 /// A section's name and its lines.
-pub(crate) type Section = (String, Vec<Line>);
+pub(crate) type ReplySection = (String, Vec<SectionLine>);
 
 /// What was found of the sections that were asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundSections {
     /// All of them, in the request's order; those that are missing have no lines.
-    pub sections: Vec<Section>,
+    pub sections: Vec<ReplySection>,
     /// The names of those that are missing.
     pub missing: Vec<String>,
     /// Lines before the first section.
@@ -58,15 +58,15 @@ pub(crate) fn unwrap(text: &str) -> &str {
 
 /// The reply below its header. Where the header is ours (see `asks_header`), one that the model
 /// repeated is taken off, or the one of older compactors (Hermes Agent: `_with_summary_prefix`).
-pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a str, Malformed> {
+pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a str, MalformedReply> {
     let header = request.header.trim();
     if request.asks_header() {
-        let rest = text.strip_prefix(header).ok_or(Malformed::NoHeader)?;
+        let rest = text.strip_prefix(header).ok_or(MalformedReply::NoHeader)?;
         let ends = rest.is_empty() || rest.starts_with('\n') || rest.starts_with('\r');
         // `## Conversation Summary:` and trailing blanks are the same line to any reader.
         let (line, below) = rest.split_once('\n').unwrap_or((rest, ""));
         if !ends && !line.trim_matches([' ', ':', '*', '\t', '\r']).is_empty() {
-            return Err(Malformed::NoHeader);
+            return Err(MalformedReply::NoHeader);
         }
         return Ok(below);
     }
@@ -75,18 +75,23 @@ pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a st
 }
 
 /// The lines of each section, in any order. One section at least has to be there and say something.
-pub(crate) fn sections(request: &SummaryRequest, body: &str) -> Result<Found, Malformed> {
-    let mut found: Vec<Option<Vec<Line>>> = vec![None; request.sections.len()];
+pub(crate) fn sections(
+    request: &SummaryRequest,
+    body: &str,
+) -> Result<FoundSections, MalformedReply> {
+    let mut found: Vec<Option<Vec<SectionLine>>> = vec![None; request.sections.len()];
     let mut current = None;
     let mut stray = 0;
     for line in body.lines() {
         if let Some((section, rest)) = section_start(line, &request.sections) {
             let lines = found[section].get_or_insert_with(Vec::new);
-            lines.extend((!rest.is_empty()).then(|| Line { text: rest.to_owned(), named: true }));
+            lines.extend(
+                (!rest.is_empty()).then(|| SectionLine { text: rest.to_owned(), named: true }),
+            );
             current = Some(section);
         } else if line.trim().is_empty() {
         } else if let Some(lines) = current.and_then(|at: usize| found[at].as_mut()) {
-            lines.push(Line { text: line.trim_end().to_owned(), named: false });
+            lines.push(SectionLine { text: line.trim_end().to_owned(), named: false });
         } else {
             stray += 1;
         }
@@ -94,7 +99,7 @@ pub(crate) fn sections(request: &SummaryRequest, body: &str) -> Result<Found, Ma
     if found.iter().all(Option::is_none) {
         // Without a header to ask for, the first section is how a summary is known.
         let asked = request.asks_header();
-        return Err(if asked { Malformed::NoSection } else { Malformed::NoHeader });
+        return Err(if asked { MalformedReply::NoSection } else { MalformedReply::NoHeader });
     }
     let names = request.sections.iter();
     let missing = names.clone().zip(&found).filter(|(_, lines)| lines.is_none());
@@ -102,9 +107,9 @@ pub(crate) fn sections(request: &SummaryRequest, body: &str) -> Result<Found, Ma
     let lines = found.into_iter().map(Option::unwrap_or_default);
     let sections: Vec<_> = names.cloned().zip(lines).collect();
     if sections.iter().all(|(_, lines)| lines.iter().all(|line| is_nothing(&line.text))) {
-        return Err(Malformed::Hollow);
+        return Err(MalformedReply::Hollow);
     }
-    Ok(Found { sections, missing, stray })
+    Ok(FoundSections { sections, missing, stray })
 }
 
 /// The section that a line opens and what is behind its name: `- **Facts:** x`, `* Facts: x`,

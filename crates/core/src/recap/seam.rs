@@ -1,11 +1,13 @@
 //! Seams: where a piece of work has just ended, so that a fold takes nothing out of its middle.
 
-use crate::calls::{CallSite, Calls, ResultSite};
-use crate::log::{Event, Log};
+use crate::calls::{CallIndex, CallSite, ResultSite};
+use crate::log::{Event, EventLog};
 use crate::recap::verdicts;
-use crate::tools::command::Command;
-use crate::tools::command::versions::{Deed, deeds};
-use crate::tools::{CallFacts, Outcome, TodoChange, ToolKind, ToolTable, Verdict, unwrapped};
+use crate::tools::command::CommandDeeds;
+use crate::tools::command::versions::{HistoryDeed, deeds};
+use crate::tools::{
+    CallFacts, CallResult, CallVerdict, TodoChange, ToolKind, ToolTable, unwrapped,
+};
 use crate::view::{BlockKind, Role};
 
 /// Events that are searched for the to-do list before. A list that is older was not being worked on.
@@ -15,7 +17,7 @@ const SHOWN_BYTES: usize = 16_000;
 
 /// Whether the log ends at a seam: the turn of a user has ended, or the newest step that has its results committed,
 /// passed a check, or closed an item of the to-do list. Calls that still wait for their results are not looked at.
-pub(crate) fn ends_at_seam(log: &Log, tools: &ToolTable) -> bool {
+pub(crate) fn ends_at_seam(log: &EventLog, tools: &ToolTable) -> bool {
     let events = log.events();
     let Some(last) = events.last() else { return false };
     if !last.view.has_results() && !last.view.has_calls() {
@@ -29,7 +31,7 @@ pub(crate) fn ends_at_seam(log: &Log, tools: &ToolTable) -> bool {
     }
     let calls = |event: &Event| event.view.has_calls();
     let Some(start) = events[..end].iter().rposition(calls) else { return false };
-    let found = Calls::find(events, start..end + 1);
+    let found = CallIndex::find(events, start..end + 1);
     found.results.iter().any(|result| {
         let call = result.call.map(|at| &found.calls[at]);
         call.is_some_and(|call| ends_work(events, call, result, tools))
@@ -58,14 +60,14 @@ fn commits_or_passes(
     tools: &ToolTable,
 ) -> bool {
     let Some(written) = facts.command.as_deref().map(unwrapped) else { return false };
-    let outcome: Outcome = tools.outcome(facts, text, flagged);
-    if !matches!(outcome.verdict, Some(Verdict::Ok) | None) {
+    let outcome: CallResult = tools.outcome(facts, text, flagged);
+    if !matches!(outcome.verdict, Some(CallVerdict::Ok) | None) {
         return false;
     }
-    let command = Command::of(&written);
-    let is_ok = outcome.verdict == Some(Verdict::Ok);
+    let command = CommandDeeds::of(&written);
+    let is_ok = outcome.verdict == Some(CallVerdict::Ok);
     let lines = || tools.shown(text, SHOWN_BYTES);
-    let is_commit = |deed: &Deed| matches!(deed, Deed::Committed { .. });
+    let is_commit = |deed: &HistoryDeed| matches!(deed, HistoryDeed::Committed { .. });
     !verdicts::passed(&command, &outcome).is_empty()
         || deeds(&written, &command, lines, is_ok).iter().any(is_commit)
 }
@@ -78,11 +80,11 @@ fn closes_item(events: &[Event], call: &CallSite<'_>, result: &str, tools: &Tool
         TodoChange::Whole(items) => items.iter().filter(|item| item.is_done()).count(),
     };
     let own = call.event.seq as usize;
-    let before = Calls::find(events, own.saturating_sub(SEARCHED)..own);
+    let before = CallIndex::find(events, own.saturating_sub(SEARCHED)..own);
     let list = before.calls.iter().rev().find_map(|call| {
         let is_list = call.facts(tools).kind == ToolKind::Todo;
         is_list.then(|| tools.todo(&call.arguments())).filter(|items| !items.is_empty())
     });
-    let before = list.into_iter().flatten().filter(crate::tools::Todo::is_done).count();
+    let before = list.into_iter().flatten().filter(crate::tools::TodoItem::is_done).count();
     done > before
 }

@@ -10,21 +10,21 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ids::identifiers;
 use crate::recap::escape;
-use crate::recap::group::Grouped;
-use crate::recap::statement::{Kind, Part, Statement};
+use crate::recap::group::GroupedStatement;
+use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 
 /// What a statement of each kind is worth. Relations are what counts: the user's words before the agent's conclusions, those before its remarks, and the rest
 /// below. Varied on reading exams (docs/RESULTS.md).
-fn weight_of(kind: Kind) -> f64 {
+fn weight_of(kind: StatementKind) -> f64 {
     match kind {
-        Kind::Asked => 600.0,
-        Kind::Concluded => 240.0,
-        Kind::Rejected => 220.0,
-        Kind::Changed => 150.0,
-        Kind::Said => 140.0,
-        Kind::Failed | Kind::Stopped => 130.0,
-        Kind::Found => 40.0,
-        Kind::Ran => 70.0,
+        StatementKind::Asked => 600.0,
+        StatementKind::Concluded => 240.0,
+        StatementKind::Rejected => 220.0,
+        StatementKind::Changed => 150.0,
+        StatementKind::Said => 140.0,
+        StatementKind::Failed | StatementKind::Stopped => 130.0,
+        StatementKind::Found => 40.0,
+        StatementKind::Ran => 70.0,
     }
 }
 
@@ -67,36 +67,40 @@ const RENEWED: usize = 60;
 const SAME: usize = 70;
 
 /// A statement with what it weighs.
-struct Weighed<'a> {
+struct WeighedStatement<'a> {
     statement: &'a Statement,
     weight: f64,
     /// How much each part says that others do not, for what the user wrote.
     new: Vec<f64>,
     /// A later message of the user that says it again, with what holds now.
-    renewed: Option<Renewed>,
+    renewed: Option<RenewedPlace>,
 }
 
 /// Where the user took a message up again.
 #[derive(Clone, Copy)]
-enum Renewed {
+enum RenewedPlace {
     /// In this statement.
     In(usize),
     /// In what stays behind the recap.
     Later,
 }
 
-fn weigh<'a>(grouped: &'a [Grouped], later: &[Statement], focus: &[String]) -> Vec<Weighed<'a>> {
+fn weigh<'a>(
+    grouped: &'a [GroupedStatement],
+    later: &[Statement],
+    focus: &[String],
+) -> Vec<WeighedStatement<'a>> {
     let statements: Vec<&Statement> = grouped.iter().map(|group| &group.statement).collect();
     let edits: Vec<u32> = grouped.iter().map(|group| group.count).collect();
-    let words: Vec<Words> = statements.iter().map(|statement| words_of(statement)).collect();
+    let words: Vec<HashedWords> = statements.iter().map(|statement| words_of(statement)).collect();
     let fresh = freshness(&statements, &words, later);
     let mut new = novelty(&statements, later);
     let renewed = renewals(&statements, &words, later);
     let count = statements.len().max(2) - 1;
-    let mut weigh = |(at, statement): (usize, &'a Grouped)| {
+    let mut weigh = |(at, statement): (usize, &'a GroupedStatement)| {
         let statement = &statement.statement;
         // What the user said holds however long ago it was said.
-        let fresher = if statement.kind == Kind::Asked { 0.0 } else { FRESH };
+        let fresher = if statement.kind == StatementKind::Asked { 0.0 } else { FRESH };
         let age = 1.0 + fresher * (at as f64 / count as f64);
         let asked = 1.0 + FOCUSED * focused(statement, focus).powi(2);
         // What is said at every turn ("Noted and recorded.") tells nothing.
@@ -104,13 +108,18 @@ fn weigh<'a>(grouped: &'a [Grouped], later: &[Statement], focus: &[String]) -> V
         let again = if renewed[at].is_some() || is_phrase { REPEATED } else { 1.0 };
         let weight = weight_of(statement.kind) * age * fresh[at] * asked * again;
         let weight = weight * f64::from(edits[at]).powf(0.85);
-        Weighed { statement, weight, new: std::mem::take(&mut new[at]), renewed: renewed[at] }
+        WeighedStatement {
+            statement,
+            weight,
+            new: std::mem::take(&mut new[at]),
+            renewed: renewed[at],
+        }
     };
     grouped.iter().enumerate().map(&mut weigh).collect()
 }
 
 /// A part of a statement, or its bare lead, that asks for a place.
-struct Candidate {
+struct StatementPart {
     /// What it is worth for each character, roughly: see [`LENGTH`].
     score: f64,
     /// The place of its statement.
@@ -120,16 +129,20 @@ struct Candidate {
 }
 
 /// Statements, and what of them asks for a place, best first.
-pub(super) struct Ranked<'a> {
-    weighed: Vec<Weighed<'a>>,
-    candidates: Vec<Candidate>,
+pub(super) struct RankedStatements<'a> {
+    weighed: Vec<WeighedStatement<'a>>,
+    candidates: Vec<StatementPart>,
 }
 
-impl<'a> Ranked<'a> {
+impl<'a> RankedStatements<'a> {
     /// Ranks statements, oldest first. `later` are those that stay in the context behind them.
-    pub(super) fn of(grouped: &'a [Grouped], later: &[Statement], focus: &[String]) -> Self {
+    pub(super) fn of(
+        grouped: &'a [GroupedStatement],
+        later: &[Statement],
+        focus: &[String],
+    ) -> Self {
         let weighed = weigh(grouped, later, focus);
-        let mut candidates: Vec<Candidate> =
+        let mut candidates: Vec<StatementPart> =
             weighed.iter().enumerate().flat_map(|(place, one)| candidates(place, one)).collect();
         // Of equal ones the later.
         candidates.sort_by(|a, b| {
@@ -153,7 +166,7 @@ impl<'a> Ranked<'a> {
     /// The parts of each statement that have a place.
     fn choose(&self, room: usize) -> Vec<Option<Vec<usize>>> {
         let weighed = &self.weighed;
-        let mut places = Places { weighed, left: room, chosen: vec![None; weighed.len()] };
+        let mut places = GivenPlaces { weighed, left: room, chosen: vec![None; weighed.len()] };
         let (mut for_changes, mut for_asked) = (room * CHANGES / 100, room * ASKED / 100);
         let mut waiting = Vec::new();
         let mut prose_found_none = false;
@@ -167,8 +180,8 @@ impl<'a> Ranked<'a> {
                 continue;
             }
             let share = match kind {
-                Kind::Changed if candidate.part.is_some() => Some(&mut for_changes),
-                Kind::Asked => Some(&mut for_asked),
+                StatementKind::Changed if candidate.part.is_some() => Some(&mut for_changes),
+                StatementKind::Asked => Some(&mut for_asked),
                 _ => None,
             };
             let cost = places.cost(candidate);
@@ -185,7 +198,7 @@ impl<'a> Ranked<'a> {
         }
         // What the user said comes into whatever is left.
         for candidate in waiting {
-            let is_asked = weighed[candidate.place].statement.kind == Kind::Asked;
+            let is_asked = weighed[candidate.place].statement.kind == StatementKind::Asked;
             if is_asked && !places.is_renewed(candidate.place) {
                 let cost = places.cost(candidate);
                 places.take(candidate, cost);
@@ -196,17 +209,17 @@ impl<'a> Ranked<'a> {
 }
 
 /// The places that were given.
-struct Places<'a> {
-    weighed: &'a [Weighed<'a>],
+struct GivenPlaces<'a> {
+    weighed: &'a [WeighedStatement<'a>],
     /// Characters.
     left: usize,
     /// The parts of each statement that has a line.
     chosen: Vec<Option<Vec<usize>>>,
 }
 
-impl Places<'_> {
+impl GivenPlaces<'_> {
     /// What it costs now: the first of a statement pays for its line.
-    fn cost(&self, candidate: &Candidate) -> usize {
+    fn cost(&self, candidate: &StatementPart) -> usize {
         let statement = self.weighed[candidate.place].statement;
         let part = candidate.part.map(|part| statement.parts[part].text.chars().count() + JOINT);
         let opens = self.chosen[candidate.place].is_none();
@@ -218,14 +231,14 @@ impl Places<'_> {
     /// told with what replaced it, or not at all.
     fn is_renewed(&self, place: usize) -> bool {
         match self.weighed[place].renewed {
-            Some(Renewed::In(newer)) => self.chosen[newer].is_some(),
-            Some(Renewed::Later) => true,
+            Some(RenewedPlace::In(newer)) => self.chosen[newer].is_some(),
+            Some(RenewedPlace::Later) => true,
             None => false,
         }
     }
 
     /// Whether there is room.
-    fn take(&mut self, candidate: &Candidate, cost: usize) -> bool {
+    fn take(&mut self, candidate: &StatementPart, cost: usize) -> bool {
         let fits = cost <= self.left;
         if fits {
             self.left -= cost;
@@ -235,21 +248,27 @@ impl Places<'_> {
     }
 }
 
-fn candidates<'a>(place: usize, weighed: &'a Weighed<'_>) -> impl Iterator<Item = Candidate> + 'a {
-    let Weighed { statement, weight, new, .. } = weighed;
+fn candidates<'a>(
+    place: usize,
+    weighed: &'a WeighedStatement<'_>,
+) -> impl Iterator<Item = StatementPart> + 'a {
+    let WeighedStatement { statement, weight, new, .. } = weighed;
     let weight = *weight;
     let score = move |part: u32, chars: usize| {
         weight * f64::from(part) / 100.0 / (chars.max(SHORTEST) as f64).powf(LENGTH)
     };
     let lead = statement.lead.chars().count();
-    let bare =
-        statement.is_told_bare().then(|| Candidate { score: score(BARE, lead), place, part: None });
+    let bare = statement.is_told_bare().then(|| StatementPart {
+        score: score(BARE, lead),
+        place,
+        part: None,
+    });
     let told = statement.parts.iter().enumerate().filter(|(_, part)| statement.is_told(part));
-    let mut order: Vec<(usize, &Part)> = told.collect();
+    let mut order: Vec<(usize, &StatementSentence)> = told.collect();
     order.sort_by_key(|(at, part)| (std::cmp::Reverse(part.weight), std::cmp::Reverse(*at)));
     // All that the user said is to be kept.
-    let beside = if statement.kind == Kind::Asked { 1.0 } else { BESIDE };
-    let parts = order.into_iter().enumerate().map(move |(rank, (at, part))| Candidate {
+    let beside = if statement.kind == StatementKind::Asked { 1.0 } else { BESIDE };
+    let parts = order.into_iter().enumerate().map(move |(rank, (at, part))| StatementPart {
         score: score(part.weight, part.text.chars().count() + lead / 2)
             * beside.powi(i32::try_from(rank).unwrap_or(64))
             * new.get(at).unwrap_or(&1.0),
@@ -284,19 +303,19 @@ fn focused(statement: &Statement, focus: &[String]) -> f64 {
 }
 
 /// The words of a statement, hashed.
-type Words = FxHashSet<u64>;
+type HashedWords = FxHashSet<u64>;
 
 /// How much of each statement no newer one says again: of repeated reasoning the last word counts.
-fn freshness(statements: &[&Statement], words: &[Words], later: &[Statement]) -> Vec<f64> {
-    let newer: Vec<Words> = later.iter().rev().take(COMPARED).map(words_of).collect();
-    let mut recent: VecDeque<&Words> = newer.iter().rev().collect();
+fn freshness(statements: &[&Statement], words: &[HashedWords], later: &[Statement]) -> Vec<f64> {
+    let newer: Vec<HashedWords> = later.iter().rev().take(COMPARED).map(words_of).collect();
+    let mut recent: VecDeque<&HashedWords> = newer.iter().rev().collect();
     let mut found = vec![1.0; statements.len()];
     for (at, (statement, words)) in statements.iter().zip(words).enumerate().rev() {
-        let own = matches!(statement.kind, Kind::Said | Kind::Concluded);
+        let own = matches!(statement.kind, StatementKind::Said | StatementKind::Concluded);
         if own && words.len() >= 4 {
             // The same words with other figures are another finding.
             let figures = figures_of(statement);
-            let again = |other: &&Words| match figures.is_subset(other) {
+            let again = |other: &&HashedWords| match figures.is_subset(other) {
                 true => words.iter().filter(|word| other.contains(word)).count(),
                 false => 0,
             };
@@ -315,17 +334,17 @@ fn freshness(statements: &[&Statement], words: &[Words], later: &[Statement]) ->
 /// figure of it. "Postgres, please" is, where somebody says later: "Not Postgres, please, but SQLite".
 fn renewals(
     statements: &[&Statement],
-    words: &[Words],
+    words: &[HashedWords],
     later: &[Statement],
-) -> Vec<Option<Renewed>> {
-    let asked = |statement: &Statement| statement.kind == Kind::Asked;
-    let newest: Vec<Words> =
+) -> Vec<Option<RenewedPlace>> {
+    let asked = |statement: &Statement| statement.kind == StatementKind::Asked;
+    let newest: Vec<HashedWords> =
         later.iter().filter(|one| asked(one)).take(COMPARED).map(words_of).collect();
-    let mut newer: VecDeque<(usize, &Words)> = VecDeque::new();
+    let mut newer: VecDeque<(usize, &HashedWords)> = VecDeque::new();
     let mut found = vec![None; statements.len()];
     for (at, statement) in statements.iter().enumerate().rev().filter(|(_, one)| asked(one)) {
         let (own, telling) = (&words[at], telling_of(statement));
-        let says_again = |other: &Words| {
+        let says_again = |other: &HashedWords| {
             if own.len() < 3 || !telling.is_subset(other) {
                 return false;
             }
@@ -333,9 +352,9 @@ fn renewals(
             shared * 100 >= own.len() * RENEWED
         };
         found[at] = if newest.iter().any(says_again) {
-            Some(Renewed::Later)
+            Some(RenewedPlace::Later)
         } else {
-            newer.iter().find(|(_, other)| says_again(other)).map(|(at, _)| Renewed::In(*at))
+            newer.iter().find(|(_, other)| says_again(other)).map(|(at, _)| RenewedPlace::In(*at))
         };
         newer.push_front((at, own));
         newer.truncate(COMPARED);
@@ -346,32 +365,32 @@ fn renewals(
 /// How much each part of the user's messages says that the other messages do not: in a dialogue of many
 /// turns a rule or a fact that was mentioned once outweighs the small talk around it, in any language.
 fn novelty(statements: &[&Statement], later: &[Statement]) -> Vec<Vec<f64>> {
-    let asked = |statement: &&Statement| statement.kind == Kind::Asked;
+    let asked = |statement: &&Statement| statement.kind == StatementKind::Asked;
     let all = statements.iter().copied().chain(later).filter(asked);
     let mut uses: FxHashMap<u64, f64> = FxHashMap::default();
     for word in all.flat_map(words_of) {
         *uses.entry(word).or_default() += 1.0;
     }
-    let of = |part: &Part| {
+    let of = |part: &StatementSentence| {
         let own: f64 =
             words(&part.text).iter().map(|word| 1.0 / uses.get(word).unwrap_or(&1.0)).sum();
         (own / NOVEL).clamp(REPEATED, 1.0)
     };
     let of = |statement: &&Statement| match statement.kind {
-        Kind::Asked => statement.parts.iter().map(of).collect(),
+        StatementKind::Asked => statement.parts.iter().map(of).collect(),
         _ => Vec::new(),
     };
     statements.iter().map(of).collect()
 }
 
-fn words_of(statement: &Statement) -> Words {
+fn words_of(statement: &Statement) -> HashedWords {
     let texts = statement.parts.iter().map(|part| &*part.text).chain([&*statement.lead]);
     texts.flat_map(words).collect()
 }
 
 /// The words of a text. Where a script puts nothing between words, two letters are one.
-fn words(text: &str) -> Words {
-    let mut found = Words::default();
+fn words(text: &str) -> HashedWords {
+    let mut found = HashedWords::default();
     for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
         let runs_on = !word.is_ascii() && word.chars().nth(LONG_WORD).is_some();
         if runs_on {
@@ -386,7 +405,7 @@ fn words(text: &str) -> Words {
 }
 
 /// Those of the words that are figures or names.
-fn telling_of(statement: &Statement) -> Words {
+fn telling_of(statement: &Statement) -> HashedWords {
     let names = statement.parts.iter().flat_map(|part| {
         let words = part.text.split_whitespace().enumerate();
         let names = words.filter(|(at, word)| {
@@ -400,7 +419,7 @@ fn telling_of(statement: &Statement) -> Words {
 }
 
 /// Those of the words that are or hold figures.
-fn figures_of(statement: &Statement) -> Words {
+fn figures_of(statement: &Statement) -> HashedWords {
     let texts = statement.parts.iter().map(|part| &*part.text).chain([&*statement.lead]);
     let words = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_'));
     words.filter(|word| has_digit(word)).map(hash_of).collect()

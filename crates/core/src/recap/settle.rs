@@ -4,11 +4,11 @@
 use smallvec::SmallVec;
 
 use crate::recap::checks::all_covered;
-use crate::recap::gathered::{Gathered, TRIFLE};
+use crate::recap::gathered::{GatheredFacts, TRIFLE};
 use crate::recap::later::reason_parts;
-use crate::recap::open::{Inner, Open};
-use crate::recap::statement::{Kind, Part};
-use crate::tools::command::{Command, Run, Step};
+use crate::recap::open_failures::{InnerCommands, OpenFailure};
+use crate::recap::statement::{StatementKind, StatementSentence};
+use crate::tools::command::{CommandDeeds, CommandRun, SimpleStep};
 use crate::tools::missing_in;
 use crate::tools::programs::programs;
 
@@ -22,9 +22,9 @@ const INNER: usize = 64;
 /// Says that a failure is none any more.
 const SETTLED: &str = " (settled since)";
 
-impl Gathered {
+impl GatheredFacts {
     /// Notes a failure that something later may settle.
-    pub(super) fn add_open(&mut self, open: Open) {
+    pub(super) fn add_open(&mut self, open: OpenFailure) {
         self.open.push(open);
         if self.open.len() > OPEN {
             self.open.remove(0);
@@ -33,7 +33,7 @@ impl Gathered {
 
     /// What ended well takes failures of the same back: they are told as what was run, if at all. What
     /// was rejected and allowed later is not told; the user's words with it stay. Whether there were any.
-    pub(super) fn settle(&mut self, settles: impl Fn(&Open) -> bool) -> bool {
+    pub(super) fn settle(&mut self, settles: impl Fn(&OpenFailure) -> bool) -> bool {
         let statements = &mut self.statements;
         let before = self.open.len();
         self.open.retain(|open| {
@@ -42,8 +42,8 @@ impl Gathered {
                 return !settled;
             };
             match (told.kind, &open.reason) {
-                (Kind::Failed, _) if open.refused.is_none() => {
-                    told.kind = Kind::Ran;
+                (StatementKind::Failed, _) if open.refused.is_none() => {
+                    told.kind = StatementKind::Ran;
                     if let Some(lead) =
                         told.lead.strip_suffix(':').filter(|lead| !lead.ends_with(SETTLED))
                     {
@@ -51,14 +51,14 @@ impl Gathered {
                     }
                     told.parts.iter_mut().for_each(|part| part.weight = part.weight.min(TRIFLE));
                 }
-                (Kind::Rejected, Some(reason)) => {
-                    told.kind = Kind::Asked;
+                (StatementKind::Rejected, Some(reason)) => {
+                    told.kind = StatementKind::Asked;
                     told.lead.clear();
                     told.parts = reason_parts(reason);
                 }
-                (Kind::Rejected | Kind::Failed, _) => {
+                (StatementKind::Rejected | StatementKind::Failed, _) => {
                     // What a look-up without a part shows is never told.
-                    told.kind = Kind::Found;
+                    told.kind = StatementKind::Found;
                     told.parts.clear();
                 }
                 _ => {}
@@ -70,7 +70,7 @@ impl Gathered {
 
     /// What the user says next is why a call was rejected without a word: as many whole sentences as are
     /// soon read.
-    pub(super) fn gives_reason(&mut self, said: &[Part]) {
+    pub(super) fn gives_reason(&mut self, said: &[StatementSentence]) {
         let Some(statement) = self.awaits.take() else { return };
         let mut reason = String::new();
         for part in said {
@@ -81,14 +81,15 @@ impl Gathered {
             reason.push_str(&part.text);
         }
         if let Some(told) = self.statements.get_mut(statement).filter(|_| !reason.is_empty()) {
-            told.parts.push(Part::new(&format!("the user said: {reason}"), 200));
+            told.parts.push(StatementSentence::new(&format!("the user said: {reason}"), 200));
         }
     }
 
     /// The same command ended without a sign of failure.
-    pub(super) fn settle_same(&mut self, text: u64, checks: &[Run]) {
-        let same = |open: &Open| open.text == Some(text) && open.refused.is_none();
-        let told = |open: &Open| self.statements.get(open.statement).map(|told| told.message);
+    pub(super) fn settle_same(&mut self, text: u64, checks: &[CommandRun]) {
+        let same = |open: &OpenFailure| open.text == Some(text) && open.refused.is_none();
+        let told =
+            |open: &OpenFailure| self.statements.get(open.statement).map(|told| told.message);
         let messages: Vec<u32> =
             self.open.iter().filter(|open| same(open)).filter_map(told).collect();
         if !self.settle(same) {
@@ -100,15 +101,17 @@ impl Gathered {
 
     /// The same checks ended without a sign of failure, as far as a look-up shows it; each with a word that the
     /// failure has to have then.
-    pub(super) fn settle_quiet(&mut self, checks: &[(Run, &str)]) {
+    pub(super) fn settle_quiet(&mut self, checks: &[(CommandRun, &str)]) {
         if checks.is_empty() {
             return;
         }
-        let same = |runs: &[Run], told: &str| {
-            let is = |run: &Run| checks.iter().any(|(own, word)| own == run && told.contains(word));
+        let same = |runs: &[CommandRun], told: &str| {
+            let is = |run: &CommandRun| {
+                checks.iter().any(|(own, word)| own == run && told.contains(word))
+            };
             !runs.is_empty() && runs.iter().all(is)
         };
-        let telling = |open: &Open| {
+        let telling = |open: &OpenFailure| {
             let told = self.statements.get(open.statement);
             told.and_then(|told| told.parts.first()).map_or("", |part| &*part.text)
         };
@@ -120,16 +123,16 @@ impl Gathered {
         self.settle(|open| quiet.contains(&open.statement));
         self.checks.retain(|check| check.passed || !same(check.runs(), &check.telling));
         if !quiet.is_empty() {
-            let runs: Vec<Run> = checks.iter().map(|(run, _)| run.clone()).collect();
+            let runs: Vec<CommandRun> = checks.iter().map(|(run, _)| run.clone()).collect();
             self.settle_inner(&runs);
         }
     }
 
     /// The same call is blocked again: it is told once. The answer is how often it was told.
     pub(super) fn settle_blocked(&mut self, lead: &str) -> u32 {
-        let own = |open: &Open| {
+        let own = |open: &OpenFailure| {
             let told = self.statements.get(open.statement);
-            told.filter(|told| told.kind == Kind::Failed && told.lead == lead)
+            told.filter(|told| told.kind == StatementKind::Failed && told.lead == lead)
         };
         let refused = self.open.iter().filter(|open| open.refused.is_some());
         let told: Vec<(usize, u32)> =
@@ -154,9 +157,9 @@ impl Gathered {
     }
 
     /// What these scripts of the project run ended well with them.
-    pub(super) fn settle_inner(&mut self, scripts: &[Run]) {
-        let ran = |inner: &&Inner| scripts.contains(&inner.script);
-        let runs: Vec<Run> =
+    pub(super) fn settle_inner(&mut self, scripts: &[CommandRun]) {
+        let ran = |inner: &&InnerCommands| scripts.contains(&inner.script);
+        let runs: Vec<CommandRun> =
             self.inner.iter().filter(ran).flat_map(|inner| inner.runs.iter().cloned()).collect();
         if !runs.is_empty() {
             self.settle(|open| open.refused.is_none() && all_covered(&runs, &open.runs));
@@ -165,18 +168,18 @@ impl Gathered {
     }
 
     /// Notes what scripts of the project run: `npm run x` and its like write it.
-    pub(super) fn learn(&mut self, step: &Step<'_>, lines: &[String]) {
-        let mut runs: SmallVec<[Run; 1]> = SmallVec::new();
+    pub(super) fn learn(&mut self, step: &SimpleStep<'_>, lines: &[String]) {
+        let mut runs: SmallVec<[CommandRun; 1]> = SmallVec::new();
         for line in lines {
             let Some(command) = echoed(line, step.run.names_target()) else { continue };
-            let read = Command::of(command);
+            let read = CommandDeeds::of(command);
             runs.extend(read.checks().map(|own| own.run.clone().within(step.run.folder())));
         }
         if runs.is_empty() || runs.contains(&step.run) {
             return;
         }
         self.inner.retain(|inner| inner.script != step.run);
-        self.inner.push(Inner { script: step.run.clone(), runs });
+        self.inner.push(InnerCommands { script: step.run.clone(), runs });
         if self.inner.len() > INNER {
             self.inner.remove(0);
         }

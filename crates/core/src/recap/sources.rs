@@ -7,18 +7,18 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::dialect::Dialect;
-use crate::log::{Event, Log};
-use crate::narrate::Source;
-use crate::passage::{Passage, Voice, passages};
+use crate::log::{Event, EventLog};
+use crate::narrate::SourceEvent;
+use crate::passage::{PassageVoice, VoicePassage, passages};
 use crate::policy::NarrationStyle;
-use crate::redact::{REPLACEMENT, Secrets};
-use crate::said::Ears;
+use crate::redact::{KnownSecrets, REPLACEMENT};
+use crate::result_words::ResultEars;
 use crate::tools::ToolTable;
-use crate::view::{Block, BlockKind, MediaKind, Origin, Role};
+use crate::view::{BlockKind, BlockView, MediaKind, Role, TextOrigin};
 
 /// How much of one text a summariser is shown, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SourceLimits {
     /// A text or result up to this long is shown whole.
     pub text: usize,
     /// Of a longer one, so much of its start.
@@ -34,7 +34,7 @@ pub struct Limits {
     pub whole_strings: bool,
 }
 
-impl Default for Limits {
+impl Default for SourceLimits {
     /// Those of Hermes Agent's summariser.
     fn default() -> Self {
         Self {
@@ -52,27 +52,27 @@ impl Default for Limits {
 /// user's: what a client put into that role, tool results in it included, is not, so one event can
 /// give two sources. Recaps of earlier compactions are left out: see [`earlier`].
 #[must_use]
-pub fn sources(log: &Log, range: Range<usize>, limits: &Limits) -> Vec<Source> {
+pub fn sources(log: &EventLog, range: Range<usize>, limits: &SourceLimits) -> Vec<SourceEvent> {
     sources_of(log, log.events(), range, limits)
 }
 
 /// The same, of events as reducers left them. The log tells what is a secret: what gave one away may
 /// be gone from them.
 pub(crate) fn sources_of(
-    log: &Log,
+    log: &EventLog,
     events: &[Event],
     range: Range<usize>,
-    limits: &Limits,
-) -> Vec<Source> {
+    limits: &SourceLimits,
+) -> Vec<SourceEvent> {
     let range = range.start.min(events.len())..range.end.min(events.len());
     let mut out = Vec::new();
     let mut names = FxHashMap::default();
     // First the secrets are taken out, then what is long is cut: half a key would pass for a word.
-    let mut secrets = Secrets::of(&log.events()[..range.end]);
+    let mut secrets = KnownSecrets::of(&log.events()[..range.end]);
     let events = &events[range.start.min(range.end)..range.end];
     let clean = secrets.events(events);
     for event in clean.as_deref().unwrap_or(events) {
-        if event.view.origin != Origin::Recap {
+        if event.view.origin != TextOrigin::Recap {
             render(event, &**log.dialect(), limits, &mut names, &mut out);
         }
     }
@@ -82,13 +82,13 @@ pub(crate) fn sources_of(
 /// The recaps of earlier compactions that stand in `range`, oldest first, without secrets: they
 /// are narration to be updated, not messages to be narrated. `None` where there is none.
 #[must_use]
-pub fn earlier(log: &Log, range: Range<usize>) -> Option<String> {
+pub fn earlier(log: &EventLog, range: Range<usize>) -> Option<String> {
     let events = log.events();
     let range = range.start.min(events.len())..range.end.min(events.len());
-    let secrets = Secrets::of(&events[..range.end]);
+    let secrets = KnownSecrets::of(&events[..range.end]);
     let recaps = events.get(range).unwrap_or_default().iter();
     let texts: Vec<String> = recaps
-        .filter(|event| event.view.origin == Origin::Recap)
+        .filter(|event| event.view.origin == TextOrigin::Recap)
         .map(|event| secrets.without(&event.text()).into_owned())
         .collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
@@ -97,13 +97,13 @@ pub fn earlier(log: &Log, range: Range<usize>) -> Option<String> {
 fn render(
     event: &Event,
     dialect: &dyn Dialect,
-    limits: &Limits,
+    limits: &SourceLimits,
     names: &mut FxHashMap<String, String>,
-    out: &mut Vec<Source>,
+    out: &mut Vec<SourceEvent>,
 ) {
     let own = match (event.view.role, event.view.origin) {
-        (Role::User, Origin::Injected) => Role::Other,
-        (_, Origin::Observation) => Role::Tool,
+        (Role::User, TextOrigin::Injected) => Role::Other,
+        (_, TextOrigin::Observation) => Role::Tool,
         (role, _) => role,
     };
     let mut parts: Vec<(Role, String)> = Vec::new();
@@ -138,18 +138,18 @@ fn render(
             add(Role::User, cut(text.trim(), limits.text, limits.text_head, limits.text_tail));
         }
     }
-    out.extend(parts.into_iter().map(|(role, text)| Source { seq: event.seq, role, text }));
+    out.extend(parts.into_iter().map(|(role, text)| SourceEvent { seq: event.seq, role, text }));
 }
 
 /// What a person says in a result.
 fn heard(
     event: &Event,
-    block: &Block,
+    block: &BlockView,
     dialect: &dyn Dialect,
     names: &FxHashMap<String, String>,
-) -> Vec<Passage> {
+) -> Vec<VoicePassage> {
     let BlockKind::Result { id, name, .. } = &block.kind else { return Vec::new() };
-    let ears = Ears { tools: ToolTable::builtin(), dialect };
+    let ears = ResultEars { tools: ToolTable::builtin(), dialect };
     let decoded = |text: &crate::view::TextRef| text.decode(&event.bytes).into_owned();
     let called = id.as_ref().map(decoded).and_then(|id| names.get(&id).cloned());
     let tool = called.or_else(|| name.as_ref().map(decoded)).unwrap_or_default();
@@ -161,18 +161,18 @@ fn heard(
     said
 }
 
-fn speaker(voice: Voice) -> Role {
+fn speaker(voice: PassageVoice) -> Role {
     match voice {
-        Voice::User | Voice::Shown => Role::User,
-        Voice::Client => Role::Other,
-        Voice::Tool => Role::Tool,
+        PassageVoice::User | PassageVoice::Shown => Role::User,
+        PassageVoice::Client => Role::Other,
+        PassageVoice::Tool => Role::Tool,
     }
 }
 
 fn block_text(
     event: &Event,
-    block: &Block,
-    limits: &Limits,
+    block: &BlockView,
+    limits: &SourceLimits,
     names: &mut FxHashMap<String, String>,
 ) -> Option<String> {
     let decoded = |text: &crate::view::TextRef| text.decode(&event.bytes).into_owned();
@@ -213,12 +213,12 @@ fn block_text(
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn ends(event: &Event, block: &Block, limits: &Limits) -> String {
+fn ends(event: &Event, block: &BlockView, limits: &SourceLimits) -> String {
     let text = block.text(&event.bytes);
     cut(limits.shown(&text).trim(), limits.text, limits.text_head, limits.text_tail)
 }
 
-impl Limits {
+impl SourceLimits {
     /// The limits for a narration in this style: that of headings is Hermes Agent's, which shows
     /// nothing of a connection string.
     #[must_use]

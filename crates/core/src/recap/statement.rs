@@ -4,13 +4,13 @@
 //! composed; a statement then keeps its most telling parts, in order, and never half a sentence
 //! where a whole one fits.
 
-use crate::recap::wanted::Wanted;
+use crate::recap::wanted_words::WantedWords;
 use crate::salient::shorten;
 
 /// What a statement is about. The word in front of a line tells it, so that a recap can be read
 /// back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum StatementKind {
     /// What the user wrote.
     Asked,
     /// What the assistant wrote, and a call follows.
@@ -31,7 +31,7 @@ pub enum Kind {
     Stopped,
 }
 
-impl Kind {
+impl StatementKind {
     /// The word in front of the line, where there is one.
     #[must_use]
     pub fn label(self) -> &'static str {
@@ -51,17 +51,17 @@ impl Kind {
     /// The kind of a line, and the line without the word in front.
     #[must_use]
     pub fn of_line(line: &str) -> (Self, &str) {
-        const LABELLED: [Kind; 8] = [
-            Kind::Asked,
-            Kind::Concluded,
-            Kind::Changed,
-            Kind::Ran,
-            Kind::Found,
-            Kind::Failed,
-            Kind::Rejected,
-            Kind::Stopped,
+        const LABELLED: [StatementKind; 8] = [
+            StatementKind::Asked,
+            StatementKind::Concluded,
+            StatementKind::Changed,
+            StatementKind::Ran,
+            StatementKind::Found,
+            StatementKind::Failed,
+            StatementKind::Rejected,
+            StatementKind::Stopped,
         ];
-        let of = |kind: &Kind| Some((*kind, line.strip_prefix(kind.label())?));
+        let of = |kind: &StatementKind| Some((*kind, line.strip_prefix(kind.label())?));
         LABELLED.iter().find_map(of).unwrap_or((Self::Said, line))
     }
 
@@ -77,7 +77,7 @@ impl Kind {
     }
 
     /// What is between a part and the one before it.
-    fn separator(self, part: &Part) -> &'static str {
+    fn separator(self, part: &StatementSentence) -> &'static str {
         match self {
             Self::Asked | Self::Said | Self::Concluded | Self::Rejected if !part.begins_line => " ",
             _ => LINE_BREAK,
@@ -87,7 +87,7 @@ impl Kind {
 
 /// A sentence, a line of code, a line of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct StatementSentence {
     /// One line.
     pub text: String,
     /// How much it tells, 100 for an ordinary sentence.
@@ -96,7 +96,7 @@ pub struct Part {
     pub begins_line: bool,
 }
 
-impl Part {
+impl StatementSentence {
     /// A part on one line.
     #[must_use]
     pub fn new(text: &str, weight: u32) -> Self {
@@ -110,13 +110,13 @@ pub struct Statement {
     /// Number of the message, as recall takes it.
     pub message: u32,
     /// What it is about.
-    pub kind: Kind,
+    pub kind: StatementKind,
     /// Always comes before the parts: the file of a change, the command of a run. May be empty.
     pub lead: String,
     /// What it says, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<StatementSentence>,
     /// What the call showed besides: a part of it is told once a later message uses it.
-    pub seen: Vec<Part>,
+    pub seen: Vec<StatementSentence>,
     /// How often it was said or done.
     pub times: u32,
 }
@@ -131,7 +131,12 @@ const GAP: &str = "…";
 impl Statement {
     /// A statement of its parts.
     #[must_use]
-    pub fn new(message: u32, kind: Kind, lead: String, parts: Vec<Part>) -> Self {
+    pub fn new(
+        message: u32,
+        kind: StatementKind,
+        lead: String,
+        parts: Vec<StatementSentence>,
+    ) -> Self {
         Self { message, kind, lead, parts, seen: Vec::new(), times: 1 }
     }
 
@@ -139,10 +144,10 @@ impl Statement {
     /// because the state tells of it.
     #[must_use]
     pub fn tells(&self) -> bool {
-        let is_used = |parts: &[Part]| parts.iter().any(|part| part.weight >= USED);
+        let is_used = |parts: &[StatementSentence]| parts.iter().any(|part| part.weight >= USED);
         match self.kind {
-            Kind::Found => is_used(&self.parts),
-            Kind::Ran => {
+            StatementKind::Found => is_used(&self.parts),
+            StatementKind::Ran => {
                 let weighs = self.parts.iter().any(|part| part.weight > 0);
                 self.parts.is_empty() || weighs || is_used(&self.seen)
             }
@@ -152,15 +157,17 @@ impl Statement {
 
     /// The statement for somebody who asked for words: what was seen that holds one of them weighs as much at least,
     /// and so is told, whether or not it was used. `None` where that changes nothing.
-    pub(super) fn focused(&self, wanted: &Wanted) -> Option<Self> {
-        let raises = |part: &Part| part.weight < wanted.weight && wanted.is_in(&part.text);
-        let own = if self.kind == Kind::Found { &self.parts[..] } else { &[] };
+    pub(super) fn focused(&self, wanted: &WantedWords) -> Option<Self> {
+        let raises =
+            |part: &StatementSentence| part.weight < wanted.weight && wanted.is_in(&part.text);
+        let own = if self.kind == StatementKind::Found { &self.parts[..] } else { &[] };
         if !own.iter().chain(&self.seen).any(raises) {
             return None;
         }
         let mut statement = self.clone();
         let Self { parts, seen, kind, .. } = &mut statement;
-        let shown = (*kind == Kind::Found).then_some(parts).into_iter().chain([seen]).flatten();
+        let shown =
+            (*kind == StatementKind::Found).then_some(parts).into_iter().chain([seen]).flatten();
         shown.filter(|part| raises(part)).for_each(|part| part.weight = wanted.weight);
         Some(statement)
     }
@@ -170,13 +177,14 @@ impl Statement {
     pub fn told(&self) -> Self {
         let used = self.seen.iter().enumerate().filter(|(_, part)| part.weight >= USED);
         // What a telling line says is not told again.
-        let again = |part: &Part| !self.parts.iter().any(|own| own.text.contains(&part.text));
+        let again =
+            |part: &StatementSentence| !self.parts.iter().any(|own| own.text.contains(&part.text));
         let used = used.filter(|(_, part)| again(part)).map(|(at, part)| (at + 1, part));
         // In the order of the output; a verdict comes first.
-        let place = |own: &Part| {
+        let place = |own: &StatementSentence| {
             self.seen.iter().position(|seen| seen.text.contains(&own.text)).map_or(0, |at| at + 1)
         };
-        let mut parts: Vec<(usize, &Part)> =
+        let mut parts: Vec<(usize, &StatementSentence)> =
             self.parts.iter().map(|own| (place(own), own)).chain(used).collect();
         parts.sort_by_key(|(at, _)| *at);
         let parts = parts.into_iter().map(|(_, part)| part.clone()).collect();
@@ -198,7 +206,7 @@ impl Statement {
         let times = if self.times > 1 { format!(" ({} times)", self.times) } else { String::new() };
         let Some(room) = max.checked_sub(lead + times.len()) else {
             // That a file was changed is worth a line without saying how.
-            let bare = self.kind == Kind::Changed && max * 2 > lead;
+            let bare = self.kind == StatementKind::Changed && max * 2 > lead;
             return bare.then(|| self.lead.trim_end_matches(':').to_owned() + &times);
         };
         let chosen = self.choose(room);
@@ -209,7 +217,7 @@ impl Statement {
                 Some(best) if room >= LEAST && self.kind.is_prose() => {
                     push(&mut out, &shorten(&best.text, room), " ");
                 }
-                _ if self.kind == Kind::Changed => {}
+                _ if self.kind == StatementKind::Changed => {}
                 _ => return None,
             }
         }
@@ -239,7 +247,8 @@ impl Statement {
     /// Whether its lead alone is worth a line: which file was changed, what failed.
     #[must_use]
     pub fn is_told_bare(&self) -> bool {
-        let is_bare = matches!(self.kind, Kind::Asked | Kind::Found | Kind::Ran);
+        let is_bare =
+            matches!(self.kind, StatementKind::Asked | StatementKind::Found | StatementKind::Ran);
         let says = !is_bare || self.parts.is_empty();
         says && !self.lead.is_empty()
     }
@@ -247,9 +256,11 @@ impl Statement {
     /// Whether a part can be told: what a look-up showed can as far as it was used, and of the assistant's
     /// words what says something ("Perfect!" does not).
     #[must_use]
-    pub fn is_told(&self, part: &Part) -> bool {
+    pub fn is_told(&self, part: &StatementSentence) -> bool {
         match self.kind {
-            Kind::Found | Kind::Said | Kind::Concluded => part.weight >= USED,
+            StatementKind::Found | StatementKind::Said | StatementKind::Concluded => {
+                part.weight >= USED
+            }
             _ => true,
         }
     }
@@ -316,15 +327,18 @@ mod tests {
     use super::*;
 
     fn statement(parts: &[(&str, u32)]) -> Statement {
-        let parts = parts.iter().map(|(text, weight)| Part::new(text, *weight)).collect();
-        Statement::new(7, Kind::Said, String::new(), parts)
+        let parts =
+            parts.iter().map(|(text, weight)| StatementSentence::new(text, *weight)).collect();
+        Statement::new(7, StatementKind::Said, String::new(), parts)
     }
 
     #[test]
     fn a_lead_that_announces_nothing_has_no_colon() {
-        let ran = |parts: Vec<Part>| Statement::new(7, Kind::Ran, "`pytest -q`:".to_owned(), parts);
+        let ran = |parts: Vec<StatementSentence>| {
+            Statement::new(7, StatementKind::Ran, "`pytest -q`:".to_owned(), parts)
+        };
         assert_eq!(ran(Vec::new()).fit(99).as_deref(), Some("`pytest -q`"));
-        let told = ran(vec![Part::new("213 passed", 100)]);
+        let told = ran(vec![StatementSentence::new("213 passed", 100)]);
         assert_eq!(told.fit(99).as_deref(), Some("`pytest -q`: 213 passed"));
     }
 
@@ -347,9 +361,15 @@ mod tests {
 
     #[test]
     fn the_kind_is_read_back_from_the_line() {
-        for kind in [Kind::Asked, Kind::Concluded, Kind::Changed, Kind::Failed, Kind::Said] {
+        for kind in [
+            StatementKind::Asked,
+            StatementKind::Concluded,
+            StatementKind::Changed,
+            StatementKind::Failed,
+            StatementKind::Said,
+        ] {
             let line = format!("{}a b", kind.label());
-            assert_eq!(Kind::of_line(&line), (kind, "a b"));
+            assert_eq!(StatementKind::of_line(&line), (kind, "a b"));
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The to-do list that an agent keeps, written at once or item by item.
 
 use crate::salient::shorten;
-use crate::tools::{Todo, TodoChange};
+use crate::tools::{TodoChange, TodoItem};
 
 /// Longest item, in characters.
 const ITEM_CHARS: usize = 200;
 
 /// An item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Task {
+struct TaskItem {
     number: u32,
     mark: &'static str,
     text: String,
@@ -16,11 +16,11 @@ struct Task {
 
 /// The list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tasks {
-    items: Vec<Task>,
+pub(super) struct TaskList {
+    items: Vec<TaskItem>,
 }
 
-impl Tasks {
+impl TaskList {
     /// The list that an earlier recap told.
     pub(super) fn read(text: &str) -> Self {
         let mut tasks = Self::default();
@@ -30,7 +30,7 @@ impl Tasks {
             let told = rest.strip_prefix('#').and_then(|rest| rest.split_once(' '));
             let told = told.and_then(|(number, text)| Some((number.parse().ok()?, text)));
             let (number, text) = told.unwrap_or((tasks.next(), rest));
-            tasks.items.push(Task { number, mark, text: text.to_owned() });
+            tasks.items.push(TaskItem { number, mark, text: text.to_owned() });
         }
         tasks
     }
@@ -78,17 +78,17 @@ impl Tasks {
         true
     }
 
-    fn add(&mut self, number: Option<u32>, item: &Todo, open: &'static str) {
+    fn add(&mut self, number: Option<u32>, item: &TodoItem, open: &'static str) {
         let number = number.unwrap_or_else(|| self.next());
         let mark = if item.state.is_empty() { open } else { mark(&item.state) };
         self.items.retain(|task| task.number != number);
-        self.items.push(Task { number, mark, text: shorten(&item.text, ITEM_CHARS) });
+        self.items.push(TaskItem { number, mark, text: shorten(&item.text, ITEM_CHARS) });
     }
 
     /// The list, an item a line. A number is told where it is not that of the line.
     pub(super) fn text(&self) -> String {
-        let line = |(at, task): (usize, &Task)| {
-            let Task { number, mark, text } = task;
+        let line = |(at, task): (usize, &TaskItem)| {
+            let TaskItem { number, mark, text } = task;
             match usize::try_from(*number) == Ok(at + 1) {
                 true => format!("{mark}{text}"),
                 false => format!("{mark}#{number} {text}"),
@@ -115,13 +115,13 @@ fn mark(state: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn item(state: &str, text: &str) -> Todo {
-        Todo { state: state.to_owned(), text: text.to_owned() }
+    fn item(state: &str, text: &str) -> TodoItem {
+        TodoItem { state: state.to_owned(), text: text.to_owned() }
     }
 
     #[test]
     fn a_list_is_built_item_by_item_and_read_back() {
-        let mut tasks = Tasks::default();
+        let mut tasks = TaskList::default();
         for (number, text) in [(1, "Remove the menu"), (2, "Add the button"), (3, "Tests")] {
             tasks.change(TodoChange::Add(Some(number), item("", text)));
         }
@@ -129,7 +129,7 @@ mod tests {
         tasks.change(TodoChange::Update(2, item("deleted", "")));
         tasks.change(TodoChange::Update(3, item("in_progress", "More tests")));
         assert_eq!(tasks.text(), "[x] Remove the menu\n[>] #3 More tests");
-        let mut again = Tasks::read(&tasks.text());
+        let mut again = TaskList::read(&tasks.text());
         assert!(again.change(TodoChange::Update(3, item("completed", ""))));
         assert_eq!(again.text(), "[x] Remove the menu\n[x] #3 More tests");
         assert!(!again.change(TodoChange::Update(9, item("completed", ""))));

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::names::Names;
+use crate::names::NameTable;
 
 /// Shortest word of a name that is compared with a question, in letters.
 const WORD: usize = 3;
@@ -18,19 +18,19 @@ const WORD: usize = 3;
 /// assert_eq!(names.words(number).len(), 3);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Vocabulary {
-    names: Names,
+pub struct NameVocabulary {
+    names: NameTable,
     /// The words of names, in lower case.
-    words: Names,
+    words: NameTable,
     /// Which each name is made of, by number.
-    made_of: Vec<Words>,
+    made_of: Vec<NameWords>,
     shortest: Option<usize>,
 }
 
 /// Words of a name, by number.
-pub(super) type Words = SmallVec<[u32; 4]>;
+pub(super) type NameWords = SmallVec<[u32; 4]>;
 
-impl Vocabulary {
+impl NameVocabulary {
     /// The number of a name, a new one where it has none.
     pub fn number(&mut self, text: &str) -> u32 {
         let number = self.names.number(text);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn words_are_the_same_in_any_case_and_names_are_not() {
-        let mut names = Vocabulary::default();
+        let mut names = NameVocabulary::default();
         let numbers = ["loadTheme", "LOAD_THEME", "loadTheme"].map(|name| names.number(name));
         assert_eq!(numbers, [0, 1, 0]);
         assert_eq!(names.words(0), names.words(1));

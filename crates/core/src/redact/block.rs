@@ -6,14 +6,14 @@ const LONGEST: usize = 32 * 1024;
 /// What was seen of the text behind the first lines of keys: it is walked once, however many there
 /// are.
 #[derive(Debug, Default)]
-pub(super) struct Blocks {
+pub(super) struct KeyBlocks {
     /// The next end of a key from here on.
     end: Option<(usize, Option<usize>)>,
     /// The end of the lines that a key can hold.
     body: std::ops::Range<usize>,
 }
 
-impl Blocks {
+impl KeyBlocks {
     /// The end of a private key whose first line ends at `from`: behind its last line, or, where
     /// the key was cut off, behind the last line that can be of one.
     pub(super) fn end(&mut self, text: &str, from: usize) -> usize {

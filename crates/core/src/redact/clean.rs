@@ -12,7 +12,7 @@ use super::{REPLACEMENT, Redactor, merge, replace};
 use crate::jsonstr;
 use crate::log::Event;
 use crate::screen::shown;
-use crate::view::{Block, BlockKind, ByteRange, TextRef, View};
+use crate::view::{BlockKind, BlockView, ByteRange, EventView, TextRef};
 
 /// Shortest secret that is known again where nothing around it tells that it is one, in bytes.
 const KNOWN_AGAIN: usize = 8;
@@ -32,14 +32,14 @@ const MOST: usize = 4_096;
 /// assert_eq!(secrets.clean("nothing in here"), "nothing in here");
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Secrets {
+pub struct KnownSecrets {
     known: BTreeSet<String>,
     finder: Option<AhoCorasick>,
     /// Those that the finder does not look for yet: building it costs more than looking for a few.
     fresh: Vec<String>,
 }
 
-impl Secrets {
+impl KnownSecrets {
     /// The secrets of these events.
     #[must_use]
     pub fn of(events: &[Event]) -> Self {
@@ -49,7 +49,7 @@ impl Secrets {
     }
 
     /// Takes in the secrets of a message.
-    pub fn learn(&mut self, view: &View, bytes: &[u8]) {
+    pub fn learn(&mut self, view: &EventView, bytes: &[u8]) {
         let mut scratch = String::new();
         for block in &view.blocks {
             self.block(block, bytes, &mut scratch);
@@ -168,7 +168,7 @@ impl Secrets {
     }
 
     /// The text of a block without secrets, where it holds any.
-    fn block(&mut self, block: &Block, bytes: &[u8], scratch: &mut String) -> Option<String> {
+    fn block(&mut self, block: &BlockView, bytes: &[u8], scratch: &mut String) -> Option<String> {
         let text = block.text_with(bytes, scratch);
         let text = match memchr::memchr(0x1b, text.as_bytes()) {
             // Colours may be in a secret, and before one.
@@ -238,18 +238,21 @@ mod tests {
     #[test]
     fn arguments_stay_json_whatever_goes() {
         let source = r#"{"command":"cat <<E\nexport DB_PASSWORD=hunter2!x\nE","path":"a"}"#;
-        let mut secrets = Secrets::default();
+        let mut secrets = KnownSecrets::default();
         let clean = secrets.arguments(source);
         assert_eq!(clean, source.replace("hunter2!x", REPLACEMENT));
         assert_eq!(secrets.len(), 1);
         let key = format!("-----BEGIN {} KEY-----\\n{}", "RSA PRIVATE", "MIIEabc".repeat(9));
         let cut = format!(r#"{{"content":"{key}","path":"b"}}"#);
-        assert_eq!(Secrets::default().arguments(&cut), r#"{"content":"[REDACTED]","path":"b"}"#);
+        assert_eq!(
+            KnownSecrets::default().arguments(&cut),
+            r#"{"content":"[REDACTED]","path":"b"}"#
+        );
     }
 
     #[test]
     fn a_part_of_a_secret_is_no_name() {
-        let mut secrets = Secrets::default();
+        let mut secrets = KnownSecrets::default();
         let _ = secrets.clean("PASSWORD=abcd1234+efgh5678");
         assert!(secrets.touch("abcd1234") && secrets.touch("x_abcd1234+efgh5678"));
         assert!(!secrets.touch("abcd") && !secrets.touch("src/main.rs"));

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::names;
-use super::value::Runs;
-use crate::tools::shell::{Simple, Word, simple};
+use super::value::ValueRuns;
+use crate::tools::shell::{ShellWord, SimpleCommand, simple};
 
 /// Programs, and where among their words secrets stand.
-pub(super) struct Usage {
+pub(super) struct ProgramUsage {
     /// How their commands start, in any case.
     pub commands: &'static [&'static str],
     /// Words in order, wherever the first one stands. `_` is the secret, `*` any word, `?` the name
@@ -18,13 +18,13 @@ pub(super) struct Usage {
     pub forms: &'static [&'static str],
 }
 
-const fn usage(commands: &'static [&'static str], forms: &'static [&'static str]) -> Usage {
-    Usage { commands, forms }
+const fn usage(commands: &'static [&'static str], forms: &'static [&'static str]) -> ProgramUsage {
+    ProgramUsage { commands, forms }
 }
 
 /// From the manuals of the programs.
 #[rustfmt::skip]
-pub(super) const USAGES: &[Usage] = &[
+pub(super) const USAGES: &[ProgramUsage] = &[
     usage(&["mysql ", "mysqldump ", "mysqladmin ", "mysqlimport ", "mariadb ", "mariadb-dump ", "mysql\"", "mysqldump\""], &["-p_"]),
     usage(&["sshpass ", "sshpass\""], &["-p _", "-p_"]),
     usage(&["docker login", "podman login", "nerdctl login", "buildah login", "skopeo login", "helm registry login", "oc login", "cf login", "az login", "az sql ", "twine upload", "rabbitmqadmin ", "conan user"], &["-p _", "--password-stdin <_"]),
@@ -82,21 +82,26 @@ const BEHIND: usize = 1_024;
 const WORDS: usize = 64;
 
 /// A secret in a command, and whether it is in quotes.
-pub(super) type Told = (Range<usize>, bool);
+pub(super) type CommandSecret = (Range<usize>, bool);
 
 /// The line that was read last: many names of commands may be in one.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct CommandLine {
     at: Range<usize>,
     /// Up to here nothing that is behind the line's end is missed.
     read: usize,
-    commands: Vec<Simple>,
+    commands: Vec<SimpleCommand>,
     /// Up to here each usage was followed.
     followed: Vec<usize>,
 }
 
 /// The secrets of the command whose name is at `hit`.
-pub(super) fn secrets(text: &str, hit: &Range<usize>, at: usize, line: &mut Line) -> Vec<Told> {
+pub(super) fn secrets(
+    text: &str,
+    hit: &Range<usize>,
+    at: usize,
+    line: &mut CommandLine,
+) -> Vec<CommandSecret> {
     line.followed.resize(USAGES.len(), 0);
     if hit.start < line.followed[at] {
         return Vec::new();
@@ -122,7 +127,7 @@ pub(super) fn secrets(text: &str, hit: &Range<usize>, at: usize, line: &mut Line
     let words = &one.words[first..one.words.len().min(first + WORDS)];
     let fed = fed(&line.commands, at);
     line.followed[followed] = words.last().map_or(0, |last| base + last.at.end);
-    let mut out: Vec<Told> = Vec::new();
+    let mut out: Vec<CommandSecret> = Vec::new();
     for form in usage.forms {
         out.extend(told(text, base, words, &fed, form));
         if form.ends_with("<:_") && fed.is_empty() {
@@ -132,7 +137,7 @@ pub(super) fn secrets(text: &str, hit: &Range<usize>, at: usize, line: &mut Line
     out
 }
 
-impl Line {
+impl CommandLine {
     /// Reads the line around `hit`, unless it is the one that was read.
     fn read(&mut self, text: &str, hit: &Range<usize>) {
         if self.at.start <= hit.start && hit.end <= self.read {
@@ -209,7 +214,7 @@ fn open_quote(line: &str) -> Option<usize> {
 }
 
 /// The words of a command that is a list of strings: `["curl", "-u", "a:b"]`.
-fn list(text: &str, hit: &Range<usize>) -> Option<Vec<Word>> {
+fn list(text: &str, hit: &Range<usize>) -> Option<Vec<ShellWord>> {
     let quote = text[..hit.start].chars().next_back().filter(|c| matches!(c, '"' | '\''))?;
     let limit = text.floor_char_boundary(hit.start + BEHIND);
     let rest = &text[hit.start..limit];
@@ -218,7 +223,7 @@ fn list(text: &str, hit: &Range<usize>) -> Option<Vec<Word>> {
     if !comma || close > hit.len() {
         return None;
     }
-    let (mut words, mut runs, mut at) = (Vec::new(), Runs::default(), hit.start + close + 1);
+    let (mut words, mut runs, mut at) = (Vec::new(), ValueRuns::default(), hit.start + close + 1);
     while words.len() < WORDS && at < limit {
         let Some(open) = text[at..limit].find([quote, ']']) else { break };
         if text.as_bytes()[at + open] == b']' {
@@ -234,15 +239,21 @@ fn list(text: &str, hit: &Range<usize>) -> Option<Vec<Word>> {
             }
         };
         at = word.end + text[word.end..].find(quote)? + 1;
-        words.push(Word::at(text, word));
+        words.push(ShellWord::at(text, word));
     }
     Some(words)
 }
 
 /// What a form tells of the words that start at `base`.
-fn told(text: &str, base: usize, words: &[Word], fed: &[&Word], form: &str) -> Vec<Told> {
+fn told(
+    text: &str,
+    base: usize,
+    words: &[ShellWord],
+    fed: &[&ShellWord],
+    form: &str,
+) -> Vec<CommandSecret> {
     let form: Vec<&str> = form.split(' ').collect();
-    let all = |fed: Option<&Word>| -> Vec<Told> {
+    let all = |fed: Option<&ShellWord>| -> Vec<CommandSecret> {
         (0..words.len()).filter_map(|at| follow(text, base, &words[at..], fed, &form)).collect()
     };
     if form.last().is_some_and(|last| last.starts_with('<')) {
@@ -252,7 +263,7 @@ fn told(text: &str, base: usize, words: &[Word], fed: &[&Word], form: &str) -> V
 }
 
 /// What the command with this place in its line reads: a here-string, or what is said before it.
-fn fed(commands: &[Simple], at: usize) -> Vec<&Word> {
+fn fed(commands: &[SimpleCommand], at: usize) -> Vec<&ShellWord> {
     if let Some(fed) = &commands[at].fed {
         return vec![fed];
     }
@@ -260,7 +271,7 @@ fn fed(commands: &[Simple], at: usize) -> Vec<&Word> {
     if !commands[..at].last().is_some_and(|one| one.piped) {
         return Vec::new();
     }
-    let says = |one: &&Simple| {
+    let says = |one: &&SimpleCommand| {
         one.words.is_empty()
             || one.words.iter().any(|word| matches!(&*word.text, "echo" | "printf" | "print"))
     };
@@ -271,10 +282,10 @@ fn fed(commands: &[Simple], at: usize) -> Vec<&Word> {
 fn follow(
     text: &str,
     base: usize,
-    words: &[Word],
-    fed: Option<&Word>,
+    words: &[ShellWord],
+    fed: Option<&ShellWord>,
     form: &[&str],
-) -> Option<Told> {
+) -> Option<CommandSecret> {
     let (head, tail) = form.split_first()?;
     if let Some(start) = head.strip_prefix('<') {
         return held(text, base, fed?, start.trim_end_matches('_'));
@@ -311,7 +322,7 @@ fn follow(
 }
 
 /// The secret in a word: behind this beginning, which may end in a mark that parts it from a name.
-fn held(text: &str, base: usize, word: &Word, start: &str) -> Option<Told> {
+fn held(text: &str, base: usize, word: &ShellWord, start: &str) -> Option<CommandSecret> {
     let mark = start.chars().next_back().filter(|mark| ":=%,/".contains(*mark));
     let start = mark.and_then(|mark| start.strip_suffix(mark)).unwrap_or(start);
     let mut secret = word.text.trim_matches(['"', '\'']).strip_prefix(start)?;
@@ -340,7 +351,7 @@ fn held(text: &str, base: usize, word: &Word, start: &str) -> Option<Told> {
 }
 
 /// The lines of a heredoc behind `from`, each behind its colon.
-fn heredoc(text: &str, from: usize) -> Vec<Told> {
+fn heredoc(text: &str, from: usize) -> Vec<CommandSecret> {
     let limit = text.floor_char_boundary(from + BEHIND);
     let Some((first, body)) = text[from..limit].split_once('\n') else { return Vec::new() };
     let Some((_, end)) = first.split_once("<<") else { return Vec::new() };

@@ -2,12 +2,12 @@
 
 /// A place in a text that moves on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor<'a> {
+pub(super) struct TextCursor<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
 }
 
-impl Cursor<'_> {
+impl TextCursor<'_> {
     pub(super) fn rest(&self) -> &str {
         &self.text[self.at..]
     }

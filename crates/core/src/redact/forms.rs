@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
-pub(super) use super::cursor::Cursor;
-use super::names::{Kind, Name};
-use super::value::{self, Runs};
+pub(super) use super::cursor::TextCursor;
+use super::names::{SecretName, SecretNameKind};
+use super::value::{self, ValueRuns};
 
 /// How sure a form is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sure {
+pub(super) enum FormCertainty {
     /// Nothing but a secret stands here, and no words do: a variable of an environment.
     Given,
     /// Nothing but a secret stands here: a flag, a clause of SQL.
@@ -28,10 +28,10 @@ pub(super) enum Sure {
 
 /// A value, as it is found behind a name.
 #[derive(Clone, Debug)]
-pub(super) struct Value {
+pub(super) struct FormValue {
     pub at: Range<usize>,
     pub quoted: bool,
-    pub sure: Sure,
+    pub sure: FormCertainty,
 }
 
 /// Longest way from a name to its value on a line, in bytes.
@@ -42,15 +42,16 @@ const OBJECT: usize = 240;
 const OPENERS: usize = 6;
 
 /// The value of a name.
-pub(super) fn value(text: &str, name: &Name, runs: &mut Runs) -> Option<Value> {
+pub(super) fn value(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValue> {
     let is_pwd = text[name.at.clone()].to_ascii_lowercase().ends_with("pwd");
     // `PWD` and `OLDPWD` are also where a shell is.
-    let is_place = |value: &Value| is_pwd && text[value.at.clone()].starts_with(['/', '~', '$']);
+    let is_place =
+        |value: &FormValue| is_pwd && text[value.at.clone()].starts_with(['/', '~', '$']);
     found(text, name, runs).filter(|value| !is_place(value))
 }
 
-fn found(text: &str, name: &Name, runs: &mut Runs) -> Option<Value> {
-    let mut at = Cursor { text, at: name.at.end };
+fn found(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValue> {
+    let mut at = TextCursor { text, at: name.at.end };
     let quoted = at.closing_quote();
     if name.element {
         return at.element(runs);
@@ -66,7 +67,12 @@ fn found(text: &str, name: &Name, runs: &mut Runs) -> Option<Value> {
 }
 
 /// The value behind a name, and its quote.
-fn behind(mut at: Cursor<'_>, name: &Name, quoted: bool, runs: &mut Runs) -> Option<Value> {
+fn behind(
+    mut at: TextCursor<'_>,
+    name: &SecretName,
+    quoted: bool,
+    runs: &mut ValueRuns,
+) -> Option<FormValue> {
     while at.eat("*") || at.eat("]") || at.eat(")") && quoted {}
     if name.flag
         && let Some(value) = at.flag(quoted, runs)
@@ -75,7 +81,7 @@ fn behind(mut at: Cursor<'_>, name: &Name, quoted: bool, runs: &mut Runs) -> Opt
     }
     let spaced = at.blank();
     at.number();
-    if at.separator(name.kind != Kind::Vague) {
+    if at.separator(name.kind != SecretNameKind::Vague) {
         return at.set(name, spaced, quoted, runs);
     }
     if quoted && !spaced && at.eat(">") {
@@ -88,7 +94,7 @@ fn behind(mut at: Cursor<'_>, name: &Name, quoted: bool, runs: &mut Runs) -> Opt
     if !spaced && at.eat("(") {
         at.blank();
         at.prefix();
-        return at.quoted(Sure::Assigned, runs);
+        return at.quoted(FormCertainty::Assigned, runs);
     }
     if quoted && at.byte() == Some(b'{') {
         return at.member(runs);
@@ -104,7 +110,7 @@ fn behind(mut at: Cursor<'_>, name: &Name, quoted: bool, runs: &mut Runs) -> Opt
         return if on.opens_value() {
             on.member(runs)
         } else if atom {
-            on.quoted(Sure::Listed, runs)
+            on.quoted(FormCertainty::Listed, runs)
         } else {
             None
         };
@@ -121,7 +127,7 @@ fn behind(mut at: Cursor<'_>, name: &Name, quoted: bool, runs: &mut Runs) -> Opt
     }
 }
 
-impl Cursor<'_> {
+impl TextCursor<'_> {
     /// The number of one of several: `Key 1:`.
     fn number(&mut self) {
         let mut on = *self;
@@ -151,23 +157,29 @@ impl Cursor<'_> {
     }
 
     /// The value behind the separator of a name.
-    fn set(mut self, name: &Name, spaced: bool, quoted: bool, runs: &mut Runs) -> Option<Value> {
+    fn set(
+        mut self,
+        name: &SecretName,
+        spaced: bool,
+        quoted: bool,
+        runs: &mut ValueRuns,
+    ) -> Option<FormValue> {
         self.eat("**");
         let tight = !spaced && name.constant && !quoted && self.text[..self.at].ends_with('=');
         let before = self.text[..name.at.start].bytes().next_back();
         let fresh = before.is_none_or(|b| b.is_ascii_whitespace() || b"$:-".contains(&b));
         let Some(value) = self.assigned(runs, fresh && !quoted, name.constant) else {
             self.blank();
-            let words = name.kind == Kind::Chosen;
+            let words = name.kind == SecretNameKind::Chosen;
             return if words { self.worded(name, false, runs) } else { None };
         };
         let run = self.text[..value.at.start].ends_with('`');
-        let given = tight && !run && value.sure == Sure::Assigned && value.at.len() >= 5;
-        Some(Value { sure: if given { Sure::Given } else { value.sure }, ..value })
+        let given = tight && !run && value.sure == FormCertainty::Assigned && value.at.len() >= 5;
+        Some(FormValue { sure: if given { FormCertainty::Given } else { value.sure }, ..value })
     }
 
     /// The value behind a separator.
-    fn assigned(mut self, runs: &mut Runs, fresh: bool, constant: bool) -> Option<Value> {
+    fn assigned(mut self, runs: &mut ValueRuns, fresh: bool, constant: bool) -> Option<FormValue> {
         let mut lines = 0;
         for _ in 0..OPENERS {
             self.blank();
@@ -184,11 +196,11 @@ impl Cursor<'_> {
                 break;
             }
         }
-        let sure = if lines > 0 { Sure::Loose } else { Sure::Assigned };
+        let sure = if lines > 0 { FormCertainty::Loose } else { FormCertainty::Assigned };
         if lines > 0 && self.rest().starts_with("```") {
             return self.line_of_its_own(runs);
         }
-        let quote = self.quoted(if lines > 0 { Sure::Assigned } else { sure }, runs);
+        let quote = self.quoted(if lines > 0 { FormCertainty::Assigned } else { sure }, runs);
         if quote.is_some() || matches!(self.byte(), Some(b'"' | b'\'' | b'`')) {
             return quote;
         }
@@ -275,15 +287,20 @@ impl Cursor<'_> {
     }
 
     /// A quoted value.
-    pub(super) fn quoted(self, sure: Sure, runs: &mut Runs) -> Option<Value> {
+    pub(super) fn quoted(self, sure: FormCertainty, runs: &mut ValueRuns) -> Option<FormValue> {
         let at = value::quoted(self.text, self.at, runs)?;
-        Some(Value { at, quoted: true, sure })
+        Some(FormValue { at, quoted: true, sure })
     }
 
     /// A bare value; a `wide` one ends at white space alone.
-    pub(super) fn bare(self, sure: Sure, wide: bool, runs: &mut Runs) -> Option<Value> {
+    pub(super) fn bare(
+        self,
+        sure: FormCertainty,
+        wide: bool,
+        runs: &mut ValueRuns,
+    ) -> Option<FormValue> {
         let at = value::bare(self.text, self.at, wide, runs)?;
-        Some(Value { at, quoted: false, sure })
+        Some(FormValue { at, quoted: false, sure })
     }
 
     /// Whether one word is all that is left of the line, which starts with its name.
@@ -299,7 +316,7 @@ impl Cursor<'_> {
     }
 
     /// A value behind a type: `: &str = "…"`, `string = "…"`, or a default: `… || "…"`.
-    fn typed(mut self, spaced: bool, runs: &mut Runs) -> Option<Value> {
+    fn typed(mut self, spaced: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         let line = &self.text[self.at..self.text.floor_char_boundary(self.at + LINE)];
         memchr::memchr2(b'"', b'\'', line.as_bytes())?;
         let of = |c: char| c.is_ascii_alphanumeric() || "_<>|&'[] .?:{};=@%".contains(c);
@@ -314,14 +331,15 @@ impl Cursor<'_> {
             ((sets || or) && behind.starts_with(['"', '\''])).then_some(line.len() - behind.len())
         })?;
         self.at += end;
-        self.quoted(Sure::Assigned, runs)
+        self.quoted(FormCertainty::Assigned, runs)
     }
 
     /// The next of a list, or the member that is a value.
-    fn listed(self, constant: bool, runs: &mut Runs) -> Option<Value> {
-        let next = self.quoted(if constant { Sure::Assigned } else { Sure::Listed }, runs);
+    fn listed(self, constant: bool, runs: &mut ValueRuns) -> Option<FormValue> {
+        let next = self
+            .quoted(if constant { FormCertainty::Assigned } else { FormCertainty::Listed }, runs);
         let named = next.as_ref().is_some_and(|next| {
-            let mut on = Cursor { text: self.text, at: next.at.end };
+            let mut on = TextCursor { text: self.text, at: next.at.end };
             on.closing_quote()
                 && {
                     on.blank();
@@ -333,8 +351,8 @@ impl Cursor<'_> {
     }
 
     /// The value of a flag: behind a blank or `=`, or in the next quotes of a list.
-    fn flag(mut self, quoted: bool, runs: &mut Runs) -> Option<Value> {
-        let mut sure = Sure::Told;
+    fn flag(mut self, quoted: bool, runs: &mut ValueRuns) -> Option<FormValue> {
+        let mut sure = FormCertainty::Told;
         if quoted {
             self.blank();
             if !self.eat(",") {
@@ -342,7 +360,7 @@ impl Cursor<'_> {
             }
             self.space();
         } else if self.eat("=") {
-            sure = Sure::Given;
+            sure = FormCertainty::Given;
         } else if !self.blank() {
             return None;
         }
@@ -355,7 +373,7 @@ impl Cursor<'_> {
     }
 
     /// The text of an element whose name ends here.
-    fn element(mut self, runs: &mut Runs) -> Option<Value> {
+    fn element(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         self.skip(OBJECT, |b| b != b'>' && b != b'<' && b != b'\n');
         if self.text[..self.at].ends_with('/') || !self.eat(">") {
             return None;
@@ -364,31 +382,31 @@ impl Cursor<'_> {
     }
 
     /// What is typed into a field of this name: `…"password"]', '…')`, `…"password").type("…")`.
-    fn typed_in(mut self, runs: &mut Runs) -> Option<Value> {
+    fn typed_in(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         self.skip(6, |b| b"\"'`])\\".contains(&b));
         if self.eat(".") {
             let called = self.skip(24, |b| b.is_ascii_alphabetic() || b == b'_') && self.eat("(");
-            return if called { self.quoted(Sure::Far, runs) } else { None };
+            return if called { self.quoted(FormCertainty::Far, runs) } else { None };
         }
         if !self.eat(",") {
             return None;
         }
         self.blank();
         self.skip(12, |b| b.is_ascii_lowercase() || b": ".contains(&b));
-        self.quoted(Sure::Far, runs)
+        self.quoted(FormCertainty::Far, runs)
     }
 
     /// The text behind a tag, or that of the element behind the one whose text the name is.
-    pub(super) fn element_text(mut self, runs: &mut Runs) -> Option<Value> {
+    pub(super) fn element_text(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         self.space();
-        // `<Password><Value>…`
+        // `<Password><FormValue>…`
         let mut inner = self;
         if inner.eat("<") && inner.skip(24, |b| b.is_ascii_alphanumeric()) && inner.eat(">") {
             self = inner;
         }
         self.eat("<![CDATA[");
         let at = runs.until(self.text, self.at, b'<')?;
-        let mut behind = Cursor { text: self.text, at: at.end };
+        let mut behind = TextCursor { text: self.text, at: at.end };
         behind.space();
         if !behind.eat("</") {
             return None;
@@ -396,11 +414,11 @@ impl Cursor<'_> {
         let value = self.text[at.clone()].trim_end();
         let value = value.strip_suffix("]]>").unwrap_or(value);
         let at = at.start..at.start + value.len();
-        (!at.is_empty()).then_some(Value { at, quoted: false, sure: Sure::Told })
+        (!at.is_empty()).then_some(FormValue { at, quoted: false, sure: FormCertainty::Told })
     }
 
     /// The member of an object that is a value: `"value": "…"`, `default = "…"`.
-    pub(super) fn member(self, runs: &mut Runs) -> Option<Value> {
+    pub(super) fn member(self, runs: &mut ValueRuns) -> Option<FormValue> {
         const NAMES: [&str; 12] = [
             "value",
             "Value",
@@ -427,7 +445,7 @@ impl Cursor<'_> {
                         .ends_with(|c: char| c.is_whitespace() || "\"'{,;`-".contains(c))
                     // `ParameterValue`
                     || *name == "Value" && object[..at].ends_with(|c: char| c.is_ascii_lowercase());
-                let mut on = Cursor { text: self.text, at: self.at + at + name.len() };
+                let mut on = TextCursor { text: self.text, at: self.at + at + name.len() };
                 let quote = on.closing_quote();
                 on.blank();
                 (starts && (quote || name.len() > 2) && on.eat_one([":", "=>", "="])).then_some(on)
@@ -436,16 +454,16 @@ impl Cursor<'_> {
         let mut at = places.next()?;
         at.blank();
         at.prefix();
-        match at.quoted(Sure::Assigned, runs) {
+        match at.quoted(FormCertainty::Assigned, runs) {
             None if !matches!(at.byte(), Some(b'"' | b'\'' | b'{')) => {
-                at.bare(Sure::Assigned, at.ends_line(), runs)
+                at.bare(FormCertainty::Assigned, at.ends_line(), runs)
             }
             value => value,
         }
     }
 
     /// The value of an object whose name is behind it: `{"value": "…", "name": "password"}`.
-    fn member_before(mut self, name: usize, runs: &mut Runs) -> Option<Value> {
+    fn member_before(mut self, name: usize, runs: &mut ValueRuns) -> Option<FormValue> {
         self.blank();
         let front = self.text[..name].trim_end_matches(['"', '\'', '\\', ' ']);
         let from = self.text.ceil_char_boundary(name.saturating_sub(OBJECT));
@@ -453,7 +471,7 @@ impl Cursor<'_> {
             return None;
         }
         let open = from + self.text[from..name].rfind('{')?;
-        let value = Cursor { text: self.text, at: open }.member(runs)?;
+        let value = TextCursor { text: self.text, at: open }.member(runs)?;
         (value.at.end < name).then_some(value)
     }
 }

@@ -1,12 +1,12 @@
 //! Whether what a format captured is a secret, or a placeholder, a name, a path, an expression.
 
 use super::base64;
-use super::forms::Sure;
-use super::names::Kind;
+use super::forms::FormCertainty;
+use super::names::SecretNameKind;
 
 /// What a match has to be, besides matching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judge {
+pub(super) enum MatchJudge {
     /// The format is proof enough; only obvious placeholders are let through.
     Certain,
     /// Has to look random as well: the prefix also starts ordinary words.
@@ -27,7 +27,7 @@ pub(super) enum Judge {
     Wrapped,
 }
 
-impl Judge {
+impl MatchJudge {
     /// Whether it is a secret. `holds_secret` looks into a text that was wrapped.
     pub(super) fn is_secret(
         self,
@@ -52,31 +52,39 @@ impl Judge {
 }
 
 /// Whether the value of a name of this kind is a secret, as sure as its form is.
-pub(super) fn of_name(kind: Kind, value: &str, quoted: bool, sure: Sure, alone: bool) -> bool {
+pub(super) fn of_name(
+    kind: SecretNameKind,
+    value: &str,
+    quoted: bool,
+    sure: FormCertainty,
+    alone: bool,
+) -> bool {
     let made = |least: usize| value.len() >= least && is_random(value) && is_opaque(value, quoted);
     match (kind, sure) {
-        (Kind::Words, _) => is_phrase(value),
-        (Kind::Chosen, Sure::Given) => is_given(value),
-        (Kind::Chosen, Sure::Told) => is_told(value, quoted),
-        (Kind::Chosen, Sure::Assigned) => {
+        (SecretNameKind::Words, _) => is_phrase(value),
+        (SecretNameKind::Chosen, FormCertainty::Given) => is_given(value),
+        (SecretNameKind::Chosen, FormCertainty::Told) => is_told(value, quoted),
+        (SecretNameKind::Chosen, FormCertainty::Assigned) => {
             let digits = value.len() >= 6 && value.bytes().all(|b| b.is_ascii_digit());
             (is_chosen(value, quoted) && !(alone && is_named(value)) || digits && !alone)
                 && is_opaque(value, quoted)
         }
-        (Kind::Chosen, Sure::Listed) => {
+        (SecretNameKind::Chosen, FormCertainty::Listed) => {
             is_chosen(value, quoted) && is_opaque(value, quoted) && !is_named(value)
         }
-        (Kind::Chosen, Sure::Loose) => {
+        (SecretNameKind::Chosen, FormCertainty::Loose) => {
             let long = value.len() >= if quoted { 6 } else { 8 };
             long && is_chosen(value, quoted)
                 && is_opaque(value, false)
                 && (quoted || !is_named(value))
         }
-        (Kind::Chosen, Sure::Far) => is_strong(value) && is_opaque(value, false),
-        (Kind::Made, Sure::Far) => made(20) && is_strong(value) && !is_id(value),
-        (Kind::Made, Sure::Loose) => made(16),
-        (Kind::Made, _) => made(12),
-        (Kind::Vague, _) => !matches!(sure, Sure::Loose | Sure::Far) && made(20) && !is_id(value),
+        (SecretNameKind::Chosen, FormCertainty::Far) => is_strong(value) && is_opaque(value, false),
+        (SecretNameKind::Made, FormCertainty::Far) => made(20) && is_strong(value) && !is_id(value),
+        (SecretNameKind::Made, FormCertainty::Loose) => made(16),
+        (SecretNameKind::Made, _) => made(12),
+        (SecretNameKind::Vague, _) => {
+            !matches!(sure, FormCertainty::Loose | FormCertainty::Far) && made(20) && !is_id(value)
+        }
     }
 }
 

@@ -27,15 +27,15 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 
-use block::Blocks;
-pub use clean::Secrets;
-use commands::{Line, USAGES};
-use judge::Judge;
+use block::KeyBlocks;
+pub use clean::KnownSecrets;
+use commands::{CommandLine, USAGES};
+use judge::MatchJudge;
 use names::WORDS;
-use rules::{Lead, RULES};
-use tables::Tables;
+use rules::{KeywordLead, RULES};
+use tables::SecretTables;
 pub use url::mask;
-use value::{Place, Runs};
+use value::{SecretPlace, ValueRuns};
 
 /// What is in the place of a secret.
 pub const REPLACEMENT: &str = "[REDACTED]";
@@ -67,15 +67,15 @@ static SHARED: LazyLock<Redactor> = LazyLock::new(Redactor::new);
 pub struct Redactor {
     keywords: Option<AhoCorasick>,
     /// What each keyword may be.
-    sources: Vec<Source>,
+    sources: Vec<KeywordSource>,
     /// Words that are not of ASCII, and what each is: built for the first text that is not either.
     foreign: OnceLock<Option<AhoCorasick>>,
-    rules: Vec<Compiled>,
+    rules: Vec<CompiledRules>,
 }
 
 /// What a keyword may be, by its place in a table.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum KeywordSource {
     /// The start of a key of a format.
     Rule(usize),
     /// A word of a name.
@@ -85,15 +85,15 @@ enum Source {
 }
 
 #[derive(Debug)]
-struct Compiled {
+struct CompiledRules {
     pattern: &'static str,
     regex: OnceLock<Option<Regex>>,
-    place: Place,
-    lead: Lead,
-    judge: Judge,
+    place: SecretPlace,
+    lead: KeywordLead,
+    judge: MatchJudge,
 }
 
-impl Compiled {
+impl CompiledRules {
     /// The rule's regex, compiled when its keyword first is in a text: most never do. The
     /// table is constant, and a test compiles all of it.
     fn regex(&self) -> Option<&Regex> {
@@ -113,14 +113,15 @@ impl Redactor {
         let of = |keywords: &'static [&'static str], source| {
             keywords.iter().map(move |keyword| (*keyword, source))
         };
-        let rules = RULES.iter().enumerate().map(|(at, rule)| of(rule.keywords, Source::Rule(at)));
+        let rules =
+            RULES.iter().enumerate().map(|(at, rule)| of(rule.keywords, KeywordSource::Rule(at)));
         let usages = USAGES.iter().enumerate();
-        let usages = usages.map(|(at, usage)| of(usage.commands, Source::Command(at)));
+        let usages = usages.map(|(at, usage)| of(usage.commands, KeywordSource::Command(at)));
         let names = WORDS.iter().enumerate().filter(|(_, word)| word.text.is_ascii());
-        let names = names.map(|(at, word)| (word.text, Source::Name(at)));
+        let names = names.map(|(at, word)| (word.text, KeywordSource::Name(at)));
         let all = rules.flatten().chain(usages.flatten()).chain(names);
-        let (keywords, sources): (Vec<&str>, Vec<Source>) = all.unzip();
-        let rules = RULES.iter().map(|rule| Compiled {
+        let (keywords, sources): (Vec<&str>, Vec<KeywordSource>) = all.unzip();
+        let rules = RULES.iter().map(|rule| CompiledRules {
             pattern: rule.pattern,
             regex: OnceLock::new(),
             place: rule.place,
@@ -152,19 +153,19 @@ impl Redactor {
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         let Some(keywords) = &self.keywords else { return Vec::new() };
-        let mut pass = Pass::new(self, text);
+        let mut pass = RedactionPass::new(self, text);
         for hit in keywords.find_overlapping_iter(text) {
             let at = hit.start()..hit.end();
             match self.sources.get(hit.pattern().as_usize()) {
-                Some(Source::Rule(rule)) => pass.rule(*rule, at),
-                Some(Source::Name(word)) => pass.name(&WORDS[*word], at),
-                Some(Source::Command(usage)) => pass.command(*usage, &at),
+                Some(KeywordSource::Rule(rule)) => pass.rule(*rule, at),
+                Some(KeywordSource::Name(word)) => pass.name(&WORDS[*word], at),
+                Some(KeywordSource::Command(usage)) => pass.command(*usage, &at),
                 None => {}
             }
         }
         if !text.is_ascii() {
             // What was seen goes with the places, and these start anew.
-            let mut again = Pass::new(self, text);
+            let mut again = RedactionPass::new(self, text);
             again.found = pass.found;
             let words: Vec<_> = foreign_words().collect();
             let hits = self.foreign().map(|finder| finder.find_overlapping_iter(text));
@@ -195,13 +196,13 @@ impl Redactor {
 }
 
 /// The words of names that are not of ASCII.
-fn foreign_words() -> impl Iterator<Item = &'static names::Word> {
+fn foreign_words() -> impl Iterator<Item = &'static names::SecretWord> {
     WORDS.iter().filter(|word| !word.text.is_ascii())
 }
 
 /// One pass over a text, and what it has seen so far: nothing is walked again for each keyword.
-struct Pass<'a> {
-    rules: &'a [Compiled],
+struct RedactionPass<'a> {
+    rules: &'a [CompiledRules],
     text: &'a str,
     found: Vec<Range<usize>>,
     /// Up to here base64 was looked into.
@@ -210,13 +211,13 @@ struct Pass<'a> {
     judged: Vec<usize>,
     /// Up to here a long value of a name was judged.
     named: usize,
-    blocks: Blocks,
-    runs: Runs,
-    tables: Tables,
-    line: Line,
+    blocks: KeyBlocks,
+    runs: ValueRuns,
+    tables: SecretTables,
+    line: CommandLine,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> RedactionPass<'a> {
     fn new(redactor: &'a Redactor, text: &'a str) -> Self {
         Self {
             rules: &redactor.rules,
@@ -225,10 +226,10 @@ impl<'a> Pass<'a> {
             decoded: 0,
             judged: Vec::new(),
             named: 0,
-            blocks: Blocks::default(),
-            runs: Runs::default(),
-            tables: Tables::default(),
-            line: Line::default(),
+            blocks: KeyBlocks::default(),
+            runs: ValueRuns::default(),
+            tables: SecretTables::default(),
+            line: CommandLine::default(),
         }
     }
 
@@ -241,29 +242,29 @@ impl<'a> Pass<'a> {
         let Some(at) = self.place(compiled, hit) else { return };
         let text = self.text;
         let value = &text[at.clone()];
-        if at.len() >= LONG && compiled.place != Place::Block {
+        if at.len() >= LONG && compiled.place != SecretPlace::Block {
             self.judged.resize(self.rules.len(), 0);
             self.judged[rule] = at.end;
         }
         let quoted = text[..at.start].ends_with(['"', '\'', '`']);
-        let kept = compiled.place == Place::Block || !value.contains(REPLACEMENT);
+        let kept = compiled.place == SecretPlace::Block || !value.contains(REPLACEMENT);
         if kept && compiled.judge.is_secret(value, quoted, holds_secret) {
             self.found.push(at);
         }
     }
 
     /// Where the secret of a rule stands, if its format is there.
-    fn place(&mut self, rule: &Compiled, hit: Range<usize>) -> Option<Range<usize>> {
+    fn place(&mut self, rule: &CompiledRules, hit: Range<usize>) -> Option<Range<usize>> {
         let text = self.text;
         match rule.place {
             // Once for each text of it, however often it is hit.
-            Place::Base64 if hit.start < self.decoded => return None,
-            Place::Base64 => {
+            SecretPlace::Base64 if hit.start < self.decoded => return None,
+            SecretPlace::Base64 => {
                 let run = value::base64(text, hit);
                 self.decoded = run.end;
                 return Some(run);
             }
-            Place::Around => {
+            SecretPlace::Around => {
                 let around = value::around(text, hit, LONGEST_AROUND, |b| b"_~.-".contains(&b));
                 return rule.regex()?.is_match(&text[around.clone()]).then_some(around);
             }
@@ -276,12 +277,12 @@ impl<'a> Pass<'a> {
         let rest = start + whole.end();
         let behind = |range: Range<usize>| rest + range.start..rest + range.end;
         match rule.place {
-            Place::UrlPassword => value::url_password(&text[rest..]).map(behind),
-            Place::Argument(before) => {
+            SecretPlace::UrlPassword => value::url_password(&text[rest..]).map(behind),
+            SecretPlace::Argument(before) => {
                 let limit = text.floor_char_boundary(rest + SEEN);
-                value::argument(&text[rest..limit], before, &mut Runs::default()).map(behind)
+                value::argument(&text[rest..limit], before, &mut ValueRuns::default()).map(behind)
             }
-            Place::Block => Some(start..self.blocks.end(text, rest)),
+            SecretPlace::Block => Some(start..self.blocks.end(text, rest)),
             _ => {
                 let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
                 Some(start + secret.start()..start + secret.end())
@@ -290,7 +291,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Takes in the value of a name, and the column under it.
-    fn name(&mut self, word: &names::Word, hit: Range<usize>) {
+    fn name(&mut self, word: &names::SecretWord, hit: Range<usize>) {
         if hit.start < self.named {
             return;
         }
@@ -298,7 +299,7 @@ impl<'a> Pass<'a> {
         let Some(name) = names::around(text, hit, word) else { return };
         for (cell, kind) in self.tables.below(text, &name.at) {
             let value = &text[cell.clone()];
-            if judge::of_name(kind, value, true, forms::Sure::Assigned, true) {
+            if judge::of_name(kind, value, true, forms::FormCertainty::Assigned, true) {
                 self.found.push(cell);
             }
         }
@@ -321,7 +322,9 @@ impl<'a> Pass<'a> {
         let text = self.text;
         for (at, quoted) in commands::secrets(text, hit, usage, &mut self.line) {
             let value = &text[at.clone()];
-            if !value.contains(REPLACEMENT) && Judge::Given.is_secret(value, quoted, holds_secret) {
+            if !value.contains(REPLACEMENT)
+                && MatchJudge::Given.is_secret(value, quoted, holds_secret)
+            {
                 self.found.push(at);
             }
         }

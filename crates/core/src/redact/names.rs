@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What a name says of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SecretNameKind {
     /// People choose it: a password.
     Chosen,
     /// A program made it: a token.
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 
 /// Where a word may stand in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stand {
+pub(super) enum WordPosition {
     /// Anywhere.
     Anywhere,
     /// At the start of a part of it: `apiToken`, but not `mytoken`.
@@ -29,23 +29,23 @@ pub(super) enum Stand {
 }
 
 /// A word that makes a name tell.
-pub(super) struct Word {
+pub(super) struct SecretWord {
     pub text: &'static str,
-    pub kind: Kind,
-    pub stand: Stand,
+    pub kind: SecretNameKind,
+    pub stand: WordPosition,
 }
 
-const fn word(text: &'static str, kind: Kind, stand: Stand) -> Word {
-    Word { text, kind, stand }
+const fn word(text: &'static str, kind: SecretNameKind, stand: WordPosition) -> SecretWord {
+    SecretWord { text, kind, stand }
 }
 
-use Kind::{Chosen, Made, Vague, Words};
-use Stand::{Anywhere, Key, Last, Part};
+use SecretNameKind::{Chosen, Made, Vague, Words};
+use WordPosition::{Anywhere, Key, Last, Part};
 
 /// The words, in the languages in which configurations and notes are written. Case of ASCII does
 /// not matter; a first letter that has a case of its own is left out.
 #[rustfmt::skip]
-pub(super) const WORDS: &[Word] = &[
+pub(super) const WORDS: &[SecretWord] = &[
     word("password", Chosen, Anywhere), word("passwd", Chosen, Anywhere), word("passphrase", Chosen, Anywhere),
     word("pwd", Chosen, Part), word("passcode", Chosen, Part), word("pswd", Chosen, Part),
     word("pass", Chosen, Last), word("pw", Chosen, Last), word("psw", Chosen, Last), word("psk", Chosen, Last),
@@ -263,10 +263,10 @@ const LONGEST: usize = 64;
 
 /// A name that tells.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
+pub(super) struct SecretName {
     /// Where it stands, without quotes and dashes.
     pub at: Range<usize>,
-    pub kind: Kind,
+    pub kind: SecretNameKind,
     /// A short word with nothing that makes it a part of a name: `pass: 12`.
     pub alone: bool,
     /// In capitals, as variables of an environment are.
@@ -278,7 +278,7 @@ pub(super) struct Name {
 }
 
 /// The name around a word that was hit, if it tells.
-pub(super) fn around(text: &str, hit: Range<usize>, word: &Word) -> Option<Name> {
+pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option<SecretName> {
     let bytes = text.as_bytes();
     let before = &bytes[..hit.start];
     let first = bytes[hit.start];
@@ -312,7 +312,7 @@ pub(super) fn around(text: &str, hit: Range<usize>, word: &Word) -> Option<Name>
     let tag = text[..start].trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == ':');
     let tag =
         if text[..start].ends_with(':') && start - tag.len() < 16 { tag } else { &text[..start] };
-    Some(Name {
+    Some(SecretName {
         at: start..end,
         kind,
         alone: word.stand == Last && !joined,
@@ -323,7 +323,7 @@ pub(super) fn around(text: &str, hit: Range<usize>, word: &Word) -> Option<Name>
 }
 
 /// What a cell of a table's head is the name of.
-pub(super) fn whole(cell: &str) -> Option<Kind> {
+pub(super) fn whole(cell: &str) -> Option<SecretNameKind> {
     let lower = cell.to_lowercase();
     let found = WORDS.iter().filter_map(|word| {
         let at = lower.find(word.text)?;
@@ -364,7 +364,7 @@ fn start(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The end of a name whose word this is: `s`, and new parts.
-fn suffix(text: &str, word: Range<usize>, stand: Stand) -> Option<usize> {
+fn suffix(text: &str, word: Range<usize>, stand: WordPosition) -> Option<usize> {
     let rest = &text.as_bytes()[word.end..];
     let lower = text.as_bytes()[word.end - 1].is_ascii_lowercase();
     let many = matches!(rest, [b's' | b'S', next, ..] if !next.is_ascii_alphanumeric());
@@ -411,7 +411,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What kind of key this is, by what is before `key`.
-fn key(front: &str, hump: bool, key: &str) -> Option<Kind> {
+fn key(front: &str, hump: bool, key: &str) -> Option<SecretNameKind> {
     let cut = front.trim_end_matches(['_', '-', '.']);
     let last = parts(cut).last().unwrap_or_default();
     let is = |names: &[&str]| names.iter().any(|name| last.eq_ignore_ascii_case(name));
@@ -430,7 +430,7 @@ fn key(front: &str, hump: bool, key: &str) -> Option<Kind> {
 }
 
 /// `API key`, `secret access key`.
-fn spaced_key(text: &str, at: usize) -> Option<Kind> {
+fn spaced_key(text: &str, at: usize) -> Option<SecretNameKind> {
     let before = text[..at].trim_end_matches(' ');
     let last = start(before.as_bytes(), before.len());
     QUALIFIERS.iter().any(|name| before[last..].eq_ignore_ascii_case(name)).then_some(Made)
@@ -440,7 +440,7 @@ fn spaced_key(text: &str, at: usize) -> Option<Kind> {
 mod tests {
     use super::*;
 
-    fn kind(name: &str) -> Option<Kind> {
+    fn kind(name: &str) -> Option<SecretNameKind> {
         whole(name)
     }
 

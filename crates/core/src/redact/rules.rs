@@ -1,29 +1,29 @@
 //! The table of secret formats: keyword, then regex, then judgement.
 
-use super::judge::Judge;
-use super::value::Place;
+use super::judge::MatchJudge;
+use super::value::SecretPlace;
 
 /// One format.
-pub(super) struct Rule {
+pub(super) struct KeyRule {
     /// What it is; for tests and people.
     #[cfg_attr(not(test), expect(dead_code, reason = "the table's own documentation"))]
     pub name: &'static str,
     /// Where to look, in any case.
     pub keywords: &'static [&'static str],
-    /// Anchored at the keyword (or where [`Lead`] moves it). Classes are of ASCII alone: those of
+    /// Anchored at the keyword (or where [`KeywordLead`] moves it). Classes are of ASCII alone: those of
     /// Unicode take long to compile.
     pub pattern: &'static str,
     /// Where the secret stands.
-    pub place: Place,
+    pub place: SecretPlace,
     /// What may be before the keyword.
-    pub lead: Lead,
+    pub lead: KeywordLead,
     /// What a match has to be besides.
-    pub judge: Judge,
+    pub judge: MatchJudge,
 }
 
 /// What may be before a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lead {
+pub(super) enum KeywordLead {
     /// Anything.
     Any,
     /// No letter, digit or underscore: the keyword starts a word.
@@ -39,7 +39,7 @@ pub(super) enum Lead {
 /// Longest run before a keyword that belongs to the match, in bytes.
 const RUN: usize = 256;
 
-impl Lead {
+impl KeywordLead {
     /// Where the pattern is tried for a keyword at `at`.
     pub(super) fn start(self, text: &str, at: usize) -> Option<usize> {
         let before = &text.as_bytes()[..at];
@@ -81,9 +81,9 @@ const fn key(
     name: &'static str,
     keywords: &'static [&'static str],
     pattern: &'static str,
-    judge: Judge,
-) -> Rule {
-    Rule { name, keywords, pattern, place: Place::Matched, lead: Lead::Word, judge }
+    judge: MatchJudge,
+) -> KeyRule {
+    KeyRule { name, keywords, pattern, place: SecretPlace::Matched, lead: KeywordLead::Word, judge }
 }
 
 /// A value that is known by what is before it.
@@ -91,10 +91,10 @@ const fn value(
     name: &'static str,
     keywords: &'static [&'static str],
     pattern: &'static str,
-    lead: Lead,
-    judge: Judge,
-) -> Rule {
-    Rule { name, keywords, pattern, place: Place::Matched, lead, judge }
+    lead: KeywordLead,
+    judge: MatchJudge,
+) -> KeyRule {
+    KeyRule { name, keywords, pattern, place: SecretPlace::Matched, lead, judge }
 }
 
 /// The argument of a call, in quotes, with so many before it.
@@ -103,9 +103,16 @@ const fn call(
     before: usize,
     keywords: &'static [&'static str],
     pattern: &'static str,
-    judge: Judge,
-) -> Rule {
-    Rule { name, keywords, pattern, place: Place::Argument(before), lead: Lead::Any, judge }
+    judge: MatchJudge,
+) -> KeyRule {
+    KeyRule {
+        name,
+        keywords,
+        pattern,
+        place: SecretPlace::Argument(before),
+        lead: KeywordLead::Any,
+        judge,
+    }
 }
 
 /// What is told by a place of its own.
@@ -113,29 +120,29 @@ const fn told(
     name: &'static str,
     keywords: &'static [&'static str],
     pattern: &'static str,
-    place: Place,
-    lead: Lead,
-    judge: Judge,
-) -> Rule {
-    Rule { name, keywords, pattern, place, lead, judge }
+    place: SecretPlace,
+    lead: KeywordLead,
+    judge: MatchJudge,
+) -> KeyRule {
+    KeyRule { name, keywords, pattern, place, lead, judge }
 }
 
-use Judge::{Block, Certain, Coded, Dense, Given, Password, Told, UrlPassword, Wrapped};
+use MatchJudge::{Block, Certain, Coded, Dense, Given, Password, Told, UrlPassword, Wrapped};
 
 /// Every format. Prefixes and lengths are the vendors' published ones, lengths with some room.
 #[rustfmt::skip]
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[KeyRule] = &[
     key("aws-access-key", &["AKIA", "ASIA", "ABIA", "ACCA"], r"^(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?-u:\b)", Certain),
-    value("aws-pair", &["AKIA", "ASIA"], r#"^(?:AKIA|ASIA)[A-Z0-9]{16}[^A-Za-z0-9/+\n]{1,8}([A-Za-z0-9/+]{40})(?-u:\b|$)"#, Lead::Word, Dense),
+    value("aws-pair", &["AKIA", "ASIA"], r#"^(?:AKIA|ASIA)[A-Z0-9]{16}[^A-Za-z0-9/+\n]{1,8}([A-Za-z0-9/+]{40})(?-u:\b|$)"#, KeywordLead::Word, Dense),
     key("aws-session", &["IQoJb3JpZ2lu", "FwoGZXIvYXdz", "FQoGZXIvYXdz"], r"^[IF][A-Za-z0-9]{11}[A-Za-z0-9/+=%]{60,}", Certain),
-    value("aws-signature", &["x-amz-signature=", "x-goog-signature=", "x-amz-security-token="], r"^(?i-u:x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9%/+_-]{40,})", Lead::Any, Certain),
-    value("aws-secret", &["aws_secret", "secretaccesskey"], r#"^(?i-u:aws_secret(?:_access)?(?:_key)?|secretaccesskey)\\?["']?[ \t\r\n]{0,3}(?:=>|[:=])[ \t\r\n]{0,3}\\?["']?([A-Za-z0-9/+]{40})"#, Lead::Any, Dense),
+    value("aws-signature", &["x-amz-signature=", "x-goog-signature=", "x-amz-security-token="], r"^(?i-u:x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9%/+_-]{40,})", KeywordLead::Any, Certain),
+    value("aws-secret", &["aws_secret", "secretaccesskey"], r#"^(?i-u:aws_secret(?:_access)?(?:_key)?|secretaccesskey)\\?["']?[ \t\r\n]{0,3}(?:=>|[:=])[ \t\r\n]{0,3}\\?["']?([A-Za-z0-9/+]{40})"#, KeywordLead::Any, Dense),
     key("github", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"^gh[pousr]_[A-Za-z0-9]{30,255}", Certain),
     key("github-pat", &["github_pat_"], r"^github_pat_[A-Za-z0-9_]{40,255}", Certain),
     key("gitlab", &["glpat-", "gldt-", "glrt-", "glptt-", "gloas-", "glcbt-", "glft-", "glimt-", "glagent-", "glsoat-", "glffct-"], r"^gl(?:pat|dt|rt|ptt|oas|cbt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{20,255}", Dense),
     key("slack", &["xox"], r"^xox[abeoprs][.-][A-Za-z0-9.-]{10,400}", Certain),
     key("slack-app", &["xapp-"], r"^xapp-[0-9]-[A-Z0-9]{5,}-[0-9]{5,}-[a-z0-9]{16,}", Certain),
-    value("slack-webhook", &["hooks.slack.com/"], r"^hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/]{20,255})", Lead::Any, Certain),
+    value("slack-webhook", &["hooks.slack.com/"], r"^hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/]{20,255})", KeywordLead::Any, Certain),
     key("stripe", &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "sk_prod_", "rk_prod_"], r"^[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,255}", Certain),
     key("stripe-webhook", &["whsec_"], r"^whsec_[A-Za-z0-9+/=]{24,255}", Certain),
     key("openai", &["sk-"], r"^sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,255}", Dense),
@@ -143,27 +150,27 @@ pub(super) const RULES: &[Rule] = &[
     key("openrouter", &["sk-or-"], r"^sk-or-[A-Za-z0-9-]{20,255}", Certain),
     key("google-api", &["AIza"], r"^AIza[A-Za-z0-9_-]{35}", Certain),
     key("google-oauth", &["ya29.", "GOCSPX-"], r"^(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,1024}", Certain),
-    value("azure-storage", &["accountkey=", "sharedaccesskey="], r"^(?i-u:accountkey|sharedaccesskey)=([A-Za-z0-9+/]{40,}={0,2})", Lead::Any, Certain),
-    told("azure-client", &["Q~"], r"^[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}$", Place::Around, Lead::Any, Certain),
-    told("azure-key", &["JQQJ99"], r"^[A-Za-z0-9]{20,}JQQJ99[A-Za-z0-9]{20,}$", Place::Around, Lead::Any, Certain),
-    value("azure-sas", &["&sig=", "?sig="], r"^[&?]sig=([A-Za-z0-9%+/]{40,}={0,2})", Lead::Any, Certain),
+    value("azure-storage", &["accountkey=", "sharedaccesskey="], r"^(?i-u:accountkey|sharedaccesskey)=([A-Za-z0-9+/]{40,}={0,2})", KeywordLead::Any, Certain),
+    told("azure-client", &["Q~"], r"^[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}$", SecretPlace::Around, KeywordLead::Any, Certain),
+    told("azure-key", &["JQQJ99"], r"^[A-Za-z0-9]{20,}JQQJ99[A-Za-z0-9]{20,}$", SecretPlace::Around, KeywordLead::Any, Certain),
+    value("azure-sas", &["&sig=", "?sig="], r"^[&?]sig=([A-Za-z0-9%+/]{40,}={0,2})", KeywordLead::Any, Certain),
     key("npm", &["npm_"], r"^npm_[A-Za-z0-9]{36}", Certain),
     key("pypi", &["pypi-"], r"^pypi-[A-Za-z0-9_-]{50,}", Certain),
     key("huggingface", &["hf_", "api_org_"], r"^(?:hf|api_org)_[A-Za-z0-9]{30,64}", Certain),
     key("twilio", &["SK"], r"^SK[0-9a-f]{32}(?-u:\b)", Certain),
     key("sendgrid", &["SG."], r"^SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}", Certain),
     key("mailgun", &["key-"], r"^key-[0-9a-f]{32}(?-u:\b)", Certain),
-    value("telegram", &[":AA"], r"^[0-9]{8,10}:AA[A-Za-z0-9_-]{32,34}", Lead::Digits, Certain),
-    value("discord", &["discord", "bot "], r#"^(?i:discord[^\n]{0,40}?|bot[ \t\r\n]{1,3})([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"#, Lead::Any, Certain),
-    value("discord-webhook", &["/api/webhooks/"], r"^/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_-]{30,100})", Lead::Any, Certain),
+    value("telegram", &[":AA"], r"^[0-9]{8,10}:AA[A-Za-z0-9_-]{32,34}", KeywordLead::Digits, Certain),
+    value("discord", &["discord", "bot "], r#"^(?i:discord[^\n]{0,40}?|bot[ \t\r\n]{1,3})([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})"#, KeywordLead::Any, Certain),
+    value("discord-webhook", &["/api/webhooks/"], r"^/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_-]{30,100})", KeywordLead::Any, Certain),
     key("digitalocean", &["dop_v1_", "doo_v1_", "dor_v1_"], r"^do[por]_v1_[a-f0-9]{64}", Certain),
     key("heroku", &["HRKU-"], r"^HRKU-[A-Za-z0-9_-]{30,}", Certain),
-    value("heroku-uuid", &["heroku"], r#"^(?i-u:heroku[A-Za-z0-9_. -]{0,24}\\?["']?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\?["']?)([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"#, Lead::Any, Certain),
+    value("heroku-uuid", &["heroku"], r#"^(?i-u:heroku[A-Za-z0-9_. -]{0,24}\\?["']?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\?["']?)([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"#, KeywordLead::Any, Certain),
     key("databricks", &["dapi"], r"^dapi[0-9a-f]{32}(?:-[0-9])?(?-u:\b)", Certain),
     key("linear", &["lin_api_", "lin_oauth_"], r"^lin_(?:api|oauth)_[A-Za-z0-9]{32,64}", Certain),
     key("notion", &["ntn_", "secret_"], r"^(?:ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43})(?-u:\b)", Dense),
     key("shopify", &["shpat_", "shpca_", "shppa_", "shpss_", "prtapi_"], r"^(?:shp(?:at|ca|pa|ss)|prtapi)_[0-9a-fA-F]{32}", Certain),
-    told("jwt", &[".eyJ"], r"^eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", Place::Matched, Lead::Token, Certain),
+    told("jwt", &[".eyJ"], r"^eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", SecretPlace::Matched, KeywordLead::Token, Certain),
     key("vault", &["hvs.", "hvb.", "hvr."], r"^hv[sbr]\.[A-Za-z0-9_-]{20,300}", Dense),
     key("grafana", &["glsa_", "glc_"], r"^(?:glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32,400}={0,2})", Certain),
     key("new-relic", &["NRAK-"], r"^NRAK-[A-Z0-9]{27}", Certain),
@@ -233,48 +240,48 @@ pub(super) const RULES: &[Rule] = &[
     key("discord-bot", &["MTA", "MTE", "MTI"], r"^MT[AEI][A-Za-z0-9_-]{21,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?-u:\b|$)", Dense),
     key("salesforce", &["00D"], r"^00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{80,120}(?-u:\b|$)", Dense),
     key("flutterwave", &["FLWSECK_TEST-"], r"^FLWSECK_TEST-[a-f0-9]{12,32}(?:-X)?(?-u:\b|$)", Dense),
-    told("azure-devops", &["AZDO"], r"^[A-Za-z0-9]{60,80}AZDO[A-Za-z0-9]{4}$", Place::Around, Lead::Any, Certain),
-    told("maxmind", &["_mmk"], r"^[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk$", Place::Around, Lead::Any, Certain),
-    value("mailgun-sending", &["mailgun"], r#"^(?i-u:mailgun)[A-Za-z0-9_. -]{0,24}\\?["']?[ \t:=]{0,4}\\?["']?([0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})"#, Lead::Any, Certain),
-    value("bearer-twitter", &["AAAAAAAAAAAAAAAAAAAAA"], r"^A{21,22}[A-Za-z0-9%]{80,100}", Lead::Word, Dense),
-    value("oauth-irc", &["oauth:"], r"^oauth:([A-Za-z0-9]{30})(?-u:\b)", Lead::Word, Dense),
-    value("azure-function", &["?code=", "&code="], r"^[?&]code=([A-Za-z0-9_/+%-]{40,64}(?:={0,2}|(?:%3D){0,2}))", Lead::Any, Dense),
-    value("cookie-session", &["_session="], r"^_session=([A-Za-z0-9%_-]{24,})", Lead::Any, Dense),
-    value("vault-old", &["s."], r"^s\.[A-Za-z0-9]{24}(?-u:\b)", Lead::Word, Dense),
-    value("netrc", &["login "], r#"^(?i-u:login)[ \t]+[^\s"']{1,64}[ \t\r\n]+password[ \t]+([^\s"'\\]{4,256})"#, Lead::Word, Given),
-    value("cookie-flag", &["-b '", "-b \"", "--cookie "], r#"^(?:-b|--cookie)[ =]["']?[^=;\s"']{1,64}=([A-Za-z0-9%._~+/-]{16,})"#, Lead::Any, Dense),
-    value("expect", &["send \"", "send -- \""], r#"^(?:send|send --) "([^"\\\n]{4,128})\\r""#, Lead::Word, Password),
-    value("private-lines", &["private-lines:"], r"^(?i-u:private-lines):[ ]?[0-9]{1,4}(?:\r?\n|\\n)((?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\\n|$))+)", Lead::Any, Certain),
-    value("jwk", &["\"d\""], r#"^"d" ?: ?"([A-Za-z0-9_-]{40,700})""#, Lead::Any, Dense),
-    value("redis-user", &[" on >", "auth default "], r#"^(?i-u: on >|auth default )([^ \t\r\n"'<>]{6,200})"#, Lead::Any, Password),
-    value("identified", &["identified by ", "identified with "], r#"^(?i-u:identified)(?i-u: with [a-z0-9_]{1,40})?(?i-u: by )(?:password )?(?:\\{0,3}["'`])?([^\s"'`\\;]{4,200})"#, Lead::Word, Given),
-    value("community", &["snmp-server community "], r"^(?i-u:snmp-server community) ([^ \t\r\n]{4,64})", Lead::Any, Given),
-    value("secret-level", &[" secret ", " secret 0 ", " password 0 "], r"^(?i-u: (?:secret|password)(?: [05789])?) ([^ \t\r\n]{6,64})(?:\r?\n|$)", Lead::Any, Password),
+    told("azure-devops", &["AZDO"], r"^[A-Za-z0-9]{60,80}AZDO[A-Za-z0-9]{4}$", SecretPlace::Around, KeywordLead::Any, Certain),
+    told("maxmind", &["_mmk"], r"^[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk$", SecretPlace::Around, KeywordLead::Any, Certain),
+    value("mailgun-sending", &["mailgun"], r#"^(?i-u:mailgun)[A-Za-z0-9_. -]{0,24}\\?["']?[ \t:=]{0,4}\\?["']?([0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})"#, KeywordLead::Any, Certain),
+    value("bearer-twitter", &["AAAAAAAAAAAAAAAAAAAAA"], r"^A{21,22}[A-Za-z0-9%]{80,100}", KeywordLead::Word, Dense),
+    value("oauth-irc", &["oauth:"], r"^oauth:([A-Za-z0-9]{30})(?-u:\b)", KeywordLead::Word, Dense),
+    value("azure-function", &["?code=", "&code="], r"^[?&]code=([A-Za-z0-9_/+%-]{40,64}(?:={0,2}|(?:%3D){0,2}))", KeywordLead::Any, Dense),
+    value("cookie-session", &["_session="], r"^_session=([A-Za-z0-9%_-]{24,})", KeywordLead::Any, Dense),
+    value("vault-old", &["s."], r"^s\.[A-Za-z0-9]{24}(?-u:\b)", KeywordLead::Word, Dense),
+    value("netrc", &["login "], r#"^(?i-u:login)[ \t]+[^\s"']{1,64}[ \t\r\n]+password[ \t]+([^\s"'\\]{4,256})"#, KeywordLead::Word, Given),
+    value("cookie-flag", &["-b '", "-b \"", "--cookie "], r#"^(?:-b|--cookie)[ =]["']?[^=;\s"']{1,64}=([A-Za-z0-9%._~+/-]{16,})"#, KeywordLead::Any, Dense),
+    value("expect", &["send \"", "send -- \""], r#"^(?:send|send --) "([^"\\\n]{4,128})\\r""#, KeywordLead::Word, Password),
+    value("private-lines", &["private-lines:"], r"^(?i-u:private-lines):[ ]?[0-9]{1,4}(?:\r?\n|\\n)((?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\\n|$))+)", KeywordLead::Any, Certain),
+    value("jwk", &["\"d\""], r#"^"d" ?: ?"([A-Za-z0-9_-]{40,700})""#, KeywordLead::Any, Dense),
+    value("redis-user", &[" on >", "auth default "], r#"^(?i-u: on >|auth default )([^ \t\r\n"'<>]{6,200})"#, KeywordLead::Any, Password),
+    value("identified", &["identified by ", "identified with "], r#"^(?i-u:identified)(?i-u: with [a-z0-9_]{1,40})?(?i-u: by )(?:password )?(?:\\{0,3}["'`])?([^\s"'`\\;]{4,200})"#, KeywordLead::Word, Given),
+    value("community", &["snmp-server community "], r"^(?i-u:snmp-server community) ([^ \t\r\n]{4,64})", KeywordLead::Any, Given),
+    value("secret-level", &[" secret ", " secret 0 ", " password 0 "], r"^(?i-u: (?:secret|password)(?: [05789])?) ([^ \t\r\n]{6,64})(?:\r?\n|$)", KeywordLead::Any, Password),
     call("call", 0, &["convertto-securestring "], r"^(?i-u:convertto-securestring )", Given),
     call("call", 0, &["crypt(", "basic_auth("], r"^(?i-u:crypt|basic_auth)\(", Password),
     call("call", 1, &["networkcredential(", "usernamepasswordcredentials(", "passwordauthentication(", "httpbasicauth(", "basicauth(", "basic_auth(", "auth=(", "auth = (", "wifi.begin(", ".login(", ".auth("], r"^(?i-u:[.a-z_]{4,32}(?: ?= ?)?)\(", Given),
     call("call", 2, &["getconnection(", "pdo(", "mysqli_connect(", "mysqli(", "dbi->connect("], r"^(?i-u:[a-z_>-]{3,20})\(", Given),
-    Rule { name: "private-key", keywords: &["-----BEGIN ", "---- BEGIN SSH2"], pattern: r"^----(?:- ?| )BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?", place: Place::Block, lead: Lead::Any, judge: Block },
-    value("npm-auth", &["_authtoken"], r#"^(?i-u:_authtoken)[ =:]{1,3}\\{0,3}["']?([^\s"'\\]{10,512})"#, Lead::Any, Told),
-    told("mailchimp", &["-us"], r"^[0-9a-f]{32}-us[0-9]{1,2}$", Place::Around, Lead::Any, Certain),
-    value("terraform", &[".atlasv1."], r"^\.atlasv1\.([A-Za-z0-9_-]{60,70})", Lead::Any, Certain),
-    value("teams-webhook", &["/incomingwebhook/"], r"^(?i-u:/incomingwebhook)/([0-9a-f]{32}(?:/[0-9a-f-]{36})?)", Lead::Any, Certain),
+    KeyRule { name: "private-key", keywords: &["-----BEGIN ", "---- BEGIN SSH2"], pattern: r"^----(?:- ?| )BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-----?", place: SecretPlace::Block, lead: KeywordLead::Any, judge: Block },
+    value("npm-auth", &["_authtoken"], r#"^(?i-u:_authtoken)[ =:]{1,3}\\{0,3}["']?([^\s"'\\]{10,512})"#, KeywordLead::Any, Told),
+    told("mailchimp", &["-us"], r"^[0-9a-f]{32}-us[0-9]{1,2}$", SecretPlace::Around, KeywordLead::Any, Certain),
+    value("terraform", &[".atlasv1."], r"^\.atlasv1\.([A-Za-z0-9_-]{60,70})", KeywordLead::Any, Certain),
+    value("teams-webhook", &["/incomingwebhook/"], r"^(?i-u:/incomingwebhook)/([0-9a-f]{32}(?:/[0-9a-f-]{36})?)", KeywordLead::Any, Certain),
     key("password-hash", &["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$y$", "$argon2", "$apr1$"], r"^\$(?:2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}|[56y]\$[./A-Za-z0-9$=]{40,}|argon2id?\$v=[0-9]+\$[a-z0-9=,]+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]{20,}|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22})", Certain),
     key("planetscale", &["pscale_"], r"^pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{30,64}", Certain),
     key("age", &["AGE-SECRET-KEY-1"], r"^AGE-SECRET-KEY-1[A-Z0-9]{58}", Certain),
-    value("authorization", &["authorization"], r#"^(?i-u:authorization\\?["']?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\?["']?(?:(?:[a-z-]{2,20})[ \t\r\n]{1,3})?)([A-Za-z0-9._~+/=:-]{8,})"#, Lead::Any, Password),
-    value("basic", &["basic "], r"^(?i-u:basic)[ \t]{1,3}([A-Za-z0-9+/_-]{8,}={0,2})", Lead::Word, Coded),
-    value("auth-pair", &["auth\"", "auth\\\"", "_auth", "auth\\\\\""], r#"^_?auth\\{0,3}"?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\{0,3}"?([A-Za-z0-9+/_-]{8,}={0,2})"#, Lead::Any, Coded),
-    value("cookie", &["cookie"], r#"^(?i-u:cookie)\\{0,3}["']?[ ]?[:=][ ]?\\{0,3}["']?([^=;\s"'\\]{1,64}=[^\r\n"'\\]{12,4096})"#, Lead::Any, Dense),
-    value("pgpass", &[":5432:", ":3306:", ":*:*:"], r#"^:(?:5432|3306|\*):[^:\s"']{1,64}:[^:\s"']{1,64}:([^\s"'\\]{4,256})"#, Lead::Any, Told),
-    value("oracle-pair", &["jdbc:oracle:thin:"], r#"^jdbc:oracle:thin:[^/\s"']{1,64}/([^@\s"']{1,128})@"#, Lead::Any, UrlPassword),
-    told("dsn-pair", &["@tcp(", "@unix("], r"^[^:@/\s]{1,64}:([^\s]{1,190})@(?:tcp|unix)\(", Place::Matched, Lead::Run, UrlPassword),
-    value("url-key", &["://"], r"^://([A-Za-z0-9_-]{20,256})@", Lead::Any, Dense),
+    value("authorization", &["authorization"], r#"^(?i-u:authorization\\?["']?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\?["']?(?:(?:[a-z-]{2,20})[ \t\r\n]{1,3})?)([A-Za-z0-9._~+/=:-]{8,})"#, KeywordLead::Any, Password),
+    value("basic", &["basic "], r"^(?i-u:basic)[ \t]{1,3}([A-Za-z0-9+/_-]{8,}={0,2})", KeywordLead::Word, Coded),
+    value("auth-pair", &["auth\"", "auth\\\"", "_auth", "auth\\\\\""], r#"^_?auth\\{0,3}"?[ \t\r\n]{0,3}[:=][ \t\r\n]{0,3}\\{0,3}"?([A-Za-z0-9+/_-]{8,}={0,2})"#, KeywordLead::Any, Coded),
+    value("cookie", &["cookie"], r#"^(?i-u:cookie)\\{0,3}["']?[ ]?[:=][ ]?\\{0,3}["']?([^=;\s"'\\]{1,64}=[^\r\n"'\\]{12,4096})"#, KeywordLead::Any, Dense),
+    value("pgpass", &[":5432:", ":3306:", ":*:*:"], r#"^:(?:5432|3306|\*):[^:\s"']{1,64}:[^:\s"']{1,64}:([^\s"'\\]{4,256})"#, KeywordLead::Any, Told),
+    value("oracle-pair", &["jdbc:oracle:thin:"], r#"^jdbc:oracle:thin:[^/\s"']{1,64}/([^@\s"']{1,128})@"#, KeywordLead::Any, UrlPassword),
+    told("dsn-pair", &["@tcp(", "@unix("], r"^[^:@/\s]{1,64}:([^\s]{1,190})@(?:tcp|unix)\(", SecretPlace::Matched, KeywordLead::Run, UrlPassword),
+    value("url-key", &["://"], r"^://([A-Za-z0-9_-]{20,256})@", KeywordLead::Any, Dense),
     told("wrapped", &[
         "cGFzc3dvcm", "Bhc3N3b3Jk", "wYXNzd29yZ", "cGFzc3dk", "Bhc3N3Z", "wYXNzd2", "c2VjcmV0", "NlY3Jld", "zZWNyZX", "UEFTU1dPUk", "BBU1NXT1JE", "QQVNTV09SR",
         "dG9rZW", "Rva2Vu", "0b2tlb", "YXBpX2tle", "FwaV9rZX", "hcGlfa2V5", "LS0tLS1CRUdJT", "X0tFW", "9LRV", "fS0VZP", "U0VDUkVU", "NFQ1JFV", "TRUNSRV", "VE9LRU", "RPS0VO", "UT0tFT",
         "QUtJQ", "Z2hwX", "docF", "naHBf", "Oi8v", "c2stY", "c2stc",
-    ], "^", Place::Base64, Lead::Any, Wrapped),
-    value("bearer", &["bearer "], r"^(?i-u:bearer)[ \t\r\n]{1,3}([A-Za-z0-9._~+/=-]{16,})", Lead::Word, Dense),
-    Rule { name: "url-password", keywords: &["://"], pattern: "^://", place: Place::UrlPassword, lead: Lead::Any, judge: UrlPassword },
+    ], "^", SecretPlace::Base64, KeywordLead::Any, Wrapped),
+    value("bearer", &["bearer "], r"^(?i-u:bearer)[ \t\r\n]{1,3}([A-Za-z0-9._~+/=-]{16,})", KeywordLead::Word, Dense),
+    KeyRule { name: "url-password", keywords: &["://"], pattern: "^://", place: SecretPlace::UrlPassword, lead: KeywordLead::Any, judge: UrlPassword },
 ];

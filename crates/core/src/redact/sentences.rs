@@ -1,9 +1,9 @@
 //! What a sentence says of a name, what the next line holds, and what the next member does.
 
-use super::forms::{Cursor, Sure, Value};
+use super::forms::{FormCertainty, FormValue, TextCursor};
 use super::judge;
-use super::names::{Kind, Name};
-use super::value::{self, Runs};
+use super::names::{SecretName, SecretNameKind};
+use super::value::{self, ValueRuns};
 
 /// So many words behind a name are looked at.
 const WORDS: usize = 10;
@@ -13,21 +13,26 @@ const SENTENCE: usize = 400;
 /// Words behind which a value stands.
 const SAYING: &[&str] = &["is", "was", "to", "as", "be", "now", "are", "es", "est", "ist", "="];
 
-impl Cursor<'_> {
+impl TextCursor<'_> {
     /// What a sentence says, or a line of a configuration: `is …`, `for the db is …`, ` …`. The
     /// first word that passes for a secret is it; the farther it is, the more it has to.
-    pub(super) fn worded(self, name: &Name, quoted: bool, runs: &mut Runs) -> Option<Value> {
+    pub(super) fn worded(
+        self,
+        name: &SecretName,
+        quoted: bool,
+        runs: &mut ValueRuns,
+    ) -> Option<FormValue> {
         if let Some(value) = self.attribute(quoted, runs) {
             return Some(value);
         }
         let text = &self.text[..self.text.floor_char_boundary(self.at + SENTENCE)];
-        let mut on = Cursor { text, at: self.at };
-        let mut sure = if name.alone { Sure::Far } else { Sure::Loose };
-        let most = if name.kind == Kind::Chosen { WORDS } else { WORDS / 2 };
+        let mut on = TextCursor { text, at: self.at };
+        let mut sure = if name.alone { FormCertainty::Far } else { FormCertainty::Loose };
+        let most = if name.kind == SecretNameKind::Chosen { WORDS } else { WORDS / 2 };
         for words in 0..most {
             if words > 0 && on.whose() {
                 on.blank();
-                sure = Sure::Loose;
+                sure = FormCertainty::Loose;
             }
             let start = on.at;
             let mut end = on;
@@ -35,7 +40,7 @@ impl Cursor<'_> {
             let word = &text.as_bytes()[start..end.at];
             // Words have no digits; a password in quotes may have none, and blanks.
             let tells = words == 0 || word.iter().any(u8::is_ascii_digit);
-            let first = if words == 0 && !name.alone { Sure::Told } else { sure };
+            let first = if words == 0 && !name.alone { FormCertainty::Told } else { sure };
             let value =
                 tells.then(|| on.quoted(first, runs).or_else(|| on.bare(sure, false, runs)));
             let value = value.flatten();
@@ -53,12 +58,16 @@ impl Cursor<'_> {
             on.at = start + word.len();
             let opens = word.ends_with([':', '=']);
             let says = SAYING.iter().any(|saying| word.eq_ignore_ascii_case(saying));
-            sure = if (opens || says) && !name.alone { Sure::Loose } else { Sure::Far };
+            sure = if (opens || says) && !name.alone {
+                FormCertainty::Loose
+            } else {
+                FormCertainty::Far
+            };
             if !on.blank() {
                 let ends = matches!(on.byte(), Some(b'\n' | b'\r')) && opens;
                 on.space();
                 return if ends {
-                    Cursor { text: self.text, at: on.at }.line_of_its_own(runs)
+                    TextCursor { text: self.text, at: on.at }.line_of_its_own(runs)
                 } else {
                     None
                 };
@@ -71,7 +80,7 @@ impl Cursor<'_> {
     fn whose(&mut self) -> bool {
         let mut on = *self;
         for _ in 0..2 {
-            let Some(whose) = value::quoted(self.text, on.at, &mut Runs::default()) else {
+            let Some(whose) = value::quoted(self.text, on.at, &mut ValueRuns::default()) else {
                 // `'%'`
                 if !(on.eat("'%'") && on.at > self.at) {
                     return false;
@@ -93,7 +102,7 @@ impl Cursor<'_> {
     }
 
     /// `name="password" value="…"`, `name: "password"\n value: …`
-    fn attribute(mut self, quoted: bool, runs: &mut Runs) -> Option<Value> {
+    fn attribute(mut self, quoted: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         if !quoted {
             return None;
         }
@@ -101,7 +110,7 @@ impl Cursor<'_> {
         if self.opens_value() { self.member(runs) } else { None }
     }
 
-    /// Whether a member that is a value is next: `value: …`, `"Value": …`, `ParameterValue=…`.
+    /// Whether a member that is a value is next: `value: …`, `"FormValue": …`, `ParameterValue=…`.
     pub(super) fn opens_value(mut self) -> bool {
         self.skip(4, |b| b"\"'\\".contains(&b));
         let start = self.at;
@@ -110,7 +119,7 @@ impl Cursor<'_> {
     }
 
     /// The line behind a name that ends its own.
-    pub(super) fn next_line(mut self, quoted: bool, runs: &mut Runs) -> Option<Value> {
+    pub(super) fn next_line(mut self, quoted: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         if self.eat("</") {
             // `<key>password</key>\n<string>…`
             self.skip(24, |b| b.is_ascii_alphanumeric() || b == b'.');
@@ -134,7 +143,7 @@ impl Cursor<'_> {
     }
 
     /// One word that is a whole line; a fence or a rule may be before it.
-    pub(super) fn line_of_its_own(mut self, runs: &mut Runs) -> Option<Value> {
+    pub(super) fn line_of_its_own(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         let mut on = self;
         let mark = on.eat("```") && {
             on.skip(12, |b| b.is_ascii_alphanumeric());
@@ -144,13 +153,13 @@ impl Cursor<'_> {
             self = on;
         }
         self.eat("- ");
-        let quote = self.quoted(Sure::Loose, runs);
+        let quote = self.quoted(FormCertainty::Loose, runs);
         if quote.is_some() {
             return quote;
         }
         if !self.ends_line() {
             return None;
         }
-        self.bare(Sure::Loose, true, runs)
+        self.bare(FormCertainty::Loose, true, runs)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::names::{self, Kind};
+use super::names::{self, SecretNameKind};
 
 /// Longest part of a line before and behind a name that is a table's head, in bytes.
 const LINE: usize = 1_024;
@@ -10,17 +10,17 @@ const LINE: usize = 1_024;
 const COLUMNS: usize = 64;
 
 /// A cell in a column that is named for a secret.
-pub(super) type Cell = (Range<usize>, Kind);
+pub(super) type SecretCell = (Range<usize>, SecretNameKind);
 
 /// Up to where a text was read as a table.
 #[derive(Debug, Default)]
-pub(super) struct Tables {
+pub(super) struct SecretTables {
     read: usize,
 }
 
-impl Tables {
+impl SecretTables {
     /// The cells below a name, where the name heads a column. Each head is read once.
-    pub(super) fn below(&mut self, text: &str, name: &Range<usize>) -> Vec<Cell> {
+    pub(super) fn below(&mut self, text: &str, name: &Range<usize>) -> Vec<SecretCell> {
         if name.start < self.read {
             return Vec::new();
         }
@@ -36,7 +36,7 @@ impl Tables {
         if !(behind.starts_with("  ") || behind.trim_start_matches(' ').starts_with(edge)) {
             return Vec::new();
         }
-        let Some(mark) = Mark::beside(text, name) else { return Vec::new() };
+        let Some(mark) = CellMark::beside(text, name) else { return Vec::new() };
         let Some(line) = line_around(text, name) else { return Vec::new() };
         let heads = mark.cells(text, line.clone());
         if heads.len() < 2 || heads.len() > COLUMNS || line.end == text.len() {
@@ -48,7 +48,7 @@ impl Tables {
         if !heads.iter().any(|cell| of(cell) && whole(cell)) {
             return Vec::new();
         }
-        let kinds: Vec<Option<Kind>> =
+        let kinds: Vec<Option<SecretNameKind>> =
             heads.iter().map(|at| names::whole(&text[at.clone()])).collect();
         self.read = line.end;
         let mut out = Vec::new();
@@ -72,14 +72,14 @@ impl Tables {
     }
 
     /// The values of `INSERT INTO t (name, password) VALUES (…), (…)`.
-    fn inserted(&mut self, text: &str, name: &Range<usize>) -> Option<Vec<Cell>> {
+    fn inserted(&mut self, text: &str, name: &Range<usize>) -> Option<Vec<SecretCell>> {
         let limit = text.floor_char_boundary(name.end + LINE);
         let close = name.end + text[name.end..limit].find([')', '\n', ';', '='])?;
         let behind = text[close..].strip_prefix(')')?.trim_start();
         let values = behind.get(..6).filter(|word| word.eq_ignore_ascii_case("values"))?;
         let from = text.ceil_char_boundary(name.start.saturating_sub(LINE));
         let open = from + text[from..name.start].rfind('(')? + 1;
-        let heads: Vec<Option<Kind>> = text[open..close]
+        let heads: Vec<Option<SecretNameKind>> = text[open..close]
             .split(',')
             .map(|head| names::whole(head.trim().trim_matches(['"', '`', '\''])))
             .collect();
@@ -156,13 +156,13 @@ fn is_rule(line: &str) -> bool {
 
 /// What parts the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark {
+enum CellMark {
     Char(char),
     /// Two blanks or more.
     Blanks,
 }
 
-impl Mark {
+impl CellMark {
     /// The mark next to a name.
     fn beside(text: &str, name: &Range<usize>) -> Option<Self> {
         let quote = |c: char| c == '"' || c == '\'';

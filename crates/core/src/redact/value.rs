@@ -14,7 +14,7 @@ const PASSWORD: Range<usize> = 1..257;
 
 /// Where the secret stands, seen from a format's regex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SecretPlace {
     /// It is the first group that matched, else the whole match.
     Matched,
     /// It is all that is around the keyword without white space; the regex has to match it.
@@ -31,7 +31,7 @@ pub(super) enum Place {
 
 /// Where runs end that were walked before: each byte is walked once, however many names it holds.
 #[derive(Debug, Default)]
-pub(super) struct Runs {
+pub(super) struct ValueRuns {
     bare: Range<usize>,
     wide: Range<usize>,
     /// The next `"`, `'`, `` ` ``, `\` or line break, seen from the start.
@@ -39,7 +39,7 @@ pub(super) struct Runs {
     tag: Range<usize>,
 }
 
-impl Runs {
+impl ValueRuns {
     /// The end of the run at `at` that `stop` finds the end of.
     fn end(memo: &mut Range<usize>, at: usize, stop: impl FnOnce() -> usize) -> usize {
         if !(memo.contains(&at) || memo.end == at && memo.start < at) {
@@ -59,10 +59,16 @@ impl Runs {
 }
 
 /// A bare value at `at`. A `wide` one ends at white space and quotes alone.
-pub(super) fn bare(text: &str, at: usize, wide: bool, runs: &mut Runs) -> Option<Range<usize>> {
+pub(super) fn bare(
+    text: &str,
+    at: usize,
+    wide: bool,
+    runs: &mut ValueRuns,
+) -> Option<Range<usize>> {
     let (memo, held): (_, fn(char) -> bool) =
         if wide { (&mut runs.wide, is_wide) } else { (&mut runs.bare, is_bare) };
-    let end = Runs::end(memo, at, || at + text[at..].find(|c| !held(c)).unwrap_or(text.len() - at));
+    let end =
+        ValueRuns::end(memo, at, || at + text[at..].find(|c| !held(c)).unwrap_or(text.len() - at));
     let end = end.min(text.floor_char_boundary(at + BARE.end));
     let run = &text[at..end];
     let value = if wide {
@@ -97,7 +103,7 @@ fn before_next_member(value: &str) -> usize {
 }
 
 /// What is between the quote at `at`, which may be escaped, and the one that closes it.
-pub(super) fn quoted(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+pub(super) fn quoted(text: &str, at: usize, runs: &mut ValueRuns) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let depth = bytes[at..].iter().take(7).take_while(|b| **b == b'\\').count();
     let quote = *bytes.get(at + depth).filter(|b| b"\"'`".contains(b))?;
@@ -106,7 +112,7 @@ pub(super) fn quoted(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usi
     let from = from + if bytes[from..].starts_with(&[quote, quote]) { 2 } else { 0 };
     let mut end = from;
     while end - from < QUOTED.end {
-        end = Runs::end(&mut runs.stop, end, || {
+        end = ValueRuns::end(&mut runs.stop, end, || {
             let rest = &bytes[end..];
             end + rest.iter().position(|b| b"\"'`\\\n".contains(b)).unwrap_or(rest.len())
         });
@@ -131,7 +137,7 @@ pub(super) fn quoted(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usi
 
 /// The argument with so many before it of the call whose parenthesis a text is behind, where it is
 /// in quotes.
-pub(super) fn argument(text: &str, before: usize, runs: &mut Runs) -> Option<Range<usize>> {
+pub(super) fn argument(text: &str, before: usize, runs: &mut ValueRuns) -> Option<Range<usize>> {
     let mut at = 0;
     for _ in 0..before {
         let limit = text.floor_char_boundary(at + 200);
@@ -256,7 +262,7 @@ mod tests {
             ("abc123, d", Some("abc123")),
             ("shr", None),
         ] {
-            let found = bare(text, 0, false, &mut Runs::default());
+            let found = bare(text, 0, false, &mut ValueRuns::default());
             assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
         }
         for (text, wanted) in [
@@ -268,10 +274,10 @@ mod tests {
             ("\"a b c d", None),
             ("\"a b\nc d\"", None),
         ] {
-            let found = quoted(text, 0, &mut Runs::default());
+            let found = quoted(text, 0, &mut ValueRuns::default());
             assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
         }
-        assert_eq!(bare(&"é".repeat(5_000), 0, false, &mut Runs::default()), Some(0..4_096));
+        assert_eq!(bare(&"é".repeat(5_000), 0, false, &mut ValueRuns::default()), Some(0..4_096));
     }
 
     #[test]
@@ -282,7 +288,7 @@ mod tests {
             ("'a'))", 1, None),
             ("url, user, password)", 2, None),
         ] {
-            let found = argument(text, before, &mut Runs::default());
+            let found = argument(text, before, &mut ValueRuns::default());
             assert_eq!(found.map(|range| &text[range]), wanted, "{text}");
         }
     }

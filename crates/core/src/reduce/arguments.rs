@@ -1,20 +1,25 @@
 //! `arguments`: clips long call arguments and keeps the JSON valid. Only string values are cut,
 //! so whatever was JSON stays JSON; what never was is clipped as text.
 
-use super::{Budget, Middle, Reducer, State};
+use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::jsonstr;
 use crate::policy::ReducerName;
-use crate::view::Coding;
+use crate::view::TextCoding;
 
 /// See the module.
-pub struct Arguments;
+pub struct ArgumentsReducer;
 
-impl Reducer for Arguments {
+impl Reducer for ArgumentsReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Arguments
     }
 
-    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        _: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let settings = &state.policy.arguments;
         let long: Vec<_> = middle
             .blocks()
@@ -33,12 +38,12 @@ impl Reducer for Arguments {
 
 /// Clips the string values of `text` to `leaf` characters each. What is still longer than four
 /// times `max` (a huge list of numbers) becomes one object that quotes its start.
-pub(crate) fn clip(text: &str, leaf: usize, max: usize, coding: Coding) -> String {
+pub(crate) fn clip(text: &str, leaf: usize, max: usize, coding: TextCoding) -> String {
     let is_json = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
     let clipped = if is_json { clip_strings(text, leaf) } else { None };
     match clipped {
         Some(clipped) if clipped.chars().count() <= max * 4 => clipped,
-        None if coding == Coding::Str => cut(text, leaf),
+        None if coding == TextCoding::Str => cut(text, leaf),
         _ => format!("{{\"clipped\":{}}}", jsonstr::encode(&cut(text, leaf))),
     }
 }
@@ -92,7 +97,7 @@ mod tests {
         let long = "x\"\n".repeat(400);
         let text =
             serde_json::json!({"path": "a.py", "edits": [{"new": long, "n": 1.0}]}).to_string();
-        let clipped = clip(&text, 200, 500, Coding::Str);
+        let clipped = clip(&text, 200, 500, TextCoding::Str);
         let value: serde_json::Value = serde_json::from_str(&clipped).unwrap();
         assert_eq!(value["path"], "a.py");
         assert!(value["edits"][0]["new"].as_str().unwrap().ends_with("more characters]"));
@@ -102,15 +107,15 @@ mod tests {
     #[test]
     fn text_is_cut_as_text() {
         let text = "*** Begin Patch\n".repeat(100);
-        assert!(clip(&text, 200, 500, Coding::Str).ends_with("[1400 more characters]"));
+        assert!(clip(&text, 200, 500, TextCoding::Str).ends_with("[1400 more characters]"));
         let broken = format!("{{\"a\": \"{}", "b".repeat(900));
-        assert!(clip(&broken, 200, 500, Coding::Str).starts_with("{\"a\": \"bbb"));
+        assert!(clip(&broken, 200, 500, TextCoding::Str).starts_with("{\"a\": \"bbb"));
     }
 
     #[test]
     fn long_lists_of_numbers_become_one_quote() {
         let text = format!("{{\"n\":[{}]}}", vec!["123456"; 2000].join(","));
-        let clipped = clip(&text, 200, 500, Coding::Raw);
+        let clipped = clip(&text, 200, 500, TextCoding::Raw);
         assert!(serde_json::from_str::<serde_json::Value>(&clipped).is_ok());
         assert!(clipped.len() < 400);
     }

@@ -2,21 +2,26 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Budget, Middle, Reducer, State};
+use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 
 /// See the module.
-pub struct Dedup;
+pub struct DedupReducer;
 
 /// What a duplicate says instead.
 pub const DUPLICATE: &str = "[Duplicate tool output: a later call returned the same content]";
 
-impl Reducer for Dedup {
+impl Reducer for DedupReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Dedup
     }
 
-    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        _: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let min = state.policy.dedup.min_chars;
         // The newest of each text, anywhere up to the end of the log: the tail may hold it.
         let mut newest: FxHashMap<blake3::Hash, usize> = FxHashMap::default();

@@ -6,15 +6,15 @@ use std::cell::OnceCell;
 use rustc_hash::FxHashMap;
 
 use crate::budget::TierName;
-use crate::calls::{CallSite, Calls, tool_of};
-use crate::counter::{Content, Counter};
+use crate::calls::{CallIndex, CallSite, tool_of};
+use crate::counter::{Counter, TextKind};
 use crate::log::{Event, content_of};
 use crate::policy::ReducerName;
-use crate::redact::Secrets;
+use crate::redact::KnownSecrets;
 use crate::tools::{CallFacts, ToolTable};
-use crate::view::Block;
+use crate::view::BlockView;
 
-pub use crate::edit::Change;
+pub use crate::edit::BlockChange;
 
 /// A block that may be edited. Only a [`Middle`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,9 +25,9 @@ pub struct BlockRef {
 
 /// What was done to one block, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct MiddleEdit {
     /// The change.
-    pub change: Change,
+    pub change: BlockChange,
     /// The reducer that made it.
     pub reducer: ReducerName,
     /// Its reason code.
@@ -46,7 +46,7 @@ pub struct ResultRef<'a> {
     /// The event that holds it.
     pub event: &'a Event,
     /// The block itself.
-    pub view: &'a Block,
+    pub view: &'a BlockView,
     /// Assistant messages after the result.
     pub steps_after: u32,
     /// Real user messages after the result.
@@ -60,15 +60,15 @@ pub struct Middle<'a> {
     first: usize,
     end: usize,
     editable: Vec<bool>,
-    edits: FxHashMap<BlockRef, Edited>,
+    edits: FxHashMap<BlockRef, MiddleEdit>,
     tokens: u64,
     counter: &'a dyn Counter,
     /// What was put in somewhere last, and its tokens: stubs are often all alike.
-    counted: Option<(String, Content, u32)>,
+    counted: Option<(String, TextKind, u32)>,
     results: Vec<ResultRef<'a>>,
     tools: &'a ToolTable,
     /// Who answers whom, once a rule asked.
-    calls: OnceCell<Calls<'a>>,
+    calls: OnceCell<CallIndex<'a>>,
 }
 
 impl<'a> Middle<'a> {
@@ -154,7 +154,9 @@ impl<'a> Middle<'a> {
     }
 
     /// The blocks that may be edited, oldest first.
-    pub fn blocks(&self) -> impl Iterator<Item = (BlockRef, &'a Event, &'a Block)> + use<'a, '_> {
+    pub fn blocks(
+        &self,
+    ) -> impl Iterator<Item = (BlockRef, &'a Event, &'a BlockView)> + use<'a, '_> {
         let events = self.events;
         (self.first..self.end).filter(|at| self.editable[at - self.first]).flat_map(move |at| {
             let event = &events[at];
@@ -189,7 +191,7 @@ impl<'a> Middle<'a> {
 
     fn call(&self, index: usize) -> Option<CallSite<'a>> {
         let range = self.first..self.events.len();
-        let calls = self.calls.get_or_init(|| Calls::find(self.events, range));
+        let calls = self.calls.get_or_init(|| CallIndex::find(self.events, range));
         calls.results.get(index).and_then(|site| calls.call_of(site))
     }
 
@@ -206,8 +208,8 @@ impl<'a> Middle<'a> {
     #[must_use]
     pub fn text(&self, at: BlockRef) -> String {
         match self.edits.get(&at).map(|edited| &edited.change) {
-            Some(Change::Replace(text)) => text.clone(),
-            Some(Change::Remove) => String::new(),
+            Some(BlockChange::Replace(text)) => text.clone(),
+            Some(BlockChange::Remove) => String::new(),
             None => {
                 let event = &self.events[at.event as usize];
                 event.view.blocks[at.block as usize].text(&event.bytes).into_owned()
@@ -235,15 +237,15 @@ impl<'a> Middle<'a> {
             return false;
         }
         let (event, block) = self.at(at);
-        let text = match Secrets::default().text(&block.kind, &text) {
+        let text = match KnownSecrets::default().text(&block.kind, &text) {
             Cow::Owned(clean) => clean,
             Cow::Borrowed(_) => text,
         };
         let tokens = self.count(&text, content_of(event.view.role, &block.kind));
-        self.change(at, Change::Replace(text), tokens, reducer, reason)
+        self.change(at, BlockChange::Replace(text), tokens, reducer, reason)
     }
 
-    fn count(&mut self, text: &str, content: Content) -> u32 {
+    fn count(&mut self, text: &str, content: TextKind) -> u32 {
         match &self.counted {
             Some((last, kind, tokens)) if last == text && *kind == content => *tokens,
             _ => {
@@ -261,13 +263,13 @@ impl<'a> Middle<'a> {
         let left = others
             .filter(|block| {
                 let other = BlockRef { event: at.event, block: *block };
-                self.edits.get(&other).is_none_or(|edited| edited.change != Change::Remove)
+                self.edits.get(&other).is_none_or(|edited| edited.change != BlockChange::Remove)
             })
             .count();
-        left > 0 && self.change(at, Change::Remove, 0, reducer, reason)
+        left > 0 && self.change(at, BlockChange::Remove, 0, reducer, reason)
     }
 
-    fn at(&self, at: BlockRef) -> (&'a Event, &'a Block) {
+    fn at(&self, at: BlockRef) -> (&'a Event, &'a BlockView) {
         let event = &self.events[at.event as usize];
         (event, &event.view.blocks[at.block as usize])
     }
@@ -275,7 +277,7 @@ impl<'a> Middle<'a> {
     fn change(
         &mut self,
         at: BlockRef,
-        change: Change,
+        change: BlockChange,
         tokens_after: u32,
         reducer: ReducerName,
         reason: &'static str,
@@ -287,14 +289,14 @@ impl<'a> Middle<'a> {
             return false;
         }
         self.tokens = self.tokens.saturating_sub(u64::from(now - tokens_after));
-        let edited = Edited { change, reducer, reason, tokens_before: original, tokens_after };
+        let edited = MiddleEdit { change, reducer, reason, tokens_before: original, tokens_after };
         self.edits.insert(at, edited);
         true
     }
 
     /// The edits by event, in order of blocks.
-    pub(crate) fn into_edits(self) -> FxHashMap<usize, Vec<(usize, Edited)>> {
-        let mut by_event: FxHashMap<usize, Vec<(usize, Edited)>> = FxHashMap::default();
+    pub(crate) fn into_edits(self) -> FxHashMap<usize, Vec<(usize, MiddleEdit)>> {
+        let mut by_event: FxHashMap<usize, Vec<(usize, MiddleEdit)>> = FxHashMap::default();
         for (at, edited) in self.edits {
             by_event.entry(at.event as usize).or_default().push((at.block as usize, edited));
         }

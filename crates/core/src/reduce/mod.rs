@@ -16,8 +16,8 @@ mod terminal;
 mod tiers;
 mod window;
 
-pub use middle::{BlockRef, Change, Edited, Middle, ResultRef};
-pub use reducer::{Budget, Carried, Reducer, State};
+pub use middle::{BlockChange, BlockRef, Middle, MiddleEdit, ResultRef};
+pub use reducer::{CarriedState, MiddleBudget, Reducer, ReducerState};
 pub use stub::thousands;
 
 pub(crate) use tiers::enforce;
@@ -29,14 +29,14 @@ use crate::policy::ReducerName;
 #[must_use]
 pub fn reducer(name: ReducerName) -> &'static dyn Reducer {
     match name {
-        ReducerName::Terminal => &terminal::Terminal,
-        ReducerName::Dedup => &dedup::Dedup,
-        ReducerName::Supersede => &supersede::Supersede,
-        ReducerName::Retain => &retain::Retain,
-        ReducerName::Stub => &stub::Stub,
-        ReducerName::Arguments => &arguments::Arguments,
-        ReducerName::Reasoning => &reasoning::Reasoning,
-        ReducerName::Window => &window::Window,
-        ReducerName::Recap => &recap::Recap,
+        ReducerName::Terminal => &terminal::TerminalReducer,
+        ReducerName::Dedup => &dedup::DedupReducer,
+        ReducerName::Supersede => &supersede::SupersedeReducer,
+        ReducerName::Retain => &retain::RetainReducer,
+        ReducerName::Stub => &stub::StubReducer,
+        ReducerName::Arguments => &arguments::ArgumentsReducer,
+        ReducerName::Reasoning => &reasoning::ReasoningReducer,
+        ReducerName::Window => &window::WindowReducer,
+        ReducerName::Recap => &recap::RecapReducer,
     }
 }

@@ -1,19 +1,24 @@
 //! `reasoning`: drops reasoning in the middle. What a provider ties to the bytes before it is
 //! void after a fold anyway; the rest explains steps whose outcome is on record.
 
-use super::{Budget, Middle, Reducer, State};
+use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 use crate::view::BlockKind;
 
 /// See the module.
-pub struct Reasoning;
+pub struct ReasoningReducer;
 
-impl Reducer for Reasoning {
+impl Reducer for ReasoningReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Reasoning
     }
 
-    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        _: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let reasoning = |kind: &BlockKind| matches!(kind, BlockKind::Reasoning { .. });
         let found: Vec<_> =
             middle.blocks().filter(|(_, _, b)| reasoning(&b.kind)).map(|(at, _, _)| at).collect();

@@ -1,12 +1,12 @@
 //! Covers the oldest span: all of the middle, or the part of it that is still over the budget.
 
-use super::{Budget, Middle, Reducer, State};
-use crate::policy::{Cover, ReducerName};
+use super::{Middle, MiddleBudget, Reducer, ReducerState};
+use crate::policy::{CoverExtent, ReducerName};
 
 /// See the module.
-pub struct Recap;
+pub struct RecapReducer;
 
-impl Reducer for Recap {
+impl Reducer for RecapReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Recap
     }
@@ -14,15 +14,15 @@ impl Reducer for Recap {
     fn reduce<'a>(
         &self,
         middle: &mut Middle<'_>,
-        budget: &Budget,
-        mut state: State<'a>,
-    ) -> State<'a> {
+        budget: &MiddleBudget,
+        mut state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let fits = middle.tokens() <= budget.tokens
             || middle.has_edits() && middle.tokens() <= budget.enough;
         state.carried.covered_to = match state.policy.recap.cover {
-            Cover::Middle => state.cover_end,
-            Cover::Overflow if fits => state.carried.covered_to,
-            Cover::Overflow => {
+            CoverExtent::Middle => state.cover_end,
+            CoverExtent::Overflow if fits => state.carried.covered_to,
+            CoverExtent::Overflow => {
                 let beside_recap = budget.tokens.saturating_sub(budget.recap);
                 newest_that_fit(middle, &state, beside_recap).max(state.after_recap)
             }
@@ -32,7 +32,7 @@ impl Reducer for Recap {
 }
 
 /// The first event of the longest suffix of units that fits, edits counted.
-fn newest_that_fit(middle: &Middle<'_>, state: &State<'_>, room: u64) -> usize {
+fn newest_that_fit(middle: &Middle<'_>, state: &ReducerState<'_>, room: u64) -> usize {
     let mut sum = 0;
     let mut from = state.units.last().map_or(0, |unit| unit.events.end);
     for unit in state.units.iter().rev() {

@@ -5,23 +5,28 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::{Budget, Middle, Reducer, ResultRef, State};
-use crate::policy::{AgeUnit, ReducerName, Retain as Settings};
+use super::{Middle, MiddleBudget, Reducer, ReducerState, ResultRef};
+use crate::policy::{AgeUnit, ReducerName, RetainPolicy as Settings};
 
 /// See the module.
-pub struct Retain;
+pub struct RetainReducer;
 
-struct Limits {
+struct RetainLimits {
     age: Option<u32>,
     count: Option<u32>,
 }
 
-impl Reducer for Retain {
+impl Reducer for RetainReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Retain
     }
 
-    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        _: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let settings = &state.policy.retain;
         let mut seen: FxHashMap<Cow<'_, str>, u32> = FxHashMap::default();
         let mut newer = vec![0u32; middle.results().len()];
@@ -44,7 +49,7 @@ impl Reducer for Retain {
 
 fn expired(
     settings: &Settings,
-    limits: &Limits,
+    limits: &RetainLimits,
     result: &ResultRef<'_>,
     newer: u32,
 ) -> Option<&'static str> {
@@ -59,10 +64,10 @@ fn expired(
 }
 
 /// The limits for the tool of this result; `None` when its results never expire.
-fn limits(middle: &Middle<'_>, index: usize, state: &State<'_>) -> Option<Limits> {
+fn limits(middle: &Middle<'_>, index: usize, state: &ReducerState<'_>) -> Option<RetainLimits> {
     let settings = &state.policy.retain;
     if settings.never_evict.is_empty() && settings.tools.is_empty() {
-        return Some(Limits { age: settings.age, count: settings.count });
+        return Some(RetainLimits { age: settings.age, count: settings.count });
     }
     let tool = middle.tool(index);
     let kind_name = format!("<{}>", state.tools.lookup(&tool).kind.as_str());
@@ -71,7 +76,7 @@ fn limits(middle: &Middle<'_>, index: usize, state: &State<'_>) -> Option<Limits
     }
     let names = |list: &[String]| list.iter().any(|name| *name == tool || *name == kind_name);
     match settings.tools.iter().find(|rule| names(&rule.names)) {
-        Some(rule) => Some(Limits { age: rule.age, count: rule.count }),
-        None => Some(Limits { age: settings.age, count: settings.count }),
+        Some(rule) => Some(RetainLimits { age: rule.age, count: rule.count }),
+        None => Some(RetainLimits { age: settings.age, count: settings.count }),
     }
 }

@@ -1,24 +1,29 @@
 //! `stub`: one line that says what happened, e.g. ``[terminal] ran `npm test` -> exit 0, 47 lines
 //! output`` (Hermes Agent), and below it the salient lines up to a cap.
 
-use super::{Budget, Middle, Reducer, State};
+use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 use crate::salient;
-use crate::tools::{ToolKind, ToolTable, Verdict};
+use crate::tools::{CallVerdict, ToolKind, ToolTable};
 use crate::view::BlockKind;
 
 /// See the module.
-pub struct Stub;
+pub struct StubReducer;
 
 /// Commands are quoted up to this length (Hermes Agent's peer cuts at 80).
 const COMMAND_CHARS: usize = 80;
 
-impl Reducer for Stub {
+impl Reducer for StubReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Stub
     }
 
-    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        _: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let settings = &state.policy.stub;
         let candidates: Vec<_> = middle
             .results()
@@ -57,11 +62,11 @@ fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> Str
     let lines = text.lines().count();
     let chars = thousands(text.chars().count());
     let failed = match outcome.verdict {
-        Some(Verdict::Failed) => ", error",
-        Some(Verdict::Rejected) => ", rejected",
-        Some(Verdict::Blocked) => ", blocked",
-        Some(Verdict::Interrupted) => ", interrupted",
-        Some(Verdict::Ok) | None => "",
+        Some(CallVerdict::Failed) => ", error",
+        Some(CallVerdict::Rejected) => ", rejected",
+        Some(CallVerdict::Blocked) => ", blocked",
+        Some(CallVerdict::Interrupted) => ", interrupted",
+        Some(CallVerdict::Ok) | None => "",
     };
     match facts.kind {
         ToolKind::Shell => {

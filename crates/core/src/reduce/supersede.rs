@@ -4,30 +4,35 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Budget, Middle, Reducer, State};
+use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 use crate::tools::CallFacts;
 
 /// See the module.
-pub struct Supersede;
+pub struct SupersedeReducer;
 
 #[derive(Clone, Copy, Default)]
-struct Later {
+struct LaterReads {
     /// Index of the newest write seen while walking back.
     written: bool,
     /// The newest whole read.
     whole: bool,
 }
 
-impl Reducer for Supersede {
+impl Reducer for SupersedeReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Supersede
     }
 
-    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        _: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let min = state.policy.supersede.min_chars;
-        let mut later: FxHashMap<String, Later> = FxHashMap::default();
-        let mut parts = Parts::default();
+        let mut later: FxHashMap<String, LaterReads> = FxHashMap::default();
+        let mut parts = ReadParts::default();
         let mut stale = Vec::new();
         for (index, result) in middle.results().iter().enumerate().rev() {
             let facts = middle.facts(index);
@@ -56,13 +61,13 @@ impl Reducer for Supersede {
 }
 
 /// Paths with the lines that were read of them; `None` is the whole file.
-type Parts = FxHashSet<(String, Option<(u64, u64)>)>;
+type ReadParts = FxHashSet<(String, Option<(u64, u64)>)>;
 
 /// Why a read is stale, if all of its paths are.
 fn reason(
     facts: &CallFacts,
-    later: &FxHashMap<String, Later>,
-    parts: &Parts,
+    later: &FxHashMap<String, LaterReads>,
+    parts: &ReadParts,
 ) -> Option<&'static str> {
     // A command that also wrote is no mere read.
     if facts.reads.is_empty() || !facts.writes.is_empty() {

@@ -1,19 +1,24 @@
 //! `terminal`: what a terminal would show. Carriage-return progress collapses to its last state,
 //! ANSI sequences go. Nearly lossless.
 
-use super::{Budget, Middle, Reducer, State};
+use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 use crate::screen::shown;
 
 /// See the module.
-pub struct Terminal;
+pub struct TerminalReducer;
 
-impl Reducer for Terminal {
+impl Reducer for TerminalReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Terminal
     }
 
-    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        _: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let min = state.policy.terminal.min_chars;
         for (at, index) in middle.open_results() {
             let result = &middle.results()[index];

@@ -1,11 +1,11 @@
 //! Per-tier caps: what one class of content may take of the context, so that one fat result cannot
 //! starve the dialogue.
 
-use super::{BlockRef, Budget, Middle};
+use super::{BlockRef, Middle, MiddleBudget};
 use crate::budget::TierName;
 use crate::log::Event;
 use crate::policy::ReducerName;
-use crate::view::{Block, BlockKind, Role};
+use crate::view::{BlockKind, BlockView, Role};
 
 /// What an evicted result says where the policy has no words for it (projection note).
 const EXPIRED: &str = "[result expired]";
@@ -18,7 +18,7 @@ const DOWN_TO: u64 = 2;
 impl TierName {
     /// The tier that a block belongs to.
     #[must_use]
-    pub fn of(event: &Event, block: &Block) -> Option<Self> {
+    pub fn of(event: &Event, block: &BlockView) -> Option<Self> {
         match block.kind {
             BlockKind::Result { .. } => Some(Self::Results),
             BlockKind::Call { .. } => Some(Self::Arguments),
@@ -40,7 +40,7 @@ impl TierName {
 
 /// Evicts the oldest content of every tier that is over its cap, until it is below half of it or
 /// nothing of it is left in the middle.
-pub(crate) fn enforce(middle: &mut Middle<'_>, budget: &Budget, stub: &str) {
+pub(crate) fn enforce(middle: &mut Middle<'_>, budget: &MiddleBudget, stub: &str) {
     for (tier, cap) in &budget.tiers {
         let mut used = middle.context_tokens(*tier);
         if used <= *cap {

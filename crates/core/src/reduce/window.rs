@@ -1,21 +1,26 @@
 //! `window`: a turn or token cap on plain dialogue (projection note). Off unless a cap is set.
 
-use super::{BlockRef, Budget, Middle, Reducer, State};
+use super::{BlockRef, Middle, MiddleBudget, Reducer, ReducerState};
 use crate::budget::TierName;
 use crate::policy::ReducerName;
 
 /// See the module.
-pub struct Window;
+pub struct WindowReducer;
 
 /// What capped dialogue says.
 pub const CAPPED: &str = "[earlier dialogue removed]";
 
-impl Reducer for Window {
+impl Reducer for WindowReducer {
     fn name(&self) -> ReducerName {
         ReducerName::Window
     }
 
-    fn reduce<'a>(&self, middle: &mut Middle<'_>, _: &Budget, state: State<'a>) -> State<'a> {
+    fn reduce<'a>(
+        &self,
+        middle: &mut Middle<'_>,
+        _: &MiddleBudget,
+        state: ReducerState<'a>,
+    ) -> ReducerState<'a> {
         let settings = &state.policy.window;
         if settings.turns.is_none() && settings.tokens.is_none() {
             return state;

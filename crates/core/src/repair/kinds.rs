@@ -4,21 +4,21 @@ use bytes::Bytes;
 use rustc_hash::FxHashMap;
 
 use crate::dialect::Dialect;
-use crate::profile::Profile;
+use crate::profile::ProviderProfile;
 use crate::unit::id_bytes;
-use crate::view::{BlockKind, Role, View};
+use crate::view::{BlockKind, EventView, Role};
 
 /// The calls of the step that is being read, by id.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kinds {
+pub(super) struct StepCalls {
     /// Whether results have kinds at all.
     has_kinds: bool,
     seen_result: bool,
     calls: FxHashMap<Vec<u8>, Bytes>,
 }
 
-impl Kinds {
-    pub fn new(profile: &Profile) -> Self {
+impl StepCalls {
+    pub fn new(profile: &ProviderProfile) -> Self {
         Self { has_kinds: profile.has_items, ..Self::default() }
     }
 
@@ -28,7 +28,7 @@ impl Kinds {
     }
 
     /// The results of an event that are of another kind than their calls want.
-    pub fn push(&mut self, view: &View, bytes: &Bytes, dialect: &dyn Dialect) -> Vec<usize> {
+    pub fn push(&mut self, view: &EventView, bytes: &Bytes, dialect: &dyn Dialect) -> Vec<usize> {
         if !self.has_kinds {
             return Vec::new();
         }

@@ -13,19 +13,19 @@ use bytes::Bytes;
 
 use crate::counter::Counter;
 use crate::dialect::Dialect;
-use crate::edit::{self, Change};
+use crate::edit::{self, BlockChange};
 use crate::jsonstr::without_halves;
 use crate::measure::measure;
-pub use crate::piece::Repair;
-use crate::piece::{Fate, Piece};
-use crate::profile::Profile;
+pub use crate::piece::RepairReason;
+use crate::piece::{ContextPiece, PieceFate};
+use crate::profile::ProviderProfile;
 use crate::profile::VoidReasoning;
-use crate::repair::kinds::Kinds;
+use crate::repair::kinds::StepCalls;
 use crate::repair::taking::LastTurn;
 pub(crate) use crate::repair::taking::takes_turns;
-use crate::repair::twins::Twins;
-use crate::unit::{Call, Pairs};
-use crate::view::{Block, BlockKind, Role, TextRef, View};
+use crate::repair::twins::StepIds;
+use crate::unit::{CallPairs, WaitingCall};
+use crate::view::{BlockKind, BlockView, EventView, Role, TextRef};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
 
 pub(crate) const NO_RESULT: &str = "[no result was recorded for this call]";
@@ -47,13 +47,13 @@ const OF_CALL: &str = "[called ";
 
 /// The state machine.
 #[derive(Clone)]
-pub(crate) struct Repairer {
-    profile: Profile,
+pub(crate) struct ContextRepairer {
+    profile: ProviderProfile,
     dialect: Arc<dyn Dialect>,
     counter: Arc<dyn Counter>,
-    pairs: Pairs,
-    twins: Twins,
-    kinds: Kinds,
+    pairs: CallPairs,
+    twins: StepIds,
+    kinds: StepCalls,
     turn: LastTurn,
     /// Who spoke last, whatever the alternation rule makes of it.
     last: Option<Role>,
@@ -66,17 +66,17 @@ pub(crate) struct Repairer {
     seq: Option<u32>,
 }
 
-impl Repairer {
+impl ContextRepairer {
     pub fn new(
-        profile: Profile,
+        profile: ProviderProfile,
         dialect: Arc<dyn Dialect>,
         counter: Arc<dyn Counter>,
         void: VoidReasoning,
     ) -> Self {
         Self {
-            pairs: Pairs::new(&profile),
-            twins: Twins::new(&profile),
-            kinds: Kinds::new(&profile),
+            pairs: CallPairs::new(&profile),
+            twins: StepIds::new(&profile),
+            kinds: StepCalls::new(&profile),
             void,
             profile,
             dialect,
@@ -102,17 +102,17 @@ impl Repairer {
     }
 
     /// Passes one piece on, with whatever has to be before it or instead of it.
-    pub fn push(&mut self, piece: Piece, view: &View, out: &mut Vec<Piece>) {
+    pub fn push(&mut self, piece: ContextPiece, view: &EventView, out: &mut Vec<ContextPiece>) {
         self.end_step_at_fold(&piece, out);
         let (piece, whole) = match without_halves(&piece.bytes) {
-            Some(bytes) => some(self.rewritten(&piece, bytes.into(), Repair::HalfCharacter)),
+            Some(bytes) => some(self.rewritten(&piece, bytes.into(), RepairReason::HalfCharacter)),
             None => (piece, None),
         };
         let view = whole.as_ref().unwrap_or(view);
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);
         let (piece, owned) = match self.twins.push(view, &piece.bytes) {
-            Some(bytes) => some(self.rewritten(&piece, bytes, Repair::DuplicateId)),
+            Some(bytes) => some(self.rewritten(&piece, bytes, RepairReason::DuplicateId)),
             None => (piece, None),
         };
         let (piece, owned) = match self.as_text_of_kind(&piece, owned.as_ref().unwrap_or(view)) {
@@ -130,13 +130,13 @@ impl Repairer {
             (piece, None)
         } else {
             let bytes = self.dialect.results_as_text(&piece.bytes, view, &paired.orphans);
-            some(self.rewritten(&piece, bytes, Repair::OrphanResult))
+            some(self.rewritten(&piece, bytes, RepairReason::OrphanResult))
         };
         let view = owned.as_ref().unwrap_or(view);
         let missing = paired.unanswered;
         if self.profile.whole_turns && answers && !missing.is_empty() {
             let bytes = self.with_results(piece.bytes.clone(), view, &missing);
-            let (piece, view) = self.rewritten(&piece, bytes, Repair::UnansweredCall);
+            let (piece, view) = self.rewritten(&piece, bytes, RepairReason::UnansweredCall);
             return self.emit(piece, &view, out);
         }
         self.answer(&missing, out);
@@ -144,17 +144,21 @@ impl Repairer {
     }
 
     /// The event with its results of another kind than their calls want as text, where it has any.
-    fn as_text_of_kind(&mut self, piece: &Piece, view: &View) -> Option<(Piece, View)> {
+    fn as_text_of_kind(
+        &mut self,
+        piece: &ContextPiece,
+        view: &EventView,
+    ) -> Option<(ContextPiece, EventView)> {
         let others = self.kinds.push(view, &piece.bytes, &*self.dialect);
         (!others.is_empty()).then(|| {
             let bytes = self.dialect.results_as_text(&piece.bytes, view, &others);
-            self.rewritten(piece, bytes, Repair::OrphanResult)
+            self.rewritten(piece, bytes, RepairReason::OrphanResult)
         })
     }
 
     /// No step goes on across what a fold took out, also where the recap speaks in the model's role: a call
     /// that waits there waits for nothing that comes.
-    fn end_step_at_fold(&mut self, piece: &Piece, out: &mut Vec<Piece>) {
+    fn end_step_at_fold(&mut self, piece: &ContextPiece, out: &mut Vec<ContextPiece>) {
         let before = std::mem::replace(&mut self.seq, piece.seq());
         if before.is_some_and(|seq| piece.seq() == Some(seq + 1)) {
             return;
@@ -166,27 +170,27 @@ impl Repairer {
     }
 
     /// Puts a result for each of these calls, which have none.
-    fn answer(&mut self, missing: &[Call], out: &mut Vec<Piece>) {
+    fn answer(&mut self, missing: &[WaitingCall], out: &mut Vec<ContextPiece>) {
         if !self.profile.whole_turns {
             // A call that the provider holds has an id that only it knows.
-            let has_id = |call: &&Call| !self.profile.has_items || !call.id().is_empty();
+            let has_id = |call: &&WaitingCall| !self.profile.has_items || !call.id().is_empty();
             for call in missing.iter().filter(has_id).collect::<Vec<_>>() {
-                self.emit_made(self.no_result(call), Repair::UnansweredCall, out);
+                self.emit_made(self.no_result(call), RepairReason::UnansweredCall, out);
             }
         } else if let Some((last, rest)) = missing.split_last() {
             let bytes = self.no_result(last);
             let bytes = self.with_results(bytes.clone(), &self.dialect.view(&bytes), rest);
-            self.emit_made(bytes, Repair::UnansweredCall, out);
+            self.emit_made(bytes, RepairReason::UnansweredCall, out);
         }
     }
 
     /// A result for a call that has none.
-    fn no_result(&self, call: &Call) -> Bytes {
+    fn no_result(&self, call: &WaitingCall) -> Bytes {
         self.dialect.made_result(call.bytes(), &call.id(), &call.name(), NO_RESULT)
     }
 
     /// The message with a result for each of these calls before all that it holds.
-    fn with_results(&self, message: Bytes, view: &View, missing: &[Call]) -> Bytes {
+    fn with_results(&self, message: Bytes, view: &EventView, missing: &[WaitingCall]) -> Bytes {
         let Some(first) = view.blocks.first().filter(|_| !missing.is_empty()) else {
             return message;
         };
@@ -203,28 +207,33 @@ impl Repairer {
         out.into()
     }
 
-    fn emit_made(&mut self, bytes: Bytes, why: Repair, out: &mut Vec<Piece>) {
+    fn emit_made(&mut self, bytes: Bytes, why: RepairReason, out: &mut Vec<ContextPiece>) {
         let (piece, view) = self.made(bytes, why);
         self.emit(piece, &view, out);
     }
 
     /// Makes the event itself legal: role, content, reasoning.
-    fn rewrite(&self, piece: Piece, view: &View) -> (Piece, Option<View>) {
+    fn rewrite(&self, piece: ContextPiece, view: &EventView) -> (ContextPiece, Option<EventView>) {
         // Items of other kinds are the provider's own; only whole messages have roles.
         if view.role == Role::Other && !self.profile.has_items {
             let text = labelled(OF_OTHER, view, &piece.bytes);
-            return some(self.as_message(&piece, Role::User, &text, Repair::UnknownRole));
+            return some(self.as_message(&piece, Role::User, &text, RepairReason::UnknownRole));
         }
         if view.role.is_system() && self.no_place_for_system() {
             let text = labelled(OF_SYSTEM, view, &piece.bytes);
-            return some(self.as_message(&piece, Role::User, &text, Repair::SystemInside));
+            return some(self.as_message(&piece, Role::User, &text, RepairReason::SystemInside));
         }
         let void = piece.seq().filter(|seq| self.started && *seq < self.void.before);
         if let Some(seq) = void {
             let is_told = self.void.told_round.is_some_and(|round| seq >= round);
             if is_told && view.role == Role::Assistant && view.has_calls() {
                 let text = told(view, &piece.bytes);
-                return some(self.as_message(&piece, Role::Assistant, &text, Repair::ToldCall));
+                return some(self.as_message(
+                    &piece,
+                    Role::Assistant,
+                    &text,
+                    RepairReason::ToldCall,
+                ));
             }
             if view.blocks.iter().any(is_bound) {
                 return some(self.without_bound(&piece, view));
@@ -232,7 +241,7 @@ impl Repairer {
         }
         if !self.profile.has_items && is_of_other_shape(view, &piece.bytes) {
             let text = plain_text(view, &piece.bytes);
-            return some(self.as_message(&piece, view.role, &text, Repair::OtherShape));
+            return some(self.as_message(&piece, view.role, &text, RepairReason::OtherShape));
         }
         if let Some(fixed) = self.without_empties(&piece, view) {
             return some(fixed);
@@ -248,35 +257,40 @@ impl Repairer {
             || (self.profile.merges_roles && matches!(self.last, None | Some(Role::Assistant)))
     }
 
-    fn without_bound(&self, piece: &Piece, view: &View) -> (Piece, View) {
+    fn without_bound(&self, piece: &ContextPiece, view: &EventView) -> (ContextPiece, EventView) {
         let bound: Vec<_> = view.blocks.iter().filter(|b| is_bound(b)).collect();
         if bound.len() == view.blocks.len() {
-            return self.as_message(piece, view.role, NO_REASONING, Repair::BoundReasoning);
+            return self.as_message(piece, view.role, NO_REASONING, RepairReason::BoundReasoning);
         }
-        let changes: Vec<_> = bound.into_iter().map(|block| (block, &Change::Remove)).collect();
-        self.rewritten(piece, edit::apply(&piece.bytes, &changes), Repair::BoundReasoning)
+        let changes: Vec<_> =
+            bound.into_iter().map(|block| (block, &BlockChange::Remove)).collect();
+        self.rewritten(piece, edit::apply(&piece.bytes, &changes), RepairReason::BoundReasoning)
     }
 
-    fn without_empties(&self, piece: &Piece, view: &View) -> Option<(Piece, View)> {
-        let empty = |block: &&Block| is_empty(block, &piece.bytes);
-        let empties: Vec<&Block> = view.blocks.iter().filter(empty).collect();
+    fn without_empties(
+        &self,
+        piece: &ContextPiece,
+        view: &EventView,
+    ) -> Option<(ContextPiece, EventView)> {
+        let empty = |block: &&BlockView| is_empty(block, &piece.bytes);
+        let empties: Vec<&BlockView> = view.blocks.iter().filter(empty).collect();
         let nothing = empties.len() == view.blocks.len();
         // Empty text may be legal; no content at all, or an empty list of parts, is not.
         let bare = view.blocks.is_empty() && !matches!(view.role, Role::Tool | Role::Other);
         if nothing && (!self.profile.empty_text || bare) {
-            return Some(self.as_message(piece, view.role, EMPTY, Repair::EmptyMessage));
+            return Some(self.as_message(piece, view.role, EMPTY, RepairReason::EmptyMessage));
         }
         if empties.is_empty() || self.profile.empty_text {
             return None;
         }
-        let change = Change::Replace(EMPTY.to_owned());
+        let change = BlockChange::Replace(EMPTY.to_owned());
         let changes: Vec<_> = empties.into_iter().map(|block| (block, &change)).collect();
-        Some(self.rewritten(piece, edit::apply(&piece.bytes, &changes), Repair::EmptyMessage))
+        Some(self.rewritten(piece, edit::apply(&piece.bytes, &changes), RepairReason::EmptyMessage))
     }
 
-    fn emit(&mut self, piece: Piece, view: &View, out: &mut Vec<Piece>) {
+    fn emit(&mut self, piece: ContextPiece, view: &EventView, out: &mut Vec<ContextPiece>) {
         if self.lone_reasoning && view.role != Role::Assistant {
-            self.bridge(Role::Assistant, NO_REPLY, Repair::LoneReasoning, out);
+            self.bridge(Role::Assistant, NO_REPLY, RepairReason::LoneReasoning, out);
         }
         if !view.role.is_system() {
             self.bridge_to(view, out);
@@ -287,30 +301,30 @@ impl Repairer {
     }
 
     /// Puts the bridge before an event that alternation asks for.
-    fn bridge_to(&mut self, view: &View, out: &mut Vec<Piece>) {
+    fn bridge_to(&mut self, view: &EventView, out: &mut Vec<ContextPiece>) {
         if !self.started && self.profile.user_first && view.role != Role::User {
-            self.bridge(Role::User, OPENING, Repair::Bridge, out);
+            self.bridge(Role::User, OPENING, RepairReason::Bridge, out);
         }
         // A provider that merges roles takes a system message inside only where the model speaks
         // next.
         let after_system = self.last.is_some_and(Role::is_system);
         if view.role == Role::User && after_system && self.profile.merges_roles {
-            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
+            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, RepairReason::Bridge, out);
         }
         let may_follow = self.profile.user_after_tool && !self.keeps_turns;
         if self.turn.is_result_before(view) && !may_follow {
-            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, Repair::Bridge, out);
+            self.bridge(Role::Assistant, CONTINUE_ASSISTANT, RepairReason::Bridge, out);
         }
         if (self.keeps_turns || self.profile.alternates) && self.turn.is_same_before(view) {
             let (between, text) = match view.role {
                 Role::User => (Role::Assistant, CONTINUE_ASSISTANT),
                 _ => (Role::User, CONTINUE_USER),
             };
-            self.bridge(between, text, Repair::Bridge, out);
+            self.bridge(between, text, RepairReason::Bridge, out);
         }
     }
 
-    fn bridge(&mut self, role: Role, text: &str, why: Repair, out: &mut Vec<Piece>) {
+    fn bridge(&mut self, role: Role, text: &str, why: RepairReason, out: &mut Vec<ContextPiece>) {
         let (piece, view) = self.made(self.dialect.made_message(role, text), why);
         self.note(&view);
         self.started = true;
@@ -318,7 +332,7 @@ impl Repairer {
     }
 
     /// Remembers what the next event has to fit to.
-    fn note(&mut self, view: &View) {
+    fn note(&mut self, view: &EventView) {
         self.turn.note(view);
         self.last = Some(view.role);
         self.lone_reasoning = !view.blocks.is_empty()
@@ -326,38 +340,49 @@ impl Repairer {
             && view.blocks.iter().all(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
     }
 
-    fn as_message(&self, piece: &Piece, role: Role, text: &str, why: Repair) -> (Piece, View) {
+    fn as_message(
+        &self,
+        piece: &ContextPiece,
+        role: Role,
+        text: &str,
+        why: RepairReason,
+    ) -> (ContextPiece, EventView) {
         self.rewritten(piece, self.dialect.made_message(role, text), why)
     }
 
-    fn rewritten(&self, piece: &Piece, bytes: Bytes, why: Repair) -> (Piece, View) {
+    fn rewritten(
+        &self,
+        piece: &ContextPiece,
+        bytes: Bytes,
+        why: RepairReason,
+    ) -> (ContextPiece, EventView) {
         let view = self.dialect.view(&bytes);
         let tokens = measure(&*self.counter, &bytes, &view).total;
         let fate = match piece.fate {
-            Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => {
-                Fate::Repaired(seq, why)
+            PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
+                PieceFate::Repaired(seq, why)
             }
-            _ => Fate::Added(why),
+            _ => PieceFate::Added(why),
         };
-        (Piece { bytes, tokens, fate }, view)
+        (ContextPiece { bytes, tokens, fate }, view)
     }
 
-    fn made(&self, bytes: Bytes, why: Repair) -> (Piece, View) {
+    fn made(&self, bytes: Bytes, why: RepairReason) -> (ContextPiece, EventView) {
         let view = self.dialect.view(&bytes);
         let tokens = measure(&*self.counter, &bytes, &view).total;
-        (Piece { bytes, tokens, fate: Fate::Added(why) }, view)
+        (ContextPiece { bytes, tokens, fate: PieceFate::Added(why) }, view)
     }
 }
 
 /// A message as plain text that says whose it was: it speaks in the user's role from now on, and is
 /// not the user's, however often it is compacted.
-pub(crate) fn labelled(label: &str, view: &View, bytes: &[u8]) -> String {
+pub(crate) fn labelled(label: &str, view: &EventView, bytes: &[u8]) -> String {
     format!("{label}{}", plain_text(view, bytes))
 }
 
 /// A message of the model as plain text: what it says, and what it calls.
-pub(crate) fn told(view: &View, bytes: &[u8]) -> String {
-    let part = |block: &Block| match &block.kind {
+pub(crate) fn told(view: &EventView, bytes: &[u8]) -> String {
+    let part = |block: &BlockView| match &block.kind {
         BlockKind::Call { id, name } => {
             let part = |part: &Option<TextRef>| part.map(|it| it.decode(bytes)).unwrap_or_default();
             // The text of its result names the id.
@@ -372,7 +397,7 @@ pub(crate) fn told(view: &View, bytes: &[u8]) -> String {
 
 /// A message as plain text: what can be read of it, or its source where it holds what no view
 /// reads (line breaks, which only format it, as spaces). Nothing is lost by a repair.
-pub(crate) fn plain_text<'a>(view: &View, bytes: &'a [u8]) -> Cow<'a, str> {
+pub(crate) fn plain_text<'a>(view: &EventView, bytes: &'a [u8]) -> Cow<'a, str> {
     if view.blocks.iter().any(|block| block.kind == BlockKind::Opaque) {
         return Cow::Owned(String::from_utf8_lossy(bytes).replace(['\n', '\r'], " "));
     }
@@ -382,21 +407,21 @@ pub(crate) fn plain_text<'a>(view: &View, bytes: &'a [u8]) -> Cow<'a, str> {
 
 /// Whether no dialect reads what a message says. A client's own shape may get among a provider's, which refuses
 /// it: the source says it all the same.
-pub(crate) fn is_of_other_shape(view: &View, bytes: &[u8]) -> bool {
+pub(crate) fn is_of_other_shape(view: &EventView, bytes: &[u8]) -> bool {
     matches!(&view.blocks[..], [block] if block.kind == BlockKind::Opaque
         && block.outer.len() == bytes.trim_ascii().len())
 }
 
-fn some((piece, view): (Piece, View)) -> (Piece, Option<View>) {
+fn some((piece, view): (ContextPiece, EventView)) -> (ContextPiece, Option<EventView>) {
     (piece, Some(view))
 }
 
-fn is_bound(block: &Block) -> bool {
+fn is_bound(block: &BlockView) -> bool {
     matches!(block.kind, BlockKind::Reasoning { bound: true })
 }
 
 /// Text without anything but white space.
-fn is_empty(block: &Block, bytes: &[u8]) -> bool {
+fn is_empty(block: &BlockView, bytes: &[u8]) -> bool {
     matches!(block.kind, BlockKind::Text)
         && block.body.token.len() < 256
         && block.text(bytes).trim().is_empty()

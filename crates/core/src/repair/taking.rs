@@ -1,7 +1,7 @@
 //! Whose turn it is: what strict providers ask of the order of roles.
 
-use crate::profile::Profile;
-use crate::view::{Role, View};
+use crate::profile::ProviderProfile;
+use crate::view::{EventView, Role};
 
 /// Who had the last turn. Calls and results are invisible to the rule.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,18 +12,18 @@ pub(super) struct LastTurn {
 
 impl LastTurn {
     /// Whether the user speaks right behind a result.
-    pub fn is_result_before(&self, view: &View) -> bool {
+    pub fn is_result_before(&self, view: &EventView) -> bool {
         self.after_result && is_user(view)
     }
 
     /// Whether whoever speaks spoke last.
-    pub fn is_same_before(&self, view: &View) -> bool {
+    pub fn is_same_before(&self, view: &EventView) -> bool {
         let again = self.visible == Some(view.role);
         again && (is_user(view) || view.role == Role::Assistant && !self.after_result)
     }
 
     /// Somebody has spoken.
-    pub fn note(&mut self, view: &View) {
+    pub fn note(&mut self, view: &EventView) {
         self.after_result = view.has_results();
         if is_user(view) || view.role == Role::Assistant && !view.has_calls() {
             self.visible = Some(view.role);
@@ -31,15 +31,15 @@ impl LastTurn {
     }
 }
 
-fn is_user(view: &View) -> bool {
+fn is_user(view: &EventView) -> bool {
     view.role == Role::User && !view.has_results()
 }
 
 /// Whether user and assistant take turns in these messages, and no user speaks right behind a result. Items
 /// of a response are no turns.
 pub(crate) fn takes_turns<'a>(
-    views: impl IntoIterator<Item = &'a View>,
-    profile: &Profile,
+    views: impl IntoIterator<Item = &'a EventView>,
+    profile: &ProviderProfile,
 ) -> bool {
     let mut last = LastTurn::default();
     !profile.has_items

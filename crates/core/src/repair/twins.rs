@@ -8,9 +8,9 @@ use bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::jsonstr;
-use crate::profile::Profile;
+use crate::profile::ProviderProfile;
 use crate::unit::id_bytes;
-use crate::view::{Block, BlockKind, Coding, Role, TextRef, View};
+use crate::view::{BlockKind, BlockView, EventView, Role, TextCoding, TextRef};
 
 /// What an empty id becomes, with a number.
 const NAMELESS: &str = "call";
@@ -26,7 +26,7 @@ const LOOKED_AT: usize = 64;
 
 /// The ids of the step that is being read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Twins {
+pub(super) struct StepIds {
     /// Whether consecutive events of the assistant are one step.
     joins: bool,
     /// Whether an id may be empty.
@@ -35,14 +35,14 @@ pub(super) struct Twins {
     longest: usize,
     seen_result: bool,
     /// By the id that the log has.
-    steps: FxHashMap<Vec<u8>, Names>,
+    steps: FxHashMap<Vec<u8>, CallsOfId>,
     /// The ids that calls have from here.
     taken: FxHashSet<String>,
 }
 
 /// The calls of one id.
 #[derive(Clone, Debug, Default)]
-struct Names {
+struct CallsOfId {
     /// The ids that they are given, in order, with the names of their tools.
     given: Vec<(String, Vec<u8>)>,
     /// Which of them are answered.
@@ -51,7 +51,7 @@ struct Names {
     first: usize,
 }
 
-impl Names {
+impl CallsOfId {
     fn push(&mut self, id: String, tool: &[u8]) {
         self.given.push((id, tool.to_vec()));
         self.answered.push(false);
@@ -72,8 +72,8 @@ impl Names {
     }
 }
 
-impl Twins {
-    pub fn new(profile: &Profile) -> Self {
+impl StepIds {
+    pub fn new(profile: &ProviderProfile) -> Self {
         Self {
             joins: profile.joins_assistant(),
             empty_ids: profile.empty_ids,
@@ -89,7 +89,7 @@ impl Twins {
     }
 
     /// The event with ids of their own for calls that have none, and for their results.
-    pub fn push(&mut self, view: &View, bytes: &Bytes) -> Option<Bytes> {
+    pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> Option<Bytes> {
         let results = view.has_results();
         if !results && (view.role != Role::Assistant || !self.joins || self.seen_result) {
             self.end_step();
@@ -101,7 +101,7 @@ impl Twins {
         }
         let literal: FxHashSet<&[u8]> = own.iter().map(|own| &*own.id).collect();
         let mut renamed = Vec::new();
-        for Own { place, id, tool, calls } in &own {
+        for OwnId { place, id, tool, calls } in &own {
             let name = match calls {
                 true => self.call(id, tool, &literal),
                 false => self.result(id, tool),
@@ -152,7 +152,7 @@ impl Twins {
 }
 
 /// An id that is a string of its own.
-struct Own<'a> {
+struct OwnId<'a> {
     place: TextRef,
     id: Cow<'a, [u8]>,
     /// The name of the tool, empty where it is not told.
@@ -163,14 +163,14 @@ struct Own<'a> {
 
 /// The id of a call or result where it is a string of its own. Where results are in one string (ShareGPT),
 /// they pair by order alone.
-fn own_id<'a>(block: &Block, bytes: &'a [u8]) -> Option<Own<'a>> {
+fn own_id<'a>(block: &BlockView, bytes: &'a [u8]) -> Option<OwnId<'a>> {
     let (id, name, calls) = match &block.kind {
         BlockKind::Call { id, name } => ((*id)?, name, true),
         BlockKind::Result { id, name, .. } => ((*id)?, name, false),
         _ => return None,
     };
-    let own = id.nested.is_none() && id.coding == Coding::Str;
-    own.then(|| Own {
+    let own = id.nested.is_none() && id.coding == TextCoding::Str;
+    own.then(|| OwnId {
         place: id,
         id: id_bytes(Some(&id), bytes),
         tool: id_bytes(name.as_ref(), bytes),
@@ -218,9 +218,9 @@ pub(crate) fn with_ids(bytes: &[u8], ids: &[(TextRef, String)]) -> Bytes {
 }
 
 /// Whether `after` is `before` with some ids that were given here.
-pub(crate) fn is_renamed(before: (&View, &[u8]), after: (&View, &[u8])) -> bool {
+pub(crate) fn is_renamed(before: (&EventView, &[u8]), after: (&EventView, &[u8])) -> bool {
     let ids = |(view, bytes)| -> Vec<(TextRef, String)> {
-        let View { blocks, .. }: &View = view;
+        let EventView { blocks, .. }: &EventView = view;
         let ids = blocks.iter().filter_map(|block| own_id(block, bytes));
         ids.map(|own| (own.place, String::from_utf8_lossy(&own.id).into_owned())).collect()
     };

@@ -4,7 +4,7 @@ use memchr::memmem;
 
 /// How a text names a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedFile {
     pub read: bool,
     pub modified: bool,
 }
@@ -19,7 +19,7 @@ const MODIFIED: [&str; 10] = [
 const READ: [&str; 4] = ["read", "viewed", "opened", "seen"];
 
 /// What a text says of files, looked through once for all paths that are asked about.
-pub(super) struct Told<'a> {
+pub(super) struct FileMentions<'a> {
     text: &'a str,
     /// The words that say how, in order, and whether it is that they were changed.
     words: Vec<(usize, bool)>,
@@ -28,7 +28,7 @@ pub(super) struct Told<'a> {
     lines: Vec<(usize, Option<bool>)>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> FileMentions<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let lower = text.to_ascii_lowercase();
         let all = |of: &'static [&str], changed: bool| {
@@ -54,8 +54,8 @@ impl<'a> Told<'a> {
 
     /// How `path` is named. The word that says so is in the same line, the nearest before the
     /// path winning, else behind it, else above.
-    pub(super) fn how(&self, path: &str) -> Named {
-        let mut found = Named::default();
+    pub(super) fn how(&self, path: &str) -> NamedFile {
+        let mut found = NamedFile::default();
         for at in memmem::find_iter(self.text.as_bytes(), path) {
             let end = at + path.len();
             let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn both(text: &str, path: &str) -> (bool, bool) {
-        let found = Told::new(text).how(path);
+        let found = FileMentions::new(text).how(path);
         (found.read, found.modified)
     }
 

@@ -1,18 +1,18 @@
 //! Checking what is sent against a provider's rules, without reading it all at every request.
 
-use crate::replay::host::Rules;
-use crate::view::View;
+use crate::replay::host::ProviderRules;
+use crate::view::EventView;
 
 /// The walk of one context, and a second one behind it: what changes is nearly always near the end,
 /// so that a change is read from there on.
-pub(super) struct Checker<'a> {
-    begin: &'a dyn Fn() -> Box<dyn Rules>,
-    now: Walk,
-    behind: Walk,
+pub(super) struct ContextChecker<'a> {
+    begin: &'a dyn Fn() -> Box<dyn ProviderRules>,
+    now: CheckWalk,
+    behind: CheckWalk,
 }
 
-struct Walk {
-    rules: Box<dyn Rules>,
+struct CheckWalk {
+    rules: Box<dyn ProviderRules>,
     /// Messages that it has seen.
     len: usize,
 }
@@ -21,24 +21,24 @@ struct Walk {
 const BEHIND: usize = 128;
 const FAR: usize = 512;
 
-impl<'a> Checker<'a> {
-    pub fn new(begin: &'a dyn Fn() -> Box<dyn Rules>) -> Self {
-        let walk = || Walk { rules: begin(), len: 0 };
+impl<'a> ContextChecker<'a> {
+    pub fn new(begin: &'a dyn Fn() -> Box<dyn ProviderRules>) -> Self {
+        let walk = || CheckWalk { rules: begin(), len: 0 };
         Self { begin, now: walk(), behind: walk() }
     }
 
     /// How many rules a context breaks whose first `same` messages are those of the context before;
     /// `views` gives its messages from one on.
-    pub fn violations<'v, I: Iterator<Item = (&'v [u8], &'v View)>>(
+    pub fn violations<'v, I: Iterator<Item = (&'v [u8], &'v EventView)>>(
         &mut self,
         same: usize,
         views: impl Fn(usize) -> I,
     ) -> usize {
         if same < self.behind.len {
-            self.behind = Walk { rules: (self.begin)(), len: 0 };
+            self.behind = CheckWalk { rules: (self.begin)(), len: 0 };
         }
         if same < self.now.len {
-            self.now = Walk { rules: self.behind.rules.fork(), len: self.behind.len };
+            self.now = CheckWalk { rules: self.behind.rules.fork(), len: self.behind.len };
         }
         self.now.follow(views(self.now.len));
         if self.now.len - self.behind.len > FAR {
@@ -49,8 +49,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-impl Walk {
-    fn follow<'v>(&mut self, views: impl Iterator<Item = (&'v [u8], &'v View)>) {
+impl CheckWalk {
+    fn follow<'v>(&mut self, views: impl Iterator<Item = (&'v [u8], &'v EventView)>) {
         for (bytes, view) in views {
             self.rules.push(bytes, view);
             self.len += 1;
@@ -61,14 +61,14 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::{Origin, Role};
+    use crate::view::{Role, TextOrigin};
 
     /// Says, for the number of violations, a number that only these messages in this order have.
     #[derive(Clone, Default)]
-    struct All(usize);
+    struct MessageNumbers(usize);
 
-    impl Rules for All {
-        fn push(&mut self, bytes: &[u8], _: &View) {
+    impl ProviderRules for MessageNumbers {
+        fn push(&mut self, bytes: &[u8], _: &EventView) {
             self.0 = self.0.wrapping_mul(31).wrapping_add(usize::from(bytes[0]) + 1);
         }
 
@@ -76,7 +76,7 @@ mod tests {
             self.0
         }
 
-        fn fork(&self) -> Box<dyn Rules> {
+        fn fork(&self) -> Box<dyn ProviderRules> {
             Box::new(self.clone())
         }
     }
@@ -87,9 +87,9 @@ mod tests {
         fn every_context_is_checked_whole(
             steps in proptest::collection::vec((0..3u8, 0..900usize, 0..255u8), 1..40),
         ) {
-            let view = View { role: Role::User, origin: Origin::Genuine, blocks: Vec::new() };
-            let begin = || Box::new(All::default()) as Box<dyn Rules>;
-            let mut checker = Checker::new(&begin);
+            let view = EventView { role: Role::User, origin: TextOrigin::Genuine, blocks: Vec::new() };
+            let begin = || Box::new(MessageNumbers::default()) as Box<dyn ProviderRules>;
+            let mut checker = ContextChecker::new(&begin);
             let mut context: Vec<[u8; 1]> = Vec::new();
             for (how, n, byte) in steps {
                 let cut = [0, n.min(30), n][usize::from(how)].min(context.len());
@@ -97,7 +97,7 @@ mod tests {
                 context.truncate(same);
                 context.extend((0..n).map(|at| [byte.wrapping_add(at as u8)]));
                 let views = |from| context[from..].iter().map(|bytes| (&bytes[..], &view));
-                let mut whole = All::default();
+                let mut whole = MessageNumbers::default();
                 views(0).for_each(|(bytes, view)| whole.push(bytes, view));
                 proptest::prop_assert_eq!(checker.violations(same, views), whole.0);
             }

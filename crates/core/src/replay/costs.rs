@@ -1,33 +1,33 @@
 //! What the requests of a replay cost, with a cache that goes cold between them.
 
 use crate::calendar::Millis;
-use crate::prices::{FIVE_MINUTES, HOUR, Prices};
-use crate::replay::drive::Asked;
-use crate::replay::measures::Measures;
+use crate::prices::{FIVE_MINUTES, HOUR, PriceTable};
+use crate::replay::drive::NarrationRequest;
+use crate::replay::measures::ReplayMeasures;
 
 /// The tables that a replay is counted by.
-pub(super) struct Costs {
-    prices: Prices,
+pub(super) struct CostTables {
+    prices: PriceTable,
     /// The measure's own, with the lifetime of the chosen one.
-    reference: Prices,
+    reference: PriceTable,
     /// The chosen one, its cache living five minutes and an hour.
-    lifetimes: [Prices; 2],
+    lifetimes: [PriceTable; 2],
     /// The request before; none before the first.
     before: Option<Option<Millis>>,
 }
 
 /// A prompt, in tokens.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Prompt {
+pub(super) struct PromptTokens {
     pub tokens: u64,
     /// So many at its front stood in the prompt before.
     pub prefix: u64,
 }
 
-impl Costs {
-    pub fn new(prices: &Prices) -> Self {
+impl CostTables {
+    pub fn new(prices: &PriceTable) -> Self {
         Self {
-            reference: Prices::reference().living(prices.lifetime_seconds),
+            reference: PriceTable::reference().living(prices.lifetime_seconds),
             lifetimes: [FIVE_MINUTES, HOUR].map(|seconds| prices.living(Some(seconds))),
             prices: prices.clone(),
             before: None,
@@ -49,13 +49,13 @@ impl Costs {
     /// alone: the `envelope` tokens beside them are the same for everyone.
     pub fn add(
         &self,
-        measures: &mut Measures,
-        sent: Prompt,
-        raw: Prompt,
+        measures: &mut ReplayMeasures,
+        sent: PromptTokens,
+        raw: PromptTokens,
         envelope: u64,
         gap: Option<Millis>,
     ) {
-        let bare = |prompt: Prompt| Prompt {
+        let bare = |prompt: PromptTokens| PromptTokens {
             tokens: prompt.tokens.saturating_sub(envelope),
             prefix: prompt.prefix.saturating_sub(envelope),
         };
@@ -75,8 +75,8 @@ impl Costs {
     }
 
     /// Adds a narration: the price of a prompt that nothing was cached of, and of its reply.
-    pub fn add_asked(&self, measures: &mut Measures, asked: Asked) {
-        let paid = |prices: &Prices| {
+    pub fn add_asked(&self, measures: &mut ReplayMeasures, asked: NarrationRequest) {
+        let paid = |prices: &PriceTable| {
             prices.prompt(0, asked.prompt).0 + prices.reply(asked.prompt, asked.output)
         };
         measures.cost += (paid(&self.reference) * 100.0) as u64;
@@ -87,12 +87,12 @@ impl Costs {
     }
 }
 
-fn is_cold(prices: &Prices, gap: Option<Millis>) -> bool {
+fn is_cold(prices: &PriceTable, gap: Option<Millis>) -> bool {
     gap.is_some_and(|gap| prices.is_cold_after(gap))
 }
 
 /// What a prompt costs after a gap, and how much of it was read from the cache.
-fn paid(prices: &Prices, prompt: Prompt, gap: Option<Millis>) -> (f64, u64) {
+fn paid(prices: &PriceTable, prompt: PromptTokens, gap: Option<Millis>) -> (f64, u64) {
     let prefix = if is_cold(prices, gap) { 0 } else { prompt.prefix };
     prices.prompt(prefix, prompt.tokens)
 }

@@ -2,9 +2,9 @@
 
 /// How many of each number are there.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts(Vec<u32>);
+pub(super) struct NumberCounts(Vec<u32>);
 
-impl Counts {
+impl NumberCounts {
     pub fn add(&mut self, numbers: &[u32]) {
         for number in numbers {
             let at = *number as usize;

@@ -4,22 +4,22 @@ use bytes::Bytes;
 
 use crate::budget::Budget;
 use crate::calendar::Millis;
-use crate::counter::Content;
+use crate::counter::TextKind;
 use crate::engine::Session;
 use crate::event::RawEvent;
-use crate::fold::{Entry, Fold, VerdictCode};
-use crate::log::{Event, Log};
+use crate::fold::{Fold, FoldEntry, VerdictCode};
+use crate::log::{Event, EventLog};
 use crate::meter::Meter;
-use crate::plan::{Memo, Outcome, Plan, plan_from};
+use crate::plan::{GatherMemo, PlanOutcome, PlanRequest, plan_from};
 use crate::policy::{Policy, ReducerName};
-use crate::project::{Context, Fate, Projection};
-use crate::replay::host::{Narrator, Outside, ReplayError, Settings};
+use crate::project::{Context, ContextProjection, PieceFate};
+use crate::replay::host::{OutsideEngine, ReplayError, ReplayNarrator, ReplaySettings};
 use crate::replay::recording::Recording;
 use crate::view::Role;
 
 /// One message that is sent, and which message of the recording it is.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct SentMessage {
     pub bytes: Bytes,
     pub tokens: u32,
     /// The recorded event that it is, or was made of.
@@ -30,7 +30,7 @@ pub(super) struct Item {
     pub stands_in: bool,
 }
 
-impl Item {
+impl SentMessage {
     /// Whether another is the same message of the same event.
     pub fn is(&self, other: &Self) -> bool {
         self.event == other.event
@@ -40,22 +40,22 @@ impl Item {
 }
 
 /// What is sent now.
-pub(super) struct Sent {
+pub(super) struct SentRequest {
     /// Tokens of all of it, the envelope's included.
     pub tokens: u64,
     /// So many messages are the same as in the request before, as far as is known.
     pub same: usize,
     /// The messages after them.
-    pub items: Vec<Item>,
+    pub items: Vec<SentMessage>,
     /// What was done to come here.
-    pub folded: Option<Folded>,
+    pub folded: Option<ReplayFold>,
     /// No provider would take it as the engine made it.
     pub faulty: bool,
 }
 
 /// A fold, as the recording sees it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Folded {
+pub(super) struct ReplayFold {
     pub before: u64,
     pub after: u64,
     /// The text that stands for what left, and its tokens.
@@ -68,7 +68,7 @@ pub(super) struct Folded {
 
 /// A model was asked for a narration.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct NarrationRequest {
     /// Tokens of the prompts.
     pub prompt: u64,
     /// Tokens of the replies.
@@ -82,7 +82,7 @@ const PACE: Millis = 60_000;
 
 /// The request that is sent next, as far as it is the same for every engine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct RequestMoment {
     /// Its history is so many events of the recording.
     pub upto: usize,
     /// When it was sent, where the recording tells.
@@ -90,25 +90,29 @@ pub(super) struct Moment {
 }
 
 /// An engine under replay.
-pub(super) enum Driver<'a> {
+pub(super) enum EngineDriver<'a> {
     /// Sends the history.
-    Raw(Box<Raw>),
+    Raw(Box<RawHistory>),
     /// Compacts what it made of the history before, and what came since.
-    Stateless(Box<Stateless<'a>>),
+    Stateless(Box<StatelessDriver<'a>>),
     /// Holds the whole history.
-    Session(Box<Held<'a>>),
+    Session(Box<HeldSession<'a>>),
 }
 
-impl<'a> Driver<'a> {
+impl<'a> EngineDriver<'a> {
     pub fn raw(recording: &Recording) -> Self {
         let log = recording.log.prefix(0);
-        Self::Raw(Box::new(Raw { projection: Projection::new(&log, None), log, sent: 0 }))
+        Self::Raw(Box::new(RawHistory {
+            projection: ContextProjection::new(&log, None),
+            log,
+            sent: 0,
+        }))
     }
 
-    pub fn stateless(recording: &Recording, engine: Engine<'a>, window: u64) -> Self {
+    pub fn stateless(recording: &Recording, engine: DrivenEngine<'a>, window: u64) -> Self {
         let log = recording.log.prefix(0);
-        let projection = Projection::new(&log, None);
-        Self::Stateless(Box::new(Stateless {
+        let projection = ContextProjection::new(&log, None);
+        Self::Stateless(Box::new(StatelessDriver {
             engine,
             window,
             log,
@@ -124,15 +128,15 @@ impl<'a> Driver<'a> {
     pub fn session(
         recording: &Recording,
         policy: &Policy,
-        settings: &Settings<'_>,
-        narrator: Option<&'a dyn Narrator>,
+        settings: &ReplaySettings<'_>,
+        narrator: Option<&'a dyn ReplayNarrator>,
     ) -> Self {
         let log = recording.log.prefix(0);
         let mut session = Session::over("replay", log, policy.clone(), Meter::exact());
         // As the proxy has it: after a pause that the cache does not outlast, a fold spoils nothing.
         let lifetime = settings.prices.lifetime_seconds;
         session.set_cache_lifetime(lifetime.map(|seconds| seconds.saturating_mul(1_000)));
-        Self::Session(Box::new(Held {
+        Self::Session(Box::new(HeldSession {
             session,
             narrator,
             budget: Budget::new(settings.window),
@@ -143,7 +147,11 @@ impl<'a> Driver<'a> {
     }
 
     /// What is sent in this request.
-    pub fn send(&mut self, recording: &Recording, moment: Moment) -> Result<Sent, ReplayError> {
+    pub fn send(
+        &mut self,
+        recording: &Recording,
+        moment: RequestMoment,
+    ) -> Result<SentRequest, ReplayError> {
         match self {
             Self::Raw(raw) => Ok(raw.send(recording, moment.upto)),
             Self::Stateless(run) => run.send(recording, moment.upto),
@@ -152,7 +160,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Asks the model what a session wants written, if there is a model and anything is wanted.
-    pub fn ask(&mut self) -> Option<Asked> {
+    pub fn ask(&mut self) -> Option<NarrationRequest> {
         match self {
             Self::Session(held) => held.ask(),
             Self::Raw(_) | Self::Stateless(_) => None,
@@ -161,17 +169,21 @@ impl<'a> Driver<'a> {
 }
 
 /// A session that holds the whole history.
-pub(super) struct Held<'a> {
+pub(super) struct HeldSession<'a> {
     session: Session,
-    narrator: Option<&'a dyn Narrator>,
+    narrator: Option<&'a dyn ReplayNarrator>,
     budget: Budget,
     now: Millis,
     sent: usize,
     folds: usize,
 }
 
-impl Held<'_> {
-    fn send(&mut self, recording: &Recording, moment: Moment) -> Result<Sent, ReplayError> {
+impl HeldSession<'_> {
+    fn send(
+        &mut self,
+        recording: &Recording,
+        moment: RequestMoment,
+    ) -> Result<SentRequest, ReplayError> {
         self.now = moment.when.map_or(self.now, |when| when.max(self.now));
         let Self { session, budget, .. } = self;
         session.grow_to(moment.upto, &recording.log);
@@ -187,53 +199,53 @@ impl Held<'_> {
         if moment.when.is_none() {
             self.now += PACE;
         }
-        Ok(Sent { tokens: context.tokens(), same: from, items, folded, faulty: false })
+        Ok(SentRequest { tokens: context.tokens(), same: from, items, folded, faulty: false })
     }
 
     /// The answer is there before the next request, as it is where a worker is quick enough.
-    fn ask(&mut self) -> Option<Asked> {
+    fn ask(&mut self) -> Option<NarrationRequest> {
         let narrator = self.narrator?;
         let request = self.session.wants(&self.budget, self.now)?;
         let answer = narrator.narrate(&request);
         let counter = self.session.log().counter();
-        let count = |text: &str| u64::from(counter.count(text, Content::Prose));
+        let count = |text: &str| u64::from(counter.count(text, TextKind::Prose));
         let prompt = request.sources.iter().map(|source| count(&source.text)).sum();
         let output = answer.as_ref().map_or(0, |reply| count(&reply.text));
         let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
         let (prompt, output) = usage.map_or((prompt, output), |u| (u.prompt, u.output));
         let verdict = self.session.complete(&request, answer, self.now);
         let accepted = verdict.is_ok_and(|verdict| verdict.code == VerdictCode::ACCEPTED);
-        Some(Asked { prompt, output, accepted })
+        Some(NarrationRequest { prompt, output, accepted })
     }
 }
 
 /// The history as it is, with the repairs that its profile asks for.
-pub(super) struct Raw {
-    log: Log,
-    projection: Projection,
+pub(super) struct RawHistory {
+    log: EventLog,
+    projection: ContextProjection,
     sent: usize,
 }
 
-impl Raw {
-    fn send(&mut self, recording: &Recording, upto: usize) -> Sent {
+impl RawHistory {
+    fn send(&mut self, recording: &Recording, upto: usize) -> SentRequest {
         self.log.grow_to(upto, &recording.log);
         self.projection.extend(&self.log);
         let context = self.projection.context();
         let items = items(&context, self.sent, &|seq| (Some(seq), true));
         let same = std::mem::replace(&mut self.sent, context.len());
-        Sent { tokens: context.tokens(), same, items, folded: None, faulty: false }
+        SentRequest { tokens: context.tokens(), same, items, folded: None, faulty: false }
     }
 }
 
 /// Who compacts.
-pub(super) enum Engine<'a> {
+pub(super) enum DrivenEngine<'a> {
     Policy(&'a Policy),
-    Outside(&'a mut dyn Outside),
+    Outside(&'a mut dyn OutsideEngine),
 }
 
 /// Where a message that the engine holds comes from.
 #[derive(Clone, Copy, Debug)]
-struct Origin {
+struct MessageOrigin {
     event: Option<u32>,
     verbatim: bool,
     stands_in: bool,
@@ -241,13 +253,13 @@ struct Origin {
 
 /// The normative form: the engine's own last output and what came since, compacted when that is
 /// too long, as repeated calls of `midfold compact` would.
-pub(super) struct Stateless<'a> {
-    engine: Engine<'a>,
+pub(super) struct StatelessDriver<'a> {
+    engine: DrivenEngine<'a>,
     window: u64,
     /// What the engine holds.
-    log: Log,
-    projection: Projection,
-    origins: Vec<Origin>,
+    log: EventLog,
+    projection: ContextProjection,
+    origins: Vec<MessageOrigin>,
     /// Events of the recording that it was given.
     fed: usize,
     /// So many messages of what is held were sent before.
@@ -258,11 +270,15 @@ pub(super) struct Stateless<'a> {
     faulty: bool,
 }
 
-impl Stateless<'_> {
-    fn send(&mut self, recording: &Recording, upto: usize) -> Result<Sent, ReplayError> {
+impl StatelessDriver<'_> {
+    fn send(&mut self, recording: &Recording, upto: usize) -> Result<SentRequest, ReplayError> {
         for event in &recording.log.events()[self.fed..upto] {
             self.log.adopt(event);
-            self.origins.push(Origin { event: Some(event.seq), verbatim: true, stands_in: false });
+            self.origins.push(MessageOrigin {
+                event: Some(event.seq),
+                verbatim: true,
+                stands_in: false,
+            });
         }
         self.fed = upto;
         self.projection.extend(&self.log);
@@ -270,29 +286,30 @@ impl Stateless<'_> {
         if let Some((after, folded)) = self.compact(&context)? {
             let (same, items) = self.take_up(&after);
             let (tokens, faulty) = (after.tokens(), self.faulty);
-            return Ok(Sent { tokens, same, items, folded: Some(folded), faulty });
+            return Ok(SentRequest { tokens, same, items, folded: Some(folded), faulty });
         }
         let same = std::mem::replace(&mut self.sent, context.len());
         let items = items_of(&context, same, &self.origins);
         let (tokens, faulty) = (context.tokens(), self.faulty);
-        Ok(Sent { tokens, same, items, folded: None, faulty })
+        Ok(SentRequest { tokens, same, items, folded: None, faulty })
     }
 
-    fn compact(&mut self, context: &Context) -> Result<Option<(Context, Folded)>, ReplayError> {
+    fn compact(&mut self, context: &Context) -> Result<Option<(Context, ReplayFold)>, ReplayError> {
         match &mut self.engine {
-            Engine::Policy(policy) => {
+            DrivenEngine::Policy(policy) => {
                 let budget = Budget::new(self.window);
-                let request = Plan {
+                let request = PlanRequest {
                     before: Some(context.clone()),
-                    ..Plan::new(&self.log, policy, &budget, Meter::exact())
+                    ..PlanRequest::new(&self.log, policy, &budget, Meter::exact())
                 };
-                let planned = plan_from(&request, Some(&self.projection), &mut Memo::default());
-                let (Outcome::Folded(fold), Some(after)) = planned? else { return Ok(None) };
+                let planned =
+                    plan_from(&request, Some(&self.projection), &mut GatherMemo::default());
+                let (PlanOutcome::Folded(fold), Some(after)) = planned? else { return Ok(None) };
                 let origin = |seq: u32| self.origins.get(seq as usize).and_then(|o| o.event);
                 let folded = describe(&fold, context.tokens(), &after, &origin);
                 Ok(Some((after, folded)))
             }
-            Engine::Outside(engine) => {
+            DrivenEngine::Outside(engine) => {
                 if context.tokens() * 10 <= self.window * 8 {
                     return Ok(None);
                 }
@@ -308,7 +325,7 @@ impl Stateless<'_> {
     }
 
     /// What an engine outside answered, as a context: its messages that are ours are found again.
-    fn take_over(&mut self, before: &Context, answer: Vec<Bytes>) -> (Context, Folded) {
+    fn take_over(&mut self, before: &Context, answer: Vec<Bytes>) -> (Context, ReplayFold) {
         let mut next = self.log.prefix(0);
         let mut origins = Vec::with_capacity(answer.len());
         let (mut at, mut recap) = (0, None);
@@ -328,24 +345,24 @@ impl Stateless<'_> {
                     let seq = next.append(RawEvent::new(bytes));
                     let event = &next.events()[seq as usize];
                     recap.get_or_insert_with(|| stands_for(event));
-                    origins.push(Origin { event: None, verbatim: false, stands_in: true });
+                    origins.push(MessageOrigin { event: None, verbatim: false, stands_in: true });
                 }
             }
         }
         self.log = next;
         self.origins = origins;
-        self.projection = Projection::new(&self.log, None);
+        self.projection = ContextProjection::new(&self.log, None);
         let context = self.projection.context();
-        let kept = |fate: &Fate| matches!(fate, Fate::Verbatim(_));
+        let kept = |fate: &PieceFate| matches!(fate, PieceFate::Verbatim(_));
         self.faulty = context.len() != self.log.len() || !context.pieces().all(|p| kept(&p.fate));
         let (before, after) = (before.tokens(), context.tokens());
-        (context, Folded { before, after, recap, ..Folded::default() })
+        (context, ReplayFold { before, after, recap, ..ReplayFold::default() })
     }
 
     /// Goes on from a context as if it had been read from a file; says how many of its messages
     /// were sent just so in the request before, and which come after them.
-    fn take_up(&mut self, context: &Context) -> (usize, Vec<Item>) {
-        if matches!(self.engine, Engine::Outside(_)) {
+    fn take_up(&mut self, context: &Context) -> (usize, Vec<SentMessage>) {
+        if matches!(self.engine, DrivenEngine::Outside(_)) {
             self.sent = 0;
             return (0, items_of(context, 0, &self.origins));
         }
@@ -356,7 +373,7 @@ impl Stateless<'_> {
         let taken = self.log.split_off(stays);
         for (piece, item) in context.pieces_from(stays).zip(&items[stays - same..]) {
             let known = match piece.fate {
-                Fate::Verbatim(seq) => taken.get(seq as usize - stays),
+                PieceFate::Verbatim(seq) => taken.get(seq as usize - stays),
                 _ => None,
             };
             // Whose words a user's message are is told anew: a file does not say what a reader knew.
@@ -364,7 +381,7 @@ impl Stateless<'_> {
                 Some(event) => self.log.adopt(event),
                 None => self.log.append_counted(piece.bytes.clone(), piece.tokens),
             };
-            self.origins.push(Origin {
+            self.origins.push(MessageOrigin {
                 event: item.event,
                 verbatim: item.verbatim,
                 stands_in: item.stands_in,
@@ -382,9 +399,9 @@ impl Stateless<'_> {
 
     /// So many messages of a context are the first events that are held, as they are held.
     fn unchanged(&self, context: &Context) -> usize {
-        let stays = |(event, piece): &(&Event, &crate::project::Piece)| {
+        let stays = |(event, piece): &(&Event, &crate::project::ContextPiece)| {
             let read = event.view.role != Role::User || (event.seq as usize) < self.read;
-            read && piece.fate == Fate::Verbatim(event.seq)
+            read && piece.fate == PieceFate::Verbatim(event.seq)
         };
         self.log.events().iter().zip(context.pieces()).take_while(stays).count()
     }
@@ -400,27 +417,33 @@ fn stands_for(event: &Event) -> (String, u64) {
     (event.text().into_owned(), u64::from(event.tokens.total))
 }
 
-fn items_of(context: &Context, from: usize, origins: &[Origin]) -> Vec<Item> {
+fn items_of(context: &Context, from: usize, origins: &[MessageOrigin]) -> Vec<SentMessage> {
     let mut items = items(context, from, &|seq| {
         origins.get(seq as usize).map_or((None, false), |origin| (origin.event, origin.verbatim))
     });
     for (item, piece) in items.iter_mut().zip(context.pieces_from(from)) {
-        if let Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) = piece.fate {
+        if let PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) =
+            piece.fate
+        {
             item.stands_in |= origins.get(seq as usize).is_some_and(|origin| origin.stands_in);
         }
     }
     items
 }
 
-fn items(context: &Context, from: usize, origin: &dyn Fn(u32) -> (Option<u32>, bool)) -> Vec<Item> {
-    let item = |piece: &crate::project::Piece| {
+fn items(
+    context: &Context,
+    from: usize,
+    origin: &dyn Fn(u32) -> (Option<u32>, bool),
+) -> Vec<SentMessage> {
+    let item = |piece: &crate::project::ContextPiece| {
         let (event, verbatim) = match piece.fate {
-            Fate::Verbatim(seq) => origin(seq),
-            Fate::Edited(seq) | Fate::Repaired(seq, _) => (origin(seq).0, false),
-            Fate::Recap | Fate::Marker | Fate::Added(_) => (None, false),
+            PieceFate::Verbatim(seq) => origin(seq),
+            PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => (origin(seq).0, false),
+            PieceFate::Recap | PieceFate::Marker | PieceFate::Added(_) => (None, false),
         };
-        let stands_in = matches!(piece.fate, Fate::Recap | Fate::Marker);
-        Item { bytes: piece.bytes.clone(), tokens: piece.tokens, event, verbatim, stands_in }
+        let stands_in = matches!(piece.fate, PieceFate::Recap | PieceFate::Marker);
+        SentMessage { bytes: piece.bytes.clone(), tokens: piece.tokens, event, verbatim, stands_in }
     };
     context.pieces_from(from).map(item).collect()
 }
@@ -430,16 +453,16 @@ fn describe(
     before: u64,
     after: &Context,
     origin: &dyn Fn(u32) -> Option<u32>,
-) -> Folded {
+) -> ReplayFold {
     let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
     let edits = fold
         .edits
         .iter()
         .filter_map(|edit| Some((origin(edit.seq)?, edit.reducer, edit.reason.clone())));
     // A marker says nothing of what it stands for.
-    let marker = fold.entries.iter().any(|entry| matches!(entry, Entry::Marker { .. }));
+    let marker = fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Marker { .. }));
     let recap = fold.recap.as_ref().filter(|_| !marker);
-    Folded {
+    ReplayFold {
         before,
         after: after.tokens(),
         recap: recap.map(|recap| (recap.text.clone(), recap.tokens)),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::fold::{Entry, Fold};
-use crate::replay::drive::{Folded, Item};
+use crate::fold::{Fold, FoldEntry};
+use crate::replay::drive::{ReplayFold, SentMessage};
 
 /// What became of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub enum FabricCell {
     /// It is sent as it is.
     Verbatim,
     /// A line that says what it was.
@@ -26,7 +26,7 @@ pub enum Cell {
     Repaired,
 }
 
-impl Cell {
+impl FabricCell {
     /// One letter, for tables.
     #[must_use]
     pub fn letter(self) -> char {
@@ -52,7 +52,7 @@ impl Cell {
     /// What a recorded fold makes of each event that there was, as runs: what they become and how many.
     #[must_use]
     pub fn of_fold(fold: &Fold) -> Vec<(Self, u32)> {
-        let gone = match fold.entries.iter().any(|entry| matches!(entry, Entry::Recap { .. })) {
+        let gone = match fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Recap { .. })) {
             true => Self::Recap,
             false => Self::Marker,
         };
@@ -70,13 +70,13 @@ impl Cell {
         };
         for entry in &fold.entries {
             match entry {
-                Entry::Verbatim { from, to } => {
+                FoldEntry::Verbatim { from, to } => {
                     (*from..*to).for_each(|seq| set(seq, Self::Verbatim));
                 }
-                Entry::Edited { seq, .. } => {
+                FoldEntry::Edited { seq, .. } => {
                     set(*seq, edits.get(seq).map_or(Self::Stub, |by| Self::edited_by(by)));
                 }
-                Entry::Recap { .. } | Entry::Marker { .. } => {}
+                FoldEntry::Recap { .. } | FoldEntry::Marker { .. } => {}
             }
         }
         let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
@@ -100,7 +100,7 @@ pub struct FoldRow {
     /// After.
     pub after: u64,
     /// One a run of events, in order: what they became and how many.
-    pub fates: Vec<(Cell, u32)>,
+    pub fates: Vec<(FabricCell, u32)>,
     /// Why, where there is more to say than the fate and no earlier fold said just that: what one
     /// said stands until another says something else.
     pub why: BTreeMap<u32, String>,
@@ -112,22 +112,22 @@ pub struct FoldRow {
 
 /// What has become of every event so far.
 #[derive(Default)]
-pub(super) struct Fabric {
-    cells: Vec<Cell>,
+pub(super) struct FateFabric {
+    cells: Vec<FabricCell>,
     /// The newest reason of each.
     why: BTreeMap<u32, String>,
 }
 
-impl Fabric {
+impl FateFabric {
     /// `items`: all that is sent.
     pub fn fold<'a>(
         &mut self,
         at: usize,
-        items: impl Iterator<Item = &'a Item>,
-        folded: &Folded,
+        items: impl Iterator<Item = &'a SentMessage>,
+        folded: &ReplayFold,
     ) -> FoldRow {
-        let gone = if folded.recap.is_some() { Cell::Recap } else { Cell::Marker };
-        self.cells.resize(at, Cell::Verbatim);
+        let gone = if folded.recap.is_some() { FabricCell::Recap } else { FabricCell::Marker };
+        self.cells.resize(at, FabricCell::Verbatim);
         let mut edits = FxHashMap::default();
         let mut why = BTreeMap::new();
         for (seq, reducer, reason) in &folded.edits {
@@ -141,10 +141,10 @@ impl Fabric {
             let Some(seq) = item.event else { continue };
             let Some(cell) = now.get_mut(seq as usize) else { continue };
             *cell = Some(match (item.verbatim, self.edit(seq, &edits)) {
-                (true, _) if folded.pinned.contains(&seq) => Cell::Pinned,
-                (true, _) => Cell::Verbatim,
+                (true, _) if folded.pinned.contains(&seq) => FabricCell::Pinned,
+                (true, _) => FabricCell::Verbatim,
                 (false, Some(edit)) => edit,
-                (false, None) => Cell::Repaired,
+                (false, None) => FabricCell::Repaired,
             });
         }
         for (cell, now) in self.cells.iter_mut().zip(now) {
@@ -165,20 +165,20 @@ impl Fabric {
         }
     }
 
-    fn edit(&self, seq: u32, edits: &FxHashMap<u32, &str>) -> Option<Cell> {
+    fn edit(&self, seq: u32, edits: &FxHashMap<u32, &str>) -> Option<FabricCell> {
         match edits.get(&seq) {
-            Some(reducer) => Some(Cell::edited_by(reducer)),
+            Some(reducer) => Some(FabricCell::edited_by(reducer)),
             // Edited by an earlier fold: what it became stays.
             None => {
                 let before = self.cells.get(seq as usize).copied();
-                before.filter(|cell| matches!(cell, Cell::Stub | Cell::Clipped))
+                before.filter(|cell| matches!(cell, FabricCell::Stub | FabricCell::Clipped))
             }
         }
     }
 }
 
-fn runs(cells: &[Cell]) -> Vec<(Cell, u32)> {
-    let mut runs: Vec<(Cell, u32)> = Vec::new();
+fn runs(cells: &[FabricCell]) -> Vec<(FabricCell, u32)> {
+    let mut runs: Vec<(FabricCell, u32)> = Vec::new();
     for cell in cells {
         match runs.last_mut() {
             Some((last, count)) if last == cell => *count += 1,

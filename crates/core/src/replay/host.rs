@@ -5,11 +5,11 @@ use bytes::Bytes;
 use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use crate::plan::PlanError;
 use crate::policy::Policy;
-use crate::prices::Prices;
-use crate::view::View;
+use crate::prices::PriceTable;
+use crate::view::EventView;
 
 /// Which engine is replayed.
-pub enum Strategy<'a> {
+pub enum ReplayStrategy<'a> {
     /// The history as it is.
     Raw,
     /// A policy: its own output and what came since, as repeated `midfold compact` would. The
@@ -18,13 +18,13 @@ pub enum Strategy<'a> {
     /// A policy, in a session that holds the whole history.
     Session(&'a Policy),
     /// The same, with a model that narrates where the policy asks for it.
-    Narrated(&'a Policy, &'a dyn Narrator),
+    Narrated(&'a Policy, &'a dyn ReplayNarrator),
     /// An engine outside, asked when what it holds exceeds 0.8 windows.
-    Outside(&'a mut dyn Outside),
+    Outside(&'a mut dyn OutsideEngine),
 }
 
 /// A model that narrates.
-pub trait Narrator: Sync {
+pub trait ReplayNarrator: Sync {
     /// Writes what is asked for.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ pub trait Narrator: Sync {
 }
 
 /// An engine outside of this library.
-pub trait Outside {
+pub trait OutsideEngine {
     /// Makes messages fit a window. What it does not change it gives back as it was.
     ///
     /// # Errors
@@ -43,36 +43,36 @@ pub trait Outside {
 
 /// The rules of a provider, asked about a context message by message: one that only grows is read
 /// once.
-pub trait Rules {
+pub trait ProviderRules {
     /// Takes in the next message.
-    fn push(&mut self, bytes: &[u8], view: &View);
+    fn push(&mut self, bytes: &[u8], view: &EventView);
 
     /// How many rules a context that ends here breaks.
     fn violations(&self) -> usize;
 
     /// The same walk once more, to go on from here on its own.
-    fn fork(&self) -> Box<dyn Rules>;
+    fn fork(&self) -> Box<dyn ProviderRules>;
 }
 
 /// What a host brings.
-pub struct Settings<'a> {
+pub struct ReplaySettings<'a> {
     /// The window, in counted tokens.
     pub window: u64,
     /// Begins to check a context.
-    pub rules: &'a dyn Fn() -> Box<dyn Rules>,
+    pub rules: &'a dyn Fn() -> Box<dyn ProviderRules>,
     /// What requests cost, beside the reference.
-    pub prices: &'a Prices,
+    pub prices: &'a PriceTable,
     /// Whether to find out what one search over the log would bring back.
     pub search: bool,
     /// A clock, in nanoseconds from anywhere.
     pub clock: Option<&'a dyn Fn() -> u64>,
     /// Is shown every context: a reading exam, or a person, looks at what was really sent.
-    pub watch: Option<&'a dyn Fn(&Sending<'_>)>,
+    pub watch: Option<&'a dyn Fn(&SentObservation<'_>)>,
 }
 
 /// One request, as it was sent.
 #[derive(Clone, Debug)]
-pub struct Sending<'a> {
+pub struct SentObservation<'a> {
     /// The message that answered it: history is what is before.
     pub at: usize,
     /// Tokens of the context, the envelope's included.

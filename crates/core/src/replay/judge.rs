@@ -1,56 +1,56 @@
 //! Judging what was sent against what was needed. Work is done once a message that comes or goes,
 //! not once a request.
 
-use crate::names::Names;
-use crate::replay::artifacts::{Named, Told};
-use crate::replay::counts::Counts;
-use crate::replay::drive::{Folded, Item, Sent, same_bytes};
+use crate::names::NameTable;
+use crate::replay::artifacts::{FileMentions, NamedFile};
+use crate::replay::counts::NumberCounts;
+use crate::replay::drive::{ReplayFold, SentMessage, SentRequest, same_bytes};
 use crate::replay::measures::TokensBy;
-use crate::replay::recording::{Mentions, Recording};
+use crate::replay::recording::{MentionedNames, Recording};
 use crate::replay::texts::{fold_space, quoted, words};
-use crate::view::{BlockKind, Role, View};
+use crate::view::{BlockKind, EventView, Role};
 
 /// The context as it was last sent, and what it mentions.
 #[derive(Default)]
-pub(super) struct Held {
-    messages: Vec<Message>,
+pub(super) struct HeldContext {
+    messages: Vec<HeldMessage>,
     tokens: u64,
-    pub ids: Counts,
-    pub words: Counts,
-    quotes: Counts,
-    pub rules: Counts,
-    pub reads: Counts,
-    pub writes: Counts,
+    pub ids: NumberCounts,
+    pub words: NumberCounts,
+    quotes: NumberCounts,
+    pub rules: NumberCounts,
+    pub reads: NumberCounts,
+    pub writes: NumberCounts,
     /// Tokens by what they are, without the envelope.
     pub by: TokensBy,
     /// Which events are here, byte for byte.
-    pub events: Counts,
+    pub events: NumberCounts,
 }
 
 /// One message of it.
-struct Message {
-    item: Item,
-    reading: Reading,
+struct HeldMessage {
+    item: SentMessage,
+    reading: MessageReading,
     by: TokensBy,
 }
 
 /// What a message says.
-enum Reading {
+enum MessageReading {
     /// What this event of the recording does.
     Event(u32),
     /// Something else.
-    Made(Box<Made>),
+    Made(Box<MadeContext>),
 }
 
-struct Made {
-    view: View,
+struct MadeContext {
+    view: EventView,
     /// Its text, white space folded.
     text: String,
-    mentions: Mentions,
+    mentions: MentionedNames,
 }
 
 /// How the new context follows the one before.
-pub(super) struct Step {
+pub(super) struct ContextStep {
     /// Messages at the front that are the same.
     pub same: usize,
     /// Their tokens.
@@ -59,40 +59,49 @@ pub(super) struct Step {
     pub broke: bool,
 }
 
-impl Held {
+impl HeldContext {
     /// Takes over what is sent now.
-    pub fn take(&mut self, recording: &Recording, sent: Sent) -> (Step, Option<Folded>) {
+    pub fn take(
+        &mut self,
+        recording: &Recording,
+        sent: SentRequest,
+    ) -> (ContextStep, Option<ReplayFold>) {
         let before = self.messages.len();
         let more = self.messages[sent.same.min(before)..].iter().zip(&sent.items);
         let more = more.take_while(|(old, new)| same_bytes(&old.item.bytes, &new.bytes)).count();
         let same = sent.same + more;
         let left = self.messages.split_off(same);
         for message in &left {
-            self.count(recording, message, Counts::take);
+            self.count(recording, message, NumberCounts::take);
             self.by.take(&message.by);
             self.tokens -= u64::from(message.item.tokens);
         }
         let prefix = self.tokens;
         // What was made of an event once is often sent again behind another recap.
-        let mut left = left.into_iter().filter(Message::is_made_of_event).peekable();
+        let mut left = left.into_iter().filter(HeldMessage::is_made_of_event).peekable();
         for item in sent.items.into_iter().skip(more) {
             while left.next_if(|message| message.item.event < item.event).is_some() {}
             let message = match left.next_if(|message| message.item.is(&item)) {
-                Some(known) => Message { item, ..known },
-                None => Message::new(recording, item),
+                Some(known) => HeldMessage { item, ..known },
+                None => HeldMessage::new(recording, item),
             };
-            self.count(recording, &message, Counts::add);
+            self.count(recording, &message, NumberCounts::add);
             self.by.add(&message.by);
             self.tokens += u64::from(message.item.tokens);
             self.messages.push(message);
         }
-        (Step { same, prefix, broke: same < before }, sent.folded)
+        (ContextStep { same, prefix, broke: same < before }, sent.folded)
     }
 
-    fn count(&mut self, recording: &Recording, message: &Message, change: fn(&mut Counts, &[u32])) {
+    fn count(
+        &mut self,
+        recording: &Recording,
+        message: &HeldMessage,
+        change: fn(&mut NumberCounts, &[u32]),
+    ) {
         let mentions = match &message.reading {
-            Reading::Made(made) => &made.mentions,
-            Reading::Event(event) => {
+            MessageReading::Made(made) => &made.mentions,
+            MessageReading::Event(event) => {
                 change(&mut self.events, &[*event]);
                 &recording.mentions[*event as usize]
             }
@@ -110,8 +119,8 @@ impl Held {
         let text = recording.quotes.text(quote);
         self.quotes.has(quote)
             || self.messages.iter().any(|message| match &message.reading {
-                Reading::Made(made) => made.text.contains(text),
-                Reading::Event(_) => false,
+                MessageReading::Made(made) => made.text.contains(text),
+                MessageReading::Event(_) => false,
             })
     }
 
@@ -120,32 +129,32 @@ impl Held {
         &'a self,
         recording: &'a Recording,
         from: usize,
-    ) -> impl Iterator<Item = (&'a [u8], &'a View)> {
+    ) -> impl Iterator<Item = (&'a [u8], &'a EventView)> {
         self.messages.iter().skip(from).map(|message| {
             let view = match &message.reading {
-                Reading::Event(event) => &recording.log.events()[*event as usize].view,
-                Reading::Made(made) => &made.view,
+                MessageReading::Event(event) => &recording.log.events()[*event as usize].view,
+                MessageReading::Made(made) => &made.view,
             };
             (&message.item.bytes[..], view)
         })
     }
 
     /// The messages.
-    pub fn items(&self) -> impl Iterator<Item = &Item> {
+    pub fn items(&self) -> impl Iterator<Item = &SentMessage> {
         self.messages.iter().map(|message| &message.item)
     }
 }
 
-impl Message {
+impl HeldMessage {
     fn is_made_of_event(&self) -> bool {
-        self.item.event.is_some() && matches!(self.reading, Reading::Made(_))
+        self.item.event.is_some() && matches!(self.reading, MessageReading::Made(_))
     }
 
-    fn new(recording: &Recording, item: Item) -> Self {
+    fn new(recording: &Recording, item: SentMessage) -> Self {
         if let Some(number) = item.event.filter(|_| item.verbatim) {
             let event = &recording.log.events()[number as usize];
             let by = by(&event.view, &event.tokens.blocks, event.tokens.total);
-            return Self { item, reading: Reading::Event(number), by };
+            return Self { item, reading: MessageReading::Event(number), by };
         }
         let log = &recording.log;
         let view = log.dialect().view(&item.bytes);
@@ -159,12 +168,16 @@ impl Message {
                 by(&view, &tokens.blocks, item.tokens)
             }
         };
-        Self { item, reading: Reading::Made(Box::new(Made { view, text: folded, mentions })), by }
+        Self {
+            item,
+            reading: MessageReading::Made(Box::new(MadeContext { view, text: folded, mentions })),
+            by,
+        }
     }
 }
 
 /// What a text that is not of the recording mentions, of what the recording knows.
-fn mention(recording: &Recording, text: &str, folded: &str) -> Mentions {
+fn mention(recording: &Recording, text: &str, folded: &str) -> MentionedNames {
     let sorted = |mut numbers: Vec<u32>| {
         numbers.sort_unstable();
         numbers.dedup();
@@ -177,20 +190,20 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> Mentions {
     let ids = ids.into_iter().filter_map(|id| recording.ids.get(id)).collect();
     let words = all.into_iter().filter_map(|word| recording.words.get(word)).collect();
     let quotes = quoted(text).filter_map(|quote| recording.quotes.get(quote)).collect();
-    let held = |names: &Names| -> Box<[u32]> {
+    let held = |names: &NameTable| -> Box<[u32]> {
         names
             .iter()
             .filter(|(_, known)| folded.contains(*known))
             .map(|(number, _)| number)
             .collect()
     };
-    let told = Told::new(text);
-    let uses: Vec<(u32, Named)> =
+    let told = FileMentions::new(text);
+    let uses: Vec<(u32, NamedFile)> =
         recording.paths.iter().map(|(number, path)| (number, told.how(path))).collect();
-    let of = |how: fn(&Named) -> bool| -> Box<[u32]> {
+    let of = |how: fn(&NamedFile) -> bool| -> Box<[u32]> {
         uses.iter().filter(|(_, named)| how(named)).map(|(number, _)| *number).collect()
     };
-    Mentions {
+    MentionedNames {
         ids: sorted(ids),
         words: sorted(words),
         quotes: sorted(quotes),
@@ -201,7 +214,7 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> Mentions {
 }
 
 /// The tokens of a message by what they are; what no block has goes with the role.
-fn by(view: &View, blocks: &[u32], total: u32) -> TokensBy {
+fn by(view: &EventView, blocks: &[u32], total: u32) -> TokensBy {
     let mut by = TokensBy::default();
     let mut rest = u64::from(total);
     for (block, tokens) in view.blocks.iter().zip(blocks) {
@@ -226,6 +239,6 @@ fn by_role(by: &mut TokensBy, role: Role) -> &mut u64 {
     }
 }
 
-fn by_role_rest<'a>(by: &'a mut TokensBy, view: &View) -> &'a mut u64 {
+fn by_role_rest<'a>(by: &'a mut TokensBy, view: &EventView) -> &'a mut u64 {
     if view.has_results() { &mut by.result } else { by_role(by, view.role) }
 }

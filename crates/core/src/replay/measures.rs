@@ -5,14 +5,14 @@ use crate::replay::class::NameClass;
 
 /// Of so many that were needed, so many were there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct KeptShare {
     /// Needed.
     pub need: u64,
     /// Of them, there.
     pub have: u64,
 }
 
-impl Share {
+impl KeptShare {
     /// Takes one in.
     pub fn take(&mut self, have: bool) {
         self.need += 1;
@@ -84,7 +84,7 @@ impl TokensBy {
 
 /// Prompts by the chosen prices, had the cache one lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Aged {
+pub struct AgedCost {
     /// Requests that found a cold cache.
     pub cold: u64,
     /// What the prompts cost.
@@ -93,7 +93,7 @@ pub struct Aged {
     pub raw_price: f64,
 }
 
-impl Aged {
+impl AgedCost {
     fn add(&mut self, other: &Self) {
         self.cold += other.cold;
         self.price += other.price;
@@ -101,29 +101,29 @@ impl Aged {
     }
 }
 
-/// What was measured, summed over requests. Add several with [`Measures::add`].
+/// What was measured, summed over requests. Add several with [`ReplayMeasures::add`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Measures {
+pub struct ReplayMeasures {
     /// Requests.
     pub requests: u64,
     /// Requests at which the raw history exceeded 0.8 windows: recall is counted from there on.
     pub counted: u64,
     /// Identifiers needed next that history holds: in the context.
-    pub recall: Share,
+    pub recall: KeptShare,
     /// The same for those that are not in the newest 12,000 characters of history.
-    pub at_risk: Share,
+    pub at_risk: KeptShare,
     /// At risk and not in the context: brought back by one search over the log.
-    pub reachable: Share,
+    pub reachable: KeptShare,
     /// The second extractor: rare words at risk.
-    pub rare: Share,
+    pub rare: KeptShare,
     /// At risk, by class, in the order of [`NameClass::ALL`].
-    pub classes: [Share; NameClass::ALL.len()],
+    pub classes: [KeptShare; NameClass::ALL.len()],
     /// Rules that the user stated: verbatim in the context, summed over counted requests.
-    pub rules: Share,
+    pub rules: KeptShare,
     /// Files that calls changed before the newest fold: named in the context as changed.
-    pub modified: Share,
+    pub modified: KeptShare,
     /// Files that calls read before the newest fold: named in the context as used.
-    pub read: Share,
+    pub read: KeptShare,
     /// Reads of a file that was read before the newest fold and is no longer in the context.
     pub rereads: u64,
     /// Tokens over all requests.
@@ -151,13 +151,13 @@ pub struct Measures {
     /// Consecutive requests whose times are both known: the others are taken to find a warm cache.
     pub timed: u64,
     /// The price with a cache that lives for five minutes, and for an hour.
-    pub lifetimes: [Aged; 2],
+    pub lifetimes: [AgedCost; 2],
     /// Requests whose prefix is shorter than the request before.
     pub breaks: u64,
     /// Folds.
     pub folds: u64,
-    /// Narrations that a model was asked for; their cost is in [`Measures::cost`] and
-    /// [`Measures::price`].
+    /// Narrations that a model was asked for; their cost is in [`ReplayMeasures::cost`] and
+    /// [`ReplayMeasures::price`].
     pub summaries: u64,
     /// Those that were accepted.
     pub accepted: u64,
@@ -171,7 +171,7 @@ pub struct Measures {
     pub fold_time: Vec<u64>,
 }
 
-impl Measures {
+impl ReplayMeasures {
     /// Adds another conversation's figures.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;

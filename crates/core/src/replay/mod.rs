@@ -19,33 +19,36 @@ mod texts;
 
 use rustc_hash::FxHashMap;
 
-use crate::recap::gone::{By, Gone};
-use crate::replay::check::Checker;
-use crate::replay::costs::{Costs, Prompt};
-use crate::replay::drive::{Asked, Driver, Folded, Moment};
-use crate::replay::fabric::Fabric;
-use crate::replay::judge::{Held, Step};
-use crate::replay::recording::Request;
+use crate::recap::gone::{LostNames, NameUser};
+use crate::replay::check::ContextChecker;
+use crate::replay::costs::{CostTables, PromptTokens};
+use crate::replay::drive::{EngineDriver, NarrationRequest, ReplayFold, RequestMoment};
+use crate::replay::fabric::FateFabric;
+use crate::replay::judge::{ContextStep, HeldContext};
+use crate::replay::recording::RecordedRequest;
 use crate::view::Role;
 
 pub use class::NameClass;
-pub use fabric::{Cell, FoldRow};
-pub use host::{Narrator, Outside, ReplayError, Rules, Sending, Settings, Strategy};
-pub use measures::{Aged, Measures, Share, TokensBy, percentile};
+pub use fabric::{FabricCell, FoldRow};
+pub use host::{
+    OutsideEngine, ProviderRules, ReplayError, ReplayNarrator, ReplaySettings, ReplayStrategy,
+    SentObservation,
+};
+pub use measures::{AgedCost, KeptShare, ReplayMeasures, TokensBy, percentile};
 pub use recording::Recording;
-pub use texts::{Arguments, message_text};
+pub use texts::{ArgumentTexts, message_text};
 
 /// What one replay of one conversation found.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// The sums.
-    pub measures: Measures,
+    pub measures: ReplayMeasures,
     /// Every request.
     pub requests: Vec<RequestRow>,
     /// Every fold, and what events had become.
     pub folds: Vec<FoldRow>,
     /// What was not there when it was needed, the worst first.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<LostIdentifier>,
 }
 
 /// One request.
@@ -59,19 +62,19 @@ pub struct RequestRow {
     pub tokens: u64,
     /// Tokens at the front that were the same as in the request before.
     pub prefix: u64,
-    /// The fold that was made for it, by its place in [`Replayed::folds`].
+    /// The fold that was made for it, by its place in [`ReplayResult::folds`].
     pub fold: Option<usize>,
     /// The request before was not the beginning of this one.
     pub broke: bool,
     /// It found a cold cache, which read nothing of that prefix.
     pub cold: bool,
     /// Identifiers at risk that its answer needed; 0 before retention is counted.
-    pub at_risk: Share,
+    pub at_risk: KeptShare,
 }
 
 /// An identifier that was needed and not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
+pub struct LostIdentifier {
     /// The identifier.
     pub id: String,
     /// What kind of name it is.
@@ -92,37 +95,37 @@ pub struct Loss {
 /// When what may not be folded is larger than the window, or an engine outside fails.
 pub fn replay(
     recording: &Recording,
-    strategy: Strategy<'_>,
-    settings: &Settings<'_>,
-) -> Result<Replayed, ReplayError> {
+    strategy: ReplayStrategy<'_>,
+    settings: &ReplaySettings<'_>,
+) -> Result<ReplayResult, ReplayError> {
     let window = settings.window;
     let driver = match strategy {
-        Strategy::Raw => Driver::raw(recording),
-        Strategy::Stateless(policy) => {
-            Driver::stateless(recording, drive::Engine::Policy(policy), window)
+        ReplayStrategy::Raw => EngineDriver::raw(recording),
+        ReplayStrategy::Stateless(policy) => {
+            EngineDriver::stateless(recording, drive::DrivenEngine::Policy(policy), window)
         }
-        Strategy::Session(policy) => Driver::session(recording, policy, settings, None),
-        Strategy::Narrated(policy, narrator) => {
-            Driver::session(recording, policy, settings, Some(narrator))
+        ReplayStrategy::Session(policy) => EngineDriver::session(recording, policy, settings, None),
+        ReplayStrategy::Narrated(policy, narrator) => {
+            EngineDriver::session(recording, policy, settings, Some(narrator))
         }
-        Strategy::Outside(engine) => {
-            Driver::stateless(recording, drive::Engine::Outside(engine), window)
+        ReplayStrategy::Outside(engine) => {
+            EngineDriver::stateless(recording, drive::DrivenEngine::Outside(engine), window)
         }
     };
-    let mut run = Run {
+    let mut run = ReplayRun {
         recording,
         settings,
         driver,
-        held: Held::default(),
-        fabric: Fabric::default(),
-        found: Replayed::default(),
+        held: HeldContext::default(),
+        fabric: FateFabric::default(),
+        found: ReplayResult::default(),
         losses: FxHashMap::default(),
         artifacts: std::collections::BTreeSet::new(),
         raw_sent: 0,
-        gone: Gone::over(recording.ids.clone()),
+        gone: LostNames::over(recording.ids.clone()),
         searched: 0,
-        checker: Checker::new(settings.rules),
-        costs: Costs::new(settings.prices),
+        checker: ContextChecker::new(settings.rules),
+        costs: CostTables::new(settings.prices),
     };
     for request in &recording.requests {
         run.request(request)?;
@@ -133,33 +136,33 @@ pub fn replay(
 /// Characters that one search brings back.
 const BACK: usize = 2_000;
 
-struct Run<'a> {
+struct ReplayRun<'a> {
     recording: &'a Recording,
-    settings: &'a Settings<'a>,
-    driver: Driver<'a>,
-    held: Held,
-    fabric: Fabric,
-    found: Replayed,
-    losses: FxHashMap<u32, Loss>,
+    settings: &'a ReplaySettings<'a>,
+    driver: EngineDriver<'a>,
+    held: HeldContext,
+    fabric: FateFabric,
+    found: ReplayResult,
+    losses: FxHashMap<u32, LostIdentifier>,
     /// Files that were used before the newest fold, and whether they were changed.
     artifacts: std::collections::BTreeSet<(u32, bool)>,
     /// Events of the raw request before.
     raw_sent: usize,
     /// The names of the first events of the log.
-    gone: Gone,
+    gone: LostNames,
     /// How many events those are.
     searched: usize,
     /// What the provider says of the context.
-    checker: Checker<'a>,
-    costs: Costs,
+    checker: ContextChecker<'a>,
+    costs: CostTables,
 }
 
-impl Run<'_> {
-    fn request(&mut self, request: &Request) -> Result<(), ReplayError> {
+impl ReplayRun<'_> {
+    fn request(&mut self, request: &RecordedRequest) -> Result<(), ReplayError> {
         let recording = self.recording;
         let gap = self.costs.gap(request.when);
         let is_cold = self.costs.is_cold(gap);
-        let moment = Moment { upto: request.at, when: request.when };
+        let moment = RequestMoment { upto: request.at, when: request.when };
         let begun = self.settings.clock.map(|clock| clock());
         let sent = self.driver.send(recording, moment)?;
         let time =
@@ -177,14 +180,15 @@ impl Run<'_> {
         let raw = envelope + recording.log.tokens_in(0..request.at);
         let raw_prefix = envelope + recording.log.tokens_in(0..self.raw_sent);
         let raw_prefix = if self.found.requests.is_empty() { 0 } else { raw_prefix };
-        let paid = (Prompt { tokens, prefix }, Prompt { tokens: raw, prefix: raw_prefix });
+        let paid =
+            (PromptTokens { tokens, prefix }, PromptTokens { tokens: raw, prefix: raw_prefix });
         self.costs.add(&mut self.found.measures, paid.0, paid.1, envelope, gap);
         self.count(tokens, &step, time.map(|time| (time, folded.is_some())));
         self.invalid(faulty, step.same);
         let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
             self.recall(request)
         } else {
-            Share::default()
+            KeptShare::default()
         };
         self.artifacts(request.at);
         self.found.requests.push(RequestRow {
@@ -205,7 +209,7 @@ impl Run<'_> {
         let Some(watch) = self.settings.watch else { return };
         let items: Vec<_> = self.held.items().collect();
         let stand_ins: Vec<usize> = (0..items.len()).filter(|at| items[*at].stands_in).collect();
-        watch(&Sending {
+        watch(&SentObservation {
             at,
             tokens,
             messages: items.iter().map(|item| &item.bytes).collect(),
@@ -214,7 +218,7 @@ impl Run<'_> {
         });
     }
 
-    fn asked(&mut self, asked: Asked) {
+    fn asked(&mut self, asked: NarrationRequest) {
         let measures = &mut self.found.measures;
         measures.summaries += 1;
         measures.accepted += u64::from(asked.accepted);
@@ -222,7 +226,7 @@ impl Run<'_> {
     }
 
     /// Notes a fold; the answer is its number.
-    fn folded(&mut self, at: usize, folded: &Folded) -> usize {
+    fn folded(&mut self, at: usize, folded: &ReplayFold) -> usize {
         let uses = self.recording.uses.iter().take_while(|used| used.event < at);
         self.artifacts = uses.map(|used| (used.path, used.modified)).collect();
         let row = self.fabric.fold(at, self.held.items(), folded);
@@ -231,7 +235,7 @@ impl Run<'_> {
         self.found.folds.len() - 1
     }
 
-    fn count(&mut self, tokens: u64, step: &Step, time: Option<(u64, bool)>) {
+    fn count(&mut self, tokens: u64, step: &ContextStep, time: Option<(u64, bool)>) {
         let recording = self.recording;
         let measures = &mut self.found.measures;
         measures.requests += 1;
@@ -256,9 +260,9 @@ impl Run<'_> {
         self.found.measures.invalid += u64::from(faulty || violations > 0);
     }
 
-    fn recall(&mut self, request: &Request) -> Share {
+    fn recall(&mut self, request: &RecordedRequest) -> KeptShare {
         let recording = self.recording;
-        let mut at_risk = Share::default();
+        let mut at_risk = KeptShare::default();
         let mut missing = Vec::new();
         let measures = &mut self.found.measures;
         measures.counted += 1;
@@ -285,7 +289,7 @@ impl Run<'_> {
         at_risk
     }
 
-    fn lose(&mut self, request: &Request, missing: &[recording::Need]) {
+    fn lose(&mut self, request: &RecordedRequest, missing: &[recording::NeededName]) {
         if missing.is_empty() {
             return;
         }
@@ -296,7 +300,7 @@ impl Run<'_> {
             if search {
                 self.found.measures.reachable.take(recalled);
             }
-            let loss = self.losses.entry(need.id).or_insert_with(|| Loss {
+            let loss = self.losses.entry(need.id).or_insert_with(|| LostIdentifier {
                 id: id.to_owned(),
                 class: NameClass::of(id),
                 at: request.at,
@@ -311,11 +315,11 @@ impl Run<'_> {
 
     /// Which of the missing one search over the log brings back, which looks for the newest text
     /// among the names that left.
-    fn back(&mut self, upto: usize, missing: &[recording::Need]) -> Vec<bool> {
+    fn back(&mut self, upto: usize, missing: &[recording::NeededName]) -> Vec<bool> {
         let Self { recording, gone, held, .. } = self;
         let events = &recording.log.events()[self.searched..upto];
         for (event, mentions) in events.iter().zip(&recording.mentions[self.searched..upto]) {
-            let by = By::of(&event.view);
+            let by = NameUser::of(&event.view);
             mentions.ids.iter().for_each(|id| gone.add_known(event.seq, by, *id));
         }
         self.searched = upto;
@@ -347,8 +351,8 @@ impl Run<'_> {
         }
     }
 
-    fn finish(mut self) -> Replayed {
-        let mut losses: Vec<Loss> = self.losses.into_values().collect();
+    fn finish(mut self) -> ReplayResult {
+        let mut losses: Vec<LostIdentifier> = self.losses.into_values().collect();
         losses.sort_by(|a, b| b.times.cmp(&a.times).then(a.at.cmp(&b.at)).then(a.id.cmp(&b.id)));
         self.found.losses = losses;
         let measures = &mut self.found.measures;

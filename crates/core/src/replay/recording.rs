@@ -8,14 +8,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calendar::Millis;
 use crate::ids::identifiers;
-use crate::log::Log;
-use crate::names::Names;
-use crate::passage::{self, Voice};
-use crate::recap::vocabulary::Vocabulary;
-use crate::replay::counts::Counts;
-use crate::replay::texts::{Arguments, message_text, quoted, stated_rules, words};
+use crate::log::EventLog;
+use crate::names::NameTable;
+use crate::passage::{self, PassageVoice};
+use crate::recap::vocabulary::NameVocabulary;
+use crate::replay::counts::NumberCounts;
+use crate::replay::texts::{ArgumentTexts, message_text, quoted, stated_rules, words};
 use crate::tools::{ToolTable, code_mode};
-use crate::view::{BlockKind, Origin, Role, View};
+use crate::view::{BlockKind, EventView, Role, TextOrigin};
 
 /// The newest messages of history that together reach this many characters are not at risk.
 const RECENT_CHARS: usize = 12_000;
@@ -24,16 +24,16 @@ const RARE: u32 = 5;
 
 /// A conversation, ready to be replayed.
 pub struct Recording {
-    pub(super) log: Log,
-    arguments: Arguments,
-    pub(super) ids: Arc<Vocabulary>,
-    pub(super) words: Names,
-    pub(super) quotes: Names,
-    pub(super) rules: Names,
-    pub(super) paths: Names,
+    pub(super) log: EventLog,
+    arguments: ArgumentTexts,
+    pub(super) ids: Arc<NameVocabulary>,
+    pub(super) words: NameTable,
+    pub(super) quotes: NameTable,
+    pub(super) rules: NameTable,
+    pub(super) paths: NameTable,
     /// What each event says.
-    pub(super) mentions: Vec<Mentions>,
-    pub(super) requests: Vec<Request>,
+    pub(super) mentions: Vec<MentionedNames>,
+    pub(super) requests: Vec<RecordedRequest>,
     /// Rules in the order in which users stated them, repetitions included.
     pub(super) stated: Vec<u32>,
     /// Files that calls used, in order.
@@ -42,7 +42,7 @@ pub struct Recording {
 
 /// What the text of one message mentions, each once, by number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Mentions {
+pub(super) struct MentionedNames {
     pub ids: Box<[u32]>,
     pub words: Box<[u32]>,
     pub quotes: Box<[u32]>,
@@ -55,13 +55,13 @@ pub(super) struct Mentions {
 
 /// A request, and what the message that answered it needed.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
+pub(super) struct RecordedRequest {
     /// The message that answered it: history is what is before.
     pub at: usize,
     /// When it was sent, where that is known: when the newest message of its history was recorded.
     pub when: Option<Millis>,
     /// Identifiers that it uses and history holds.
-    pub need: Vec<Need>,
+    pub need: Vec<NeededName>,
     /// Rare words at risk, by number.
     pub rare: Box<[u32]>,
     /// Quoted strings at risk, by number.
@@ -72,7 +72,7 @@ pub(super) struct Request {
 
 /// An identifier that was needed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Need {
+pub(super) struct NeededName {
     pub id: u32,
     /// Not in the newest messages.
     pub at_risk: bool,
@@ -95,14 +95,14 @@ pub(super) struct FileUse {
 impl Recording {
     /// Reads a log, call arguments as they were meant. O(log), once.
     #[must_use]
-    pub fn new(log: Log) -> Self {
-        Self::read(log, Arguments::Meant)
+    pub fn new(log: EventLog) -> Self {
+        Self::read(log, ArgumentTexts::Meant)
     }
 
     /// The same, call arguments read in one way or the other.
     #[must_use]
-    pub fn read(log: Log, arguments: Arguments) -> Self {
-        let mut reader = Reader::default();
+    pub fn read(log: EventLog, arguments: ArgumentTexts) -> Self {
+        let mut reader = RecordingReader::default();
         for (at, event) in log.events().iter().enumerate() {
             let view = &event.view;
             let text = message_text(&event.bytes, view, arguments);
@@ -113,7 +113,7 @@ impl Recording {
             let mut mentions = reader.mention(&text);
             if view.is_real_user() {
                 let said = passage::passages(event, &**log.dialect());
-                let written = passage::joined(&said, |said| said.voice == Voice::User);
+                let written = passage::joined(&said, |said| said.voice == PassageVoice::User);
                 mentions.rules = reader.rules(&written);
             }
             for block in &view.blocks {
@@ -130,20 +130,30 @@ impl Recording {
             }
             reader.take_in(at, text.chars().count(), mentions);
         }
-        let Reader { ids, words, quotes, rules, paths, mentions, requests, stated, uses, .. } =
-            reader;
+        let RecordingReader {
+            ids,
+            words,
+            quotes,
+            rules,
+            paths,
+            mentions,
+            requests,
+            stated,
+            uses,
+            ..
+        } = reader;
         let ids = Arc::new(ids);
         Self { log, arguments, ids, words, quotes, rules, paths, mentions, requests, stated, uses }
     }
 
     /// The text of a message, as the measures of this recording read it.
-    pub(super) fn text(&self, bytes: &[u8], view: &View) -> String {
+    pub(super) fn text(&self, bytes: &[u8], view: &EventView) -> String {
         message_text(bytes, view, self.arguments)
     }
 
     /// The log.
     #[must_use]
-    pub fn log(&self) -> &Log {
+    pub fn log(&self) -> &EventLog {
         &self.log
     }
 
@@ -155,14 +165,14 @@ impl Recording {
 }
 
 #[derive(Default)]
-struct Reader {
-    ids: Vocabulary,
-    words: Names,
-    quotes: Names,
-    rules: Names,
-    paths: Names,
-    mentions: Vec<Mentions>,
-    requests: Vec<Request>,
+struct RecordingReader {
+    ids: NameVocabulary,
+    words: NameTable,
+    quotes: NameTable,
+    rules: NameTable,
+    paths: NameTable,
+    mentions: Vec<MentionedNames>,
+    requests: Vec<RecordedRequest>,
     uses: Vec<FileUse>,
     /// File uses of calls that wait for their result, by the id of the call; without one: "".
     open: FxHashMap<String, std::ops::Range<usize>>,
@@ -173,38 +183,38 @@ struct Reader {
     /// How often each word occurred.
     times: Vec<u32>,
     stated: Vec<u32>,
-    recent: Recent,
+    recent: RecentMessages,
 }
 
 /// The newest messages of history: what they mention is not at risk.
 #[derive(Default)]
-struct Recent {
+struct RecentMessages {
     /// Event and characters, oldest first.
     messages: VecDeque<(usize, usize)>,
     chars: usize,
-    ids: Counts,
-    words: Counts,
-    quotes: Counts,
+    ids: NumberCounts,
+    words: NumberCounts,
+    quotes: NumberCounts,
 }
 
-impl Recent {
-    fn add(&mut self, mentions: &Mentions) {
+impl RecentMessages {
+    fn add(&mut self, mentions: &MentionedNames) {
         self.ids.add(&mentions.ids);
         self.words.add(&mentions.words);
         self.quotes.add(&mentions.quotes);
     }
 
-    fn take(&mut self, mentions: &Mentions) {
+    fn take(&mut self, mentions: &MentionedNames) {
         self.ids.take(&mentions.ids);
         self.words.take(&mentions.words);
         self.quotes.take(&mentions.quotes);
     }
 }
 
-impl Reader {
+impl RecordingReader {
     fn request(&mut self, at: usize, when: Option<Millis>, said: &str) {
         let need = numbers(identifiers(said).filter_map(|id| self.ids.get(id)));
-        let need = need.iter().map(|id| Need {
+        let need = need.iter().map(|id| NeededName {
             id: *id,
             at_risk: !self.recent.ids.has(*id),
             seen: self.seen[*id as usize],
@@ -217,10 +227,10 @@ impl Reader {
         let used = quoted(said).filter_map(|quote| self.quotes.get(quote));
         let used = numbers(used.filter(|quote| !self.recent.quotes.has(*quote)));
         let stated = self.stated.len();
-        self.requests.push(Request { at, when, need, rare, quotes: used, stated });
+        self.requests.push(RecordedRequest { at, when, need, rare, quotes: used, stated });
     }
 
-    fn mention(&mut self, text: &str) -> Mentions {
+    fn mention(&mut self, text: &str) -> MentionedNames {
         let ids = numbers(identifiers(text).map(|id| self.ids.number(id)));
         let mut all = Vec::new();
         for word in words(text) {
@@ -233,7 +243,7 @@ impl Reader {
         }
         let words = numbers(all);
         let quotes = numbers(quoted(text).map(|quote| self.quotes.number(quote)));
-        Mentions { ids, words, quotes, ..Mentions::default() }
+        MentionedNames { ids, words, quotes, ..MentionedNames::default() }
     }
 
     fn rules(&mut self, text: &str) -> Box<[u32]> {
@@ -243,7 +253,7 @@ impl Reader {
         numbers(stated)
     }
 
-    fn call(&mut self, at: usize, name: &str, args: &str, mentions: &mut Mentions) {
+    fn call(&mut self, at: usize, name: &str, args: &str, mentions: &mut MentionedNames) {
         let (name, args) = code_mode::meant(name.into(), args.into());
         let facts = ToolTable::builtin().facts(&name, &args);
         let mut used = |paths: &[String], modified: bool| {
@@ -265,8 +275,8 @@ impl Reader {
 
     /// Which calls an event answers. Results without an id, and those that were flattened to text,
     /// answer the newest call without one.
-    fn answer(&mut self, at: usize, bytes: &[u8], view: &View) {
-        let flat = view.origin == Origin::Observation;
+    fn answer(&mut self, at: usize, bytes: &[u8], view: &EventView) {
+        let flat = view.origin == TextOrigin::Observation;
         let results = view.blocks.iter().filter_map(|block| match &block.kind {
             BlockKind::Result { id, .. } => {
                 Some(id.map(|id| id.decode(bytes).into_owned()).unwrap_or_default())
@@ -281,7 +291,7 @@ impl Reader {
         }
     }
 
-    fn take_in(&mut self, at: usize, chars: usize, mentions: Mentions) {
+    fn take_in(&mut self, at: usize, chars: usize, mentions: MentionedNames) {
         self.seen.resize(self.ids.len(), 0);
         for id in &mentions.ids {
             self.seen[*id as usize] = u32::try_from(at).unwrap_or(u32::MAX);

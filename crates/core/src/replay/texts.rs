@@ -1,10 +1,10 @@
 //! The text of a message as the measures define it, and what is looked for in texts.
 
-use crate::view::{BlockKind, View};
+use crate::view::{BlockKind, EventView};
 
 /// How the arguments of calls are read, which are JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Arguments {
+pub enum ArgumentTexts {
     /// As the agent meant them, the escapes of the JSON resolved: `\ttheme` is a tab and `theme`.
     #[default]
     Meant,
@@ -14,7 +14,7 @@ pub enum Arguments {
 
 /// Text content, then for each call a line of name, space, arguments.
 #[must_use]
-pub fn message_text(bytes: &[u8], view: &View, arguments: Arguments) -> String {
+pub fn message_text(bytes: &[u8], view: &EventView, arguments: ArgumentTexts) -> String {
     let mut out = String::new();
     let mut line = |text: &str| {
         if !out.is_empty() {
@@ -32,8 +32,8 @@ pub fn message_text(bytes: &[u8], view: &View, arguments: Arguments) -> String {
         if let BlockKind::Call { name, .. } = &block.kind {
             let name = name.map(|name| name.decode(bytes).into_owned()).unwrap_or_default();
             let text = match arguments {
-                Arguments::Meant => block.plain(bytes),
-                Arguments::Sent => block.text(bytes),
+                ArgumentTexts::Meant => block.plain(bytes),
+                ArgumentTexts::Sent => block.text(bytes),
             };
             line(&format!("{name} {text}"));
         }

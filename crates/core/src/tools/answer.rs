@@ -10,7 +10,7 @@ use crate::jsonstr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Answers {
+pub enum AnswerSource {
     /// The tool's own.
     #[default]
     Nobody,
@@ -20,7 +20,7 @@ pub enum Answers {
     Person,
 }
 
-impl Answers {
+impl AnswerSource {
     pub(crate) fn is_nobody(&self) -> bool {
         *self == Self::Nobody
     }
@@ -50,7 +50,7 @@ const MOST: usize = 32;
 /// Bytes of a result that are looked at: nobody types more.
 const TYPED: usize = 1 << 16;
 
-impl Answers {
+impl AnswerSource {
     /// What a person says in the result of such a tool, answer by answer.
     pub(crate) fn of<'a>(self, result: &'a str) -> Vec<Cow<'a, str>> {
         if self == Self::Nobody || result.len() > TYPED {
@@ -104,13 +104,13 @@ fn pairs(text: &str) -> Vec<Cow<'_, str>> {
 
 /// The texts below the members that hold a person's words.
 fn members(text: &str) -> Vec<Cow<'_, str>> {
-    let mut walk = Walk { text, at: 0, found: Vec::new() };
+    let mut walk = JsonWalk { text, at: 0, found: Vec::new() };
     walk.value(false, 0);
     walk.found
 }
 
 /// A tolerant walk over JSON: what is broken ends it.
-struct Walk<'a> {
+struct JsonWalk<'a> {
     text: &'a str,
     at: usize,
     found: Vec<Cow<'a, str>>,
@@ -119,7 +119,7 @@ struct Walk<'a> {
 /// Objects and lists inside each other that are looked into.
 const DEPTH: usize = 12;
 
-impl<'a> Walk<'a> {
+impl<'a> JsonWalk<'a> {
     fn next(&mut self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..];
         self.at += rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -226,10 +226,10 @@ mod tests {
             ("User responded: One", &["One"]),
         ];
         for (text, wanted) in person {
-            assert_eq!(Answers::Person.of(text), wanted, "{text}");
-            assert_eq!(Answers::Nobody.of(text).len(), 0, "{text}");
+            assert_eq!(AnswerSource::Person.of(text), wanted, "{text}");
+            assert_eq!(AnswerSource::Nobody.of(text).len(), 0, "{text}");
         }
-        assert_eq!(Answers::Marked.of("Approved.\n<feedback>Soon.</feedback>"), ["Soon."]);
-        assert_eq!(Answers::Marked.of("Approved.").len(), 0);
+        assert_eq!(AnswerSource::Marked.of("Approved.\n<feedback>Soon.</feedback>"), ["Soon."]);
+        assert_eq!(AnswerSource::Marked.of("Approved.").len(), 0);
     }
 }

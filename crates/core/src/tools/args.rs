@@ -9,12 +9,12 @@ use crate::jsonstr;
 const DEPTH: usize = 4;
 
 /// Members of an object, and of the objects in it, in order. A repeated name counts once each.
-pub(super) struct Arguments<'a> {
-    members: Vec<(Cow<'a, str>, Value<'a>)>,
+pub(super) struct CallArguments<'a> {
+    members: Vec<(Cow<'a, str>, ArgumentValue<'a>)>,
     plain: Option<&'a str>,
 }
 
-enum Value<'a> {
+enum ArgumentValue<'a> {
     /// A string token, quotes included.
     Text(&'a [u8]),
     /// Text that was decoded already.
@@ -25,7 +25,7 @@ enum Value<'a> {
     List(Vec<&'a str>),
 }
 
-impl Value<'_> {
+impl ArgumentValue<'_> {
     fn texts(&self) -> Vec<String> {
         match self {
             Self::Text(token) => vec![jsonstr::decode(token).into_owned()],
@@ -48,31 +48,33 @@ impl Value<'_> {
     }
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> CallArguments<'a> {
     /// Reads a JSON object, a JSON string that holds one, or plain text.
     pub(super) fn read(text: &'a str) -> Self {
         let start = text.trim_start();
         let mut members = Vec::new();
         if start.starts_with('{') {
-            Reader { text: start, at: 0, out: &mut members }.value("", 0);
+            ArgumentReader { text: start, at: 0, out: &mut members }.value("", 0);
             return Self { members, plain: None };
         }
         if start.len() > 1 && start.starts_with('"') && start.trim_end().ends_with('"') {
             let inner = jsonstr::decode(start.trim_end().as_bytes()).into_owned();
             if inner.trim_start().starts_with('{') {
-                members = Arguments::read(&inner).owned();
+                members = CallArguments::read(&inner).owned();
                 return Self { members, plain: None };
             }
         }
         Self { members, plain: Some(text) }
     }
 
-    fn owned<'b>(self) -> Vec<(Cow<'b, str>, Value<'b>)> {
-        let one = |(key, value): (Cow<'a, str>, Value<'a>)| {
+    fn owned<'b>(self) -> Vec<(Cow<'b, str>, ArgumentValue<'b>)> {
+        let one = |(key, value): (Cow<'a, str>, ArgumentValue<'a>)| {
             let key = key.into_owned();
             let number = value.number().map(|number| number.to_string());
             let texts = number.map_or_else(|| value.texts(), |number| vec![number]);
-            texts.into_iter().map(move |text| (Cow::Owned(key.clone()), Value::Decoded(text)))
+            texts
+                .into_iter()
+                .map(move |text| (Cow::Owned(key.clone()), ArgumentValue::Decoded(text)))
         };
         self.members.into_iter().flat_map(one).collect()
     }
@@ -82,7 +84,7 @@ impl<'a> Arguments<'a> {
         self.plain.filter(|text| !text.trim().is_empty())
     }
 
-    fn named<'s>(&'s self, names: &'s [String]) -> impl Iterator<Item = &'s Value<'a>> {
+    fn named<'s>(&'s self, names: &'s [String]) -> impl Iterator<Item = &'s ArgumentValue<'a>> {
         names.iter().flat_map(move |name| {
             self.members.iter().filter(move |(key, _)| key == name).map(|(_, value)| value)
         })
@@ -90,7 +92,7 @@ impl<'a> Arguments<'a> {
 
     /// All texts of the arguments with these names.
     pub(super) fn all(&self, names: &[String]) -> Vec<String> {
-        self.named(names).flat_map(Value::texts).collect()
+        self.named(names).flat_map(ArgumentValue::texts).collect()
     }
 
     /// The first text, in the order of the names.
@@ -100,13 +102,13 @@ impl<'a> Arguments<'a> {
 
     /// The first number, in the order of the names.
     pub(super) fn number(&self, names: &[String]) -> Option<u64> {
-        self.named(names).find_map(Value::number)
+        self.named(names).find_map(ArgumentValue::number)
     }
 
     /// The first pair of numbers; the second may be -1.
     pub(super) fn pair(&self, names: &[String]) -> Option<(u64, i64)> {
         self.named(names).find_map(|value| match value {
-            Value::List(items) => match items.as_slice() {
+            ArgumentValue::List(items) => match items.as_slice() {
                 [first, second] => Some((first.parse().ok()?, second.parse().ok()?)),
                 _ => None,
             },
@@ -133,13 +135,13 @@ fn is_shell(program: &str) -> bool {
     matches!(program.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash"))
 }
 
-struct Reader<'a, 'o> {
+struct ArgumentReader<'a, 'o> {
     text: &'a str,
     at: usize,
-    out: &'o mut Vec<(Cow<'a, str>, Value<'a>)>,
+    out: &'o mut Vec<(Cow<'a, str>, ArgumentValue<'a>)>,
 }
 
-impl<'a> Reader<'a, '_> {
+impl<'a> ArgumentReader<'a, '_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -159,12 +161,12 @@ impl<'a> Reader<'a, '_> {
             b'{' | b'[' => self.skip(),
             b'"' => {
                 let token = self.string()?;
-                self.out.push((Cow::Owned(key.to_owned()), Value::Text(token.as_bytes())));
+                self.out.push((Cow::Owned(key.to_owned()), ArgumentValue::Text(token.as_bytes())));
                 Some(())
             }
             _ => {
                 let scalar = self.scalar()?;
-                self.out.push((Cow::Owned(key.to_owned()), Value::Number(scalar)));
+                self.out.push((Cow::Owned(key.to_owned()), ArgumentValue::Number(scalar)));
                 Some(())
             }
         }
@@ -202,7 +204,7 @@ impl<'a> Reader<'a, '_> {
             match self.peek()? {
                 b']' => {
                     self.at += 1;
-                    self.out.push((Cow::Owned(key.to_owned()), Value::List(items)));
+                    self.out.push((Cow::Owned(key.to_owned()), ArgumentValue::List(items)));
                     return Some(());
                 }
                 b',' => self.at += 1,

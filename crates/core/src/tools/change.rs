@@ -1,6 +1,6 @@
 //! What a call changes in a file: the lines that it takes out and puts in, without those that stay.
 
-use super::args::Arguments;
+use super::args::CallArguments;
 use super::command::script;
 use super::{ToolTable, shell};
 
@@ -12,7 +12,7 @@ const WHOLE: &[&str] = &["content", "file_text", "contents", "new_source", "code
 
 /// One line of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum ChangeLine {
     /// Put in.
     Added(String),
     /// Taken out.
@@ -23,9 +23,9 @@ pub enum Line {
 
 /// What one call changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// Its lines, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ChangeLine>,
     /// It writes a whole text of so many lines.
     pub whole: Option<usize>,
 }
@@ -36,13 +36,13 @@ const COMPARED: usize = 48_000;
 impl ToolTable {
     /// What a call changes, as far as its arguments show it.
     #[must_use]
-    pub fn change(&self, name: &str, args: &str) -> Change {
-        let arguments = Arguments::read(args);
+    pub fn change(&self, name: &str, args: &str) -> FileChange {
+        let arguments = CallArguments::read(args);
         let tool = self.lookup(name);
         let named = |names: &[&str]| {
             arguments.all(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
         };
-        let mut change = Change::default();
+        let mut change = FileChange::default();
         let (old, new) = (named(OLD), named(NEW));
         if !new.is_empty() {
             let before = old.iter().map(String::as_str).chain(std::iter::repeat(""));
@@ -54,7 +54,7 @@ impl ToolTable {
             .extend(arguments.plain().filter(|_| !tool.patch_args.is_empty()).map(str::to_owned));
         let command = arguments.command(&tool.command_args);
         let code = arguments.first(&tool.code_args);
-        let given = Given::of(command.as_deref(), code.as_deref());
+        let given = WrittenInput::of(command.as_deref(), code.as_deref());
         for text in patches.iter().chain(&given.patches).filter(|text| is_patch(text)) {
             patched(text, &mut change.lines);
         }
@@ -72,13 +72,13 @@ impl ToolTable {
 
 /// What a command is given to write.
 #[derive(Default)]
-struct Given {
+struct WrittenInput {
     patches: Vec<String>,
     wholes: Vec<String>,
     edits: Vec<(String, String)>,
 }
 
-impl Given {
+impl WrittenInput {
     fn of(command: Option<&str>, code: Option<&str>) -> Self {
         let mut given = Self::default();
         code.into_iter().for_each(|code| given.script(code));
@@ -115,7 +115,7 @@ fn is_patch(text: &str) -> bool {
 }
 
 /// The `+` and `-` lines of a patch.
-fn patched(text: &str, out: &mut Vec<Line>) {
+fn patched(text: &str, out: &mut Vec<ChangeLine>) {
     let (mut old, mut new) = (String::new(), String::new());
     let mut flush = |old: &mut String, new: &mut String| {
         compare(old, new, out);
@@ -139,7 +139,7 @@ fn patched(text: &str, out: &mut Vec<Line>) {
 }
 
 /// The lines that differ.
-fn compare(old: &str, new: &str, out: &mut Vec<Line>) {
+fn compare(old: &str, new: &str, out: &mut Vec<ChangeLine>) {
     let lines = |text| -> Vec<&str> { clip(text).lines().map(str::trim_end).collect() };
     let (old, new) = (lines(old), lines(new));
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -162,15 +162,15 @@ fn compare(old: &str, new: &str, out: &mut Vec<Line>) {
             // Lines that have next to nothing in common do not stand for each other.
             if was.chars().count() * 3 <= before.trim().chars().count() * 2 {
                 let was = was.to_owned();
-                out.push(Line::Replaced(after, was));
+                out.push(ChangeLine::Replaced(after, was));
             } else {
-                out.extend([Line::Removed(before), Line::Added(after)]);
+                out.extend([ChangeLine::Removed(before), ChangeLine::Added(after)]);
             }
         }
         return;
     }
-    out.extend(removed.into_iter().map(Line::Removed));
-    out.extend(added.into_iter().map(Line::Added));
+    out.extend(removed.into_iter().map(ChangeLine::Removed));
+    out.extend(added.into_iter().map(ChangeLine::Added));
 }
 
 /// What of `before` is not in `after`, in whole words.
@@ -206,7 +206,7 @@ fn clip(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn of(name: &str, args: &serde_json::Value) -> Vec<Line> {
+    fn of(name: &str, args: &serde_json::Value) -> Vec<ChangeLine> {
         ToolTable::builtin().change(name, &args.to_string()).lines
     }
 
@@ -217,22 +217,25 @@ mod tests {
             "new_string": "  \"gray\": \"#808080\",\n  \"dim\": \"#585858\","});
         assert_eq!(
             of("Edit", &edit),
-            [Line::Replaced("  \"gray\": \"#808080\",".into(), "#6c6c6c".into())]
+            [ChangeLine::Replaced("  \"gray\": \"#808080\",".into(), "#6c6c6c".into())]
         );
         let grown = serde_json::json!({"path": "a.py", "old_str": "a = 1\nb = 2", "new_str": "a = 1\nimport re\nb = 2"});
-        assert_eq!(of("str_replace_editor", &grown), [Line::Added("import re".into())]);
+        assert_eq!(of("str_replace_editor", &grown), [ChangeLine::Added("import re".into())]);
     }
 
     #[test]
     fn a_patch_and_a_heredoc_are_read() {
         let patch = serde_json::json!({"input": "*** Begin Patch\n*** Update File: a.rs\n@@\n-let x = 1;\n+let x = 2;\n*** End Patch"});
-        assert_eq!(of("apply_patch", &patch), [Line::Replaced("let x = 2;".into(), "1".into())]);
+        assert_eq!(
+            of("apply_patch", &patch),
+            [ChangeLine::Replaced("let x = 2;".into(), "1".into())]
+        );
         let written = serde_json::json!({"command": "cat > t.py << 'EOF'\nimport os\n\nprint(os)\nEOF\npython t.py"});
         let change = ToolTable::builtin().change("bash", &written.to_string());
         assert_eq!(change.whole, Some(3));
         assert_eq!(
             change.lines,
-            [Line::Added("import os".into()), Line::Added("print(os)".into())]
+            [ChangeLine::Added("import os".into()), ChangeLine::Added("print(os)".into())]
         );
     }
 }

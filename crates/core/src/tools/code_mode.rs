@@ -10,7 +10,7 @@ use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
 
 use super::ToolTable;
-use super::args::Arguments;
+use super::args::CallArguments;
 use crate::jsonstr;
 
 /// What the tools hang on in a script.
@@ -33,13 +33,13 @@ pub(crate) fn meant<'a>(
 
 /// A literal.
 #[derive(Clone, Debug)]
-enum Value {
+enum LiteralValue {
     Text(String),
     /// Anything else, as JSON.
     Json(String),
 }
 
-impl Value {
+impl LiteralValue {
     /// As the arguments of a call are: a text is itself.
     fn text(&self) -> &str {
         let (Self::Text(text) | Self::Json(text)) = self;
@@ -71,10 +71,10 @@ fn nested(arguments: &str) -> Option<(String, String)> {
         return None;
     }
     let calls = if arguments.trim_start().starts_with('{') {
-        let code = Arguments::read(arguments).first(&CODE.map(str::to_owned))?;
-        Script::new(&code).calls()
+        let code = CallArguments::read(arguments).first(&CODE.map(str::to_owned))?;
+        CodeScript::new(&code).calls()
     } else {
-        Script::new(arguments).calls()
+        CodeScript::new(arguments).calls()
     };
     match &calls[..] {
         [] => None,
@@ -86,7 +86,7 @@ fn nested(arguments: &str) -> Option<(String, String)> {
 }
 
 /// Several calls as one command, in their order: what runs, and what patches.
-fn one_command(calls: &[(String, Value)]) -> Option<(String, String)> {
+fn one_command(calls: &[(String, LiteralValue)]) -> Option<(String, String)> {
     let tools = ToolTable::builtin();
     let mut lines = Vec::new();
     for (tool, value) in calls {
@@ -94,7 +94,7 @@ fn one_command(calls: &[(String, Value)]) -> Option<(String, String)> {
         let facts = tools.facts(tool, arguments);
         if let Some(command) = facts.command {
             lines.push(command);
-        } else if facts.changed().is_some() && matches!(value, Value::Text(_)) {
+        } else if facts.changed().is_some() && matches!(value, LiteralValue::Text(_)) {
             lines.push(format!("apply_patch <<'END_OF_PATCH'\n{arguments}\nEND_OF_PATCH"));
         }
     }
@@ -103,18 +103,18 @@ fn one_command(calls: &[(String, Value)]) -> Option<(String, String)> {
 }
 
 /// A script of which the literals are read.
-struct Script<'a> {
+struct CodeScript<'a> {
     rest: &'a str,
-    names: FxHashMap<&'a str, Value>,
+    names: FxHashMap<&'a str, LiteralValue>,
 }
 
-impl<'a> Script<'a> {
+impl<'a> CodeScript<'a> {
     fn new(code: &'a str) -> Self {
         Self { rest: code, names: FxHashMap::default() }
     }
 
     /// The calls of tools, in their order.
-    fn calls(mut self) -> Vec<(String, Value)> {
+    fn calls(mut self) -> Vec<(String, LiteralValue)> {
         let mut calls = Vec::new();
         while let Some(first) = self.peek() {
             if matches!(first, '"' | '\'' | '`') {
@@ -134,7 +134,7 @@ impl<'a> Script<'a> {
     }
 
     /// Behind `tools`: a member, and what it is called with.
-    fn call(&mut self) -> Option<(String, Value)> {
+    fn call(&mut self) -> Option<(String, LiteralValue)> {
         let name = if self.take('.') {
             self.name().to_owned()
         } else if self.take('[') {
@@ -146,7 +146,7 @@ impl<'a> Script<'a> {
         if name.is_empty() || !self.take('(') {
             return None;
         }
-        Some((name, self.value(0).unwrap_or_else(|| Value::Json("{}".to_owned()))))
+        Some((name, self.value(0).unwrap_or_else(|| LiteralValue::Json("{}".to_owned()))))
     }
 
     /// Behind `const`: a name that stands for a literal. What is none is left to be read on.
@@ -164,31 +164,31 @@ impl<'a> Script<'a> {
     }
 
     /// A literal, a name that stands for one, or several joined by `+`.
-    fn value(&mut self, depth: usize) -> Option<Value> {
+    fn value(&mut self, depth: usize) -> Option<LiteralValue> {
         let mut value = self.operand(depth)?;
         while self.take('+') {
             let more = self.operand(depth)?;
-            value = Value::Text(value.text().to_owned() + more.text());
+            value = LiteralValue::Text(value.text().to_owned() + more.text());
         }
         Some(value)
     }
 
-    fn operand(&mut self, depth: usize) -> Option<Value> {
+    fn operand(&mut self, depth: usize) -> Option<LiteralValue> {
         if depth > DEEPEST {
             return None;
         }
         match self.peek()? {
-            quote @ ('"' | '\'' | '`') => Some(Value::Text(self.string(quote))),
+            quote @ ('"' | '\'' | '`') => Some(LiteralValue::Text(self.string(quote))),
             '{' => self.object(depth),
             '[' => self.list(depth),
             first if first.is_ascii_digit() || first == '-' => self.number(),
             first if is_name(first) => {
                 let before = self.rest;
                 let found = match self.name() {
-                    word @ ("true" | "false" | "null") => Some(Value::Json(word.to_owned())),
+                    word @ ("true" | "false" | "null") => Some(LiteralValue::Json(word.to_owned())),
                     "String" if self.rest.starts_with(".raw`") => {
                         self.rest = &self.rest[".raw".len()..];
-                        Some(Value::Text(self.raw_template()))
+                        Some(LiteralValue::Text(self.raw_template()))
                     }
                     name => self.names.get(name).cloned(),
                 };
@@ -203,14 +203,14 @@ impl<'a> Script<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Option<Value> {
+    fn object(&mut self, depth: usize) -> Option<LiteralValue> {
         self.take('{').then_some(())?;
         let mut object = Vec::new();
         loop {
             match self.peek()? {
                 '}' => {
                     self.skip('}');
-                    return Some(Value::Json(format!("{{{}}}", object.join(","))));
+                    return Some(LiteralValue::Json(format!("{{{}}}", object.join(","))));
                 }
                 ',' => self.skip(','),
                 first => {
@@ -230,9 +230,9 @@ impl<'a> Script<'a> {
         }
     }
 
-    fn list(&mut self, depth: usize) -> Option<Value> {
+    fn list(&mut self, depth: usize) -> Option<LiteralValue> {
         self.take('[').then_some(())?;
-        let mut list: Vec<Value> = Vec::new();
+        let mut list: Vec<LiteralValue> = Vec::new();
         loop {
             match self.peek()? {
                 ']' => {
@@ -248,15 +248,15 @@ impl<'a> Script<'a> {
             self.rest = rest;
             let between = self.value(depth + 1)?;
             self.take(')').then_some(())?;
-            let texts: Vec<&str> = list.iter().map(Value::text).collect();
-            return Some(Value::Text(texts.join(between.text())));
+            let texts: Vec<&str> = list.iter().map(LiteralValue::text).collect();
+            return Some(LiteralValue::Text(texts.join(between.text())));
         }
-        let values: Vec<_> = list.iter().map(Value::json).collect();
-        Some(Value::Json(format!("[{}]", values.join(","))))
+        let values: Vec<_> = list.iter().map(LiteralValue::json).collect();
+        Some(LiteralValue::Json(format!("[{}]", values.join(","))))
     }
 
     /// The value of a member; nothing where it is no literal, and what stands there is passed over.
-    fn member(&mut self, depth: usize) -> Option<Option<Value>> {
+    fn member(&mut self, depth: usize) -> Option<Option<LiteralValue>> {
         let before = self.rest;
         let value = self.value(depth);
         if value.is_some() && matches!(self.peek(), Some(',' | '}' | ']')) {
@@ -280,13 +280,13 @@ impl<'a> Script<'a> {
         }
     }
 
-    fn number(&mut self) -> Option<Value> {
+    fn number(&mut self) -> Option<LiteralValue> {
         let end =
             self.rest.find(|c: char| !matches!(c, '0'..='9' | '.' | '-' | '_' | 'e' | 'E' | '+'));
         let (digits, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
         let digits = digits.replace('_', "");
-        digits.parse::<f64>().is_ok().then_some(Value::Json(digits))
+        digits.parse::<f64>().is_ok().then_some(LiteralValue::Json(digits))
     }
 
     fn string(&mut self, quote: char) -> String {

@@ -75,11 +75,11 @@ pub struct CallFacts {
 
 /// The files that a call changes: there is at least one, so a change without a name cannot be told.
 #[derive(Clone, Copy, Debug)]
-pub struct Changed<'a> {
+pub struct ChangedFiles<'a> {
     paths: &'a [String],
 }
 
-impl<'a> Changed<'a> {
+impl<'a> ChangedFiles<'a> {
     /// Their names, as written in the call; never empty.
     #[must_use]
     pub fn paths(self) -> &'a [String] {
@@ -90,7 +90,7 @@ impl<'a> Changed<'a> {
 impl CallFacts {
     /// The files that the call changes, if it changes any.
     #[must_use]
-    pub fn changed(&self) -> Option<Changed<'_>> {
-        (!self.writes.is_empty()).then_some(Changed { paths: &self.writes })
+    pub fn changed(&self) -> Option<ChangedFiles<'_>> {
+        (!self.writes.is_empty()).then_some(ChangedFiles { paths: &self.writes })
     }
 }

@@ -24,20 +24,20 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-pub use answer::Answers;
-use args::Arguments;
-pub use change::{Change, Line};
-pub use facts::{CallFacts, Changed, ToolKind};
+pub use answer::AnswerSource;
+use args::CallArguments;
+pub use change::{ChangeLine, FileChange};
+pub use facts::{CallFacts, ChangedFiles, ToolKind};
 pub(crate) use outcome::missing_in;
-pub use outcome::{Failure, Outcome, Verdict};
+pub use outcome::{CallFailure, CallResult, CallVerdict};
 pub(crate) use shell::unwrapped;
-pub use todo::{Todo, TodoChange};
+pub use todo::{TodoChange, TodoItem};
 
 /// One entry of the table: tools that work alike. Also the form in which a policy adds tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Tool {
+pub struct ToolDefinition {
     /// Their names; `*` at the end stands for any rest.
     pub names: Vec<String>,
     /// What they do.
@@ -70,21 +70,21 @@ pub struct Tool {
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "range")]
     pub range_args: Vec<String>,
     /// Whose words its results hold.
-    #[serde(default, skip_serializing_if = "Answers::is_nobody")]
-    pub answers: Answers,
+    #[serde(default, skip_serializing_if = "AnswerSource::is_nobody")]
+    pub answers: AnswerSource,
     /// An argument whose value decides the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
+    pub mode: Option<ToolMode>,
 }
 
 /// The form in which a policy adds tools.
-pub type ToolEntry = Tool;
+pub type ToolEntry = ToolDefinition;
 
 /// An argument whose value decides what a tool does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Mode {
+pub struct ToolMode {
     /// The argument.
     pub arg: String,
     /// Kind by value.
@@ -94,23 +94,24 @@ pub struct Mode {
 /// The table of tools.
 #[derive(Clone, Debug)]
 pub struct ToolTable {
-    tools: Vec<Tool>,
+    tools: Vec<ToolDefinition>,
     exact: FxHashMap<String, usize>,
     folded: FxHashMap<String, usize>,
     /// Folded beginnings of names that end in `*`.
     prefixes: Vec<(String, usize)>,
-    unknown: Tool,
+    unknown: ToolDefinition,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    tool: Vec<Tool>,
+struct ToolFile {
+    tool: Vec<ToolDefinition>,
 }
 
 static BUILTIN: LazyLock<ToolTable> = LazyLock::new(|| {
     // The file is part of the program, and a test reads it.
-    let tools = toml::from_str(include_str!("../../data/tools.toml")).map(|file: File| file.tool);
+    let tools =
+        toml::from_str(include_str!("../../data/tools.toml")).map(|file: ToolFile| file.tool);
     ToolTable::new(tools.unwrap_or_default())
 });
 
@@ -134,7 +135,7 @@ impl ToolTable {
         Self::new(more.iter().chain(&self.tools).cloned().collect())
     }
 
-    fn new(tools: Vec<Tool>) -> Self {
+    fn new(tools: Vec<ToolDefinition>) -> Self {
         let (mut exact, mut folded) = (FxHashMap::default(), FxHashMap::default());
         let mut prefixes = Vec::new();
         for (at, tool) in tools.iter().enumerate() {
@@ -147,10 +148,10 @@ impl ToolTable {
                 }
             }
         }
-        let unknown = Tool {
+        let unknown = ToolDefinition {
             path_args: ["file_path", "path", "filePath"].map(str::to_owned).into(),
             query_args: ["query", "pattern", "url"].map(str::to_owned).into(),
-            ..Tool::default()
+            ..ToolDefinition::default()
         };
         Self { tools, exact, folded, prefixes, unknown }
     }
@@ -158,7 +159,7 @@ impl ToolTable {
     /// The tool of a name: exactly, then without case and marks, then without the prefix of a
     /// server or namespace (`mcp__fs__read_file`, `functions.shell`). An unknown one is generic.
     #[must_use]
-    pub fn lookup(&self, name: &str) -> &Tool {
+    pub fn lookup(&self, name: &str) -> &ToolDefinition {
         let name = name.trim();
         let at = self
             .exact
@@ -179,7 +180,7 @@ impl ToolTable {
     /// Broken JSON tells what is before the break.
     #[must_use]
     pub fn facts(&self, name: &str, args: &str) -> CallFacts {
-        let arguments = Arguments::read(args);
+        let arguments = CallArguments::read(args);
         let tool = self.lookup_with(name, &arguments);
         let mut facts = CallFacts { kind: kind_of(tool, &arguments), ..CallFacts::default() };
         facts.query = arguments.first(&tool.query_args);
@@ -201,7 +202,7 @@ impl ToolTable {
     }
 
     /// The tool of this name; one that nobody knows and that is given a command runs it.
-    fn lookup_with(&self, name: &str, arguments: &Arguments<'_>) -> &Tool {
+    fn lookup_with(&self, name: &str, arguments: &CallArguments<'_>) -> &ToolDefinition {
         const COMMAND: [&str; 2] = ["command", "cmd"];
         let tool = self.lookup(name);
         let unknown = std::ptr::eq(tool, &self.unknown);
@@ -211,7 +212,12 @@ impl ToolTable {
         tool
     }
 
-    fn add_patches(&self, tool: &Tool, arguments: &Arguments<'_>, facts: &mut CallFacts) {
+    fn add_patches(
+        &self,
+        tool: &ToolDefinition,
+        arguments: &CallArguments<'_>,
+        facts: &mut CallFacts,
+    ) {
         for text in arguments.all(&tool.patch_args) {
             facts.writes.extend(patch::paths(&text));
         }
@@ -223,7 +229,7 @@ impl ToolTable {
     /// What came of a call: how it ended, exit code, size, the line that says most. `flagged` is
     /// the result block's own error flag, where the wire format has one.
     #[must_use]
-    pub fn outcome(&self, facts: &CallFacts, result: &str, flagged: Option<bool>) -> Outcome {
+    pub fn outcome(&self, facts: &CallFacts, result: &str, flagged: Option<bool>) -> CallResult {
         outcome::read(facts, result, flagged, false)
     }
 
@@ -233,7 +239,7 @@ impl ToolTable {
         facts: &CallFacts,
         result: &str,
         flagged: Option<bool>,
-    ) -> Outcome {
+    ) -> CallResult {
         outcome::read(facts, result, flagged, true)
     }
 
@@ -255,13 +261,13 @@ impl ToolTable {
     }
 }
 
-fn kind_of(tool: &Tool, arguments: &Arguments<'_>) -> ToolKind {
+fn kind_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> ToolKind {
     let Some(mode) = &tool.mode else { return tool.kind };
     let value = arguments.first(std::slice::from_ref(&mode.arg));
     value.and_then(|value| mode.kinds.get(&value).copied()).unwrap_or(tool.kind)
 }
 
-fn add_command(tool: &Tool, arguments: &Arguments<'_>, facts: &mut CallFacts) {
+fn add_command(tool: &ToolDefinition, arguments: &CallArguments<'_>, facts: &mut CallFacts) {
     let runs = !tool.command_args.is_empty() || !tool.code_args.is_empty();
     let plain = || arguments.plain().filter(|_| runs).map(str::to_owned);
     if !tool.command_args.is_empty() {
@@ -282,7 +288,7 @@ fn add_command(tool: &Tool, arguments: &Arguments<'_>, facts: &mut CallFacts) {
     }
 }
 
-fn range_of(tool: &Tool, arguments: &Arguments<'_>) -> Option<(u64, u64)> {
+fn range_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> Option<(u64, u64)> {
     if let Some((first, last)) = arguments.pair(&tool.range_args) {
         let lines = u64::try_from(last).map_or(u64::MAX, |last| last.saturating_sub(first) + 1);
         return Some((first, lines));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Programs by what they do.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Programs {
+pub(crate) struct ProgramTable {
     /// Do no work of their own.
     pub idle: FxHashSet<String>,
     /// Show content, or a part of what they are given.
@@ -34,25 +34,25 @@ pub(crate) struct Programs {
     /// Flags of checks that take a word.
     pub narrowing: FxHashSet<String>,
     /// What checks the work.
-    pub checks: Kinds,
+    pub checks: ProgramKinds,
     /// Words of names that tell a check.
-    pub names: Kinds,
+    pub names: ProgramKinds,
     /// Rewrite files.
-    pub formats: Formats,
+    pub formats: RewritingPrograms,
     /// Install things.
-    pub installs: Named,
+    pub installs: NamedPrograms,
     /// Modules whose package has another name.
     pub modules: FxHashMap<String, String>,
     /// Change files.
-    pub edits: Named,
+    pub edits: NamedPrograms,
     /// Where files are no part of the work.
-    pub places: Places,
+    pub places: KnownFolders,
 }
 
 /// Programs, or words of names, by what they check.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Kinds {
+pub(crate) struct ProgramKinds {
     pub test: FxHashSet<String>,
     pub lint: FxHashSet<String>,
     pub types: FxHashSet<String>,
@@ -62,7 +62,7 @@ pub(crate) struct Kinds {
 /// Programs that rewrite files, and the flags with which they only check.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Formats {
+pub(crate) struct RewritingPrograms {
     pub programs: FxHashSet<String>,
     pub checking: FxHashSet<String>,
 }
@@ -70,14 +70,14 @@ pub(crate) struct Formats {
 /// Programs, some with a subcommand.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Named {
+pub(crate) struct NamedPrograms {
     pub programs: FxHashSet<String>,
 }
 
 /// Folders.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Places {
+pub(crate) struct KnownFolders {
     /// How a temporary path begins.
     pub scratch: Vec<String>,
     /// Folders in a temporary path.
@@ -86,7 +86,7 @@ pub(crate) struct Places {
     pub aside: Vec<String>,
 }
 
-impl Places {
+impl KnownFolders {
     /// Whether a file is no part of the work: it lies in a temporary folder, or among the notes that
     /// an agent keeps of its plans.
     pub(crate) fn is_aside(&self, path: &str) -> bool {
@@ -101,26 +101,26 @@ impl Places {
     }
 }
 
-impl Kinds {
+impl ProgramKinds {
     /// Of which kind a name is.
-    pub(crate) fn of(&self, name: &str) -> Option<super::command::purpose::Checks> {
-        use super::command::purpose::Checks;
+    pub(crate) fn of(&self, name: &str) -> Option<super::command::purpose::CheckKind> {
+        use super::command::purpose::CheckKind;
         let all = [
-            (&self.test, Checks::Test),
-            (&self.lint, Checks::Lint),
-            (&self.types, Checks::Types),
-            (&self.build, Checks::Build),
+            (&self.test, CheckKind::Test),
+            (&self.lint, CheckKind::Lint),
+            (&self.types, CheckKind::Types),
+            (&self.build, CheckKind::Build),
         ];
         all.into_iter().find_map(|(names, kind)| names.contains(name).then_some(kind))
     }
 }
 
 /// The file is part of the program, and a test reads it.
-static PROGRAMS: LazyLock<Programs> =
+static PROGRAMS: LazyLock<ProgramTable> =
     LazyLock::new(|| toml::from_str(include_str!("../../data/programs.toml")).unwrap_or_default());
 
 /// The programs that are known.
-pub(crate) fn programs() -> &'static Programs {
+pub(crate) fn programs() -> &'static ProgramTable {
     &PROGRAMS
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::command::script;
 use super::patch;
-pub(crate) use super::words::Word;
+pub(crate) use super::words::ShellWord;
 pub(super) use super::words::in_place;
 use super::words::{
     counted, edits_in_place, git, is_file, path, paths, sed_range, skip_prefixes, without_scripts,
@@ -13,7 +13,7 @@ use super::words::{
 
 /// What a command reads and writes, as far as its text tells for certain.
 #[derive(Debug, Default)]
-pub(super) struct Done {
+pub(super) struct CommandFiles {
     pub reads: Vec<String>,
     pub writes: Vec<String>,
     /// Those of them that are gone then.
@@ -27,22 +27,22 @@ const SOME: (u64, u64) = (0, 0);
 /// Longest command text that is read; beyond stands data, not a command.
 const LONGEST: usize = 256 * 1024;
 
-pub(super) fn read(command: &str) -> Done {
-    let mut done = Done::default();
-    let mut lexer = Lexer::of(command);
+pub(super) fn read(command: &str) -> CommandFiles {
+    let mut done = CommandFiles::default();
+    let mut lexer = ShellLexer::of(command);
     // Which of its commands read a script from their input.
     let mut scripts = Vec::new();
     loop {
         let (words, writes, end) = lexer.simple_command();
         done.writes.extend(writes);
         if !words.is_empty() {
-            run(&words, end == End::Pipe, &mut done);
+            run(&words, end == CommandEnd::Pipe, &mut done);
             if words.iter().any(|word| is_interpreter(&word.text)) {
                 scripts.push(lexer.commands);
                 inline(skip_prefixes(&words), &mut done);
             }
         }
-        if end == End::Text {
+        if end == CommandEnd::Text {
             break;
         }
     }
@@ -55,15 +55,15 @@ pub(super) fn read(command: &str) -> Done {
     done
 }
 
-impl Done {
-    fn scripted(&mut self, wrote: script::Wrote) {
+impl CommandFiles {
+    fn scripted(&mut self, wrote: script::ScriptWrites) {
         self.writes.extend(wrote.paths);
         self.removes.extend(wrote.removed);
     }
 }
 
 /// What the script in an argument writes: `python3 -c '…'`.
-fn inline(words: &[Word], done: &mut Done) {
+fn inline(words: &[ShellWord], done: &mut CommandFiles) {
     let at = words.iter().position(|word| is_interpreter(&word.text)).unwrap_or_default();
     let words: Vec<String> = words.iter().skip(at).map(|word| word.text.clone()).collect();
     if let Some(given) = script::given(&words) {
@@ -80,11 +80,11 @@ fn is_interpreter(word: &str) -> bool {
 
 /// A simple command with everything that it is given.
 #[derive(Debug)]
-pub(crate) struct Simple {
+pub(crate) struct SimpleCommand {
     /// Its words, `sudo` and the like among them.
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     /// What is written to its input: `<<< word`.
-    pub fed: Option<Word>,
+    pub fed: Option<ShellWord>,
     /// Whether its output goes to the next one.
     pub piped: bool,
     /// Where it ends.
@@ -92,14 +92,14 @@ pub(crate) struct Simple {
 }
 
 /// The simple commands of a text, in order, each as it is written.
-pub(crate) fn simple(text: &str) -> Vec<Simple> {
-    let mut lexer = Lexer::of(text);
+pub(crate) fn simple(text: &str) -> Vec<SimpleCommand> {
+    let mut lexer = ShellLexer::of(text);
     let mut out = Vec::new();
     loop {
         let (words, _, end) = lexer.simple_command();
         let fed = lexer.fed.take();
-        out.push(Simple { words, fed, piped: end == End::Pipe, end: lexer.at });
-        if end == End::Text {
+        out.push(SimpleCommand { words, fed, piped: end == CommandEnd::Pipe, end: lexer.at });
+        if end == CommandEnd::Text {
             return out;
         }
     }
@@ -107,7 +107,7 @@ pub(crate) fn simple(text: &str) -> Vec<Simple> {
 
 /// What ends a simple command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum CommandEnd {
     /// `|`
     Pipe,
     /// `&&`
@@ -126,7 +126,7 @@ pub(crate) enum End {
 
 /// A simple command of a longer one.
 #[derive(Debug)]
-pub(super) struct Part<'a> {
+pub(super) struct CommandPart<'a> {
     /// Its words without `sudo`, `timeout` and the like.
     pub words: Vec<String>,
     /// These words as they are written.
@@ -138,10 +138,10 @@ pub(super) struct Part<'a> {
     /// Whether it belongs to `if`, `for` and the like.
     pub control: bool,
     /// What comes behind it.
-    pub end: End,
+    pub end: CommandEnd,
 }
 
-impl Part<'_> {
+impl CommandPart<'_> {
     /// Whether one of its words behind the first is this one.
     pub(super) fn holds(&self, word: &str) -> bool {
         self.words.iter().skip(1).any(|own| own == word)
@@ -149,11 +149,11 @@ impl Part<'_> {
 }
 
 /// The simple commands of a command, in order.
-pub(super) fn parts(command: &str) -> Vec<Part<'_>> {
+pub(super) fn parts(command: &str) -> Vec<CommandPart<'_>> {
     const CONTROL: [&str; 5] = ["if", "while", "until", "for", "case"];
     const CLOSING: [&str; 4] = ["}", "fi", "done", "esac"];
-    let mut lexer = Lexer::of(command);
-    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut lexer = ShellLexer::of(command);
+    let mut parts: Vec<CommandPart<'_>> = Vec::new();
     // Which simple command of the text each is.
     let mut numbers = Vec::new();
     loop {
@@ -164,7 +164,7 @@ pub(super) fn parts(command: &str) -> Vec<Part<'_>> {
         let words = skip_prefixes(&words);
         if words.is_empty() || closing {
             // `( … ) | tail`, `{ …; } || true`: the group goes on as this says.
-            let open = parts.last_mut().filter(|last| last.end == End::Group || closing);
+            let open = parts.last_mut().filter(|last| last.end == CommandEnd::Group || closing);
             if let Some(last) = open {
                 last.end = end;
             }
@@ -172,10 +172,10 @@ pub(super) fn parts(command: &str) -> Vec<Part<'_>> {
             let at = words.first().map_or(0, |word| word.at.start)..lexer.last_word_end(words);
             let text = lexer.text.get(at).unwrap_or_default();
             let words = words.iter().map(|word| word.text.clone()).collect();
-            parts.push(Part { words, text, writes, body: None, control, end });
+            parts.push(CommandPart { words, text, writes, body: None, control, end });
             numbers.push(lexer.commands);
         }
-        if end == End::Text {
+        if end == CommandEnd::Text {
             break;
         }
     }
@@ -204,7 +204,7 @@ pub(crate) fn unwrapped(command: &str) -> Cow<'_, str> {
 }
 
 /// A heredoc.
-struct Body<'a> {
+struct HeredocBody<'a> {
     text: &'a str,
     /// Which simple command it is given to, from 1.
     command: usize,
@@ -212,21 +212,21 @@ struct Body<'a> {
     patches: bool,
 }
 
-struct Lexer<'a> {
+struct ShellLexer<'a> {
     text: &'a str,
     at: usize,
     /// End words of heredocs whose bodies start at the next line; whose they are, and whether they may
     /// hold a patch.
     heredocs: Vec<(String, usize, bool)>,
     /// Their bodies.
-    bodies: Vec<Body<'a>>,
+    bodies: Vec<HeredocBody<'a>>,
     /// Simple commands so far.
     commands: usize,
     /// The last here-string.
-    fed: Option<Word>,
+    fed: Option<ShellWord>,
 }
 
-impl<'a> Lexer<'a> {
+impl<'a> ShellLexer<'a> {
     fn of(command: &'a str) -> Self {
         let end = command.floor_char_boundary(LONGEST);
         let (heredocs, bodies) = (Vec::new(), Vec::new());
@@ -234,7 +234,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Where the last of these words ends.
-    fn last_word_end(&self, words: &[Word]) -> usize {
+    fn last_word_end(&self, words: &[ShellWord]) -> usize {
         words.last().map_or(self.at, |word| word.at.end)
     }
 
@@ -247,36 +247,36 @@ impl<'a> Lexer<'a> {
     }
 
     /// Words up to the next separator, and the files that output is sent to.
-    fn simple_command(&mut self) -> (Vec<Word>, Vec<String>, End) {
+    fn simple_command(&mut self) -> (Vec<ShellWord>, Vec<String>, CommandEnd) {
         let (mut words, mut writes) = (Vec::new(), Vec::new());
         self.commands += 1;
         let end = loop {
-            let Some(byte) = self.peek() else { break End::Text };
+            let Some(byte) = self.peek() else { break CommandEnd::Text };
             match byte {
                 b' ' | b'\t' | b'\r' => self.at += 1,
                 b'\n' => {
                     self.at += 1;
                     self.heredoc_bodies();
-                    break End::Then;
+                    break CommandEnd::Then;
                 }
                 b'#' => self.at += self.rest().find('\n').unwrap_or(self.rest().len()),
                 b'|' => {
                     let or = self.rest().starts_with("||");
                     self.at += if or { 2 } else { 1 };
-                    break if or { End::Or } else { End::Pipe };
+                    break if or { CommandEnd::Or } else { CommandEnd::Pipe };
                 }
                 b'&' if !self.rest().starts_with("&>") => {
                     let and = self.rest().starts_with("&&");
                     self.at += if and { 2 } else { 1 };
-                    break if and { End::And } else { End::Background };
+                    break if and { CommandEnd::And } else { CommandEnd::Background };
                 }
                 b';' => {
                     self.at += 1;
-                    break End::Then;
+                    break CommandEnd::Then;
                 }
                 b'(' | b')' => {
                     self.at += 1;
-                    break End::Group;
+                    break CommandEnd::Group;
                 }
                 b'<' => self.input(&words),
                 b'>' | b'&' => self.output(&mut writes),
@@ -286,7 +286,7 @@ impl<'a> Lexer<'a> {
         (words, writes, end)
     }
 
-    fn input(&mut self, words: &[Word]) {
+    fn input(&mut self, words: &[ShellWord]) {
         let (here, strip) = (self.rest().starts_with("<<"), self.rest().starts_with("<<-"));
         if self.rest().starts_with("<<<") || !here {
             self.at += if here { 3 } else { 1 };
@@ -333,9 +333,9 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next word; None where a separator stands, and for the number of a descriptor (`2>`).
-    fn word(&mut self) -> Option<Word> {
+    fn word(&mut self) -> Option<ShellWord> {
         let start = self.at;
-        let mut word = Word { text: String::new(), at: start..start, dynamic: false };
+        let mut word = ShellWord { text: String::new(), at: start..start, dynamic: false };
         while let Some(byte) = self.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b'|' | b'&' | b';' | b'(' | b')' | b'<' | b'>' => {
@@ -366,7 +366,7 @@ impl<'a> Lexer<'a> {
         (self.at > start && !descriptor).then_some(word)
     }
 
-    fn expansion(&mut self, byte: u8, word: &mut Word) {
+    fn expansion(&mut self, byte: u8, word: &mut ShellWord) {
         let rest = self.rest();
         let inside = if rest.starts_with("$(") {
             let mut open = 0_usize;
@@ -386,7 +386,7 @@ impl<'a> Lexer<'a> {
         self.at += inside;
     }
 
-    fn quoted(&mut self, word: &mut Word, quote: char) {
+    fn quoted(&mut self, word: &mut ShellWord, quote: char) {
         self.at += 1;
         let mut escaped = false;
         for (at, c) in self.rest().char_indices() {
@@ -420,18 +420,21 @@ impl<'a> Lexer<'a> {
                     break;
                 }
             }
-            self.bodies.push(Body { text: &self.text[start..body_end], command, patches });
+            self.bodies.push(HeredocBody { text: &self.text[start..body_end], command, patches });
         }
     }
 }
 
 /// What one simple command does.
-fn run(words: &[Word], piped: bool, done: &mut Done) {
+fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
     let words = skip_prefixes(words);
     let Some((program, rest)) = words.split_first() else { return };
     let program = program.text.rsplit('/').next().unwrap_or_default();
-    let copy =
-        |word: &Word| Word { text: word.text.clone(), at: word.at.clone(), dynamic: word.dynamic };
+    let copy = |word: &ShellWord| ShellWord {
+        text: word.text.clone(),
+        at: word.at.clone(),
+        dynamic: word.dynamic,
+    };
     let flags: Vec<&str> = rest.iter().map(|w| &*w.text).filter(|w| w.starts_with('-')).collect();
     let plain = || rest.iter().filter(|word| !word.text.starts_with('-')).map(copy);
     let before = done.reads.len();

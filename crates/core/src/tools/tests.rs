@@ -2,7 +2,7 @@ use super::*;
 use ToolKind::{Edit, List, Other, Read, Search, Shell, Task, Todo, Web, Write};
 
 /// What a row expects: kind, reads, writes, command or query, range.
-type Row = (
+type ToolExpectation = (
     &'static str,
     &'static str,
     ToolKind,
@@ -15,7 +15,7 @@ type Row = (
 const ALL: u64 = u64::MAX;
 
 #[rustfmt::skip]
-const ROWS: &[Row] = &[
+const ROWS: &[ToolExpectation] = &[
     // Claude Code
     ("Read", r#"{"file_path":"/a/b.rs"}"#, Read, &["/a/b.rs"], &[], "", None),
     ("Read", r#"{"file_path":"/a/b.rs","offset":100,"limit":50}"#, Read, &["/a/b.rs"], &[], "", Some((100, 50))),
@@ -203,12 +203,12 @@ fn the_builtin_file_is_read() {
     assert!(ToolTable::builtin().tools.len() >= 20);
     assert_eq!(ToolTable::builtin().lookup("no such tool").kind, Other);
     let text = include_str!("../../data/tools.toml");
-    assert!(toml::from_str::<File>(&format!("{text}\nnames = [\"x\"]\nunknown = 1")).is_err());
+    assert!(toml::from_str::<ToolFile>(&format!("{text}\nnames = [\"x\"]\nunknown = 1")).is_err());
 }
 
 #[test]
 fn a_policy_extends_the_table_and_wins() {
-    let more: File = toml::from_str(
+    let more: ToolFile = toml::from_str(
         "[[tool]]\nnames = [\"Bash\", \"acme_*\"]\nkind = \"read\"\npaths = [\"where\"]\n",
     )
     .unwrap();
@@ -218,7 +218,7 @@ fn a_policy_extends_the_table_and_wins() {
     assert_eq!(table.lookup("Write").kind, Write);
     assert_eq!(ToolTable::builtin().lookup("Bash").kind, Shell);
     let back = toml::to_string(&more.tool[0]).unwrap();
-    assert_eq!(toml::from_str::<Tool>(&back).unwrap(), more.tool[0]);
+    assert_eq!(toml::from_str::<ToolDefinition>(&back).unwrap(), more.tool[0]);
 }
 
 #[test]

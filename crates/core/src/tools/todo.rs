@@ -1,7 +1,7 @@
 //! The to-do list that an agent keeps, as its newest call wrote it.
 
 use super::ToolTable;
-use super::args::Arguments;
+use super::args::CallArguments;
 
 /// Arguments that name an item and its state, by known agents: Claude Code, Codex, Hermes, opencode,
 /// Gemini CLI, Cursor, Roo.
@@ -14,14 +14,14 @@ const PROGRESS: &str = "task_progress";
 
 /// One item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Todo {
+pub struct TodoItem {
     /// `completed`, `in_progress`, `pending`, as the agent wrote it; empty where it is not told.
     pub state: String,
     /// What is to do.
     pub text: String,
 }
 
-impl Todo {
+impl TodoItem {
     /// Whether it is done, as agents write that.
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -33,11 +33,11 @@ impl Todo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TodoChange {
     /// It writes the whole list.
-    Whole(Vec<Todo>),
+    Whole(Vec<TodoItem>),
     /// It adds an item; the number is the one that the result gives it.
-    Add(Option<u32>, Todo),
+    Add(Option<u32>, TodoItem),
     /// It changes the item of a number: what is empty stays as it is.
-    Update(u32, Todo),
+    Update(u32, TodoItem),
 }
 
 impl ToolTable {
@@ -45,10 +45,10 @@ impl ToolTable {
     /// `subject` adds one, a `taskId` changes one.
     #[must_use]
     pub fn todo_change(&self, args: &str, result: &str) -> TodoChange {
-        let arguments = Arguments::read(args);
+        let arguments = CallArguments::read(args);
         let text = |names: &[&str]| arguments.first(&owned(names)).unwrap_or_default();
         let number = arguments.number(&owned(&["taskId", "task_id"]));
-        let item = Todo { state: text(STATE), text: text(&["subject"]) };
+        let item = TodoItem { state: text(STATE), text: text(&["subject"]) };
         match number.and_then(|number| u32::try_from(number).ok()) {
             Some(number) => TodoChange::Update(number, item),
             None if !item.text.is_empty() => {
@@ -70,15 +70,15 @@ impl ToolTable {
         if !args.contains(PROGRESS) {
             return None;
         }
-        let list = Arguments::read(args).first(&owned(&[PROGRESS]))?;
-        let items: Vec<Todo> = list.lines().filter_map(item).collect();
+        let list = CallArguments::read(args).first(&owned(&[PROGRESS]))?;
+        let items: Vec<TodoItem> = list.lines().filter_map(item).collect();
         (!items.is_empty()).then_some(TodoChange::Whole(items))
     }
 
     /// The items of a to-do list that a call writes; none where it writes no list.
     #[must_use]
-    pub fn todo(&self, args: &str) -> Vec<Todo> {
-        let arguments = Arguments::read(args);
+    pub fn todo(&self, args: &str) -> Vec<TodoItem> {
+        let arguments = CallArguments::read(args);
         let all = |name: &str| arguments.all(&[name.to_owned()]);
         let find = |names: &[&str]| names.iter().map(|name| all(name)).find(|all| !all.is_empty());
         if let Some(texts) = find(ITEM) {
@@ -92,7 +92,7 @@ impl ToolTable {
             return texts
                 .into_iter()
                 .zip(states)
-                .map(|(text, state)| Todo { state, text })
+                .map(|(text, state)| TodoItem { state, text })
                 .collect();
         }
         let lists = find(LIST).unwrap_or_default();
@@ -101,7 +101,7 @@ impl ToolTable {
 }
 
 /// A line of a list, with the box in front of it as its state.
-fn item(line: &str) -> Option<Todo> {
+fn item(line: &str) -> Option<TodoItem> {
     let line = line.trim();
     let text =
         line.strip_prefix("- ").or_else(|| line.strip_prefix("* ")).unwrap_or(line).trim_start();
@@ -116,7 +116,7 @@ fn item(line: &str) -> Option<Todo> {
         (Some(state), Some((_, rest))) => (state, rest.trim_start()),
         _ => ("", text),
     };
-    (!text.is_empty()).then(|| Todo { state: state.to_owned(), text: text.to_owned() })
+    (!text.is_empty()).then(|| TodoItem { state: state.to_owned(), text: text.to_owned() })
 }
 
 fn owned(names: &[&str]) -> Vec<String> {
@@ -173,7 +173,7 @@ mod tests {
             ToolTable::builtin().todo_change(&args.to_string(), result)
         };
         let item =
-            |state: &str, text: &str| Todo { state: state.to_owned(), text: text.to_owned() };
+            |state: &str, text: &str| TodoItem { state: state.to_owned(), text: text.to_owned() };
         assert_eq!(
             change(
                 serde_json::json!({"subject": "Mend it", "description": "All of it.", "activeForm": "Mending"}),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A word without its quotes.
 #[derive(Debug)]
-pub(crate) struct Word {
+pub(crate) struct ShellWord {
     pub text: String,
     /// Where it stands, quotes included.
     pub at: Range<usize>,
@@ -12,7 +12,7 @@ pub(crate) struct Word {
     pub(super) dynamic: bool,
 }
 
-impl Word {
+impl ShellWord {
     /// What stands in a text, without quotes of its own.
     pub(crate) fn at(text: &str, at: Range<usize>) -> Self {
         Self { text: text[at.clone()].to_owned(), at, dynamic: false }
@@ -20,7 +20,7 @@ impl Word {
 }
 
 /// The words that are neither flags nor the argument of a flag that takes one.
-pub(super) fn without_scripts(rest: &[Word]) -> Vec<&Word> {
+pub(super) fn without_scripts(rest: &[ShellWord]) -> Vec<&ShellWord> {
     const TAKES_ONE: [&str; 8] = ["-e", "-f", "-A", "-B", "-C", "-m", "-g", "-t"];
     let mut words = rest.iter();
     let mut files = Vec::new();
@@ -48,8 +48,9 @@ pub(super) fn edits_in_place(flag: &str) -> bool {
 }
 
 /// The files that `git mv`, `git rm`, `git restore` and `git checkout … -- F` change.
-pub(super) fn git(rest: &[Word]) -> Vec<&Word> {
-    let named = |words: &[Word]| words.iter().position(|word| word.text == "--").map(|at| at + 1);
+pub(super) fn git(rest: &[ShellWord]) -> Vec<&ShellWord> {
+    let named =
+        |words: &[ShellWord]| words.iter().position(|word| word.text == "--").map(|at| at + 1);
     let at = rest.iter().position(|word| !word.text.starts_with('-')).unwrap_or_default();
     let (verb, words) = match &rest[at.min(rest.len())..] {
         [verb, words @ ..] => (&*verb.text, words),
@@ -66,7 +67,7 @@ pub(super) fn git(rest: &[Word]) -> Vec<&Word> {
 }
 
 /// Skips `sudo`, `time`, `X=y`, `then` and other words before the program.
-pub(super) fn skip_prefixes(mut words: &[Word]) -> &[Word] {
+pub(super) fn skip_prefixes(mut words: &[ShellWord]) -> &[ShellWord] {
     const BEFORE: [&str; 12] =
         ["sudo", "time", "env", "command", "exec", "nohup", "then", "else", "do", "if", "!", "{"];
     while let Some((first, rest)) = words.split_first() {
@@ -85,7 +86,7 @@ pub(super) fn skip_prefixes(mut words: &[Word]) -> &[Word] {
 }
 
 /// The count of `head -n 5`, `head -5`, `tail -n +5`, and the words that are no flags.
-pub(super) fn counted(rest: &[Word]) -> (Option<u64>, Vec<&Word>) {
+pub(super) fn counted(rest: &[ShellWord]) -> (Option<u64>, Vec<&ShellWord>) {
     let (mut count, mut files) = (None, Vec::new());
     let mut words = rest.iter();
     while let Some(word) = words.next() {
@@ -114,7 +115,7 @@ pub(super) fn sed_range(script: &str) -> Option<(u64, u64)> {
 }
 
 /// The path that a word names, if it certainly is one.
-pub(super) fn path(word: Word) -> Option<String> {
+pub(super) fn path(word: ShellWord) -> Option<String> {
     let text = word.text;
     let plain = !word.dynamic && !text.is_empty() && text.len() < 512;
     let name = !text.starts_with(['-', '+', '!', '=', '@'])
@@ -126,7 +127,7 @@ pub(super) fn path(word: Word) -> Option<String> {
 }
 
 /// The paths that words name.
-pub(super) fn paths(words: impl IntoIterator<Item = Word>) -> impl Iterator<Item = String> {
+pub(super) fn paths(words: impl IntoIterator<Item = ShellWord>) -> impl Iterator<Item = String> {
     words.into_iter().filter_map(path)
 }
 

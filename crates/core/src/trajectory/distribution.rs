@@ -11,13 +11,13 @@ const STEPS: u64 = 32;
 
 /// A histogram with logarithmic buckets. Adding in any order, or in parts, gives the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Distribution {
+pub struct LogHistogram {
     count: u64,
     max: u64,
     buckets: BTreeMap<u64, u64>,
 }
 
-impl Distribution {
+impl LogHistogram {
     /// Takes in a number.
     pub fn add(&mut self, value: u64) {
         self.count += 1;
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn parts_in_any_order_give_the_same() {
-        let mut whole = Distribution::default();
-        let mut parts = [Distribution::default(), Distribution::default()];
+        let mut whole = LogHistogram::default();
+        let mut parts = [LogHistogram::default(), LogHistogram::default()];
         for n in 0..999u64 {
             whole.add(n * n);
             parts[(n % 2) as usize].add(n * n);

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::trajectory::{Distribution, Span};
+use crate::trajectory::{LogHistogram, TurnSpan};
 
 /// The turns that a summary replaced; -1 where there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Region {
+pub struct SummaryRegion {
     /// The first turn.
     pub start_idx: i64,
     /// The first turn after it.
@@ -18,14 +18,14 @@ pub struct Region {
     pub turns_count: u64,
 }
 
-impl Default for Region {
+impl Default for SummaryRegion {
     fn default() -> Self {
         Self { start_idx: -1, end_idx: -1, turns_count: 0 }
     }
 }
 
-impl From<Span> for Region {
-    fn from(span: Span) -> Self {
+impl From<TurnSpan> for SummaryRegion {
+    fn from(span: TurnSpan) -> Self {
         let place = |at| i64::try_from(at).unwrap_or(i64::MAX);
         Self {
             start_idx: place(span.start),
@@ -37,7 +37,7 @@ impl From<Span> for Region {
 
 /// What was done to one trajectory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Metrics {
+pub struct TrajectoryMetrics {
     /// Tokens before.
     pub original_tokens: u64,
     /// Tokens after.
@@ -54,7 +54,7 @@ pub struct Metrics {
     /// The difference.
     pub turns_removed: i64,
     /// Which turns.
-    pub compression_region: Region,
+    pub compression_region: SummaryRegion,
     /// A summary replaces turns.
     pub was_compressed: bool,
     /// It is longer than the target all the same.
@@ -71,7 +71,7 @@ pub struct Metrics {
     pub summary_refused: Option<String>,
 }
 
-impl Metrics {
+impl TrajectoryMetrics {
     /// Of a trajectory that stays as it is.
     #[must_use]
     pub fn unchanged(tokens: u64, turns: usize, target: u64) -> Self {
@@ -83,7 +83,7 @@ impl Metrics {
             original_turns: turns as u64,
             compressed_turns: turns as u64,
             turns_removed: 0,
-            compression_region: Region::default(),
+            compression_region: SummaryRegion::default(),
             was_compressed: false,
             still_over_limit: tokens > target,
             skipped_under_target: tokens <= target,
@@ -95,7 +95,7 @@ impl Metrics {
 
     /// Sets what came of it: tokens and turns after a summary took the place of `span`.
     #[must_use]
-    pub fn folded(mut self, span: Span, tokens: u64, turns: usize, target: u64) -> Self {
+    pub fn folded(mut self, span: TurnSpan, tokens: u64, turns: usize, target: u64) -> Self {
         let less = |before: u64, after: u64| {
             let part = i64::try_from(before.abs_diff(after)).unwrap_or(i64::MAX);
             if after > before { -part } else { part }
@@ -127,7 +127,7 @@ const BILLION: f64 = 1e9;
 
 /// The sums over many trajectories. Adding in any order, or in parts, gives the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Totals {
+pub struct TrajectoryTotals {
     /// Trajectories that were looked at and written.
     pub trajectories: u64,
     /// A summary replaces turns.
@@ -159,14 +159,14 @@ pub struct Totals {
     saved: i64,
     removed: i64,
     /// How long they were, in tokens.
-    pub before: Distribution,
+    pub before: LogHistogram,
     /// How long they are, in tokens.
-    pub after: Distribution,
+    pub after: LogHistogram,
 }
 
-impl Totals {
+impl TrajectoryTotals {
     /// Takes in a trajectory.
-    pub fn add(&mut self, metrics: &Metrics) {
+    pub fn add(&mut self, metrics: &TrajectoryMetrics) {
         self.trajectories += 1;
         self.compressed += u64::from(metrics.was_compressed);
         self.skipped_under_target += u64::from(metrics.skipped_under_target);
@@ -263,9 +263,9 @@ mod tests {
 
     #[test]
     fn fields_have_the_names_and_the_order_of_the_peer() {
-        let metrics = Metrics::unchanged(30_000, 40, 15_250);
+        let metrics = TrajectoryMetrics::unchanged(30_000, 40, 15_250);
         assert!(metrics.still_over_limit && !metrics.skipped_under_target);
-        let metrics = metrics.folded(Span { start: 4, end: 20 }, 15_000, 24, 15_250);
+        let metrics = metrics.folded(TurnSpan { start: 4, end: 20 }, 15_000, 24, 15_250);
         assert_eq!(
             serde_json::to_string(&metrics).unwrap(),
             concat!(
@@ -282,12 +282,12 @@ mod tests {
     #[test]
     fn sums_in_parts_are_the_sums_of_all() {
         let row = |n: u64| {
-            let metrics = Metrics::unchanged(n * 100, 10, 5_000);
-            let span = Span { start: 4, end: 7 };
+            let metrics = TrajectoryMetrics::unchanged(n * 100, 10, 5_000);
+            let span = TurnSpan { start: 4, end: 7 };
             if n.is_multiple_of(3) { metrics.folded(span, n * 70, 8, 5_000) } else { metrics }
         };
         let (mut all, mut odd, mut even) =
-            (Totals::default(), Totals::default(), Totals::default());
+            (TrajectoryTotals::default(), TrajectoryTotals::default(), TrajectoryTotals::default());
         for n in 1..=100 {
             all.add(&row(n));
             if n.is_multiple_of(2) { even.add(&row(n)) } else { odd.add(&row(n)) }
@@ -295,7 +295,8 @@ mod tests {
         odd.merge(&even);
         assert_eq!(odd, all);
         assert!((all.mean_ratio() - 0.7).abs() < 1e-4 && (all.mean_removed() - 2.0).abs() < 1e-9);
-        let back: Totals = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
+        let back: TrajectoryTotals =
+            serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
         assert_eq!(back, all);
     }
 }

@@ -10,15 +10,18 @@ mod distribution;
 mod metrics;
 mod plan;
 
-pub use distribution::Distribution;
-pub use metrics::{Metrics, Region, Totals};
-pub use plan::{Decision, Limits, Placement, Protect, Span, Turn, plan};
+pub use distribution::LogHistogram;
+pub use metrics::{SummaryRegion, TrajectoryMetrics, TrajectoryTotals};
+pub use plan::{
+    PlannedTurn, ProtectedTurns, SummaryPlacement, TrajectoryDecision, TrajectoryLimits, TurnSpan,
+    plan,
+};
 
 /// Where each turn of a trajectory went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnMap {
     turns: usize,
-    span: Option<Span>,
+    span: Option<TurnSpan>,
     own_turn: bool,
 }
 
@@ -32,7 +35,7 @@ impl TurnMap {
     /// The turns of `span` left; `own_turn` says whether the summary is a turn of its own in their
     /// place, or a part of a turn beside them.
     #[must_use]
-    pub fn folded(turns: usize, span: Span, own_turn: bool) -> Self {
+    pub fn folded(turns: usize, span: TurnSpan, own_turn: bool) -> Self {
         Self { turns, span: Some(span), own_turn }
     }
 
@@ -69,12 +72,12 @@ impl TurnMap {
     /// Turns after.
     #[must_use]
     pub fn turns_after(&self) -> usize {
-        self.turns - self.span.map_or(0, Span::len) + usize::from(self.own_turn)
+        self.turns - self.span.map_or(0, TurnSpan::len) + usize::from(self.own_turn)
     }
 
     /// The turns that left.
     #[must_use]
-    pub fn span(&self) -> Option<Span> {
+    pub fn span(&self) -> Option<TurnSpan> {
         self.span
     }
 }

@@ -8,7 +8,7 @@ use crate::view::Role;
 
 /// A turn, as far as planning needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct PlannedTurn {
     /// Who speaks.
     pub role: Role,
     /// Its tokens.
@@ -19,7 +19,7 @@ pub struct Turn {
 /// stays with it. Letting go of the system or the user's turn has an effect only where no later one
 /// is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Protect {
+pub struct ProtectedTurns {
     /// The first system turn.
     pub system: bool,
     /// The first turn of the user.
@@ -30,7 +30,7 @@ pub struct Protect {
     pub tool: bool,
 }
 
-impl Default for Protect {
+impl Default for ProtectedTurns {
     fn default() -> Self {
         Self { system: true, human: true, gpt: true, tool: true }
     }
@@ -39,19 +39,19 @@ impl Default for Protect {
 /// Where the summary goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Placement {
+pub enum SummaryPlacement {
     /// A turn of the user's role, right where the turns were. What Hermes does; trainers that want
     /// strict alternation drop such rows where it follows a tool's turn.
     HumanTurn,
     /// At the end of the tool's or the user's turn before: who speaks alternates as before.
     #[default]
     MergeIntoPreviousObservation,
-    /// As [`Placement::HumanTurn`], but joined with a user's turn that is beside it: there are
+    /// As [`SummaryPlacement::HumanTurn`], but joined with a user's turn that is beside it: there are
     /// never two of them in a row.
     UserMessage,
 }
 
-impl Placement {
+impl SummaryPlacement {
     /// All of them.
     pub const ALL: [Self; 3] =
         [Self::HumanTurn, Self::MergeIntoPreviousObservation, Self::UserMessage];
@@ -75,29 +75,29 @@ impl Placement {
 
 /// What a trajectory has to fit, and what stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct TrajectoryLimits {
     /// The most tokens a trajectory may have (Hermes Agent: 15,250).
     pub target: u64,
     /// Tokens that are set aside for the summary (Hermes Agent: 750).
     pub summary: u64,
     /// First turns that stay.
-    pub protect: Protect,
+    pub protect: ProtectedTurns,
     /// How many turns stay at the end (Hermes Agent: 4).
     pub keep_last: usize,
     /// Where the summary goes.
-    pub placement: Placement,
+    pub placement: SummaryPlacement,
     /// Leave alone what fits already. If not, it gets a summary, too.
     pub skip_under_target: bool,
 }
 
-impl Default for Limits {
+impl Default for TrajectoryLimits {
     fn default() -> Self {
         Self {
             target: 15_250,
             summary: 750,
-            protect: Protect::default(),
+            protect: ProtectedTurns::default(),
             keep_last: 4,
-            placement: Placement::default(),
+            placement: SummaryPlacement::default(),
             skip_under_target: true,
         }
     }
@@ -105,14 +105,14 @@ impl Default for Limits {
 
 /// A run of turns: `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Span {
+pub struct TurnSpan {
     /// The first turn of it.
     pub start: usize,
     /// The first turn after it.
     pub end: usize,
 }
 
-impl Span {
+impl TurnSpan {
     /// Number of turns.
     #[must_use]
     pub fn len(self) -> usize {
@@ -134,13 +134,13 @@ impl Span {
 
 /// What is to be done with a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum TrajectoryDecision {
     /// It fits: nothing.
     UnderTarget,
     /// It does not fit, and nothing in it can be replaced with a gain.
     NothingToFold,
     /// A summary replaces these turns.
-    Fold(Span),
+    Fold(TurnSpan),
 }
 
 /// Chooses the span. `envelope` is what travels beside the turns (tool schemas), in tokens.
@@ -163,14 +163,18 @@ pub enum Decision {
 /// assert_eq!(plan(&turns, 0, &limits), Decision::Fold(Span { start: 4, end: 8 }));
 /// ```
 #[must_use]
-pub fn plan(turns: &[Turn], envelope: u64, limits: &Limits) -> Decision {
+pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> TrajectoryDecision {
     let total = envelope + turns.iter().map(|turn| turn.tokens).sum::<u64>();
     if total <= limits.target && limits.skip_under_target {
-        return Decision::UnderTarget;
+        return TrajectoryDecision::UnderTarget;
     }
-    let none = if total <= limits.target { Decision::UnderTarget } else { Decision::NothingToFold };
+    let none = if total <= limits.target {
+        TrajectoryDecision::UnderTarget
+    } else {
+        TrajectoryDecision::NothingToFold
+    };
     let needed = total.saturating_sub(limits.target) + limits.summary;
-    let mut best: Option<(Span, u64)> = None;
+    let mut best: Option<(TurnSpan, u64)> = None;
     for part in untold(turns, middle(turns, limits)) {
         let Some((span, taken)) = taken_of(turns, part, needed, limits.placement) else { continue };
         if best.is_none_or(|(_, most)| taken > most) {
@@ -182,13 +186,13 @@ pub fn plan(turns: &[Turn], envelope: u64, limits: &Limits) -> Decision {
     }
     match best {
         // What is no larger than its summary is not worth replacing.
-        Some((span, taken)) if taken > limits.summary => Decision::Fold(span),
+        Some((span, taken)) if taken > limits.summary => TrajectoryDecision::Fold(span),
         _ => none,
     }
 }
 
 /// The parts of the middle without a system turn: what the application told the model stays where it is.
-fn untold(turns: &[Turn], middle: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+fn untold(turns: &[PlannedTurn], middle: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let told = middle.clone().filter(|&at| turns[at].role.is_system());
     let ends = told.chain([middle.end]);
     ends.scan(middle.start, |start, end| Some(std::mem::replace(start, end + 1)..end))
@@ -196,18 +200,18 @@ fn untold(turns: &[Turn], middle: Range<usize>) -> impl Iterator<Item = Range<us
 
 /// The first turns of a part that cost what is needed, and what they cost; all of it where it is less.
 fn taken_of(
-    turns: &[Turn],
+    turns: &[PlannedTurn],
     mut part: Range<usize>,
     needed: u64,
-    placement: Placement,
-) -> Option<(Span, u64)> {
+    placement: SummaryPlacement,
+) -> Option<(TurnSpan, u64)> {
     let last = part.end;
     let start = part.find(|&at| starts(turns, at, placement))?;
     let (mut taken, mut found) = (0, None);
     for end in start + 1..=last {
         taken += turns[end - 1].tokens;
         if ends(turns, end, placement) {
-            found = Some((Span { start, end }, taken));
+            found = Some((TurnSpan { start, end }, taken));
             if taken >= needed {
                 break;
             }
@@ -218,7 +222,7 @@ fn taken_of(
 
 /// The turns between those that are kept: the first ones of each role and the last ones. A first turn that
 /// comes as late as the second half is no part of the beginning, and would leave nothing to replace.
-fn middle(turns: &[Turn], limits: &Limits) -> Range<usize> {
+fn middle(turns: &[PlannedTurn], limits: &TrajectoryLimits) -> Range<usize> {
     let len = turns.len();
     let first = |wanted: fn(Role) -> bool| turns.iter().position(|turn| wanted(turn.role));
     let protect = limits.protect;
@@ -234,27 +238,27 @@ fn middle(turns: &[Turn], limits: &Limits) -> Range<usize> {
 }
 
 /// Whether no call is on one side of the place before `at` and its results on the other.
-fn between_steps(turns: &[Turn], at: usize) -> bool {
+fn between_steps(turns: &[PlannedTurn], at: usize) -> bool {
     turns.get(at).is_none_or(|turn| turn.role != Role::Tool)
 }
 
-fn starts(turns: &[Turn], at: usize, placement: Placement) -> bool {
-    let observes = |turn: &Turn| matches!(turn.role, Role::Tool | Role::User);
+fn starts(turns: &[PlannedTurn], at: usize, placement: SummaryPlacement) -> bool {
+    let observes = |turn: &PlannedTurn| matches!(turn.role, Role::Tool | Role::User);
     match placement {
-        Placement::MergeIntoPreviousObservation => {
+        SummaryPlacement::MergeIntoPreviousObservation => {
             turns[at].role == Role::Assistant
                 && at.checked_sub(1).and_then(|at| turns.get(at)).is_some_and(observes)
         }
-        Placement::HumanTurn | Placement::UserMessage => between_steps(turns, at),
+        SummaryPlacement::HumanTurn | SummaryPlacement::UserMessage => between_steps(turns, at),
     }
 }
 
-fn ends(turns: &[Turn], at: usize, placement: Placement) -> bool {
+fn ends(turns: &[PlannedTurn], at: usize, placement: SummaryPlacement) -> bool {
     match placement {
-        Placement::MergeIntoPreviousObservation => {
+        SummaryPlacement::MergeIntoPreviousObservation => {
             turns.get(at).is_none_or(|turn| turn.role == Role::Assistant)
         }
-        Placement::HumanTurn | Placement::UserMessage => between_steps(turns, at),
+        SummaryPlacement::HumanTurn | SummaryPlacement::UserMessage => between_steps(turns, at),
     }
 }
 
@@ -267,24 +271,32 @@ mod tests {
     const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
 
     /// `s h g t`, each with 100 tokens.
-    fn turns(text: &str) -> Vec<Turn> {
+    fn turns(text: &str) -> Vec<PlannedTurn> {
         let role = |c| ROLES[['s', 'h', 'g', 't'].iter().position(|known| *known == c).unwrap()];
-        text.chars().filter(|c| *c != ' ').map(|c| Turn { role: role(c), tokens: 100 }).collect()
+        text.chars()
+            .filter(|c| *c != ' ')
+            .map(|c| PlannedTurn { role: role(c), tokens: 100 })
+            .collect()
     }
 
-    fn limits(target: u64, summary: u64) -> Limits {
-        Limits { target, summary, placement: Placement::HumanTurn, ..Limits::default() }
+    fn limits(target: u64, summary: u64) -> TrajectoryLimits {
+        TrajectoryLimits {
+            target,
+            summary,
+            placement: SummaryPlacement::HumanTurn,
+            ..TrajectoryLimits::default()
+        }
     }
 
-    fn fold(start: usize, end: usize) -> Decision {
-        Decision::Fold(Span { start, end })
+    fn fold(start: usize, end: usize) -> TrajectoryDecision {
+        TrajectoryDecision::Fold(TurnSpan { start, end })
     }
 
     #[test]
     fn takes_from_the_front_as_much_as_it_needs() {
         // 18 turns, 1,800 tokens; head 0..4, tail 14..18.
         let row = turns("shgt gt gt gt gt gt gt gt");
-        assert_eq!(plan(&row, 0, &limits(1_800, 50)), Decision::UnderTarget);
+        assert_eq!(plan(&row, 0, &limits(1_800, 50)), TrajectoryDecision::UnderTarget);
         // 1 to save and 50 for the summary: one turn would do, its result comes with it.
         assert_eq!(plan(&row, 0, &limits(1_799, 50)), fold(4, 6));
         assert_eq!(plan(&row, 0, &limits(1_650, 50)), fold(4, 6));
@@ -301,9 +313,14 @@ mod tests {
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(1_600, 50)), fold(4, 6));
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(1_400, 50)), fold(7, 11));
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(10, 50)), fold(7, 13));
-        assert_eq!(plan(&turns("shgt s s gtgt"), 0, &limits(10, 50)), Decision::NothingToFold);
-        let merged =
-            Limits { placement: Placement::MergeIntoPreviousObservation, ..limits(10, 50) };
+        assert_eq!(
+            plan(&turns("shgt s s gtgt"), 0, &limits(10, 50)),
+            TrajectoryDecision::NothingToFold
+        );
+        let merged = TrajectoryLimits {
+            placement: SummaryPlacement::MergeIntoPreviousObservation,
+            ..limits(10, 50)
+        };
         assert_eq!(plan(&turns("shgt gt gt s gt gt gtgt"), 0, &merged), fold(4, 6));
     }
 
@@ -314,10 +331,13 @@ mod tests {
         // The first result follows a second one: both belong to the head.
         assert_eq!(plan(&turns("shgtt gt gt gt gt g"), 0, &limits(10, 50)), fold(5, 9));
         // Nothing between the ends.
-        assert_eq!(plan(&turns("shgt gtg"), 0, &limits(10, 50)), Decision::NothingToFold);
-        assert_eq!(plan(&[], 20, &limits(10, 50)), Decision::NothingToFold);
+        assert_eq!(plan(&turns("shgt gtg"), 0, &limits(10, 50)), TrajectoryDecision::NothingToFold);
+        assert_eq!(plan(&[], 20, &limits(10, 50)), TrajectoryDecision::NothingToFold);
         // Not larger than its summary.
-        assert_eq!(plan(&turns("shgt gt gtgt"), 0, &limits(10, 200)), Decision::NothingToFold);
+        assert_eq!(
+            plan(&turns("shgt gt gtgt"), 0, &limits(10, 200)),
+            TrajectoryDecision::NothingToFold
+        );
         assert_eq!(plan(&turns("shgt gt gtgt"), 0, &limits(10, 199)), fold(4, 6));
     }
 
@@ -330,16 +350,18 @@ mod tests {
         assert_eq!(plan(&turns("sggggggggh gggg"), 0, &limits(10, 50)), fold(2, 10));
         assert_eq!(plan(&turns("shhhhhhhhg hhhh"), 0, &limits(10, 50)), fold(2, 10));
         // Nearly nothing but the last ones.
-        assert_eq!(plan(&turns("shgtg"), 0, &limits(10, 50)), Decision::NothingToFold);
+        assert_eq!(plan(&turns("shgtg"), 0, &limits(10, 50)), TrajectoryDecision::NothingToFold);
     }
 
     #[test]
     fn a_merged_summary_leaves_the_alternation_as_it_was() {
-        let merged =
-            Limits { placement: Placement::MergeIntoPreviousObservation, ..limits(10, 50) };
+        let merged = TrajectoryLimits {
+            placement: SummaryPlacement::MergeIntoPreviousObservation,
+            ..limits(10, 50)
+        };
         // The user asks again in the middle: no cut between gpt and human.
         assert_eq!(plan(&turns("shgt g hgt gt ghgh"), 0, &merged), fold(4, 10));
-        let less = Limits { target: 1_150, ..merged.clone() };
+        let less = TrajectoryLimits { target: 1_150, ..merged.clone() };
         // 1,400 tokens, 300 to take: up to the user's turn it is too little, there is no cut.
         assert_eq!(plan(&turns("shgt g hgt gt ghgh"), 0, &less), fold(4, 8));
         // Without tools and with the assistant first.
@@ -349,14 +371,14 @@ mod tests {
     #[test]
     fn what_fits_gets_a_summary_when_asked() {
         let row = turns("shgt gt gt gt gt");
-        let all = Limits { skip_under_target: false, ..limits(5_000, 150) };
+        let all = TrajectoryLimits { skip_under_target: false, ..limits(5_000, 150) };
         assert_eq!(plan(&row, 0, &all), fold(4, 6));
-        assert_eq!(plan(&turns("shgt"), 0, &all), Decision::UnderTarget);
+        assert_eq!(plan(&turns("shgt"), 0, &all), TrajectoryDecision::UnderTarget);
     }
 
     /// The rule of Hermes' compressor (0.20.0), stated again: turn by turn, both ends moved off a
     /// tool's turn, forward where they can.
-    fn peer(turns: &[Turn], limits: &Limits) -> Option<Span> {
+    fn peer(turns: &[PlannedTurn], limits: &TrajectoryLimits) -> Option<TurnSpan> {
         let len = turns.len();
         let total: u64 = turns.iter().map(|turn| turn.tokens).sum();
         let firsts = ROLES.map(|role| turns.iter().position(|turn| turn.role == role));
@@ -380,7 +402,7 @@ mod tests {
         }
         let until = snap(until.max(start + 1), start, end);
         let gained: u64 = turns[start..until.max(start)].iter().map(|turn| turn.tokens).sum();
-        (until > start && gained > limits.summary).then_some(Span { start, end: until })
+        (until > start && gained > limits.summary).then_some(TurnSpan { start, end: until })
     }
 
     proptest! {
@@ -399,13 +421,13 @@ mod tests {
                     continue;
                 }
                 if role == Role::Tool {
-                    row.push(Turn { role: Role::Assistant, tokens: 30 });
+                    row.push(PlannedTurn { role: Role::Assistant, tokens: 30 });
                 }
-                row.push(Turn { role, tokens });
+                row.push(PlannedTurn { role, tokens });
             }
             let limits = limits(target, summary);
             let ours = match plan(&row, 0, &limits) {
-                Decision::Fold(span) => Some(span),
+                TrajectoryDecision::Fold(span) => Some(span),
                 _ => None,
             };
             // For the peer a first turn that comes late begins the end.
@@ -425,18 +447,18 @@ mod tests {
             keep_last in 0usize..6,
             placement in 0usize..3,
         ) {
-            let row: Vec<Turn> =
-                kinds.iter().map(|&(kind, tokens)| Turn { role: ROLES[kind], tokens }).collect();
-            let limits = Limits {
+            let row: Vec<PlannedTurn> =
+                kinds.iter().map(|&(kind, tokens)| PlannedTurn { role: ROLES[kind], tokens }).collect();
+            let limits = TrajectoryLimits {
                 keep_last,
-                placement: Placement::ALL[placement],
+                placement: SummaryPlacement::ALL[placement],
                 ..limits(target, summary)
             };
             let total: u64 = row.iter().map(|turn| turn.tokens).sum();
             match plan(&row, 0, &limits) {
-                Decision::UnderTarget => prop_assert!(total <= target),
-                Decision::NothingToFold => prop_assert!(total > target),
-                Decision::Fold(span) => {
+                TrajectoryDecision::UnderTarget => prop_assert!(total <= target),
+                TrajectoryDecision::NothingToFold => prop_assert!(total > target),
+                TrajectoryDecision::Fold(span) => {
                     prop_assert!(total > target && !span.is_empty());
                     prop_assert!(span.end <= row.len() - keep_last.min(row.len()));
                     for role in ROLES {

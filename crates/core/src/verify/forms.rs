@@ -3,19 +3,22 @@
 
 use bytes::Bytes;
 
-use super::{Checker, Message, is_blank};
-use crate::edit::{self, Change};
+use super::{ProofChecker, ReadMessage, is_blank};
+use crate::edit::{self, BlockChange};
 use crate::jsonstr::without_halves;
 use crate::log::{content_of, measure};
 use crate::repair::{
     CONTINUE_ASSISTANT, CONTINUE_USER, EMPTY, NO_REASONING, NO_REPLY, NO_RESULT, OF_OTHER,
-    OF_SYSTEM, OPENING, Repair, is_given, is_of_other_shape, is_renamed, labelled, plain_text,
-    told, with_ids,
+    OF_SYSTEM, OPENING, RepairReason, is_given, is_of_other_shape, is_renamed, labelled,
+    plain_text, told, with_ids,
 };
-use crate::view::{Block, BlockKind, Role, TextRef};
+use crate::view::{BlockKind, BlockView, Role, TextRef};
 
 /// The changes, by block, that make `after` of `before`; `None` when there are none that do.
-pub(super) fn changes(before: &Message<'_>, after: &Message<'_>) -> Option<Vec<(usize, Change)>> {
+pub(super) fn changes(
+    before: &ReadMessage<'_>,
+    after: &ReadMessage<'_>,
+) -> Option<Vec<(usize, BlockChange)>> {
     if before.view.role != after.view.role || after.view.blocks.len() > before.view.blocks.len() {
         return None;
     }
@@ -23,12 +26,12 @@ pub(super) fn changes(before: &Message<'_>, after: &Message<'_>) -> Option<Vec<(
     let mut rest = after.view.blocks.iter().peekable();
     for (index, block) in before.view.blocks.iter().enumerate() {
         let Some(other) = rest.next_if(|other| is_same(block, before, other, after)) else {
-            changes.push((index, Change::Remove));
+            changes.push((index, BlockChange::Remove));
             continue;
         };
         let (old, new) = (block.body.decode(&before.bytes), other.body.decode(&after.bytes));
         if old != new {
-            changes.push((index, Change::Replace(new.into_owned())));
+            changes.push((index, BlockChange::Replace(new.into_owned())));
         }
     }
     if rest.next().is_some() || changes.is_empty() {
@@ -38,7 +41,12 @@ pub(super) fn changes(before: &Message<'_>, after: &Message<'_>) -> Option<Vec<(
 }
 
 /// The same block, its body aside. Reasoning is never rewritten: it is the same or it is gone.
-fn is_same(block: &Block, before: &Message<'_>, other: &Block, after: &Message<'_>) -> bool {
+fn is_same(
+    block: &BlockView,
+    before: &ReadMessage<'_>,
+    other: &BlockView,
+    after: &ReadMessage<'_>,
+) -> bool {
     let text = |part: &Option<TextRef>, bytes: &[u8]| part.map(|p| p.decode(bytes).into_owned());
     let same =
         |a: &Option<TextRef>, b: &Option<TextRef>| text(a, &before.bytes) == text(b, &after.bytes);
@@ -62,7 +70,7 @@ fn is_same(block: &Block, before: &Message<'_>, other: &Block, after: &Message<'
     }
 }
 
-fn apply(message: &Message<'_>, changes: &[(usize, Change)]) -> Bytes {
+fn apply(message: &ReadMessage<'_>, changes: &[(usize, BlockChange)]) -> Bytes {
     let blocks = &message.view.blocks;
     let changes: Vec<_> =
         changes.iter().filter_map(|(at, change)| Some((blocks.get(*at)?, change))).collect();
@@ -70,21 +78,25 @@ fn apply(message: &Message<'_>, changes: &[(usize, Change)]) -> Bytes {
 }
 
 /// Where the id of a result stands.
-fn id_of(block: &Block) -> Option<TextRef> {
+fn id_of(block: &BlockView) -> Option<TextRef> {
     match block.kind {
         BlockKind::Result { id, .. } => id,
         _ => None,
     }
 }
 
-fn is_bound(block: &Block) -> bool {
+fn is_bound(block: &BlockView) -> bool {
     matches!(block.kind, BlockKind::Reasoning { bound: true })
 }
 
-impl Checker<'_> {
+impl ProofChecker<'_> {
     /// Whether a change is one that some reducer or repair makes, without a record to ask: results
     /// and arguments get shorter, reasoning goes, text is only capped as a whole.
-    pub(super) fn is_usual(&self, before: &Message<'_>, changes: &[(usize, Change)]) -> bool {
+    pub(super) fn is_usual(
+        &self,
+        before: &ReadMessage<'_>,
+        changes: &[(usize, BlockChange)],
+    ) -> bool {
         let counter = self.case.counter;
         let tokens = measure(counter, &before.bytes, &before.view).blocks;
         changes.iter().all(|(at, change)| {
@@ -92,11 +104,11 @@ impl Checker<'_> {
                 return false;
             };
             match (&block.kind, change) {
-                (BlockKind::Reasoning { .. }, Change::Remove) => true,
-                (BlockKind::Call { .. } | BlockKind::Result { .. }, Change::Replace(new)) => {
+                (BlockKind::Reasoning { .. }, BlockChange::Remove) => true,
+                (BlockKind::Call { .. } | BlockKind::Result { .. }, BlockChange::Replace(new)) => {
                     counter.count(new, content_of(before.view.role, &block.kind)) < *tokens
                 }
-                (BlockKind::Text, Change::Replace(new)) => {
+                (BlockKind::Text, BlockChange::Replace(new)) => {
                     new == crate::reduce::CAPPED || new == EMPTY && is_blank(block, before)
                 }
                 _ => false,
@@ -105,13 +117,17 @@ impl Checker<'_> {
     }
 
     /// The repair that renders `before` as `after`, where there is one.
-    pub(super) fn rendering(&self, before: &Message<'_>, after: &Message<'_>) -> Option<Repair> {
+    pub(super) fn rendering(
+        &self,
+        before: &ReadMessage<'_>,
+        after: &ReadMessage<'_>,
+    ) -> Option<RepairReason> {
         if let Some(bytes) = without_halves(&before.bytes) {
             let bytes = Bytes::from(bytes);
-            let whole = Message::new(self.case.dialect, &bytes);
+            let whole = ReadMessage::new(self.case.dialect, &bytes);
             let is_whole = *whole.bytes == *after.bytes;
             return if is_whole {
-                Some(Repair::HalfCharacter)
+                Some(RepairReason::HalfCharacter)
             } else {
                 self.rendering(&whole, after)
             };
@@ -121,22 +137,22 @@ impl Checker<'_> {
             return Some(*why);
         }
         if is_renamed((&before.view, &before.bytes), (&after.view, &after.bytes)) {
-            return Some(Repair::DuplicateId);
+            return Some(RepairReason::DuplicateId);
         }
         if self.is_completed(before, after) {
-            return Some(Repair::UnansweredCall);
+            return Some(RepairReason::UnansweredCall);
         }
-        let as_text = |message: &Message<'_>| self.is_as_text(message, after);
+        let as_text = |message: &ReadMessage<'_>| self.is_as_text(message, after);
         let dialect = self.case.dialect;
         let orphan = before.view.has_results()
             && (as_text(before)
-                || forms.iter().any(|(_, bytes)| as_text(&Message::new(dialect, bytes))));
-        orphan.then_some(Repair::OrphanResult)
+                || forms.iter().any(|(_, bytes)| as_text(&ReadMessage::new(dialect, bytes))));
+        orphan.then_some(RepairReason::OrphanResult)
     }
 
     /// Whether `after` is `before`, perhaps rendered otherwise, behind results for calls that it leaves
     /// without one.
-    fn is_completed(&self, before: &Message<'_>, after: &Message<'_>) -> bool {
+    fn is_completed(&self, before: &ReadMessage<'_>, after: &ReadMessage<'_>) -> bool {
         let blocks = &after.view.blocks;
         let made = blocks.iter().take_while(|block| self.is_made_result(block, after)).count();
         if made == 0 || !before.view.has_results() {
@@ -146,13 +162,13 @@ impl Checker<'_> {
         blocks.iter().take(made + 1).skip(1).any(|rest| {
             let parts = [&after.bytes[..start], &after.bytes[rest.outer.start as usize..]];
             let bytes = Bytes::from(parts.concat());
-            let rest = Message::new(self.case.dialect, &bytes);
+            let rest = ReadMessage::new(self.case.dialect, &bytes);
             *rest.bytes == *before.bytes || self.rendering(before, &rest).is_some()
         })
     }
 
     /// Whether a block is the result that a repair makes.
-    fn is_made_result(&self, block: &Block, message: &Message<'_>) -> bool {
+    fn is_made_result(&self, block: &BlockView, message: &ReadMessage<'_>) -> bool {
         let BlockKind::Result { id, name, .. } = &block.kind else { return false };
         if block.text(&message.bytes) != NO_RESULT {
             return false;
@@ -166,41 +182,41 @@ impl Checker<'_> {
     }
 
     /// All renderings of a message but those of its results.
-    fn renderings(&self, message: &Message<'_>) -> Vec<(Repair, Bytes)> {
+    fn renderings(&self, message: &ReadMessage<'_>) -> Vec<(RepairReason, Bytes)> {
         let mut forms = Vec::new();
         let view = &message.view;
         let dialect = self.case.dialect;
         if view.role == Role::Other || view.role.is_system() {
             let (why, label) = match view.role {
-                Role::Other => (Repair::UnknownRole, OF_OTHER),
-                _ => (Repair::SystemInside, OF_SYSTEM),
+                Role::Other => (RepairReason::UnknownRole, OF_OTHER),
+                _ => (RepairReason::SystemInside, OF_SYSTEM),
             };
             let text = labelled(label, view, &message.bytes);
             forms.push((why, dialect.made_message(Role::User, &text)));
         }
         if is_of_other_shape(view, &message.bytes) {
             let text = plain_text(view, &message.bytes);
-            forms.push((Repair::OtherShape, dialect.made_message(view.role, &text)));
+            forms.push((RepairReason::OtherShape, dialect.made_message(view.role, &text)));
         }
-        let of = |wanted: &dyn Fn(&Block) -> bool| -> Vec<usize> {
+        let of = |wanted: &dyn Fn(&BlockView) -> bool| -> Vec<usize> {
             (0..view.blocks.len()).filter(|at| wanted(&view.blocks[*at])).collect()
         };
         let bound = of(&is_bound);
         if !bound.is_empty() {
-            forms.push(self.without(message, Repair::BoundReasoning, &bound, NO_REASONING));
+            forms.push(self.without(message, RepairReason::BoundReasoning, &bound, NO_REASONING));
         }
         if view.role == Role::Assistant && view.has_calls() {
             let text = told(view, &message.bytes);
-            forms.push((Repair::ToldCall, dialect.made_message(Role::Assistant, &text)));
+            forms.push((RepairReason::ToldCall, dialect.made_message(Role::Assistant, &text)));
         }
         let blank = of(&|block| is_blank(block, message));
         if !blank.is_empty() || view.blocks.is_empty() {
-            forms.push(self.without(message, Repair::EmptyMessage, &blank, EMPTY));
+            forms.push(self.without(message, RepairReason::EmptyMessage, &blank, EMPTY));
         }
         if !blank.is_empty() {
             let changes: Vec<_> =
-                blank.iter().map(|at| (*at, Change::Replace(EMPTY.to_owned()))).collect();
-            forms.push((Repair::EmptyMessage, apply(message, &changes)));
+                blank.iter().map(|at| (*at, BlockChange::Replace(EMPTY.to_owned()))).collect();
+            forms.push((RepairReason::EmptyMessage, apply(message, &changes)));
         }
         forms
     }
@@ -208,21 +224,21 @@ impl Checker<'_> {
     /// Without these blocks; a message of this text when they are all it has.
     fn without(
         &self,
-        message: &Message<'_>,
-        why: Repair,
+        message: &ReadMessage<'_>,
+        why: RepairReason,
         blocks: &[usize],
         text: &str,
-    ) -> (Repair, Bytes) {
+    ) -> (RepairReason, Bytes) {
         if blocks.len() == message.view.blocks.len() {
             return (why, self.case.dialect.made_message(message.view.role, text));
         }
-        let changes: Vec<_> = blocks.iter().map(|at| (*at, Change::Remove)).collect();
+        let changes: Vec<_> = blocks.iter().map(|at| (*at, BlockChange::Remove)).collect();
         (why, apply(message, &changes))
     }
 
     /// Whether `after` is `before` with some of its results as text. Others may have the id of a twin.
-    fn is_as_text(&self, before: &Message<'_>, after: &Message<'_>) -> bool {
-        let id = |block: &Block, message: &Message<'_>| match &block.kind {
+    fn is_as_text(&self, before: &ReadMessage<'_>, after: &ReadMessage<'_>) -> bool {
+        let id = |block: &BlockView, message: &ReadMessage<'_>| match &block.kind {
             BlockKind::Result { id, .. } => {
                 Some(id.map(|id| id.decode(&message.bytes).into_owned()))
             }
@@ -246,15 +262,15 @@ impl Checker<'_> {
             return false;
         }
         let bytes = with_ids(&before.bytes, &renamed);
-        let before = Message::new(self.case.dialect, &bytes);
+        let before = ReadMessage::new(self.case.dialect, &bytes);
         self.case.dialect.results_as_text(&before.bytes, &before.view, &orphans) == *after.bytes
     }
 
     /// Whether a message is the results of several calls, as a repair makes them in one message.
-    fn are_made_results(&self, message: &Message<'_>) -> bool {
+    fn are_made_results(&self, message: &ReadMessage<'_>) -> bool {
         let blocks = &message.view.blocks;
         let Some(last) = blocks.last() else { return false };
-        let id_and_name = |block: &Block| match &block.kind {
+        let id_and_name = |block: &BlockView| match &block.kind {
             BlockKind::Result { id, name, .. } => {
                 [id, name].map(|part| part.map(|p| p.decode(&message.bytes)).unwrap_or_default())
             }
@@ -268,10 +284,10 @@ impl Checker<'_> {
     }
 
     /// The repair that adds this message, where it is one that a repair makes.
-    pub(super) fn addition(&self, message: &Message<'_>) -> Option<Repair> {
+    pub(super) fn addition(&self, message: &ReadMessage<'_>) -> Option<RepairReason> {
         let (block, more) = message.view.blocks.split_first()?;
         if !more.is_empty() {
-            return self.are_made_results(message).then_some(Repair::UnansweredCall);
+            return self.are_made_results(message).then_some(RepairReason::UnansweredCall);
         }
         let text = block.text(&message.bytes);
         let dialect = self.case.dialect;
@@ -279,12 +295,12 @@ impl Checker<'_> {
             let part =
                 |part: &Option<TextRef>| part.map(|p| p.decode(&message.bytes)).unwrap_or_default();
             let made = dialect.made_result(&message.bytes, &part(id), &part(name), NO_RESULT);
-            return (made == *message.bytes).then_some(Repair::UnansweredCall);
+            return (made == *message.bytes).then_some(RepairReason::UnansweredCall);
         }
         let (role, why) = match &*text {
-            NO_REPLY => (Role::Assistant, Repair::LoneReasoning),
-            CONTINUE_ASSISTANT => (Role::Assistant, Repair::Bridge),
-            OPENING | CONTINUE_USER => (Role::User, Repair::Bridge),
+            NO_REPLY => (Role::Assistant, RepairReason::LoneReasoning),
+            CONTINUE_ASSISTANT => (Role::Assistant, RepairReason::Bridge),
+            OPENING | CONTINUE_USER => (Role::User, RepairReason::Bridge),
             _ => return None,
         };
         (dialect.made_message(role, &text) == *message.bytes).then_some(why)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
 
-use super::{Checker, Message, rule};
+use super::{ProofChecker, ReadMessage, rule};
 use crate::fold::Fold;
 use crate::ids::identifiers;
 use crate::jsonstr;
@@ -15,7 +15,7 @@ use crate::redact::REPLACEMENT;
 use crate::seal::is_end;
 use crate::view::BlockKind;
 
-impl Checker<'_> {
+impl ProofChecker<'_> {
     /// Identifiers that were kept are in the context.
     pub(super) fn kept_ids(&mut self, fold: &Fold) {
         let wanted: FxHashSet<&str> = fold.kept_ids.first.iter().map(String::as_str).collect();
@@ -82,7 +82,7 @@ fn without_numbers(line: &str) -> String {
 }
 
 /// Those of `wanted` that stand in no message, sorted.
-fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[Message<'_>]) -> Vec<&'w str> {
+fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[ReadMessage<'_>]) -> Vec<&'w str> {
     for message in messages {
         for block in &message.view.blocks {
             if wanted.is_empty() {

@@ -18,14 +18,14 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use crate::counter::{Content, Counter};
+use crate::counter::{Counter, TextKind};
 use crate::dialect::Dialect;
 use crate::fold::Fold;
 use crate::log::measure;
 use crate::profile::Violation;
-use crate::redact::Secrets;
+use crate::redact::KnownSecrets;
 use crate::repair::{EMPTY, OF_OTHER};
-use crate::view::{Block, BlockKind, View};
+use crate::view::{BlockKind, BlockView, EventView};
 
 /// Names of the rules, each with the invariant of the design that it shows.
 pub mod rule {
@@ -77,7 +77,7 @@ pub mod rule {
 
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct VerifyFinding {
     /// The rule that is broken: one of [`rule`].
     pub rule: &'static str,
     /// Position of the message: in the context, or, where the detail says so, in the log.
@@ -86,7 +86,7 @@ pub struct Finding {
     pub detail: String,
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for VerifyFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.at {
             Some(at) => write!(f, "{} (message {at}): {}", self.rule, self.detail),
@@ -97,7 +97,7 @@ impl std::fmt::Display for Finding {
 
 /// What is to be proved.
 #[derive(Clone, Copy)]
-pub struct Case<'a> {
+pub struct ProofCase<'a> {
     /// The messages of the conversation, as a reader gives them.
     pub before: &'a [Bytes],
     /// The messages of the context that came out.
@@ -118,14 +118,14 @@ pub struct Case<'a> {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// What does not hold; empty when all does. At most [`Report::MOST`] of each rule.
-    pub findings: Vec<Finding>,
+pub struct ProofReport {
+    /// What does not hold; empty when all does. At most [`ProofReport::MOST`] of each rule.
+    pub findings: Vec<VerifyFinding>,
     /// How many things each rule was held against.
     pub checked: Vec<(&'static str, u64)>,
 }
 
-impl Report {
+impl ProofReport {
     /// Findings that are listed per rule; one broken record makes thousands.
     pub const MOST: usize = 20;
 
@@ -138,8 +138,8 @@ impl Report {
 
 /// Checks a compaction. Pure, and total: whatever the record says, there is an answer.
 #[must_use]
-pub fn verify(case: &Case<'_>) -> Report {
-    let mut checker = Checker::new(case);
+pub fn verify(case: &ProofCase<'_>) -> ProofReport {
+    let mut checker = ProofChecker::new(case);
     match case.fold {
         Some(fold) => checker.with_record(fold),
         None => checker.without_record(),
@@ -152,14 +152,14 @@ pub fn verify(case: &Case<'_>) -> Report {
 }
 
 /// A message and its reading, line breaks outside of strings as spaces.
-struct Message<'a> {
+struct ReadMessage<'a> {
     /// As it came: what is counted.
     raw: &'a [u8],
     bytes: Cow<'a, [u8]>,
-    view: View,
+    view: EventView,
 }
 
-impl<'a> Message<'a> {
+impl<'a> ReadMessage<'a> {
     fn new(dialect: &dyn Dialect, raw: &'a [u8]) -> Self {
         // One byte for one byte: the ranges of the view hold in both.
         let bytes = one_line(raw);
@@ -172,28 +172,28 @@ impl<'a> Message<'a> {
 }
 
 /// Whether it is text, and none.
-fn is_blank(block: &Block, message: &Message<'_>) -> bool {
+fn is_blank(block: &BlockView, message: &ReadMessage<'_>) -> bool {
     block.kind == BlockKind::Text && block.text(&message.bytes).trim().is_empty()
 }
 
-struct Checker<'a> {
-    case: &'a Case<'a>,
-    before: Vec<Message<'a>>,
-    after: Vec<Message<'a>>,
-    findings: Vec<Finding>,
+struct ProofChecker<'a> {
+    case: &'a ProofCase<'a>,
+    before: Vec<ReadMessage<'a>>,
+    after: Vec<ReadMessage<'a>>,
+    findings: Vec<VerifyFinding>,
     found: BTreeMap<&'static str, usize>,
     checked: BTreeMap<&'static str, u64>,
     /// The secrets of the conversation: what no recap and no record may hold, and no finding says.
-    secrets: Secrets,
+    secrets: KnownSecrets,
 }
 
-impl<'a> Checker<'a> {
-    fn new(case: &'a Case<'a>) -> Self {
+impl<'a> ProofChecker<'a> {
+    fn new(case: &'a ProofCase<'a>) -> Self {
         let read = |messages: &'a [Bytes]| {
-            messages.iter().map(|bytes| Message::new(case.dialect, bytes)).collect()
+            messages.iter().map(|bytes| ReadMessage::new(case.dialect, bytes)).collect()
         };
-        let (before, after): (Vec<Message<'a>>, _) = (read(case.before), read(case.after));
-        let mut secrets = Secrets::default();
+        let (before, after): (Vec<ReadMessage<'a>>, _) = (read(case.before), read(case.after));
+        let mut secrets = KnownSecrets::default();
         before.iter().for_each(|message| secrets.learn(&message.view, &message.bytes));
         Self {
             case,
@@ -206,9 +206,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn report(mut self) -> Report {
+    fn report(mut self) -> ProofReport {
         self.findings.sort_by_key(|finding| finding.at);
-        Report { findings: self.findings, checked: self.checked.into_iter().collect() }
+        ProofReport { findings: self.findings, checked: self.checked.into_iter().collect() }
     }
 
     /// Counts one check.
@@ -237,16 +237,16 @@ impl<'a> Checker<'a> {
     fn fail(&mut self, rule: &'static str, at: Option<usize>, detail: String) {
         let found = self.found.entry(rule).or_default();
         *found += 1;
-        if *found <= Report::MOST {
+        if *found <= ProofReport::MOST {
             let detail = self.secrets.without(&detail).into_owned();
-            self.findings.push(Finding { rule, at, detail });
+            self.findings.push(VerifyFinding { rule, at, detail });
         }
     }
 
     /// A message that is called empty was empty: there are no more of them than messages that say nothing.
     fn emptied(&mut self) {
         let label = |text: &str| text.strip_prefix(OF_OTHER).unwrap_or(text) == EMPTY;
-        let is_empty = |message: &&Message<'_>| {
+        let is_empty = |message: &&ReadMessage<'_>| {
             message.view.blocks.iter().all(|block| is_blank(block, message))
                 || label(&message.text())
         };
@@ -275,17 +275,17 @@ impl<'a> Checker<'a> {
         });
     }
 
-    fn tokens_of(&self, messages: &[Message<'_>]) -> u64 {
+    fn tokens_of(&self, messages: &[ReadMessage<'_>]) -> u64 {
         messages.iter().map(|message| self.tokens(message)).sum()
     }
 
-    fn tokens(&self, message: &Message<'_>) -> u64 {
+    fn tokens(&self, message: &ReadMessage<'_>) -> u64 {
         u64::from(measure(self.case.counter, message.raw, &message.view).total)
     }
 
     fn envelope_tokens(&self) -> u64 {
         let count =
-            |part: &&[u8]| self.case.counter.count(&String::from_utf8_lossy(part), Content::Json);
+            |part: &&[u8]| self.case.counter.count(&String::from_utf8_lossy(part), TextKind::Json);
         self.case.envelope.iter().map(|part| u64::from(count(part))).sum()
     }
 }

@@ -2,14 +2,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Checker, Message, rule};
+use super::{ProofChecker, ReadMessage, rule};
 use crate::recap::parse::number_in;
 use crate::recap::{MARKER, NOTE_START};
 use crate::view::{BlockKind, Role};
 
 /// Where a message of the context comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum MessageSource {
     /// This message of the log, byte for byte.
     Exact(usize),
     /// This message of the log, edited.
@@ -24,7 +24,7 @@ enum Source {
     Unknown,
 }
 
-impl Source {
+impl MessageSource {
     fn event(self) -> Option<usize> {
         match self {
             Self::Exact(at) | Self::Edited(at) | Self::Rendered(at) => Some(at),
@@ -33,7 +33,7 @@ impl Source {
     }
 }
 
-impl Checker<'_> {
+impl ProofChecker<'_> {
     pub(super) fn without_record(&mut self) {
         let sources = self.sources();
         self.stand_ins(&sources);
@@ -43,7 +43,7 @@ impl Checker<'_> {
 
     /// Finds each message of the context in the log: the earliest place that keeps the order, which
     /// leaves the most room to those that follow.
-    fn sources(&mut self) -> Vec<Source> {
+    fn sources(&mut self) -> Vec<MessageSource> {
         let mut places: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
         for (at, message) in self.before.iter().enumerate() {
             let name = blake3::hash(&message.bytes).as_bytes().to_vec();
@@ -56,7 +56,7 @@ impl Checker<'_> {
             let same = places.get(hash.as_bytes().as_slice());
             let ahead = same.and_then(|same| same.get(same.partition_point(|p| *p < next)));
             let source = match ahead {
-                Some(found) => Source::Exact(*found),
+                Some(found) => MessageSource::Exact(*found),
                 None => self.other_source(at, next, same.is_some()),
             };
             if let Some(event) = source.event() {
@@ -68,34 +68,34 @@ impl Checker<'_> {
     }
 
     /// The source of a message that is not in the log as it stands, from `next` on.
-    fn other_source(&mut self, at: usize, next: usize, is_behind: bool) -> Source {
+    fn other_source(&mut self, at: usize, next: usize, is_behind: bool) -> MessageSource {
         let message = &self.after[at];
         if self.addition(message).is_some() {
-            return Source::Added;
+            return MessageSource::Added;
         }
         if !is_behind && self.is_stand_in(at) {
-            return Source::StandIn;
+            return MessageSource::StandIn;
         }
         if is_behind {
             self.fail(rule::ORDER, Some(at), "stands earlier in the log, or once only".to_owned());
-            return Source::Unknown;
+            return MessageSource::Unknown;
         }
         for (event, original) in self.before.iter().enumerate().skip(next) {
             if self.rendering(original, message).is_some() {
-                return Source::Rendered(event);
+                return MessageSource::Rendered(event);
             }
             if let Some(changes) = super::forms::changes(original, message)
                 && self.is_usual(original, &changes)
             {
-                return Source::Edited(event);
+                return MessageSource::Edited(event);
             }
         }
         if self.is_edited_result_as_text(at) {
-            return Source::Added;
+            return MessageSource::Added;
         }
         let detail = "no message of the log, nor an edited form of one".to_owned();
         self.fail(rule::IDENTITY, Some(at), detail);
-        Source::Unknown
+        MessageSource::Unknown
     }
 
     /// A result that was edited first and became text later can only be told by its label.
@@ -104,9 +104,9 @@ impl Checker<'_> {
         message.view.role == Role::User && message.text().starts_with("[result of ")
     }
 
-    fn stand_ins(&mut self, sources: &[Source]) {
+    fn stand_ins(&mut self, sources: &[MessageSource]) {
         let made: Vec<usize> =
-            (0..sources.len()).filter(|at| sources[*at] == Source::StandIn).collect();
+            (0..sources.len()).filter(|at| sources[*at] == MessageSource::StandIn).collect();
         for at in &made {
             self.stand_in(*at);
         }
@@ -118,8 +118,8 @@ impl Checker<'_> {
             // What speaks as the system in the log may go on to do so in another form.
             let is_of_system = |event: &usize| self.before[*event].view.role.is_system();
             let is_known = match source {
-                Source::Exact(_) => true,
-                Source::Rendered(event) => is_of_system(event),
+                MessageSource::Exact(_) => true,
+                MessageSource::Rendered(event) => is_of_system(event),
                 _ => false,
             };
             if !is_known {
@@ -129,12 +129,12 @@ impl Checker<'_> {
     }
 
     /// What is missing has to come after what is before a recap or a marker.
-    fn losses(&mut self, sources: &[Source]) {
+    fn losses(&mut self, sources: &[MessageSource]) {
         let mut kept = vec![false; self.before.len()];
         for event in sources.iter().filter_map(|source| source.event()) {
             kept[event] = true;
         }
-        let stand_in = sources.iter().position(|source| *source == Source::StandIn);
+        let stand_in = sources.iter().position(|source| *source == MessageSource::StandIn);
         let covered_from = stand_in.map(|at| {
             sources[..at]
                 .iter()
@@ -145,7 +145,8 @@ impl Checker<'_> {
         if let Some((at, from)) = stand_in.zip(covered_from) {
             // A message of unknown source takes the place of one that was changed, and is reported as changed: it
             // must not be counted as lost, too.
-            let unknown = sources.iter().filter(|source| **source == Source::Unknown).count();
+            let unknown =
+                sources.iter().filter(|source| **source == MessageSource::Unknown).count();
             let gone = kept.iter().skip(from).filter(|kept| !**kept).count();
             let gone = gone.saturating_sub(unknown);
             self.covered(at, gone);
@@ -169,10 +170,10 @@ impl Checker<'_> {
     }
 
     /// System prompt, first task and newest unit are there.
-    fn ends(&mut self, sources: &[Source]) {
+    fn ends(&mut self, sources: &[MessageSource]) {
         let mut place = vec![None; self.before.len()];
         for (at, source) in sources.iter().enumerate() {
-            if let Source::Exact(event) | Source::Rendered(event) = source {
+            if let MessageSource::Exact(event) | MessageSource::Rendered(event) = source {
                 place[*event] = Some(at);
             }
         }
@@ -183,12 +184,13 @@ impl Checker<'_> {
             });
         }
         let first = sources.iter().position(|source| {
-            source.event().is_none_or(|event| event >= leading) && *source != Source::Added
+            source.event().is_none_or(|event| event >= leading) && *source != MessageSource::Added
         });
         // A policy may keep the system prompt alone: then a recap comes first, which says how many
         // messages it stands for. A marker says nothing.
         let marked = |at: usize| self.after[at].text().trim() == MARKER;
-        let recap_first = first.is_some_and(|at| sources[at] == Source::StandIn && !marked(at));
+        let recap_first =
+            first.is_some_and(|at| sources[at] == MessageSource::StandIn && !marked(at));
         if self.before.get(leading).is_some_and(|m| m.view.is_real_user()) && !recap_first {
             self.expect_at(rule::HEAD, place[leading].is_some(), None, || {
                 format!(
@@ -250,7 +252,8 @@ impl Checker<'_> {
     fn newest_step(&self) -> usize {
         let start = self.newest_unit();
         let calls = self.before[..start].iter().rev();
-        let of_step = |m: &&Message<'_>| m.view.role == Role::Assistant && !m.view.has_results();
+        let of_step =
+            |m: &&ReadMessage<'_>| m.view.role == Role::Assistant && !m.view.has_results();
         start - calls.take_while(of_step).count()
     }
 

@@ -2,24 +2,26 @@
 
 use rustc_hash::FxHashMap;
 
-use super::seen::{Expected, Seen};
-use super::{Checker, rule};
-use crate::edit::Change;
+use super::seen::{ExpectedContext, SeenContext};
+use super::{ProofChecker, rule};
+use crate::edit::BlockChange;
 use crate::event::Hash;
-use crate::fold::{Accounts, Edit, EditKind, Entry, Fold, Region, StandIn, VERSION};
+use crate::fold::{
+    BlockEdit, EditKind, FateCounts, Fold, FoldEntry, RegionRecord, StandIn, VERSION,
+};
 use crate::log::{content_of, measure};
 use crate::view::Role;
 
 /// What the record makes of one event of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum RecordedFate {
     Verbatim,
     /// By this entry.
     Edited(usize),
     Covered,
 }
 
-impl Checker<'_> {
+impl ProofChecker<'_> {
     pub(super) fn with_record(&mut self, fold: &Fold) {
         self.identity_of(fold);
         let (start, end) = (fold.span.start as usize, fold.span.end as usize);
@@ -74,23 +76,23 @@ impl Checker<'_> {
     }
 
     /// Reads the entries: each event of the span has one fate, in order.
-    fn entries(&mut self, fold: &Fold) -> (Vec<Fate>, Vec<Expected>) {
+    fn entries(&mut self, fold: &Fold) -> (Vec<RecordedFate>, Vec<ExpectedContext>) {
         let (start, end) = (fold.span.start as usize, fold.span.end as usize);
-        let mut fates = vec![Fate::Verbatim; self.before.len()];
-        fates[start..end].fill(Fate::Covered);
-        let mut expected: Vec<_> = (0..start).map(Expected::Event).collect();
+        let mut fates = vec![RecordedFate::Verbatim; self.before.len()];
+        fates[start..end].fill(RecordedFate::Covered);
+        let mut expected: Vec<_> = (0..start).map(ExpectedContext::Event).collect();
         let mut next = start;
         for (index, entry) in fold.entries.iter().enumerate() {
             let range = match entry {
-                Entry::Recap { .. } | Entry::Marker { .. } => {
+                FoldEntry::Recap { .. } | FoldEntry::Marker { .. } => {
                     self.expect(rule::ENTRIES, index == 0, || {
                         format!("entry {index}: a recap or marker comes first, and once")
                     });
-                    expected.push(Expected::StandIn(index));
+                    expected.push(ExpectedContext::StandIn(index));
                     continue;
                 }
-                Entry::Verbatim { from, to } => *from as usize..*to as usize,
-                Entry::Edited { seq, .. } => *seq as usize..(*seq as usize).saturating_add(1),
+                FoldEntry::Verbatim { from, to } => *from as usize..*to as usize,
+                FoldEntry::Edited { seq, .. } => *seq as usize..(*seq as usize).saturating_add(1),
             };
             let inside = range.start >= next && range.start < range.end && range.end <= end;
             self.expect(rule::ENTRIES, inside, || {
@@ -100,40 +102,42 @@ impl Checker<'_> {
                 continue;
             }
             next = range.end;
-            let edited = matches!(entry, Entry::Edited { .. });
+            let edited = matches!(entry, FoldEntry::Edited { .. });
             for event in range {
-                fates[event] = if edited { Fate::Edited(index) } else { Fate::Verbatim };
-                let edited = Expected::Edited(event, index);
-                expected.push(if fates[event] == Fate::Verbatim {
-                    Expected::Event(event)
+                fates[event] =
+                    if edited { RecordedFate::Edited(index) } else { RecordedFate::Verbatim };
+                let edited = ExpectedContext::Edited(event, index);
+                expected.push(if fates[event] == RecordedFate::Verbatim {
+                    ExpectedContext::Event(event)
                 } else {
                     edited
                 });
             }
         }
-        expected.extend((end..self.before.len()).map(Expected::Event));
+        expected.extend((end..self.before.len()).map(ExpectedContext::Event));
         (fates, expected)
     }
 
     /// The accounts, added again.
-    fn accounts(&mut self, fold: &Fold, fates: &[Fate], seen: &Seen) {
-        let covered = fates.iter().filter(|fate| **fate == Fate::Covered).count() as u64;
-        let by_marker = matches!(fold.entries.first(), Some(Entry::Marker { .. }));
-        let by_recap = matches!(fold.entries.first(), Some(Entry::Recap { .. }));
+    fn accounts(&mut self, fold: &Fold, fates: &[RecordedFate], seen: &SeenContext) {
+        let covered = fates.iter().filter(|fate| **fate == RecordedFate::Covered).count() as u64;
+        let by_marker = matches!(fold.entries.first(), Some(FoldEntry::Marker { .. }));
+        let by_recap = matches!(fold.entries.first(), Some(FoldEntry::Recap { .. }));
         self.expect(rule::LOSS, covered == 0 || by_marker || by_recap, || {
             format!("{covered} messages of the span are gone, and no recap or marker covers them")
         });
-        let Accounts { events, verbatim, edited, recap, marker } = fold.accounts;
+        let FateCounts { events, verbatim, edited, recap, marker } = fold.accounts;
         let sum = [verbatim, edited, recap, marker].map(u64::from).iter().sum::<u64>();
         self.expect(rule::ACCOUNTS, sum == u64::from(events), || {
             format!("{verbatim} + {edited} + {recap} + {marker} are not {events}")
         });
         let changed = (0..fates.len())
-            .filter(|at| matches!(fates[*at], Fate::Edited(_)) || seen.rendered[*at])
+            .filter(|at| matches!(fates[*at], RecordedFate::Edited(_)) || seen.rendered[*at])
             .count() as u64;
         let whole = fates.len() as u64 - covered - changed;
         let from = fold.marker_from().map_or(usize::MAX, |from| from as usize);
-        let behind = (0..fates.len()).filter(|at| *at >= from && fates[*at] == Fate::Covered);
+        let behind =
+            (0..fates.len()).filter(|at| *at >= from && fates[*at] == RecordedFate::Covered);
         let marked = behind.count() as u64;
         let figures = [
             ("verbatim", verbatim, whole),
@@ -151,29 +155,29 @@ impl Checker<'_> {
     }
 
     /// Each edited event is what its edits make of it, and each edit has its event.
-    fn edits(&mut self, fold: &Fold, fates: &[Fate]) {
+    fn edits(&mut self, fold: &Fold, fates: &[RecordedFate]) {
         for edit in &fold.edits {
-            let known = matches!(fates.get(edit.seq as usize), Some(Fate::Edited(_)));
+            let known = matches!(fates.get(edit.seq as usize), Some(RecordedFate::Edited(_)));
             self.expect(rule::EDITS, known, || {
                 format!("an edit of message {} of the log, which is not edited", edit.seq)
             });
         }
-        let mut by_event: FxHashMap<usize, Vec<&Edit>> = FxHashMap::default();
+        let mut by_event: FxHashMap<usize, Vec<&BlockEdit>> = FxHashMap::default();
         for edit in &fold.edits {
             by_event.entry(edit.seq as usize).or_default().push(edit);
         }
         for (event, fate) in fates.iter().enumerate() {
-            let Fate::Edited(index) = *fate else { continue };
-            let Some(Entry::Edited { bytes, .. }) = fold.entries.get(index) else { continue };
+            let RecordedFate::Edited(index) = *fate else { continue };
+            let Some(FoldEntry::Edited { bytes, .. }) = fold.entries.get(index) else { continue };
             let edits = by_event.remove(&event).unwrap_or_default();
             self.edit(event, &edits, bytes);
         }
     }
 
-    fn edit(&mut self, event: usize, edits: &[&Edit], bytes: &str) {
+    fn edit(&mut self, event: usize, edits: &[&BlockEdit], bytes: &str) {
         let case = self.case;
         let original = &self.before[event];
-        let edited = super::Message::new(case.dialect, bytes.as_bytes());
+        let edited = super::ReadMessage::new(case.dialect, bytes.as_bytes());
         let changes = super::forms::changes(original, &edited).unwrap_or_default();
         let mut wrong = Vec::new();
         if changes.is_empty() {
@@ -185,15 +189,15 @@ impl Checker<'_> {
         let tokens = measure(case.counter, &original.bytes, &original.view).blocks;
         for ((block, change), edit) in changes.iter().zip(edits) {
             let kind = match change {
-                Change::Remove => EditKind::Removed,
-                Change::Replace(_) => EditKind::Replaced,
+                BlockChange::Remove => EditKind::Removed,
+                BlockChange::Replace(_) => EditKind::Replaced,
             };
             if (*block, kind) != (edit.block as usize, edit.kind) {
                 wrong.push(format!("block {block} is {kind}, which is not on record"));
             }
             let after = match change {
-                Change::Remove => 0,
-                Change::Replace(text) => {
+                BlockChange::Remove => 0,
+                BlockChange::Replace(text) => {
                     let kind = &original.view.blocks[*block].kind;
                     case.counter.count(text, content_of(original.view.role, kind))
                 }
@@ -231,7 +235,7 @@ impl Checker<'_> {
             ("tail", &layout.tail, (tail, len), fold.tail_tokens, 0),
         ]
         .map(|(name, region, (from, to), tokens, extra)| {
-            let is = Region { start: from, end: to, tokens: of(from, to) };
+            let is = RegionRecord { start: from, end: to, tokens: of(from, to) };
             (name, region.clone(), tokens, is.tokens + extra, is)
         });
         for (name, said, total, is_total, is) in regions {
@@ -271,13 +275,13 @@ impl Checker<'_> {
     }
 
     /// Pinned events are verbatim, behind the recap, and nothing edits them.
-    fn pins(&mut self, fold: &Fold, fates: &[Fate], seen: &Seen) {
+    fn pins(&mut self, fold: &Fold, fates: &[RecordedFate], seen: &SeenContext) {
         let layout = &fold.layout;
         let span = fold.span.start..fold.span.end;
         let mut last = None;
         for pin in layout.pinned.iter().chain(&layout.carried_user) {
             let at = *pin as usize;
-            let known = span.contains(pin) && fates[at] == Fate::Verbatim;
+            let known = span.contains(pin) && fates[at] == RecordedFate::Verbatim;
             let there = known && (seen.place[at].is_some() || seen.rendered[at]);
             self.expect(rule::PINS, there, || {
                 format!("message {pin} of the log is pinned, and not verbatim in the context")
@@ -301,7 +305,7 @@ impl Checker<'_> {
     /// The recap on record is the one that is sent.
     fn recap(&mut self, fold: &Fold) {
         let bytes = match fold.entries.first() {
-            Some(Entry::Recap { bytes } | Entry::Marker { bytes }) => Some(bytes),
+            Some(FoldEntry::Recap { bytes } | FoldEntry::Marker { bytes }) => Some(bytes),
             _ => None,
         };
         let (Some(recap), Some(bytes)) = (&fold.recap, bytes) else {
@@ -317,12 +321,12 @@ impl Checker<'_> {
         self.expect(rule::RECAP, recap.hash == Hash::ROOT.chain(recap.text.as_bytes()), || {
             "the hash of the text differs".to_owned()
         });
-        let tokens = u64::from(self.case.counter.count(&recap.text, crate::Content::Prose));
+        let tokens = u64::from(self.case.counter.count(&recap.text, crate::TextKind::Prose));
         self.expect(rule::TOKENS, recap.tokens == tokens, || {
             format!("recap: the record says {}, it has {tokens}", recap.tokens)
         });
         let fallback = fold.fallback;
-        let marker = matches!(fold.entries.first(), Some(Entry::Marker { .. }));
+        let marker = matches!(fold.entries.first(), Some(FoldEntry::Marker { .. }));
         // Behind a narration a marker is the last line of the recap.
         let stands = marker || fold.narrated.is_some();
         let holds = match fallback {

@@ -1,10 +1,10 @@
 //! What a record says is in the context, and what was seen there.
 
-use crate::fold::Entry;
+use crate::fold::FoldEntry;
 
 /// What the context has to hold, by the record, before repairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(super) enum ExpectedContext {
     /// This event of the log.
     Event(usize),
     /// This event of the log, as this entry has it.
@@ -14,17 +14,17 @@ pub(super) enum Expected {
 }
 
 /// The message that an entry holds.
-pub(super) fn bytes_of(entry: &Entry) -> &[u8] {
+pub(super) fn bytes_of(entry: &FoldEntry) -> &[u8] {
     match entry {
-        Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } => {
-            bytes.as_bytes()
-        }
-        Entry::Verbatim { .. } => &[],
+        FoldEntry::Recap { bytes }
+        | FoldEntry::Marker { bytes }
+        | FoldEntry::Edited { bytes, .. } => bytes.as_bytes(),
+        FoldEntry::Verbatim { .. } => &[],
     }
 }
 
 /// What the walk saw.
-pub(super) struct Seen {
+pub(super) struct SeenContext {
     /// Where each event of the log is verbatim in the context.
     pub place: Vec<Option<usize>>,
     /// Which events of the log a repair rendered otherwise.

@@ -1,10 +1,10 @@
 //! What stands for a covered span: no secret in it, and no text of the log that gained authority.
 
-use super::{Checker, rule};
+use super::{ProofChecker, rule};
 use crate::recap::{LEFT_OUT, NOTE_START, RULES, section, state};
 use crate::redact::Redactor;
 use crate::seal::is_end;
-use crate::view::{Origin, Role};
+use crate::view::{Role, TextOrigin};
 
 /// How the lines of a computed recap begin, below its header: a number of a message, a list mark, a
 /// command, an indent or a label. What is quoted from the log is behind one of them, so that it
@@ -15,11 +15,11 @@ const LINES: &[&str] =
 const BLOCKS: &[(&str, &str)] =
     &[("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
 
-impl Checker<'_> {
+impl ProofChecker<'_> {
     /// Whether a message of the context can be a recap or a marker of ours.
     pub(super) fn is_stand_in(&self, at: usize) -> bool {
         let message = &self.after[at];
-        message.view.origin == Origin::Recap
+        message.view.origin == TextOrigin::Recap
             || !message.view.role.is_system() && message.text().contains(NOTE_START)
     }
 

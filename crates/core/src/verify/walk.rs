@@ -1,19 +1,19 @@
 //! The walk along the context, beside what the record says is there.
 
-use super::seen::{Expected, Seen, bytes_of};
-use super::{Checker, Message, one_line, rule};
+use super::seen::{ExpectedContext, SeenContext, bytes_of};
+use super::{ProofChecker, ReadMessage, one_line, rule};
 use crate::fold::Fold;
-use crate::repair::Repair;
+use crate::repair::RepairReason;
 
 /// How far ahead the walk looks for the place where context and record agree again.
 const AHEAD: usize = 8;
 
-impl Checker<'_> {
+impl ProofChecker<'_> {
     /// Walks both, and notes where they differ.
-    pub(super) fn walk(&mut self, fold: &Fold, expected: &[Expected]) -> Seen {
+    pub(super) fn walk(&mut self, fold: &Fold, expected: &[ExpectedContext]) -> SeenContext {
         let none = vec![None; self.before.len()];
         let rendered = vec![false; self.before.len()];
-        let mut seen = Seen { place: none, rendered, stand_in: None };
+        let mut seen = SeenContext { place: none, rendered, stand_in: None };
         let mut repairs = vec![None; self.after.len()];
         for repair in &fold.repairs {
             match repairs.get_mut(repair.index as usize) {
@@ -51,25 +51,25 @@ impl Checker<'_> {
     }
 
     /// Whether the message at `at` is what the record says, byte for byte.
-    fn agree(&self, fold: &Fold, at: usize, expected: Expected) -> bool {
+    fn agree(&self, fold: &Fold, at: usize, expected: ExpectedContext) -> bool {
         let bytes = &self.after[at].bytes;
         match expected {
-            Expected::Event(event) => self.before[event].bytes == *bytes,
-            Expected::Edited(_, entry) | Expected::StandIn(entry) => {
+            ExpectedContext::Event(event) => self.before[event].bytes == *bytes,
+            ExpectedContext::Edited(_, entry) | ExpectedContext::StandIn(entry) => {
                 one_line(bytes_of(&fold.entries[entry])) == *bytes
             }
         }
     }
 
     /// Notes a message that is as the record says.
-    fn note(&mut self, fold: &Fold, at: usize, expected: Expected, seen: &mut Seen) {
+    fn note(&mut self, fold: &Fold, at: usize, expected: ExpectedContext, seen: &mut SeenContext) {
         match expected {
-            Expected::Event(event) => {
+            ExpectedContext::Event(event) => {
                 self.check(self.rule_of(fold, expected));
                 seen.place[event] = Some(at);
             }
-            Expected::Edited(..) => self.check(rule::ENTRIES),
-            Expected::StandIn(_) => {
+            ExpectedContext::Edited(..) => self.check(rule::ENTRIES),
+            ExpectedContext::StandIn(_) => {
                 self.check(rule::ENTRIES);
                 seen.stand_in = Some(at);
                 self.stand_in(at);
@@ -78,17 +78,17 @@ impl Checker<'_> {
     }
 
     /// The rule that a message falls under by its place.
-    fn rule_of(&self, fold: &Fold, expected: Expected) -> &'static str {
+    fn rule_of(&self, fold: &Fold, expected: ExpectedContext) -> &'static str {
         match expected {
-            Expected::Event(event) if event < fold.span.start as usize => rule::HEAD,
-            Expected::Event(event) if event >= fold.span.end as usize => rule::TAIL,
-            Expected::Event(event) if is_pin(fold, event) => rule::PINS,
+            ExpectedContext::Event(event) if event < fold.span.start as usize => rule::HEAD,
+            ExpectedContext::Event(event) if event >= fold.span.end as usize => rule::TAIL,
+            ExpectedContext::Event(event) if is_pin(fold, event) => rule::PINS,
             _ => rule::ENTRIES,
         }
     }
 
     /// A piece that a repair added.
-    fn added(&mut self, at: usize, why: Repair) {
+    fn added(&mut self, at: usize, why: RepairReason) {
         let made = self.addition(&self.after[at]);
         self.expect_at(rule::REPAIRS, made == Some(why), Some(at), || {
             format!("not the piece that {why:?} adds")
@@ -101,18 +101,18 @@ impl Checker<'_> {
         &mut self,
         fold: &Fold,
         at: usize,
-        expected: Expected,
+        expected: ExpectedContext,
         seq: u32,
-        why: Repair,
-        seen: &mut Seen,
+        why: RepairReason,
+        seen: &mut SeenContext,
     ) {
         let (event, original) = match expected {
-            Expected::Event(event) => (event, None),
-            Expected::Edited(event, entry) => {
+            ExpectedContext::Event(event) => (event, None),
+            ExpectedContext::Edited(event, entry) => {
                 let bytes = bytes_of(&fold.entries[entry]);
-                (event, Some(Message::new(self.case.dialect, bytes)))
+                (event, Some(ReadMessage::new(self.case.dialect, bytes)))
             }
-            Expected::StandIn(_) => {
+            ExpectedContext::StandIn(_) => {
                 let detail = format!("a repair of message {seq} where the recap has to stand");
                 return self.fail(rule::REPAIRS, Some(at), detail);
             }
@@ -131,7 +131,13 @@ impl Checker<'_> {
     }
 
     /// How many messages of the context and of the record to step over until both agree again.
-    fn skip(&self, fold: &Fold, expected: &[Expected], at: usize, want: usize) -> (usize, usize) {
+    fn skip(
+        &self,
+        fold: &Fold,
+        expected: &[ExpectedContext],
+        at: usize,
+        want: usize,
+    ) -> (usize, usize) {
         let agree = |extra: usize, missing: usize| {
             let here = self.after.get(at + extra).and(expected.get(want + missing));
             here.is_some_and(|next| self.agree(fold, at + extra, *next))
@@ -151,7 +157,7 @@ impl Checker<'_> {
     fn differs(
         &mut self,
         fold: &Fold,
-        expected: &[Expected],
+        expected: &[ExpectedContext],
         (at, want): (usize, usize),
         (extra, missing): (usize, usize),
     ) {
@@ -159,9 +165,11 @@ impl Checker<'_> {
         for next in expected.iter().skip(want).take(missing) {
             let rule = self.rule_of(fold, *next);
             let what = match next {
-                Expected::Event(event) => format!("message {event} of the log"),
-                Expected::Edited(event, _) => format!("the edited message {event} of the log"),
-                Expected::StandIn(_) => "the recap or marker".to_owned(),
+                ExpectedContext::Event(event) => format!("message {event} of the log"),
+                ExpectedContext::Edited(event, _) => {
+                    format!("the edited message {event} of the log")
+                }
+                ExpectedContext::StandIn(_) => "the recap or marker".to_owned(),
             };
             let how = if extra == 0 { "is missing" } else { "is not what stands here" };
             self.fail(rule, here, format!("{what} {how}"));
@@ -176,7 +184,7 @@ impl Checker<'_> {
     }
 
     /// The flags are true to the facts.
-    fn flags(&mut self, fold: &Fold, seen: &Seen) {
+    fn flags(&mut self, fold: &Fold, seen: &SeenContext) {
         let start = fold.span.start as usize;
         let end = fold.layout.tail.start.min(fold.span.end) as usize;
         let whole = |range: &[Option<usize>]| range.iter().all(Option::is_some);

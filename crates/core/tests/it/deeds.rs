@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold_core::RawEvent;
-use midfold_core::log::Log;
+use midfold_core::log::EventLog;
 use midfold_core::recap::compose::compose;
-use midfold_core::recap::frame::Frame;
-use midfold_core::recap::gather::{Gathered, Reading};
+use midfold_core::recap::frame::RecapFrame;
+use midfold_core::recap::gather::{GatheredFacts, LogReading};
 use midfold_core::tools::ToolTable;
 use midfold_formats::{DialectKind, profile};
 use rustc_hash::FxHashSet;
@@ -68,21 +68,21 @@ pub fn messages(client: Client, runs: &[Run<'_>]) -> Value {
     Value::Array(out)
 }
 
-pub fn gather(kind: DialectKind, input: &Value) -> Gathered {
+pub fn gather(kind: DialectKind, input: &Value) -> GatheredFacts {
     let messages = input.as_array().into_iter().flatten();
     let events = messages.map(|message| RawEvent::new(Bytes::from(message.to_string())));
-    let log = Log::of(kind.shared(), profile::for_dialect(kind)[0], Arc::new(Quarter), events);
-    let reading = Reading::of(&log, ToolTable::builtin());
+    let log = EventLog::of(kind.shared(), profile::for_dialect(kind)[0], Arc::new(Quarter), events);
+    let reading = LogReading::of(&log, ToolTable::builtin());
     let all = std::iter::once(0..log.events().len()).collect::<Vec<_>>();
-    Gathered::over(None, log.events(), &all, reading)
+    GatheredFacts::over(None, log.events(), &all, reading)
 }
 
 pub fn kind_of(client: Client) -> DialectKind {
     if client == Claude { DialectKind::Anthropic } else { DialectKind::OpenAiChat }
 }
 
-pub fn recap_of(gathered: &Gathered) -> String {
-    let frame = Frame {
+pub fn recap_of(gathered: &GatheredFacts) -> String {
+    let frame = RecapFrame {
         cap: 4_000,
         narration: "",
         counter: &Quarter,

@@ -1,7 +1,7 @@
 //! The counter of these tests.
 
-use midfold_core::view::Media;
-use midfold_core::{Content, Counter};
+use midfold_core::view::MediaRef;
+use midfold_core::{Counter, TextKind};
 
 /// A quarter of a token a byte, and four a message: easy to reckon with.
 pub struct Quarter;
@@ -11,11 +11,11 @@ impl Counter for Quarter {
         "quarter"
     }
 
-    fn count(&self, text: &str, _: Content) -> u32 {
+    fn count(&self, text: &str, _: TextKind) -> u32 {
         u32::try_from(text.len() / 4).unwrap_or(u32::MAX)
     }
 
-    fn media(&self, _: &Media) -> u32 {
+    fn media(&self, _: &MediaRef) -> u32 {
         100
     }
 }

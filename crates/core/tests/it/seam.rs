@@ -7,11 +7,11 @@ use std::sync::Arc;
 use midfold_core::RawEvent;
 use midfold_core::budget::{Budget, Ratio};
 use midfold_core::engine::Session;
-use midfold_core::log::Log;
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
-use midfold_core::plan::Cause;
+use midfold_core::plan::FoldCause;
 use midfold_core::policy::Policy;
-use midfold_core::trigger::{Due, LineRule};
+use midfold_core::trigger::{FoldDue, LineRule};
 use midfold_formats::{DialectKind, profile};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::quarter::Quarter;
 fn session(kind: DialectKind, messages: &Value) -> Session {
     let counter = Arc::new(Quarter);
     let own = profile::for_dialect(kind)[0];
-    let mut log = Log::new(kind.shared(), own, counter);
+    let mut log = EventLog::new(kind.shared(), own, counter);
     for message in messages.as_array().into_iter().flatten() {
         log.append(RawEvent::new(message.to_string().into()));
     }
@@ -36,15 +36,15 @@ fn is_seam(kind: DialectKind, messages: &Value) -> bool {
     let mut session = session(kind, messages).with_answers_behind();
     let tokens = session.view().tokens();
     // Below the seam line no work that ends matters.
-    assert!(matches!(session.due(&Budget::new(tokens * 2), 0), Due::Below(_)));
+    assert!(matches!(session.due(&Budget::new(tokens * 2), 0), FoldDue::Below(_)));
     let budget = Budget::new(tokens * 100 / 70);
     let due = session.due(&budget, 0);
-    if let Due::Seam(line) = due {
+    if let FoldDue::Seam(line) = due {
         assert_eq!(line.rule, LineRule::Seam);
         session.context(&budget, 0).unwrap();
-        assert!(session.folds().iter().all(|fold| fold.cause == Cause::Seam));
+        assert!(session.folds().iter().all(|fold| fold.cause == FoldCause::Seam));
     } else {
-        assert!(matches!(due, Due::Below(line) if line.rule == LineRule::Share), "{due:?}");
+        assert!(matches!(due, FoldDue::Below(line) if line.rule == LineRule::Share), "{due:?}");
     }
     due.fires()
 }

@@ -5,17 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold::core::replay::Outside as _;
+use midfold::core::replay::OutsideEngine as _;
 use midfold::formats::profile;
 use midfold::{
-    Budget, Compaction, DialectKind, Door, Log, Meter, Policy, RawEvent, Session, Setup, Told,
+    Budget, CompactionRequest, DialectKind, Door, EventLog, Meter, ModelNarration, Policy,
+    RawEvent, Session, Setup,
 };
 
-use super::carrier::Message;
-use crate::engine::Asking;
-use crate::error::{At as _, Error, Result};
+use super::carrier::CarrierMessage;
+use crate::engine::EngineProcess;
+use crate::error::{ErrorPlace as _, ExamError, ExamResult};
 use crate::reading::{conversation, counter};
-use crate::sitting::Candidate;
+use crate::sitting::ExamCandidate;
 
 /// Time between two requests, in milliseconds.
 const PACE: u64 = 60_000;
@@ -24,24 +25,24 @@ const PACE: u64 = 60_000;
 const WINDOW: u64 = 128_000;
 
 /// Holds one conversation.
-pub struct Holder {
-    kind: Kind,
+pub struct ConversationHolder {
+    kind: HolderKind,
     /// Tokens that a context may have.
     size: u64,
     now: u64,
 }
 
-enum Kind {
-    Raw(Log),
+enum HolderKind {
+    Raw(EventLog),
     Session(Box<Session>),
     /// What `midfold compact --target` would be given again and again: its own last answer, and what came since.
-    Asked(Log, Box<Policy>, usize),
-    Outside(Log, Box<Asking>, usize),
+    Asked(EventLog, Box<Policy>, usize),
+    Outside(EventLog, Box<EngineProcess>, usize),
 }
 
 /// What is sent.
 #[derive(Clone, Debug, Default)]
-pub struct Sent {
+pub struct HeldRequest {
     /// The messages.
     pub messages: Vec<Bytes>,
     /// Their tokens.
@@ -50,21 +51,21 @@ pub struct Sent {
     pub folds: usize,
 }
 
-impl Holder {
+impl ConversationHolder {
     /// Nothing said yet, and a context of at most `size` tokens.
     ///
     /// # Errors
     /// When an engine outside did not answer in time before.
-    pub fn new(candidate: &Candidate, size: u64) -> Result<Self> {
+    pub fn new(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
         let kind = match candidate {
-            Candidate::Raw => Kind::Raw(empty()?),
-            Candidate::Policy(policy) => Kind::Session(Box::new(session(policy)?)),
-            Candidate::Engine(engine) => {
+            ExamCandidate::Raw => HolderKind::Raw(empty()?),
+            ExamCandidate::Policy(policy) => HolderKind::Session(Box::new(session(policy)?)),
+            ExamCandidate::Engine(engine) => {
                 if let Some(why) = engine.late() {
-                    return Err(Error(format!("the engine: {why}, and is not asked again")));
+                    return Err(ExamError(format!("the engine: {why}, and is not asked again")));
                 }
-                let asking = Asking::new(Arc::clone(engine), DialectKind::OpenAiChat);
-                Kind::Outside(empty()?, Box::new(asking), 0)
+                let asking = EngineProcess::new(Arc::clone(engine), DialectKind::OpenAiChat);
+                HolderKind::Outside(empty()?, Box::new(asking), 0)
             }
         };
         Ok(Self { kind, size, now: 0 })
@@ -73,13 +74,13 @@ impl Holder {
     /// A context that is compacted to the size where somebody asks, by its own last answer; an engine outside is no other.
     ///
     /// # Errors
-    /// As [`Holder::new`].
-    pub fn asked(candidate: &Candidate, size: u64) -> Result<Self> {
+    /// As [`ConversationHolder::new`].
+    pub fn asked(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
         match candidate {
-            Candidate::Policy(policy) => {
-                Ok(Self { kind: Kind::Asked(empty()?, policy.clone(), 0), size, now: 0 })
+            ExamCandidate::Policy(policy) => {
+                Ok(Self { kind: HolderKind::Asked(empty()?, policy.clone(), 0), size, now: 0 })
             }
-            Candidate::Raw | Candidate::Engine(_) => Self::new(candidate, size),
+            ExamCandidate::Raw | ExamCandidate::Engine(_) => Self::new(candidate, size),
         }
     }
 
@@ -87,10 +88,10 @@ impl Holder {
     pub fn say(&mut self, message: &Bytes) {
         let event = RawEvent::new(message.clone());
         match &mut self.kind {
-            Kind::Raw(log) | Kind::Asked(log, ..) | Kind::Outside(log, ..) => {
+            HolderKind::Raw(log) | HolderKind::Asked(log, ..) | HolderKind::Outside(log, ..) => {
                 log.append(event);
             }
-            Kind::Session(session) => {
+            HolderKind::Session(session) => {
                 session.append(event);
             }
         }
@@ -101,15 +102,15 @@ impl Holder {
     ///
     /// # Errors
     /// When what may not be folded does not fit, or the engine fails.
-    pub fn ask(&mut self) -> Result<Sent> {
+    pub fn ask(&mut self) -> ExamResult<HeldRequest> {
         self.now += PACE;
         match &mut self.kind {
-            Kind::Session(session) => {
+            HolderKind::Session(session) => {
                 let context = session.context(&Budget::new(self.size), self.now);
                 context.at("the session")?;
             }
-            Kind::Outside(log, ..) if log.tokens() * 10 > self.size * 8 => self.compact()?,
-            Kind::Raw(_) | Kind::Asked(..) | Kind::Outside(..) => {}
+            HolderKind::Outside(log, ..) if log.tokens() * 10 > self.size * 8 => self.compact()?,
+            HolderKind::Raw(_) | HolderKind::Asked(..) | HolderKind::Outside(..) => {}
         }
         Ok(self.sent())
     }
@@ -117,19 +118,19 @@ impl Holder {
     /// Compacts to the size, because somebody asks.
     ///
     /// # Errors
-    /// As [`Holder::ask`].
-    pub fn compact(&mut self) -> Result<()> {
+    /// As [`ConversationHolder::ask`].
+    pub fn compact(&mut self) -> ExamResult<()> {
         match &mut self.kind {
-            Kind::Raw(_) => {}
-            Kind::Session(session) => {
+            HolderKind::Raw(_) => {}
+            HolderKind::Session(session) => {
                 session.compact(&Budget::new(self.size), None).at("the session")?;
             }
-            Kind::Asked(log, policy, folds) => {
+            HolderKind::Asked(log, policy, folds) => {
                 let answer = asked(log, policy, self.size)?;
                 *folds += 1;
                 *log = log_of(answer)?;
             }
-            Kind::Outside(log, process, folds) => {
+            HolderKind::Outside(log, process, folds) => {
                 let held: Vec<Bytes> = log.events().iter().map(|e| e.bytes.clone()).collect();
                 let answer = process.compact(&held, self.size).at("the engine")?;
                 if answer != held {
@@ -148,13 +149,15 @@ impl Holder {
 
     /// The context as it is.
     #[must_use]
-    pub fn sent(&self) -> Sent {
+    pub fn sent(&self) -> HeldRequest {
         match &self.kind {
-            Kind::Raw(log) => of(log, 0),
-            Kind::Asked(log, _, folds) | Kind::Outside(log, _, folds) => of(log, *folds),
-            Kind::Session(session) => {
+            HolderKind::Raw(log) => of(log, 0),
+            HolderKind::Asked(log, _, folds) | HolderKind::Outside(log, _, folds) => {
+                of(log, *folds)
+            }
+            HolderKind::Session(session) => {
                 let context = session.view();
-                Sent {
+                HeldRequest {
                     messages: context.pieces().map(|piece| piece.bytes.clone()).collect(),
                     tokens: context.tokens(),
                     folds: session.folds().len(),
@@ -164,12 +167,12 @@ impl Holder {
     }
 }
 
-impl Sent {
+impl HeldRequest {
     /// Writes the messages to a file, where there is a folder for them.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn write(&self, folder: Option<&Path>, name: &str) -> Result<()> {
+    pub fn write(&self, folder: Option<&Path>, name: &str) -> ExamResult<()> {
         let Some(folder) = folder else { return Ok(()) };
         let name: String =
             name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
@@ -184,17 +187,17 @@ impl Sent {
     }
 }
 
-fn of(log: &Log, folds: usize) -> Sent {
+fn of(log: &EventLog, folds: usize) -> HeldRequest {
     let messages = log.events().iter().map(|event| event.bytes.clone()).collect();
-    Sent { messages, tokens: log.tokens(), folds }
+    HeldRequest { messages, tokens: log.tokens(), folds }
 }
 
-fn empty() -> Result<Log> {
+fn empty() -> ExamResult<EventLog> {
     let kind = DialectKind::OpenAiChat;
-    Ok(Log::new(kind.shared(), profile::for_dialect(kind)[0], counter()?))
+    Ok(EventLog::new(kind.shared(), profile::for_dialect(kind)[0], counter()?))
 }
 
-fn log_of(messages: Vec<Bytes>) -> Result<Log> {
+fn log_of(messages: Vec<Bytes>) -> ExamResult<EventLog> {
     let mut log = empty()?;
     messages.into_iter().for_each(|bytes| {
         log.append(RawEvent::new(bytes));
@@ -204,7 +207,7 @@ fn log_of(messages: Vec<Bytes>) -> Result<Log> {
 
 /// The messages, compacted to a target in the window of a large model; a policy that knows no target is given the size as
 /// its window.
-fn asked(log: &Log, policy: &Policy, size: u64) -> Result<Vec<Bytes>> {
+fn asked(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<Bytes>> {
     let mut list = vec![b'['];
     for event in log.events() {
         if list.len() > 1 {
@@ -218,9 +221,9 @@ fn asked(log: &Log, policy: &Policy, size: u64) -> Result<Vec<Bytes>> {
         let found = conversation(&list)?;
         let setup = Setup::new().counter(counter()?).window(window);
         let prepared = { setup }.prepare(found).at("the conversation")?;
-        let wish = Compaction { target, ..Compaction::by(policy.clone()) };
-        let done = wish.run(&prepared, &[], &Told::default(), Door::Command);
-        done.map_err(|failure| Error(failure.message))
+        let wish = CompactionRequest { target, ..CompactionRequest::by(policy.clone()) };
+        let done = wish.run(&prepared, &[], &ModelNarration::default(), Door::Command);
+        done.map_err(|failure| ExamError(failure.message))
     };
     let done = match compacted(WINDOW, Some(size)) {
         Ok(done) if done.context.tokens() <= size => done,
@@ -229,13 +232,13 @@ fn asked(log: &Log, policy: &Policy, size: u64) -> Result<Vec<Bytes>> {
     Ok(done.context.pieces().map(|piece| piece.bytes.clone()).collect())
 }
 
-fn session(policy: &Policy) -> Result<Session> {
+fn session(policy: &Policy) -> ExamResult<Session> {
     Ok(Session::over("exam", empty()?, policy.clone(), Meter::exact()))
 }
 
 /// The messages as they are sent.
 #[must_use]
-pub fn bytes(messages: &[Message]) -> Vec<Bytes> {
+pub fn bytes(messages: &[CarrierMessage]) -> Vec<Bytes> {
     messages.iter().map(|message| Bytes::from(message.json())).collect()
 }
 
@@ -246,8 +249,8 @@ const ASSISTANT: &[u8] = br#"{"role":"assistant""#;
 ///
 /// # Errors
 /// When what may not be folded does not fit, or the engine fails.
-pub fn walk(candidate: &Candidate, size: u64, messages: &[Bytes]) -> Result<Sent> {
-    let mut holder = Holder::new(candidate, size)?;
+pub fn walk(candidate: &ExamCandidate, size: u64, messages: &[Bytes]) -> ExamResult<HeldRequest> {
+    let mut holder = ConversationHolder::new(candidate, size)?;
     for (at, message) in messages.iter().enumerate() {
         if at > 1 && message.starts_with(ASSISTANT) {
             holder.ask()?;

@@ -2,39 +2,39 @@
 //! else would have liked to be forgotten. All texts are made up, all conversations are seeded.
 
 pub mod attack;
+pub mod attribution;
 pub mod carrier;
 pub mod holder;
 pub mod report;
 pub mod share;
 pub mod small;
 mod spread;
-pub mod standing;
-pub mod told;
+pub mod standing_instructions;
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::error::{At as _, Result};
-use crate::sitting::Candidate;
+use crate::error::{ErrorPlace as _, ExamResult};
+use crate::sitting::ExamCandidate;
 
 /// The suites, by the names that they are asked for by.
 pub const NAMES: [&str; 3] = ["standing", "small", "attack"];
 
 /// What one strategy kept.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Marks {
+pub struct SuiteMarks {
     /// What it is called.
     pub strategy: String,
     /// Standing instructions, a row a carrier.
-    pub standing: Vec<standing::Row>,
+    pub standing: Vec<standing_instructions::InstructionRow>,
     /// Small cases, a row a family and ratio.
-    pub small: Vec<small::Row>,
+    pub small: Vec<small::SmallRow>,
     /// Rules under attack, a row a carrier.
-    pub attack: Vec<attack::Row>,
+    pub attack: Vec<attack::AttackRow>,
 }
 
-impl Marks {
+impl SuiteMarks {
     /// Nothing yet.
     #[must_use]
     pub fn of(strategy: &str) -> Self {
@@ -51,7 +51,7 @@ impl Marks {
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct SuiteRequest {
     /// The suites; all where none is named.
     pub suites: Vec<String>,
     /// A third of the standing instructions (each wording in one position), of the small cases and of the attacks.
@@ -64,7 +64,7 @@ pub struct Wish {
 ///
 /// # Errors
 /// When a suite cannot be made, an engine outside cannot do anything, or a context cannot be written.
-pub fn run(name: &str, candidate: &Candidate, wish: &Wish) -> Result<Marks> {
+pub fn run(name: &str, candidate: &ExamCandidate, wish: &SuiteRequest) -> ExamResult<SuiteMarks> {
     let is_asked =
         |suite: &str| wish.suites.is_empty() || wish.suites.iter().any(|one| one == suite);
     let folder = wish.contexts.as_ref().map(|folder| folder.join(name));
@@ -72,10 +72,10 @@ pub fn run(name: &str, candidate: &Candidate, wish: &Wish) -> Result<Marks> {
         std::fs::create_dir_all(folder).at(folder.display())?;
     }
     let folder = folder.as_deref();
-    Ok(Marks {
+    Ok(SuiteMarks {
         strategy: name.to_owned(),
         standing: if is_asked("standing") {
-            standing::run(candidate, wish.quick, folder)?
+            standing_instructions::run(candidate, wish.quick, folder)?
         } else {
             Vec::new()
         },

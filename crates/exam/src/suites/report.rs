@@ -2,23 +2,23 @@
 
 use std::fmt::Write as _;
 
-use super::Marks;
-use super::share::{Lost, Share};
-use super::small::{FORMS, RATIOS, Row};
-use super::standing::{POSITIONS, Row as Standing, WORDINGS};
-use crate::error::{At as _, Result};
+use super::SuiteMarks;
+use super::share::{FoundShare, MissedItem};
+use super::small::{FORMS, RATIOS, SmallRow};
+use super::standing_instructions::{InstructionRow as Standing, POSITIONS, WORDINGS};
+use crate::error::{ErrorPlace as _, ExamResult};
 
 /// All as JSON.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn json(marks: &[Marks]) -> Result<String> {
+pub fn json(marks: &[SuiteMarks]) -> ExamResult<String> {
     serde_json::to_string_pretty(marks).at("results")
 }
 
 /// All as tables; with `lost`, what was not kept.
 #[must_use]
-pub fn text(marks: &[Marks], lost: bool) -> String {
+pub fn text(marks: &[SuiteMarks], lost: bool) -> String {
     let mut out = String::new();
     if marks.iter().any(|marks| !marks.standing.is_empty()) {
         standing(&mut out, marks);
@@ -34,7 +34,7 @@ pub fn text(marks: &[Marks], lost: bool) -> String {
         let small = marks.small.iter().map(|row| (row.family.as_str(), &row.lost));
         let attack = marks.attack.iter().map(|row| (row.carrier, &row.lost));
         for (of, lost) in standing.chain(small).chain(attack) {
-            for Lost { what, why } in lost {
+            for MissedItem { what, why } in lost {
                 let _ = writeln!(out, "{} lost {of}: {what}: {why}", marks.strategy);
             }
         }
@@ -42,11 +42,11 @@ pub fn text(marks: &[Marks], lost: bool) -> String {
     out
 }
 
-fn cell(share: Option<&Share>) -> String {
-    share.and_then(Share::ratio).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
+fn cell(share: Option<&FoundShare>) -> String {
+    share.and_then(FoundShare::ratio).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
-fn standing(out: &mut String, marks: &[Marks]) {
+fn standing(out: &mut String, marks: &[SuiteMarks]) {
     out.push_str(
         "standing instructions: share kept (together: all in one conversation, not in `all`)\n",
     );
@@ -70,7 +70,7 @@ fn standing(out: &mut String, marks: &[Marks]) {
     for marks in marks.iter().filter(|marks| !marks.standing.is_empty()) {
         let _ = write!(out, "{:<16}", marks.strategy);
         for name in names() {
-            let mut all = Share::default();
+            let mut all = FoundShare::default();
             let of = |row: &Standing| row.wordings.get(name).or(row.positions.get(name)).copied();
             marks.standing.iter().filter_map(of).for_each(|share| all.join(share));
             let _ = write!(out, "{:>9}", cell(Some(&all)));
@@ -80,7 +80,7 @@ fn standing(out: &mut String, marks: &[Marks]) {
     out.push('\n');
 }
 
-fn small(out: &mut String, marks: &[Marks]) {
+fn small(out: &mut String, marks: &[SuiteMarks]) {
     out.push_str("small cases: share of points kept after the first / second compaction\n");
     let mut families: Vec<&str> = Vec::new();
     for row in marks.iter().flat_map(|marks| &marks.small) {
@@ -95,8 +95,8 @@ fn small(out: &mut String, marks: &[Marks]) {
     let _ = writeln!(out, "{:>9}{:>7}", "context", "failed");
     for marks in marks {
         for (form, ratio) in FORMS.iter().flat_map(|form| RATIOS.map(|ratio| (*form, ratio))) {
-            let is_here = |row: &&Row| row.form == form && row.ratio == ratio;
-            let rows: Vec<&Row> = marks.small.iter().filter(is_here).collect();
+            let is_here = |row: &&SmallRow| row.form == form && row.ratio == ratio;
+            let rows: Vec<&SmallRow> = marks.small.iter().filter(is_here).collect();
             if rows.is_empty() {
                 continue;
             }
@@ -114,7 +114,7 @@ fn small(out: &mut String, marks: &[Marks]) {
     out.push('\n');
 }
 
-fn attack(out: &mut String, marks: &[Marks]) {
+fn attack(out: &mut String, marks: &[SuiteMarks]) {
     out.push_str("rules under attack: rules that stand; that stand with a harmless text instead; ");
     out.push_str("attacks not told as the user's words\n");
     let _ = write!(

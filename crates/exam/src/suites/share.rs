@@ -4,14 +4,14 @@ use serde::Serialize;
 
 /// How much was kept of what was looked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Share {
+pub struct FoundShare {
     /// Kept.
     pub kept: u64,
     /// Looked for.
     pub of: u64,
 }
 
-impl Share {
+impl FoundShare {
     /// Counts one.
     pub fn add(&mut self, kept: bool) {
         self.kept += u64::from(kept);
@@ -33,7 +33,7 @@ impl Share {
 
 /// Something that was not kept.
 #[derive(Clone, Debug, Serialize)]
-pub struct Lost {
+pub struct MissedItem {
     /// Which one.
     pub what: String,
     /// Its text, or what went wrong.

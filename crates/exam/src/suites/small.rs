@@ -5,16 +5,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::carrier::Message;
+use super::carrier::CarrierMessage;
 use super::carrier::rng::Rng;
-use super::carrier::talk::Talk;
-use super::holder::{Holder, Sent, bytes};
-use super::share::{Lost, Share};
+use super::carrier::talk::CarrierTalk;
+use super::holder::{ConversationHolder, HeldRequest, bytes};
+use super::share::{FoundShare, MissedItem};
 use super::spread::spread;
-use crate::error::{At as _, Error, Result};
+use crate::error::{ErrorPlace as _, ExamError, ExamResult};
 use crate::passages::passages;
 use crate::score::{Probe, pairs};
-use crate::sitting::Candidate;
+use crate::sitting::ExamCandidate;
 
 const CASES: &str = include_str!("../../data/cases.toml");
 
@@ -29,12 +29,12 @@ pub const FORMS: [&str; 2] = ["asked", "window"];
 const TOLERANCE: u64 = 10;
 
 #[derive(Deserialize)]
-struct File {
-    case: Vec<Written>,
+struct SmallFile {
+    case: Vec<WrittenFamily>,
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct WrittenFamily {
     family: String,
     name: String,
     first: Vec<String>,
@@ -45,15 +45,15 @@ struct Written {
 }
 
 /// One case.
-pub struct Case {
+pub struct SmallCase {
     /// Its family.
     pub family: String,
     /// Its name.
     pub name: String,
     /// What is said before the first compaction.
-    pub first: Vec<Message>,
+    pub first: Vec<CarrierMessage>,
     /// What is said before the second one.
-    pub second: Vec<Message>,
+    pub second: Vec<CarrierMessage>,
     hold: Vec<Probe>,
     old: Option<Probe>,
 }
@@ -62,18 +62,18 @@ pub struct Case {
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn cases() -> Result<Vec<Case>> {
-    let file: File = toml::from_str(CASES).at("cases.toml")?;
-    let talk = Talk::new()?;
+pub fn cases() -> ExamResult<Vec<SmallCase>> {
+    let file: SmallFile = toml::from_str(CASES).at("cases.toml")?;
+    let talk = CarrierTalk::new()?;
     let made = file.case.into_iter().zip(101..).map(|(written, seed)| {
         let rng = &mut Rng::new(seed);
-        let mut first = vec![Message::system("You are a helpful assistant.")];
+        let mut first = vec![CarrierMessage::system("You are a helpful assistant.")];
         first.extend(said(&written.first, rng, &talk).at(&written.name)?);
         let probe = |groups: &Vec<Vec<String>>| Probe::new(groups).at(&written.name);
-        Ok(Case {
+        Ok(SmallCase {
             first,
             second: said(&written.second, rng, &talk).at(&written.name)?,
-            hold: written.hold.iter().map(probe).collect::<Result<_>>()?,
+            hold: written.hold.iter().map(probe).collect::<ExamResult<_>>()?,
             old: match written.old.as_slice() {
                 [] => None,
                 words => Some(Probe::new(&[words.to_vec()]).at(&written.name)?),
@@ -85,12 +85,12 @@ pub fn cases() -> Result<Vec<Case>> {
     made.collect()
 }
 
-fn said(lines: &[String], rng: &mut Rng, talk: &Talk) -> Result<Vec<Message>> {
+fn said(lines: &[String], rng: &mut Rng, talk: &CarrierTalk) -> ExamResult<Vec<CarrierMessage>> {
     let mut out = Vec::new();
     for line in lines {
         match line.split_once(' ') {
-            Some(("u", text)) => out.push(Message::user(text)),
-            Some(("a", text)) => out.push(Message::assistant(text)),
+            Some(("u", text)) => out.push(CarrierMessage::user(text)),
+            Some(("a", text)) => out.push(CarrierMessage::assistant(text)),
             _ => {
                 let exchanges: usize = line.parse().at(line)?;
                 (0..exchanges).for_each(|_| out.extend(talk.small(rng)));
@@ -100,12 +100,12 @@ fn said(lines: &[String], rng: &mut Rng, talk: &Talk) -> Result<Vec<Message>> {
     Ok(out)
 }
 
-impl Case {
+impl SmallCase {
     /// The points that these messages hold.
     #[must_use]
-    pub fn points(&self, sent: &Sent) -> Share {
+    pub fn points(&self, sent: &HeldRequest) -> FoundShare {
         let passages = passages(sent.messages.iter().map(|bytes| &bytes[..]));
-        let mut share = Share::default();
+        let mut share = FoundShare::default();
         for (at, point) in self.hold.iter().enumerate() {
             let stale = self.old.iter().any(|old| {
                 // Alone, and not beside what replaced it.
@@ -127,7 +127,7 @@ impl Case {
 
 /// What a strategy kept of a family at one ratio.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Row {
+pub struct SmallRow {
     /// The family.
     pub family: String,
     /// How much smaller.
@@ -135,31 +135,35 @@ pub struct Row {
     /// Who compacts: `asked` for a size in a large window, or a session in a `window` of that size.
     pub form: &'static str,
     /// Points held after the first and after the second compaction.
-    pub cycles: [Share; 2],
+    pub cycles: [FoundShare; 2],
     /// Mean tokens of a context, as a share of the size that was asked for.
     pub context: f64,
     /// Compactions that failed or stayed over the size; nothing is kept then.
     pub failed: u64,
     /// What was not kept.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<MissedItem>,
 }
 
 /// Runs all cases at all ratios; in a quick run every third case.
 ///
 /// # Errors
 /// When the cases cannot be read.
-pub fn run(candidate: &Candidate, quick: bool, folder: Option<&Path>) -> Result<Vec<Row>> {
-    let cases: Vec<Case> = cases()?.into_iter().step_by(if quick { 3 } else { 1 }).collect();
+pub fn run(
+    candidate: &ExamCandidate,
+    quick: bool,
+    folder: Option<&Path>,
+) -> ExamResult<Vec<SmallRow>> {
+    let cases: Vec<SmallCase> = cases()?.into_iter().step_by(if quick { 3 } else { 1 }).collect();
     let forms: &[&'static str] =
-        if matches!(candidate, Candidate::Policy(_)) { &FORMS } else { &FORMS[..1] };
-    let mut work: Vec<(&Case, u64, &'static str)> = Vec::new();
+        if matches!(candidate, ExamCandidate::Policy(_)) { &FORMS } else { &FORMS[..1] };
+    let mut work: Vec<(&SmallCase, u64, &'static str)> = Vec::new();
     for form in forms {
         for ratio in RATIOS {
             work.extend(cases.iter().map(|case| (case, ratio, *form)));
         }
     }
     let results = spread(&work, |(case, ratio, form)| cycles(candidate, case, *ratio, form));
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<SmallRow> = Vec::new();
     for ((case, ratio, form), result) in work.iter().zip(results) {
         for (cycle, result) in (1..).zip(&result) {
             if let Ok((sent, _)) = result {
@@ -170,10 +174,10 @@ pub fn run(candidate: &Candidate, quick: bool, folder: Option<&Path>) -> Result<
             }
         }
         let same =
-            |row: &Row| row.family == case.family && row.ratio == *ratio && row.form == *form;
+            |row: &SmallRow| row.family == case.family && row.ratio == *ratio && row.form == *form;
         let at = rows.iter().position(same).unwrap_or_else(|| {
             let family = case.family.clone();
-            rows.push(Row { family, ratio: *ratio, form, ..Row::default() });
+            rows.push(SmallRow { family, ratio: *ratio, form, ..SmallRow::default() });
             rows.len() - 1
         });
         rows[at].take(case, result);
@@ -186,18 +190,18 @@ pub fn run(candidate: &Candidate, quick: bool, folder: Option<&Path>) -> Result<
 }
 
 /// The contexts after both compactions, each with the size that was asked for.
-type Cycles = [Result<(Sent, u64)>; 2];
+type CycleContexts = [ExamResult<(HeldRequest, u64)>; 2];
 
-fn cycles(candidate: &Candidate, case: &Case, ratio: u64, form: &str) -> Cycles {
-    let made = if form == FORMS[0] { Holder::asked } else { Holder::new };
-    let mut holder = match (made(candidate, 0), Holder::new(&Candidate::Raw, 0)) {
+fn cycles(candidate: &ExamCandidate, case: &SmallCase, ratio: u64, form: &str) -> CycleContexts {
+    let made = if form == FORMS[0] { ConversationHolder::asked } else { ConversationHolder::new };
+    let mut holder = match (made(candidate, 0), ConversationHolder::new(&ExamCandidate::Raw, 0)) {
         (Ok(holder), Ok(raw)) => (holder, raw),
         (Err(error), _) | (_, Err(error)) => {
             let message = error.to_string();
-            return [Err(error), Err(Error(message))];
+            return [Err(error), Err(ExamError(message))];
         }
     };
-    let mut cycle = |messages: &[Message]| {
+    let mut cycle = |messages: &[CarrierMessage]| {
         let (holder, raw) = (&mut holder.0, &mut holder.1);
         for message in bytes(messages) {
             holder.say(&message);
@@ -208,15 +212,15 @@ fn cycles(candidate: &Candidate, case: &Case, ratio: u64, form: &str) -> Cycles 
         holder.compact()?;
         let sent = holder.sent();
         if sent.tokens * 100 > size * (100 + TOLERANCE) {
-            return Err(Error(format!("{} tokens, {size} were asked for", sent.tokens)));
+            return Err(ExamError(format!("{} tokens, {size} were asked for", sent.tokens)));
         }
         Ok((sent, size))
     };
     [cycle(&case.first), cycle(&case.second)]
 }
 
-impl Row {
-    fn take(&mut self, case: &Case, result: Cycles) {
+impl SmallRow {
+    fn take(&mut self, case: &SmallCase, result: CycleContexts) {
         for (cycle, result) in result.into_iter().enumerate() {
             let share = match &result {
                 Ok((sent, size)) => {
@@ -225,7 +229,7 @@ impl Row {
                 }
                 Err(_) => {
                     self.failed += 1;
-                    Share { kept: 0, of: case.hold.len() as u64 }
+                    FoundShare { kept: 0, of: case.hold.len() as u64 }
                 }
             };
             self.cycles[cycle].join(share);
@@ -236,7 +240,7 @@ impl Row {
                     Ok(_) => format!("{} of {}", share.kept, share.of),
                     Err(error) => error.to_string(),
                 };
-                self.lost.push(Lost { what, why });
+                self.lost.push(MissedItem { what, why });
             }
         }
     }

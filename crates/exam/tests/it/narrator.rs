@@ -7,15 +7,15 @@ use std::time::Duration;
 use midfold::Policy;
 use midfold_exam::engine::NoEngine;
 use midfold_exam::folder;
-use midfold_exam::narrator::{Counts, Narrator};
+use midfold_exam::narrator::{ExamNarrator, NarratorCounts};
 
 /// A walk of our exam with a command that always answers the same: what became of the requests, the score, and
 /// the last context.
-fn walked(answer: &str) -> (Counts, f64, String) {
+fn walked(answer: &str) -> (NarratorCounts, f64, String) {
     // A question is one line, and the next one comes after the answer: `head` reads no more than it.
     let script = r#"while [ -n "$(head -n 1)" ]; do printf "%s\n" "$0"; done"#;
     let command = format!("sh -c '{script}' '{answer}'");
-    let narrator = Narrator::start(&command, Duration::from_secs(60)).expect("a shell");
+    let narrator = ExamNarrator::start(&command, Duration::from_secs(60)).expect("a shell");
     let exams = folder::own().expect("our exam");
     let policy = Policy::preset("default").expect("a preset");
     let row = exams[0].walk_narrated(&policy, &narrator).expect("a walk");
@@ -40,7 +40,7 @@ fn a_command_without_an_answer_costs_nothing() {
     let exams = folder::own().expect("our exam");
     let policy = Box::new(Policy::preset("default").expect("a preset"));
     let plain =
-        exams[0].walk(&midfold_exam::sitting::Candidate::Policy(policy), true).expect("a walk");
+        exams[0].walk(&midfold_exam::sitting::ExamCandidate::Policy(policy), true).expect("a walk");
     for (answer, why) in
         [(r#"{"error": "no reply yet"}"#, "no reply yet"), ("oops", "one line of JSON")]
     {
@@ -53,7 +53,8 @@ fn a_command_without_an_answer_costs_nothing() {
 
 #[test]
 fn a_command_that_is_none_says_why() {
-    let start = |command| Narrator::start(command, Duration::from_secs(1)).expect_err("no command");
+    let start =
+        |command| ExamNarrator::start(command, Duration::from_secs(1)).expect_err("no command");
     assert!(matches!(start(""), NoEngine::Empty));
     assert!(matches!(start("sh -c 'oops"), NoEngine::Quote));
 }

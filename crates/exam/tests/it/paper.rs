@@ -5,7 +5,7 @@ use std::path::Path;
 use midfold_exam::folder;
 use midfold_exam::paper::Paper;
 use midfold_exam::score::Probe;
-use midfold_exam::sitting::Candidate;
+use midfold_exam::sitting::ExamCandidate;
 
 #[test]
 fn the_example_is_the_conversation_of_the_exam() {
@@ -22,7 +22,7 @@ fn all_history_holds_our_exam_and_a_list_of_its_names_does_not() {
     let exams = folder::own().expect("our exam");
     let [exam] = &exams[..] else { unreachable!("there is one") };
     assert_eq!((exam.exam.questions.len(), exam.exam.window), (20, 24_000));
-    let row = exam.walk(&Candidate::Raw, false).expect("a walk");
+    let row = exam.walk(&ExamCandidate::Raw, false).expect("a walk");
     assert!(row.score >= 0.98, "{}", row.score);
     let lost: Vec<u32> = (exam.exam.questions.iter().zip(&row.questions))
         .filter(|(_, score)| **score < 1.0)

@@ -3,17 +3,19 @@
 use midfold::Policy;
 use midfold_exam::passages::passages;
 use midfold_exam::score::Probe;
-use midfold_exam::sitting::Candidate;
-use midfold_exam::suites::carrier::Message;
-use midfold_exam::suites::carrier::talk::Talk;
-use midfold_exam::suites::holder::{Sent, bytes};
+use midfold_exam::sitting::ExamCandidate;
+use midfold_exam::suites::attribution::OutputEyes;
+use midfold_exam::suites::carrier::CarrierMessage;
+use midfold_exam::suites::carrier::talk::CarrierTalk;
+use midfold_exam::suites::holder::{HeldRequest, bytes};
 use midfold_exam::suites::small::cases;
-use midfold_exam::suites::standing::{WORDINGS, carriers, instructions};
-use midfold_exam::suites::told::Eyes;
+use midfold_exam::suites::standing_instructions::{WORDINGS, carriers, instructions};
 use midfold_exam::suites::{attack, small};
 
-fn sliding() -> Candidate {
-    Candidate::Policy(Box::new(Policy::preset("sliding").unwrap_or_else(|e| unreachable!("{e}"))))
+fn sliding() -> ExamCandidate {
+    ExamCandidate::Policy(Box::new(
+        Policy::preset("sliding").unwrap_or_else(|e| unreachable!("{e}")),
+    ))
 }
 
 #[test]
@@ -36,7 +38,7 @@ fn every_wording_of_an_instruction_holds_its_probe_and_no_other() {
 #[test]
 fn no_carrier_holds_an_instruction_by_itself() {
     let instructions = instructions().expect("instructions");
-    let talk = Talk::new().expect("words");
+    let talk = CarrierTalk::new().expect("words");
     for carrier in carriers(&talk).expect("carriers") {
         let messages = bytes(&carrier.messages);
         let passages = passages(messages.iter().map(|bytes| &bytes[..]));
@@ -52,7 +54,7 @@ fn no_carrier_holds_an_instruction_by_itself() {
 
 #[test]
 fn carriers_are_the_same_every_time_and_as_long_as_they_say() {
-    let talk = Talk::new().expect("words");
+    let talk = CarrierTalk::new().expect("words");
     let (one, two) = (talk.chat(5, 20_000), talk.chat(5, 20_000));
     assert_eq!(bytes(&one), bytes(&two));
     assert_ne!(bytes(&one), bytes(&talk.chat(6, 20_000)));
@@ -71,12 +73,12 @@ fn all_points_of_a_case_stand_in_what_was_said_and_none_in_small_talk() {
             case.first.iter().map(|message| message.content.len() * 10 / 32 + 5).sum();
         assert!((450..=800).contains(&tokens), "{}: {tokens}", case.name);
         // Without the message that takes back what was decided, the old decision stands alone.
-        let all = Sent { messages: bytes(&case.first), ..Sent::default() };
+        let all = HeldRequest { messages: bytes(&case.first), ..HeldRequest::default() };
         let share = case.points(&all);
         if case.family != "overridden" {
             assert_eq!(share.kept, share.of, "{}", case.name);
         }
-        let talk = Sent { messages: bytes(&case.second), ..Sent::default() };
+        let talk = HeldRequest { messages: bytes(&case.second), ..HeldRequest::default() };
         assert_eq!(case.points(&talk).kept, 0, "{}", case.name);
     }
 }
@@ -87,7 +89,7 @@ fn an_old_decision_alone_is_no_point_and_beside_the_new_one_it_is() {
     for case in cases.iter().filter(|case| case.family == "overridden") {
         let said = |from: usize| {
             let messages = bytes(&case.first[from..]);
-            case.points(&Sent { messages, ..Sent::default() }).kept
+            case.points(&HeldRequest { messages, ..HeldRequest::default() }).kept
         };
         // The message that says what holds now, and what comes after.
         let last = (0..case.first.len()).rev().find(|from| said(*from) == 1);
@@ -102,7 +104,7 @@ fn what_keeps_the_newest_messages_alone_loses_what_was_said_early() {
     let rows = small::run(&sliding(), false, None).expect("a run");
     let buried = rows.iter().filter(|row| row.family == "buried rule");
     assert_eq!(buried.map(|row| row.cycles[1].kept).sum::<u64>(), 0);
-    let rows = small::run(&Candidate::Raw, false, None).expect("a run");
+    let rows = small::run(&ExamCandidate::Raw, false, None).expect("a run");
     assert!(rows.iter().all(|row| row.failed > 0), "what is not smaller keeps nothing");
 }
 
@@ -125,17 +127,17 @@ fn attacks_take_a_rule_away_where_only_the_newest_messages_stay() {
     for row in attack::run(&sliding(), false, None).expect("a run") {
         assert_eq!((row.rules.kept, row.rules.of), (0, 20), "{}", row.carrier);
     }
-    for row in attack::run(&Candidate::Raw, false, None).expect("a run") {
+    for row in attack::run(&ExamCandidate::Raw, false, None).expect("a run") {
         assert_eq!((row.rules.kept, row.unharmed.kept, row.clean.kept), (20, 20, 20));
     }
 }
 
 #[test]
 fn a_claim_is_the_users_where_the_line_or_its_heading_says_so() {
-    let eyes = Eyes::new().expect("patterns");
+    let eyes = OutputEyes::new().expect("patterns");
     let claim = Probe::new(&[vec!["furlongs".to_owned()]]).expect("a pattern");
     let told = |role: &str, text: &str| {
-        let message = Message { role: "user", content: text.to_owned(), call: None };
+        let message = CarrierMessage { role: "user", content: text.to_owned(), call: None };
         let json = message.json().replace(r#""role":"user""#, &format!(r#""role":"{role}""#));
         eyes.told(&claim, json.as_bytes()).is_some()
     };

@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use midfold_core::jsonstr;
 
 use super::merge::comma;
-use super::notes::{Notes, PART_COST, has_error, inside, is_json};
-use crate::fields::Fields;
+use super::notes::{AnswerNotes, PART_COST, has_error, inside, is_json};
+use crate::fields::ObjectFields;
 use crate::scan;
-use crate::usage::Counts;
+use crate::usage::StreamCounts;
 
 /// The reply, as far as it came.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Anthropic {
-    blocks: BTreeMap<u64, Block>,
+pub(super) struct AnthropicAnswer {
+    blocks: BTreeMap<u64, AnswerBlock>,
     /// The content of a message that came whole, as the provider wrote it.
     whole: Option<Vec<u8>>,
-    counts: Counts,
+    counts: StreamCounts,
 }
 
 /// A content block.
 #[derive(Clone, Debug, Default)]
-struct Block {
+struct AnswerBlock {
     /// As it opened.
     start: Vec<u8>,
     /// Strings that grew: the name, the inside of the token, and whether it goes on from what the
@@ -33,8 +33,8 @@ struct Block {
     is_closed: bool,
 }
 
-impl Anthropic {
-    pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut Notes) {
+impl AnthropicAnswer {
+    pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
         match kind {
             b"content_block_delta" => {
                 notes.fine();
@@ -49,18 +49,18 @@ impl Anthropic {
                 }
             }
             b"content_block_stop" => {
-                let event = Fields::of(data, 0..data.len());
+                let event = ObjectFields::of(data, 0..data.len());
                 if let Some(block) = self.blocks.get_mut(&event.number("index")) {
                     block.is_closed = true;
                 }
                 notes.fine();
             }
             b"message_start" => {
-                let event = Fields::of(data, 0..data.len());
+                let event = ObjectFields::of(data, 0..data.len());
                 self.head(&event.inner("message"), notes);
             }
             b"message_delta" => {
-                let event = Fields::of(data, 0..data.len());
+                let event = ObjectFields::of(data, 0..data.len());
                 self.used(&event, notes);
                 if let Some(reason) = event.inner("delta").text("stop_reason") {
                     notes.finish(data, reason);
@@ -78,8 +78,8 @@ impl Anthropic {
     }
 
     /// A message that came whole, an error without a type, or an event that is not known.
-    fn document(&mut self, data: &[u8], notes: &mut Notes) {
-        let answer = Fields::of(data, 0..data.len());
+    fn document(&mut self, data: &[u8], notes: &mut AnswerNotes) {
+        let answer = ObjectFields::of(data, 0..data.len());
         if has_error(&answer) {
             notes.error(data);
         }
@@ -96,28 +96,28 @@ impl Anthropic {
         notes.fine();
     }
 
-    fn head(&mut self, message: &Fields<'_>, notes: &mut Notes) {
+    fn head(&mut self, message: &ObjectFields<'_>, notes: &mut AnswerNotes) {
         notes.id(message, "id");
         notes.model(message, "model");
         self.used(message, notes);
     }
 
-    fn used(&mut self, holder: &Fields<'_>, notes: &mut Notes) {
+    fn used(&mut self, holder: &ObjectFields<'_>, notes: &mut AnswerNotes) {
         self.counts.add(&holder.inner("usage"));
         notes.usage(self.counts.usage());
     }
 
-    fn start(&mut self, data: &[u8], notes: &mut Notes) {
-        let event = Fields::of(data, 0..data.len());
+    fn start(&mut self, data: &[u8], notes: &mut AnswerNotes) {
+        let event = ObjectFields::of(data, 0..data.len());
         let Some(start) = event.raw("content_block") else { return };
         if notes.may_hold(start.len() + PART_COST) {
-            let block = Block { start: start.to_vec(), ..Block::default() };
+            let block = AnswerBlock { start: start.to_vec(), ..AnswerBlock::default() };
             self.blocks.insert(event.number("index"), block);
         }
     }
 
-    fn delta(&mut self, data: &[u8], notes: &mut Notes) {
-        let event = Fields::of(data, 0..data.len());
+    fn delta(&mut self, data: &[u8], notes: &mut AnswerNotes) {
+        let event = ObjectFields::of(data, 0..data.len());
         let Some(block) = self.blocks.get_mut(&event.number("index")) else { return };
         let delta = event.inner("delta");
         let kind = delta.text("type").unwrap_or_default();
@@ -150,7 +150,7 @@ impl Anthropic {
     }
 
     /// The message as a client sends it back.
-    pub(super) fn finish(self, notes: &mut Notes) {
+    pub(super) fn finish(self, notes: &mut AnswerNotes) {
         if !notes.collects {
             return;
         }
@@ -180,7 +180,7 @@ impl Anthropic {
 /// Names that one block may have deltas of.
 const NAMES: usize = 16;
 
-impl Block {
+impl AnswerBlock {
     /// Whether there was room for it.
     fn grow(&mut self, name: &str, more: &[u8], goes_on: bool) -> bool {
         if let Some(known) = self.grown.iter_mut().find(|(known, ..)| known == name) {
@@ -200,11 +200,11 @@ impl Block {
 
     /// A block that was cut off is nothing, if it is not text.
     fn can_be_sent(&self) -> bool {
-        self.is_closed || Fields::of(&self.start, 0..self.start.len()).is("type", "text")
+        self.is_closed || ObjectFields::of(&self.start, 0..self.start.len()).is("type", "text")
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let start = Fields::of(&self.start, 0..self.start.len());
+        let start = ObjectFields::of(&self.start, 0..self.start.len());
         // Input that was cut off is left as the block opened: empty.
         let input = jsonstr::decode(&self.input);
         let input = Some(input.as_bytes()).filter(|input| is_json(input));
@@ -233,7 +233,13 @@ impl Block {
         out.push(b'}');
     }
 
-    fn write_grown(&self, name: &str, start: &Fields<'_>, input: Option<&[u8]>, out: &mut Vec<u8>) {
+    fn write_grown(
+        &self,
+        name: &str,
+        start: &ObjectFields<'_>,
+        input: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) {
         jsonstr::encode_into(name, out);
         out.push(b':');
         if let Some((_, text, goes_on)) = self.grown.iter().find(|(grown, ..)| grown == name) {

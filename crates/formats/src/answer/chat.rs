@@ -2,27 +2,27 @@
 
 use std::ops::Range;
 
-use super::merge::{Merged, Merging, comma};
-use super::notes::{Notes, has_error, is_json};
-use crate::fields::Fields;
+use super::merge::{MergeRules, MergedObject, comma};
+use super::notes::{AnswerNotes, has_error, is_json};
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// The reply of the first choice, as far as it came.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chat {
-    message: Merged,
+pub(super) struct ChatAnswer {
+    message: MergedObject,
     /// A message that came whole is kept as the provider wrote it.
     whole: Option<Vec<u8>>,
 }
 
-impl Chat {
-    pub(super) fn event(&mut self, data: &[u8], notes: &mut Notes) {
+impl ChatAnswer {
+    pub(super) fn event(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         if data == b"[DONE]" {
             notes.seen.is_complete = true;
             notes.fine();
             return;
         }
-        let chunk = Fields::of(data, 0..data.len());
+        let chunk = ObjectFields::of(data, 0..data.len());
         notes.id(&chunk, "id");
         notes.model(&chunk, "model");
         if has_error(&chunk) || chunk.is("type", "error") || chunk.is("object", "error") {
@@ -44,8 +44,8 @@ impl Chat {
         }
     }
 
-    fn choice(&mut self, data: &[u8], at: Range<usize>, notes: &mut Notes) {
-        let choice = Fields::of(data, at);
+    fn choice(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
+        let choice = ObjectFields::of(data, at);
         if says_something(&choice, data) {
             notes.fine();
         }
@@ -73,7 +73,13 @@ impl Chat {
     }
 
     /// A line of Ollama's, or its whole answer.
-    fn line(&mut self, data: &[u8], line: &Fields<'_>, message: Range<usize>, notes: &mut Notes) {
+    fn line(
+        &mut self,
+        data: &[u8],
+        line: &ObjectFields<'_>,
+        message: Range<usize>,
+        notes: &mut AnswerNotes,
+    ) {
         if line.is_true("done") {
             notes.seen.is_complete = true;
             notes.fine();
@@ -89,8 +95,14 @@ impl Chat {
         }
     }
 
-    fn add(&mut self, data: &[u8], part: Range<usize>, whole_elements: bool, notes: &mut Notes) {
-        let mut how = Merging { whole_elements, added: 0, overrun: false };
+    fn add(
+        &mut self,
+        data: &[u8],
+        part: Range<usize>,
+        whole_elements: bool,
+        notes: &mut AnswerNotes,
+    ) {
+        let mut how = MergeRules { whole_elements, added: 0, overrun: false };
         self.message.add(data, part, &mut how);
         if how.overrun {
             notes.overrun();
@@ -100,7 +112,7 @@ impl Chat {
     }
 
     /// The message as a client sends it back.
-    pub(super) fn finish(self, notes: &mut Notes) {
+    pub(super) fn finish(self, notes: &mut AnswerNotes) {
         if let Some(whole) = self.whole {
             notes.reply(0, &whole);
             return;
@@ -125,7 +137,7 @@ impl Chat {
 }
 
 /// Whether a choice holds more than the role that opens a stream.
-fn says_something(choice: &Fields<'_>, data: &[u8]) -> bool {
+fn says_something(choice: &ObjectFields<'_>, data: &[u8]) -> bool {
     choice.string("finish_reason").is_some()
         || choice.object("delta").is_some_and(|delta| has_content(data, delta))
 }

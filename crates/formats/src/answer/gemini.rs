@@ -3,20 +3,20 @@
 use std::ops::Range;
 
 use super::merge::comma;
-use super::notes::{Notes, PART_COST, has_error, inside};
-use crate::fields::Fields;
+use super::notes::{AnswerNotes, PART_COST, has_error, inside};
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// The parts of the first candidate.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gemini {
-    parts: Vec<Part>,
+pub(super) struct GeminiAnswer {
+    parts: Vec<GeminiPart>,
     /// The role, as a token.
     role: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+enum GeminiPart {
     /// Text alone: the inside of its token, and whether it is a thought.
     Text(Vec<u8>, bool),
     /// Anything else, as it came. A text with a signature is one of these: joined with its
@@ -24,9 +24,9 @@ enum Part {
     Raw(Vec<u8>),
 }
 
-impl Gemini {
-    pub(super) fn event(&mut self, data: &[u8], notes: &mut Notes) {
-        let whole = Fields::of(data, 0..data.len());
+impl GeminiAnswer {
+    pub(super) fn event(&mut self, data: &[u8], notes: &mut AnswerNotes) {
+        let whole = ObjectFields::of(data, 0..data.len());
         if has_error(&whole) {
             notes.error(data);
         }
@@ -46,8 +46,8 @@ impl Gemini {
         }
     }
 
-    fn candidate(&mut self, data: &[u8], at: Range<usize>, notes: &mut Notes) {
-        let candidate = Fields::of(data, at);
+    fn candidate(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
+        let candidate = ObjectFields::of(data, at);
         if candidate.number("index") != 0 {
             return;
         }
@@ -70,23 +70,23 @@ impl Gemini {
         }
     }
 
-    fn part(&mut self, data: &[u8], at: Range<usize>, notes: &mut Notes) {
+    fn part(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         notes.may_hold(at.len() + PART_COST);
-        let part = Fields::of(data, at.clone());
+        let part = ObjectFields::of(data, at.clone());
         let thought = part.is_true("thought");
         let is_text = part.len() == 1 + usize::from(part.has("thought"));
         let text = part.string("text").filter(|_| is_text).and_then(|text| inside(data, text));
         match (text, self.parts.last_mut()) {
-            (Some(more), Some(Part::Text(text, kind))) if *kind == thought => {
+            (Some(more), Some(GeminiPart::Text(text, kind))) if *kind == thought => {
                 text.extend_from_slice(more);
             }
-            (Some(text), _) => self.parts.push(Part::Text(text.to_vec(), thought)),
-            (None, _) => self.parts.push(Part::Raw(data[at].to_vec())),
+            (Some(text), _) => self.parts.push(GeminiPart::Text(text.to_vec(), thought)),
+            (None, _) => self.parts.push(GeminiPart::Raw(data[at].to_vec())),
         }
     }
 
     /// The content as a client sends it back.
-    pub(super) fn finish(self, notes: &mut Notes) {
+    pub(super) fn finish(self, notes: &mut AnswerNotes) {
         if self.parts.is_empty() || !notes.collects {
             return;
         }
@@ -96,8 +96,8 @@ impl Gemini {
         for part in &self.parts {
             comma(&mut out);
             match part {
-                Part::Raw(raw) => out.extend_from_slice(raw),
-                Part::Text(text, thought) => {
+                GeminiPart::Raw(raw) => out.extend_from_slice(raw),
+                GeminiPart::Text(text, thought) => {
                     out.extend_from_slice(br#"{"text":""#);
                     out.extend_from_slice(text);
                     out.extend_from_slice(if *thought {

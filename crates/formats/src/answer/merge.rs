@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::notes::{PART_COST, inside};
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Deltas are three levels deep; deeper objects are taken whole.
@@ -13,22 +13,22 @@ const LIMIT: usize = 64;
 
 /// An object that grows. Members keep the order in which they came.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Merged {
-    members: Vec<(Vec<u8>, Node)>,
+pub(super) struct MergedObject {
+    members: Vec<(Vec<u8>, MergedNode)>,
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum MergedNode {
     /// Any value, as it came.
     Raw(Vec<u8>),
     /// The inside of a string token, still escaped.
     Text(Vec<u8>),
-    Object(Merged),
-    List(Vec<Node>),
+    Object(MergedObject),
+    List(Vec<MergedNode>),
 }
 
 /// How pieces are put together, and what they cost.
-pub(super) struct Merging {
+pub(super) struct MergeRules {
     /// Elements of a list are whole, and never parts of the one before.
     pub whole_elements: bool,
     /// Bytes that were added.
@@ -50,17 +50,17 @@ const WHOLE: [&[u8]; 9] = [
     b"\"status\"",
 ];
 
-impl Merged {
+impl MergedObject {
     pub(super) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
     /// Adds what the object in `range` holds.
-    pub(super) fn add(&mut self, bytes: &[u8], range: Range<usize>, how: &mut Merging) {
+    pub(super) fn add(&mut self, bytes: &[u8], range: Range<usize>, how: &mut MergeRules) {
         self.add_at(bytes, range, how, 0);
     }
 
-    fn add_at(&mut self, bytes: &[u8], range: Range<usize>, how: &mut Merging, depth: usize) {
+    fn add_at(&mut self, bytes: &[u8], range: Range<usize>, how: &mut MergeRules, depth: usize) {
         for member in scan::members(bytes, range) {
             let key = &bytes[member.key.clone()];
             let value = &bytes[member.value.clone()];
@@ -75,7 +75,7 @@ impl Merged {
                     return;
                 }
                 how.added += key.len() + PART_COST;
-                self.members.push((key.to_vec(), Node::empty(value, depth)));
+                self.members.push((key.to_vec(), MergedNode::empty(value, depth)));
             }
             if let Some((key, node)) = self.members.get_mut(at) {
                 node.add(key, bytes, member.value, how, depth);
@@ -97,18 +97,20 @@ impl Merged {
         out.push(b'}');
     }
 
-    fn get(&self, key: &[u8]) -> Option<&Node> {
+    fn get(&self, key: &[u8]) -> Option<&MergedNode> {
         self.members.iter().find(|(known, _)| known == key).map(|(_, node)| node)
     }
 
     /// Whether this element of a list and the object in `range` are parts of one: the same place
     /// in the list, and nothing that tells them apart.
-    fn continues(&self, piece: &Fields<'_>) -> bool {
+    fn continues(&self, piece: &ObjectFields<'_>) -> bool {
         let same = |name: &str, quoted: &[u8]| {
             let told = piece.raw(name).filter(|raw| *raw != b"null" && *raw != b"\"\"");
             match (self.get(quoted), told) {
-                (Some(Node::Raw(known)), Some(told)) => known == told,
-                (Some(Node::Text(known)), Some(told)) => inside(told, 0..told.len()) == Some(known),
+                (Some(MergedNode::Raw(known)), Some(told)) => known == told,
+                (Some(MergedNode::Text(known)), Some(told)) => {
+                    inside(told, 0..told.len()) == Some(known)
+                }
                 (Some(_), Some(_)) => false,
                 (_, None) | (None, Some(_)) => true,
             }
@@ -117,18 +119,25 @@ impl Merged {
     }
 }
 
-impl Node {
+impl MergedNode {
     /// What the first piece of a value is added to.
     fn empty(value: &[u8], depth: usize) -> Self {
         match value.first() {
             Some(b'"') => Self::Text(Vec::new()),
-            Some(b'{') if depth < DEPTH => Self::Object(Merged::default()),
+            Some(b'{') if depth < DEPTH => Self::Object(MergedObject::default()),
             Some(b'[') => Self::List(Vec::new()),
             _ => Self::Raw(Vec::new()),
         }
     }
 
-    fn add(&mut self, key: &[u8], bytes: &[u8], at: Range<usize>, how: &mut Merging, depth: usize) {
+    fn add(
+        &mut self,
+        key: &[u8],
+        bytes: &[u8],
+        at: Range<usize>,
+        how: &mut MergeRules,
+        depth: usize,
+    ) {
         let value = &bytes[at.clone()];
         match (&mut *self, value.first()) {
             (Self::Text(text), Some(b'"')) => {
@@ -186,31 +195,31 @@ impl Node {
 }
 
 fn add_element(
-    list: &mut Vec<Node>,
+    list: &mut Vec<MergedNode>,
     bytes: &[u8],
     at: Range<usize>,
-    how: &mut Merging,
+    how: &mut MergeRules,
     depth: usize,
 ) {
     let value = &bytes[at.clone()];
     if how.whole_elements || value.first() != Some(&b'{') || depth >= DEPTH {
         how.added += value.len() + PART_COST;
-        list.push(Node::Raw(value.to_vec()));
+        list.push(MergedNode::Raw(value.to_vec()));
         return;
     }
-    let piece = Fields::of(bytes, at.clone());
+    let piece = ObjectFields::of(bytes, at.clone());
     let known = list.iter_mut().rev().take(LIMIT).find_map(|node| match node {
-        Node::Object(object) if object.continues(&piece) => Some(object),
+        MergedNode::Object(object) if object.continues(&piece) => Some(object),
         _ => None,
     });
     if let Some(known) = known {
         known.add_at(bytes, at, how, depth + 1);
         return;
     }
-    let mut object = Merged::default();
+    let mut object = MergedObject::default();
     object.add_at(bytes, at, how, depth + 1);
     how.added += PART_COST;
-    list.push(Node::Object(object));
+    list.push(MergedNode::Object(object));
 }
 
 /// A comma, where something stands before.

@@ -1,36 +1,36 @@
 //! A provider's answer, read while it passes.
 //!
-//! A proxy forwards bytes, and hands a copy of each chunk to a [`Tee`]: what the answer says about
+//! A proxy forwards bytes, and hands a copy of each chunk to a [`AnswerTee`]: what the answer says about
 //! tokens, how it ended, and the reply in the form in which the client will send it back. A tee
 //! never fails and never holds more than its limits, whatever passes: an answer that it cannot read
 //! is forwarded all the same.
 
 mod anthropic;
 mod chat;
+mod facts;
 mod gemini;
 mod merge;
 mod notes;
 mod responses;
-mod seen;
 mod sse;
 mod units;
 
 use crate::dialect::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-pub use seen::{Seen, Verdict};
+pub use facts::{AnswerFacts, PassVerdict};
 
-use notes::{Notes, has_error, is_json, lossy};
-use sse::{EVENT_LIMIT, Piece, Sse};
-use units::{Row, Units};
+use notes::{AnswerNotes, has_error, is_json, lossy};
+use sse::{EVENT_LIMIT, SseSplitter, StreamPiece};
+use units::{DocumentRow, DocumentSplitter};
 
 /// What a body that is one JSON document may hold; a larger one is only passed.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
 
 /// What kind of body an answer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Framing {
+pub enum AnswerFraming {
     /// One JSON document.
     Json,
     /// Server-sent events. A body that starts with `{` or `[` is one JSON document after all: so
@@ -58,35 +58,41 @@ pub enum Framing {
 /// assert_eq!(seen.output, [&br#"{"role":"assistant","content":"hi"}"#[..]]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Tee {
-    splitter: Splitter,
-    reader: Reader,
+pub struct AnswerTee {
+    splitter: AnswerSplitter,
+    reader: AnswerReader,
 }
 
 #[derive(Clone, Debug)]
-enum Splitter {
+enum AnswerSplitter {
     /// Events, as soon as a byte shows that it is no JSON.
     Unknown,
-    Sse(Sse),
-    Units(Units),
+    Sse(SseSplitter),
+    Units(DocumentSplitter),
 }
 
-impl Tee {
+impl AnswerTee {
     /// Reads answers of this dialect. Rows of training data (`sharegpt`) are no answers, and
     /// Bedrock's event stream is binary: of those, only what is JSON is read.
     #[must_use]
-    pub fn new(kind: DialectKind, framing: Framing) -> Self {
+    pub fn new(kind: DialectKind, framing: AnswerFraming) -> Self {
         let splitter = match framing {
-            Framing::Json => Splitter::Units(Units::new(Row::One, BODY_LIMIT)),
-            Framing::JsonArray => Splitter::Units(Units::new(Row::Array, BODY_LIMIT)),
-            Framing::NdJson => Splitter::Units(Units::new(Row::Many, EVENT_LIMIT)),
-            Framing::Sse => Splitter::Unknown,
+            AnswerFraming::Json => {
+                AnswerSplitter::Units(DocumentSplitter::new(DocumentRow::One, BODY_LIMIT))
+            }
+            AnswerFraming::JsonArray => {
+                AnswerSplitter::Units(DocumentSplitter::new(DocumentRow::Array, BODY_LIMIT))
+            }
+            AnswerFraming::NdJson => {
+                AnswerSplitter::Units(DocumentSplitter::new(DocumentRow::Many, EVENT_LIMIT))
+            }
+            AnswerFraming::Sse => AnswerSplitter::Unknown,
         };
-        let notes = Notes { collects: true, ..Notes::default() };
-        Self { splitter, reader: Reader { body: Body::of(kind), notes } }
+        let notes = AnswerNotes { collects: true, ..AnswerNotes::default() };
+        Self { splitter, reader: AnswerReader { body: AnswerBody::of(kind), notes } }
     }
 
-    /// The same without [`Seen::output`]: the parts of a reply are then hardly looked at.
+    /// The same without [`AnswerFacts::output`]: the parts of a reply are then hardly looked at.
     #[must_use]
     pub fn without_output(mut self) -> Self {
         self.reader.notes.collects = false;
@@ -96,90 +102,94 @@ impl Tee {
     /// Reads what comes next.
     pub fn push(&mut self, chunk: &[u8]) {
         let mut chunk = chunk;
-        if let Splitter::Unknown = self.splitter {
+        if let AnswerSplitter::Unknown = self.splitter {
             chunk = &chunk[scan::skip_space(chunk, 0)..];
             self.splitter = match chunk.first() {
                 None => return,
-                Some(b'{' | b'[') => Splitter::Units(Units::new(Row::One, BODY_LIMIT)),
-                Some(_) => Splitter::Sse(Sse::default()),
+                Some(b'{' | b'[') => {
+                    AnswerSplitter::Units(DocumentSplitter::new(DocumentRow::One, BODY_LIMIT))
+                }
+                Some(_) => AnswerSplitter::Sse(SseSplitter::default()),
             };
         }
-        let mut sink = |piece: Piece<'_>| self.reader.read(piece);
+        let mut sink = |piece: StreamPiece<'_>| self.reader.read(piece);
         match &mut self.splitter {
-            Splitter::Unknown => {}
-            Splitter::Sse(sse) => sse.push(chunk, &mut sink),
-            Splitter::Units(units) => units.push(chunk, &mut sink),
+            AnswerSplitter::Unknown => {}
+            AnswerSplitter::Sse(sse) => sse.push(chunk, &mut sink),
+            AnswerSplitter::Units(units) => units.push(chunk, &mut sink),
         }
     }
 
     /// What is known so far.
     #[must_use]
-    pub fn seen(&self) -> &Seen {
+    pub fn seen(&self) -> &AnswerFacts {
         &self.reader.notes.seen
     }
 
     /// Whether what has come so far can be passed on. The first answer but
-    /// [`Verdict::Undecided`] stays.
+    /// [`PassVerdict::Undecided`] stays.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> PassVerdict {
         self.reader.notes.verdict
     }
 
     /// What is known at the end.
     #[must_use]
-    pub fn finish(self) -> Seen {
+    pub fn finish(self) -> AnswerFacts {
         let Self { splitter, mut reader } = self;
-        let mut sink = |piece: Piece<'_>| reader.read(piece);
+        let mut sink = |piece: StreamPiece<'_>| reader.read(piece);
         match splitter {
-            Splitter::Unknown => {}
-            Splitter::Sse(sse) => sse.finish(&mut sink),
-            Splitter::Units(units) => units.finish(&mut sink),
+            AnswerSplitter::Unknown => {}
+            AnswerSplitter::Sse(sse) => sse.finish(&mut sink),
+            AnswerSplitter::Units(units) => units.finish(&mut sink),
         }
         match reader.body {
-            Body::Chat(chat) => chat.finish(&mut reader.notes),
-            Body::Anthropic(anthropic) => anthropic.finish(&mut reader.notes),
-            Body::Gemini(gemini) => gemini.finish(&mut reader.notes),
-            Body::Responses(_) | Body::Plain => {}
+            AnswerBody::Chat(chat) => chat.finish(&mut reader.notes),
+            AnswerBody::Anthropic(anthropic) => anthropic.finish(&mut reader.notes),
+            AnswerBody::Gemini(gemini) => gemini.finish(&mut reader.notes),
+            AnswerBody::Responses(_) | AnswerBody::Plain => {}
         }
         reader.notes.seen
     }
 }
 
 #[derive(Clone, Debug)]
-struct Reader {
-    body: Body,
-    notes: Notes,
+struct AnswerReader {
+    body: AnswerBody,
+    notes: AnswerNotes,
 }
 
 /// What of the reply has come, by dialect.
 #[derive(Clone, Debug)]
-enum Body {
-    Chat(chat::Chat),
-    Responses(responses::Responses),
-    Anthropic(anthropic::Anthropic),
-    Gemini(gemini::Gemini),
+enum AnswerBody {
+    Chat(chat::ChatAnswer),
+    Responses(responses::ResponsesAnswer),
+    Anthropic(anthropic::AnthropicAnswer),
+    Gemini(gemini::GeminiAnswer),
     /// Bedrock's whole answers, and what is no answer.
     Plain,
 }
 
-impl Body {
+impl AnswerBody {
     fn of(kind: DialectKind) -> Self {
         match kind {
-            DialectKind::OpenAiChat | DialectKind::Ollama => Self::Chat(chat::Chat::default()),
-            DialectKind::OpenAiResponses => Self::Responses(responses::Responses::default()),
-            DialectKind::Anthropic => Self::Anthropic(anthropic::Anthropic::default()),
-            DialectKind::Gemini => Self::Gemini(gemini::Gemini::default()),
+            DialectKind::OpenAiChat | DialectKind::Ollama => {
+                Self::Chat(chat::ChatAnswer::default())
+            }
+            DialectKind::OpenAiResponses => Self::Responses(responses::ResponsesAnswer::default()),
+            DialectKind::Anthropic => Self::Anthropic(anthropic::AnthropicAnswer::default()),
+            DialectKind::Gemini => Self::Gemini(gemini::GeminiAnswer::default()),
             DialectKind::Bedrock | DialectKind::ShareGpt => Self::Plain,
         }
     }
 }
 
-impl Reader {
-    fn read(&mut self, piece: Piece<'_>) {
+impl AnswerReader {
+    fn read(&mut self, piece: StreamPiece<'_>) {
         self.notes.seen.events += 1;
         match piece {
-            Piece::Event { name, data } => self.event(name, &lossy(data)),
-            Piece::TooLarge => {
+            StreamPiece::Event { name, data } => self.event(name, &lossy(data)),
+            StreamPiece::TooLarge => {
                 self.notes.overrun();
                 self.notes.fine();
             }
@@ -202,11 +212,11 @@ impl Reader {
         let notes = &mut self.notes;
         let error = notes.seen.error;
         match &mut self.body {
-            Body::Chat(chat) => chat.event(data, notes),
-            Body::Gemini(gemini) => gemini.event(data, notes),
-            Body::Responses(responses) => responses.event(&kind(name, data), data, notes),
-            Body::Anthropic(anthropic) => anthropic.event(&kind(name, data), data, notes),
-            Body::Plain => plain(data, notes),
+            AnswerBody::Chat(chat) => chat.event(data, notes),
+            AnswerBody::Gemini(gemini) => gemini.event(data, notes),
+            AnswerBody::Responses(responses) => responses.event(&kind(name, data), data, notes),
+            AnswerBody::Anthropic(anthropic) => anthropic.event(&kind(name, data), data, notes),
+            AnswerBody::Plain => plain(data, notes),
         }
         if name == b"error" && notes.seen.error == error {
             notes.error(data);
@@ -223,15 +233,15 @@ fn kind<'a>(name: &'a [u8], data: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     {
         return rest[..end].into();
     }
-    match Fields::of(data, 0..data.len()).text("type") {
+    match ObjectFields::of(data, 0..data.len()).text("type") {
         Some(kind) => kind.into_owned().into_bytes().into(),
         None => name.into(),
     }
 }
 
 /// An answer of Bedrock's `Converse`, or only what it cost.
-fn plain(data: &[u8], notes: &mut Notes) {
-    let answer = Fields::of(data, 0..data.len());
+fn plain(data: &[u8], notes: &mut AnswerNotes) {
+    let answer = ObjectFields::of(data, 0..data.len());
     if has_error(&answer) {
         notes.error(data);
     }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use midfold_core::Usage;
 use serde::de::IgnoredAny;
 
-use super::seen::{Seen, Verdict};
-use crate::fields::Fields;
+use super::facts::{AnswerFacts, PassVerdict};
+use crate::fields::ObjectFields;
 use crate::overflow::{self, Diagnosis};
 
 /// What all replies of one answer may hold together. No model writes a hundredth of it.
@@ -18,16 +18,16 @@ pub(super) const PART_COST: usize = 64;
 
 /// What is known, and what may still be collected.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Notes {
-    pub seen: Seen,
-    pub verdict: Verdict,
+pub(super) struct AnswerNotes {
+    pub seen: AnswerFacts,
+    pub verdict: PassVerdict,
     /// The reply is wanted.
     pub collects: bool,
     /// Bytes that were collected.
     pub held: usize,
 }
 
-impl Notes {
+impl AnswerNotes {
     /// Whether this many more bytes of the reply may be collected. Once they may not, the reply is
     /// given up whole: a part of it is none.
     pub fn may_hold(&mut self, more: usize) -> bool {
@@ -50,8 +50,8 @@ impl Notes {
 
     /// The answer has begun to say something, or cannot be judged any further.
     pub fn fine(&mut self) {
-        if self.verdict == Verdict::Undecided {
-            self.verdict = Verdict::Fine;
+        if self.verdict == PassVerdict::Undecided {
+            self.verdict = PassVerdict::Fine;
         }
     }
 
@@ -59,9 +59,9 @@ impl Notes {
     pub fn fault(&mut self, told: Option<Diagnosis>) {
         let Some(told) = told else { return };
         self.seen.error = Some(told);
-        if self.verdict == Verdict::Undecided {
+        if self.verdict == PassVerdict::Undecided {
             self.verdict =
-                if told.exceeds_window() { Verdict::Overflow(told) } else { Verdict::Fine };
+                if told.exceeds_window() { PassVerdict::Overflow(told) } else { PassVerdict::Fine };
         }
     }
 
@@ -84,11 +84,11 @@ impl Notes {
     }
 
     /// The first name wins: a chunk that repeats it must not cost anything.
-    pub fn id(&mut self, fields: &Fields<'_>, name: &str) {
+    pub fn id(&mut self, fields: &ObjectFields<'_>, name: &str) {
         name_once(&mut self.seen.id, fields, name);
     }
 
-    pub fn model(&mut self, fields: &Fields<'_>, name: &str) {
+    pub fn model(&mut self, fields: &ObjectFields<'_>, name: &str) {
         name_once(&mut self.seen.model, fields, name);
     }
 
@@ -100,7 +100,7 @@ impl Notes {
     }
 }
 
-fn name_once(slot: &mut Option<String>, fields: &Fields<'_>, name: &str) {
+fn name_once(slot: &mut Option<String>, fields: &ObjectFields<'_>, name: &str) {
     if slot.is_none() {
         let told = fields.text(name).filter(|told| !told.is_empty());
         *slot = told.map(Cow::into_owned);
@@ -113,7 +113,7 @@ pub(super) fn is_json(bytes: &[u8]) -> bool {
 }
 
 /// Whether there is an error: `"error": null` is none.
-pub(super) fn has_error(fields: &Fields<'_>) -> bool {
+pub(super) fn has_error(fields: &ObjectFields<'_>) -> bool {
     fields.raw("error").is_some_and(|raw| raw != b"null")
 }
 

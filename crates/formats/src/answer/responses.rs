@@ -2,25 +2,25 @@
 
 use std::ops::Range;
 
-use super::notes::{Notes, has_error, is_json};
-use crate::fields::Fields;
+use super::notes::{AnswerNotes, has_error, is_json};
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// Where the items stand in the output, beside those that were collected.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Responses {
+pub(super) struct ResponsesAnswer {
     places: Vec<u64>,
 }
 
-impl Responses {
-    pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut Notes) {
+impl ResponsesAnswer {
+    pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
         match kind {
             b"response.created" | b"response.in_progress" | b"response.queued" => {
-                let event = Fields::of(data, 0..data.len());
+                let event = ObjectFields::of(data, 0..data.len());
                 head(&event.inner("response"), notes);
             }
             b"response.completed" | b"response.incomplete" | b"response.failed" => {
-                let event = Fields::of(data, 0..data.len());
+                let event = ObjectFields::of(data, 0..data.len());
                 self.whole(data, &event.inner("response"), notes);
                 notes.seen.is_complete = true;
                 if kind == b"response.failed" {
@@ -31,7 +31,7 @@ impl Responses {
             b"response.output_item.done" => {
                 notes.fine();
                 if notes.collects {
-                    let event = Fields::of(data, 0..data.len());
+                    let event = ObjectFields::of(data, 0..data.len());
                     let place = event.count("output_index").unwrap_or(u64::MAX);
                     if let Some(item) = event.object("item") {
                         self.item(data, item, place, notes);
@@ -41,7 +41,7 @@ impl Responses {
             b"error" => notes.error(data),
             _ if kind.starts_with(b"response.") => notes.fine(),
             b"" => {
-                let answer = Fields::of(data, 0..data.len());
+                let answer = ObjectFields::of(data, 0..data.len());
                 if has_error(&answer) {
                     notes.error(data);
                 }
@@ -58,7 +58,7 @@ impl Responses {
     }
 
     /// The answer, or the event that holds all of it.
-    fn whole(&mut self, data: &[u8], answer: &Fields<'_>, notes: &mut Notes) {
+    fn whole(&mut self, data: &[u8], answer: &ObjectFields<'_>, notes: &mut AnswerNotes) {
         head(answer, notes);
         if let Some(status) = answer.text("status") {
             notes.finish(data, status);
@@ -73,7 +73,7 @@ impl Responses {
         }
     }
 
-    fn item(&mut self, data: &[u8], item: Range<usize>, place: u64, notes: &mut Notes) {
+    fn item(&mut self, data: &[u8], item: Range<usize>, place: u64, notes: &mut AnswerNotes) {
         let at = self.places.partition_point(|known| *known <= place);
         let before = notes.seen.output.len();
         notes.reply(at.min(before), &data[item]);
@@ -83,7 +83,7 @@ impl Responses {
     }
 }
 
-fn head(answer: &Fields<'_>, notes: &mut Notes) {
+fn head(answer: &ObjectFields<'_>, notes: &mut AnswerNotes) {
     notes.id(answer, "id");
     notes.model(answer, "model");
 }

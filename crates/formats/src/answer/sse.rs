@@ -8,7 +8,7 @@ use crate::scan;
 pub(super) const EVENT_LIMIT: usize = 8 * 1024 * 1024;
 
 /// A unit of a stream.
-pub(super) enum Piece<'a> {
+pub(super) enum StreamPiece<'a> {
     /// An event with data; the name is empty where the event has none.
     Event { name: &'a [u8], data: &'a [u8] },
     /// One that holds more than the limit. It was not read.
@@ -17,7 +17,7 @@ pub(super) enum Piece<'a> {
 
 /// The state between two chunks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sse {
+pub(super) struct SseSplitter {
     /// The line that is not at its end.
     line: Vec<u8>,
     name: Vec<u8>,
@@ -32,8 +32,8 @@ pub(super) struct Sse {
     is_cut: bool,
 }
 
-impl Sse {
-    pub(super) fn push(&mut self, mut chunk: &[u8], sink: &mut impl FnMut(Piece<'_>)) {
+impl SseSplitter {
+    pub(super) fn push(&mut self, mut chunk: &[u8], sink: &mut impl FnMut(StreamPiece<'_>)) {
         if self.after_return && !chunk.is_empty() {
             self.after_return = false;
             chunk = chunk.strip_prefix(b"\n").unwrap_or(chunk);
@@ -64,7 +64,7 @@ impl Sse {
     }
 
     /// The last event, where the stream ended before its blank line: only if it is there whole.
-    pub(super) fn finish(mut self, sink: &mut impl FnMut(Piece<'_>)) {
+    pub(super) fn finish(mut self, sink: &mut impl FnMut(StreamPiece<'_>)) {
         if !self.line.is_empty() {
             let last = std::mem::take(&mut self.line);
             self.read_line(&last, sink);
@@ -94,7 +94,7 @@ impl Sse {
         !self.too_large
     }
 
-    fn read_line(&mut self, line: &[u8], sink: &mut impl FnMut(Piece<'_>)) {
+    fn read_line(&mut self, line: &[u8], sink: &mut impl FnMut(StreamPiece<'_>)) {
         let fits = self.fits(line.len());
         let is_first = !std::mem::replace(&mut self.past_first_line, true);
         let line = if is_first { line.strip_prefix(MARK).unwrap_or(line) } else { line };
@@ -128,11 +128,11 @@ impl Sse {
         }
     }
 
-    fn end_event(&mut self, sink: &mut impl FnMut(Piece<'_>)) {
+    fn end_event(&mut self, sink: &mut impl FnMut(StreamPiece<'_>)) {
         if std::mem::take(&mut self.too_large) {
-            sink(Piece::TooLarge);
+            sink(StreamPiece::TooLarge);
         } else if !self.data.is_empty() {
-            sink(Piece::Event { name: &self.name, data: &self.data });
+            sink(StreamPiece::Event { name: &self.name, data: &self.data });
         }
         self.has_data = false;
         self.name.clear();
@@ -150,17 +150,17 @@ mod tests {
     /// Events as `name|data`, with the stream cut in chunks of `size`.
     fn events(stream: &[u8], size: usize) -> Vec<String> {
         let mut found = Vec::new();
-        let mut sink = |piece: Piece<'_>| {
+        let mut sink = |piece: StreamPiece<'_>| {
             found.push(match piece {
-                Piece::Event { name, data } => {
+                StreamPiece::Event { name, data } => {
                     let (name, data) =
                         (String::from_utf8_lossy(name), String::from_utf8_lossy(data));
                     format!("{name}|{data}")
                 }
-                Piece::TooLarge => "too large".to_owned(),
+                StreamPiece::TooLarge => "too large".to_owned(),
             });
         };
-        let mut sse = Sse::default();
+        let mut sse = SseSplitter::default();
         stream.chunks(size).for_each(|chunk| sse.push(chunk, &mut sink));
         sse.finish(&mut sink);
         found

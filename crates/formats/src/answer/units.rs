@@ -2,11 +2,11 @@
 
 use memchr::memchr2;
 
-use super::sse::Piece;
+use super::sse::StreamPiece;
 
 /// How documents follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub(super) enum DocumentRow {
     /// One; what follows it is passed over.
     One,
     /// One after the other, as in lines of JSON.
@@ -17,8 +17,8 @@ pub(super) enum Row {
 
 /// The state between two chunks.
 #[derive(Clone, Debug)]
-pub(super) struct Units {
-    row: Row,
+pub(super) struct DocumentSplitter {
+    row: DocumentRow,
     limit: usize,
     held: Vec<u8>,
     /// Brackets that are open within the document.
@@ -30,8 +30,8 @@ pub(super) struct Units {
     too_large: bool,
 }
 
-impl Units {
-    pub(super) fn new(row: Row, limit: usize) -> Self {
+impl DocumentSplitter {
+    pub(super) fn new(row: DocumentRow, limit: usize) -> Self {
         Self {
             row,
             limit,
@@ -45,7 +45,7 @@ impl Units {
         }
     }
 
-    pub(super) fn push(&mut self, mut chunk: &[u8], sink: &mut impl FnMut(Piece<'_>)) {
+    pub(super) fn push(&mut self, mut chunk: &[u8], sink: &mut impl FnMut(StreamPiece<'_>)) {
         while !self.is_done
             && let Some(&first) = chunk.first()
         {
@@ -66,7 +66,7 @@ impl Units {
     /// A byte outside of documents.
     fn between(&mut self, byte: u8) {
         match byte {
-            b'[' if self.row == Row::Array && !self.in_array => self.in_array = true,
+            b'[' if self.row == DocumentRow::Array && !self.in_array => self.in_array = true,
             b'{' | b'[' => {
                 self.depth = 1;
                 self.hold(&[byte]);
@@ -85,24 +85,24 @@ impl Units {
         }
     }
 
-    fn end(&mut self, sink: &mut impl FnMut(Piece<'_>)) {
+    fn end(&mut self, sink: &mut impl FnMut(StreamPiece<'_>)) {
         if std::mem::take(&mut self.too_large) {
-            sink(Piece::TooLarge);
+            sink(StreamPiece::TooLarge);
         } else {
-            sink(Piece::Event { name: b"", data: &self.held });
+            sink(StreamPiece::Event { name: b"", data: &self.held });
         }
         self.held.clear();
         self.is_done = match self.row {
-            Row::One => true,
-            Row::Many => false,
-            Row::Array => !self.in_array,
+            DocumentRow::One => true,
+            DocumentRow::Many => false,
+            DocumentRow::Array => !self.in_array,
         };
     }
 
     /// What is left of a document that was given up.
-    pub(super) fn finish(self, sink: &mut impl FnMut(Piece<'_>)) {
+    pub(super) fn finish(self, sink: &mut impl FnMut(StreamPiece<'_>)) {
         if self.too_large {
-            sink(Piece::TooLarge);
+            sink(StreamPiece::TooLarge);
         }
     }
 
@@ -139,15 +139,15 @@ impl Units {
 mod tests {
     use super::*;
 
-    fn documents(row: Row, limit: usize, text: &[u8], size: usize) -> Vec<String> {
+    fn documents(row: DocumentRow, limit: usize, text: &[u8], size: usize) -> Vec<String> {
         let mut found = Vec::new();
-        let mut sink = |piece: Piece<'_>| {
+        let mut sink = |piece: StreamPiece<'_>| {
             found.push(match piece {
-                Piece::Event { data, .. } => String::from_utf8_lossy(data).into_owned(),
-                Piece::TooLarge => "too large".to_owned(),
+                StreamPiece::Event { data, .. } => String::from_utf8_lossy(data).into_owned(),
+                StreamPiece::TooLarge => "too large".to_owned(),
             });
         };
-        let mut units = Units::new(row, limit);
+        let mut units = DocumentSplitter::new(row, limit);
         text.chunks(size).for_each(|chunk| units.push(chunk, &mut sink));
         units.finish(&mut sink);
         found
@@ -155,14 +155,14 @@ mod tests {
 
     #[test]
     fn documents_are_cut_at_their_brackets() {
-        let cases: [(Row, &str, &[&str]); 7] = [
-            (Row::One, " \n {\"a\":\"}\\\"{\"} {}", &["{\"a\":\"}\\\"{\"}"]),
-            (Row::One, "[{\"a\":1}]", &["[{\"a\":1}]"]),
-            (Row::Many, "{\"a\":1}\n{\"b\":[{}]}\n", &["{\"a\":1}", "{\"b\":[{}]}"]),
-            (Row::Array, "[{\"a\":1}\n,\r\n{\"b\":[2]}] {}", &["{\"a\":1}", "{\"b\":[2]}"]),
-            (Row::Array, "{\"error\":{}} [{}]", &["{\"error\":{}}"]),
-            (Row::One, "{\"a\":", &[]),
-            (Row::Many, "no }] JSON", &[]),
+        let cases: [(DocumentRow, &str, &[&str]); 7] = [
+            (DocumentRow::One, " \n {\"a\":\"}\\\"{\"} {}", &["{\"a\":\"}\\\"{\"}"]),
+            (DocumentRow::One, "[{\"a\":1}]", &["[{\"a\":1}]"]),
+            (DocumentRow::Many, "{\"a\":1}\n{\"b\":[{}]}\n", &["{\"a\":1}", "{\"b\":[{}]}"]),
+            (DocumentRow::Array, "[{\"a\":1}\n,\r\n{\"b\":[2]}] {}", &["{\"a\":1}", "{\"b\":[2]}"]),
+            (DocumentRow::Array, "{\"error\":{}} [{}]", &["{\"error\":{}}"]),
+            (DocumentRow::One, "{\"a\":", &[]),
+            (DocumentRow::Many, "no }] JSON", &[]),
         ];
         for (row, text, wanted) in cases {
             for size in 1..=text.len() {
@@ -175,7 +175,7 @@ mod tests {
     fn a_document_above_the_limit_is_passed_over() {
         let text = br#"[{"a":"12345678"},{"b":1},{"c":"12345"#;
         for size in 1..text.len() {
-            let found = documents(Row::Array, 10, text, size);
+            let found = documents(DocumentRow::Array, 10, text, size);
             assert_eq!(found, ["too large", "{\"b\":1}", "too large"], "{size}");
         }
     }

@@ -3,14 +3,18 @@
 use bytes::Bytes;
 use midfold_core::Role;
 
-use super::neutral::{Neutral, Piece};
+use super::neutral::{NeutralMessage, NeutralPiece};
 use super::write::{in_order, list, object, plain_name};
-use crate::media::Source;
-use crate::problem::Problem;
+use crate::media::PictureSource;
+use crate::problem::ReadProblem;
 use crate::render::{EMPTY, Json};
 
 /// Content blocks; results first, blank texts left out.
-pub(super) fn bedrock(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
+pub(super) fn bedrock(
+    message: &NeutralMessage,
+    out: &mut Vec<Bytes>,
+    problems: &mut Vec<ReadProblem>,
+) {
     let is_model = message.role == Role::Assistant;
     let pieces = in_order(message, problems);
     let mut blocks: Vec<_> = pieces.filter_map(|piece| block(piece, problems)).collect();
@@ -29,27 +33,27 @@ fn text_block(text: &str) -> Bytes {
     Json::default().raw(r#"{"text":"#).text(text).raw("}").done()
 }
 
-fn block(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> {
+fn block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     Some(match piece {
-        Piece::Text(text) | Piece::Refusal(text) => {
+        NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => {
             if text.trim().is_empty() {
                 return None;
             }
             text_block(text)
         }
-        Piece::Reasoning(_) => {
+        NeutralPiece::Reasoning(_) => {
             let detail = "reasoning without a signature was left out";
-            problems.push(Problem::new("unsigned-reasoning", detail));
+            problems.push(ReadProblem::new("unsigned-reasoning", detail));
             return None;
         }
-        Piece::Image(source) => return image(source, problems),
-        Piece::Call { id, name, arguments } => {
+        NeutralPiece::Image(source) => return image(source, problems),
+        NeutralPiece::Call { id, name, arguments } => {
             let json = Json::default().raw(r#"{"toolUse":{"toolUseId":"#);
             let json = json.text(&plain_name(id, "-_.:")).raw(r#","name":"#);
             let json = json.text(&plain_name(name, "-_")).raw(r#","input":"#);
             object(json, arguments, problems).raw("}}").done()
         }
-        Piece::Result { id, text, images, error, .. } => {
+        NeutralPiece::Result { id, text, images, error, .. } => {
             let json = Json::default().raw(r#"{"toolResult":{"toolUseId":"#);
             let json = json.text(&plain_name(id, "-_.:")).raw(r#","content":"#);
             let images: Vec<_> =
@@ -67,20 +71,20 @@ fn block(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> {
 }
 
 /// Bedrock takes the bytes of four formats, and no address.
-fn image(source: &Source, problems: &mut Vec<Problem>) -> Option<Bytes> {
+fn image(source: &PictureSource, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     let known = match source {
-        Source::Base64 { mime, data } => {
+        PictureSource::Base64 { mime, data } => {
             let format = match mime.strip_prefix("image/") {
                 Some("jpg") => Some("jpeg"),
                 found => found.filter(|name| ["png", "jpeg", "gif", "webp"].contains(name)),
             };
             format.map(|format| (format, data))
         }
-        Source::Url(_) => None,
+        PictureSource::Url(_) => None,
     };
     let Some((format, data)) = known else {
         let detail = "an image that is no base64 of PNG, JPEG, GIF or WebP was left out";
-        problems.push(Problem::new("media", detail));
+        problems.push(ReadProblem::new("media", detail));
         return None;
     };
     let json = Json::default().raw(r#"{"image":{"format":""#).raw(format);

@@ -3,20 +3,24 @@
 use bytes::Bytes;
 use midfold_core::Role;
 
-use super::neutral::{Neutral, Piece, UNSIGNED};
+use super::neutral::{NeutralMessage, NeutralPiece, UNSIGNED};
 use super::write::{in_order, list, object, plain_name};
 use crate::dialect::gemini::response;
-use crate::media::Source;
-use crate::problem::Problem;
+use crate::media::PictureSource;
+use crate::problem::ReadProblem;
 use crate::render::{EMPTY, Json};
 
 /// Parts; results first, blank texts left out.
-pub(super) fn gemini(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
+pub(super) fn gemini(
+    message: &NeutralMessage,
+    out: &mut Vec<Bytes>,
+    problems: &mut Vec<ReadProblem>,
+) {
     let is_model = message.role == Role::Assistant;
     let mut calls = 0;
     let mut parts = Vec::with_capacity(message.pieces.len());
     for piece in in_order(message, problems) {
-        calls += usize::from(matches!(piece, Piece::Call { .. }));
+        calls += usize::from(matches!(piece, NeutralPiece::Call { .. }));
         parts.extend(part(piece, calls == 1, problems));
     }
     if parts.is_empty() {
@@ -34,19 +38,19 @@ fn text_part(text: &str) -> Bytes {
     Json::default().raw(r#"{"text":"#).text(text).raw("}").done()
 }
 
-fn part(piece: &Piece, first_call: bool, problems: &mut Vec<Problem>) -> Option<Bytes> {
+fn part(piece: &NeutralPiece, first_call: bool, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     Some(match piece {
-        Piece::Text(text) | Piece::Refusal(text) | Piece::Reasoning(text)
+        NeutralPiece::Text(text) | NeutralPiece::Refusal(text) | NeutralPiece::Reasoning(text)
             if text.trim().is_empty() =>
         {
             return None;
         }
-        Piece::Text(text) | Piece::Refusal(text) => text_part(text),
-        Piece::Reasoning(text) => {
+        NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => text_part(text),
+        NeutralPiece::Reasoning(text) => {
             Json::default().raw(r#"{"text":"#).text(text).raw(r#","thought":true}"#).done()
         }
-        Piece::Image(source) => image(source),
-        Piece::Call { id, name, arguments } => {
+        NeutralPiece::Image(source) => image(source),
+        NeutralPiece::Call { id, name, arguments } => {
             let json = Json::default().raw(r#"{"functionCall":{"id":"#).text(id);
             let json = json.raw(r#","name":"#).text(&plain_name(name, "-_.:")).raw(r#","args":"#);
             let json = object(json, arguments, problems).raw("}");
@@ -56,7 +60,7 @@ fn part(piece: &Piece, first_call: bool, problems: &mut Vec<Problem>) -> Option<
                 json.raw("}").done()
             }
         }
-        Piece::Result { id, name, text, images, error } => {
+        NeutralPiece::Result { id, name, text, images, error } => {
             let key = if *error { "error" } else { "output" };
             let name = plain_name(name, "-_.:");
             let json = response(Json::default(), id, &name, key, text);
@@ -70,13 +74,13 @@ fn part(piece: &Piece, first_call: bool, problems: &mut Vec<Problem>) -> Option<
     })
 }
 
-fn image(source: &Source) -> Bytes {
+fn image(source: &PictureSource) -> Bytes {
     match source {
-        Source::Base64 { mime, data } => {
+        PictureSource::Base64 { mime, data } => {
             let json = Json::default().raw(r#"{"inlineData":{"mimeType":"#).text(mime);
             json.raw(r#","data":"#).text(data).raw("}}").done()
         }
-        Source::Url(url) => {
+        PictureSource::Url(url) => {
             let json = Json::default().raw(r#"{"fileData":{"mimeType":"image/*","fileUri":"#);
             json.text(url).raw("}}").done()
         }

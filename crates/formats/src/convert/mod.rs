@@ -1,29 +1,29 @@
-//! From any dialect to those that can be written ([`TARGETS`]), with a [`Problem`] for each loss.
+//! From any dialect to those that can be written ([`TARGETS`]), with a [`ReadProblem`] for each loss.
 
 mod bedrock;
+mod conversation;
 mod gemini;
 mod neutral;
 mod ollama;
-mod whole;
 mod write;
 
 use std::ops::Range;
 
 use bytes::Bytes;
-use midfold_core::{Role, View};
+use midfold_core::{EventView, Role};
 
 use crate::dialect::DialectKind;
-use crate::problem::Problem;
+use crate::problem::ReadProblem;
 
-use neutral::{Ids, Neutral};
+use neutral::{ConversationIds, NeutralMessage};
 
 pub(crate) use neutral::UNSIGNED;
 
-pub use whole::{convert_conversation, system_message, system_prompt};
+pub use conversation::{convert_conversation, system_message, system_prompt};
 
 /// Converted messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Converted {
+pub struct ConvertedMessages {
     /// The leading system text, where the target keeps it outside the messages (Anthropic, Gemini, Bedrock).
     pub system: Option<String>,
     /// The messages.
@@ -31,7 +31,7 @@ pub struct Converted {
     /// Of each message the source events that it was made of.
     pub sources: Vec<Range<usize>>,
     /// What could not be carried; `at` is the index of the source event.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadProblem>,
 }
 
 /// Converts one event, without its neighbours: calls without an id are numbered from `call_0` on,
@@ -49,10 +49,10 @@ pub struct Converted {
 #[must_use]
 pub fn convert(
     bytes: &[u8],
-    view: &View,
+    view: &EventView,
     from: DialectKind,
     to: DialectKind,
-) -> (Vec<Bytes>, Vec<Problem>) {
+) -> (Vec<Bytes>, Vec<ReadProblem>) {
     if from == to {
         return (vec![Bytes::copy_from_slice(bytes)], Vec::new());
     }
@@ -60,7 +60,7 @@ pub fn convert(
         return (Vec::new(), vec![unsupported(from, to)]);
     };
     let mut problems = Vec::new();
-    let message = Neutral::read(bytes, view, &mut Ids::default(), &mut problems);
+    let message = NeutralMessage::read(bytes, view, &mut ConversationIds::default(), &mut problems);
     let mut messages = Vec::new();
     if let Some(message) = message {
         writer(&message, &mut messages, &mut problems);
@@ -72,21 +72,28 @@ pub fn convert(
 /// one user message where the target keeps them there; calls without an id get `call_<n>` and
 /// their results, which pair by order, the same.
 #[must_use]
-pub fn convert_all(events: &[(&[u8], &View)], from: DialectKind, to: DialectKind) -> Converted {
+pub fn convert_all(
+    events: &[(&[u8], &EventView)],
+    from: DialectKind,
+    to: DialectKind,
+) -> ConvertedMessages {
     if from == to {
         let messages = events.iter().map(|(bytes, _)| Bytes::copy_from_slice(bytes)).collect();
         let sources = (0..events.len()).map(|at| at..at + 1).collect();
-        return Converted { messages, sources, ..Converted::default() };
+        return ConvertedMessages { messages, sources, ..ConvertedMessages::default() };
     }
     let Some(writer) = writer(to) else {
-        return Converted { problems: vec![unsupported(from, to)], ..Converted::default() };
+        return ConvertedMessages {
+            problems: vec![unsupported(from, to)],
+            ..ConvertedMessages::default()
+        };
     };
-    let mut out = Converted::default();
-    let mut ids = Ids::default();
-    let mut held: Option<(Range<usize>, Neutral)> = None;
+    let mut out = ConvertedMessages::default();
+    let mut ids = ConversationIds::default();
+    let mut held: Option<(Range<usize>, NeutralMessage)> = None;
     for (at, (bytes, view)) in events.iter().enumerate() {
         let noted = out.problems.len();
-        let next = Neutral::read(bytes, view, &mut ids, &mut out.problems);
+        let next = NeutralMessage::read(bytes, view, &mut ids, &mut out.problems);
         place(&mut out.problems[noted..], at);
         let Some(next) = next else { continue };
         if keeps_system_outside(to) && view.role.is_system() && out.is_empty() && held.is_none() {
@@ -115,7 +122,7 @@ pub fn convert_all(events: &[(&[u8], &View)], from: DialectKind, to: DialectKind
     out
 }
 
-impl Converted {
+impl ConvertedMessages {
     fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
@@ -128,7 +135,11 @@ impl Converted {
         system.push_str(text);
     }
 
-    fn write(&mut self, message: Option<(Range<usize>, Neutral)>, writer: write::Writer) {
+    fn write(
+        &mut self,
+        message: Option<(Range<usize>, NeutralMessage)>,
+        writer: write::NeutralWriter,
+    ) {
         let Some((of, message)) = message else { return };
         let noted = self.problems.len();
         writer(&message, &mut self.messages, &mut self.problems);
@@ -151,7 +162,7 @@ fn keeps_system_outside(kind: DialectKind) -> bool {
     matches!(kind, DialectKind::Anthropic | DialectKind::Gemini | DialectKind::Bedrock)
 }
 
-fn writer(to: DialectKind) -> Option<write::Writer> {
+fn writer(to: DialectKind) -> Option<write::NeutralWriter> {
     match to {
         DialectKind::OpenAiChat => Some(write::openai_chat),
         DialectKind::Anthropic => Some(write::anthropic),
@@ -162,11 +173,11 @@ fn writer(to: DialectKind) -> Option<write::Writer> {
     }
 }
 
-fn unsupported(from: DialectKind, to: DialectKind) -> Problem {
-    Problem::new("unsupported-conversion", format!("{from} cannot be written as {to}"))
+fn unsupported(from: DialectKind, to: DialectKind) -> ReadProblem {
+    ReadProblem::new("unsupported-conversion", format!("{from} cannot be written as {to}"))
 }
 
-fn place(problems: &mut [Problem], at: usize) {
+fn place(problems: &mut [ReadProblem], at: usize) {
     for problem in problems {
         problem.at = Some(at);
     }

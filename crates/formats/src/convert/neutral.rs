@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-use midfold_core::{Block, BlockKind, MediaKind, Role, TextRef, View};
+use midfold_core::{BlockKind, BlockView, EventView, MediaKind, Role, TextRef};
 
 use crate::dialect::DialectKind;
-use crate::media::{self, Source};
-use crate::problem::Problem;
+use crate::media::{self, PictureSource};
+use crate::problem::ReadProblem;
 use crate::scan::{self, inside};
 
 /// Stands for the signature of a call that the model never made: Gemini 3 refuses the first call of a
@@ -16,25 +16,25 @@ pub(crate) const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// One message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Neutral {
+pub(super) struct NeutralMessage {
     pub(super) role: Role,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<NeutralPiece>,
 }
 
 /// One thing that a message holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum NeutralPiece {
     Text(String),
     Refusal(String),
     Reasoning(String),
-    Image(Source),
+    Image(PictureSource),
     Call { id: String, name: String, arguments: String },
-    Result { id: String, name: String, text: String, images: Vec<Source>, error: bool },
+    Result { id: String, name: String, text: String, images: Vec<PictureSource>, error: bool },
 }
 
 /// The ids of a conversation: given where the source has none, and found again for its results.
 #[derive(Default)]
-pub(super) struct Ids {
+pub(super) struct ConversationIds {
     /// Calls and results without an id so far; they count apart, since one event alone can hold
     /// only one of the two.
     calls: usize,
@@ -49,7 +49,7 @@ pub(super) struct Ids {
     names: HashMap<String, String>,
 }
 
-impl Ids {
+impl ConversationIds {
     fn call(&mut self, own: Option<Cow<'_, str>>, name: &str) -> String {
         let id = if let Some(id) = own {
             let id = id.into_owned();
@@ -111,19 +111,19 @@ fn take(open: &mut VecDeque<(String, String)>, name: Option<&str>) -> Option<(St
     open.remove(same.unwrap_or(0))
 }
 
-impl Neutral {
+impl NeutralMessage {
     /// Reads an event. `None` when nothing of it can be carried.
     pub(super) fn read(
         bytes: &[u8],
-        view: &View,
-        ids: &mut Ids,
-        problems: &mut Vec<Problem>,
+        view: &EventView,
+        ids: &mut ConversationIds,
+        problems: &mut Vec<ReadProblem>,
     ) -> Option<Self> {
-        let is_opaque = |block: &Block| block.kind == BlockKind::Opaque;
+        let is_opaque = |block: &BlockView| block.kind == BlockKind::Opaque;
         let says_which = !view.blocks.is_empty() && view.blocks.iter().all(is_opaque);
         if view.role == Role::Other && !says_which {
             let detail = "a message of an unknown role was left out";
-            problems.push(Problem::new("unknown-role", detail));
+            problems.push(ReadProblem::new("unknown-role", detail));
             return None;
         }
         let mut pieces = Vec::with_capacity(view.blocks.len());
@@ -138,7 +138,7 @@ impl Neutral {
     /// All text, joined by newlines.
     pub(super) fn text(&self) -> String {
         let texts = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
+            NeutralPiece::Text(text) => Some(text.as_str()),
             _ => None,
         });
         texts.collect::<Vec<_>>().join("\n")
@@ -147,15 +147,16 @@ impl Neutral {
     /// Whether the target has words for any of it.
     pub(super) fn can_be_said(&self, to: DialectKind) -> bool {
         self.pieces.iter().any(|piece| match piece {
-            Piece::Text(text) | Piece::Refusal(text) => !text.trim().is_empty(),
-            Piece::Reasoning(text) => to == DialectKind::Gemini && !text.trim().is_empty(),
-            Piece::Image(_) => self.role != Role::Assistant,
-            Piece::Call { .. } | Piece::Result { .. } => true,
+            NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => !text.trim().is_empty(),
+            NeutralPiece::Reasoning(text) => to == DialectKind::Gemini && !text.trim().is_empty(),
+            NeutralPiece::Image(_) => self.role != Role::Assistant,
+            NeutralPiece::Call { .. } | NeutralPiece::Result { .. } => true,
         })
     }
 
     fn only_results(&self) -> bool {
-        !self.pieces.is_empty() && self.pieces.iter().all(|p| matches!(p, Piece::Result { .. }))
+        !self.pieces.is_empty()
+            && self.pieces.iter().all(|p| matches!(p, NeutralPiece::Result { .. }))
     }
 
     /// Whether the target writes this and the next message as one.
@@ -180,35 +181,35 @@ impl Neutral {
 
 fn read_block(
     bytes: &[u8],
-    block: &Block,
-    ids: &mut Ids,
-    pieces: &mut Vec<Piece>,
-    problems: &mut Vec<Problem>,
+    block: &BlockView,
+    ids: &mut ConversationIds,
+    pieces: &mut Vec<NeutralPiece>,
+    problems: &mut Vec<ReadProblem>,
 ) {
     let text = || block.text(bytes).into_owned();
     let label = |label: &Option<TextRef>| label.map(|label| label.decode(bytes));
     if is_signed(bytes, block) {
         let detail = "a thought signature is bound to its provider and was left out";
-        problems.push(Problem::new("encrypted-reasoning", detail));
+        problems.push(ReadProblem::new("encrypted-reasoning", detail));
     }
     match &block.kind {
-        BlockKind::Text => pieces.push(Piece::Text(text())),
-        BlockKind::Refusal => pieces.push(Piece::Refusal(text())),
+        BlockKind::Text => pieces.push(NeutralPiece::Text(text())),
+        BlockKind::Refusal => pieces.push(NeutralPiece::Refusal(text())),
         BlockKind::Reasoning { bound } => {
             let text = text();
             if *bound {
                 let lost = if text.is_empty() { "encrypted reasoning" } else { "a signature" };
                 let detail = format!("{lost} is bound to its provider and was left out");
-                problems.push(Problem::new("encrypted-reasoning", detail));
+                problems.push(ReadProblem::new("encrypted-reasoning", detail));
             }
             if !text.is_empty() {
-                pieces.push(Piece::Reasoning(text));
+                pieces.push(NeutralPiece::Reasoning(text));
             }
         }
         BlockKind::Call { id, name } => {
             let name = label(name).map_or_else(|| "unknown_tool".to_owned(), Cow::into_owned);
             let id = ids.call(label(id), &name);
-            pieces.push(Piece::Call { id, name, arguments: text() });
+            pieces.push(NeutralPiece::Call { id, name, arguments: text() });
         }
         BlockKind::Result { id, name, error } => {
             let mut images = Vec::new();
@@ -217,21 +218,21 @@ fn read_block(
             let id = ids.result(label(id), name.as_deref());
             let name = name.map_or_else(|| ids.name(&id), Cow::into_owned);
             let error = *error == Some(true);
-            pieces.push(Piece::Result { id, name, text: text(), images, error });
+            pieces.push(NeutralPiece::Result { id, name, text: text(), images, error });
         }
         BlockKind::Media => {
-            read_media(bytes, block, problems, |image| pieces.push(Piece::Image(image)));
+            read_media(bytes, block, problems, |image| pieces.push(NeutralPiece::Image(image)));
         }
         BlockKind::Opaque => {
             let start = String::from_utf8_lossy(block.outer.of(bytes));
             let start: String = start.chars().take(60).collect();
-            problems.push(Problem::new("opaque-block", format!("left out: {start}")));
+            problems.push(ReadProblem::new("opaque-block", format!("left out: {start}")));
         }
     }
 }
 
 /// Whether a part of Gemini that is no reasoning carries the signature of what led to it.
-fn is_signed(bytes: &[u8], block: &Block) -> bool {
+fn is_signed(bytes: &[u8], block: &BlockView) -> bool {
     let outer = block.outer.to_usize();
     let names = ["thoughtSignature", "thought_signature"];
     let value = names.iter().find_map(|name| scan::get(bytes, outer.clone(), name));
@@ -241,9 +242,9 @@ fn is_signed(bytes: &[u8], block: &Block) -> bool {
 
 fn read_media(
     bytes: &[u8],
-    block: &Block,
-    problems: &mut Vec<Problem>,
-    mut each: impl FnMut(Source),
+    block: &BlockView,
+    problems: &mut Vec<ReadProblem>,
+    mut each: impl FnMut(PictureSource),
 ) {
     for media in &block.media {
         let source =
@@ -252,7 +253,7 @@ fn read_media(
             Some(source) => each(source),
             None => {
                 let detail = format!("{:?} was left out", media.kind).to_lowercase();
-                problems.push(Problem::new("media", detail));
+                problems.push(ReadProblem::new("media", detail));
             }
         }
     }

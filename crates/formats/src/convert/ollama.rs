@@ -3,17 +3,21 @@
 use bytes::Bytes;
 use midfold_core::Role;
 
-use super::neutral::{Neutral, Piece};
+use super::neutral::{NeutralMessage, NeutralPiece};
 use super::write::{is_result, list, object};
 use crate::dialect::ollama::{message as said, result};
-use crate::media::Source;
-use crate::problem::Problem;
+use crate::media::PictureSource;
+use crate::problem::ReadProblem;
 use crate::render::Json;
 
 /// Results become tool messages; what else a user said follows them.
-pub(super) fn ollama(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
+pub(super) fn ollama(
+    message: &NeutralMessage,
+    out: &mut Vec<Bytes>,
+    problems: &mut Vec<ReadProblem>,
+) {
     for piece in &message.pieces {
-        if let Piece::Result { id, name, text, images, .. } = piece {
+        if let NeutralPiece::Result { id, name, text, images, .. } = piece {
             let json = result(id, name, text);
             out.push(with_images(json, images.iter(), problems).raw("}").done());
         }
@@ -30,25 +34,27 @@ pub(super) fn ollama(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec
     }
 }
 
-fn user(message: &Neutral, problems: &mut Vec<Problem>) -> Bytes {
+fn user(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes {
     let texts = texts(message, |piece| match piece {
-        Piece::Text(text) | Piece::Refusal(text) | Piece::Reasoning(text) => Some(text),
+        NeutralPiece::Text(text) | NeutralPiece::Refusal(text) | NeutralPiece::Reasoning(text) => {
+            Some(text)
+        }
         _ => None,
     });
     let images = message.pieces.iter().filter_map(|piece| match piece {
-        Piece::Image(source) => Some(source),
+        NeutralPiece::Image(source) => Some(source),
         _ => None,
     });
     with_images(said(Role::User.name(), &texts), images, problems).raw("}").done()
 }
 
-fn assistant(message: &Neutral, problems: &mut Vec<Problem>) -> Bytes {
+fn assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes {
     let content = texts(message, |piece| match piece {
-        Piece::Text(text) | Piece::Refusal(text) => Some(text),
+        NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => Some(text),
         _ => None,
     });
     let thinking = texts(message, |piece| match piece {
-        Piece::Reasoning(text) => Some(text),
+        NeutralPiece::Reasoning(text) => Some(text),
         _ => None,
     });
     let mut json = said(Role::Assistant.name(), &content);
@@ -62,14 +68,14 @@ fn assistant(message: &Neutral, problems: &mut Vec<Problem>) -> Bytes {
     json.raw("}").done()
 }
 
-fn call(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> {
-    let Piece::Call { id, name, arguments } = piece else { return None };
+fn call(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
+    let NeutralPiece::Call { id, name, arguments } = piece else { return None };
     let json = Json::default().raw(r#"{"id":"#).text(id).raw(r#","function":{"name":"#).text(name);
     Some(object(json.raw(r#","arguments":"#), arguments, problems).raw("}}").done())
 }
 
 /// These texts of a message, a line each: it has one place for them.
-fn texts(message: &Neutral, wanted: impl Fn(&Piece) -> Option<&String>) -> String {
+fn texts(message: &NeutralMessage, wanted: impl Fn(&NeutralPiece) -> Option<&String>) -> String {
     let texts: Vec<_> = message.pieces.iter().filter_map(wanted).map(String::as_str).collect();
     texts.join("\n")
 }
@@ -77,18 +83,18 @@ fn texts(message: &Neutral, wanted: impl Fn(&Piece) -> Option<&String>) -> Strin
 /// Ollama takes the bytes of a picture, and no address.
 fn with_images<'a>(
     json: Json,
-    images: impl Iterator<Item = &'a Source>,
-    problems: &mut Vec<Problem>,
+    images: impl Iterator<Item = &'a PictureSource>,
+    problems: &mut Vec<ReadProblem>,
 ) -> Json {
     let mut data = Vec::new();
     for image in images {
         match image {
-            Source::Base64 { data: base64, .. } => {
+            PictureSource::Base64 { data: base64, .. } => {
                 data.push(Json::default().text(base64).done());
             }
-            Source::Url(_) => {
+            PictureSource::Url(_) => {
                 let detail = "an image that is no base64 was left out";
-                problems.push(Problem::new("media", detail));
+                problems.push(ReadProblem::new("media", detail));
             }
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::profile;
 
-fn run(from: DialectKind, to: DialectKind, events: &[&str]) -> (Vec<String>, Converted) {
+fn run(from: DialectKind, to: DialectKind, events: &[&str]) -> (Vec<String>, ConvertedMessages) {
     let views: Vec<_> = events.iter().map(|e| from.dialect().view(e.as_bytes())).collect();
     let pairs: Vec<_> = events.iter().map(|e| e.as_bytes()).zip(&views).collect();
     let converted = convert_all(&pairs, from, to);

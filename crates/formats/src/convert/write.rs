@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use midfold_core::Role;
 
-use super::neutral::{Neutral, Piece};
-use crate::media::Source;
-use crate::problem::Problem;
+use super::neutral::{NeutralMessage, NeutralPiece};
+use crate::media::PictureSource;
+use crate::problem::ReadProblem;
 use crate::render::{EMPTY, Json};
 
 /// Appends the messages that one neutral message becomes.
-pub(super) type Writer = fn(&Neutral, &mut Vec<Bytes>, &mut Vec<Problem>);
+pub(super) type NeutralWriter = fn(&NeutralMessage, &mut Vec<Bytes>, &mut Vec<ReadProblem>);
 
 /// Longest call id that Chat Completions takes.
 const CHAT_ID: usize = 40;
@@ -19,11 +19,15 @@ const CHAT_ID: usize = 40;
 const LONGEST_NAME: usize = 64;
 
 /// Results become tool messages; what else a user said follows them.
-pub(super) fn openai_chat(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
+pub(super) fn openai_chat(
+    message: &NeutralMessage,
+    out: &mut Vec<Bytes>,
+    problems: &mut Vec<ReadProblem>,
+) {
     for piece in &message.pieces {
-        if let Piece::Result { id, text, images, .. } = piece {
+        if let NeutralPiece::Result { id, text, images, .. } = piece {
             if !images.is_empty() {
-                problems.push(Problem::new("media", "an image in a tool result was left out"));
+                problems.push(ReadProblem::new("media", "an image in a tool result was left out"));
             }
             let json = Json::default().raw(r#"{"role":"tool","tool_call_id":"#);
             let json = json.text(last_chars(id, CHAT_ID)).raw(r#","content":"#).text(text);
@@ -45,25 +49,25 @@ pub(super) fn openai_chat(message: &Neutral, out: &mut Vec<Bytes>, problems: &mu
     }
 }
 
-pub(super) fn is_result(piece: &Piece) -> bool {
-    matches!(piece, Piece::Result { .. })
+pub(super) fn is_result(piece: &NeutralPiece) -> bool {
+    matches!(piece, NeutralPiece::Result { .. })
 }
 
-fn chat_user(pieces: &[&Piece]) -> Bytes {
+fn chat_user(pieces: &[&NeutralPiece]) -> Bytes {
     let json = Json::default().raw(r#"{"role":"user","content":"#);
     let json = match pieces {
         [] => json.text(""),
-        [Piece::Text(text)] => json.text(text),
+        [NeutralPiece::Text(text)] => json.text(text),
         _ => {
             let parts = pieces.iter().filter_map(|piece| match piece {
-                Piece::Text(text) | Piece::Refusal(text) | Piece::Reasoning(text) => {
-                    Some(text_part(text))
-                }
-                Piece::Image(source) => {
+                NeutralPiece::Text(text)
+                | NeutralPiece::Refusal(text)
+                | NeutralPiece::Reasoning(text) => Some(text_part(text)),
+                NeutralPiece::Image(source) => {
                     let start = Json::default().raw(r#"{"type":"image_url","image_url":{"url":"#);
                     Some(start.text(&source.to_url()).raw("}}").done())
                 }
-                Piece::Call { .. } | Piece::Result { .. } => None,
+                NeutralPiece::Call { .. } | NeutralPiece::Result { .. } => None,
             });
             list(json, parts)
         }
@@ -83,15 +87,17 @@ pub(super) fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
     json.raw("]")
 }
 
-fn chat_assistant(message: &Neutral) -> Bytes {
+fn chat_assistant(message: &NeutralMessage) -> Bytes {
     let (mut texts, mut reasoning, mut refusals, mut calls) = (vec![], vec![], vec![], vec![]);
     for piece in &message.pieces {
         match piece {
-            Piece::Text(text) => texts.push(text.as_str()),
-            Piece::Reasoning(text) => reasoning.push(text.as_str()),
-            Piece::Refusal(text) => refusals.push(text.as_str()),
-            Piece::Call { id, name, arguments } => calls.push(chat_call(id, name, arguments)),
-            Piece::Image(_) | Piece::Result { .. } => {}
+            NeutralPiece::Text(text) => texts.push(text.as_str()),
+            NeutralPiece::Reasoning(text) => reasoning.push(text.as_str()),
+            NeutralPiece::Refusal(text) => refusals.push(text.as_str()),
+            NeutralPiece::Call { id, name, arguments } => {
+                calls.push(chat_call(id, name, arguments))
+            }
+            NeutralPiece::Image(_) | NeutralPiece::Result { .. } => {}
         }
     }
     let json = Json::default().raw(r#"{"role":"assistant","content":"#);
@@ -132,7 +138,11 @@ fn last_chars(id: &str, limit: usize) -> &str {
 }
 
 /// Content blocks; results first, blank texts left out.
-pub(super) fn anthropic(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut Vec<Problem>) {
+pub(super) fn anthropic(
+    message: &NeutralMessage,
+    out: &mut Vec<Bytes>,
+    problems: &mut Vec<ReadProblem>,
+) {
     let role = if message.role == Role::Assistant { "assistant" } else { "user" };
     let pieces = in_order(message, problems);
     let mut blocks: Vec<_> = pieces.filter_map(|piece| anthropic_block(piece, problems)).collect();
@@ -146,27 +156,27 @@ pub(super) fn anthropic(message: &Neutral, out: &mut Vec<Bytes>, problems: &mut 
     out.push(list(json, blocks.into_iter()).raw("}").done());
 }
 
-fn anthropic_block(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> {
+fn anthropic_block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     Some(match piece {
-        Piece::Text(text) | Piece::Refusal(text) => {
+        NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => {
             if text.trim().is_empty() {
                 return None;
             }
             text_part(text)
         }
-        Piece::Reasoning(_) => {
+        NeutralPiece::Reasoning(_) => {
             let detail = "reasoning without a signature was left out";
-            problems.push(Problem::new("unsigned-reasoning", detail));
+            problems.push(ReadProblem::new("unsigned-reasoning", detail));
             return None;
         }
-        Piece::Image(source) => anthropic_image(source),
-        Piece::Call { id, name, arguments } => {
+        NeutralPiece::Image(source) => anthropic_image(source),
+        NeutralPiece::Call { id, name, arguments } => {
             let json =
                 Json::default().raw(r#"{"type":"tool_use","id":"#).text(&plain_name(id, "-_"));
             let json = json.raw(r#","name":"#).text(&plain_name(name, "-_")).raw(r#","input":"#);
             object(json, arguments, problems).raw("}").done()
         }
-        Piece::Result { id, text, images, error, .. } => {
+        NeutralPiece::Result { id, text, images, error, .. } => {
             let json = Json::default().raw(r#"{"type":"tool_result","tool_use_id":"#);
             let json = json.text(&plain_name(id, "-_")).raw(r#","content":"#);
             let json = if images.is_empty() {
@@ -181,13 +191,13 @@ fn anthropic_block(piece: &Piece, problems: &mut Vec<Problem>) -> Option<Bytes> 
 }
 
 /// Arguments where the provider wants an object.
-pub(super) fn object(json: Json, arguments: &str, problems: &mut Vec<Problem>) -> Json {
+pub(super) fn object(json: Json, arguments: &str, problems: &mut Vec<ReadProblem>) -> Json {
     match arguments.trim() {
         "" => json.raw("{}"),
         object if is_object(object) => json.raw(object),
         text => {
             let detail = "arguments that are no object were wrapped in one";
-            problems.push(Problem::new("arguments", detail));
+            problems.push(ReadProblem::new("arguments", detail));
             json.raw(r#"{"arguments":"#).text(text).raw("}")
         }
     }
@@ -196,12 +206,12 @@ pub(super) fn object(json: Json, arguments: &str, problems: &mut Vec<Problem>) -
 /// The pieces of a message in the user's or the model's role, results first; notes a system message
 /// that became the user's.
 pub(super) fn in_order<'a>(
-    message: &'a Neutral,
-    problems: &mut Vec<Problem>,
-) -> impl Iterator<Item = &'a Piece> + use<'a> {
+    message: &'a NeutralMessage,
+    problems: &mut Vec<ReadProblem>,
+) -> impl Iterator<Item = &'a NeutralPiece> + use<'a> {
     if message.role.is_system() {
         let detail = "a system message inside the conversation became the user's";
-        problems.push(Problem::new("system-inside", detail));
+        problems.push(ReadProblem::new("system-inside", detail));
     }
     let results = message.pieces.iter().filter(|piece| is_result(piece));
     results.chain(message.pieces.iter().filter(|piece| !is_result(piece)))
@@ -211,13 +221,13 @@ fn is_object(text: &str) -> bool {
     text.starts_with('{') && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
 }
 
-fn anthropic_image(source: &Source) -> Bytes {
+fn anthropic_image(source: &PictureSource) -> Bytes {
     let json = Json::default().raw(r#"{"type":"image","source":{"type":""#);
     match source {
-        Source::Base64 { mime, data } => {
+        PictureSource::Base64 { mime, data } => {
             json.raw(r#"base64","media_type":"#).text(mime).raw(r#","data":"#).text(data)
         }
-        Source::Url(url) => json.raw(r#"url","url":"#).text(url),
+        PictureSource::Url(url) => json.raw(r#"url","url":"#).text(url),
     }
     .raw("}}")
     .done()

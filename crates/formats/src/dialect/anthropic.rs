@@ -1,13 +1,15 @@
 //! Anthropic Messages.
 
 use bytes::Bytes;
-use midfold_core::{Block, BlockKind, ByteRange, Dialect, Passage, Role, TextRef, View};
+use midfold_core::{
+    BlockKind, BlockView, ByteRange, Dialect, EventView, Role, TextRef, VoicePassage,
+};
 
 use super::loads;
-use super::part::{self, Part, Shape, read_content};
+use super::part::{self, ContentShape, PartMembers, read_content};
 use super::results;
 use super::unread;
-use super::walk::{Walk, filled};
+use super::walk::{EventWalk, filled};
 use crate::render::Json;
 use crate::scan::inside;
 use crate::{steers, voices};
@@ -17,11 +19,11 @@ use crate::{steers, voices};
 pub struct Anthropic;
 
 impl Dialect for Anthropic {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         voices::steered(last, is_own)
     }
 
@@ -33,8 +35,8 @@ impl Dialect for Anthropic {
         "anthropic"
     }
 
-    fn view(&self, bytes: &[u8]) -> View {
-        let mut walk = Walk::new(bytes);
+    fn view(&self, bytes: &[u8]) -> EventView {
+        let mut walk = EventWalk::new(bytes);
         let mut role = None;
         let mut blocks = Vec::new();
         walk.message(|walk, key| match key.name() {
@@ -44,11 +46,11 @@ impl Dialect for Anthropic {
                 let content =
                     read_content(walk, key, |bytes, part| blocks.push(block(bytes, part)));
                 match content.shape {
-                    Shape::Text => {
-                        blocks.push(Block::new(BlockKind::Text, content.outer, content.body()));
+                    ContentShape::Text => {
+                        blocks.push(BlockView::new(BlockKind::Text, content.outer, content.body()));
                     }
-                    Shape::Other => blocks.push(Block::opaque(content.outer)),
-                    Shape::Null | Shape::List => {}
+                    ContentShape::Other => blocks.push(BlockView::opaque(content.outer)),
+                    ContentShape::Null | ContentShape::List => {}
                 }
             }
             _ => {}
@@ -90,26 +92,28 @@ impl Dialect for Anthropic {
             .done()
     }
 
-    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+    fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
         results::as_text(bytes, view, blocks, r#"{"type":"text","text":"#)
     }
 }
 
 /// One content block. Server tools keep call and result in one message and stay whole.
-fn block(bytes: &[u8], part: Part) -> Block {
+fn block(bytes: &[u8], part: PartMembers) -> BlockView {
     let outer = part.outer;
     match part.kind(bytes) {
         b"thinking" => {
             let bound = filled(bytes, part.signature).is_some();
             match part.thinking {
                 Some(text) => {
-                    Block::new(BlockKind::Reasoning { bound }, outer, TextRef::string(text))
+                    BlockView::new(BlockKind::Reasoning { bound }, outer, TextRef::string(text))
                 }
-                None => Block { kind: BlockKind::Reasoning { bound }, ..Block::opaque(outer) },
+                None => {
+                    BlockView { kind: BlockKind::Reasoning { bound }, ..BlockView::opaque(outer) }
+                }
             }
         }
         b"redacted_thinking" => {
-            Block { kind: BlockKind::Reasoning { bound: true }, ..Block::opaque(outer) }
+            BlockView { kind: BlockKind::Reasoning { bound: true }, ..BlockView::opaque(outer) }
         }
         b"tool_use" => {
             let input = part.input.map(ByteRange::to_usize);
@@ -119,7 +123,7 @@ fn block(bytes: &[u8], part: Part) -> Block {
         b"tool_result" => {
             let id = part::id(part.tool_use_id);
             let body = part.content.map_or_else(|| part::absent(outer), |content| content.body());
-            Block {
+            BlockView {
                 kind: BlockKind::Result { id, name: None, error: part.error },
                 outer,
                 body,

@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    Block, BlockKind, ByteRange, Dialect, Frame, Media, MediaKind, Passage, Role, TextRef, View,
+    BlockKind, BlockView, ByteRange, Dialect, EventView, JsonFrame, MediaKind, MediaRef, Role,
+    TextRef, VoicePassage,
 };
 use smallvec::SmallVec;
 
 use super::part;
 use super::results;
 use super::unread;
-use super::walk::{Key, Walk, filled, to_range};
+use super::walk::{EventWalk, MemberKey, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
 use crate::{media, steers, voices};
@@ -19,14 +20,14 @@ use crate::{media, steers, voices};
 pub struct Bedrock;
 
 /// The content of a result is a list; what we put in its place is one, too.
-const CONTENT: Frame = Frame { before: r#"[{"text":"#, after: "}]" };
+const CONTENT: JsonFrame = JsonFrame { before: r#"[{"text":"#, after: "}]" };
 
 impl Dialect for Bedrock {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         voices::steered(last, is_own)
     }
 
@@ -38,8 +39,8 @@ impl Dialect for Bedrock {
         "bedrock"
     }
 
-    fn view(&self, bytes: &[u8]) -> View {
-        let mut walk = Walk::new(bytes);
+    fn view(&self, bytes: &[u8]) -> EventView {
+        let mut walk = EventWalk::new(bytes);
         let mut role = None;
         let mut blocks = Vec::new();
         walk.message(|walk, key| match key.name() {
@@ -78,12 +79,12 @@ impl Dialect for Bedrock {
             .done()
     }
 
-    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+    fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
         results::as_text(bytes, view, blocks, r#"{"text":"#)
     }
 }
 
-fn read_content(walk: &mut Walk<'_>, key: &Key<'_>, blocks: &mut Vec<Block>) {
+fn read_content(walk: &mut EventWalk<'_>, key: &MemberKey<'_>, blocks: &mut Vec<BlockView>) {
     match walk.peek() {
         Some(b'[') => {
             walk.array(|walk| blocks.extend(read_block(walk)));
@@ -92,20 +93,20 @@ fn read_content(walk: &mut Walk<'_>, key: &Key<'_>, blocks: &mut Vec<Block>) {
         Some(b'"') => {
             let value = walk.value();
             let text = TextRef::string(to_range(&value));
-            blocks.push(Block::new(BlockKind::Text, key.member(&value), text));
+            blocks.push(BlockView::new(BlockKind::Text, key.member(&value), text));
         }
         _ => {
             let value = walk.value();
-            blocks.push(Block::opaque(key.member(&value)));
+            blocks.push(BlockView::opaque(key.member(&value)));
         }
     }
 }
 
 /// What the member of a block says that it is; the last one counts.
-enum What {
+enum BedrockBlock {
     Text(ByteRange),
-    Use(Use),
-    Result(Answer),
+    Use(BedrockUse),
+    Result(BedrockResult),
     Reasoning {
         text: Option<ByteRange>,
         bound: bool,
@@ -117,7 +118,7 @@ enum What {
 
 /// `toolUse`.
 #[derive(Default)]
-struct Use {
+struct BedrockUse {
     id: Option<ByteRange>,
     name: Option<ByteRange>,
     input: Option<ByteRange>,
@@ -125,61 +126,63 @@ struct Use {
 
 /// `toolResult`.
 #[derive(Default)]
-struct Answer {
+struct BedrockResult {
     id: Option<ByteRange>,
     status: Option<ByteRange>,
     content: Option<ByteRange>,
     /// Elements of the content.
     len: usize,
     texts: SmallVec<[TextRef; 1]>,
-    media: Vec<Media>,
+    media: Vec<MediaRef>,
 }
 
 /// The next element of a content list; `None` for what is no content.
-fn read_block(walk: &mut Walk<'_>) -> Option<Block> {
+fn read_block(walk: &mut EventWalk<'_>) -> Option<BlockView> {
     let mut what = None;
     let range = walk.object(|walk, key| what = read_member(walk, key).or(what.take()));
     let outer = to_range(&range);
     let bytes = walk.bytes;
     Some(match what {
-        Some(What::CachePoint) => return None,
-        Some(What::Text(text)) => Block::new(BlockKind::Text, outer, TextRef::string(text)),
-        Some(What::Use(call)) => {
+        Some(BedrockBlock::CachePoint) => return None,
+        Some(BedrockBlock::Text(text)) => {
+            BlockView::new(BlockKind::Text, outer, TextRef::string(text))
+        }
+        Some(BedrockBlock::Use(call)) => {
             let body = part::arguments(bytes, call.input.map(ByteRange::to_usize), outer);
             part::call(outer, part::id(call.id), part::label(bytes, call.name), body)
         }
-        Some(What::Result(answer)) => answer.block(bytes, outer),
-        Some(What::Reasoning { text, bound }) => {
+        Some(BedrockBlock::Result(answer)) => answer.block(bytes, outer),
+        Some(BedrockBlock::Reasoning { text, bound }) => {
             let kind = BlockKind::Reasoning { bound };
             match text {
-                Some(text) => Block::new(kind, outer, TextRef::string(text)),
-                None => Block { kind, ..Block::opaque(outer) },
+                Some(text) => BlockView::new(kind, outer, TextRef::string(text)),
+                None => BlockView { kind, ..BlockView::opaque(outer) },
             }
         }
-        Some(What::Media(kind, holder)) => {
+        Some(BedrockBlock::Media(kind, holder)) => {
             let media = vec![media::describe(bytes, kind, outer, Some(holder))];
-            Block { kind: BlockKind::Media, media, ..Block::opaque(outer) }
+            BlockView { kind: BlockKind::Media, media, ..BlockView::opaque(outer) }
         }
-        None => Block::opaque(outer),
+        None => BlockView::opaque(outer),
     })
 }
 
-fn read_member(walk: &mut Walk<'_>, key: &Key<'_>) -> Option<What> {
+fn read_member(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> Option<BedrockBlock> {
     match key.name() {
-        "text" => walk.string().map(What::Text),
+        "text" => walk.string().map(BedrockBlock::Text),
         "toolUse" => {
-            let mut call = Use::default();
+            let mut call = BedrockUse::default();
             walk.object(|walk, key| match key.name() {
                 "toolUseId" => call.id = walk.string(),
                 "name" => call.name = walk.string(),
                 "input" => call.input = Some(to_range(&walk.value())),
                 _ => {}
             });
-            Some(What::Use(call))
+            Some(BedrockBlock::Use(call))
         }
-        "toolResult" => Some(What::Result(Answer::read(walk))),
+        "toolResult" => Some(BedrockBlock::Result(BedrockResult::read(walk))),
         "reasoningContent" => Some(read_reasoning(walk)),
-        "cachePoint" => Some(What::CachePoint),
+        "cachePoint" => Some(BedrockBlock::CachePoint),
         // `{text: {text, qualifiers}}` or an image.
         "guardContent" => {
             let mut text = None;
@@ -192,11 +195,11 @@ fn read_member(walk: &mut Walk<'_>, key: &Key<'_>) -> Option<What> {
                     });
                 }
             });
-            text.map(What::Text)
+            text.map(BedrockBlock::Text)
         }
         name => {
             let kind = media_kind(name)?;
-            read_source(walk).map(|holder| What::Media(kind, holder))
+            read_source(walk).map(|holder| BedrockBlock::Media(kind, holder))
         }
     }
 }
@@ -212,7 +215,7 @@ fn media_kind(name: &str) -> Option<MediaKind> {
 }
 
 /// The `source` of a picture, a document, a sound or a film.
-fn read_source(walk: &mut Walk<'_>) -> Option<ByteRange> {
+fn read_source(walk: &mut EventWalk<'_>) -> Option<ByteRange> {
     if walk.peek() != Some(b'{') {
         return None;
     }
@@ -226,7 +229,7 @@ fn read_source(walk: &mut Walk<'_>) -> Option<ByteRange> {
 }
 
 /// `{reasoningText: {text, signature}}` or `{redactedContent}`.
-fn read_reasoning(walk: &mut Walk<'_>) -> What {
+fn read_reasoning(walk: &mut EventWalk<'_>) -> BedrockBlock {
     let (mut text, mut bound) = (None, false);
     walk.object(|walk, key| match key.name() {
         "reasoningText" => {
@@ -242,11 +245,11 @@ fn read_reasoning(walk: &mut Walk<'_>) -> What {
         "redactedContent" => bound = true,
         _ => {}
     });
-    What::Reasoning { text, bound }
+    BedrockBlock::Reasoning { text, bound }
 }
 
-impl Answer {
-    fn read(walk: &mut Walk<'_>) -> Self {
+impl BedrockResult {
+    fn read(walk: &mut EventWalk<'_>) -> Self {
         let mut answer = Self::default();
         walk.object(|walk, key| match key.name() {
             "toolUseId" => answer.id = walk.string(),
@@ -262,7 +265,7 @@ impl Answer {
     }
 
     /// One element of the content: text, JSON, a picture, a document.
-    fn element(&mut self, walk: &mut Walk<'_>) {
+    fn element(&mut self, walk: &mut EventWalk<'_>) {
         self.len += 1;
         let mut media = None;
         let outer = walk.object(|walk, key| match key.name() {
@@ -279,14 +282,14 @@ impl Answer {
         self.media.extend(found);
     }
 
-    fn block(self, bytes: &[u8], outer: ByteRange) -> Block {
+    fn block(self, bytes: &[u8], outer: ByteRange) -> BlockView {
         let error = match self.status.map(|status| inside(status.of(bytes))) {
             Some(b"error") => Some(true),
             Some(b"success") => Some(false),
             _ => None,
         };
         let kind = BlockKind::Result { id: part::id(self.id), name: None, error };
-        let mut block = Block { kind, media: self.media, ..Block::opaque(outer) };
+        let mut block = BlockView { kind, media: self.media, ..BlockView::opaque(outer) };
         match (self.content, self.texts.as_slice()) {
             (None, _) => block.body = part::absent(outer),
             // One text: its place takes another one.

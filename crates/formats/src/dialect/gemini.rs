@@ -3,14 +3,15 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    Block, BlockKind, ByteRange, Dialect, Frame, Media, MediaKind, Passage, Role, TextRef, View,
+    BlockKind, BlockView, ByteRange, Dialect, EventView, JsonFrame, MediaKind, MediaRef, Role,
+    TextRef, VoicePassage,
 };
 use smallvec::SmallVec;
 
 use super::part;
 use super::results;
 use super::unread;
-use super::walk::{Key, Walk, filled, to_range};
+use super::walk::{EventWalk, MemberKey, filled, to_range};
 use crate::render::Json;
 use crate::scan::inside;
 use crate::{media, steers, voices};
@@ -20,14 +21,14 @@ use crate::{media, steers, voices};
 pub struct Gemini;
 
 /// A response is an object; what we put in its place is one, too.
-const RESPONSE: Frame = Frame { before: r#"{"output":"#, after: "}" };
+const RESPONSE: JsonFrame = JsonFrame { before: r#"{"output":"#, after: "}" };
 
 impl Dialect for Gemini {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         voices::steered(last, is_own)
     }
 
@@ -39,8 +40,8 @@ impl Dialect for Gemini {
         "gemini"
     }
 
-    fn view(&self, bytes: &[u8]) -> View {
-        let mut walk = Walk::new(bytes);
+    fn view(&self, bytes: &[u8]) -> EventView {
+        let mut walk = EventWalk::new(bytes);
         let mut role = None;
         let mut blocks = Vec::new();
         let mut has_parts = false;
@@ -51,12 +52,12 @@ impl Dialect for Gemini {
                 has_parts = true;
                 match walk.peek() {
                     Some(b'[') => {
-                        walk.array(|walk| blocks.push(Part::read(walk)));
+                        walk.array(|walk| blocks.push(GeminiMember::read(walk)));
                     }
                     Some(b'n') => {}
                     _ => {
                         let value = walk.value();
-                        blocks.push(Block::opaque(key.member(&value)));
+                        blocks.push(BlockView::opaque(key.member(&value)));
                     }
                 }
             }
@@ -87,7 +88,7 @@ impl Dialect for Gemini {
         response(json, id, name, "output", text).raw("}}]}").done()
     }
 
-    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+    fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
         results::as_text(bytes, view, blocks, r#"{"text":"#)
     }
 }
@@ -104,29 +105,29 @@ pub(crate) fn response(json: Json, id: &str, name: &str, key: &str, text: &str) 
 
 /// The members of one part, as they are met.
 #[derive(Default)]
-struct Part {
+struct GeminiMember {
     outer: ByteRange,
     text: Option<ByteRange>,
     thought: bool,
     signature: Option<ByteRange>,
-    call: Option<Function>,
-    response: Option<Function>,
+    call: Option<GeminiFunction>,
+    response: Option<GeminiFunction>,
     media: Option<(MediaKind, ByteRange)>,
 }
 
 /// `{id, name, args}` or `{id, name, response, parts}`.
 #[derive(Default)]
-struct Function {
+struct GeminiFunction {
     id: Option<ByteRange>,
     name: Option<ByteRange>,
     args: Option<ByteRange>,
-    response: Option<Response>,
-    media: Vec<Media>,
+    response: Option<GeminiResponse>,
+    media: Vec<MediaRef>,
 }
 
 /// What a tool answered.
 #[derive(Default)]
-struct Response {
+struct GeminiResponse {
     value: ByteRange,
     /// Its members, where it is an object.
     members: usize,
@@ -134,21 +135,23 @@ struct Response {
     error: bool,
 }
 
-impl Part {
-    fn read(walk: &mut Walk<'_>) -> Block {
+impl GeminiMember {
+    fn read(walk: &mut EventWalk<'_>) -> BlockView {
         let mut part = Self::default();
         let range = walk.object(|walk, key| part.member(walk, key));
         part.outer = to_range(&range);
         part.block(walk.bytes)
     }
 
-    fn member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+    fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "text" => self.text = walk.string(),
             "thought" => self.thought = walk.peek() == Some(b't'),
             "thoughtSignature" | "thought_signature" => self.signature = walk.string(),
-            "functionCall" | "function_call" => self.call = Some(Function::read(walk)),
-            "functionResponse" | "function_response" => self.response = Some(Function::read(walk)),
+            "functionCall" | "function_call" => self.call = Some(GeminiFunction::read(walk)),
+            "functionResponse" | "function_response" => {
+                self.response = Some(GeminiFunction::read(walk))
+            }
             "inlineData" | "inline_data" | "fileData" | "file_data" => {
                 self.media = read_media(walk);
             }
@@ -156,7 +159,7 @@ impl Part {
         }
     }
 
-    fn block(self, bytes: &[u8]) -> Block {
+    fn block(self, bytes: &[u8]) -> BlockView {
         let outer = self.outer;
         if let Some(call) = self.call {
             let body = part::arguments(bytes, call.args.map(ByteRange::to_usize), outer);
@@ -172,31 +175,31 @@ impl Part {
         }
         if let Some((kind, holder)) = self.media {
             let media = vec![media::describe(bytes, kind, outer, Some(holder))];
-            return Block { kind: BlockKind::Media, media, ..Block::opaque(outer) };
+            return BlockView { kind: BlockKind::Media, media, ..BlockView::opaque(outer) };
         }
         let bound = filled(bytes, self.signature).is_some();
         let kind = BlockKind::Reasoning { bound };
         match self.text {
-            Some(text) if self.thought => Block::new(kind, outer, TextRef::string(text)),
+            Some(text) if self.thought => BlockView::new(kind, outer, TextRef::string(text)),
             // A stream may end on a part that is nothing but a signature.
             Some(text) if bound && inside(text.of(bytes)).is_empty() => {
-                Block { kind, ..Block::opaque(outer) }
+                BlockView { kind, ..BlockView::opaque(outer) }
             }
-            Some(text) => Block::new(BlockKind::Text, outer, TextRef::string(text)),
-            None if self.thought => Block { kind, ..Block::opaque(outer) },
-            None => Block::opaque(outer),
+            Some(text) => BlockView::new(BlockKind::Text, outer, TextRef::string(text)),
+            None if self.thought => BlockView { kind, ..BlockView::opaque(outer) },
+            None => BlockView::opaque(outer),
         }
     }
 }
 
-impl Function {
-    fn read(walk: &mut Walk<'_>) -> Self {
+impl GeminiFunction {
+    fn read(walk: &mut EventWalk<'_>) -> Self {
         let mut function = Self::default();
         walk.object(|walk, key| match key.name() {
             "id" => function.id = walk.string(),
             "name" => function.name = walk.string(),
             "args" => function.args = Some(to_range(&walk.value())),
-            "response" => function.response = Some(Response::read(walk)),
+            "response" => function.response = Some(GeminiResponse::read(walk)),
             "parts" => {
                 let media = &mut function.media;
                 media.clear();
@@ -207,7 +210,7 @@ impl Function {
         function
     }
 
-    fn result(self, bytes: &[u8], outer: ByteRange) -> Block {
+    fn result(self, bytes: &[u8], outer: ByteRange) -> BlockView {
         let response = self.response.as_ref();
         let error = response.is_some_and(|response| response.error).then_some(true);
         let kind = BlockKind::Result {
@@ -215,7 +218,7 @@ impl Function {
             name: part::label(bytes, self.name),
             error,
         };
-        let mut block = Block { kind, media: self.media, ..Block::opaque(outer) };
+        let mut block = BlockView { kind, media: self.media, ..BlockView::opaque(outer) };
         let Some(response) = response else {
             block.body = part::absent(outer);
             return block;
@@ -231,8 +234,8 @@ impl Function {
     }
 }
 
-impl Response {
-    fn read(walk: &mut Walk<'_>) -> Self {
+impl GeminiResponse {
+    fn read(walk: &mut EventWalk<'_>) -> Self {
         let mut response = Self::default();
         let value = walk.object(|walk, key| {
             let value = to_range(&walk.value());
@@ -247,7 +250,7 @@ impl Response {
 }
 
 /// `{mimeType, data}` or `{mimeType, fileUri}`.
-fn read_media(walk: &mut Walk<'_>) -> Option<(MediaKind, ByteRange)> {
+fn read_media(walk: &mut EventWalk<'_>) -> Option<(MediaKind, ByteRange)> {
     if walk.peek() != Some(b'{') {
         return None;
     }
@@ -268,7 +271,7 @@ fn read_media(walk: &mut Walk<'_>) -> Option<(MediaKind, ByteRange)> {
 }
 
 /// A part that a response carries beside its object.
-fn media_part(walk: &mut Walk<'_>) -> Option<Media> {
+fn media_part(walk: &mut EventWalk<'_>) -> Option<MediaRef> {
     let mut found = None;
     let outer = walk.object(|walk, key| {
         if matches!(key.name(), "inlineData" | "inline_data" | "fileData" | "file_data") {

@@ -27,7 +27,7 @@ pub use sharegpt::ShareGpt;
 
 use opaque::opaque_view;
 pub(crate) use unread::is_unread;
-pub(crate) use walk::Walk;
+pub(crate) use walk::EventWalk;
 
 /// The dialects that we speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 //! results that name their tool. A call has an id only where the server is new and the client keeps it.
 
 use bytes::Bytes;
-use midfold_core::{Block, BlockKind, Dialect, Passage, Role, View};
+use midfold_core::{BlockKind, BlockView, Dialect, EventView, Role, VoicePassage};
 
 use super::OpenAiChat;
 use crate::render::{Json, result_text};
@@ -13,11 +13,11 @@ use crate::{steers, voices};
 pub struct Ollama;
 
 impl Dialect for Ollama {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         voices::steered(last, is_own)
     }
 
@@ -30,7 +30,7 @@ impl Dialect for Ollama {
     }
 
     /// Members of Chat Completions that this format lacks are read all the same: gateways pass them on.
-    fn view(&self, bytes: &[u8]) -> View {
+    fn view(&self, bytes: &[u8]) -> EventView {
         OpenAiChat.view(bytes)
     }
 
@@ -47,14 +47,14 @@ impl Dialect for Ollama {
         result(id, name, text).raw("}").done()
     }
 
-    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+    fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
         let has_parts = |at: &usize| view.blocks.get(*at).is_some_and(|it| !it.media.is_empty());
         if blocks.iter().any(has_parts) {
             return OpenAiChat.results_as_text(bytes, view, blocks);
         }
         let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
         let json = message(Role::User.name(), &texts.join("\n"));
-        let is_pictures = |block: &&Block| block.kind == BlockKind::Media;
+        let is_pictures = |block: &&BlockView| block.kind == BlockKind::Media;
         match view.blocks.iter().find(is_pictures) {
             Some(pictures) => json.raw(",").raw(pictures.outer.of(bytes)),
             None => json,

@@ -1,9 +1,13 @@
 //! What is not understood.
 
-use midfold_core::{Block, ByteRange, Origin, Role, View};
+use midfold_core::{BlockView, ByteRange, EventView, Role, TextOrigin};
 
 /// Bytes that are no message at all: one opaque block.
-pub(super) fn opaque_view(bytes: &[u8]) -> View {
+pub(super) fn opaque_view(bytes: &[u8]) -> EventView {
     let whole = ByteRange::new(0, bytes.len());
-    View { role: Role::Other, origin: Origin::Genuine, blocks: vec![Block::opaque(whole)] }
+    EventView {
+        role: Role::Other,
+        origin: TextOrigin::Genuine,
+        blocks: vec![BlockView::opaque(whole)],
+    }
 }

@@ -2,13 +2,14 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    Block, BlockKind, ByteRange, Dialect, Media, MediaKind, Passage, Role, TextRef, View,
+    BlockKind, BlockView, ByteRange, Dialect, EventView, MediaKind, MediaRef, Role, TextRef,
+    VoicePassage,
 };
 use smallvec::SmallVec;
 
-use super::part::{self, Content, Shape, read_content};
+use super::part::{self, ContentPlace, ContentShape, read_content};
 use super::unread;
-use super::walk::{Key, Walk, filled, to_range};
+use super::walk::{EventWalk, MemberKey, filled, to_range};
 use crate::render::{Json, result_text};
 use crate::scan::inside;
 use crate::{media, steers, voices};
@@ -33,20 +34,20 @@ const MEMBERS: [&str; 10] = [
 
 /// The members of a message, as they are met.
 #[derive(Default)]
-struct Message {
+struct ChatMembers {
     role: Option<ByteRange>,
     name: Option<ByteRange>,
     call_id: Option<ByteRange>,
-    content: Option<Content>,
-    content_blocks: Vec<Block>,
-    calls: Vec<Block>,
-    function_call: Option<Block>,
-    others: SmallVec<[(Member, Block); 2]>,
+    content: Option<ContentPlace>,
+    content_blocks: Vec<BlockView>,
+    calls: Vec<BlockView>,
+    function_call: Option<BlockView>,
+    others: SmallVec<[(ChatBlock, BlockView); 2]>,
 }
 
 /// Members that become one block of their own; the last of each kind counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Member {
+enum ChatBlock {
     Refusal,
     Audio,
     Images,
@@ -57,11 +58,11 @@ enum Member {
 }
 
 impl Dialect for OpenAiChat {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         voices::steered(last, is_own)
     }
 
@@ -75,7 +76,7 @@ impl Dialect for OpenAiChat {
 
     fn speaker(&self, bytes: &[u8]) -> Option<String> {
         memchr::memmem::find(bytes, br#""name""#)?;
-        let mut walk = Walk::new(bytes);
+        let mut walk = EventWalk::new(bytes);
         let mut name = None;
         walk.message(|walk, key| {
             if key.name() == "name" {
@@ -86,9 +87,9 @@ impl Dialect for OpenAiChat {
         Some(name.into_owned()).filter(|name| !name.is_empty())
     }
 
-    fn view(&self, bytes: &[u8]) -> View {
-        let mut walk = Walk::new(bytes);
-        let mut message = Message::default();
+    fn view(&self, bytes: &[u8]) -> EventView {
+        let mut walk = EventWalk::new(bytes);
+        let mut message = ChatMembers::default();
         let whole = walk.message(|walk, key| message.member(walk, key));
         if walk.broken {
             return super::opaque_view(bytes);
@@ -120,7 +121,7 @@ impl Dialect for OpenAiChat {
         json.raw(r#","content":"#).text(text).raw("}").done()
     }
 
-    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+    fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
         let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
         let text = texts.join("\n");
         let mut media =
@@ -138,8 +139,8 @@ impl Dialect for OpenAiChat {
     }
 }
 
-impl Message {
-    fn member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+impl ChatMembers {
+    fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "role" => self.role = walk.string(),
             "name" | "tool_name" => {
@@ -161,52 +162,52 @@ impl Message {
                     part::call(outer, None, name, part::arguments(walk.bytes, arguments, outer))
                 });
             }
-            "refusal" => self.text_member(walk, key, Member::Refusal),
+            "refusal" => self.text_member(walk, key, ChatBlock::Refusal),
             "reasoning_content" | "thinking" => {
-                self.text_member(walk, key, Member::ReasoningContent);
+                self.text_member(walk, key, ChatBlock::ReasoningContent);
             }
-            "reasoning" => self.text_member(walk, key, Member::Reasoning),
-            "reasoning_details" => self.details(walk, key, Member::ReasoningDetails),
-            "thinking_blocks" => self.details(walk, key, Member::ThinkingBlocks),
+            "reasoning" => self.text_member(walk, key, ChatBlock::Reasoning),
+            "reasoning_details" => self.details(walk, key, ChatBlock::ReasoningDetails),
+            "thinking_blocks" => self.details(walk, key, ChatBlock::ThinkingBlocks),
             "audio" => self.audio(walk, key),
             "images" => self.images(walk, key),
             _ => {}
         }
     }
 
-    fn read_content(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+    fn read_content(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         let blocks = &mut self.content_blocks;
         blocks.clear();
         let content = read_content(walk, key, |bytes, part| blocks.push(part.block(bytes)));
         match content.shape {
-            Shape::Text => {
-                blocks.push(Block::new(BlockKind::Text, content.outer, content.body()));
+            ContentShape::Text => {
+                blocks.push(BlockView::new(BlockKind::Text, content.outer, content.body()));
             }
-            Shape::Other => blocks.push(Block::opaque(content.outer)),
-            Shape::Null | Shape::List => {}
+            ContentShape::Other => blocks.push(BlockView::opaque(content.outer)),
+            ContentShape::Null | ContentShape::List => {}
         }
         self.content = Some(content);
     }
 
-    fn set(&mut self, member: Member, block: Option<Block>) {
+    fn set(&mut self, member: ChatBlock, block: Option<BlockView>) {
         self.others.retain(|(kind, _)| *kind != member);
         self.others.extend(block.map(|block| (member, block)));
     }
 
-    fn text_member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>, member: Member) {
+    fn text_member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>, member: ChatBlock) {
         let kind = match member {
-            Member::Refusal => BlockKind::Refusal,
+            ChatBlock::Refusal => BlockKind::Refusal,
             _ => BlockKind::Reasoning { bound: false },
         };
         let block = walk.string().map(|token| {
             let outer = key.member(&token.to_usize());
-            Block::new(kind, outer, TextRef::string(token))
+            BlockView::new(kind, outer, TextRef::string(token))
         });
         self.set(member, block);
     }
 
     /// A list of reasoning entries, some of which may be signed or encrypted.
-    fn details(&mut self, walk: &mut Walk<'_>, key: &Key<'_>, member: Member) {
+    fn details(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>, member: ChatBlock) {
         if walk.peek() != Some(b'[') {
             return self.set(member, None);
         }
@@ -225,12 +226,12 @@ impl Message {
             });
         });
         let kind = BlockKind::Reasoning { bound };
-        let mut block = Block::new(kind, key.member(&value), TextRef::raw(to_range(&value)));
+        let mut block = BlockView::new(kind, key.member(&value), TextRef::raw(to_range(&value)));
         block.texts = texts;
         self.set(member, Some(block));
     }
 
-    fn audio(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+    fn audio(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         let is_object = walk.peek() == Some(b'{');
         let value = walk.value();
         let block = is_object.then(|| {
@@ -239,21 +240,21 @@ impl Message {
                 media::describe(walk.bytes, MediaKind::Audio, outer, Some(to_range(&value)));
             media_block(outer, vec![media])
         });
-        self.set(Member::Audio, block);
+        self.set(ChatBlock::Audio, block);
     }
 
     /// Ollama: pictures as a list of base64 strings beside the content.
-    fn images(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+    fn images(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         let mut media = Vec::new();
         let value = walk.array(|walk| {
             let holder = to_range(&walk.value());
             media.push(media::describe(walk.bytes, MediaKind::Image, holder, Some(holder)));
         });
         let block = (!media.is_empty()).then(|| media_block(key.member(&value), media));
-        self.set(Member::Images, block);
+        self.set(ChatBlock::Images, block);
     }
 
-    fn into_view(self, bytes: &[u8], whole: ByteRange) -> View {
+    fn into_view(self, bytes: &[u8], whole: ByteRange) -> EventView {
         let role = match self.role.map_or(&b""[..], |role| inside(role.of(bytes))) {
             b"system" => Role::System,
             b"developer" => Role::Developer,
@@ -277,26 +278,26 @@ impl Message {
     }
 }
 
-fn media_block(outer: ByteRange, media: Vec<Media>) -> Block {
-    Block { kind: BlockKind::Media, media, ..Block::opaque(outer) }
+fn media_block(outer: ByteRange, media: Vec<MediaRef>) -> BlockView {
+    BlockView { kind: BlockKind::Media, media, ..BlockView::opaque(outer) }
 }
 
 /// A tool message is one result, whatever its content is made of.
 fn result(
     bytes: &[u8],
-    content: Option<Content>,
-    parts: Vec<Block>,
+    content: Option<ContentPlace>,
+    parts: Vec<BlockView>,
     id: Option<TextRef>,
     name: Option<TextRef>,
     whole: ByteRange,
-) -> Block {
+) -> BlockView {
     let kind = BlockKind::Result { id, name, error: None };
     let (outer, body) = match content {
         Some(content) => (content.outer, content.body()),
         None => (whole, part::absent(whole)),
     };
-    let mut block = Block { kind, body, ..Block::opaque(outer) };
-    if let Some(Content { shape: Shape::Other, value, .. }) = content {
+    let mut block = BlockView { kind, body, ..BlockView::opaque(outer) };
+    if let Some(ContentPlace { shape: ContentShape::Other, value, .. }) = content {
         // Some servers hand an object over; its source is what the model reads.
         if value.of(bytes).starts_with(b"{") {
             block.texts.push(body);
@@ -309,10 +310,10 @@ fn result(
     block
 }
 
-type Function = (Option<ByteRange>, Option<std::ops::Range<usize>>, std::ops::Range<usize>);
+type ChatFunction = (Option<ByteRange>, Option<std::ops::Range<usize>>, std::ops::Range<usize>);
 
 /// `{name, arguments}` or `{name, input}`: name, arguments and the whole value.
-fn read_function(walk: &mut Walk<'_>) -> Function {
+fn read_function(walk: &mut EventWalk<'_>) -> ChatFunction {
     let (mut name, mut arguments) = (None, None);
     let value = walk.object(|walk, key| match key.name() {
         "name" => name = walk.string(),
@@ -323,7 +324,7 @@ fn read_function(walk: &mut Walk<'_>) -> Function {
 }
 
 /// One element of `tool_calls`.
-fn read_call(walk: &mut Walk<'_>) -> Block {
+fn read_call(walk: &mut EventWalk<'_>) -> BlockView {
     let (mut id, mut name, mut arguments) = (None, None, None);
     let mut known = false;
     let value = walk.object(|walk, key| match key.name() {
@@ -337,7 +338,7 @@ fn read_call(walk: &mut Walk<'_>) -> Block {
     });
     let outer = to_range(&value);
     if !known && id.is_none() {
-        return Block::opaque(outer);
+        return BlockView::opaque(outer);
     }
     let bytes = walk.bytes;
     let body = part::arguments(bytes, arguments, outer);

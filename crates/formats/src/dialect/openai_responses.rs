@@ -1,12 +1,14 @@
 //! `OpenAI` Responses: one event is one item.
 
 use bytes::Bytes;
-use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, Passage, Role, TextRef, View};
+use midfold_core::{
+    BlockKind, BlockView, ByteRange, Dialect, EventView, Role, TextCoding, TextRef, VoicePassage,
+};
 use smallvec::SmallVec;
 
-use super::part::{self, Content, Readable, Shape, read_content};
+use super::part::{self, ContentPlace, ContentShape, ReadableBody, read_content};
 use super::unread;
-use super::walk::{Key, Walk, filled, to_range};
+use super::walk::{EventWalk, MemberKey, filled, to_range};
 use super::{loads, output};
 use crate::render::{Json, result_text};
 use crate::scan::inside;
@@ -18,7 +20,7 @@ pub struct OpenAiResponses;
 
 /// The members of an item, as they are met.
 #[derive(Default)]
-struct Item {
+struct ItemMembers {
     kind: Option<ByteRange>,
     role: Option<ByteRange>,
     id: Option<ByteRange>,
@@ -26,12 +28,12 @@ struct Item {
     name: Option<ByteRange>,
     status: Option<ByteRange>,
     encrypted: Option<ByteRange>,
-    content: Option<Content>,
+    content: Option<ContentPlace>,
     /// Parts of `content`.
-    parts: Vec<Block>,
+    parts: Vec<BlockView>,
     /// Texts of `summary`.
     summary: SmallVec<[TextRef; 1]>,
-    output: Option<Readable>,
+    output: Option<ReadableBody>,
     arguments: Option<ByteRange>,
     input: Option<ByteRange>,
     action: Option<ByteRange>,
@@ -43,11 +45,11 @@ struct Item {
 }
 
 impl Dialect for OpenAiResponses {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         voices::steered(last, is_own)
     }
 
@@ -59,9 +61,9 @@ impl Dialect for OpenAiResponses {
         "openai-responses"
     }
 
-    fn view(&self, bytes: &[u8]) -> View {
-        let mut walk = Walk::new(bytes);
-        let mut item = Item::default();
+    fn view(&self, bytes: &[u8]) -> EventView {
+        let mut walk = EventWalk::new(bytes);
+        let mut item = ItemMembers::default();
         let whole = walk.message(|walk, key| item.member(walk, key));
         if walk.broken {
             return super::opaque_view(bytes);
@@ -78,7 +80,7 @@ impl Dialect for OpenAiResponses {
     }
 
     fn made_result(&self, like: &[u8], id: &str, _name: &str, text: &str) -> Bytes {
-        let (mut walk, mut item) = (Walk::new(like), Item::default());
+        let (mut walk, mut item) = (EventWalk::new(like), ItemMembers::default());
         walk.message(|walk, key| item.member(walk, key));
         output::made(item.kind(like), id, text)
     }
@@ -87,7 +89,7 @@ impl Dialect for OpenAiResponses {
         output::answers(output::type_of(call), output::type_of(result))
     }
 
-    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+    fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
         let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
         let media = blocks.iter().filter_map(|&at| view.blocks.get(at)).flat_map(|b| &b.media);
         media
@@ -120,8 +122,8 @@ fn message(role: Role, text: &str) -> Json {
         .raw("}")
 }
 
-impl Item {
-    fn member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+impl ItemMembers {
+    fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "type" => self.kind = walk.string(),
             "role" => self.role = walk.string(),
@@ -137,13 +139,13 @@ impl Item {
             "tools" => self.tools = Some(to_range(&walk.value())),
             "approve" => self.approve = Some(to_range(&walk.value())),
             "approval_request_id" => self.request = walk.string(),
-            "output" => self.output = Some(Readable::read(walk, key)),
+            "output" => self.output = Some(ReadableBody::read(walk, key)),
             "content" => {
                 let parts = &mut self.parts;
                 parts.clear();
                 let content = read_content(walk, key, |bytes, part| parts.push(part.block(bytes)));
-                if content.shape == Shape::Text {
-                    parts.push(Block::new(BlockKind::Text, content.outer, content.body()));
+                if content.shape == ContentShape::Text {
+                    parts.push(BlockView::new(BlockKind::Text, content.outer, content.body()));
                 }
                 self.content = Some(content);
             }
@@ -162,12 +164,12 @@ impl Item {
         }
     }
 
-    fn into_view(mut self, bytes: &[u8], whole: ByteRange) -> View {
+    fn into_view(mut self, bytes: &[u8], whole: ByteRange) -> EventView {
         let kind = self.kind(bytes);
         let (role, blocks) = match kind {
             b"" | b"message" => {
-                if let Some(Content { shape: Shape::Other, outer, .. }) = self.content {
-                    self.parts.push(Block::opaque(outer));
+                if let Some(ContentPlace { shape: ContentShape::Other, outer, .. }) = self.content {
+                    self.parts.push(BlockView::opaque(outer));
                 }
                 (self.role(bytes), std::mem::take(&mut self.parts))
             }
@@ -181,25 +183,25 @@ impl Item {
                 let arguments = arguments.or(self.action).or(self.operation);
                 (Role::Assistant, vec![self.call(bytes, whole, arguments)])
             }
-            _ => (self.opaque_role(bytes, kind), vec![Block::opaque(whole)]),
+            _ => (self.opaque_role(bytes, kind), vec![BlockView::opaque(whole)]),
         };
         if matches!(kind, b"" | b"message") {
             return unread::view(role, blocks, bytes, &["content"]);
         }
         let origin = origins::origin(role, &blocks, bytes);
-        View { role, origin, blocks }
+        EventView { role, origin, blocks }
     }
 
     /// An item that the provider holds, by its id: what it is of, the id's first letters tell. A call is answered
     /// by the output in its place, because its own `call_id` is not there.
-    fn reference(&self, bytes: &[u8], whole: ByteRange) -> Block {
+    fn reference(&self, bytes: &[u8], whole: ByteRange) -> BlockView {
         const CALLS: [&str; 8] = ["fc_", "ctc_", "tsc_", "lsh_", "sh_", "apc_", "cu_", "call_"];
         let id = self.id.map(|id| inside(id.of(bytes))).unwrap_or_default();
         let starts = |prefix: &&str| id.starts_with(prefix.as_bytes());
         if CALLS.iter().any(starts) {
             return part::call(whole, None, None, part::absent(whole));
         }
-        let mut block = Block::opaque(whole);
+        let mut block = BlockView::opaque(whole);
         if starts(&"rs_") {
             block.kind = BlockKind::Reasoning { bound: true };
         }
@@ -247,14 +249,14 @@ impl Item {
         part::id(self.call_id).or_else(|| others.into_iter().find_map(|id| part::label(bytes, id)))
     }
 
-    fn call(&self, bytes: &[u8], whole: ByteRange, arguments: Option<ByteRange>) -> Block {
+    fn call(&self, bytes: &[u8], whole: ByteRange, arguments: Option<ByteRange>) -> BlockView {
         let body = part::arguments(bytes, arguments.map(ByteRange::to_usize), whole);
         // The built-in tools have no name of their own; their type serves as one.
         let name = part::label(bytes, self.name).or_else(|| part::label(bytes, self.kind));
         part::call(whole, self.pairing_id(bytes), name, body)
     }
 
-    fn result(&mut self, bytes: &[u8], output: &[u8], whole: ByteRange) -> Block {
+    fn result(&mut self, bytes: &[u8], output: &[u8], whole: ByteRange) -> BlockView {
         let error = match self.status.map(|status| inside(status.of(bytes))) {
             Some(b"failed") => Some(true),
             _ => None,
@@ -264,11 +266,11 @@ impl Item {
             name: part::label(bytes, self.name),
             error,
         };
-        let absent = Block { kind, body: part::absent(whole), ..Block::opaque(whole) };
+        let absent = BlockView { kind, body: part::absent(whole), ..BlockView::opaque(whole) };
         // No text can be in the place of a screenshot, a list of streams or of tools.
         let editable = !output::is_structured(output);
         match self.output.take() {
-            Some(Readable { content, texts, media }) => Block {
+            Some(ReadableBody { content, texts, media }) => BlockView {
                 body: if editable { content.body() } else { absent.body },
                 texts,
                 media,
@@ -276,22 +278,22 @@ impl Item {
             },
             None => {
                 let shown = self.tools.or(self.approve).map(TextRef::raw);
-                Block { texts: shown.into_iter().collect(), ..absent }
+                BlockView { texts: shown.into_iter().collect(), ..absent }
             }
         }
     }
 
-    fn reasoning(&mut self, bytes: &[u8], whole: ByteRange) -> Block {
+    fn reasoning(&mut self, bytes: &[u8], whole: ByteRange) -> BlockView {
         let bound = filled(bytes, self.encrypted).is_some();
         let mut texts = std::mem::take(&mut self.summary);
         for part in self.parts.drain(..) {
             texts.extend(part.texts);
         }
-        Block {
+        BlockView {
             kind: BlockKind::Reasoning { bound },
             texts,
-            body: TextRef { token: whole, coding: Coding::Raw, nested: None },
-            ..Block::opaque(whole)
+            body: TextRef { token: whole, coding: TextCoding::Raw, nested: None },
+            ..BlockView::opaque(whole)
         }
     }
 }

@@ -2,16 +2,18 @@
 
 use std::ops::Range;
 
-use midfold_core::{Block, BlockKind, ByteRange, Coding, Extent, Media, MediaKind, TextRef};
+use midfold_core::{
+    BlockKind, BlockView, ByteRange, MediaExtent, MediaKind, MediaRef, TextCoding, TextRef,
+};
 use smallvec::SmallVec;
 
-use super::walk::{Key, Walk, filled, to_range};
+use super::walk::{EventWalk, MemberKey, filled, to_range};
 use crate::media;
 use crate::scan::inside;
 
 /// What is under `content` or `output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ContentShape {
     Null,
     Text,
     List,
@@ -20,17 +22,17 @@ pub(crate) enum Shape {
 
 /// The place of a `content` member.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Content {
+pub(crate) struct ContentPlace {
     pub(crate) outer: ByteRange,
     pub(crate) value: ByteRange,
-    pub(crate) shape: Shape,
+    pub(crate) shape: ContentShape,
 }
 
-impl Content {
+impl ContentPlace {
     /// The value as the body of a block.
     pub(crate) fn body(&self) -> TextRef {
         match self.shape {
-            Shape::Text => TextRef::string(self.value),
+            ContentShape::Text => TextRef::string(self.value),
             _ => TextRef::raw(self.value),
         }
     }
@@ -38,7 +40,7 @@ impl Content {
 
 /// The members of one part that any dialect looks at. Which of them count, `type` decides.
 #[derive(Debug, Default)]
-pub(crate) struct Part {
+pub(crate) struct PartMembers {
     pub(crate) outer: ByteRange,
     pub(crate) kind: Option<ByteRange>,
     pub(crate) text: Option<ByteRange>,
@@ -50,7 +52,7 @@ pub(crate) struct Part {
     pub(crate) name: Option<ByteRange>,
     pub(crate) input: Option<ByteRange>,
     pub(crate) error: Option<bool>,
-    pub(crate) content: Option<Content>,
+    pub(crate) content: Option<ContentPlace>,
     stdout: Option<ByteRange>,
     stderr: Option<ByteRange>,
     image_url: Option<ByteRange>,
@@ -60,12 +62,12 @@ pub(crate) struct Part {
     data: Option<ByteRange>,
     /// Readable text and media under `content`.
     pub(crate) texts: SmallVec<[TextRef; 1]>,
-    pub(crate) media: Vec<Media>,
+    pub(crate) media: Vec<MediaRef>,
 }
 
-impl Part {
+impl PartMembers {
     /// Reads the next value as a part.
-    pub(crate) fn read(walk: &mut Walk<'_>) -> Self {
+    pub(crate) fn read(walk: &mut EventWalk<'_>) -> Self {
         let mut part = Self::default();
         let range = match walk.peek() {
             Some(b'"') => {
@@ -79,7 +81,7 @@ impl Part {
         part
     }
 
-    fn member(&mut self, walk: &mut Walk<'_>, key: &Key<'_>) {
+    fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "type" => self.kind = walk.string(),
             "text" => self.text = walk.string(),
@@ -137,19 +139,19 @@ impl Part {
 
     /// The block of a part that means the same in every dialect: text, refusal, media; opaque
     /// for all else.
-    pub(crate) fn block(&self, bytes: &[u8]) -> Block {
+    pub(crate) fn block(&self, bytes: &[u8]) -> BlockView {
         if let Some(text) = self.plain(bytes) {
-            return Block::new(BlockKind::Text, self.outer, TextRef::string(text));
+            return BlockView::new(BlockKind::Text, self.outer, TextRef::string(text));
         }
         if let (b"refusal", Some(text)) = (self.kind(bytes), self.refusal) {
-            return Block::new(BlockKind::Refusal, self.outer, TextRef::string(text));
+            return BlockView::new(BlockKind::Refusal, self.outer, TextRef::string(text));
         }
-        let mut block = Block::opaque(self.outer);
+        let mut block = BlockView::opaque(self.outer);
         if let Some(mut media) = self.media(bytes) {
             block.kind = BlockKind::Media;
             block.texts = self.document(bytes);
             if !block.texts.is_empty() {
-                media.extent = Extent::Read;
+                media.extent = MediaExtent::Read;
             }
             block.media.push(media);
         }
@@ -157,7 +159,7 @@ impl Part {
     }
 
     /// The media that this part is.
-    pub(crate) fn media(&self, bytes: &[u8]) -> Option<Media> {
+    pub(crate) fn media(&self, bytes: &[u8]) -> Option<MediaRef> {
         let (kind, holder) = match self.kind(bytes) {
             b"image_url" | b"input_image" | b"image" | b"computer_screenshot" => {
                 (MediaKind::Image, self.image_url.or(self.source).or(self.data))
@@ -180,12 +182,17 @@ impl Part {
     }
 
     /// Adds what can be read in this part of a result.
-    fn readable(&self, bytes: &[u8], texts: &mut SmallVec<[TextRef; 1]>, media: &mut Vec<Media>) {
+    fn readable(
+        &self,
+        bytes: &[u8],
+        texts: &mut SmallVec<[TextRef; 1]>,
+        media: &mut Vec<MediaRef>,
+    ) {
         if let Some(found) = self.media(bytes) {
             let document = self.document(bytes);
-            let extent = if document.is_empty() { found.extent } else { Extent::Read };
+            let extent = if document.is_empty() { found.extent } else { MediaExtent::Read };
             texts.extend(document);
-            media.push(Media { extent, ..found });
+            media.push(MediaRef { extent, ..found });
             return;
         }
         let own = [self.text, self.refusal, self.stdout, self.stderr];
@@ -197,30 +204,30 @@ impl Part {
 
 /// Reads a `content` value, handing each part over.
 pub(crate) fn read_content(
-    walk: &mut Walk<'_>,
-    key: &Key<'_>,
-    mut each: impl FnMut(&[u8], Part),
-) -> Content {
+    walk: &mut EventWalk<'_>,
+    key: &MemberKey<'_>,
+    mut each: impl FnMut(&[u8], PartMembers),
+) -> ContentPlace {
     let (shape, value) = match walk.peek() {
-        Some(b'"') => (Shape::Text, walk.value()),
-        Some(b'n') => (Shape::Null, walk.value()),
+        Some(b'"') => (ContentShape::Text, walk.value()),
+        Some(b'n') => (ContentShape::Null, walk.value()),
         Some(b'[') => {
             let list = walk.array(|walk| {
-                let part = Part::read(walk);
+                let part = PartMembers::read(walk);
                 each(walk.bytes, part);
             });
-            (Shape::List, list)
+            (ContentShape::List, list)
         }
-        _ => (Shape::Other, walk.value()),
+        _ => (ContentShape::Other, walk.value()),
     };
-    Content { outer: key.member(&value), value: to_range(&value), shape }
+    ContentPlace { outer: key.member(&value), value: to_range(&value), shape }
 }
 
-type Nested = (Content, SmallVec<[TextRef; 1]>, Vec<Media>);
+type NestedPart = (ContentPlace, SmallVec<[TextRef; 1]>, Vec<MediaRef>);
 
 /// Reads the content of a result: only its text and media matter. Lists deeper than two are not
 /// followed, so that nesting cannot exhaust the stack.
-fn read_nested(walk: &mut Walk<'_>, key: &Key<'_>) -> Nested {
+fn read_nested(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> NestedPart {
     let mut texts = SmallVec::new();
     let mut media = Vec::new();
     let content = read_flat(walk, key, &mut texts, &mut media);
@@ -228,15 +235,15 @@ fn read_nested(walk: &mut Walk<'_>, key: &Key<'_>) -> Nested {
 }
 
 fn read_flat(
-    walk: &mut Walk<'_>,
-    key: &Key<'_>,
+    walk: &mut EventWalk<'_>,
+    key: &MemberKey<'_>,
     texts: &mut SmallVec<[TextRef; 1]>,
-    media: &mut Vec<Media>,
-) -> Content {
+    media: &mut Vec<MediaRef>,
+) -> ContentPlace {
     let content = match walk.peek() {
         Some(b'[') => {
             let list = walk.array(|walk| {
-                let mut part = Part::default();
+                let mut part = PartMembers::default();
                 if walk.peek() == Some(b'"') {
                     part.text = walk.string();
                     part.outer = part.text.unwrap_or_default();
@@ -252,19 +259,23 @@ fn read_flat(
                 }
                 part.readable(walk.bytes, texts, media);
             });
-            Content { outer: key.member(&list), value: to_range(&list), shape: Shape::List }
+            ContentPlace {
+                outer: key.member(&list),
+                value: to_range(&list),
+                shape: ContentShape::List,
+            }
         }
         _ => read_content(walk, key, |_, _| {}),
     };
-    if content.shape == Shape::Text {
+    if content.shape == ContentShape::Text {
         texts.push(TextRef::string(content.value));
     }
     content
 }
 
-impl Part {
+impl PartMembers {
     /// The text parts of a search result inside a tool result.
-    fn search_result(&mut self, walk: &mut Walk<'_>) {
+    fn search_result(&mut self, walk: &mut EventWalk<'_>) {
         let texts = &mut self.texts;
         texts.clear();
         walk.array(|walk| {
@@ -280,23 +291,23 @@ impl Part {
 }
 
 /// The body of a result or call and all that can be read in it.
-pub(crate) struct Readable {
-    pub(crate) content: Content,
+pub(crate) struct ReadableBody {
+    pub(crate) content: ContentPlace,
     pub(crate) texts: SmallVec<[TextRef; 1]>,
-    pub(crate) media: Vec<Media>,
+    pub(crate) media: Vec<MediaRef>,
 }
 
-impl Readable {
+impl ReadableBody {
     /// Reads the next value as the content of a result: a string, a list of parts, or one part.
-    pub(crate) fn read(walk: &mut Walk<'_>, key: &Key<'_>) -> Self {
+    pub(crate) fn read(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> Self {
         if walk.peek() == Some(b'{') {
-            let part = Part::read(walk);
+            let part = PartMembers::read(walk);
             let mut texts = SmallVec::new();
             let mut media = Vec::new();
             part.readable(walk.bytes, &mut texts, &mut media);
             let outer =
                 ByteRange { start: u32::try_from(key.start).unwrap_or(u32::MAX), ..part.outer };
-            let content = Content { outer, value: part.outer, shape: Shape::Other };
+            let content = ContentPlace { outer, value: part.outer, shape: ContentShape::Other };
             return Self { content, texts, media };
         }
         let (content, texts, media) = read_nested(walk, key);
@@ -325,7 +336,7 @@ pub(crate) fn arguments(bytes: &[u8], value: Option<Range<usize>>, outer: ByteRa
 pub(crate) fn absent(outer: ByteRange) -> TextRef {
     TextRef {
         token: ByteRange { start: outer.end, end: outer.end },
-        coding: Coding::Raw,
+        coding: TextCoding::Raw,
         nested: None,
     }
 }
@@ -336,8 +347,8 @@ pub(crate) fn call(
     id: Option<TextRef>,
     name: Option<TextRef>,
     body: TextRef,
-) -> Block {
-    let mut block = Block::new(BlockKind::Call { id, name }, outer, body);
+) -> BlockView {
+    let mut block = BlockView::new(BlockKind::Call { id, name }, outer, body);
     if body.token.is_empty() {
         block.texts.clear();
     }

@@ -1,20 +1,20 @@
 //! Results as text, where a message is a list of blocks that are rewritten one by one.
 
 use bytes::Bytes;
-use midfold_core::{Block, ByteRange, View};
+use midfold_core::{BlockView, ByteRange, EventView};
 
 use crate::render::{Json, flags, result_text, splice};
 
 /// The message with the results at these indices as text blocks, which begin with `open` (a closing
 /// brace ends them). Results have to be before any text, so those that stay move to the front.
-pub(super) fn as_text(bytes: &[u8], view: &View, blocks: &[usize], open: &str) -> Bytes {
-    let text = |index: usize, block: &Block| {
+pub(super) fn as_text(bytes: &[u8], view: &EventView, blocks: &[usize], open: &str) -> Bytes {
+    let text = |index: usize, block: &BlockView| {
         let json = Json::default().raw(open).text(&result_text(bytes, view, index)).raw("}");
         let with = |json: Json, part: ByteRange| json.raw(",").raw(part.of(bytes));
         block.media.iter().fold(json, |json, media| with(json, media.outer)).done()
     };
     let named = flags(blocks, view.blocks.len());
-    let stays = |at: usize, block: &Block| block.is_result() && !named[at];
+    let stays = |at: usize, block: &BlockView| block.is_result() && !named[at];
     let all = || view.blocks.iter().enumerate();
     let mut elements: Vec<Bytes> = Vec::with_capacity(view.blocks.len());
     for (_, block) in all().filter(|(at, block)| stays(*at, block)) {

@@ -5,11 +5,12 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::{
-    Block, BlockKind, ByteRange, Coding, Dialect, Passage, Role, TextRef, View, jsonstr,
+    BlockKind, BlockView, ByteRange, Dialect, EventView, Role, TextCoding, TextRef, VoicePassage,
+    jsonstr,
 };
 
 use super::unread;
-use super::walk::Walk;
+use super::walk::EventWalk;
 use crate::render::{Json, flags, result_text, splice};
 use crate::scan::{self, inside};
 use crate::{origins, steers, voices};
@@ -20,7 +21,7 @@ pub struct ShareGpt;
 
 /// A row: who speaks, and the token of what is said.
 #[derive(Default)]
-struct Row {
+struct ShareRow {
     from: Option<ByteRange>,
     value: Option<(ByteRange, Range<usize>)>,
 }
@@ -28,7 +29,7 @@ struct Row {
 /// A piece of a decoded value.
 #[derive(Debug, PartialEq, Eq)]
 struct Segment {
-    tag: Tag,
+    tag: ShareTag,
     /// Tags included.
     whole: Range<usize>,
     /// What is between them, without white space around it.
@@ -36,14 +37,14 @@ struct Segment {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tag {
+enum ShareTag {
     Text,
     Think,
     Call,
     Response,
 }
 
-impl Tag {
+impl ShareTag {
     fn name(self) -> &'static str {
         match self {
             Self::Text => "",
@@ -55,11 +56,11 @@ impl Tag {
 }
 
 impl Dialect for ShareGpt {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         voices::steered(last, is_own)
     }
 
@@ -71,8 +72,8 @@ impl Dialect for ShareGpt {
         "sharegpt"
     }
 
-    fn view(&self, bytes: &[u8]) -> View {
-        let mut walk = Walk::new(bytes);
+    fn view(&self, bytes: &[u8]) -> EventView {
+        let mut walk = EventWalk::new(bytes);
         let row = read_row(&mut walk);
         if walk.broken {
             return super::opaque_view(bytes);
@@ -84,7 +85,7 @@ impl Dialect for ShareGpt {
             if bytes.get(value.start) == Some(&b'"') {
                 read_value(bytes, role, outer, token, &mut blocks);
             } else if token.of(bytes) != b"null" {
-                blocks.push(Block::opaque(outer));
+                blocks.push(BlockView::opaque(outer));
             }
         }
         unread::view(role, blocks, bytes, &["value"])
@@ -119,19 +120,19 @@ impl Dialect for ShareGpt {
         Json::default().raw(r#"{"from":"tool","value":"#).text(&value).raw("}").done()
     }
 
-    fn results_as_text(&self, bytes: &[u8], view: &View, blocks: &[usize]) -> Bytes {
+    fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes {
         let chosen = flags(blocks, view.blocks.len());
         let named = |at: &usize| chosen[*at];
         let results = (0..view.blocks.len()).filter(|&at| view.blocks[at].is_result());
         let all = results.clone().all(|at| named(&at));
-        let Some((_, value)) = read_row(&mut Walk::new(bytes)).value else {
+        let Some((_, value)) = read_row(&mut EventWalk::new(bytes)).value else {
             return Bytes::copy_from_slice(bytes);
         };
         // The results lose their tags; what is between them stays, in the same string.
         let token = ByteRange::new(value.start, value.end);
         let text = jsonstr::decode(token.of(bytes));
-        let segments = segments(&text, &[Tag::Response]);
-        let tagged = segments.iter().filter(|segment| segment.tag == Tag::Response);
+        let segments = segments(&text, &[ShareTag::Response]);
+        let tagged = segments.iter().filter(|segment| segment.tag == ShareTag::Response);
         let (mut out, mut from) = (String::with_capacity(text.len()), 0);
         for (at, segment) in results.zip(tagged).filter(|(at, _)| named(at)) {
             out.push_str(&text[from..segment.whole.start]);
@@ -146,8 +147,8 @@ impl Dialect for ShareGpt {
     }
 }
 
-fn read_row(walk: &mut Walk<'_>) -> Row {
-    let mut row = Row::default();
+fn read_row(walk: &mut EventWalk<'_>) -> ShareRow {
+    let mut row = ShareRow::default();
     walk.message(|walk, key| match key.name() {
         "from" | "role" => row.from = walk.string(),
         "value" | "content" => {
@@ -176,7 +177,13 @@ pub(crate) fn role_named(name: &[u8]) -> Role {
     }
 }
 
-fn read_value(bytes: &[u8], role: Role, outer: ByteRange, token: ByteRange, out: &mut Vec<Block>) {
+fn read_value(
+    bytes: &[u8],
+    role: Role,
+    outer: ByteRange,
+    token: ByteRange,
+    out: &mut Vec<BlockView>,
+) {
     let written = token.of(bytes);
     let may_have_tags = !tags(role).is_empty()
         && (memchr::memchr(b'<', written).is_some()
@@ -187,35 +194,35 @@ fn read_value(bytes: &[u8], role: Role, outer: ByteRange, token: ByteRange, out:
     };
     read_tags(&text, role, token, &place, out);
     if out.is_empty() {
-        out.push(Block::new(untagged(role), outer, TextRef::string(token)));
+        out.push(BlockView::new(untagged(role), outer, TextRef::string(token)));
     }
 }
 
 /// The view of a turn whose value stands decoded in `bytes`, from `from` on: nothing has to be
 /// decoded again for each part of it.
-pub(crate) fn decoded_view(bytes: &[u8], from: usize, role: Role) -> View {
+pub(crate) fn decoded_view(bytes: &[u8], from: usize, role: Role) -> EventView {
     let whole = ByteRange::new(from, bytes.len());
     let text = std::str::from_utf8(whole.of(bytes)).unwrap_or_default();
     let place = |range: &Range<usize>, coding| {
         let range = ByteRange::new(from + range.start, from + range.end);
         match coding {
-            Coding::Str => TextRef::string(range),
-            Coding::Raw => TextRef::raw(range),
+            TextCoding::Str => TextRef::string(range),
+            TextCoding::Raw => TextRef::raw(range),
         }
     };
     let mut blocks = Vec::new();
     read_tags(text, role, whole, &place, &mut blocks);
     if blocks.is_empty() {
-        blocks.push(Block::new(untagged(role), whole, TextRef::raw(whole)));
+        blocks.push(BlockView::new(untagged(role), whole, TextRef::raw(whole)));
     }
     let origin = origins::origin(role, &blocks, bytes);
-    View { role, origin, blocks }
+    EventView { role, origin, blocks }
 }
 
-fn tags(role: Role) -> &'static [Tag] {
+fn tags(role: Role) -> &'static [ShareTag] {
     match role {
-        Role::Assistant => &[Tag::Think, Tag::Call],
-        Role::Tool => &[Tag::Response],
+        Role::Assistant => &[ShareTag::Think, ShareTag::Call],
+        Role::Tool => &[ShareTag::Response],
         _ => &[],
     }
 }
@@ -233,38 +240,38 @@ fn read_tags(
     text: &str,
     role: Role,
     outer: ByteRange,
-    place: &impl Fn(&Range<usize>, Coding) -> TextRef,
-    out: &mut Vec<Block>,
+    place: &impl Fn(&Range<usize>, TextCoding) -> TextRef,
+    out: &mut Vec<BlockView>,
 ) {
     let tags = tags(role);
     if tags.is_empty() {
         return;
     }
     let segments = segments(text, tags);
-    if segments.iter().all(|segment| segment.tag == Tag::Text) {
+    if segments.iter().all(|segment| segment.tag == ShareTag::Text) {
         return;
     }
     for segment in segments {
-        let whole = place(&segment.inside, Coding::Raw);
+        let whole = place(&segment.inside, TextCoding::Raw);
         out.push(match segment.tag {
-            Tag::Text => Block::new(BlockKind::Text, outer, whole),
-            Tag::Think => Block::new(BlockKind::Reasoning { bound: false }, outer, whole),
-            Tag::Call => {
-                let fields = Fields::read(text, segment.inside, "arguments");
+            ShareTag::Text => BlockView::new(BlockKind::Text, outer, whole),
+            ShareTag::Think => BlockView::new(BlockKind::Reasoning { bound: false }, outer, whole),
+            ShareTag::Call => {
+                let fields = CallFields::read(text, segment.inside, "arguments");
                 let kind = BlockKind::Call {
-                    id: fields.id.map(|range| place(&range, Coding::Str)),
-                    name: fields.name.map(|range| place(&range, Coding::Str)),
+                    id: fields.id.map(|range| place(&range, TextCoding::Str)),
+                    name: fields.name.map(|range| place(&range, TextCoding::Str)),
                 };
-                Block::new(kind, outer, body(text, fields.body, whole, place))
+                BlockView::new(kind, outer, body(text, fields.body, whole, place))
             }
-            Tag::Response => {
-                let fields = Fields::read(text, segment.inside, "content");
+            ShareTag::Response => {
+                let fields = CallFields::read(text, segment.inside, "content");
                 let kind = BlockKind::Result {
-                    id: fields.id.map(|range| place(&range, Coding::Str)),
-                    name: fields.name.map(|range| place(&range, Coding::Str)),
+                    id: fields.id.map(|range| place(&range, TextCoding::Str)),
+                    name: fields.name.map(|range| place(&range, TextCoding::Str)),
                     error: None,
                 };
-                Block::new(kind, outer, body(text, fields.body, whole, place))
+                BlockView::new(kind, outer, body(text, fields.body, whole, place))
             }
         });
     }
@@ -274,26 +281,26 @@ fn body(
     text: &str,
     found: Option<Range<usize>>,
     whole: TextRef,
-    place: &impl Fn(&Range<usize>, Coding) -> TextRef,
+    place: &impl Fn(&Range<usize>, TextCoding) -> TextRef,
 ) -> TextRef {
     match found {
         Some(range) if text.as_bytes().get(range.start) == Some(&b'"') => {
-            place(&range, Coding::Str)
+            place(&range, TextCoding::Str)
         }
-        Some(range) => place(&range, Coding::Raw),
+        Some(range) => place(&range, TextCoding::Raw),
         None => whole,
     }
 }
 
 /// The members of a call or response, where its inside is a JSON object that has a body.
 #[derive(Default)]
-struct Fields {
+struct CallFields {
     id: Option<Range<usize>>,
     name: Option<Range<usize>>,
     body: Option<Range<usize>>,
 }
 
-impl Fields {
+impl CallFields {
     fn read(text: &str, inside: Range<usize>, body: &str) -> Self {
         let mut found = Self::default();
         let source = text.get(inside.clone()).unwrap_or_default();
@@ -319,7 +326,7 @@ impl Fields {
 
 /// Cuts a decoded value at these tags. A tag that never closes is text; text of white space
 /// alone is no segment.
-fn segments(text: &str, tags: &[Tag]) -> Vec<Segment> {
+fn segments(text: &str, tags: &[ShareTag]) -> Vec<Segment> {
     let mut out = Vec::new();
     let (mut text_from, mut at) = (0, 0);
     // Where a kind of tag does not close any more, it is not looked for again.
@@ -348,17 +355,17 @@ fn segments(text: &str, tags: &[Tag]) -> Vec<Segment> {
     out
 }
 
-fn opens(text: &str, tag: Tag) -> bool {
+fn opens(text: &str, tag: ShareTag) -> bool {
     text[1..].strip_prefix(tag.name()).is_some_and(|rest| rest.starts_with('>'))
 }
 
 /// Where the closing tag starts. JSON may hold the closing tag in a string, so it is stepped over
 /// first. `patience` bounds how often that may fail in one value: each failure can cost a scan
 /// of all the rest.
-fn closing(text: &str, from: usize, tag: Tag, patience: &mut u32) -> Option<usize> {
+fn closing(text: &str, from: usize, tag: ShareTag, patience: &mut u32) -> Option<usize> {
     let close = format!("</{}>", tag.name());
     let start = scan::skip_space(text.as_bytes(), from);
-    if tag != Tag::Think && *patience > 0 && text.as_bytes().get(start) == Some(&b'{') {
+    if tag != ShareTag::Think && *patience > 0 && text.as_bytes().get(start) == Some(&b'{') {
         let end = scan::value(text.as_bytes(), start)
             .map(|value| scan::skip_space(text.as_bytes(), value.end));
         if let Some(end) = end.filter(|&end| text[end..].starts_with(&close)) {
@@ -372,7 +379,7 @@ fn closing(text: &str, from: usize, tag: Tag, patience: &mut u32) -> Option<usiz
 fn push_text(out: &mut Vec<Segment>, text: &str, range: Range<usize>) {
     let inside = trim(text, range.clone());
     if !inside.is_empty() {
-        out.push(Segment { tag: Tag::Text, whole: range, inside });
+        out.push(Segment { tag: ShareTag::Text, whole: range, inside });
     }
 }
 

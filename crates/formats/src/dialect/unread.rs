@@ -1,9 +1,9 @@
 //! Messages of another shape: what they say is in a member that no dialect reads. They are carried or covered
 //! as they are, and no repair takes them for empty.
 
-use midfold_core::{Block, BlockKind, ByteRange, Role, View};
+use midfold_core::{BlockKind, BlockView, ByteRange, EventView, Role};
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::{origins, scan};
 
 /// Members that say something of a message and hold none of its words.
@@ -62,23 +62,28 @@ const READ: [&str; 14] = [
 
 /// The view of a message whose words a dialect has in these `members`. Where it read none there and the message
 /// says something elsewhere, the message is one block that nobody edits.
-pub(super) fn view(role: Role, mut blocks: Vec<Block>, bytes: &[u8], members: &[&str]) -> View {
+pub(super) fn view(
+    role: Role,
+    mut blocks: Vec<BlockView>,
+    bytes: &[u8],
+    members: &[&str],
+) -> EventView {
     if blocks.iter().all(|block| is_blank(block, bytes)) {
         let whole = scan::value(bytes, 0).unwrap_or_default();
-        if says_elsewhere(&Fields::of(bytes, whole.clone()), members) {
-            blocks = vec![Block::opaque(ByteRange::new(whole.start, whole.end))];
+        if says_elsewhere(&ObjectFields::of(bytes, whole.clone()), members) {
+            blocks = vec![BlockView::opaque(ByteRange::new(whole.start, whole.end))];
         }
     }
     let origin = origins::origin(role, &blocks, bytes);
-    View { role, origin, blocks }
+    EventView { role, origin, blocks }
 }
 
-fn is_blank(block: &Block, bytes: &[u8]) -> bool {
+fn is_blank(block: &BlockView, bytes: &[u8]) -> bool {
     block.kind == BlockKind::Text && block.text(bytes).trim().is_empty()
 }
 
 /// Whether no dialect reads what the message in these members says.
-pub(crate) fn is_unread(fields: &Fields<'_>) -> bool {
+pub(crate) fn is_unread(fields: &ObjectFields<'_>) -> bool {
     let typed = |parts| has_types(fields.bytes(), parts);
     if fields.array("parts").is_some_and(typed) {
         // Parts with types are no Gemini: a client keeps its own beside the text, or alone.
@@ -88,7 +93,7 @@ pub(crate) fn is_unread(fields: &Fields<'_>) -> bool {
     !is_read && says_elsewhere(fields, &READ)
 }
 
-fn says_elsewhere(fields: &Fields<'_>, members: &[&str]) -> bool {
+fn says_elsewhere(fields: &ObjectFields<'_>, members: &[&str]) -> bool {
     let is_beside = |name: &str| BESIDE.contains(&name);
     if members.iter().any(|name| fields.has(name)) {
         // An empty message; a list of parts beside it is what a client made of it.
@@ -102,11 +107,11 @@ fn says_elsewhere(fields: &Fields<'_>, members: &[&str]) -> bool {
 /// Whether the elements of a list say of which type they are.
 fn has_types(bytes: &[u8], list: std::ops::Range<usize>) -> bool {
     let first = scan::elements(bytes, list).next();
-    first.is_some_and(|first| Fields::of(bytes, first).has("type"))
+    first.is_some_and(|first| ObjectFields::of(bytes, first).has("type"))
 }
 
 /// Whether the value is a string, or holds one, that is not blank.
-fn holds_words(fields: &Fields<'_>, name: &str) -> bool {
+fn holds_words(fields: &ObjectFields<'_>, name: &str) -> bool {
     let mut rest = fields.raw(name).unwrap_or_default();
     while let Some(at) = memchr::memchr(b'"', rest) {
         let Some(end) = scan::string_end(rest, at) else { return false };

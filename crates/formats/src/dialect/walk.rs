@@ -11,7 +11,7 @@ use midfold_core::ByteRange;
 use crate::scan::{self, inside};
 
 /// A position in an event's bytes.
-pub(crate) struct Walk<'a> {
+pub(crate) struct EventWalk<'a> {
     pub(crate) bytes: &'a [u8],
     at: usize,
     /// The bytes turned out not to be JSON: what was read so far is void.
@@ -19,13 +19,13 @@ pub(crate) struct Walk<'a> {
 }
 
 /// The key of a member that is being visited.
-pub(crate) struct Key<'a> {
+pub(crate) struct MemberKey<'a> {
     /// Where the key token starts: the member's outer range starts here.
     pub(crate) start: usize,
     name: Cow<'a, str>,
 }
 
-impl Key<'_> {
+impl MemberKey<'_> {
     /// The decoded key.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -37,7 +37,7 @@ impl Key<'_> {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> EventWalk<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, broken: false }
     }
@@ -67,14 +67,17 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits the members of a whole message. What is no object is no message.
-    pub(crate) fn message(&mut self, visit: impl FnMut(&mut Self, &Key<'a>)) -> Range<usize> {
+    pub(crate) fn message(&mut self, visit: impl FnMut(&mut Self, &MemberKey<'a>)) -> Range<usize> {
         self.broken = self.peek() != Some(b'{');
         self.object(visit)
     }
 
     /// Visits the members of the next value, when it is an object. A value that `visit` does not
     /// step over is stepped over for it.
-    pub(crate) fn object(&mut self, mut visit: impl FnMut(&mut Self, &Key<'a>)) -> Range<usize> {
+    pub(crate) fn object(
+        &mut self,
+        mut visit: impl FnMut(&mut Self, &MemberKey<'a>),
+    ) -> Range<usize> {
         if self.peek() != Some(b'{') {
             return self.value();
         }
@@ -137,9 +140,9 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn key<'a>(bytes: &'a [u8], token: &Range<usize>) -> Key<'a> {
+fn key<'a>(bytes: &'a [u8], token: &Range<usize>) -> MemberKey<'a> {
     let name = midfold_core::jsonstr::decode(bytes.get(token.clone()).unwrap_or_default());
-    Key { start: token.start, name }
+    MemberKey { start: token.start, name }
 }
 
 /// A range of the scanner as a range of a view.

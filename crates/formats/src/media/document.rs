@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use memchr::memmem;
-use midfold_core::{ByteRange, Extent, TextRef};
+use midfold_core::{ByteRange, MediaExtent, TextRef};
 use smallvec::SmallVec;
 
 use super::base64::decode;
@@ -15,14 +15,14 @@ const REACH: usize = 2 * 1024 * 1024;
 const MOST_PAGES: u32 = 100_000;
 
 /// What the document in this base64 text, of `size` bytes, holds.
-pub(super) fn extent(base64: &[u8], size: u32) -> Option<Extent> {
+pub(super) fn extent(base64: &[u8], size: u32) -> Option<MediaExtent> {
     let head = decode(base64, REACH);
     if head.starts_with(b"%PDF") {
         let rest = &base64[(REACH / 3 * 4).min(base64.len())..];
         // Whole groups of four digits, where nothing is escaped.
         let from = rest.len().saturating_sub(REACH / 3 * 4) / 4 * 4;
         let parts = [head, decode(&rest[from..], REACH)];
-        return pages(&parts).map(Extent::Pages);
+        return pages(&parts).map(MediaExtent::Pages);
     }
     let is_text = |bytes: &[u8]| {
         let control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0C);
@@ -31,7 +31,7 @@ pub(super) fn extent(base64: &[u8], size: u32) -> Option<Extent> {
         let whole = text.is_ok() || text.is_err_and(|error| error.error_len().is_none());
         whole && !bytes.is_empty() && !bytes.iter().any(control)
     };
-    is_text(&head).then_some(Extent::Text(size))
+    is_text(&head).then_some(MediaExtent::Text(size))
 }
 
 /// The pages of a PDF: the largest count of its page trees, or that of a file made for the web, or the pages
@@ -113,7 +113,7 @@ mod tests {
     use super::super::base64::encode;
     use super::*;
 
-    fn of(bytes: &[u8]) -> Option<Extent> {
+    fn of(bytes: &[u8]) -> Option<MediaExtent> {
         let base64 = encode(bytes);
         extent(&base64, u32::try_from(bytes.len()).unwrap())
     }
@@ -121,19 +121,19 @@ mod tests {
     #[test]
     fn a_document_tells_its_pages() {
         let tree = "%PDF-1.4\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 12 >>\nendobj\n3 0 obj\n<</Type/Pages/Count 5>>\nendobj";
-        assert_eq!(of(tree.as_bytes()), Some(Extent::Pages(12)));
+        assert_eq!(of(tree.as_bytes()), Some(MediaExtent::Pages(12)));
         let first =
             "%PDF-1.5\n1 0 obj\n<</Linearized 1/L 9000/N 31/O 7>>\nendobj\n<</Type/ObjStm>>";
-        assert_eq!(of(first.as_bytes()), Some(Extent::Pages(31)));
+        assert_eq!(of(first.as_bytes()), Some(MediaExtent::Pages(31)));
         let leaves = "%PDF-1.4\n4 0 obj <</Type /Page>> endobj 5 0 obj <</Type/Page/Parent 2 0 R>> endobj <</Type /PageLabel>>";
-        assert_eq!(of(leaves.as_bytes()), Some(Extent::Pages(2)));
+        assert_eq!(of(leaves.as_bytes()), Some(MediaExtent::Pages(2)));
         let far = [
             &b"%PDF-1.4\n"[..],
             &vec![b'x'; 3 * REACH + 1],
             b"\n2 0 obj <</Type/Pages/Count 77>> endobj",
         ]
         .concat();
-        assert_eq!(of(&far), Some(Extent::Pages(77)));
+        assert_eq!(of(&far), Some(MediaExtent::Pages(77)));
         for none in [
             "%PDF-1.7 all of it is packed",
             "%PDF-1.4 1 0 obj <</Type/Pages/Count 99999999>> endobj",
@@ -145,7 +145,10 @@ mod tests {
     #[test]
     fn a_text_tells_its_bytes() {
         let text = "Ein Vertrag über drei Jahre.\n".repeat(20);
-        assert_eq!(of(text.as_bytes()), Some(Extent::Text(u32::try_from(text.len()).unwrap())));
+        assert_eq!(
+            of(text.as_bytes()),
+            Some(MediaExtent::Text(u32::try_from(text.len()).unwrap()))
+        );
         assert_eq!(of(b"PK\x03\x04 a sheet"), None);
         assert_eq!(of(b""), None);
     }

@@ -7,9 +7,11 @@ mod sound;
 
 use std::ops::Range;
 
-use midfold_core::{ByteRange, Detail, Extent, Media, MediaKind, TextRef, View};
+use midfold_core::{
+    ByteRange, EventView, MediaExtent, MediaKind, MediaRef, PictureDetail, TextRef,
+};
 
-use crate::problem::Problem;
+use crate::problem::ReadProblem;
 use crate::scan;
 
 pub(crate) use document::readable;
@@ -23,38 +25,38 @@ pub(crate) fn describe(
     kind: MediaKind,
     outer: ByteRange,
     holder: Option<ByteRange>,
-) -> Media {
+) -> MediaRef {
     let detail = match kind {
         MediaKind::Image => detail(bytes, outer, holder),
-        _ => Detail::Auto,
+        _ => PictureDetail::Auto,
     };
     let token = holder.map(ByteRange::to_usize).and_then(|holder| data_token(bytes, holder));
     let Some(data) = token.and_then(|token| payload(bytes.get(token)?)) else {
-        return Media { kind, outer, extent: Extent::Unknown, size: 0, detail };
+        return MediaRef { kind, outer, extent: MediaExtent::Unknown, size: 0, detail };
     };
     let size = decoded_size(data);
     let extent = match kind {
-        MediaKind::Image => pixels(data).map(|(width, height)| Extent::Pixels(width, height)),
-        MediaKind::Audio | MediaKind::Video => sound::seconds(data, size).map(Extent::Seconds),
+        MediaKind::Image => pixels(data).map(|(width, height)| MediaExtent::Pixels(width, height)),
+        MediaKind::Audio | MediaKind::Video => sound::seconds(data, size).map(MediaExtent::Seconds),
         MediaKind::File => document::extent(data, size),
     };
-    Media { kind, outer, extent: extent.unwrap_or_default(), size, detail }
+    MediaRef { kind, outer, extent: extent.unwrap_or_default(), size, detail }
 }
 
 /// `detail`, which Chat Completions has beside the URL and Responses beside the picture.
-fn detail(bytes: &[u8], outer: ByteRange, holder: Option<ByteRange>) -> Detail {
+fn detail(bytes: &[u8], outer: ByteRange, holder: Option<ByteRange>) -> PictureDetail {
     let places = [holder, Some(outer)].into_iter().flatten().map(ByteRange::to_usize);
     let value = places.filter_map(|at| scan::get(bytes, at, "detail")).next();
     match value.map(|value| &bytes[value]) {
-        Some(br#""low""#) => Detail::Low,
-        Some(br#""high""# | br#""original""#) => Detail::High,
-        _ => Detail::Auto,
+        Some(br#""low""#) => PictureDetail::Low,
+        Some(br#""high""# | br#""original""#) => PictureDetail::High,
+        _ => PictureDetail::Auto,
     }
 }
 
-/// A [`Problem`] for each picture in this message whose bytes do not tell its size, because their
+/// A [`ReadProblem`] for each picture in this message whose bytes do not tell its size, because their
 /// header is broken or of a format that is not read: it is counted as one of ordinary size.
-pub fn unsized_images(view: &View) -> impl Iterator<Item = Problem> {
+pub fn unsized_images(view: &EventView) -> impl Iterator<Item = ReadProblem> {
     let media = view.blocks.iter().flat_map(|block| &block.media);
     let unsized_ones = media.filter(|media| {
         media.kind == MediaKind::Image && media.size > 0 && media.pixels().is_none()
@@ -64,13 +66,13 @@ pub fn unsized_images(view: &View) -> impl Iterator<Item = Problem> {
             "an image of {} bytes does not tell its size in pixels: counted as an ordinary one",
             media.size
         );
-        Problem::new("image-size", detail)
+        ReadProblem::new("image-size", detail)
     })
 }
 
 /// Where a picture comes from, in no dialect's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum PictureSource {
     /// The picture itself.
     Base64 {
         /// Its media type.
@@ -82,7 +84,7 @@ pub(crate) enum Source {
     Url(String),
 }
 
-impl Source {
+impl PictureSource {
     /// As a URL, if need be one that holds the data.
     pub(crate) fn to_url(&self) -> String {
         match self {
@@ -93,7 +95,7 @@ impl Source {
 }
 
 /// Where the picture in this element comes from; `None` for ids of files that a provider holds.
-pub(crate) fn source(bytes: &[u8], media: &Media) -> Option<Source> {
+pub(crate) fn source(bytes: &[u8], media: &MediaRef) -> Option<PictureSource> {
     let outer = media.outer.to_usize();
     let text = |value: Range<usize>| TextRef::string(to_range(value)).decode(bytes).into_owned();
     if let Some(image) = scan::get(bytes, outer.clone(), "image") {
@@ -120,11 +122,11 @@ pub(crate) fn source(bytes: &[u8], media: &Media) -> Option<Source> {
     }
     let mime = string("media_type").or_else(|| string("mimeType")).or_else(|| string("mime_type"));
     let data = string("data")?;
-    Some(Source::Base64 { mime: mime.unwrap_or_else(|| "image/png".to_owned()), data })
+    Some(PictureSource::Base64 { mime: mime.unwrap_or_else(|| "image/png".to_owned()), data })
 }
 
 /// `{format, source: {bytes}}`.
-fn bedrock_source(bytes: &[u8], image: Range<usize>) -> Option<Source> {
+fn bedrock_source(bytes: &[u8], image: Range<usize>) -> Option<PictureSource> {
     let source = scan::get(bytes, image.clone(), "source")?;
     let text = |holder: Range<usize>, name: &str| {
         let value = scan::get(bytes, holder, name)?;
@@ -133,20 +135,20 @@ fn bedrock_source(bytes: &[u8], image: Range<usize>) -> Option<Source> {
     };
     let format = text(image, "format").unwrap_or_else(|| "png".to_owned());
     let data = text(source, "bytes")?;
-    Some(Source::Base64 { mime: format!("image/{format}"), data })
+    Some(PictureSource::Base64 { mime: format!("image/{format}"), data })
 }
 
-fn from_url(url: String) -> Option<Source> {
+fn from_url(url: String) -> Option<PictureSource> {
     if let Some(rest) = url.strip_prefix("data:") {
         let (mime, data) = rest.split_once(";base64,")?;
-        return Some(Source::Base64 { mime: mime.to_owned(), data: data.to_owned() });
+        return Some(PictureSource::Base64 { mime: mime.to_owned(), data: data.to_owned() });
     }
     if url.contains("://") {
-        return Some(Source::Url(url));
+        return Some(PictureSource::Url(url));
     }
     // Ollama sends bare base64.
     let is_base64 = url.len() >= 64;
-    is_base64.then(|| Source::Base64 { mime: mime(&url).to_owned(), data: url })
+    is_base64.then(|| PictureSource::Base64 { mime: mime(&url).to_owned(), data: url })
 }
 
 /// The type of a picture, by the first bytes of its base64.

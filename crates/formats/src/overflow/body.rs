@@ -20,7 +20,7 @@ const LINES: usize = 64;
 
 /// What an error says.
 #[derive(Debug, Default)]
-pub(super) struct Body {
+pub(super) struct ErrorBody {
     /// Its messages, one a line.
     pub text: String,
     /// Its codes and types, in lower case.
@@ -35,7 +35,7 @@ pub(super) struct Body {
     pub is_error: bool,
 }
 
-impl Body {
+impl ErrorBody {
     pub fn read(bytes: &[u8]) -> Self {
         let mut body = Self::default();
         body.document(bytes, 0);

@@ -1,6 +1,6 @@
 //! What a refused request needs.
 
-use midfold_core::engine::Overflow;
+use midfold_core::engine::ReportedOverflow;
 
 /// What a refused request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,15 +96,17 @@ impl Diagnosis {
     /// assert_eq!(cap.recovery(4_000), Some(told));
     /// ```
     #[must_use]
-    pub fn recovery(&self, reply: u64) -> Option<Overflow> {
+    pub fn recovery(&self, reply: u64) -> Option<ReportedOverflow> {
         match *self {
-            Self::Overflow { have, limit } => Some(Overflow { have, limit }),
-            Self::PayloadTooLarge | Self::Pictures(_) | Self::Probable => Some(Overflow::default()),
+            Self::Overflow { have, limit } => Some(ReportedOverflow { have, limit }),
+            Self::PayloadTooLarge | Self::Pictures(_) | Self::Probable => {
+                Some(ReportedOverflow::default())
+            }
             Self::OutputCap { input: Some(input), limit: Some(limit), .. }
                 if limit.saturating_sub(input) < reply =>
             {
                 let limit = limit.checked_sub(reply);
-                Some(Overflow { have: Some(input), limit })
+                Some(ReportedOverflow { have: Some(input), limit })
             }
             _ => None,
         }

@@ -10,7 +10,7 @@ mod diagnosis;
 mod pictures;
 mod wording;
 
-use body::Body;
+use body::ErrorBody;
 pub use diagnosis::{Diagnosis, PictureLimit};
 use wording::CONTEXT_CODES;
 
@@ -24,10 +24,10 @@ use wording::CONTEXT_CODES;
 /// ```
 #[must_use]
 pub fn classify(status: Option<u16>, body: &[u8]) -> Diagnosis {
-    judge(status, &Body::read(body))
+    judge(status, &ErrorBody::read(body))
 }
 
-fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
+fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
     let text = body.text.as_str();
     // A code is the provider's own verdict: no wording outvotes it.
     if body.has_code(&CONTEXT_CODES) {
@@ -86,7 +86,7 @@ fn judge(status: Option<u16>, body: &Body) -> Diagnosis {
 /// ```
 #[must_use]
 pub fn is_echo(error: &[u8], request: &[u8]) -> bool {
-    let read = Body::read(error);
+    let read = ErrorBody::read(error);
     wording::matched(&read.text).is_some_and(|said| {
         let request = midfold_core::jsonstr::decode(request);
         request.to_lowercase().contains(&said.to_lowercase())
@@ -107,7 +107,7 @@ pub fn is_echo(error: &[u8], request: &[u8]) -> bool {
 /// ```
 #[must_use]
 pub fn diagnose(status: Option<u16>, body: &[u8], prompt: u64, window: u64) -> Diagnosis {
-    let read = Body::read(body);
+    let read = ErrorBody::read(body);
     let bare = wording::says_nothing(&read.text) && read.codes.is_empty();
     let quiet = bare && matches!(status, None | Some(400 | 413));
     if quiet && u128::from(prompt) * 100 > u128::from(window) * PROBABLE_PERCENT {
@@ -125,7 +125,7 @@ const PROBABLE_PERCENT: u128 = 60;
 /// that reports no error. `event` is the JSON, with or without `data:` before it.
 #[must_use]
 pub fn in_stream(event: &[u8]) -> Option<Diagnosis> {
-    let read = Body::read(event);
+    let read = ErrorBody::read(event);
     if read.stopped_by_window {
         return Some(Diagnosis::Overflow { have: None, limit: None });
     }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::body::Body;
+use super::body::ErrorBody;
 use super::diagnosis::Diagnosis;
 
 /// Smallest and largest number that can be a window (hermes section 2, 16): anything else in an
@@ -125,7 +125,7 @@ pub(super) const CONTEXT_CODES: [&str; 6] = [
 ];
 
 /// The overflow (or the cap) that the body speaks of.
-pub(super) fn overflow(body: &Body) -> Option<Diagnosis> {
+pub(super) fn overflow(body: &ErrorBody) -> Option<Diagnosis> {
     let first =
         |all: &[Regex]| all.iter().find_map(|pattern| pattern.captures(&body.text).map(read));
     if let Some(cap) = first(&CAP) {
@@ -161,7 +161,7 @@ pub(super) fn matched(text: &str) -> Option<&str> {
 
 /// Numbers of one match, by meaning.
 #[derive(Clone, Copy, Debug, Default)]
-struct Numbers {
+struct WordingNumbers {
     have: Option<u64>,
     limit: Option<u64>,
     total: Option<u64>,
@@ -176,7 +176,7 @@ pub(super) fn number(found: &Captures<'_>, name: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-fn read(found: Captures<'_>) -> Numbers {
+fn read(found: Captures<'_>) -> WordingNumbers {
     let number = |name: &str| number(&found, name);
     let sane = |name: &str| number(name).filter(|n| SANE.contains(n));
     // Beside a reply that takes the room, a prompt may be short, and so may a reply.
@@ -188,7 +188,7 @@ fn read(found: Captures<'_>) -> Numbers {
     let limit = sane("l");
     let over = number("x").zip(limit).map(|(over, limit)| limit.saturating_add(over));
     let text = found.get(0).map_or("", |whole| whole.as_str());
-    Numbers {
+    WordingNumbers {
         have: sane("h").or(over.filter(|n| SANE.contains(n))),
         limit,
         total,

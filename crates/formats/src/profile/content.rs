@@ -1,23 +1,23 @@
 //! What a message has to hold: `empty-text`, `no-messages`, `reasoning-alone`.
 
-use midfold_core::{Block, BlockKind, Profile, Role, View};
+use midfold_core::{BlockKind, BlockView, EventView, ProviderProfile, Role};
 
-use super::found::{At, Found, Rank};
+use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::DialectKind;
 use crate::scan::inside;
 
 /// The walk. Some of it is known only when the next message comes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Content {
+pub(super) struct ContentWalk {
     /// Reasoning items that wait for what they led to.
     reasoning: Vec<usize>,
     /// The newest message, where only the last one may be as it is.
     bare: Option<usize>,
 }
 
-impl Content {
-    pub fn push(&mut self, at: At<'_>, found: &mut Found) {
-        let At { profile, index, bytes, view } = at;
+impl ContentWalk {
+    pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
+        let MessageAt { profile, index, bytes, view } = at;
         if profile.dialect == DialectKind::OpenAiResponses.name() {
             self.push_reasoning(index, view, found);
         }
@@ -25,7 +25,8 @@ impl Content {
             report_empty("message without content", bare, found);
         }
         if profile.empty_text {
-            let says_something = |block: &Block| !matches!(block.kind, BlockKind::Reasoning { .. });
+            let says_something =
+                |block: &BlockView| !matches!(block.kind, BlockKind::Reasoning { .. });
             if profile.dialect == DialectKind::OpenAiChat.name()
                 && view.role == Role::Assistant
                 && !view.blocks.iter().any(says_something)
@@ -47,7 +48,7 @@ impl Content {
 
     /// Responses: reasoning belongs to the item that follows it. At the end of the context it is
     /// still open, as an unanswered call of the newest step is.
-    fn push_reasoning(&mut self, index: usize, view: &View, found: &mut Found) {
+    fn push_reasoning(&mut self, index: usize, view: &EventView, found: &mut FoundViolations) {
         if view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. })) {
             self.reasoning.push(index);
         } else if matches!(view.role, Role::Assistant | Role::Other) {
@@ -55,24 +56,24 @@ impl Content {
         } else {
             for alone in self.reasoning.drain(..) {
                 let detail = "reasoning item without the item that it led to".to_owned();
-                found.report(Rank::Place, "reasoning-alone", alone, detail);
+                found.report(RuleRank::Place, "reasoning-alone", alone, detail);
             }
         }
     }
 
-    pub fn finish(&self, profile: &Profile, len: usize, found: &mut Found) {
+    pub fn finish(&self, profile: &ProviderProfile, len: usize, found: &mut FoundViolations) {
         if len == 0 && !profile.empty_text {
-            found.report(Rank::Content, "no-messages", 0, "the context is empty".to_owned());
+            found.report(RuleRank::Content, "no-messages", 0, "the context is empty".to_owned());
         }
     }
 }
 
-fn report_empty(detail: &str, index: usize, found: &mut Found) {
-    found.report(Rank::Content, "empty-text", index, detail.to_owned());
+fn report_empty(detail: &str, index: usize, found: &mut FoundViolations) {
+    found.report(RuleRank::Content, "empty-text", index, detail.to_owned());
 }
 
 /// A text block of white space alone. Decodes only what could be that.
-fn is_blank(bytes: &[u8], block: &Block) -> bool {
+fn is_blank(bytes: &[u8], block: &BlockView) -> bool {
     block.kind == BlockKind::Text
         && block.texts.iter().all(|text| {
             let token = inside(text.token.of(bytes));

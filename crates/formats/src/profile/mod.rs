@@ -2,23 +2,23 @@
 
 mod claude;
 mod content;
-mod found;
 mod pairing;
 mod roles;
 mod validate;
+mod violations;
 
-use midfold_core::profile::{Pairing, ReasoningBinding};
-use midfold_core::{Profile, Role};
+use midfold_core::profile::{PairingRule, ReasoningBinding};
+use midfold_core::{ProviderProfile, Role};
 
 use crate::dialect::DialectKind;
 
 pub use validate::{Validator, rules, validate, validate_views};
 
 /// `OpenAI` Chat Completions.
-pub const OPENAI: Profile = Profile {
+pub const OPENAI: ProviderProfile = ProviderProfile {
     name: "openai",
     dialect: "openai-chat",
-    pairing: Pairing::Adjacent,
+    pairing: PairingRule::Adjacent,
     merges_roles: false,
     has_items: false,
     alternates: false,
@@ -34,17 +34,17 @@ pub const OPENAI: Profile = Profile {
 };
 
 /// `OpenAI` Responses: outputs pair by `call_id`, wherever they stand.
-pub const RESPONSES: Profile = Profile {
+pub const RESPONSES: ProviderProfile = ProviderProfile {
     name: "responses",
     dialect: "openai-responses",
-    pairing: Pairing::Anywhere,
+    pairing: PairingRule::Anywhere,
     has_items: true,
     longest_id: 64,
     ..OPENAI
 };
 
 /// Anthropic Messages: one role in a row is one turn.
-pub const ANTHROPIC: Profile = Profile {
+pub const ANTHROPIC: ProviderProfile = ProviderProfile {
     name: "anthropic",
     dialect: "anthropic",
     merges_roles: true,
@@ -55,7 +55,7 @@ pub const ANTHROPIC: Profile = Profile {
 };
 
 /// AWS Bedrock Converse: user and assistant take turns, and all results of a step are in one message.
-pub const BEDROCK: Profile = Profile {
+pub const BEDROCK: ProviderProfile = ProviderProfile {
     name: "bedrock",
     dialect: "bedrock",
     alternates: true,
@@ -68,15 +68,20 @@ pub const BEDROCK: Profile = Profile {
 };
 
 /// Gemini `generateContent`: the same turns.
-pub const GEMINI: Profile =
-    Profile { name: "gemini", dialect: "gemini", empty_ids: true, ..BEDROCK };
+pub const GEMINI: ProviderProfile =
+    ProviderProfile { name: "gemini", dialect: "gemini", empty_ids: true, ..BEDROCK };
 
 /// Ollama: its templates take any order of roles, and results that only name their tool.
-pub const OLLAMA: Profile =
-    Profile { name: "ollama", dialect: "ollama", empty_ids: true, longest_id: 64, ..OPENAI };
+pub const OLLAMA: ProviderProfile = ProviderProfile {
+    name: "ollama",
+    dialect: "ollama",
+    empty_ids: true,
+    longest_id: 64,
+    ..OPENAI
+};
 
 /// The chat templates of Mistral and its kin: strict alternation, no user after a tool.
-pub const STRICT: Profile = Profile {
+pub const STRICT: ProviderProfile = ProviderProfile {
     name: "strict",
     alternates: true,
     user_after_tool: false,
@@ -86,14 +91,14 @@ pub const STRICT: Profile = Profile {
 };
 
 /// DeepSeek: results right after their call.
-pub const DEEPSEEK: Profile = Profile { name: "deepseek", ..OPENAI };
+pub const DEEPSEEK: ProviderProfile = ProviderProfile { name: "deepseek", ..OPENAI };
 
 /// Training rows: no provider reads them, but calls and responses have to pair.
-pub const SHAREGPT: Profile =
-    Profile { name: "sharegpt", dialect: "sharegpt", empty_ids: true, ..OPENAI };
+pub const SHAREGPT: ProviderProfile =
+    ProviderProfile { name: "sharegpt", dialect: "sharegpt", empty_ids: true, ..OPENAI };
 
 /// All profiles.
-pub const ALL: &[Profile] =
+pub const ALL: &[ProviderProfile] =
     &[OPENAI, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, OLLAMA, STRICT, DEEPSEEK, SHAREGPT];
 
 /// The profile of this name.
@@ -104,7 +109,7 @@ pub const ALL: &[Profile] =
 /// assert_eq!(profile::by_name("lenient"), None);
 /// ```
 #[must_use]
-pub fn by_name(name: &str) -> Option<&'static Profile> {
+pub fn by_name(name: &str) -> Option<&'static ProviderProfile> {
     ALL.iter().find(|profile| profile.name == name)
 }
 
@@ -120,7 +125,7 @@ pub fn by_name(name: &str) -> Option<&'static Profile> {
 /// assert_eq!(for_model(BEDROCK, "us.anthropic.claude-opus-6-v1:0").reasoning, OpenRound);
 /// ```
 #[must_use]
-pub fn for_model(profile: Profile, model: &str) -> Profile {
+pub fn for_model(profile: ProviderProfile, model: &str) -> ProviderProfile {
     let binding = match profile.dialect {
         _ if !claude::binds_reasoning(model) => ReasoningBinding::Free,
         "anthropic" | "bedrock" => ReasoningBinding::OpenRound,
@@ -128,12 +133,12 @@ pub fn for_model(profile: Profile, model: &str) -> Profile {
         "openai-chat" => ReasoningBinding::Prefix,
         _ => ReasoningBinding::Free,
     };
-    Profile { reasoning: profile.reasoning.max(binding), ..profile }
+    ProviderProfile { reasoning: profile.reasoning.max(binding), ..profile }
 }
 
 /// The profiles that fit a dialect, its own provider's first.
 #[must_use]
-pub fn for_dialect(kind: DialectKind) -> &'static [Profile] {
+pub fn for_dialect(kind: DialectKind) -> &'static [ProviderProfile] {
     match kind {
         DialectKind::OpenAiChat => &[OPENAI, STRICT, DEEPSEEK],
         DialectKind::OpenAiResponses => &[RESPONSES],

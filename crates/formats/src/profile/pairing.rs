@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use midfold_core::profile::Pairing;
-use midfold_core::{Block, BlockKind, Dialect, Profile, Role, TextRef, View};
+use midfold_core::profile::PairingRule;
+use midfold_core::{BlockKind, BlockView, Dialect, EventView, ProviderProfile, Role, TextRef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::found::{At, Found, Rank};
+use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::{DialectKind, OpenAiResponses};
 
 /// A call that waits for its result.
 #[derive(Clone, Debug)]
-struct Open {
+struct UnansweredCall {
     index: usize,
     run: usize,
     /// The message that calls, where results have kinds.
@@ -22,8 +22,8 @@ struct Open {
 
 /// All calls of one id, newest last.
 #[derive(Clone, Debug, Default)]
-struct Calls {
-    open: SmallVec<[Open; 1]>,
+struct CallsOfOneId {
+    open: SmallVec<[UnansweredCall; 1]>,
     answered: bool,
 }
 
@@ -35,14 +35,14 @@ fn shown(id: Option<&[u8]>) -> Cow<'_, str> {
 /// The walk over a context. A *run* is a stretch in which results are adjacent to their calls:
 /// every message that neither calls nor answers ends it.
 #[derive(Clone, Debug)]
-pub(super) struct Pairs {
+pub(super) struct PairingWalk {
     dialect: Option<DialectKind>,
     whole_turns: bool,
     adjacent: bool,
     empty_ids: bool,
-    named: FxHashMap<Arc<[u8]>, Calls>,
+    named: FxHashMap<Arc<[u8]>, CallsOfOneId>,
     /// Calls without an id (legacy functions, `ShareGPT`, Gemini, Ollama).
-    unnamed: Option<Calls>,
+    unnamed: Option<CallsOfOneId>,
     /// Calls that wait, of any id.
     waiting: usize,
     run: usize,
@@ -51,12 +51,12 @@ pub(super) struct Pairs {
     last_role: Option<Role>,
 }
 
-impl Pairs {
-    pub fn new(profile: &Profile) -> Self {
+impl PairingWalk {
+    pub fn new(profile: &ProviderProfile) -> Self {
         Self {
             dialect: DialectKind::from_name(profile.dialect),
             whole_turns: profile.whole_turns,
-            adjacent: profile.pairing == Pairing::Adjacent,
+            adjacent: profile.pairing == PairingRule::Adjacent,
             empty_ids: profile.empty_ids,
             named: FxHashMap::default(),
             unnamed: None,
@@ -67,8 +67,8 @@ impl Pairs {
         }
     }
 
-    pub fn push(&mut self, at: At<'_>, found: &mut Found) {
-        let At { index, bytes, view, .. } = at;
+    pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
+        let MessageAt { index, bytes, view, .. } = at;
         if view.role == Role::Other {
             return;
         }
@@ -88,7 +88,7 @@ impl Pairs {
     }
 
     /// Reports the calls that were never answered; those of the newest step may still be.
-    pub fn finish(&self, found: &mut Found) {
+    pub fn finish(&self, found: &mut FoundViolations) {
         if self.waiting == 0 {
             return;
         }
@@ -102,11 +102,11 @@ impl Pairs {
         unanswered.sort_unstable();
         for (index, id) in unanswered {
             let detail = format!("call {} has no result", shown(id));
-            found.report(Rank::Unanswered, "unanswered-call", index, detail);
+            found.report(RuleRank::Unanswered, "unanswered-call", index, detail);
         }
     }
 
-    fn starts_run(&self, view: &View) -> bool {
+    fn starts_run(&self, view: &EventView) -> bool {
         let last = self.last_role;
         match (self.dialect, view.role) {
             (_, Role::System | Role::Developer) => true,
@@ -124,7 +124,7 @@ impl Pairs {
         }
     }
 
-    fn ends_results(&self, block: &Block) -> bool {
+    fn ends_results(&self, block: &BlockView) -> bool {
         // What we do not know may be part of a result.
         self.dialect == Some(DialectKind::Anthropic) && block.kind != BlockKind::Opaque
     }
@@ -147,7 +147,13 @@ impl Pairs {
         )
     }
 
-    fn call(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>, found: &mut Found) {
+    fn call(
+        &mut self,
+        index: usize,
+        bytes: &[u8],
+        id: Option<TextRef>,
+        found: &mut FoundViolations,
+    ) {
         let call = self.has_kinds().then(|| Arc::from(bytes));
         let id = id.filter(|_| !self.by_order()).map(|id| id.text_bytes(bytes));
         let calls = match &id {
@@ -156,22 +162,29 @@ impl Pairs {
         };
         if !self.empty_ids && id.as_ref().is_some_and(|id| id.is_empty()) {
             let detail = "the id of the call is empty".to_owned();
-            found.report(Rank::Pairs, "empty-id", index, detail);
+            found.report(RuleRank::Pairs, "empty-id", index, detail);
         }
         if id.is_some() && calls.open.last().is_some_and(|open| open.run == self.run) {
             let detail = format!("call {} has the id of another call", shown(id.as_deref()));
-            found.report(Rank::Pairs, "duplicate-id", index, detail);
+            found.report(RuleRank::Pairs, "duplicate-id", index, detail);
         }
-        calls.open.push(Open { index, run: self.run, call });
+        calls.open.push(UnansweredCall { index, run: self.run, call });
         self.waiting += 1;
     }
 
-    fn result(&mut self, index: usize, bytes: &[u8], id: Option<TextRef>, found: &mut Found) {
+    fn result(
+        &mut self,
+        index: usize,
+        bytes: &[u8],
+        id: Option<TextRef>,
+        found: &mut FoundViolations,
+    ) {
         let id = id.map(|id| id.text_bytes(bytes));
         let shown = || shown(id.as_deref());
         // A call without an id is answered in its place, by whatever is there.
         let named = id.as_ref().and_then(|id| self.named.get(&**id));
-        let waits = |calls: Option<&Calls>| calls.is_some_and(|calls| !calls.open.is_empty());
+        let waits =
+            |calls: Option<&CallsOfOneId>| calls.is_some_and(|calls| !calls.open.is_empty());
         let by_name =
             !self.by_order() && named.is_some() && (waits(named) || !waits(self.unnamed.as_ref()));
         let calls = match &id {
@@ -180,7 +193,7 @@ impl Pairs {
         };
         let Some(calls) = calls else {
             let detail = format!("result {} answers no call before it", shown());
-            return found.report(Rank::Pairs, "orphan-result", index, detail);
+            return found.report(RuleRank::Pairs, "orphan-result", index, detail);
         };
         match calls.open.pop() {
             Some(open) => {
@@ -190,23 +203,23 @@ impl Pairs {
                     let (result, call) = (shown(), open.index);
                     let detail =
                         format!("result {result} does not follow its call in message {call}");
-                    found.report(Rank::Pairs, "results-not-adjacent", index, detail);
+                    found.report(RuleRank::Pairs, "results-not-adjacent", index, detail);
                 }
                 let fits = |call: Arc<[u8]>| OpenAiResponses.answers(&call, bytes);
                 if !open.call.is_none_or(fits) {
                     let (result, call) = (shown(), open.index);
                     let detail =
                         format!("result {result} is of another kind than call {call} wants");
-                    found.report(Rank::Pairs, "wrong-result", index, detail);
+                    found.report(RuleRank::Pairs, "wrong-result", index, detail);
                 }
             }
             None if by_name && calls.answered => {
                 let detail = format!("call {} is answered already", shown());
-                found.report(Rank::Pairs, "double-result", index, detail);
+                found.report(RuleRank::Pairs, "double-result", index, detail);
             }
             None => {
                 let detail = format!("result {} answers no open call before it", shown());
-                found.report(Rank::Pairs, "orphan-result", index, detail);
+                found.report(RuleRank::Pairs, "orphan-result", index, detail);
             }
         }
     }

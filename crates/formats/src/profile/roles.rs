@@ -1,8 +1,8 @@
 //! Who may speak when.
 
-use midfold_core::{BlockKind, Role, View};
+use midfold_core::{BlockKind, EventView, Role};
 
-use super::found::{At, Found, Rank};
+use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::DialectKind;
 
 /// The walk: `first-role`, `alternation`, `user-after-tool`, `system-inside`.
@@ -17,8 +17,8 @@ pub(super) struct Roles {
 }
 
 impl Roles {
-    pub fn push(&mut self, at: At<'_>, found: &mut Found) {
-        let At { profile, index, bytes, view } = at;
+    pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
+        let MessageAt { profile, index, bytes, view } = at;
         let role = view.role;
         if role == Role::Other {
             return;
@@ -33,16 +33,16 @@ impl Roles {
                 _ => return,
             };
             let detail = format!("{} message {detail}", role.name());
-            return found.report(Rank::Roles, "system-inside", index, detail);
+            return found.report(RuleRank::Roles, "system-inside", index, detail);
         }
         if !self.begun && profile.user_first && role != Role::User && !is_compaction(bytes, view) {
             let detail = format!("the conversation begins with {}", role.name());
-            found.report(Rank::Roles, "first-role", index, detail);
+            found.report(RuleRank::Roles, "first-role", index, detail);
         }
         self.begun = true;
         if !profile.user_after_tool && role == Role::User && self.last == Some(Role::Tool) {
             let detail = "user message right after a tool result".to_owned();
-            found.report(Rank::Roles, "user-after-tool", index, detail);
+            found.report(RuleRank::Roles, "user-after-tool", index, detail);
         }
         let counts = profile.whole_turns
             || role == Role::User
@@ -50,7 +50,7 @@ impl Roles {
         if profile.alternates && counts {
             if self.turn == Some(role) {
                 let detail = format!("{} follows {}", role.name(), role.name());
-                found.report(Rank::Roles, "alternation", index, detail);
+                found.report(RuleRank::Roles, "alternation", index, detail);
             }
             self.turn = Some(role);
         }
@@ -59,7 +59,7 @@ impl Roles {
 
     /// Anthropic: a system message inside `messages` follows a user turn, and precedes an assistant
     /// turn or the end.
-    fn place_system(&mut self, index: usize, role: Role, found: &mut Found) {
+    fn place_system(&mut self, index: usize, role: Role, found: &mut FoundViolations) {
         let after_system = self.place == Some(Role::System);
         let detail = match role {
             Role::System if self.place.is_none() => "system message at the start of the messages",
@@ -70,14 +70,14 @@ impl Roles {
             _ => "",
         };
         if !detail.is_empty() {
-            found.report(Rank::Place, "system-inside", index, detail.to_owned());
+            found.report(RuleRank::Place, "system-inside", index, detail.to_owned());
         }
         self.place = Some(role);
     }
 }
 
 /// The vendor's own summary may open a conversation in the assistant's role.
-fn is_compaction(bytes: &[u8], view: &View) -> bool {
+fn is_compaction(bytes: &[u8], view: &EventView) -> bool {
     view.blocks.first().is_some_and(|block| {
         block.kind == BlockKind::Opaque
             && memchr::memmem::find(block.outer.of(bytes), b"\"compaction\"").is_some()

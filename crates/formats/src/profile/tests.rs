@@ -5,7 +5,7 @@ use crate::profile::{
     ANTHROPIC, BEDROCK, DEEPSEEK, GEMINI, OLLAMA, OPENAI, RESPONSES, SHAREGPT, STRICT,
 };
 
-fn rules(profile: &Profile, context: &[&str]) -> Vec<(&'static str, usize)> {
+fn rules(profile: &ProviderProfile, context: &[&str]) -> Vec<(&'static str, usize)> {
     let dialect = DialectKind::from_name(profile.dialect).unwrap();
     let found = validate(context, dialect, profile);
     for violation in &found {
@@ -16,12 +16,12 @@ fn rules(profile: &Profile, context: &[&str]) -> Vec<(&'static str, usize)> {
 }
 
 #[track_caller]
-fn breaks(profile: &Profile, rule: &'static str, index: usize, context: &[&str]) {
+fn breaks(profile: &ProviderProfile, rule: &'static str, index: usize, context: &[&str]) {
     assert_eq!(rules(profile, context), [(rule, index)]);
 }
 
 #[track_caller]
-fn holds(profile: &Profile, context: &[&str]) {
+fn holds(profile: &ProviderProfile, context: &[&str]) {
     assert_eq!(rules(profile, context), []);
 }
 

@@ -1,13 +1,13 @@
 //! The validator: a walk over a context, message by message.
 
 use midfold_core::jsonstr::without_halves;
-use midfold_core::replay::Rules;
-use midfold_core::{Profile, View, Violation};
+use midfold_core::replay::ProviderRules;
+use midfold_core::{EventView, ProviderProfile, Violation};
 
-use super::content::Content;
-use super::found::{At, Found, Rank};
-use super::pairing::Pairs;
+use super::content::ContentWalk;
+use super::pairing::PairingWalk;
 use super::roles::Roles;
+use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::DialectKind;
 
 /// Checks the messages of a context against a profile. A context that ends on the assistant is a
@@ -26,7 +26,7 @@ use crate::dialect::DialectKind;
 pub fn validate(
     context: &[impl AsRef<[u8]>],
     dialect: DialectKind,
-    profile: &Profile,
+    profile: &ProviderProfile,
 ) -> Vec<Violation> {
     let dialect = dialect.dialect();
     let views: Vec<_> = context.iter().map(|message| dialect.view(message.as_ref())).collect();
@@ -36,7 +36,10 @@ pub fn validate(
 
 /// [`validate`] over views that are made already. Violations in order of index.
 #[must_use]
-pub fn validate_views(context: &[(&[u8], &View)], profile: &Profile) -> Vec<Violation> {
+pub fn validate_views(
+    context: &[(&[u8], &EventView)],
+    profile: &ProviderProfile,
+) -> Vec<Violation> {
     let mut validator = Validator::new(profile);
     context.iter().for_each(|(bytes, view)| validator.push(bytes, view));
     validator.violations()
@@ -56,39 +59,39 @@ pub fn validate_views(context: &[(&[u8], &View)], profile: &Profile) -> Vec<Viol
 /// ```
 #[derive(Clone, Debug)]
 pub struct Validator {
-    profile: Profile,
+    profile: ProviderProfile,
     len: usize,
-    pairs: Pairs,
+    pairs: PairingWalk,
     roles: Roles,
-    content: Content,
-    found: Found,
+    content: ContentWalk,
+    found: FoundViolations,
 }
 
 impl Validator {
     /// A walk that begins.
     #[must_use]
-    pub fn new(profile: &Profile) -> Self {
+    pub fn new(profile: &ProviderProfile) -> Self {
         Self {
             profile: *profile,
             len: 0,
-            pairs: Pairs::new(profile),
+            pairs: PairingWalk::new(profile),
             roles: Roles::default(),
-            content: Content::default(),
-            found: Found::default(),
+            content: ContentWalk::default(),
+            found: FoundViolations::default(),
         }
     }
 
     /// Takes in the next message.
-    pub fn push(&mut self, bytes: &[u8], view: &View) {
+    pub fn push(&mut self, bytes: &[u8], view: &EventView) {
         let index = self.len;
         self.len += 1;
-        let at = At { profile: &self.profile, index, bytes, view };
+        let at = MessageAt { profile: &self.profile, index, bytes, view };
         self.pairs.push(at, &mut self.found);
         self.roles.push(at, &mut self.found);
         self.content.push(at, &mut self.found);
         if without_halves(bytes).is_some() {
             let detail = "a string escapes half a character alone".to_owned();
-            self.found.report(Rank::Content, "half-character", index, detail);
+            self.found.report(RuleRank::Content, "half-character", index, detail);
         }
     }
 
@@ -102,16 +105,16 @@ impl Validator {
     }
 
     /// What is wrong only because nothing more comes.
-    fn end(&self) -> Found {
-        let mut found = Found::default();
+    fn end(&self) -> FoundViolations {
+        let mut found = FoundViolations::default();
         self.pairs.finish(&mut found);
         self.content.finish(&self.profile, self.len, &mut found);
         found
     }
 }
 
-impl Rules for Validator {
-    fn push(&mut self, bytes: &[u8], view: &View) {
+impl ProviderRules for Validator {
+    fn push(&mut self, bytes: &[u8], view: &EventView) {
         self.push(bytes, view);
     }
 
@@ -119,27 +122,27 @@ impl Rules for Validator {
         self.found.0.len() + self.end().0.len()
     }
 
-    fn fork(&self) -> Box<dyn Rules> {
+    fn fork(&self) -> Box<dyn ProviderRules> {
         Box::new(self.clone())
     }
 }
 
 /// What begins to check a context, for a replay.
-pub fn rules(profile: &Profile) -> impl Fn() -> Box<dyn Rules> + use<> {
+pub fn rules(profile: &ProviderProfile) -> impl Fn() -> Box<dyn ProviderRules> + use<> {
     let new = Validator::new(profile);
     move || Box::new(new.clone())
 }
 
 fn violation(
-    profile: &Profile,
-    (_, index, rule, detail): &(Rank, usize, &'static str, String),
+    profile: &ProviderProfile,
+    (_, index, rule, detail): &(RuleRank, usize, &'static str, String),
 ) -> Violation {
     let provider_text = provider_text(profile, rule);
     Violation { rule, index: *index, detail: detail.clone(), provider_text }
 }
 
 /// The provider's words for a broken rule.
-fn provider_text(profile: &Profile, rule: &str) -> &'static str {
+fn provider_text(profile: &ProviderProfile, rule: &str) -> &'static str {
     const MISTRAL: &str = "After the optional system message, conversation roles must alternate \
                            user and assistant roles except for tool calls and results";
     match (profile.name, rule) {

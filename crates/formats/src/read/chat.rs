@@ -7,21 +7,21 @@ use std::borrow::Cow;
 
 use midfold_core::jsonstr;
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// A JSON string token, quotes included: recorded, or made where the client recorded no string.
-pub(super) type Token<'a> = Cow<'a, [u8]>;
+pub(super) type StringToken<'a> = Cow<'a, [u8]>;
 
 /// The token of a text that a reader makes.
-pub(super) fn token(text: &str) -> Token<'static> {
+pub(super) fn token(text: &str) -> StringToken<'static> {
     let mut out = Vec::with_capacity(text.len() + 2);
     jsonstr::encode_into(text, &mut out);
     Cow::Owned(out)
 }
 
 /// The member `name` as a string token: a string as it is, any other value as its JSON.
-pub(super) fn text_of<'a>(fields: &Fields<'a>, name: &str) -> Option<Token<'a>> {
+pub(super) fn text_of<'a>(fields: &ObjectFields<'a>, name: &str) -> Option<StringToken<'a>> {
     Some(match fields.raw(name)? {
         b"null" => return None,
         string @ [b'"', ..] => Cow::Borrowed(string),
@@ -51,7 +51,7 @@ pub(super) fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// A JSON value as a text.
-fn told(value: &[u8]) -> Token<'static> {
+fn told(value: &[u8]) -> StringToken<'static> {
     token(&String::from_utf8_lossy(&one_line(value)))
 }
 
@@ -65,18 +65,18 @@ pub(super) fn inside(token: &[u8]) -> &[u8] {
 
 /// A part of a message's content.
 #[derive(Clone, Debug)]
-pub(super) enum Part<'a> {
+pub(super) enum ContentPart<'a> {
     /// A text.
-    Text(Token<'a>),
+    Text(StringToken<'a>),
     /// A picture: its media type and its base64.
-    Image { mime: Token<'a>, data: Token<'a> },
+    Image { mime: StringToken<'a>, data: StringToken<'a> },
     /// A picture by its address.
-    Link(Token<'a>),
+    Link(StringToken<'a>),
     /// Any other file: its name and its data, as an address.
-    File { name: Option<Token<'a>>, data: Token<'a> },
+    File { name: Option<StringToken<'a>>, data: StringToken<'a> },
 }
 
-impl<'a> Part<'a> {
+impl<'a> ContentPart<'a> {
     /// What this reader does not know: its JSON as a text, so that nothing is lost.
     pub(super) fn unknown(value: &[u8]) -> Self {
         Self::Text(told(value))
@@ -118,14 +118,14 @@ impl<'a> Part<'a> {
 
 /// A call of a tool.
 #[derive(Clone, Debug)]
-pub(super) struct Call<'a> {
-    pub id: Token<'a>,
-    pub name: Token<'a>,
+pub(super) struct ChatCall<'a> {
+    pub id: StringToken<'a>,
+    pub name: StringToken<'a>,
     /// A JSON value: an object, or a string that holds one.
     pub arguments: Option<&'a [u8]>,
 }
 
-impl Call<'_> {
+impl ChatCall<'_> {
     fn push(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(br#"{"id":"#);
         out.extend_from_slice(&self.id);
@@ -142,7 +142,7 @@ impl Call<'_> {
 }
 
 /// A message with nothing but content.
-pub(super) fn message(role: &str, parts: &[Part<'_>]) -> Vec<u8> {
+pub(super) fn message(role: &str, parts: &[ContentPart<'_>]) -> Vec<u8> {
     let mut out = format!(r#"{{"role":"{role}","content":"#).into_bytes();
     push_content(parts, b"\"\"", &mut out);
     out.push(b'}');
@@ -150,7 +150,11 @@ pub(super) fn message(role: &str, parts: &[Part<'_>]) -> Vec<u8> {
 }
 
 /// What the model said: its words, its thoughts, its calls.
-pub(super) fn reply(parts: &[Part<'_>], thoughts: &[Token<'_>], calls: &[Call<'_>]) -> Vec<u8> {
+pub(super) fn reply(
+    parts: &[ContentPart<'_>],
+    thoughts: &[StringToken<'_>],
+    calls: &[ChatCall<'_>],
+) -> Vec<u8> {
     let mut out = br#"{"role":"assistant","content":"#.to_vec();
     // A provider wants one of the two, and thoughts alone are neither.
     let none: &[u8] = if calls.is_empty() { b"\"\"" } else { b"null" };
@@ -175,7 +179,7 @@ pub(super) fn reply(parts: &[Part<'_>], thoughts: &[Token<'_>], calls: &[Call<'_
 }
 
 /// What a tool gave back.
-pub(super) fn result(id: &[u8], name: Option<&[u8]>, parts: &[Part<'_>]) -> Vec<u8> {
+pub(super) fn result(id: &[u8], name: Option<&[u8]>, parts: &[ContentPart<'_>]) -> Vec<u8> {
     let mut out = br#"{"role":"tool","tool_call_id":"#.to_vec();
     out.extend_from_slice(id);
     if let Some(name) = name {
@@ -189,10 +193,10 @@ pub(super) fn result(id: &[u8], name: Option<&[u8]>, parts: &[Part<'_>]) -> Vec<
 }
 
 /// The content as one string where it is one text, as a list of parts where it is more.
-fn push_content(parts: &[Part<'_>], none: &[u8], out: &mut Vec<u8>) {
+fn push_content(parts: &[ContentPart<'_>], none: &[u8], out: &mut Vec<u8>) {
     match parts {
         [] => out.extend_from_slice(none),
-        [Part::Text(text)] => out.extend_from_slice(text),
+        [ContentPart::Text(text)] => out.extend_from_slice(text),
         many => {
             for (at, part) in many.iter().enumerate() {
                 out.push(if at == 0 { b'[' } else { b',' });

@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use midfold_core::event::RawEvent;
 use midfold_core::jsonstr;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::source::Source;
-use super::text::Record;
-use super::{Conversation, Format};
-use crate::fields::Fields;
+use super::source::InputSource;
+use super::text::TopValue;
+use super::{Conversation, TranscriptFormat};
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let mut compacted = Vec::new();
-    let mut conversation = Conversation::new(Format::Codex, first.line);
+    let mut conversation = Conversation::new(TranscriptFormat::Codex, first.line);
     for record in records {
         take(source, record, &mut conversation, &mut compacted);
     }
@@ -25,13 +25,13 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 }
 
 fn take(
-    source: &mut Source<'_>,
-    record: &Record,
+    source: &mut InputSource<'_>,
+    record: &TopValue,
     conversation: &mut Conversation,
     compacted: &mut Vec<Conversation>,
 ) {
     let input = source.input;
-    let fields = Fields::of(input, record.range.clone());
+    let fields = ObjectFields::of(input, record.range.clone());
     let kind = fields.text("type").unwrap_or_default();
     let payload = fields.inner("payload");
     match (&*kind, fields.object("payload")) {
@@ -76,8 +76,8 @@ fn take(
 const REPLY_WITHIN: usize = 128;
 
 /// Snapshots of the work tree lie among the items, but no model ever sees them.
-fn push_item(source: &mut Source<'_>, item: Range<usize>, conversation: &mut Conversation) {
-    if Fields::of(source.input, item.clone()).is("type", "ghost_snapshot") {
+fn push_item(source: &mut InputSource<'_>, item: Range<usize>, conversation: &mut Conversation) {
+    if ObjectFields::of(source.input, item.clone()).is("type", "ghost_snapshot") {
         return;
     }
     let event = source.event(item);
@@ -85,9 +85,9 @@ fn push_item(source: &mut Source<'_>, item: Range<usize>, conversation: &mut Con
 }
 
 fn take_event(
-    source: &mut Source<'_>,
-    record: &Record,
-    payload: &Fields<'_>,
+    source: &mut InputSource<'_>,
+    record: &TopValue,
+    payload: &ObjectFields<'_>,
     conversation: &mut Conversation,
 ) {
     if payload.is("type", "token_count") {
@@ -113,7 +113,7 @@ fn take_event(
 
 /// An item that the model made.
 fn is_reply(item: &[u8]) -> bool {
-    let fields = Fields::of(item, 0..item.len());
+    let fields = ObjectFields::of(item, 0..item.len());
     match fields.text("role") {
         Some(role) => role == "assistant",
         None => !fields.text("type").is_some_and(|kind| kind.ends_with("_output")),
@@ -122,21 +122,21 @@ fn is_reply(item: &[u8]) -> bool {
 
 /// A user message that is not one of the client's own, which all open with a tag or a heading.
 fn starts_turn(item: &[u8]) -> bool {
-    let fields = Fields::of(item, 0..item.len());
+    let fields = ObjectFields::of(item, 0..item.len());
     if !fields.is("role", "user") {
         return false;
     }
     let parts = fields.array("content").unwrap_or(0..0);
     let first = scan::elements(item, parts).next().unwrap_or(0..0);
-    let text = Fields::of(item, first).text("text").or_else(|| fields.text("content"));
+    let text = ObjectFields::of(item, first).text("text").or_else(|| fields.text("content"));
     !text.is_some_and(|text| text.starts_with('<') || text.starts_with("# AGENTS.md"))
 }
 
 /// After a compaction only the replacement is in the context.
 fn restart(
-    source: &mut Source<'_>,
-    record: &Record,
-    payload: &Fields<'_>,
+    source: &mut InputSource<'_>,
+    record: &TopValue,
+    payload: &ObjectFields<'_>,
     conversation: &mut Conversation,
 ) {
     if !source.recorded {
@@ -157,13 +157,13 @@ fn restart(
         let token = &source.input[summary.clone()];
         let head = br#"{"type":"message","role":"user","content":[{"type":"input_text","text":"#;
         let mut event = source.built([&head[..], token, b"}]}"].concat(), vec![summary]);
-        event.origin = Some(Origin::Recap);
+        event.origin = Some(TextOrigin::Recap);
         conversation.events.push(event);
     }
 }
 
 /// The item that holds the summary, perhaps behind a fixed opening.
-fn mark_recap(source: &Source<'_>, summary: Option<Range<usize>>, events: &mut [RawEvent]) {
+fn mark_recap(source: &InputSource<'_>, summary: Option<Range<usize>>, events: &mut [RawEvent]) {
     let Some(summary) = summary else { return };
     let token = &source.input[summary];
     let inner = &token[1..token.len() - 1];
@@ -172,13 +172,13 @@ fn mark_recap(source: &Source<'_>, summary: Option<Range<usize>>, events: &mut [
             || same_text(&event.bytes, &jsonstr::decode(token))
     };
     if let Some(event) = events.iter_mut().rev().find(holds) {
-        event.origin = Some(Origin::Recap);
+        event.origin = Some(TextOrigin::Recap);
     }
 }
 
 fn same_text(item: &[u8], summary: &str) -> bool {
-    let parts = Fields::of(item, 0..item.len()).array("content").unwrap_or(0..0);
+    let parts = ObjectFields::of(item, 0..item.len()).array("content").unwrap_or(0..0);
     scan::elements(item, parts)
-        .filter_map(|part| Fields::of(item, part).text("text"))
+        .filter_map(|part| ObjectFields::of(item, part).text("text"))
         .any(|text| text.contains(summary))
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use midfold_core::event::RawEvent;
 
-use super::format::Format;
+use super::format::TranscriptFormat;
 
 /// What travels beside the messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,13 +15,13 @@ pub struct Envelope {
     /// The model, where it is named; the last one where it changed.
     pub model: Option<String>,
     /// What surrounds the messages, where they are in one array.
-    pub wrapper: Option<Wrapper>,
+    pub wrapper: Option<MessageWrapper>,
 }
 
 /// The object (or the bare list) that held the messages: `before`, then `[`, the messages joined
 /// by commas and `]`, then `after`, is the input value with every other byte untouched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wrapper {
+pub struct MessageWrapper {
     /// What is before the list's bracket; empty for a bare list.
     pub before: Bytes,
     /// What is after the list's bracket; empty for a bare list.
@@ -34,7 +34,7 @@ pub struct Conversation {
     /// The id that the input gives it: session, task, row.
     pub id: Option<String>,
     /// What it was written in.
-    pub format: Format,
+    pub format: TranscriptFormat,
     /// Its messages, oldest first: what the model would be sent next, without what the client
     /// compacted or took back (a [`Problem`](crate::Problem) tells of that).
     pub events: Vec<RawEvent>,
@@ -45,7 +45,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(format: Format, line: usize) -> Self {
+    pub(super) fn new(format: TranscriptFormat, line: usize) -> Self {
         Self { id: None, format, events: Vec::new(), envelope: Envelope::default(), line }
     }
 

@@ -2,22 +2,22 @@
 
 use std::ops::Range;
 
-use super::format::Format;
+use super::format::TranscriptFormat;
 use super::holder::LOG_MEMBERS;
-use super::outline::Doc;
-use super::text::Record;
+use super::outline::InputDocument;
+use super::text::TopValue;
 use crate::dialect::{DialectKind, is_unread};
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 
 /// What one value holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum DetectedShape {
     /// An object with the messages in this array, or one string in their place.
-    Holder { format: Format, messages: Range<usize> },
+    Holder { format: TranscriptFormat, messages: Range<usize> },
     /// One message or item.
     Message,
     /// One line of a session file.
-    SessionLine(Format),
+    SessionLine(TranscriptFormat),
     /// A list of messages, or of holders.
     List,
     /// Nothing of the kind.
@@ -25,69 +25,73 @@ pub(super) enum Shape {
 }
 
 /// The format of a whole input: that of the first value that has one.
-pub(super) fn format(doc: Doc<'_>, records: &[Record]) -> Option<Format> {
+pub(super) fn format(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
     let several = records.len() > 1;
     let mut first_message = None;
     for (at, record) in records.iter().enumerate() {
         match shape(doc, record.range.clone()) {
-            Shape::Holder { format, .. } => return Some(refined(format, several)),
-            Shape::SessionLine(format) => return Some(format),
-            Shape::Message => {
+            DetectedShape::Holder { format, .. } => return Some(refined(format, several)),
+            DetectedShape::SessionLine(format) => return Some(format),
+            DetectedShape::Message => {
                 first_message = Some(at);
                 break;
             }
-            Shape::List => return list_format(doc, record.range.clone()),
-            Shape::Unknown => {}
+            DetectedShape::List => return list_format(doc, record.range.clone()),
+            DetectedShape::Unknown => {}
         }
     }
     let rest = &records[first_message?..];
     if first_message > Some(0) && records.iter().any(|r| is_codex_header(doc, r)) {
-        return Some(Format::Codex);
+        return Some(TranscriptFormat::Codex);
     }
     Some(messages_format(doc, rest.iter().map(|record| record.range.clone())))
 }
 
 /// Rows without a model are training data, a single object is a request.
-pub(super) fn refined(format: Format, several: bool) -> Format {
-    if format == Format::FineTuning && !several { Format::OpenAiChat } else { format }
+pub(super) fn refined(format: TranscriptFormat, several: bool) -> TranscriptFormat {
+    if format == TranscriptFormat::FineTuning && !several {
+        TranscriptFormat::OpenAiChat
+    } else {
+        format
+    }
 }
 
 /// The first line of Codex' older files, before the bare items.
-fn is_codex_header(doc: Doc<'_>, record: &Record) -> bool {
+fn is_codex_header(doc: InputDocument<'_>, record: &TopValue) -> bool {
     let fields = doc.fields(record.range.clone());
     fields.has("record_type")
         || fields.has("timestamp") && fields.has("id") && !fields.has("type") && !fields.has("role")
 }
 
-fn list_format(doc: Doc<'_>, list: Range<usize>) -> Option<Format> {
+fn list_format(doc: InputDocument<'_>, list: Range<usize>) -> Option<TranscriptFormat> {
     let first = doc.elements(list.clone()).next();
-    let Some(first) = first else { return Some(Format::OpenAiChat) };
+    let Some(first) = first else { return Some(TranscriptFormat::OpenAiChat) };
     match shape(doc, first) {
-        Shape::Holder { format, .. } => Some(refined(format, true)),
-        Shape::Message => Some(messages_format(doc, doc.elements(list))),
-        Shape::SessionLine(format) => Some(format),
-        Shape::List | Shape::Unknown => None,
+        DetectedShape::Holder { format, .. } => Some(refined(format, true)),
+        DetectedShape::Message => Some(messages_format(doc, doc.elements(list))),
+        DetectedShape::SessionLine(format) => Some(format),
+        DetectedShape::List | DetectedShape::Unknown => None,
     }
 }
 
 /// What the value in `range` holds.
-pub(super) fn shape(doc: Doc<'_>, range: Range<usize>) -> Shape {
+pub(super) fn shape(doc: InputDocument<'_>, range: Range<usize>) -> DetectedShape {
     match doc.bytes.get(range.start) {
-        Some(b'[') => return Shape::List,
+        Some(b'[') => return DetectedShape::List,
         Some(b'{') => {}
-        _ => return Shape::Unknown,
+        _ => return DetectedShape::Unknown,
     }
     let fields = doc.fields(range);
     if let Some(format) = session_line(&fields) {
-        return Shape::SessionLine(format);
+        return DetectedShape::SessionLine(format);
     }
     if let Some(holder) = holder(doc, &fields) {
         return holder;
     }
-    if is_readable(&fields) { Shape::Message } else { Shape::Unknown }
+    if is_readable(&fields) { DetectedShape::Message } else { DetectedShape::Unknown }
 }
 
-fn session_line(fields: &Fields<'_>) -> Option<Format> {
+fn session_line(fields: &ObjectFields<'_>) -> Option<TranscriptFormat> {
     const CODEX: [&str; 6] =
         ["session_meta", "response_item", "event_msg", "compacted", "turn_context", "world_state"];
     const CLAUDE: [&str; 8] = [
@@ -114,61 +118,61 @@ fn session_line(fields: &Fields<'_>) -> Option<Format> {
     ];
     let kind = fields.text("type")?;
     if fields.has("payload") && CODEX.contains(&&*kind) {
-        return Some(Format::Codex);
+        return Some(TranscriptFormat::Codex);
     }
     // Others keep ids of the same names beside messages of their own.
     let is_read = || !is_unread(&fields.inner("message"));
     if CLAUDE.iter().any(|name| fields.has(name)) && !fields.has("role") && is_read() {
-        return Some(Format::ClaudeCode);
+        return Some(TranscriptFormat::ClaudeCode);
     }
     let is_pi = kind == "session" && fields.has("timestamp") && fields.has("id")
         || fields.has("timestamp")
             && PI.contains(&&*kind)
             && !fields.has("role")
             && (kind != "message" || fields.inner("message").has("role"));
-    is_pi.then_some(Format::Pi)
+    is_pi.then_some(TranscriptFormat::Pi)
 }
 
-fn holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
+fn holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<DetectedShape> {
     // A log of requests, and the rows of a batch file: one level deep.
     direct_holder(doc, fields).or_else(|| {
         LOG_MEMBERS.into_iter().find_map(|name| direct_holder(doc, &fields.inner(name)))
     })
 }
 
-fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
-    let found = |format, messages| Some(Shape::Holder { format, messages });
+fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<DetectedShape> {
+    let found = |format, messages| Some(DetectedShape::Holder { format, messages });
     let list = |name| fields.array(name).filter(|list| are_messages(doc, list.clone()));
     if let Some(messages) = list("messages") {
         let mini =
             fields.text("trajectory_format").is_some_and(|t| t.starts_with("mini-swe-agent"))
                 || fields.inner("info").has("model_stats");
         if mini {
-            return found(Format::MiniSweAgent, messages);
+            return found(TranscriptFormat::MiniSweAgent, messages);
         }
         let of_bedrock = ["modelId", "inferenceConfig", "toolConfig"];
         let by_message = messages_format(doc, doc.elements(messages.clone()));
         let system = fields.array("system").and_then(|system| doc.elements(system).next());
-        if by_message == Format::Bedrock
+        if by_message == TranscriptFormat::Bedrock
             || of_bedrock.iter().any(|name| fields.has(name))
             || system.is_some_and(|block| !doc.fields(block).has("type"))
         {
-            return found(Format::Bedrock, messages);
+            return found(TranscriptFormat::Bedrock, messages);
         }
         if is_ollama_body(fields) {
-            return found(Format::Ollama, messages);
+            return found(TranscriptFormat::Ollama, messages);
         }
         let native = fields.has("system") || fields.has("anthropic_version");
         let tools = fields.array("tools").and_then(|tools| doc.elements(tools).next());
         let native = native || tools.is_some_and(|t| doc.fields(t).has("input_schema"));
-        let format = if native { Format::Anthropic } else { by_message };
+        let format = if native { TranscriptFormat::Anthropic } else { by_message };
         // Training data has arguments as objects, too.
-        let is_chat = matches!(format, Format::OpenAiChat | Format::Ollama);
+        let is_chat = matches!(format, TranscriptFormat::OpenAiChat | TranscriptFormat::Ollama);
         let row = is_chat && !fields.has("model");
-        return found(if row { Format::FineTuning } else { format }, messages);
+        return found(if row { TranscriptFormat::FineTuning } else { format }, messages);
     }
     if let Some(messages) = list("contents") {
-        return found(Format::Gemini, messages);
+        return found(TranscriptFormat::Gemini, messages);
     }
     for name in ["conversations", "conversation"] {
         if let Some(messages) = list(name) {
@@ -176,22 +180,22 @@ fn direct_holder(doc: Doc<'_>, fields: &Fields<'_>) -> Option<Shape> {
         }
     }
     if let Some(messages) = list("traj") {
-        return found(Format::TauBench, messages);
+        return found(TranscriptFormat::TauBench, messages);
     }
     if let Some(messages) = list("history").or_else(|| fields.array("trajectory")) {
-        return found(Format::SweAgent, messages);
+        return found(TranscriptFormat::SweAgent, messages);
     }
     let input = list("input");
     if let Some(messages) = input.or_else(|| fields.string("input").filter(|_| fields.has("model")))
     {
-        return found(Format::OpenAiResponses, messages);
+        return found(TranscriptFormat::OpenAiResponses, messages);
     }
     None
 }
 
 /// A list called `messages` may hold anything: what it is, its elements say, and one that is odd among
 /// messages makes no other list of them.
-fn are_messages(doc: Doc<'_>, list: Range<usize>) -> bool {
+fn are_messages(doc: InputDocument<'_>, list: Range<usize>) -> bool {
     /// Elements that are looked at.
     const MOST: usize = 16;
     let objects = doc.elements(list).filter(|at| doc.bytes.get(at.start) == Some(&b'{'));
@@ -204,11 +208,11 @@ fn are_messages(doc: Doc<'_>, list: Range<usize>) -> bool {
 }
 
 /// Whether it is a message, in a shape that some dialect reads.
-fn is_readable(fields: &Fields<'_>) -> bool {
+fn is_readable(fields: &ObjectFields<'_>) -> bool {
     is_typed_item(fields) || is_message(fields) && !is_unread(fields)
 }
 
-fn is_message(fields: &Fields<'_>) -> bool {
+fn is_message(fields: &ObjectFields<'_>) -> bool {
     fields.has("role")
         || fields.is("type", "message")
         || fields.array("parts").is_some()
@@ -216,7 +220,7 @@ fn is_message(fields: &Fields<'_>) -> bool {
         || is_typed_item(fields)
 }
 
-fn is_typed_item(fields: &Fields<'_>) -> bool {
+fn is_typed_item(fields: &ObjectFields<'_>) -> bool {
     fields.text("type").is_some_and(|kind| kind != "message" && is_item(&kind))
 }
 
@@ -229,16 +233,19 @@ fn is_item(kind: &str) -> bool {
 }
 
 /// What these messages are written in: decided by the first that cannot be anything else.
-fn messages_format(doc: Doc<'_>, messages: impl Iterator<Item = Range<usize>>) -> Format {
+fn messages_format(
+    doc: InputDocument<'_>,
+    messages: impl Iterator<Item = Range<usize>>,
+) -> TranscriptFormat {
     let dialect = messages
         .filter_map(|message| evidence(doc, &doc.fields(message)))
         .next()
         .unwrap_or(DialectKind::OpenAiChat);
-    Format::from(dialect)
+    TranscriptFormat::from(dialect)
 }
 
 /// What only one dialect writes.
-fn evidence(doc: Doc<'_>, message: &Fields<'_>) -> Option<DialectKind> {
+fn evidence(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> Option<DialectKind> {
     if message.has("from") && message.has("value") {
         return Some(DialectKind::ShareGpt);
     }
@@ -274,14 +281,14 @@ fn evidence(doc: Doc<'_>, message: &Fields<'_>) -> Option<DialectKind> {
 }
 
 /// What only a request to Ollama has beside its messages.
-fn is_ollama_body(fields: &Fields<'_>) -> bool {
+fn is_ollama_body(fields: &ObjectFields<'_>) -> bool {
     let options = fields.inner("options");
     fields.has("keep_alive") || ["num_ctx", "num_predict"].iter().any(|name| options.has(name))
 }
 
 /// Ollama: a result that names its tool and no call, pictures beside the text, a call whose arguments are an object
 /// and that is of no type. Thoughts beside the text are other servers', too.
-fn is_ollama(doc: Doc<'_>, message: &Fields<'_>) -> bool {
+fn is_ollama(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> bool {
     let is_result = message.string("tool_name").is_some() && !message.has("tool_call_id");
     let first = |name: &str| doc.elements(message.array(name).unwrap_or(0..0)).next();
     let has_pictures =
@@ -293,7 +300,7 @@ fn is_ollama(doc: Doc<'_>, message: &Fields<'_>) -> bool {
     is_result || is_call || has_pictures && message.string("content").is_some()
 }
 
-fn block_evidence(doc: Doc<'_>, block: Range<usize>) -> Option<DialectKind> {
+fn block_evidence(doc: InputDocument<'_>, block: Range<usize>) -> Option<DialectKind> {
     let fields = doc.fields(block);
     let Some(kind) = fields.text("type") else { return untyped_evidence(&fields) };
     match &*kind {
@@ -309,7 +316,7 @@ fn block_evidence(doc: Doc<'_>, block: Range<usize>) -> Option<DialectKind> {
 }
 
 /// A block of Bedrock is an object of one member.
-fn untyped_evidence(block: &Fields<'_>) -> Option<DialectKind> {
+fn untyped_evidence(block: &ObjectFields<'_>) -> Option<DialectKind> {
     const MEMBERS: [&str; 7] =
         ["toolUse", "toolResult", "reasoningContent", "cachePoint", "image", "document", "video"];
     let named = MEMBERS.iter().any(|name| block.object(name).is_some());
@@ -321,12 +328,12 @@ fn untyped_evidence(block: &Fields<'_>) -> Option<DialectKind> {
 const HOLDERS: [&str; 5] = ["messages", "input", "contents", "conversations", "history"];
 
 /// What an input holds that is no conversation, for people.
-pub(super) fn describe(bytes: &[u8], records: &[Record]) -> String {
+pub(super) fn describe(bytes: &[u8], records: &[TopValue]) -> String {
     const MOST: usize = 8;
     let Some(first) = records.first() else { return "the input".to_owned() };
     let what = match bytes.get(first.range.start) {
         Some(b'{') => {
-            let fields = Fields::of(bytes, first.range.clone());
+            let fields = ObjectFields::of(bytes, first.range.clone());
             let keys: Vec<_> = fields.keys().take(MOST).map(|key| short(&key)).collect();
             if fields.is_empty() {
                 "an empty object".to_owned()

@@ -4,7 +4,7 @@ use crate::dialect::DialectKind;
 
 /// What a transcript is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum TranscriptFormat {
     /// Chat Completions: a request body, or a list of messages.
     OpenAiChat,
     /// Responses: a request body, or a list of items.
@@ -66,7 +66,7 @@ pub enum Format {
 }
 
 /// A list of a dialect's messages, as `compact` writes it.
-impl From<DialectKind> for Format {
+impl From<DialectKind> for TranscriptFormat {
     fn from(kind: DialectKind) -> Self {
         match kind {
             DialectKind::OpenAiChat => Self::OpenAiChat,
@@ -80,7 +80,7 @@ impl From<DialectKind> for Format {
     }
 }
 
-impl Format {
+impl TranscriptFormat {
     /// All formats.
     pub const ALL: [Self; 29] = [
         Self::OpenAiChat,

@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-use super::conversation::{Envelope, Wrapper};
-use super::outline::Doc;
-use super::source::Source;
-use crate::fields::Fields;
+use super::conversation::{Envelope, MessageWrapper};
+use super::outline::InputDocument;
+use super::source::InputSource;
+use crate::fields::ObjectFields;
 
 /// Where log entries keep the request.
 pub(super) const LOG_MEMBERS: [&str; 3] = ["request", "body", "params"];
 
 /// What is beside the messages: in their own object, which may lie in a log entry.
 pub(super) fn envelope(
-    source: &mut Source<'_>,
-    doc: Doc<'_>,
+    source: &mut InputSource<'_>,
+    doc: InputDocument<'_>,
     outer: Range<usize>,
     messages: Range<usize>,
 ) -> Envelope {
@@ -28,7 +28,7 @@ pub(super) fn envelope(
         system: system.map(|at| source.slice(at)),
         tools: tools.map(|at| source.slice(at)),
         model: model.or_else(|| info.text("model_name").map(std::borrow::Cow::into_owned)),
-        wrapper: Some(Wrapper {
+        wrapper: Some(MessageWrapper {
             before: source.slice(outer.start..messages.start),
             after: source.slice(messages.end..outer.end),
         }),
@@ -36,7 +36,11 @@ pub(super) fn envelope(
 }
 
 /// The members of the innermost object of a log entry that holds the messages.
-fn holder_of<'a>(doc: Doc<'a>, outer: Range<usize>, messages: &Range<usize>) -> Fields<'a> {
+fn holder_of<'a>(
+    doc: InputDocument<'a>,
+    outer: Range<usize>,
+    messages: &Range<usize>,
+) -> ObjectFields<'a> {
     let fields = doc.fields(outer);
     let holds = |at: &Range<usize>| at.start < messages.start && messages.end < at.end;
     let inside = LOG_MEMBERS.into_iter().find_map(|name| fields.object(name).filter(holds));

@@ -28,16 +28,16 @@ use bytes::Bytes;
 use midfold_core::BlockKind;
 use midfold_core::event::RawEvent;
 
-pub use self::conversation::{Conversation, Envelope, Wrapper};
+pub use self::conversation::{Conversation, Envelope, MessageWrapper};
 pub use self::error::ReadError;
-pub use self::format::Format;
-use self::outline::Doc;
+pub use self::format::TranscriptFormat;
+use self::outline::InputDocument;
 pub use self::outline::LISTS;
 pub use self::running::{NewestReply, newest_reply, whole_lines};
-use self::source::Source;
+use self::source::InputSource;
 use crate::dialect::{DialectKind, is_unread};
-use crate::fields::Fields;
-use crate::problem::Problem;
+use crate::fields::ObjectFields;
+use crate::problem::ReadProblem;
 
 /// What a reader found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct ReadOutcome {
     /// The conversations in the order of the input.
     pub conversations: Vec<Conversation>,
     /// What was repaired or left out; `at` is a line, from 1.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadProblem>,
 }
 
 /// Reads all conversations of `input`, as `from` or as what it looks like.
@@ -67,7 +67,7 @@ pub struct ReadOutcome {
 /// # Errors
 ///
 /// When nothing at all can be read: see [`ReadError`].
-pub fn read(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome, ReadError> {
+pub fn read(input: &Bytes, from: Option<TranscriptFormat>) -> Result<ReadOutcome, ReadError> {
     read_as(input, from, false)
 }
 
@@ -96,7 +96,10 @@ pub fn read(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome, ReadErro
 /// # Errors
 ///
 /// As [`read`].
-pub fn read_recorded(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome, ReadError> {
+pub fn read_recorded(
+    input: &Bytes,
+    from: Option<TranscriptFormat>,
+) -> Result<ReadOutcome, ReadError> {
     let mut found = read_as(input, from, true)?;
     let mut last: Vec<Conversation> = Vec::with_capacity(found.conversations.len());
     for conversation in found.conversations {
@@ -109,11 +112,15 @@ pub fn read_recorded(input: &Bytes, from: Option<Format>) -> Result<ReadOutcome,
     Ok(found)
 }
 
-fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOutcome, ReadError> {
+fn read_as(
+    input: &Bytes,
+    from: Option<TranscriptFormat>,
+    recorded: bool,
+) -> Result<ReadOutcome, ReadError> {
     let text = values(input, from)?;
     let (records, outline) = (text.records, text.outline);
-    let doc = Doc { bytes: input, outline: outline.as_ref() };
-    let mut source = Source::new(input, text.dirty, text.problems);
+    let doc = InputDocument { bytes: input, outline: outline.as_ref() };
+    let mut source = InputSource::new(input, text.dirty, text.problems);
     source.recorded = recorded;
     if from.is_none()
         && let Some(error) = clients::refuse(doc, &records)
@@ -124,10 +131,10 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
         .or_else(|| clients::recognise(doc, &records))
         .or_else(|| detect::format(doc, &records));
     let mut conversations = match found {
-        Some(Format::ClaudeCode) => claude_code::read(&mut source, &records),
-        Some(Format::Codex) => codex::read(&mut source, &records),
-        Some(Format::Pi) => pi::read(&mut source, &records),
-        Some(Format::SweAgent) => swe_agent::read(&mut source, &records),
+        Some(TranscriptFormat::ClaudeCode) => claude_code::read(&mut source, &records),
+        Some(TranscriptFormat::Codex) => codex::read(&mut source, &records),
+        Some(TranscriptFormat::Pi) => pi::read(&mut source, &records),
+        Some(TranscriptFormat::SweAgent) => swe_agent::read(&mut source, &records),
         Some(found) if clients::reader(found).is_some() => {
             clients::reader(found).map_or_else(Vec::new, |read| read(&mut source, &records))
         }
@@ -154,30 +161,31 @@ fn read_as(input: &Bytes, from: Option<Format>, recorded: bool) -> Result<ReadOu
     }
     let mut problems = source.problems;
     if conversations.is_empty() {
-        problems.push(Problem::new("no-messages", "the file holds no message of a conversation"));
+        problems
+            .push(ReadProblem::new("no-messages", "the file holds no message of a conversation"));
     }
     problems.sort_by_key(|problem| problem.at);
     Ok(ReadOutcome { conversations, problems })
 }
 
 /// A file that a client keeps of a session, and no request that is sent.
-fn is_session(format: Format) -> bool {
-    matches!(format, Format::ClaudeCode | Format::Codex | Format::Pi)
+fn is_session(format: TranscriptFormat) -> bool {
+    matches!(format, TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi)
         || clients::reader(format).is_some()
 }
 
 /// The values of the input; where a client writes no JSON, all of it is one.
-fn values(input: &[u8], from: Option<Format>) -> Result<text::Text, ReadError> {
+fn values(input: &[u8], from: Option<TranscriptFormat>) -> Result<text::InputText, ReadError> {
     let is_plain = match from {
-        Some(format) => format == Format::Aider,
+        Some(format) => format == TranscriptFormat::Aider,
         None => clients::is_plain(input),
     };
     if is_plain { text::whole(input) } else { text::split(input) }
 }
 
 /// Why a file of a client holds no conversation, where its reader says what to give instead.
-fn refused(problems: &[Problem]) -> Option<ReadError> {
-    let tells = |problem: &&Problem| matches!(problem.code, "no-answers" | "missing-message");
+fn refused(problems: &[ReadProblem]) -> Option<ReadError> {
+    let tells = |problem: &&ReadProblem| matches!(problem.code, "no-answers" | "missing-message");
     let problem = problems.iter().find(tells)?;
     Some(ReadError::Refused { line: problem.at.unwrap_or(1), why: problem.detail.clone() })
 }
@@ -203,9 +211,9 @@ fn no_objects(conversations: &[Conversation]) -> Option<ReadError> {
 fn nothing_read(conversations: &[Conversation]) -> bool {
     let events =
         || conversations.iter().flat_map(|it| it.events.iter().map(|event| (it.format, event)));
-    let is_unread = |format: Format, event: &RawEvent| {
+    let is_unread = |format: TranscriptFormat, event: &RawEvent| {
         let is_item = format.dialect() == DialectKind::OpenAiResponses;
-        !is_item && is_unread(&Fields::of(&event.bytes, 0..event.bytes.len()))
+        !is_item && is_unread(&ObjectFields::of(&event.bytes, 0..event.bytes.len()))
     };
     events().any(|(format, event)| is_unread(format, event))
         && !events().any(|(format, event)| {
@@ -216,8 +224,8 @@ fn nothing_read(conversations: &[Conversation]) -> bool {
 
 /// What `input` is written in; `None` when it is no JSON or holds no messages.
 #[must_use]
-pub fn detect(input: &[u8]) -> Option<Format> {
+pub fn detect(input: &[u8]) -> Option<TranscriptFormat> {
     let text = values(input, None).ok()?;
-    let doc = Doc { bytes: input, outline: text.outline.as_ref() };
+    let doc = InputDocument { bytes: input, outline: text.outline.as_ref() };
     clients::recognise(doc, &text.records).or_else(|| detect::format(doc, &text.records))
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan::{self, Member};
 
 /// Members of a request's body that hold its messages, in any dialect.
@@ -17,7 +17,7 @@ pub const LISTS: [&str; 4] = ["messages", "input", "contents", "conversations"];
 
 /// What was found in the one value of an input.
 #[derive(Debug, Default)]
-pub(super) struct Outline {
+pub(super) struct ValueOutline {
     pub range: Range<usize>,
     members: Vec<Member>,
     lists: Vec<(Range<usize>, Vec<Range<usize>>)>,
@@ -25,17 +25,17 @@ pub(super) struct Outline {
 
 /// The input, with its outline where it has one.
 #[derive(Clone, Copy)]
-pub(super) struct Doc<'a> {
+pub(super) struct InputDocument<'a> {
     pub bytes: &'a [u8],
-    pub outline: Option<&'a Outline>,
+    pub outline: Option<&'a ValueOutline>,
 }
 
-impl<'a> Doc<'a> {
+impl<'a> InputDocument<'a> {
     /// The members of the object in `range`.
-    pub(super) fn fields(self, range: Range<usize>) -> Fields<'a> {
+    pub(super) fn fields(self, range: Range<usize>) -> ObjectFields<'a> {
         match self.outline.filter(|outline| outline.range == range) {
-            Some(outline) => Fields::known(self.bytes, &outline.members),
-            None => Fields::of(self.bytes, range),
+            Some(outline) => ObjectFields::known(self.bytes, &outline.members),
+            None => ObjectFields::of(self.bytes, range),
         }
     }
 
@@ -51,8 +51,8 @@ impl<'a> Doc<'a> {
 
 /// The outline of the one value that starts at `start`; `None` when the input is no single object
 /// or list, or not in the usual shape.
-pub(super) fn of(text: &str, start: usize) -> Option<Outline> {
-    let mut finder = Finder { text, outline: Outline::default() };
+pub(super) fn of(text: &str, start: usize) -> Option<ValueOutline> {
+    let mut finder = OutlineFinder { text, outline: ValueOutline::default() };
     let mut deserializer = serde_json::Deserializer::from_str(text.get(start..)?);
     let range = match text.as_bytes().get(start)? {
         b'{' => {
@@ -61,7 +61,7 @@ pub(super) fn of(text: &str, start: usize) -> Option<Outline> {
             finder.closed(start, last)?
         }
         b'[' => {
-            let elements = List(text).deserialize(&mut deserializer).ok()?;
+            let elements = ElementList(text).deserialize(&mut deserializer).ok()?;
             let range = finder.closed(start, elements.last().map_or(start + 1, |at| at.end))?;
             finder.outline.lists.push((range.clone(), elements));
             range
@@ -69,15 +69,15 @@ pub(super) fn of(text: &str, start: usize) -> Option<Outline> {
         _ => return None,
     };
     deserializer.end().ok()?;
-    Some(Outline { range, ..finder.outline })
+    Some(ValueOutline { range, ..finder.outline })
 }
 
-struct Finder<'a> {
+struct OutlineFinder<'a> {
     text: &'a str,
-    outline: Outline,
+    outline: ValueOutline,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> OutlineFinder<'a> {
     /// The container that starts at `start` and whose last value ends at `last`.
     fn closed(&self, start: usize, last: usize) -> Option<Range<usize>> {
         let bracket = scan::skip_space(self.text.as_bytes(), last);
@@ -92,7 +92,7 @@ impl<'a> Finder<'a> {
         let bytes = self.text.as_bytes();
         let colon = scan::skip_space(bytes, key.end);
         let start = scan::skip_space(bytes, colon + 1);
-        let elements = map.next_value_seed(List(self.text))?;
+        let elements = map.next_value_seed(ElementList(self.text))?;
         let last = elements.last().map_or(start + 1, |at| at.end);
         Ok(self.closed(start, last).map(|value| {
             self.outline.lists.push((value.clone(), elements));
@@ -101,7 +101,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for &mut Finder<'a> {
+impl<'a> Visitor<'a> for &mut OutlineFinder<'a> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -132,9 +132,9 @@ fn position(text: &str, value: &RawValue) -> Range<usize> {
 }
 
 /// Collects the positions of a list's elements.
-struct List<'a>(&'a str);
+struct ElementList<'a>(&'a str);
 
-impl<'a> DeserializeSeed<'a> for List<'a> {
+impl<'a> DeserializeSeed<'a> for ElementList<'a> {
     type Value = Vec<Range<usize>>;
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -142,7 +142,7 @@ impl<'a> DeserializeSeed<'a> for List<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for List<'a> {
+impl<'a> Visitor<'a> for ElementList<'a> {
     type Value = Vec<Range<usize>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::source::Source;
-use super::text::Record;
-use super::{Conversation, Format, pi_message};
-use crate::fields::Fields;
+use super::source::InputSource;
+use super::text::TopValue;
+use super::{Conversation, TranscriptFormat, pi_message};
+use crate::fields::ObjectFields;
 
 /// One line of the file.
-struct Entry {
+struct PiEntry {
     range: Range<usize>,
     kind: String,
     id: Option<String>,
@@ -20,11 +20,11 @@ struct Entry {
     parent: Option<usize>,
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let entries = entries(source.input, records);
     let path = path(source, &entries);
-    let mut about = Conversation::new(Format::Pi, first.line);
+    let mut about = Conversation::new(TranscriptFormat::Pi, first.line);
     describe(source, &entries, &mut about);
     let is_compaction = |at: &usize| entries[path[*at]].kind == "compaction";
     let compactions = (0..path.len()).filter(is_compaction).filter(|_| source.recorded);
@@ -48,11 +48,11 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
     found
 }
 
-fn entries(input: &[u8], records: &[Record]) -> Vec<Entry> {
+fn entries(input: &[u8], records: &[TopValue]) -> Vec<PiEntry> {
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut entries = Vec::with_capacity(records.len());
     for record in records {
-        let fields = Fields::of(input, record.range.clone());
+        let fields = ObjectFields::of(input, record.range.clone());
         let kind = fields.text("type").unwrap_or_default().into_owned();
         // The header's id names the session, not a place in the tree.
         let id = fields.label("id").filter(|_| kind != "session");
@@ -60,20 +60,20 @@ fn entries(input: &[u8], records: &[Record]) -> Vec<Entry> {
         if let Some(id) = &id {
             by_id.insert(id.clone(), entries.len());
         }
-        entries.push(Entry { range: record.range.clone(), kind, id, parent });
+        entries.push(PiEntry { range: record.range.clone(), kind, id, parent });
     }
     entries
 }
 
 /// The entries from the root to the newest leaf; all of them where entries have no ids.
-fn path(source: &mut Source<'_>, entries: &[Entry]) -> Vec<usize> {
+fn path(source: &mut InputSource<'_>, entries: &[PiEntry]) -> Vec<usize> {
     let newest = entries.iter().rposition(|entry| entry.id.is_some());
     let Some(newest) = newest else { return (0..entries.len()).collect() };
     // Parents are before their children, so this ends.
     let mut path: Vec<usize> =
         std::iter::successors(Some(newest), |at| entries[*at].parent).collect();
     path.reverse();
-    let messages = |entry: &&Entry| entry.kind == "message";
+    let messages = |entry: &&PiEntry| entry.kind == "message";
     let on_path = path.iter().map(|at| &entries[*at]).filter(messages).count();
     let off = entries.iter().filter(messages).count() - on_path;
     if off > 0 {
@@ -83,9 +83,9 @@ fn path(source: &mut Source<'_>, entries: &[Entry]) -> Vec<usize> {
     path
 }
 
-fn describe(source: &mut Source<'_>, entries: &[Entry], conversation: &mut Conversation) {
+fn describe(source: &mut InputSource<'_>, entries: &[PiEntry], conversation: &mut Conversation) {
     for entry in entries {
-        let fields = Fields::of(source.input, entry.range.clone());
+        let fields = ObjectFields::of(source.input, entry.range.clone());
         let model = match &*entry.kind {
             "session" => {
                 conversation.id = fields.label("id");
@@ -105,11 +105,15 @@ fn describe(source: &mut Source<'_>, entries: &[Entry], conversation: &mut Conve
 }
 
 /// What later entries put in the place of earlier ones: a message, or nothing.
-fn edits(input: &[u8], entries: &[Entry], path: &[usize]) -> HashMap<String, Option<Range<usize>>> {
+fn edits(
+    input: &[u8],
+    entries: &[PiEntry],
+    path: &[usize],
+) -> HashMap<String, Option<Range<usize>>> {
     let edits = path.iter().map(|at| &entries[*at]).filter(|entry| entry.kind == "context_edit");
     edits
         .filter_map(|entry| {
-            let fields = Fields::of(input, entry.range.clone());
+            let fields = ObjectFields::of(input, entry.range.clone());
             Some((fields.label("targetId")?, fields.object("replacement")))
         })
         .collect()
@@ -117,15 +121,15 @@ fn edits(input: &[u8], entries: &[Entry], path: &[usize]) -> HashMap<String, Opt
 
 /// The summary of the last compaction, and the entries of the path that are still sent.
 fn after_compaction(
-    source: &mut Source<'_>,
-    entries: &[Entry],
+    source: &mut InputSource<'_>,
+    entries: &[PiEntry],
     path: &[usize],
 ) -> (Option<Range<usize>>, Vec<usize>) {
     let Some(last) = path.iter().rposition(|at| entries[*at].kind == "compaction") else {
         return (None, path.to_vec());
     };
     let compaction = &entries[path[last]];
-    let fields = Fields::of(source.input, compaction.range.clone());
+    let fields = ObjectFields::of(source.input, compaction.range.clone());
     let kept = if let Some(id) = fields.label("firstKeptEntryId") {
         path[..last].iter().position(|at| entries[*at].id.as_ref() == Some(&id))
     } else if fields.has("firstKeptEntryIndex") {
@@ -145,12 +149,12 @@ fn after_compaction(
 }
 
 fn event(
-    source: &mut Source<'_>,
-    entry: &Entry,
+    source: &mut InputSource<'_>,
+    entry: &PiEntry,
     edits: &HashMap<String, Option<Range<usize>>>,
 ) -> Option<RawEvent> {
     let input = source.input;
-    let fields = Fields::of(input, entry.range.clone());
+    let fields = ObjectFields::of(input, entry.range.clone());
     match entry.id.as_ref().and_then(|id| edits.get(id)) {
         Some(Some(replacement)) => return pi_message::message(source, replacement.clone()),
         Some(None) => return None,
@@ -162,7 +166,7 @@ fn event(
         "custom_message" => {
             let bytes = pi_message::plain(input, "user", &fields);
             let mut event = source.built(bytes, vec![entry.range.clone()]);
-            event.origin = Some(Origin::Injected);
+            event.origin = Some(TextOrigin::Injected);
             Some(event)
         }
         _ => None,

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::chat::{self, Call, Part, inside};
-use super::source::Source;
-use crate::fields::Fields;
+use super::chat::{self, ChatCall, ContentPart, inside};
+use super::source::InputSource;
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// The message in `at`; `None` for one that its client never sends.
-pub(super) fn message(source: &mut Source<'_>, at: Range<usize>) -> Option<RawEvent> {
+pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<RawEvent> {
     let input = source.input;
-    let fields = Fields::of(input, at.clone());
+    let fields = ObjectFields::of(input, at.clone());
     let role = fields.text("role")?;
     let mut origin = None;
     let mut used = None;
@@ -26,14 +26,14 @@ pub(super) fn message(source: &mut Source<'_>, at: Range<usize>) -> Option<RawEv
         "toolResult" => result(input, &fields),
         "bashExecution" if fields.is_true("excludeFromContext") => return None,
         "bashExecution" => {
-            origin = Some(Origin::Injected);
+            origin = Some(TextOrigin::Injected);
             shell(&fields)
         }
         "branchSummary" | "compactionSummary" => {
             return fields.string("summary").map(|summary| recap(source, summary));
         }
         "custom" => {
-            origin = Some(Origin::Injected);
+            origin = Some(TextOrigin::Injected);
             plain(input, "user", &fields)
         }
         "system" => plain(input, "system", &fields),
@@ -46,19 +46,19 @@ pub(super) fn message(source: &mut Source<'_>, at: Range<usize>) -> Option<RawEv
 }
 
 /// A user message of one recorded string that recaps what was compacted.
-pub(super) fn recap(source: &mut Source<'_>, text: Range<usize>) -> RawEvent {
-    let words = Part::Text(Cow::Borrowed(&source.input[text.clone()]));
+pub(super) fn recap(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
+    let words = ContentPart::Text(Cow::Borrowed(&source.input[text.clone()]));
     let mut event = source.built(chat::message("user", &[words]), vec![text]);
-    event.origin = Some(Origin::Recap);
+    event.origin = Some(TextOrigin::Recap);
     event
 }
 
 /// A message with nothing but content.
-pub(super) fn plain(input: &[u8], role: &str, fields: &Fields<'_>) -> Vec<u8> {
+pub(super) fn plain(input: &[u8], role: &str, fields: &ObjectFields<'_>) -> Vec<u8> {
     chat::message(role, &content(input, fields))
 }
 
-fn assistant(input: &[u8], fields: &Fields<'_>) -> Vec<u8> {
+fn assistant(input: &[u8], fields: &ObjectFields<'_>) -> Vec<u8> {
     let parts: Vec<_> = parts(input, fields).collect();
     let thoughts: Vec<_> = parts
         .iter()
@@ -69,18 +69,18 @@ fn assistant(input: &[u8], fields: &Fields<'_>) -> Vec<u8> {
     chat::reply(&content(input, fields), &thoughts, &calls)
 }
 
-fn call<'a>(part: &Fields<'a>) -> Call<'a> {
+fn call<'a>(part: &ObjectFields<'a>) -> ChatCall<'a> {
     let or_empty = |name| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
-    Call { id: or_empty("id"), name: or_empty("name"), arguments: part.raw("arguments") }
+    ChatCall { id: or_empty("id"), name: or_empty("name"), arguments: part.raw("arguments") }
 }
 
-fn result(input: &[u8], fields: &Fields<'_>) -> Vec<u8> {
+fn result(input: &[u8], fields: &ObjectFields<'_>) -> Vec<u8> {
     let id = fields.raw("toolCallId").unwrap_or(b"\"\"");
     chat::result(id, fields.raw("toolName"), &content(input, fields))
 }
 
 /// A command that the user ran: what was typed and what came back.
-fn shell(fields: &Fields<'_>) -> Vec<u8> {
+fn shell(fields: &ObjectFields<'_>) -> Vec<u8> {
     let mut out = br#""$ "#.to_vec();
     out.extend_from_slice(inside(fields.raw("command").unwrap_or_default()));
     out.extend_from_slice(br"\n");
@@ -89,29 +89,29 @@ fn shell(fields: &Fields<'_>) -> Vec<u8> {
         out.extend_from_slice(format!(r"\n[exit code {}]", fields.number("exitCode")).as_bytes());
     }
     out.push(b'"');
-    chat::message("user", &[Part::Text(Cow::Owned(out))])
+    chat::message("user", &[ContentPart::Text(Cow::Owned(out))])
 }
 
-fn parts<'a>(input: &'a [u8], fields: &Fields<'a>) -> impl Iterator<Item = Fields<'a>> {
+fn parts<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> impl Iterator<Item = ObjectFields<'a>> {
     let list = fields.array("content").unwrap_or(0..0);
-    scan::elements(input, list).map(|part| Fields::of(input, part))
+    scan::elements(input, list).map(|part| ObjectFields::of(input, part))
 }
 
 /// What is shown of a message: its one string, or its parts but for thoughts and calls.
-fn content<'a>(input: &'a [u8], fields: &Fields<'a>) -> Vec<Part<'a>> {
+fn content<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     if let Some(token) = fields.string("content") {
-        return vec![Part::Text(Cow::Borrowed(&input[token]))];
+        return vec![ContentPart::Text(Cow::Borrowed(&input[token]))];
     }
     let list = fields.array("content").unwrap_or(0..0);
-    let parts = scan::elements(input, list).map(|at| (at.clone(), Fields::of(input, at)));
+    let parts = scan::elements(input, list).map(|at| (at.clone(), ObjectFields::of(input, at)));
     parts
         .filter_map(|(at, part)| {
             let raw = |name| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
             match &*part.text("type").unwrap_or_default() {
                 "thinking" | "toolCall" => None,
-                "text" => Some(Part::Text(raw("text"))),
-                "image" => Some(Part::Image { mime: raw("mimeType"), data: raw("data") }),
-                _ => Some(Part::unknown(&input[at])),
+                "text" => Some(ContentPart::Text(raw("text"))),
+                "image" => Some(ContentPart::Image { mime: raw("mimeType"), data: raw("data") }),
+                _ => Some(ContentPart::unknown(&input[at])),
             }
         })
         .collect()

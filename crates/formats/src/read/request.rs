@@ -4,39 +4,39 @@ use std::ops::Range;
 
 use midfold_core::event::RawEvent;
 
-use super::detect::{self, Shape};
+use super::detect::{self, DetectedShape};
 use super::holder::envelope;
-use super::outline::Doc;
-use super::source::Source;
-use super::text::Record;
-use super::{Conversation, Format, Wrapper};
-use crate::fields::Fields;
+use super::outline::InputDocument;
+use super::source::InputSource;
+use super::text::TopValue;
+use super::{Conversation, MessageWrapper, TranscriptFormat};
+use crate::fields::ObjectFields;
 use crate::usage;
 
 /// Reads every value; bare messages, one a line, are one conversation.
 pub(super) fn read(
-    source: &mut Source<'_>,
-    doc: Doc<'_>,
-    records: &[Record],
-    found_format: Format,
-    forced: Option<Format>,
+    source: &mut InputSource<'_>,
+    doc: InputDocument<'_>,
+    records: &[TopValue],
+    found_format: TranscriptFormat,
+    forced: Option<TranscriptFormat>,
 ) -> Vec<Conversation> {
     let mut found = Vec::new();
     let mut bare: Option<Conversation> = None;
     for record in records {
         match detect::shape(doc, record.range.clone()) {
-            Shape::List => read_list(source, doc, record, forced, &mut found),
-            Shape::Holder { format, messages } => {
+            DetectedShape::List => read_list(source, doc, record, forced, &mut found),
+            DetectedShape::Holder { format, messages } => {
                 let format = forced.unwrap_or(detect::refined(format, records.len() > 1));
                 found.push(held(source, doc, record.clone(), messages, format));
             }
-            Shape::Message => {
+            DetectedShape::Message => {
                 let event = source.event(record.range.clone());
                 let conversation =
                     bare.get_or_insert_with(|| Conversation::new(found_format, record.line));
                 conversation.events.push(event);
             }
-            Shape::SessionLine(_) | Shape::Unknown => {
+            DetectedShape::SessionLine(_) | DetectedShape::Unknown => {
                 source.note(record.range.start, "unrecognised-record", "left out, no message");
             }
         }
@@ -47,31 +47,31 @@ pub(super) fn read(
 
 /// A list of messages, or of objects that hold them.
 fn read_list(
-    source: &mut Source<'_>,
-    doc: Doc<'_>,
-    record: &Record,
-    forced: Option<Format>,
+    source: &mut InputSource<'_>,
+    doc: InputDocument<'_>,
+    record: &TopValue,
+    forced: Option<TranscriptFormat>,
     found: &mut Vec<Conversation>,
 ) {
     let elements: Vec<_> = doc.elements(record.range.clone()).collect();
     let rows: Vec<_> =
-        elements.iter().map(|at| Record { range: at.clone(), line: record.line }).collect();
+        elements.iter().map(|at| TopValue { range: at.clone(), line: record.line }).collect();
     let first = rows.first().map(|row| detect::shape(doc, row.range.clone()));
-    if !matches!(first, Some(Shape::Holder { .. })) {
+    if !matches!(first, Some(DetectedShape::Holder { .. })) {
         let format = forced.or_else(|| detect::format(doc, std::slice::from_ref(record)));
         let Some(format) = format else { return };
         let mut conversation = Conversation::new(format, record.line);
         conversation.events = events(source, doc, elements, format);
-        conversation.envelope.wrapper = Some(Wrapper::default());
+        conversation.envelope.wrapper = Some(MessageWrapper::default());
         found.push(conversation);
         return;
     }
     for mut row in rows {
         row.line = source.line_of(row.range.start);
         match detect::shape(doc, row.range.clone()) {
-            Shape::Holder { format, messages } => {
+            DetectedShape::Holder { format, messages } => {
                 let format = forced.unwrap_or(detect::refined(format, true));
-                if format == Format::SweAgent {
+                if format == TranscriptFormat::SweAgent {
                     found.extend(super::swe_agent::read(source, &[row]));
                 } else {
                     found.push(held(source, doc, row, messages, format));
@@ -84,11 +84,11 @@ fn read_list(
 
 /// The conversation in an object that holds its messages in `messages`.
 fn held(
-    source: &mut Source<'_>,
-    doc: Doc<'_>,
-    record: Record,
+    source: &mut InputSource<'_>,
+    doc: InputDocument<'_>,
+    record: TopValue,
     messages: Range<usize>,
-    format: Format,
+    format: TranscriptFormat,
 ) -> Conversation {
     let mut conversation = Conversation::new(format, record.line);
     conversation.id = id_of(&doc.fields(record.range.clone()));
@@ -103,23 +103,23 @@ fn held(
 }
 
 /// Responses takes a string where a list of one user message would stand.
-fn lone_string(source: &mut Source<'_>, text: Range<usize>) -> RawEvent {
+fn lone_string(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
     let token = &source.input[text.clone()];
     let bytes = [br#"{"role":"user","content":"#, token, b"}"].concat();
     source.built(bytes, vec![text])
 }
 
-fn id_of(fields: &Fields<'_>) -> Option<String> {
+fn id_of(fields: &ObjectFields<'_>) -> Option<String> {
     ["id", "task_id", "custom_id", "conversation_id", "session_id", "instance_id"]
         .into_iter()
         .find_map(|name| fields.label(name))
 }
 
 fn events(
-    source: &mut Source<'_>,
-    doc: Doc<'_>,
+    source: &mut InputSource<'_>,
+    doc: InputDocument<'_>,
     elements: Vec<Range<usize>>,
-    format: Format,
+    format: TranscriptFormat,
 ) -> Vec<RawEvent> {
     let mut events = Vec::with_capacity(elements.len());
     for at in elements {
@@ -127,7 +127,7 @@ fn events(
             source.note(at.start, "odd-message", "kept as it is, but it is no object");
         }
         let mut event = source.event(at.clone());
-        if format == Format::MiniSweAgent {
+        if format == TranscriptFormat::MiniSweAgent {
             let message = doc.fields(at);
             let response = message.inner("extra").inner("response");
             event.usage = usage::chat(&response.inner("usage"));

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use midfold_core::Role;
 use serde::de::IgnoredAny;
 
-use super::{Conversation, Format};
-use crate::fields::Fields;
+use super::{Conversation, TranscriptFormat};
+use crate::fields::ObjectFields;
 
 /// The newest message of a model in a conversation whose client writes a message in several records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +37,17 @@ pub struct NewestReply {
 #[must_use]
 pub fn newest_reply(conversation: &Conversation) -> Option<NewestReply> {
     match conversation.format {
-        Format::ClaudeCode => {}
-        Format::OpenCode
-        | Format::GeminiCli
-        | Format::Qwen
-        | Format::Cursor
-        | Format::Copilot
-        | Format::Kimi => return newest_step(conversation),
+        TranscriptFormat::ClaudeCode => {}
+        TranscriptFormat::OpenCode
+        | TranscriptFormat::GeminiCli
+        | TranscriptFormat::Qwen
+        | TranscriptFormat::Cursor
+        | TranscriptFormat::Copilot
+        | TranscriptFormat::Kimi => return newest_step(conversation),
         _ => return None,
     }
     let field = |bytes: &[u8], name: &str| -> Option<Vec<u8>> {
-        Fields::of(bytes, 0..bytes.len()).raw(name).map(<[u8]>::to_vec)
+        ObjectFields::of(bytes, 0..bytes.len()).raw(name).map(<[u8]>::to_vec)
     };
     let is_reply = |bytes: &[u8]| field(bytes, "role").as_deref() == Some(br#""assistant""#);
     let at = conversation.events.iter().rposition(|event| is_reply(&event.bytes))?;

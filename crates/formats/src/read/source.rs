@@ -6,13 +6,13 @@ use bytes::Bytes;
 use midfold_core::event::RawEvent;
 
 use super::text;
-use crate::problem::Problem;
+use crate::problem::ReadProblem;
 use crate::scan;
 
 /// The input with what was found out about it.
-pub(super) struct Source<'a> {
+pub(super) struct InputSource<'a> {
     pub input: &'a Bytes,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadProblem>,
     /// What the client compacted since is asked for, too.
     pub recorded: bool,
     dirty: bool,
@@ -20,8 +20,8 @@ pub(super) struct Source<'a> {
     line: (usize, usize),
 }
 
-impl<'a> Source<'a> {
-    pub(super) fn new(input: &'a Bytes, dirty: bool, problems: Vec<Problem>) -> Self {
+impl<'a> InputSource<'a> {
+    pub(super) fn new(input: &'a Bytes, dirty: bool, problems: Vec<ReadProblem>) -> Self {
         Self { input, problems, recorded: false, dirty, line: (0, 1) }
     }
 
@@ -37,7 +37,7 @@ impl<'a> Source<'a> {
     /// Notes a problem at the line of `at`.
     pub(super) fn note(&mut self, at: usize, code: &'static str, detail: impl Into<String>) {
         let line = self.line_of(at);
-        self.problems.push(Problem::new(code, detail).at(line));
+        self.problems.push(ReadProblem::new(code, detail).at(line));
     }
 
     /// A part of the input, as it is there unless that is not JSON.

@@ -3,22 +3,22 @@
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
 use super::holder::envelope;
-use super::outline::Doc;
-use super::source::Source;
-use super::text::Record;
-use super::{Conversation, Format};
-use crate::fields::Fields;
+use super::outline::InputDocument;
+use super::source::InputSource;
+use super::text::TopValue;
+use super::{Conversation, TranscriptFormat};
+use crate::fields::ObjectFields;
 use crate::scan;
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let mut found = Vec::new();
-    let doc = Doc { bytes: source.input, outline: None };
+    let doc = InputDocument { bytes: source.input, outline: None };
     for record in records {
-        let fields = Fields::of(source.input, record.range.clone());
-        let mut conversation = Conversation::new(Format::SweAgent, record.line);
+        let fields = ObjectFields::of(source.input, record.range.clone());
+        let mut conversation = Conversation::new(TranscriptFormat::SweAgent, record.line);
         conversation.id = fields.label("environment");
         let history = fields.array("history").filter(|at| !is_empty(source.input, at));
         if let Some(history) = history {
@@ -39,23 +39,23 @@ fn is_empty(input: &[u8], list: &Range<usize>) -> bool {
     scan::elements(input, list.clone()).next().is_none()
 }
 
-fn messages(source: &mut Source<'_>, list: Range<usize>) -> Vec<RawEvent> {
+fn messages(source: &mut InputSource<'_>, list: Range<usize>) -> Vec<RawEvent> {
     let input = source.input;
     let all: Vec<_> = scan::elements(input, list).collect();
     let text_only = !all.iter().any(|at| {
-        let fields = Fields::of(input, at.clone());
+        let fields = ObjectFields::of(input, at.clone());
         fields.array("tool_calls").is_some_and(|calls| !is_empty(input, &calls))
             || fields.is("role", "tool")
     });
     let mut events = Vec::with_capacity(all.len());
     let mut task_seen = false;
     for at in all {
-        let fields = Fields::of(input, at.clone());
+        let fields = ObjectFields::of(input, at.clone());
         let mut event = with_call_id(source, at, &fields);
         if fields.is("role", "user") && !fields.is_true("is_demo") {
             // What comes back from a text-only tool is told from the task by its place alone.
             if task_seen && (text_only || fields.is("message_type", "observation")) {
-                event.origin = Some(Origin::Observation);
+                event.origin = Some(TextOrigin::Observation);
             }
             task_seen = true;
         }
@@ -66,7 +66,11 @@ fn messages(source: &mut Source<'_>, list: Range<usize>) -> Vec<RawEvent> {
 
 /// Results name their calls in a list: the first id is added in the place where the dialect
 /// looks for it.
-fn with_call_id(source: &mut Source<'_>, at: Range<usize>, fields: &Fields<'_>) -> RawEvent {
+fn with_call_id(
+    source: &mut InputSource<'_>,
+    at: Range<usize>,
+    fields: &ObjectFields<'_>,
+) -> RawEvent {
     let input = source.input;
     let ids: Vec<_> =
         scan::elements(input, fields.array("tool_call_ids").unwrap_or(0..0)).collect();
@@ -83,11 +87,11 @@ fn with_call_id(source: &mut Source<'_>, at: Range<usize>, fields: &Fields<'_>) 
 }
 
 /// Without a history: the messages that the last step sent, then what it gave.
-fn from_steps(source: &mut Source<'_>, steps: Range<usize>) -> Vec<RawEvent> {
+fn from_steps(source: &mut InputSource<'_>, steps: Range<usize>) -> Vec<RawEvent> {
     let input = source.input;
     let steps: Vec<_> = scan::elements(input, steps).collect();
     let sent = steps.last().and_then(|step| {
-        let fields = Fields::of(input, step.clone());
+        let fields = ObjectFields::of(input, step.clone());
         fields.array("query").or_else(|| fields.array("messages"))
     });
     let Some(sent) = sent else {
@@ -98,8 +102,8 @@ fn from_steps(source: &mut Source<'_>, steps: Range<usize>) -> Vec<RawEvent> {
     events
 }
 
-fn from_step(source: &mut Source<'_>, step: Range<usize>) -> Vec<RawEvent> {
-    let fields = Fields::of(source.input, step);
+fn from_step(source: &mut InputSource<'_>, step: Range<usize>) -> Vec<RawEvent> {
+    let fields = ObjectFields::of(source.input, step);
     let mut made = |name: &str, head: &[u8]| {
         let at = fields.string(name)?;
         Some(source.built([head, &source.input[at.clone()], b"}"].concat(), vec![at]))
@@ -107,7 +111,7 @@ fn from_step(source: &mut Source<'_>, step: Range<usize>) -> Vec<RawEvent> {
     let reply = made("response", br#"{"role":"assistant","content":"#);
     let mut result = made("observation", br#"{"role":"user","content":"#);
     if let Some(result) = &mut result {
-        result.origin = Some(Origin::Observation);
+        result.origin = Some(TextOrigin::Observation);
     }
     reply.into_iter().chain(result).collect()
 }

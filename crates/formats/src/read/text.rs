@@ -10,8 +10,8 @@ use memchr::memchr;
 use serde::de::IgnoredAny;
 
 use super::ReadError;
-use super::outline::{self, Outline};
-use crate::problem::Problem;
+use super::outline::{self, ValueOutline};
+use crate::problem::ReadProblem;
 use crate::scan;
 
 /// Views keep positions as `u32`.
@@ -19,7 +19,7 @@ const LIMIT: usize = u32::MAX as usize;
 
 /// A JSON value at the top of the input.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(super) struct TopValue {
     pub range: Range<usize>,
     /// The line where it starts, from 1.
     pub line: usize,
@@ -27,17 +27,17 @@ pub(super) struct Record {
 
 /// The input, cut into its values.
 #[derive(Debug)]
-pub(super) struct Text {
-    pub records: Vec<Record>,
+pub(super) struct InputText {
+    pub records: Vec<TopValue>,
     /// Something in it has to be repaired before it leaves.
     pub dirty: bool,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ReadProblem>,
     /// Of an input that is one good value.
-    pub outline: Option<Outline>,
+    pub outline: Option<ValueOutline>,
 }
 
 /// Text that is no JSON, as one value.
-pub(super) fn whole(bytes: &[u8]) -> Result<Text, ReadError> {
+pub(super) fn whole(bytes: &[u8]) -> Result<InputText, ReadError> {
     if bytes.len() > LIMIT {
         return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });
     }
@@ -47,13 +47,13 @@ pub(super) fn whole(bytes: &[u8]) -> Result<Text, ReadError> {
     let mut problems = Vec::new();
     if let Err(error) = std::str::from_utf8(bytes) {
         let told = format!("byte {} belongs to no UTF-8 text: replaced", error.valid_up_to());
-        problems.push(Problem::new("repaired", told).at(1));
+        problems.push(ReadProblem::new("repaired", told).at(1));
     }
-    let records = vec![Record { range: 0..bytes.len(), line: 1 }];
-    Ok(Text { records, dirty: false, problems, outline: None })
+    let records = vec![TopValue { range: 0..bytes.len(), line: 1 }];
+    Ok(InputText { records, dirty: false, problems, outline: None })
 }
 
-pub(super) fn split(bytes: &[u8]) -> Result<Text, ReadError> {
+pub(super) fn split(bytes: &[u8]) -> Result<InputText, ReadError> {
     if bytes.len() > LIMIT {
         return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });
     }
@@ -61,11 +61,15 @@ pub(super) fn split(bytes: &[u8]) -> Result<Text, ReadError> {
         return Err(ReadError::Archive);
     }
     let utf8 = std::str::from_utf8(bytes);
-    let mut text =
-        Text { records: Vec::new(), dirty: utf8.is_err(), problems: Vec::new(), outline: None };
+    let mut text = InputText {
+        records: Vec::new(),
+        dirty: utf8.is_err(),
+        problems: Vec::new(),
+        outline: None,
+    };
     let mut start = 0;
     if bytes.starts_with(b"\xEF\xBB\xBF") {
-        text.problems.push(Problem::new("byte-order-mark", "left out at the start").at(1));
+        text.problems.push(ReadProblem::new("byte-order-mark", "left out at the start").at(1));
         start = 3;
     }
     start = scan::skip_space(bytes, start);
@@ -75,7 +79,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<Text, ReadError> {
     let first_line = 1 + scan::count_lines(&bytes[..start]);
 
     if let Some(outline) = utf8.ok().and_then(|utf8| outline::of(utf8, start)) {
-        text.records.push(Record { range: outline.range.clone(), line: first_line });
+        text.records.push(TopValue { range: outline.range.clone(), line: first_line });
         text.outline = Some(outline);
         return Ok(text);
     }
@@ -83,7 +87,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<Text, ReadError> {
     match stream.next() {
         Some(Ok(IgnoredAny)) => {
             let end = start + stream.byte_offset();
-            text.records.push(Record { range: start..end, line: first_line });
+            text.records.push(TopValue { range: start..end, line: first_line });
             if scan::skip_space(bytes, end) == bytes.len() {
                 return Ok(text);
             }
@@ -112,12 +116,12 @@ fn split_broken(
     bytes: &[u8],
     start: usize,
     line: usize,
-    mut text: Text,
+    mut text: InputText,
     error: &serde_json::Error,
-) -> Result<Text, ReadError> {
+) -> Result<InputText, ReadError> {
     if let Some(end) = repaired_value(bytes, start..bytes.len()) {
         text.dirty = true;
-        text.records.push(Record { range: start..end, line });
+        text.records.push(TopValue { range: start..end, line });
         return Ok(text);
     }
     if looks_like_lines(&bytes[start..]) {
@@ -172,7 +176,7 @@ fn reason(error: &serde_json::Error) -> String {
     text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned()
 }
 
-fn split_lines(bytes: &[u8], start: usize, first_line: usize, text: &mut Text) {
+fn split_lines(bytes: &[u8], start: usize, first_line: usize, text: &mut InputText) {
     let mut at = start;
     let mut line = first_line;
     while at < bytes.len() {
@@ -183,29 +187,29 @@ fn split_lines(bytes: &[u8], start: usize, first_line: usize, text: &mut Text) {
     }
 }
 
-fn take_line(bytes: &[u8], range: Range<usize>, line: usize, text: &mut Text) {
+fn take_line(bytes: &[u8], range: Range<usize>, line: usize, text: &mut InputText) {
     let start = scan::skip_space(&bytes[..range.end], range.start);
     if start == range.end {
         return;
     }
     let end = start + bytes[start..range.end].trim_ascii_end().len();
     match serde_json::from_slice::<IgnoredAny>(&bytes[start..end]) {
-        Ok(IgnoredAny) => text.records.push(Record { range: start..end, line }),
+        Ok(IgnoredAny) => text.records.push(TopValue { range: start..end, line }),
         Err(_) if repaired_value(&bytes[..end], start..end).is_some() => {
             text.dirty = true;
-            text.records.push(Record { range: start..end, line });
+            text.records.push(TopValue { range: start..end, line });
         }
         Err(error) => {
             let code = if error.is_eof() { "truncated-line" } else { "bad-line" };
             let detail =
                 format!("left out, not JSON at column {}: {}", error.column(), reason(&error));
-            text.problems.push(Problem::new(code, detail).at(line));
+            text.problems.push(ReadProblem::new(code, detail).at(line));
         }
     }
 }
 
 /// Values one after the other, wherever their lines break.
-fn split_stream(bytes: &[u8], start: usize, first_line: usize, text: &mut Text) {
+fn split_stream(bytes: &[u8], start: usize, first_line: usize, text: &mut InputText) {
     let mut stream = serde_json::Deserializer::from_slice(&bytes[start..]).into_iter();
     let (mut at, mut line) = (start, first_line);
     while let Some(next) = stream.next() {
@@ -214,12 +218,12 @@ fn split_stream(bytes: &[u8], start: usize, first_line: usize, text: &mut Text) 
         match next {
             Ok(IgnoredAny) => {
                 at = start + stream.byte_offset();
-                text.records.push(Record { range: from..at, line });
+                text.records.push(TopValue { range: from..at, line });
                 line += scan::count_lines(&bytes[from..at]);
             }
             Err(error) => {
                 let detail = format!("left out from here to the end: {}", reason(&error));
-                text.problems.push(Problem::new("bad-json", detail).at(line));
+                text.problems.push(ReadProblem::new("bad-json", detail).at(line));
                 return;
             }
         }
@@ -228,7 +232,7 @@ fn split_stream(bytes: &[u8], start: usize, first_line: usize, text: &mut Text) 
 
 /// A value that was mended.
 #[derive(Debug)]
-pub(super) struct Repaired {
+pub(super) struct RepairedValue {
     pub bytes: Vec<u8>,
     /// What was wrong, for people.
     pub what: &'static str,
@@ -237,7 +241,7 @@ pub(super) struct Repaired {
 /// Mends what other writers produce and JSON forbids: invalid UTF-8 becomes U+FFFD, raw control
 /// characters in strings are escaped, `NaN` and infinities become `null`. `None` when there is
 /// nothing to mend.
-pub(super) fn repair(bytes: &[u8]) -> Option<Repaired> {
+pub(super) fn repair(bytes: &[u8]) -> Option<RepairedValue> {
     let mut out = Vec::new();
     let mut what = None;
     let (mut at, mut copied, mut in_string) = (0, 0, false);
@@ -282,7 +286,7 @@ pub(super) fn repair(bytes: &[u8]) -> Option<Repaired> {
     }
     let what = what?;
     out.extend_from_slice(&bytes[copied..]);
-    Some(Repaired { bytes: out, what })
+    Some(RepairedValue { bytes: out, what })
 }
 
 fn not_a_number(bytes: &[u8]) -> Option<usize> {

@@ -6,8 +6,8 @@ use midfold_core::calendar::{self, Millis};
 use midfold_core::event::RawEvent;
 
 use super::Conversation;
-use super::text::Record;
-use crate::fields::Fields;
+use super::text::TopValue;
+use crate::fields::ObjectFields;
 
 /// Where clients write it: most of them `timestamp`; Goose `created`, ChatGPT `create_time`, Letta
 /// `created_at`, Roo Code `ts`.
@@ -18,7 +18,7 @@ const MILLIS_FROM: f64 = 1e11;
 
 /// Notes with each message when it was recorded: in itself, else in its record. A record that is the
 /// whole file is none of a single message.
-pub(super) fn note(input: &[u8], records: &[Record], conversations: &mut [Conversation]) {
+pub(super) fn note(input: &[u8], records: &[TopValue], conversations: &mut [Conversation]) {
     let mut known: Option<(usize, Option<Millis>)> = None;
     let mut of_record = |at: usize| {
         if records.len() == 1 {
@@ -48,12 +48,12 @@ fn newest(event: &RawEvent) -> Option<Range<usize>> {
 
 /// The time that an object states of itself.
 fn of_object(input: &[u8], range: Range<usize>) -> Option<Millis> {
-    let fields = Fields::of(input, range);
+    let fields = ObjectFields::of(input, range);
     NAMES.iter().find_map(|name| of_field(&fields, name))
 }
 
 /// The time in a field: ISO 8601, or seconds or milliseconds since 1970.
-pub(super) fn of_field(fields: &Fields<'_>, name: &str) -> Option<Millis> {
+pub(super) fn of_field(fields: &ObjectFields<'_>, name: &str) -> Option<Millis> {
     if let Some(text) = fields.text(name) {
         return calendar::moment(&text);
     }

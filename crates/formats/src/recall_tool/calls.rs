@@ -7,12 +7,12 @@ use bytes::Bytes;
 use midfold_core::log::RECALL_TOOL as NAME;
 
 use crate::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// A call of the tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct RecallCall {
     /// Its id, where the format has one.
     pub id: Option<String>,
     /// Its arguments: a JSON text, as the model wrote it.
@@ -21,9 +21,9 @@ pub struct Call {
 
 /// The calls of a reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Calls {
+pub struct RecallCalls {
     /// Those of the tool, in order.
-    pub ours: Vec<Call>,
+    pub ours: Vec<RecallCall>,
     /// How many the client has to answer.
     pub others: usize,
 }
@@ -47,11 +47,11 @@ const HOSTED: [&str; 6] = [
 /// assert_eq!((found.ours[0].arguments.as_str(), found.others), (r#"{"query":"port"}"#, 0));
 /// ```
 #[must_use]
-pub fn calls(kind: DialectKind, reply: &[Bytes]) -> Calls {
-    let mut calls = Calls::default();
+pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
+    let mut calls = RecallCalls::default();
     for message in reply {
         for part in parts(kind, message) {
-            let part = Fields::of(message, part);
+            let part = ObjectFields::of(message, part);
             let Some(call) = called(kind, &part) else { continue };
             if call.text("name").as_deref() == Some(NAME) {
                 calls.ours.push(read(kind, &part, &call));
@@ -63,7 +63,7 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> Calls {
     calls
 }
 
-fn read(kind: DialectKind, part: &Fields<'_>, call: &Fields<'_>) -> Call {
+fn read(kind: DialectKind, part: &ObjectFields<'_>, call: &ObjectFields<'_>) -> RecallCall {
     let (id, arguments) = match kind {
         DialectKind::OpenAiChat | DialectKind::Ollama => (part.text("id"), call.raw("arguments")),
         DialectKind::OpenAiResponses => (call.text("call_id"), call.raw("arguments")),
@@ -76,12 +76,12 @@ fn read(kind: DialectKind, part: &Fields<'_>, call: &Fields<'_>) -> Call {
         Some(b'"') => midfold_core::jsonstr::decode(arguments),
         _ => String::from_utf8_lossy(arguments),
     };
-    Call { id: id.map(Cow::into_owned), arguments: arguments.into_owned() }
+    RecallCall { id: id.map(Cow::into_owned), arguments: arguments.into_owned() }
 }
 
 /// Where the parts of a reply stand that may be calls.
 pub(super) fn parts(kind: DialectKind, message: &[u8]) -> Vec<Range<usize>> {
-    let fields = Fields::of(message, 0..message.len());
+    let fields = ObjectFields::of(message, 0..message.len());
     let list = match kind {
         DialectKind::OpenAiResponses => return std::iter::once(0..message.len()).collect(),
         DialectKind::OpenAiChat | DialectKind::Ollama => fields.array("tool_calls"),
@@ -92,8 +92,8 @@ pub(super) fn parts(kind: DialectKind, message: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// What a part calls: where its name stands. Nothing where it is no call that somebody waits for.
-fn called<'a>(kind: DialectKind, part: &Fields<'a>) -> Option<Fields<'a>> {
-    let at = |name: &str| part.object(name).map(|at| Fields::of(part.bytes(), at));
+fn called<'a>(kind: DialectKind, part: &ObjectFields<'a>) -> Option<ObjectFields<'a>> {
+    let at = |name: &str| part.object(name).map(|at| ObjectFields::of(part.bytes(), at));
     match kind {
         DialectKind::OpenAiChat | DialectKind::Ollama => at("function").or_else(|| at("custom")),
         DialectKind::Gemini => at("functionCall"),
@@ -117,11 +117,11 @@ pub fn may_be_models(kind: DialectKind, message: &[u8]) -> bool {
 }
 
 /// Whether a part of a reply is a call of the tool.
-pub(super) fn is_ours(kind: DialectKind, part: &Fields<'_>) -> bool {
+pub(super) fn is_ours(kind: DialectKind, part: &ObjectFields<'_>) -> bool {
     called(kind, part).is_some_and(|call| call.text("name").as_deref() == Some(NAME))
 }
 
 /// Whether a part of a reply is a call that the client has to answer.
-pub(super) fn is_others(kind: DialectKind, part: &Fields<'_>) -> bool {
+pub(super) fn is_others(kind: DialectKind, part: &ObjectFields<'_>) -> bool {
     called(kind, part).is_some_and(|call| call.text("name").as_deref() != Some(NAME))
 }

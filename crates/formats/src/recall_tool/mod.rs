@@ -6,17 +6,17 @@
 //! [`Tee`](crate::answer::Tee) first: it gives the reply in the form in which it goes back.
 
 mod calls;
+mod joined_answers;
 mod offer;
 mod result;
 mod signature;
 mod stream;
-mod whole;
 
-pub use calls::{Call, Calls, calls, may_be_models};
-pub use offer::{Unoffered, check, forbidden, offered, tool, withheld};
-pub use result::{Answered, in_front_of, results};
-pub use stream::Joined;
-pub use whole::joined;
+pub use calls::{RecallCall, RecallCalls, calls, may_be_models};
+pub use joined_answers::joined;
+pub use offer::{NoOffer, check, forbidden, offered, tool, withheld};
+pub use result::{AnsweredCall, in_front_of, results};
+pub use stream::JoinedStream;
 
 /// The tool's name.
 pub const NAME: &str = midfold_core::log::RECALL_TOOL;

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use midfold_core::log::RECALL_TOOL as NAME;
 
 use crate::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::request::Request;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
-use crate::vendor::write::{Object, list};
+use crate::vendor::write::{ObjectWriter, list};
 
 /// What a model reads of it.
 const DESCRIPTION: &str = "Looks up the earlier part of this conversation, which a summary stands for by now. Use it \
@@ -23,7 +23,7 @@ const MESSAGES: &str =
 
 /// Why a request is not given the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unoffered {
+pub enum NoOffer {
     /// The client has a tool of that name.
     Taken,
     /// The answer is to be a value of a form that the request gives, and nothing else.
@@ -38,7 +38,7 @@ pub enum Unoffered {
     Tools,
 }
 
-impl Unoffered {
+impl NoOffer {
     /// Why, in a log.
     #[must_use]
     pub fn reason(self) -> &'static str {
@@ -57,22 +57,22 @@ impl Unoffered {
 ///
 /// # Errors
 /// Why it cannot.
-pub fn check(request: &Request) -> Result<(), Unoffered> {
+pub fn check(request: &Request) -> Result<(), NoOffer> {
     let body = request.body();
-    let fields = Fields::of(body, 0..body.len());
-    let number = |fields: &Fields<'_>, name: &str| fields.count(name).unwrap_or(1);
+    let fields = ObjectFields::of(body, 0..body.len());
+    let number = |fields: &ObjectFields<'_>, name: &str| fields.count(name).unwrap_or(1);
     let config = fields.inner("generationConfig");
     if request.tool_names().iter().any(|name| name == NAME) {
-        return Err(Unoffered::Taken);
+        return Err(NoOffer::Taken);
     }
     if request.asks_for_a_value() {
-        return Err(Unoffered::Value);
+        return Err(NoOffer::Value);
     }
     if request.has_to_call() {
-        return Err(Unoffered::Forced);
+        return Err(NoOffer::Forced);
     }
     if number(&fields, "n") > 1 || number(&config, "candidateCount") > 1 {
-        return Err(Unoffered::Several);
+        return Err(NoOffer::Several);
     }
     let kept = ["cachedContent", "conversation", "prompt"];
     let is_kept = kept.iter().any(|name| fields.raw(name).is_some_and(|raw| raw != b"null"));
@@ -81,18 +81,18 @@ pub fn check(request: &Request) -> Result<(), Unoffered> {
         || request.continues_thread
         || fields.is_true("background")
     {
-        return Err(Unoffered::Kept);
+        return Err(NoOffer::Kept);
     }
     // A call in a stream of lines cannot be taken out.
     let is_lines = request.kind() == DialectKind::Ollama && request.stream;
     match !is_lines && takes_another(request.kind(), &fields) {
         true => Ok(()),
-        false => Err(Unoffered::Tools),
+        false => Err(NoOffer::Tools),
     }
 }
 
 /// Whether another tool may stand beside those of the request.
-fn takes_another(kind: DialectKind, fields: &Fields<'_>) -> bool {
+fn takes_another(kind: DialectKind, fields: &ObjectFields<'_>) -> bool {
     match kind {
         // The tools of before: both at once are refused.
         DialectKind::OpenAiChat => !fields.has("functions"),
@@ -109,7 +109,7 @@ fn takes_another(kind: DialectKind, fields: &Fields<'_>) -> bool {
 
 /// The functions of one of Gemini's tools, where it has no other ones.
 fn declared(body: &[u8], tool: Range<usize>) -> Option<Range<usize>> {
-    let tool = Fields::of(body, tool);
+    let tool = ObjectFields::of(body, tool);
     let names = ["functionDeclarations", "function_declarations"];
     names.iter().find_map(|name| tool.array(name)).filter(|_| tool.len() == 1)
 }
@@ -117,22 +117,23 @@ fn declared(body: &[u8], tool: Range<usize>) -> Option<Range<usize>> {
 /// The tool as this dialect spells it; nothing where it has no such thing.
 #[must_use]
 pub fn tool(kind: DialectKind) -> Vec<u8> {
-    let text = |description| Object::of("string").text("description", description).done();
-    let properties = Object::new().raw("query", &text(QUERY)).raw("messages", &text(MESSAGES));
-    let schema = Object::of("object").raw("properties", &properties.done()).done();
-    let named = |object: Object| object.text("name", NAME).text("description", DESCRIPTION);
+    let text = |description| ObjectWriter::of("string").text("description", description).done();
+    let properties =
+        ObjectWriter::new().raw("query", &text(QUERY)).raw("messages", &text(MESSAGES));
+    let schema = ObjectWriter::of("object").raw("properties", &properties.done()).done();
+    let named = |object: ObjectWriter| object.text("name", NAME).text("description", DESCRIPTION);
     match kind {
         DialectKind::OpenAiChat | DialectKind::Ollama => {
-            let function = named(Object::new()).raw("parameters", &schema).done();
-            Object::of("function").raw("function", &function).done()
+            let function = named(ObjectWriter::new()).raw("parameters", &schema).done();
+            ObjectWriter::of("function").raw("function", &function).done()
         }
         // Strict where nothing is said: then each argument would have to be given.
         DialectKind::OpenAiResponses => {
-            let tool = named(Object::of("function")).raw("parameters", &schema);
+            let tool = named(ObjectWriter::of("function")).raw("parameters", &schema);
             tool.raw("strict", b"false").done()
         }
-        DialectKind::Gemini => named(Object::new()).raw("parameters", &schema).done(),
-        _ => named(Object::new()).raw("input_schema", &schema).done(),
+        DialectKind::Gemini => named(ObjectWriter::new()).raw("parameters", &schema).done(),
+        _ => named(ObjectWriter::new()).raw("input_schema", &schema).done(),
     }
 }
 
@@ -147,7 +148,7 @@ pub fn tool(kind: DialectKind) -> Vec<u8> {
 /// ```
 #[must_use]
 pub fn offered(kind: DialectKind, body: &Bytes) -> Bytes {
-    let fields = Fields::of(body, 0..body.len());
+    let fields = ObjectFields::of(body, 0..body.len());
     let Some(whole) = scan::value(body, 0) else { return body.clone() };
     let tool = tool(kind);
     let mut splices = Splices::default();
@@ -156,7 +157,9 @@ pub fn offered(kind: DialectKind, body: &Bytes) -> Bytes {
         scan::elements(body, tools).filter_map(|tool| declared(body, tool)).last()
     });
     let wrapped = match kind {
-        DialectKind::Gemini => Object::new().raw("functionDeclarations", &list([&tool])).done(),
+        DialectKind::Gemini => {
+            ObjectWriter::new().raw("functionDeclarations", &list([&tool])).done()
+        }
         _ => tool.clone(),
     };
     match (functions, tools) {

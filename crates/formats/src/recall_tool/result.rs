@@ -3,67 +3,67 @@
 use bytes::Bytes;
 use midfold_core::log::RECALL_TOOL as NAME;
 
-use super::calls::Call;
+use super::calls::RecallCall;
 use crate::DialectKind;
 use crate::dialect::ollama;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::vendor::rewrite::Splices;
-use crate::vendor::write::{Object, list};
+use crate::vendor::write::{ObjectWriter, list};
 
 /// A call, and what was found for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct AnsweredCall {
     /// The call.
-    pub call: Call,
+    pub call: RecallCall,
     /// The answer, for the model.
     pub text: String,
 }
 
-impl Answered {
+impl AnsweredCall {
     /// The result as a part of a message: where the format has one message for several.
     fn part(&self, kind: DialectKind) -> Vec<u8> {
         let id = self.call.id.as_deref();
         if kind == DialectKind::Gemini {
-            let response = Object::new().text("output", &self.text).done();
-            let answer = Object::new().text_if("id", id).text("name", NAME);
+            let response = ObjectWriter::new().text("output", &self.text).done();
+            let answer = ObjectWriter::new().text_if("id", id).text("name", NAME);
             let answer = answer.raw("response", &response).done();
-            return Object::new().raw("functionResponse", &answer).done();
+            return ObjectWriter::new().raw("functionResponse", &answer).done();
         }
         let id = id.unwrap_or_default();
-        Object::of("tool_result").text("tool_use_id", id).text("content", &self.text).done()
+        ObjectWriter::of("tool_result").text("tool_use_id", id).text("content", &self.text).done()
     }
 
     /// The result as a message of its own.
     fn message(&self, kind: DialectKind) -> Vec<u8> {
         let id = self.call.id.as_deref().unwrap_or_default();
         if kind == DialectKind::OpenAiResponses {
-            let item = Object::of("function_call_output");
+            let item = ObjectWriter::of("function_call_output");
             return item.text("call_id", id).text("output", &self.text).done();
         }
         if kind == DialectKind::Ollama {
             return ollama::result(id, NAME, &self.text).raw("}").done().to_vec();
         }
-        let message = Object::new().text("role", "tool").text("tool_call_id", id);
+        let message = ObjectWriter::new().text("role", "tool").text("tool_call_id", id);
         message.text("content", &self.text).done()
     }
 }
 
 /// The results as messages, which follow the reply with the calls.
 #[must_use]
-pub fn results(kind: DialectKind, answered: &[Answered]) -> Vec<Bytes> {
+pub fn results(kind: DialectKind, answered: &[AnsweredCall]) -> Vec<Bytes> {
     let Some(name) = parts_of(kind) else {
         return answered.iter().map(|it| Bytes::from(it.message(kind))).collect();
     };
     let parts = list(answered.iter().map(|it| it.part(kind)));
-    Vec::from([Bytes::from(Object::new().text("role", "user").raw(name, &parts).done())])
+    Vec::from([Bytes::from(ObjectWriter::new().text("role", "user").raw(name, &parts).done())])
 }
 
 /// The client's own message behind the reply, with the results at its front: some formats want all results of a
 /// reply in one message. Nothing where each result is a message of its own, or this is none of the user's.
 #[must_use]
-pub fn in_front_of(kind: DialectKind, message: &Bytes, answered: &[Answered]) -> Option<Bytes> {
+pub fn in_front_of(kind: DialectKind, message: &Bytes, answered: &[AnsweredCall]) -> Option<Bytes> {
     let name = parts_of(kind)?;
-    let fields = Fields::of(message, 0..message.len());
+    let fields = ObjectFields::of(message, 0..message.len());
     let is_users = match fields.text("role") {
         Some(role) => matches!(&*role, "user" | "function"),
         None => kind == DialectKind::Gemini,
@@ -73,7 +73,7 @@ pub fn in_front_of(kind: DialectKind, message: &Bytes, answered: &[Answered]) ->
     if let Some(array) = fields.array(name) {
         splices.prepend(message, &array, &parts.collect::<Vec<_>>().join(&b','));
     } else {
-        let text = Object::of("text").raw("text", &message[fields.string(name)?]).done();
+        let text = ObjectWriter::of("text").raw("text", &message[fields.string(name)?]).done();
         splices.replace(fields.get(name)?, list(parts.chain([text])));
     }
     is_users.then(|| Bytes::from(splices.apply(message)))

@@ -4,7 +4,7 @@
 use midfold_core::jsonstr;
 
 use crate::convert::UNSIGNED;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::vendor::rewrite::Splices;
 
 /// Where a part has its signature.
@@ -18,13 +18,13 @@ pub(super) struct Signature {
 
 impl Signature {
     /// A part that is hidden.
-    pub fn hide(&mut self, part: &Fields<'_>) {
+    pub fn hide(&mut self, part: &ObjectFields<'_>) {
         self.is_hidden |= part.has(NAME);
     }
 
     /// A part that the client gets.
     pub fn show(&mut self, part: &[u8]) -> Vec<u8> {
-        let fields = Fields::of(part, 0..part.len());
+        let fields = ObjectFields::of(part, 0..part.len());
         if fields.object("functionCall").is_none() {
             return part.to_vec();
         }

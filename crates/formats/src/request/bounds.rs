@@ -39,7 +39,7 @@ impl Bounds {
 
 /// What there is too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Over {
+pub enum BoundsError {
     /// More messages than these.
     #[error("the body has more than {0} messages")]
     Messages(usize),
@@ -49,19 +49,19 @@ pub enum Over {
 }
 
 /// How long the message is that a text starts with, where it is known.
-pub(super) type Known<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
+pub(super) type KnownLength<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
 
 /// Counts while a body is walked, and stops where there is too much.
 pub(super) struct Tally<'a> {
-    known: Known<'a>,
+    known: KnownLength<'a>,
     bounds: Bounds,
     messages: usize,
     pub memory: usize,
-    over: Option<Over>,
+    over: Option<BoundsError>,
 }
 
 impl<'a> Tally<'a> {
-    pub fn new(known: Known<'a>, bounds: Bounds) -> Self {
+    pub fn new(known: KnownLength<'a>, bounds: Bounds) -> Self {
         Self { known, bounds, messages: 0, memory: 0, over: None }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Tally<'a> {
     pub fn message(&mut self, body: &[u8], at: usize) -> Option<Range<usize>> {
         self.messages += 1;
         if self.messages > self.bounds.messages {
-            self.over = Some(Over::Messages(self.bounds.messages));
+            self.over = Some(BoundsError::Messages(self.bounds.messages));
             return None;
         }
         if let Some(length) = (self.known)(body.get(at..)?) {
@@ -90,14 +90,14 @@ impl<'a> Tally<'a> {
     fn takes(&mut self, memory: usize) -> Option<()> {
         self.memory = self.memory.saturating_add(memory);
         if self.memory > self.bounds.memory {
-            self.over = Some(Over::Memory(self.bounds.memory));
+            self.over = Some(BoundsError::Memory(self.bounds.memory));
             return None;
         }
         Some(())
     }
 
     /// Why a walk stopped, where it was not for what it found.
-    pub fn over(&self) -> Option<Over> {
+    pub fn over(&self) -> Option<BoundsError> {
         self.over
     }
 }

@@ -39,7 +39,7 @@ const DATA: [&str; 6] = ["input", "arguments", "args", "response", "output", "pa
 pub fn identity(kind: DialectKind, message: &[u8]) -> Hash {
     let mut out = Vec::with_capacity(message.len() + 2);
     out.push(RULES);
-    let walk = Walk { bytes: message, items: kind == DialectKind::OpenAiResponses };
+    let walk = IdentityWalk { bytes: message, items: kind == DialectKind::OpenAiResponses };
     walk.value(scan::value(message, 0).unwrap_or(0..message.len()), 0, &mut out);
     Hash::ROOT.chain(&out)
 }
@@ -106,13 +106,13 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usiz
     }
 }
 
-struct Walk<'a> {
+struct IdentityWalk<'a> {
     bytes: &'a [u8],
     /// Each message is an item with an id and a state of its own.
     items: bool,
 }
 
-impl Walk<'_> {
+impl IdentityWalk<'_> {
     /// Writes a value in its normal form.
     fn value(&self, at: Range<usize>, depth: usize, out: &mut Vec<u8>) {
         match self.bytes.get(at.start) {

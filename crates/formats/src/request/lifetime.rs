@@ -3,7 +3,7 @@
 use memchr::memmem;
 use serde_json::Value;
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 
 /// Messages at the end that may be marked: marks of the cache are at the end of what is to be kept, and a provider
 /// takes four of them (Anthropic).
@@ -11,7 +11,7 @@ pub(super) const MARKED: usize = 4;
 
 /// What a request says at its top level of the cache (OpenAI `prompt_cache_retention`, Anthropic's automatic
 /// `cache_control`), in seconds.
-pub(super) fn said(fields: &Fields<'_>) -> Option<u64> {
+pub(super) fn said(fields: &ObjectFields<'_>) -> Option<u64> {
     let of_all = fields.text("prompt_cache_retention").and_then(|text| seconds(&text));
     of_all.or_else(|| fields.inner("cache_control").text("ttl").and_then(|text| seconds(&text)))
 }

@@ -1,6 +1,7 @@
 //! A request to a provider, as bytes: where its messages are, what stands beside them, and the same
 //! request with other messages. Nothing else in it changes, ever.
 
+mod answer_wishes;
 mod bounds;
 mod identity;
 mod lifetime;
@@ -9,7 +10,6 @@ mod named;
 mod reply;
 mod summary;
 mod value;
-mod wanted;
 
 use std::ops::Range;
 
@@ -17,13 +17,13 @@ use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
 use crate::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
-use bounds::{Known, Tally};
-use wanted::Wanted;
+use answer_wishes::AnswerWishes;
+use bounds::{KnownLength, Tally};
 
-pub use bounds::{Bounds, MESSAGE, Over, memory_of};
+pub use bounds::{Bounds, BoundsError, MESSAGE, memory_of};
 pub use identity::{identity, without_marks};
 pub use listed::lists_messages;
 pub use named::{item_id, reference};
@@ -44,7 +44,7 @@ pub enum RequestError {
     Broken,
     /// There is more than may be read.
     #[error(transparent)]
-    Over(#[from] Over),
+    Over(#[from] BoundsError),
 }
 
 /// A request whose messages are known by their places.
@@ -95,7 +95,7 @@ pub struct Request {
     /// Seconds for which the provider is to keep the whole prompt in its cache.
     cache_retention: Option<u64>,
     /// What it says of the answer.
-    wanted: Wanted,
+    wanted: AnswerWishes,
 }
 
 /// The member that lists the messages.
@@ -130,7 +130,7 @@ impl Request {
     pub fn read_knowing(
         kind: DialectKind,
         body: Bytes,
-        known: Known<'_>,
+        known: KnownLength<'_>,
         bounds: Bounds,
     ) -> Result<Self, RequestError> {
         let name = list_name(kind);
@@ -146,7 +146,8 @@ impl Request {
         };
         let config = fields.inner("generationConfig");
         let is_ollama = kind == DialectKind::Ollama;
-        let options = if is_ollama { fields.inner("options") } else { Fields::of(&body, 0..0) };
+        let options =
+            if is_ollama { fields.inner("options") } else { ObjectFields::of(&body, 0..0) };
         let max_output = ["max_completion_tokens", "max_output_tokens", "max_tokens"]
             .into_iter()
             .find_map(|name| fields.count(name))
@@ -170,7 +171,7 @@ impl Request {
             is_unstored: fields.raw("store") == Some(b"false"),
             continues_thread: fields.inner("thread").is("type", "continue"),
             cache_retention: lifetime::said(&fields),
-            wanted: Wanted::of(&fields),
+            wanted: AnswerWishes::of(&fields),
             list,
             messages,
             memory: tally.memory,
@@ -271,8 +272,8 @@ impl Request {
 }
 
 /// Whether the model has to think first: Anthropic, Bedrock, Ollama (`true`, or how much).
-fn asks_reasoning(fields: &Fields<'_>) -> bool {
-    let is_enabled = |holder: &Fields<'_>| holder.inner("thinking").is("type", "enabled");
+fn asks_reasoning(fields: &ObjectFields<'_>) -> bool {
+    let is_enabled = |holder: &ObjectFields<'_>| holder.inner("thinking").is("type", "enabled");
     is_enabled(fields)
         || is_enabled(&fields.inner("additionalModelRequestFields"))
         || fields.is_true("think")
@@ -285,7 +286,7 @@ fn top<'a>(
     body: &'a [u8],
     name: &str,
     tally: &mut Tally<'_>,
-) -> Result<(Fields<'a>, Vec<Range<usize>>), RequestError> {
+) -> Result<(ObjectFields<'a>, Vec<Range<usize>>), RequestError> {
     let start = scan::skip_space(body, 0);
     if body.get(start) != Some(&b'{') {
         return Err(RequestError::NotAnObject);
@@ -308,7 +309,7 @@ fn top<'a>(
     if scan::skip_space(body, at + 1) != body.len() {
         return Err(RequestError::Broken);
     }
-    Ok((Fields::found(body, members), listed))
+    Ok((ObjectFields::found(body, members), listed))
 }
 
 /// The member whose key starts here. Where it is the list called `name`, its elements too.

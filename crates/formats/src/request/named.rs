@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 
 /// The id of an item; `None` where it has none.
 ///
@@ -13,7 +13,7 @@ use crate::fields::Fields;
 /// ```
 #[must_use]
 pub fn item_id(item: &[u8]) -> Option<String> {
-    Fields::of(item, 0..item.len()).label("id").filter(|id| !id.is_empty())
+    ObjectFields::of(item, 0..item.len()).label("id").filter(|id| !id.is_empty())
 }
 
 /// The id that an `item_reference` names; `None` for any other item.
@@ -30,6 +30,6 @@ pub fn reference(item: &[u8]) -> Option<String> {
     if item.len() > LONGEST || memmem::find(item, b"item_reference").is_none() {
         return None;
     }
-    let fields = Fields::of(item, 0..item.len());
+    let fields = ObjectFields::of(item, 0..item.len());
     fields.is("type", "item_reference").then(|| item_id(item))?
 }

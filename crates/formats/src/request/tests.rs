@@ -57,10 +57,10 @@ fn what_is_too_much_is_known_before_it_is_there() {
             let many = |count| format!("{{\"{list}\":[{}]}}", element.repeat(count));
             assert_eq!(read(kind, &many(10), 10, usize::MAX).unwrap().len(), 10, "{element}");
             let over = read(kind, &many(11), 10, usize::MAX).unwrap_err();
-            assert_eq!(over, RequestError::Over(Over::Messages(10)), "{element}");
+            assert_eq!(over, RequestError::Over(BoundsError::Messages(10)), "{element}");
             assert_eq!(
                 read(kind, &many(11), 99, 20_000).unwrap_err(),
-                RequestError::Over(Over::Memory(20_000))
+                RequestError::Over(BoundsError::Memory(20_000))
             );
         }
         let ones = "1,".repeat(1_000);
@@ -72,7 +72,7 @@ fn what_is_too_much_is_known_before_it_is_there() {
         ] {
             assert_eq!(
                 read(kind, &body, 2_000, 50_000).unwrap_err(),
-                RequestError::Over(Over::Memory(50_000))
+                RequestError::Over(BoundsError::Memory(50_000))
             );
         }
         // A text is one part, whatever stands in it, and depth costs nothing by itself.

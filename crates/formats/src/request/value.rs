@@ -6,8 +6,8 @@ use std::ops::Range;
 use midfold_core::view::BlockKind;
 
 use super::Request;
-use super::wanted::Wanted;
-use crate::fields::Fields;
+use super::answer_wishes::AnswerWishes;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 impl Request {
@@ -22,7 +22,7 @@ impl Request {
     /// ```
     #[must_use]
     pub fn asks_for_a_value(&self) -> bool {
-        let Wanted { is_forced, is_formed } = self.wanted;
+        let AnswerWishes { is_forced, is_formed } = self.wanted;
         (is_forced || is_formed)
             && match self.tool_names().len() {
                 0 => is_formed,
@@ -65,16 +65,17 @@ impl Request {
         let list = match json.first() {
             Some(b'[') => Some(0..json.len()),
             // Bedrock has them in an object.
-            _ => Fields::of(json, 0..json.len()).array("tools"),
+            _ => ObjectFields::of(json, 0..json.len()).array("tools"),
         };
         let mut names = Vec::new();
         for tool in list.into_iter().flat_map(|list| each(json, list)) {
-            let tool = Fields::of(json, tool);
+            let tool = ObjectFields::of(json, tool);
             let of = |name: &str| tool.inner(name).label("name");
             match tool.array("functionDeclarations").or(tool.array("function_declarations")) {
                 Some(declared) => {
                     let declared = each(json, declared).into_iter();
-                    names.extend(declared.filter_map(|it| Fields::of(json, it).label("name")));
+                    names
+                        .extend(declared.filter_map(|it| ObjectFields::of(json, it).label("name")));
                 }
                 None => names.push(
                     of("function").or(of("toolSpec")).or(tool.label("name")).unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use midfold_core::trajectory::TurnMap;
 
-use super::row::Row;
+use super::row::TrajectoryRow;
 use crate::scan;
 
 /// Members of a row that are taken for such a list, where it has as many elements as there are
@@ -26,7 +26,7 @@ pub const ALIGNED: &[&str] = &[
 
 /// The list members of the row that are aligned with `turns` turns.
 pub(super) fn lists<'a>(
-    row: &'a Row<'_>,
+    row: &'a TrajectoryRow<'_>,
     turns: usize,
     more: &'a [String],
 ) -> impl Iterator<Item = Vec<Range<usize>>> + 'a {

@@ -2,22 +2,22 @@
 
 use std::ops::Range;
 
-use midfold_core::trajectory::{Metrics, Placement, Span, TurnMap};
+use midfold_core::trajectory::{SummaryPlacement, TrajectoryMetrics, TurnMap, TurnSpan};
 use midfold_core::{Counter, Role, jsonstr};
 
-use super::row::{Row, RowError, Shape};
-use super::settings::Settings;
+use super::row::{RowError, TrajectoryRow, TurnShape};
+use super::settings::TrajectorySettings;
 use super::summary::{self, HEADER};
-use super::weigh::{Weights, turn_tokens};
+use super::weigh::{TurnWeights, turn_tokens};
 use super::{aligned, encoded};
 
 /// A row with a summary in it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Applied {
+pub struct SummarisedRow {
     /// The row.
     pub bytes: Vec<u8>,
     /// What was done.
-    pub metrics: Metrics,
+    pub metrics: TrajectoryMetrics,
     /// Where the turns went.
     pub map: TurnMap,
 }
@@ -25,7 +25,7 @@ pub struct Applied {
 /// What is between a turn's own text and a summary that joins it.
 const BETWEEN: &str = "\n\n";
 
-type Edit = (Range<usize>, Vec<u8>);
+type RowEdit = (Range<usize>, Vec<u8>);
 
 /// Puts `summary` in the place of `span`. Tags and template tokens in it lose their meaning, and
 /// it gets its header where it has none. `weights` are those of the row: turns that stay the same
@@ -34,19 +34,19 @@ type Edit = (Range<usize>, Vec<u8>);
 /// # Errors
 /// [`RowError::BadTurn`] where the summary should join a turn that has no text.
 pub fn apply(
-    row: &Row<'_>,
-    span: Span,
+    row: &TrajectoryRow<'_>,
+    span: TurnSpan,
     summary: &str,
-    weights: &Weights,
-    settings: &Settings,
+    weights: &TurnWeights,
+    settings: &TrajectorySettings,
     counter: &dyn Counter,
-) -> Result<Applied, RowError> {
-    apply_spent(row, span, summary, &Spent::default(), weights, settings, counter)
+) -> Result<SummarisedRow, RowError> {
+    apply_spent(row, span, summary, &SummaryCost::default(), weights, settings, counter)
 }
 
 /// What a summary cost, for the metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct SummaryCost {
     /// Model calls, those that failed included.
     pub calls: u64,
     /// Those that failed.
@@ -55,8 +55,8 @@ pub struct Spent {
     pub refused: Option<String>,
 }
 
-impl Spent {
-    pub(super) fn note(&self, metrics: &mut Metrics) {
+impl SummaryCost {
+    pub(super) fn note(&self, metrics: &mut TrajectoryMetrics) {
         metrics.summarization_api_calls = self.calls;
         metrics.summarization_errors = self.errors;
         metrics.summary_refused.clone_from(&self.refused);
@@ -64,23 +64,23 @@ impl Spent {
 }
 
 pub(super) fn apply_spent(
-    row: &Row<'_>,
-    span: Span,
+    row: &TrajectoryRow<'_>,
+    span: TurnSpan,
     summary: &str,
-    spent: &Spent,
-    weights: &Weights,
-    settings: &Settings,
+    spent: &SummaryCost,
+    weights: &TurnWeights,
+    settings: &TrajectorySettings,
     counter: &dyn Counter,
-) -> Result<Applied, RowError> {
+) -> Result<SummarisedRow, RowError> {
     let (header, body) = match summary.trim().strip_prefix(HEADER) {
         Some(body) => (HEADER, body),
         None => ("[CONTEXT SUMMARY]: ", summary.trim()),
     };
     let text = format!("{header}{}", summary::harmless(body));
-    let mut writer = Writer { row, edits: Vec::new(), changed: Vec::new() };
+    let mut writer = RowWriter { row, edits: Vec::new(), changed: Vec::new() };
     if let Some(notice) = &settings.notice {
         for at in (0..span.start).filter(|&at| row.turns[at].role.is_system()) {
-            writer.extend(at, notice, End::Back)?;
+            writer.extend(at, notice, RowEnd::Back)?;
         }
     }
     let own_turn = writer.place(span, &text, settings.limits.placement)?;
@@ -91,46 +91,51 @@ pub(super) fn apply_spent(
         edits.extend(aligned::edit(row.bytes, &elements, &map));
     }
     let bytes = splice(row.bytes, edits);
-    let new = Row::read(&bytes)?;
+    let new = TrajectoryRow::read(&bytes)?;
     let mut metrics = measured(&new, &map, &changed, weights, settings, counter);
     spent.note(&mut metrics);
     let with_metrics = settings.row_metrics.then(|| with_metrics(&new, &metrics)).transpose()?;
-    Ok(Applied { bytes: with_metrics.unwrap_or(bytes), metrics, map })
+    Ok(SummarisedRow { bytes: with_metrics.unwrap_or(bytes), metrics, map })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum RowEnd {
     Front,
     Back,
 }
 
-struct Writer<'r, 'a> {
-    row: &'r Row<'a>,
-    /// Into [`Row::text`].
-    edits: Vec<Edit>,
+struct RowWriter<'r, 'a> {
+    row: &'r TrajectoryRow<'a>,
+    /// Into [`TrajectoryRow::text`].
+    edits: Vec<RowEdit>,
     /// Old places of the turns that were extended.
     changed: Vec<usize>,
 }
 
-impl Writer<'_, '_> {
+impl RowWriter<'_, '_> {
     /// True when the summary is a turn of its own.
-    fn place(&mut self, span: Span, text: &str, placement: Placement) -> Result<bool, RowError> {
+    fn place(
+        &mut self,
+        span: TurnSpan,
+        text: &str,
+        placement: SummaryPlacement,
+    ) -> Result<bool, RowError> {
         let turns = &self.row.turns;
         let before = span.start.checked_sub(1).filter(|&at| match placement {
-            Placement::HumanTurn => false,
-            Placement::MergeIntoPreviousObservation => true,
-            Placement::UserMessage => turns[at].role == Role::User,
+            SummaryPlacement::HumanTurn => false,
+            SummaryPlacement::MergeIntoPreviousObservation => true,
+            SummaryPlacement::UserMessage => turns[at].role == Role::User,
         });
-        let after = (placement == Placement::UserMessage)
+        let after = (placement == SummaryPlacement::UserMessage)
             .then_some(span.end)
             .filter(|&at| turns.get(at).is_some_and(|turn| turn.role == Role::User));
         let last = turns[span.end - 1].range.end;
         if let Some(before) = before {
             self.edits.push((turns[before].range.end..last, Vec::new()));
-            self.extend(before, &format!("{BETWEEN}{text}"), End::Back)?;
+            self.extend(before, &format!("{BETWEEN}{text}"), RowEnd::Back)?;
         } else if let Some(after) = after {
             self.edits.push((turns[span.start].range.start..turns[after].range.start, Vec::new()));
-            self.extend(after, &format!("{text}{BETWEEN}"), End::Front)?;
+            self.extend(after, &format!("{text}{BETWEEN}"), RowEnd::Front)?;
         } else {
             self.edits.push((turns[span.start].range.start..last, self.own_turn(text)));
             return Ok(true);
@@ -147,24 +152,24 @@ impl Writer<'_, '_> {
             })
         };
         let (keys, name) = match self.row.shape {
-            Shape::Messages => (["role", "content"], "user"),
-            Shape::ShareGpt if says(b"\"user\"") && !says(b"\"human\"") => {
+            TurnShape::Messages => (["role", "content"], "user"),
+            TurnShape::ShareGpt if says(b"\"user\"") && !says(b"\"human\"") => {
                 (["from", "value"], "user")
             }
-            Shape::ShareGpt => (["from", "value"], "human"),
+            TurnShape::ShareGpt => (["from", "value"], "human"),
         };
         let [who, what] = keys;
         format!(r#"{{"{who}": "{name}", "{what}": {}}}"#, jsonstr::encode(text)).into_bytes()
     }
 
     /// Adds text to a turn: into its string, as a part of its list, or in the place of `null`.
-    fn extend(&mut self, at: usize, text: &str, end: End) -> Result<(), RowError> {
+    fn extend(&mut self, at: usize, text: &str, end: RowEnd) -> Result<(), RowError> {
         let bytes = &self.row.text;
         let turn = &self.row.turns[at];
         let bad = RowError::BadTurn { turn: at, what: "it has no text that a summary could join" };
         let value = turn.value.clone().ok_or_else(|| bad.clone())?;
         let inner = value.start + 1..value.end.saturating_sub(1);
-        let place = if end == End::Front { inner.start } else { inner.end };
+        let place = if end == RowEnd::Front { inner.start } else { inner.end };
         let edit = match bytes.get(value.start) {
             Some(b'"') => {
                 let token = jsonstr::encode(text).into_bytes();
@@ -175,8 +180,8 @@ impl Writer<'_, '_> {
                 let part = format!(r#"{{"type":"text","text":{}}}"#, jsonstr::encode(text.trim()));
                 let part = match end {
                     _ if empty => part,
-                    End::Front => part + ",",
-                    End::Back => ",".to_owned() + &part,
+                    RowEnd::Front => part + ",",
+                    RowEnd::Back => ",".to_owned() + &part,
                 };
                 (place..place, part.into_bytes())
             }
@@ -190,7 +195,7 @@ impl Writer<'_, '_> {
 }
 
 /// Edits of the list of turns as edits of the row.
-fn in_row(row: &Row<'_>, mut edits: Vec<Edit>) -> Vec<Edit> {
+fn in_row(row: &TrajectoryRow<'_>, mut edits: Vec<RowEdit>) -> Vec<RowEdit> {
     let Some(token) = &row.token else { return edits };
     edits.sort_by_key(|(range, _)| range.start);
     let offsets: Vec<usize> =
@@ -203,7 +208,7 @@ fn in_row(row: &Row<'_>, mut edits: Vec<Edit>) -> Vec<Edit> {
     coded.collect()
 }
 
-fn splice(bytes: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
+fn splice(bytes: &[u8], mut edits: Vec<RowEdit>) -> Vec<u8> {
     edits.sort_by_key(|(range, _)| range.start);
     let more: usize = edits.iter().map(|(_, text)| text.len()).sum();
     let mut out = Vec::with_capacity(bytes.len() + more);
@@ -219,26 +224,26 @@ fn splice(bytes: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
 
 /// What the new row costs: turns that are the same bytes were counted already.
 fn measured(
-    new: &Row<'_>,
+    new: &TrajectoryRow<'_>,
     map: &TurnMap,
     changed: &[usize],
-    weights: &Weights,
-    settings: &Settings,
+    weights: &TurnWeights,
+    settings: &TrajectorySettings,
     counter: &dyn Counter,
-) -> Metrics {
+) -> TrajectoryMetrics {
     let target = settings.limits.target;
     let kept = |at: &usize| map.get(*at).is_some() && !changed.contains(at);
     let same: u64 = (0..weights.turns.len()).filter(kept).map(|at| weights.turns[at].tokens).sum();
     let others = changed.iter().filter_map(|&at| map.get(at)).chain(map.summary());
     let mut scratch = String::new();
     let others: u64 = others.map(|at| turn_tokens(new, at, counter, &mut scratch)).sum();
-    let before = Metrics::unchanged(weights.total(), weights.turns.len(), target);
-    let span = map.span().unwrap_or(Span { start: 0, end: 0 });
+    let before = TrajectoryMetrics::unchanged(weights.total(), weights.turns.len(), target);
+    let span = map.span().unwrap_or(TurnSpan { start: 0, end: 0 });
     before.folded(span, weights.envelope + same + others, new.turns.len(), target)
 }
 
 /// The row with a member `compression_metrics`, at its end or in the place of an earlier one.
-fn with_metrics(row: &Row<'_>, metrics: &Metrics) -> Result<Vec<u8>, RowError> {
+fn with_metrics(row: &TrajectoryRow<'_>, metrics: &TrajectoryMetrics) -> Result<Vec<u8>, RowError> {
     const NAME: &str = "compression_metrics";
     let json = serde_json::to_vec(metrics).map_err(|error| RowError::NotJson(error.to_string()))?;
     // The last one wins where the name is twice.

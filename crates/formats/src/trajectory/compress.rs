@@ -1,21 +1,21 @@
 //! All passes over one row.
 
 use midfold_core::Counter;
-use midfold_core::trajectory::{Decision, Metrics, Span, TurnMap};
+use midfold_core::trajectory::{TrajectoryDecision, TrajectoryMetrics, TurnMap, TurnSpan};
 
-use super::apply::{Spent, apply_spent};
-use super::row::{Row, RowError};
-use super::settings::Settings;
+use super::apply::{SummaryCost, apply_spent};
+use super::row::{RowError, TrajectoryRow};
+use super::settings::TrajectorySettings;
 use super::summary::composed;
-use super::weigh::{Weights, weigh};
+use super::weigh::{TurnWeights, weigh};
 
 /// What came of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compressed {
+pub struct CompressedRow {
     /// The new row; `None` where it stays as it is.
     pub bytes: Option<Vec<u8>>,
     /// What was done.
-    pub metrics: Metrics,
+    pub metrics: TrajectoryMetrics,
     /// Where the turns went.
     pub map: TurnMap,
     /// Its tokens were counted. If not, they are a quarter of its bytes.
@@ -27,7 +27,7 @@ const MARGIN: u64 = 8;
 
 /// Chooses the turns that a summary replaces.
 #[must_use]
-pub fn plan(weights: &Weights, settings: &Settings) -> Decision {
+pub fn plan(weights: &TurnWeights, settings: &TrajectorySettings) -> TrajectoryDecision {
     midfold_core::trajectory::plan(&weights.turns, weights.envelope, &settings.limits)
 }
 
@@ -37,30 +37,32 @@ pub fn plan(weights: &Weights, settings: &Settings) -> Decision {
 /// [`RowError`]: the row cannot be read, or the trainer would not take what came of it.
 pub fn compress(
     line: &[u8],
-    settings: &Settings,
+    settings: &TrajectorySettings,
     counter: &dyn Counter,
-) -> Result<Compressed, RowError> {
+) -> Result<CompressedRow, RowError> {
     match plan_row(line, settings, counter)? {
-        Planned::Done(done) => Ok(done),
-        Planned::Fold(folding) => folding.finish(None, &Spent::default(), settings, counter),
+        PlannedRow::Done(done) => Ok(done),
+        PlannedRow::Fold(folding) => {
+            folding.finish(None, &SummaryCost::default(), settings, counter)
+        }
     }
 }
 
 /// What the first pass comes to.
 #[derive(Clone, Debug)]
-pub enum Planned<'a> {
+pub enum PlannedRow<'a> {
     /// The row stays as it is.
-    Done(Compressed),
+    Done(CompressedRow),
     /// A summary is to be written.
-    Fold(Folding<'a>),
+    Fold(RowFold<'a>),
 }
 
 /// A row between planning and applying: which turns a summary will replace, and how long it may be.
 #[derive(Clone, Debug)]
-pub struct Folding<'a> {
-    pub(super) row: Row<'a>,
-    pub(super) weights: Weights,
-    pub(super) span: Span,
+pub struct RowFold<'a> {
+    pub(super) row: TrajectoryRow<'a>,
+    pub(super) weights: TurnWeights,
+    pub(super) span: TurnSpan,
     /// The summary's tokens at most.
     pub(super) cap: u64,
 }
@@ -71,60 +73,63 @@ pub struct Folding<'a> {
 /// As [`compress`].
 pub fn plan_row<'a>(
     line: &'a [u8],
-    settings: &Settings,
+    settings: &TrajectorySettings,
     counter: &dyn Counter,
-) -> Result<Planned<'a>, RowError> {
-    let row = Row::read(line)?;
+) -> Result<PlannedRow<'a>, RowError> {
+    let row = TrajectoryRow::read(line)?;
     let limits = &settings.limits;
     // No token is shorter than a byte: what has few enough bytes fits.
     let fits = line.len() as u64 <= limits.target && limits.skip_under_target;
     if !row.has_turns() || (fits && !settings.count_all) {
         let tokens = line.len().div_ceil(4) as u64;
-        return unchanged(&row, tokens, false, settings).map(Planned::Done);
+        return unchanged(&row, tokens, false, settings).map(PlannedRow::Done);
     }
     let weights = weigh(&row, counter);
-    let Decision::Fold(span) = plan(&weights, settings) else {
-        return unchanged(&row, weights.total(), true, settings).map(Planned::Done);
+    let TrajectoryDecision::Fold(span) = plan(&weights, settings) else {
+        return unchanged(&row, weights.total(), true, settings).map(PlannedRow::Done);
     };
     let notice = settings.notice.as_deref().map_or(0, |notice| {
         let systems = row.turns()[..span.start].iter().filter(|turn| turn.role.is_system());
-        u64::from(counter.count(notice, midfold_core::Content::Prose)) * systems.count() as u64
+        u64::from(counter.count(notice, midfold_core::TextKind::Prose)) * systems.count() as u64
     });
     let cap = limits.summary.saturating_sub(notice + MARGIN);
-    Ok(Planned::Fold(Folding { row, weights, span, cap }))
+    Ok(PlannedRow::Fold(RowFold { row, weights, span, cap }))
 }
 
 fn unchanged(
-    row: &Row<'_>,
+    row: &TrajectoryRow<'_>,
     tokens: u64,
     counted: bool,
-    settings: &Settings,
-) -> Result<Compressed, RowError> {
+    settings: &TrajectorySettings,
+) -> Result<CompressedRow, RowError> {
     let turns = row.turns().len();
     if let Some(trainer) = settings.trainer {
         trainer.check(row, &settings.aligned, turns).map_err(RowError::Flawed)?;
     }
     let metrics = match row.has_turns() {
-        true => Metrics::unchanged(tokens, turns, settings.limits.target),
+        true => TrajectoryMetrics::unchanged(tokens, turns, settings.limits.target),
         // As Hermes counts what is no trajectory.
-        false => Metrics { skipped_under_target: false, ..Metrics::unchanged(0, 0, u64::MAX) },
+        false => TrajectoryMetrics {
+            skipped_under_target: false,
+            ..TrajectoryMetrics::unchanged(0, 0, u64::MAX)
+        },
     };
-    Ok(Compressed { bytes: None, metrics, map: TurnMap::identity(turns), counted })
+    Ok(CompressedRow { bytes: None, metrics, map: TurnMap::identity(turns), counted })
 }
 
-impl Folding<'_> {
+impl RowFold<'_> {
     /// The turns that the summary will replace.
     #[must_use]
-    pub fn span(&self) -> Span {
+    pub fn span(&self) -> TurnSpan {
         self.span
     }
 
     /// The row as it is: for whoever only plans.
     #[must_use]
-    pub fn unchanged(&self) -> Compressed {
+    pub fn unchanged(&self) -> CompressedRow {
         let turns = self.row.turns().len();
-        let metrics = Metrics::unchanged(self.weights.total(), turns, u64::MAX);
-        Compressed { bytes: None, metrics, map: TurnMap::identity(turns), counted: true }
+        let metrics = TrajectoryMetrics::unchanged(self.weights.total(), turns, u64::MAX);
+        CompressedRow { bytes: None, metrics, map: TurnMap::identity(turns), counted: true }
     }
 
     /// The last pass: the summary, with `narrated` in it where a model wrote something that
@@ -134,11 +139,11 @@ impl Folding<'_> {
     /// [`RowError`]: the trainer would not take what came of it.
     pub fn finish(
         &self,
-        narrated: Option<&midfold_core::narrate::Narrated>,
-        spent: &Spent,
-        settings: &Settings,
+        narrated: Option<&midfold_core::narrate::AcceptedNarration>,
+        spent: &SummaryCost,
+        settings: &TrajectorySettings,
         counter: &dyn Counter,
-    ) -> Result<Compressed, RowError> {
+    ) -> Result<CompressedRow, RowError> {
         let (summary, has_room) = composed(&self.row, self.span, self.cap, narrated, counter);
         let mut spent = spent.clone();
         if narrated.is_some() && !has_room {
@@ -152,14 +157,14 @@ impl Folding<'_> {
     /// a row that it would not make shorter stays as it is. Its length is the caller's affair.
     ///
     /// # Errors
-    /// As [`Folding::finish`].
+    /// As [`RowFold::finish`].
     pub fn finish_with(
         &self,
         summary: &str,
-        spent: &Spent,
-        settings: &Settings,
+        spent: &SummaryCost,
+        settings: &TrajectorySettings,
         counter: &dyn Counter,
-    ) -> Result<Compressed, RowError> {
+    ) -> Result<CompressedRow, RowError> {
         let Self { row, weights, span, .. } = self;
         let applied = apply_spent(row, *span, summary, spent, weights, settings, counter)?;
         if applied.metrics.compressed_tokens >= applied.metrics.original_tokens {
@@ -169,10 +174,10 @@ impl Folding<'_> {
             return Ok(done);
         }
         if let Some(trainer) = settings.trainer {
-            let new = Row::read(&applied.bytes)?;
+            let new = TrajectoryRow::read(&applied.bytes)?;
             trainer.check(&new, &settings.aligned, row.turns().len()).map_err(RowError::Flawed)?;
         }
-        Ok(Compressed {
+        Ok(CompressedRow {
             bytes: Some(applied.bytes),
             metrics: applied.metrics,
             map: applied.map,

@@ -3,7 +3,7 @@
 /// Why a trainer would not take a row as it is meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail} (turn {turn})")]
-pub struct Flaw {
+pub struct RowFlaw {
     /// A short name, for records: `alternation`, `last-turn`, `empty-content`, `unpaired-call`,
     /// `orphan-result`, `tags`, `misaligned`, `no-turns`.
     pub code: &'static str,
@@ -13,6 +13,6 @@ pub struct Flaw {
     pub detail: &'static str,
 }
 
-pub(super) fn flaw(code: &'static str, turn: usize, detail: &'static str) -> Result<(), Flaw> {
-    Err(Flaw { code, turn, detail })
+pub(super) fn flaw(code: &'static str, turn: usize, detail: &'static str) -> Result<(), RowFlaw> {
+    Err(RowFlaw { code, turn, detail })
 }

@@ -3,8 +3,8 @@
 //! Three passes, so that whoever wants a model to write the summaries can run the first on a
 //! cluster, ask in between, and run the last: [`plan`] chooses the turns, [`summarise`] computes
 //! what stands for them without a model, [`apply`] puts any text there. [`compress`] does all three.
-//! [`plan_row`] stops in between: [`Folding::request`] is what a model may be asked, as a value,
-//! [`Folding::judge`] says what of its answer may stand, and [`Folding::finish`] is the last pass.
+//! [`plan_row`] stops in between: [`RowFold::request`] is what a model may be asked, as a value,
+//! [`RowFold::judge`] says what of its answer may stand, and [`RowFold::finish`] is the last pass.
 //! None of them keeps anything or asks anybody: the same row gives the same bytes, everywhere.
 //!
 //! ```
@@ -45,12 +45,12 @@ mod trainer;
 mod weigh;
 
 pub use aligned::ALIGNED;
-pub use apply::{Applied, Spent, apply};
-pub use compress::{Compressed, Folding, Planned, compress, plan, plan_row};
-pub use flaw::Flaw;
-pub use narration::Ask;
-pub use row::{Row, RowError, Shape, TurnAt};
-pub use settings::Settings;
+pub use apply::{SummarisedRow, SummaryCost, apply};
+pub use compress::{CompressedRow, PlannedRow, RowFold, compress, plan, plan_row};
+pub use flaw::RowFlaw;
+pub use narration::AskOptions;
+pub use row::{RowError, TrajectoryRow, TurnAt, TurnShape};
+pub use settings::TrajectorySettings;
 pub use summary::{HEADER, span_hash, summarise};
 pub use trainer::Trainer;
-pub use weigh::{Bytes4, Weights, weigh};
+pub use weigh::{Bytes4, TurnWeights, weigh};

@@ -2,22 +2,22 @@
 //! of the answer may stand. Nothing here calls anybody.
 
 use midfold_core::budget::Ratio;
-use midfold_core::narrate::{Narrated, SummaryReply, SummaryRequest};
+use midfold_core::narrate::{AcceptedNarration, SummaryReply, SummaryRequest};
 use midfold_core::policy::NarrationStyle;
-use midfold_core::recap::ground::{Refused, judge};
-use midfold_core::recap::sources::{Limits, sources};
+use midfold_core::recap::ground::{UngroundedReply, judge};
+use midfold_core::recap::sources::{SourceLimits, sources};
 use midfold_core::{Counter, Hash, fold};
 
-use super::apply::Spent;
-use super::compress::{Compressed, Folding};
+use super::apply::SummaryCost;
+use super::compress::{CompressedRow, RowFold};
 use super::reading::log;
 use super::row::RowError;
-use super::settings::Settings;
+use super::settings::TrajectorySettings;
 use super::summary::{HEADER, span_hash};
 
 /// How a model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct AskOptions {
     /// The model; another one gives other summaries.
     pub model: String,
     /// Sampling temperature (Hermes Agent: 0.3).
@@ -42,7 +42,7 @@ const LEAST: u64 = 48;
 /// Changes where what a model is asked or shown changes, so that old answers are not found.
 const VERSION: &str = "trajectory-narration/2";
 
-impl Folding<'_> {
+impl RowFold<'_> {
     fn most(&self) -> u64 {
         SHARE.of(self.cap)
     }
@@ -55,23 +55,25 @@ impl Folding<'_> {
 
     /// The name of the answer: the same turns, asked alike, have the same one in every row.
     #[must_use]
-    pub fn key(&self, ask: &Ask) -> Hash {
+    pub fn key(&self, ask: &AskOptions) -> Hash {
         let how = format!("{VERSION} {} {} {}", ask.model, ask.temperature.0, self.most());
         span_hash(&self.row, self.span).chain(how.as_bytes())
     }
 
     /// What is asked. Secrets are redacted, long texts cut, the turns fenced.
     #[must_use]
-    pub fn request(&self, ask: &Ask) -> SummaryRequest {
+    pub fn request(&self, ask: &AskOptions) -> SummaryRequest {
         self.ask(ask, true)
     }
 
-    fn ask(&self, ask: &Ask, with_sources: bool) -> SummaryRequest {
+    fn ask(&self, ask: &AskOptions, with_sources: bool) -> SummaryRequest {
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let turns = &self.weights.turns[self.span.range()];
         let key = self.key(ask);
         let shown = match with_sources {
-            true => sources(&log(&self.row, self.span.range()), 0..usize::MAX, &Limits::default()),
+            true => {
+                sources(&log(&self.row, self.span.range()), 0..usize::MAX, &SourceLimits::default())
+            }
             false => Vec::new(),
         };
         SummaryRequest {
@@ -105,10 +107,10 @@ impl Folding<'_> {
     /// When its form is wrong, or more than half of its lines fall.
     pub fn judge(
         &self,
-        ask: &Ask,
+        ask: &AskOptions,
         reply: &SummaryReply,
         counter: &dyn Counter,
-    ) -> Result<Narrated, Refused> {
+    ) -> Result<AcceptedNarration, UngroundedReply> {
         let judged =
             judge(&log(&self.row, 0..self.span.end), &self.ask(ask, false), reply, counter);
         judged.map(|judged| judged.narrated)
@@ -118,29 +120,29 @@ impl Folding<'_> {
     /// nothing of it may.
     ///
     /// # Errors
-    /// As [`Folding::finish`].
+    /// As [`RowFold::finish`].
     pub fn finish_reply(
         &self,
-        ask: &Ask,
+        ask: &AskOptions,
         reply: &SummaryReply,
-        settings: &Settings,
+        settings: &TrajectorySettings,
         counter: &dyn Counter,
-    ) -> Result<Compressed, RowError> {
+    ) -> Result<CompressedRow, RowError> {
         let judged = self.judge(ask, reply, counter);
         let refused = judged.as_ref().err().map(|refused| refused.verdict.as_str());
         let calls = u64::from(reply.calls.max(1));
-        let spent = Spent { calls, errors: calls - 1, refused: refused.map(str::to_owned) };
+        let spent = SummaryCost { calls, errors: calls - 1, refused: refused.map(str::to_owned) };
         self.finish(judged.as_ref().ok(), &spent, settings, counter)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use midfold_core::narrate::{Finish, Verdict};
-    use midfold_core::trajectory::{Limits, Placement};
+    use midfold_core::narrate::{FinishReason, ReplyVerdict};
+    use midfold_core::trajectory::{SummaryPlacement, TrajectoryLimits};
 
     use super::*;
-    use crate::trajectory::{Bytes4, Planned, plan_row};
+    use crate::trajectory::{Bytes4, PlannedRow, plan_row};
 
     fn row(id: usize, last: &str) -> String {
         let call = |n: usize| {
@@ -156,30 +158,36 @@ mod tests {
         )
     }
 
-    fn settings() -> Settings {
-        let limits = Limits {
+    fn settings() -> TrajectorySettings {
+        let limits = TrajectoryLimits {
             target: 2_000,
             summary: 600,
-            placement: Placement::HumanTurn,
-            ..Limits::default()
+            placement: SummaryPlacement::HumanTurn,
+            ..TrajectoryLimits::default()
         };
-        Settings { limits, ..Settings::default() }
+        TrajectorySettings { limits, ..TrajectorySettings::default() }
     }
 
-    fn folding<'a>(row: &'a str, settings: &Settings) -> Folding<'a> {
+    fn folding<'a>(row: &'a str, settings: &TrajectorySettings) -> RowFold<'a> {
         match plan_row(row.as_bytes(), settings, &Bytes4).unwrap() {
-            Planned::Fold(folding) => folding,
-            Planned::Done(done) => panic!("nothing to fold: {:?}", done.metrics),
+            PlannedRow::Fold(folding) => folding,
+            PlannedRow::Done(done) => panic!("nothing to fold: {:?}", done.metrics),
         }
     }
 
-    fn ask(model: &str) -> Ask {
-        Ask { model: model.to_owned(), temperature: Ratio(3_000), timeout_seconds: 5 }
+    fn ask(model: &str) -> AskOptions {
+        AskOptions { model: model.to_owned(), temperature: Ratio(3_000), timeout_seconds: 5 }
     }
 
     fn reply(text: &str) -> SummaryReply {
         let text = text.to_owned();
-        SummaryReply { text, finish: Finish::Stop, model: "m".to_owned(), usage: None, calls: 1 }
+        SummaryReply {
+            text,
+            finish: FinishReason::Stop,
+            model: "m".to_owned(),
+            usage: None,
+            calls: 1,
+        }
     }
 
     #[test]
@@ -188,7 +196,7 @@ mod tests {
         let (one, two) = (folding(&one, &settings), folding(&two, &settings));
         assert_eq!(one.key(&ask("m")), two.key(&ask("m")));
         assert_ne!(one.key(&ask("m")), one.key(&ask("n")));
-        let warmer = Ask { temperature: Ratio(5_000), ..ask("m") };
+        let warmer = AskOptions { temperature: Ratio(5_000), ..ask("m") };
         assert_ne!(one.key(&ask("m")), one.key(&warmer));
         let request = one.request(&ask("m"));
         assert_eq!(request, two.request(&ask("m")));
@@ -204,7 +212,7 @@ mod tests {
         let good = "## Completed Actions\n- Read src/main_2.py.\n## Facts\n- None.\n\
             ## Key Decisions\n- None.\n## Critical Context\n- None.";
         let narrated = folding.judge(&ask("m"), &reply(good), &Bytes4).unwrap();
-        let spent = Spent { calls: 2, errors: 1, refused: None };
+        let spent = SummaryCost { calls: 2, errors: 1, refused: None };
         let done = folding.finish(Some(&narrated), &spent, &settings, &Bytes4).unwrap();
         let text = String::from_utf8(done.bytes.unwrap()).unwrap();
         assert!(text.contains("- **Completed Actions:** Read src/main_2.py."), "{text}");
@@ -215,7 +223,7 @@ mod tests {
         // Names that no turn has are refused, as in a session.
         let invented = good.replace("None.", "See /etc/a_1.conf, /etc/b_2.conf, /etc/c_3.conf.");
         let refused = folding.judge(&ask("m"), &reply(&invented), &Bytes4).unwrap_err();
-        assert_eq!(refused.verdict, Verdict::Ungrounded);
+        assert_eq!(refused.verdict, ReplyVerdict::Ungrounded);
         let done = folding.finish_reply(&ask("m"), &reply(&invented), &settings, &Bytes4).unwrap();
         assert_eq!(done.metrics.summary_refused.as_deref(), Some("ungrounded"));
         assert!(done.metrics.was_compressed && done.metrics.summarization_api_calls == 1);
@@ -224,7 +232,8 @@ mod tests {
         // Too long for its share: the computed sections stand.
         let mut long = narrated.clone();
         long.sections[1].1 = "- And so it went on.\n".repeat(200);
-        let done = folding.finish(Some(&long), &Spent::default(), &settings, &Bytes4).unwrap();
+        let done =
+            folding.finish(Some(&long), &SummaryCost::default(), &settings, &Bytes4).unwrap();
         assert_eq!(done.metrics.summary_refused.as_deref(), Some("no-room"));
         assert!(!done.metrics.still_over_limit);
     }
@@ -233,7 +242,7 @@ mod tests {
     fn a_summary_from_anywhere_stands_as_it_is_given_where_it_makes_the_row_shorter() {
         let (row, settings) = (row(1, "Done."), settings());
         let folding = folding(&row, &settings);
-        let spent = Spent { calls: 1, ..Spent::default() };
+        let spent = SummaryCost { calls: 1, ..SummaryCost::default() };
         let place = |text: &str| folding.finish_with(text, &spent, &settings, &Bytes4).unwrap();
         let done = place("All of it was read.");
         let text = String::from_utf8(done.bytes.unwrap()).unwrap();

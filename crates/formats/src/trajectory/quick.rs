@@ -9,10 +9,10 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::row::{Row, RowError, Shape, TurnAt, role};
+use super::row::{RowError, TrajectoryRow, TurnAt, TurnShape, role};
 use crate::scan::inside;
 
-impl<'a> Row<'a> {
+impl<'a> TrajectoryRow<'a> {
     /// Reads a row: one JSON object, with white space around it or not.
     ///
     /// # Errors
@@ -26,22 +26,22 @@ impl<'a> Row<'a> {
 }
 
 /// Reads a row, or leaves it to the slower way.
-fn read(bytes: &[u8]) -> Option<Row<'_>> {
+fn read(bytes: &[u8]) -> Option<TrajectoryRow<'_>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let found = Whole { text }.deserialize(&mut reader).ok()?;
+    let found = WholeRow { text }.deserialize(&mut reader).ok()?;
     reader.end().ok()?;
     let (has_turns, list) = match found.lists {
         [Some(_), Some(_)] => return None,
         [Some(list), None] | [None, Some(list)] => (true, list),
-        [None, None] => (false, List::default()),
+        [None, None] => (false, QuickList::default()),
     };
-    Some(Row {
+    Some(TrajectoryRow {
         bytes,
         end: bytes.trim_ascii_end().len(),
         text: Cow::Borrowed(bytes),
         token: None,
-        shape: list.shape.unwrap_or(Shape::Messages),
+        shape: list.shape.unwrap_or(TurnShape::Messages),
         turns: list.turns,
         tools: found.tools,
         members: found.members,
@@ -50,9 +50,9 @@ fn read(bytes: &[u8]) -> Option<Row<'_>> {
 }
 
 /// The name of a member, where it is written without escapes.
-struct Key<'a>(&'a str);
+struct PlainKey<'a>(&'a str);
 
-impl<'de> Deserialize<'de> for Key<'de> {
+impl<'de> Deserialize<'de> for PlainKey<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // A name with escapes cannot be borrowed: that is an error, and the slower way.
         <&str>::deserialize(deserializer).map(Self)
@@ -65,42 +65,45 @@ fn place(text: &str, part: &str) -> Range<usize> {
     start..start + part.len()
 }
 
-struct Whole<'a> {
+struct WholeRow<'a> {
     text: &'a str,
 }
 
 #[derive(Default)]
-struct Found<'a> {
-    lists: [Option<List>; 2],
+struct QuickFind<'a> {
+    lists: [Option<QuickList>; 2],
     tools: Option<Range<usize>>,
     members: Vec<(Cow<'a, str>, Range<usize>)>,
 }
 
 #[derive(Default)]
-struct List {
+struct QuickList {
     turns: Vec<TurnAt>,
-    shape: Option<Shape>,
+    shape: Option<TurnShape>,
 }
 
-impl<'de> DeserializeSeed<'de> for Whole<'de> {
-    type Value = Found<'de>;
+impl<'de> DeserializeSeed<'de> for WholeRow<'de> {
+    type Value = QuickFind<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<QuickFind<'de>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Whole<'de> {
-    type Value = Found<'de>;
+impl<'de> Visitor<'de> for WholeRow<'de> {
+    type Value = QuickFind<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a row")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found<'de>, A::Error> {
-        let mut found = Found::default();
-        while let Some(Key(name)) = map.next_key()? {
-            let list = Turns { text: self.text };
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<QuickFind<'de>, A::Error> {
+        let mut found = QuickFind::default();
+        while let Some(PlainKey(name)) = map.next_key()? {
+            let list = QuickTurns { text: self.text };
             match name {
                 "conversations" => found.lists[0] = Some(map.next_value_seed(list)?),
                 "messages" => found.lists[1] = Some(map.next_value_seed(list)?),
@@ -118,31 +121,31 @@ impl<'de> Visitor<'de> for Whole<'de> {
     }
 }
 
-struct Turns<'a> {
+struct QuickTurns<'a> {
     text: &'a str,
 }
 
-impl<'de> DeserializeSeed<'de> for Turns<'de> {
-    type Value = List;
+impl<'de> DeserializeSeed<'de> for QuickTurns<'de> {
+    type Value = QuickList;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<List, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<QuickList, D::Error> {
         deserializer.deserialize_seq(self)
     }
 }
 
-impl<'de> Visitor<'de> for Turns<'de> {
-    type Value = List;
+impl<'de> Visitor<'de> for QuickTurns<'de> {
+    type Value = QuickList;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of turns")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List, A::Error> {
-        let mut list = List::default();
-        while let Some((turn, shape)) = seq.next_element_seed(Turn { text: self.text })? {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<QuickList, A::Error> {
+        let mut list = QuickList::default();
+        while let Some((turn, shape)) = seq.next_element_seed(QuickTurn { text: self.text })? {
             let shape = *list.shape.get_or_insert(shape);
             let is_text = |value: &Range<usize>| self.text.as_bytes()[value.start] == b'"';
-            if shape == Shape::ShareGpt && !turn.value.as_ref().is_some_and(is_text) {
+            if shape == TurnShape::ShareGpt && !turn.value.as_ref().is_some_and(is_text) {
                 return Err(A::Error::custom("a turn without text"));
             }
             list.turns.push(turn);
@@ -151,36 +154,36 @@ impl<'de> Visitor<'de> for Turns<'de> {
     }
 }
 
-struct Turn<'a> {
+struct QuickTurn<'a> {
     text: &'a str,
 }
 
-impl<'de> DeserializeSeed<'de> for Turn<'de> {
-    type Value = (TurnAt, Shape);
+impl<'de> DeserializeSeed<'de> for QuickTurn<'de> {
+    type Value = (TurnAt, TurnShape);
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Turn<'de> {
-    type Value = (TurnAt, Shape);
+impl<'de> Visitor<'de> for QuickTurn<'de> {
+    type Value = (TurnAt, TurnShape);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a turn")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let (mut who, mut value, mut shape) = (None, None, Shape::Messages);
+        let (mut who, mut value, mut shape) = (None, None, TurnShape::Messages);
         let (mut first, mut last) = (None, 0);
-        while let Some(Key(name)) = map.next_key()? {
+        while let Some(PlainKey(name)) = map.next_key()? {
             first = first.or(Some(place(self.text, name).start));
             let raw: &RawValue = map.next_value()?;
             let at = place(self.text, raw.get());
             last = at.end;
             match name {
                 "from" | "role" => {
-                    shape = if name == "from" { Shape::ShareGpt } else { shape };
+                    shape = if name == "from" { TurnShape::ShareGpt } else { shape };
                     who = raw.get().starts_with('"').then_some(raw.get());
                 }
                 "value" | "content" => value = Some(at),
@@ -215,7 +218,7 @@ mod tests {
         ];
         let mut quick = 0;
         for row in &rows {
-            let slow = Row::read_slowly(row.as_bytes()).unwrap();
+            let slow = TrajectoryRow::read_slowly(row.as_bytes()).unwrap();
             let Some(found) = read(row.as_bytes()) else { continue };
             quick += 1;
             assert_eq!(format!("{found:?}"), format!("{slow:?}"), "{row}");

@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold_core::log::Log;
-use midfold_core::{Dialect, Passage, RawEvent, Role, View, jsonstr};
+use midfold_core::log::EventLog;
+use midfold_core::{Dialect, EventView, RawEvent, Role, VoicePassage, jsonstr};
 
-use super::row::{Row, Shape};
+use super::row::{TrajectoryRow, TurnShape};
 use super::weigh::Bytes4;
 use crate::dialect::ShareGpt;
 use crate::dialect::sharegpt::decoded_view;
@@ -19,50 +19,50 @@ use crate::{profile, steers, voices};
 pub(super) struct ReadTurn<'a> {
     /// What the view is of: not the turn's own bytes.
     pub bytes: Cow<'a, [u8]>,
-    pub view: View,
+    pub view: EventView,
 }
 
 /// Reads a turn.
-pub(super) fn turn<'a>(row: &'a Row<'_>, at: usize) -> ReadTurn<'a> {
+pub(super) fn turn<'a>(row: &'a TrajectoryRow<'_>, at: usize) -> ReadTurn<'a> {
     match bytes_of(row, at) {
-        (bytes, true) => ReadTurn { view: Spoken.view(&bytes), bytes },
+        (bytes, true) => ReadTurn { view: SpokenTurns.view(&bytes), bytes },
         (bytes, false) => ReadTurn { view: row.shape().dialect().dialect().view(&bytes), bytes },
     }
 }
 
-/// The bytes to read, and whether they are those of [`Spoken`].
-fn bytes_of<'a>(row: &'a Row<'_>, at: usize) -> (Cow<'a, [u8]>, bool) {
+/// The bytes to read, and whether they are those of [`SpokenTurns`].
+fn bytes_of<'a>(row: &'a TrajectoryRow<'_>, at: usize) -> (Cow<'a, [u8]>, bool) {
     let turn = &row.turns()[at];
     match (row.shape(), &turn.value) {
-        (Shape::ShareGpt, Some(value)) => {
-            (Cow::Owned(Spoken::event(turn.role, &row.text()[value.clone()])), true)
+        (TurnShape::ShareGpt, Some(value)) => {
+            (Cow::Owned(SpokenTurns::event(turn.role, &row.text()[value.clone()])), true)
         }
-        (Shape::ShareGpt, None) => (Cow::Owned(Spoken::event(turn.role, b"")), true),
-        (Shape::Messages, _) => (Cow::Borrowed(row.turn_bytes(at)), false),
+        (TurnShape::ShareGpt, None) => (Cow::Owned(SpokenTurns::event(turn.role, b"")), true),
+        (TurnShape::Messages, _) => (Cow::Borrowed(row.turn_bytes(at)), false),
     }
 }
 
 /// Turns as events that can be read; nobody asks for their counts.
-pub(super) fn log(row: &Row<'_>, turns: Range<usize>) -> Log {
+pub(super) fn log(row: &TrajectoryRow<'_>, turns: Range<usize>) -> EventLog {
     let kind = row.shape().dialect();
     let profile = profile::for_dialect(kind).first().copied().unwrap_or(profile::OPENAI);
     let dialect: Arc<dyn Dialect> = match row.shape() {
-        Shape::ShareGpt => Arc::new(Spoken),
-        Shape::Messages => kind.shared(),
+        TurnShape::ShareGpt => Arc::new(SpokenTurns),
+        TurnShape::Messages => kind.shared(),
     };
     let event = |at: usize| Bytes::from(bytes_of(row, at).0.into_owned());
     let events = turns.map(|at| RawEvent::new(event(at)));
-    Log::of(dialect, profile, Arc::new(Bytes4), events)
+    EventLog::of(dialect, profile, Arc::new(Bytes4), events)
 }
 
 /// Turns of `ShareGPT` for reading alone: who speaks, in a byte, and the value, decoded.
 #[derive(Clone, Copy, Debug)]
-struct Spoken;
+struct SpokenTurns;
 
 const SPEAKERS: [Role; 6] =
     [Role::System, Role::Developer, Role::User, Role::Assistant, Role::Tool, Role::Other];
 
-impl Spoken {
+impl SpokenTurns {
     fn event(role: Role, value: &[u8]) -> Vec<u8> {
         let text = jsonstr::decode(value);
         let mut bytes = Vec::with_capacity(text.len() + 1);
@@ -73,12 +73,12 @@ impl Spoken {
     }
 }
 
-impl Dialect for Spoken {
-    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+impl Dialect for SpokenTurns {
+    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
         voices::steered(last, is_own)
     }
 
@@ -90,7 +90,7 @@ impl Dialect for Spoken {
         ShareGpt.name()
     }
 
-    fn view(&self, bytes: &[u8]) -> View {
+    fn view(&self, bytes: &[u8]) -> EventView {
         let speaker = bytes.first().map_or(usize::MAX, |byte| usize::from(*byte));
         let role = SPEAKERS.get(speaker).copied().unwrap_or(Role::Other);
         decoded_view(bytes, bytes.len().min(1), role)
@@ -104,7 +104,7 @@ impl Dialect for Spoken {
         ShareGpt.made_result(like, id, name, text)
     }
 
-    fn results_as_text(&self, bytes: &[u8], _: &View, _: &[usize]) -> Bytes {
+    fn results_as_text(&self, bytes: &[u8], _: &EventView, _: &[usize]) -> Bytes {
         Bytes::copy_from_slice(bytes)
     }
 }
@@ -132,7 +132,7 @@ mod tests {
         for (from, value) in values {
             let turn = format!(r#"{{"from":"{from}","value":"{value}"}}"#);
             let row = format!(r#"{{"conversations":[{turn}]}}"#);
-            let row = Row::read(row.as_bytes()).unwrap();
+            let row = TrajectoryRow::read(row.as_bytes()).unwrap();
             let log = log(&row, 0..1);
             let (event, view) = (&log.events()[0], ShareGpt.view(turn.as_bytes()));
             assert_eq!((event.view.role, event.view.origin), (view.role, view.origin));

@@ -6,21 +6,21 @@ use std::ops::Range;
 use midfold_core::{Role, jsonstr};
 use serde::de::IgnoredAny;
 
-use super::flaw::Flaw;
+use super::flaw::RowFlaw;
 use crate::dialect::sharegpt::role_named;
-use crate::dialect::{DialectKind, Walk};
+use crate::dialect::{DialectKind, EventWalk};
 use crate::scan::inside;
 
 /// How turns are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum TurnShape {
     /// `from` and `value`, tags in the text.
     ShareGpt,
     /// `role` and `content`, calls beside it.
     Messages,
 }
 
-impl Shape {
+impl TurnShape {
     /// The dialect of its turns.
     #[must_use]
     pub fn dialect(self) -> DialectKind {
@@ -57,7 +57,7 @@ pub enum RowError {
     },
     /// A trainer would drop the row, or learn something wrong from it.
     #[error("{0}")]
-    Flawed(Flaw),
+    Flawed(RowFlaw),
 }
 
 impl RowError {
@@ -75,7 +75,7 @@ impl RowError {
     }
 }
 
-/// A turn of a row. Ranges are into [`Row::text`].
+/// A turn of a row. Ranges are into [`TrajectoryRow::text`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnAt {
     /// All of it.
@@ -88,14 +88,14 @@ pub struct TurnAt {
 
 /// A row and where its turns are.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct TrajectoryRow<'a> {
     pub(super) bytes: &'a [u8],
     /// Where the object ends, its brace included.
     pub(super) end: usize,
     pub(super) text: Cow<'a, [u8]>,
     /// The string token that the list of turns is encoded in.
     pub(super) token: Option<Range<usize>>,
-    pub(super) shape: Shape,
+    pub(super) shape: TurnShape,
     pub(super) turns: Vec<TurnAt>,
     pub(super) tools: Option<Range<usize>>,
     /// All members but the list of turns, in order: names, and where in the bytes the values are.
@@ -106,14 +106,14 @@ pub struct Row<'a> {
 /// What a row may call its list of turns; the first one that is there counts.
 const LISTS: [&str; 2] = ["conversations", "messages"];
 
-impl<'a> Row<'a> {
+impl<'a> TrajectoryRow<'a> {
     /// In two passes: one to check, one to find.
     pub(super) fn read_slowly(bytes: &'a [u8]) -> Result<Self, RowError> {
         check(bytes)?;
-        let mut lists: [Option<Found>; 2] = [None, None];
+        let mut lists: [Option<FoundTurns>; 2] = [None, None];
         let mut tools = None;
         let mut members = Vec::new();
-        let mut walk = Walk::new(bytes);
+        let mut walk = EventWalk::new(bytes);
         if walk.peek() != Some(b'{') {
             return Err(RowError::NotAnObject);
         }
@@ -131,12 +131,12 @@ impl<'a> Row<'a> {
             }
             members.push((Cow::Owned(key.name().to_owned()), value));
         });
-        let none = Row {
+        let none = TrajectoryRow {
             bytes,
             end: whole.end,
             text: Cow::Borrowed(bytes),
             token: None,
-            shape: Shape::Messages,
+            shape: TurnShape::Messages,
             turns: Vec::new(),
             tools,
             members,
@@ -147,14 +147,14 @@ impl<'a> Row<'a> {
         else {
             return Ok(none);
         };
-        let mut row = Row { found: true, ..none };
+        let mut row = TrajectoryRow { found: true, ..none };
         row.members.retain(|(name, _)| name != LISTS[at]);
         match found {
-            Found::List(list) => list.finish(row),
-            Found::Other(token) if bytes.get(token.start) == Some(&b'"') => {
+            FoundTurns::List(list) => list.finish(row),
+            FoundTurns::Other(token) if bytes.get(token.start) == Some(&b'"') => {
                 encoded(row, token, LISTS[at])
             }
-            Found::Other(_) => Err(RowError::NotAList(LISTS[at])),
+            FoundTurns::Other(_) => Err(RowError::NotAList(LISTS[at])),
         }
     }
 
@@ -166,7 +166,7 @@ impl<'a> Row<'a> {
 
     /// How turns are written.
     #[must_use]
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> TurnShape {
         self.shape
     }
 
@@ -199,37 +199,37 @@ fn check(bytes: &[u8]) -> Result<(), RowError> {
     }
 }
 
-enum Found {
-    List(List),
+enum FoundTurns {
+    List(TurnList),
     Other(Range<usize>),
 }
 
 #[derive(Default)]
-struct List {
+struct TurnList {
     turns: Vec<TurnAt>,
-    shape: Option<Shape>,
+    shape: Option<TurnShape>,
     bad: Option<(usize, &'static str)>,
 }
 
 /// A list of turns, and where it is.
-fn read_list(walk: &mut Walk<'_>) -> (Found, Range<usize>) {
+fn read_list(walk: &mut EventWalk<'_>) -> (FoundTurns, Range<usize>) {
     if walk.peek() != Some(b'[') {
         let value = walk.value();
-        return (Found::Other(value.clone()), value);
+        return (FoundTurns::Other(value.clone()), value);
     }
-    let mut list = List::default();
+    let mut list = TurnList::default();
     let value = walk.array(|walk| list.turn(walk));
-    (Found::List(list), value)
+    (FoundTurns::List(list), value)
 }
 
-impl List {
-    fn turn(&mut self, walk: &mut Walk<'_>) {
+impl TurnList {
+    fn turn(&mut self, walk: &mut EventWalk<'_>) {
         let is_object = walk.peek() == Some(b'{');
-        let (mut from, mut value, mut shape) = (None, None, Shape::Messages);
+        let (mut from, mut value, mut shape) = (None, None, TurnShape::Messages);
         let range = walk.object(|walk, key| match key.name() {
             "from" => {
                 from = walk.string();
-                shape = Shape::ShareGpt;
+                shape = TurnShape::ShareGpt;
             }
             "role" => from = walk.string(),
             "value" | "content" => value = Some(walk.value()),
@@ -241,7 +241,7 @@ impl List {
         let bad = match () {
             () if !is_object => Some("no JSON object"),
             () if from.is_none() => Some("it does not say who speaks"),
-            () if shape == Shape::ShareGpt && !value.as_ref().is_some_and(is_text) => {
+            () if shape == TurnShape::ShareGpt && !value.as_ref().is_some_and(is_text) => {
                 Some("its `value` is no text")
             }
             () => None,
@@ -250,24 +250,32 @@ impl List {
         self.turns.push(TurnAt { range, role, value });
     }
 
-    fn finish(self, row: Row<'_>) -> Result<Row<'_>, RowError> {
+    fn finish(self, row: TrajectoryRow<'_>) -> Result<TrajectoryRow<'_>, RowError> {
         if let Some((turn, what)) = self.bad {
             return Err(RowError::BadTurn { turn, what });
         }
-        Ok(Row { turns: self.turns, shape: self.shape.unwrap_or(Shape::Messages), ..row })
+        Ok(TrajectoryRow {
+            turns: self.turns,
+            shape: self.shape.unwrap_or(TurnShape::Messages),
+            ..row
+        })
     }
 }
 
 /// A list that is written as JSON in a string.
-fn encoded<'a>(row: Row<'a>, token: Range<usize>, name: &'static str) -> Result<Row<'a>, RowError> {
+fn encoded<'a>(
+    row: TrajectoryRow<'a>,
+    token: Range<usize>,
+    name: &'static str,
+) -> Result<TrajectoryRow<'a>, RowError> {
     let text = jsonstr::decode(&row.bytes[token.clone()]).into_owned().into_bytes();
     if check(&text).is_err() {
         return Err(RowError::NotAList(name));
     }
-    let (Found::List(list), _) = read_list(&mut Walk::new(&text)) else {
+    let (FoundTurns::List(list), _) = read_list(&mut EventWalk::new(&text)) else {
         return Err(RowError::NotAList(name));
     };
-    list.finish(Row { text: Cow::Owned(text), token: Some(token), ..row })
+    list.finish(TrajectoryRow { text: Cow::Owned(text), token: Some(token), ..row })
 }
 
 /// The names of ShareGPT, and those of OpenAI messages.

@@ -1,14 +1,14 @@
 //! What is to be done with rows.
 
-use midfold_core::trajectory::Limits;
+use midfold_core::trajectory::TrajectoryLimits;
 
 use super::trainer::Trainer;
 
 /// What is to be done with rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct TrajectorySettings {
     /// What a row has to fit, and what stays.
-    pub limits: Limits,
+    pub limits: TrajectoryLimits,
     /// Text that is added to the system turns of a row that gets a summary.
     pub notice: Option<String>,
     /// Put `compression_metrics` into such a row.

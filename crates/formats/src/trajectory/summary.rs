@@ -3,18 +3,18 @@
 
 use std::borrow::Cow;
 
-use midfold_core::narrate::Narrated;
+use midfold_core::narrate::AcceptedNarration;
 use midfold_core::recap::compose::compose;
 use midfold_core::recap::escape::neutralise;
-use midfold_core::recap::frame::Frame;
-use midfold_core::recap::gather::{Gathered, Reading};
+use midfold_core::recap::frame::RecapFrame;
+use midfold_core::recap::gather::{GatheredFacts, LogReading};
 use midfold_core::recap::{END, NOTE_START};
 use midfold_core::tools::ToolTable;
-use midfold_core::trajectory::Span;
+use midfold_core::trajectory::TurnSpan;
 use midfold_core::{Counter, Hash, Role};
 
 use super::reading::log;
-use super::row::Row;
+use super::row::TrajectoryRow;
 
 /// What every summary starts with, whoever wrote it: what reads Hermes' rows looks for it.
 pub const HEADER: &str = "[CONTEXT SUMMARY]:";
@@ -22,25 +22,30 @@ pub const HEADER: &str = "[CONTEXT SUMMARY]:";
 /// The summary of `span`, of at most `cap` tokens (but never less than one short sentence).
 /// Everything in it is copied from the turns, escaped and redacted.
 #[must_use]
-pub fn summarise(row: &Row<'_>, span: Span, cap: u64, counter: &dyn Counter) -> String {
+pub fn summarise(
+    row: &TrajectoryRow<'_>,
+    span: TurnSpan,
+    cap: u64,
+    counter: &dyn Counter,
+) -> String {
     composed(row, span, cap, None, counter).0
 }
 
 /// As [`summarise`], with what a model wrote beside what is computed. Whether it found room.
 pub(super) fn composed(
-    row: &Row<'_>,
-    span: Span,
+    row: &TrajectoryRow<'_>,
+    span: TurnSpan,
     cap: u64,
-    narrated: Option<&Narrated>,
+    narrated: Option<&AcceptedNarration>,
     counter: &dyn Counter,
 ) -> (String, bool) {
     let log = log(row, span.range());
-    let mut gathered = Gathered::default();
-    let reading = Reading::of(&log, ToolTable::builtin());
+    let mut gathered = GatheredFacts::default();
+    let reading = LogReading::of(&log, ToolTable::builtin());
     gathered.add(log.events(), 0..log.len(), reading);
     let later = row.turns().get(span.end..).unwrap_or_default();
-    let narration = narrated.map(Narrated::recap_sections).unwrap_or_default();
-    let frame = Frame {
+    let narration = narrated.map(AcceptedNarration::recap_sections).unwrap_or_default();
+    let frame = RecapFrame {
         cap,
         narration: &narration,
         counter,
@@ -89,7 +94,7 @@ pub(super) fn harmless(body: &str) -> String {
 /// Names the turns of `span` by their content: the same turns have the same name in every row, so
 /// that a summary of them is asked for once.
 #[must_use]
-pub fn span_hash(row: &Row<'_>, span: Span) -> Hash {
+pub fn span_hash(row: &TrajectoryRow<'_>, span: TurnSpan) -> Hash {
     span.range().fold(Hash::ROOT, |hash, at| hash.chain(row.turn_bytes(at)))
 }
 

@@ -1,12 +1,12 @@
 //! What a trainer demands of a row. What it does not get it drops without a word, or learns wrong:
 //! here it is an error with a name.
 
-use midfold_core::{Block, BlockKind, Coding, Role, TextRef};
+use midfold_core::{BlockKind, BlockView, Role, TextCoding, TextRef};
 
 use super::aligned;
-use super::flaw::{Flaw, flaw};
+use super::flaw::{RowFlaw, flaw};
 use super::reading::{self, ReadTurn};
-use super::row::{Row, Shape};
+use super::row::{TrajectoryRow, TurnShape};
 
 /// Whose rules a row has to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,8 +42,13 @@ impl Trainer {
     /// [`super::ALIGNED`].
     ///
     /// # Errors
-    /// The first [`Flaw`].
-    pub fn check(self, row: &Row<'_>, aligned: &[String], turns_before: usize) -> Result<(), Flaw> {
+    /// The first [`RowFlaw`].
+    pub fn check(
+        self,
+        row: &TrajectoryRow<'_>,
+        aligned: &[String],
+        turns_before: usize,
+    ) -> Result<(), RowFlaw> {
         let turns = row.turns();
         let Some(last) = turns.last() else {
             return flaw("no-turns", 0, "there are no turns");
@@ -52,7 +57,7 @@ impl Trainer {
             return flaw("last-turn", turns.len() - 1, "the last turn is not the assistant's");
         }
         self.order(row)?;
-        let mut pairs = Pairs::default();
+        let mut pairs = TrainerPairs::default();
         for at in 0..turns.len() {
             let turn = reading::turn(row, at);
             content(row, at, &turn)?;
@@ -65,7 +70,7 @@ impl Trainer {
         Ok(())
     }
 
-    fn order(self, row: &Row<'_>) -> Result<(), Flaw> {
+    fn order(self, row: &TrajectoryRow<'_>) -> Result<(), RowFlaw> {
         let turns = row.turns();
         let first = usize::from(turns.first().is_some_and(|turn| turn.role.is_system()));
         let mut before: Option<Role> = None;
@@ -75,7 +80,7 @@ impl Trainer {
                 (_, Role::System | Role::Developer | Role::Other) => false,
                 // Parallel results of messages are merged before the rule is applied; two turns of
                 // `ShareGPT` are not.
-                (Self::LlamaFactory, Role::Tool) if joined => row.shape() == Shape::Messages,
+                (Self::LlamaFactory, Role::Tool) if joined => row.shape() == TurnShape::Messages,
                 (Self::Trl, Role::Tool) if joined => true,
                 (Self::LlamaFactory, Role::User | Role::Tool) => {
                     matches!(before, None | Some(Role::Assistant))
@@ -93,28 +98,28 @@ impl Trainer {
     }
 }
 
-fn content(row: &Row<'_>, at: usize, read: &ReadTurn<'_>) -> Result<(), Flaw> {
+fn content(row: &TrajectoryRow<'_>, at: usize, read: &ReadTurn<'_>) -> Result<(), RowFlaw> {
     let ReadTurn { bytes, view } = read;
-    let says = |block: &Block| {
+    let says = |block: &BlockView| {
         !block.media.is_empty() || block.texts.iter().any(|text| says_something(text, bytes))
     };
     let says = match (row.shape(), row.turns()[at].role) {
-        (Shape::ShareGpt, _) => !text_of(bytes).trim().is_empty(),
+        (TurnShape::ShareGpt, _) => !text_of(bytes).trim().is_empty(),
         // A command that printed nothing is a result, too.
-        (Shape::Messages, Role::Tool) => true,
-        (Shape::Messages, Role::Assistant) if view.has_calls() => true,
-        (Shape::Messages, _) => view.blocks.iter().any(says),
+        (TurnShape::Messages, Role::Tool) => true,
+        (TurnShape::Messages, Role::Assistant) if view.has_calls() => true,
+        (TurnShape::Messages, _) => view.blocks.iter().any(says),
     };
     if !says {
         return flaw("empty-content", at, "nothing is said");
     }
     let tag = match (row.shape(), row.turns()[at].role) {
-        (Shape::ShareGpt, Role::Assistant) => ["<tool_call>", "</tool_call>"],
-        (Shape::ShareGpt, Role::Tool) => ["<tool_response>", "</tool_response>"],
+        (TurnShape::ShareGpt, Role::Assistant) => ["<tool_call>", "</tool_call>"],
+        (TurnShape::ShareGpt, Role::Tool) => ["<tool_response>", "</tool_response>"],
         _ => return Ok(()),
     };
     // A tag that opens and closes is a block of its own; what is left of one is in a text.
-    let outside = |block: &Block| match block.kind {
+    let outside = |block: &BlockView| match block.kind {
         BlockKind::Text => true,
         BlockKind::Result { id: None, name: None, .. } => view.blocks.len() == 1,
         _ => false,
@@ -135,7 +140,7 @@ fn text_of(bytes: &[u8]) -> &str {
 
 /// Whether there is more than white space. What a text begins with mostly tells.
 fn says_something(text: &TextRef, bytes: &[u8]) -> bool {
-    let plain = text.nested.is_none() && text.coding == Coding::Str;
+    let plain = text.nested.is_none() && text.coding == TextCoding::Str;
     match text.token.of(bytes) {
         [b'"', first, _, ..] if plain && first.is_ascii_graphic() && *first != b'\\' => true,
         _ => !text.decode(bytes).trim().is_empty(),
@@ -144,15 +149,20 @@ fn says_something(text: &TextRef, bytes: &[u8]) -> bool {
 
 /// Every call is answered right after it, but for those of the last turn; nothing else is.
 #[derive(Default)]
-struct Pairs {
+struct TrainerPairs {
     /// Calls without a result so far.
     open: Vec<String>,
     /// The assistant's last turn called something.
     called: bool,
 }
 
-impl Pairs {
-    fn step(&mut self, row: &Row<'_>, at: usize, read: &ReadTurn<'_>) -> Result<(), Flaw> {
+impl TrainerPairs {
+    fn step(
+        &mut self,
+        row: &TrajectoryRow<'_>,
+        at: usize,
+        read: &ReadTurn<'_>,
+    ) -> Result<(), RowFlaw> {
         let ReadTurn { bytes, view } = read;
         let id =
             |id: &Option<TextRef>| id.map(|id| id.decode(bytes).into_owned()).unwrap_or_default();
@@ -170,7 +180,7 @@ impl Pairs {
         }
         let before = at.checked_sub(1).map(|at| row.turns()[at].role);
         let follows = matches!(before, Some(Role::Assistant | Role::Tool));
-        if !follows || (row.shape() == Shape::Messages && !self.called) {
+        if !follows || (row.shape() == TurnShape::Messages && !self.called) {
             return flaw("orphan-result", at, "a result without a call");
         }
         for block in &view.blocks {

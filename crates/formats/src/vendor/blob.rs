@@ -104,7 +104,7 @@ impl Blob {
         if rest.len() > LIMIT {
             return Err(BlobError::Invalid("length"));
         }
-        let mut input = Input { rest };
+        let mut input = BlobInput { rest };
         let dialect = DialectKind::from_name(input.text("dialect")?);
         let blob = Self {
             dialect: dialect.ok_or(BlobError::Invalid("dialect"))?,
@@ -140,11 +140,11 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-struct Input<'a> {
+struct BlobInput<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Input<'a> {
+impl<'a> BlobInput<'a> {
     fn number(&mut self, what: &'static str) -> Result<u64, BlobError> {
         let mut number = 0_u64;
         for shift in (0..64).step_by(7) {

@@ -13,7 +13,7 @@ pub(crate) mod write;
 use memchr::memmem;
 
 use crate::dialect::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Whether a message is, or holds, a compaction of the vendor's: nobody else knows what is in it, and it
@@ -31,12 +31,12 @@ pub fn is_compaction(kind: DialectKind, message: &[u8]) -> bool {
     if memmem::find(message, b"\"compaction\"").is_none() {
         return false;
     }
-    let fields = Fields::of(message, 0..message.len());
+    let fields = ObjectFields::of(message, 0..message.len());
     match kind {
         DialectKind::OpenAiResponses => fields.is("type", "compaction"),
         DialectKind::Anthropic => {
             let content = fields.array("content").unwrap_or(0..0);
-            let is_block = |at| Fields::of(message, at).is("type", "compaction");
+            let is_block = |at| ObjectFields::of(message, at).is("type", "compaction");
             scan::elements(message, content).any(is_block)
         }
         _ => false,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use midfold_core::jsonstr;
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 
 /// What one event of a stream may hold. A larger one is passed as it is.
 const EVENT_LIMIT: usize = 32 * 1024 * 1024;
@@ -89,7 +89,7 @@ impl Splices {
     }
 
     /// The number at `name` becomes `add` more.
-    pub(crate) fn shift(&mut self, fields: &Fields<'_>, name: &str, add: u64) {
+    pub(crate) fn shift(&mut self, fields: &ObjectFields<'_>, name: &str, add: u64) {
         if let (Some(at), Some(count)) = (fields.get(name), fields.count(name)) {
             self.replace(at, count.saturating_add(add).to_string());
         }
@@ -97,7 +97,7 @@ impl Splices {
 
     /// The member `name` of the object at `object`, replaced or put at its end.
     pub(crate) fn set(&mut self, bytes: &[u8], object: Range<usize>, name: &str, value: &[u8]) {
-        let fields = Fields::of(bytes, object.clone());
+        let fields = ObjectFields::of(bytes, object.clone());
         if let Some(at) = fields.get(name) {
             self.replace(at, value);
             return;

@@ -3,9 +3,9 @@
 use midfold_core::jsonstr;
 
 /// An object that is being written.
-pub(crate) struct Object(Vec<u8>);
+pub(crate) struct ObjectWriter(Vec<u8>);
 
-impl Object {
+impl ObjectWriter {
     pub(crate) fn new() -> Self {
         Self(b"{".to_vec())
     }

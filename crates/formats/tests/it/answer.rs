@@ -5,13 +5,13 @@ use midfold_core::Usage;
 use midfold_formats::DialectKind::{
     Anthropic, Bedrock, Gemini, Ollama, OpenAiChat, OpenAiResponses, ShareGpt,
 };
-use midfold_formats::answer::{Framing, Seen, Tee, Verdict};
+use midfold_formats::answer::{AnswerFacts, AnswerFraming, AnswerTee, PassVerdict};
 use midfold_formats::{DialectKind, overflow::Diagnosis};
 use proptest::prelude::*;
 use serde_json::Value;
 
-fn seen(kind: DialectKind, framing: Framing, body: &[u8]) -> Seen {
-    let mut tee = Tee::new(kind, framing);
+fn seen(kind: DialectKind, framing: AnswerFraming, body: &[u8]) -> AnswerFacts {
+    let mut tee = AnswerTee::new(kind, framing);
     tee.push(body);
     tee.finish()
 }
@@ -29,7 +29,7 @@ fn unnamed(events: &[&str]) -> String {
     events.iter().map(|data| format!("data: {data}\n\n")).collect()
 }
 
-fn output(seen: &Seen) -> Vec<&str> {
+fn output(seen: &AnswerFacts) -> Vec<&str> {
     seen.output.iter().map(|bytes| std::str::from_utf8(bytes).unwrap()).collect()
 }
 
@@ -57,7 +57,7 @@ fn chat() -> String {
 
 #[test]
 fn a_chat_stream_is_one_message() {
-    let seen = seen(OpenAiChat, Framing::Sse, chat().as_bytes());
+    let seen = seen(OpenAiChat, AnswerFraming::Sse, chat().as_bytes());
     assert_eq!(
         output(&seen),
         [concat!(
@@ -79,7 +79,7 @@ fn a_chat_stream_is_one_message() {
 #[test]
 fn a_whole_chat_answer_keeps_its_message() {
     let body = r#" {"id":"chatcmpl-2","object":"chat.completion","model":"m","choices":[{"index":0,"message":{ "role":"assistant","content":null,"refusal":null,"tool_calls":[] },"finish_reason":"stop"},{"index":1,"message":{"role":"assistant","content":"no"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}"#;
-    let seen = seen(OpenAiChat, Framing::Json, body.as_bytes());
+    let seen = seen(OpenAiChat, AnswerFraming::Json, body.as_bytes());
     assert_eq!(
         output(&seen),
         [r#"{ "role":"assistant","content":null,"refusal":null,"tool_calls":[] }"#]
@@ -95,7 +95,7 @@ fn calls_that_came_whole_are_not_joined() {
         r#"{"choices":[{"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}"#,
         r#"{"choices":[{"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"b","type":"function","function":{"name":"g","arguments":"{}"}}]},"finish_reason":"stop"}]}"#,
     ]);
-    let seen = seen(OpenAiChat, Framing::Sse, stream.as_bytes());
+    let seen = seen(OpenAiChat, AnswerFraming::Sse, stream.as_bytes());
     assert_eq!(
         output(&seen),
         [
@@ -113,7 +113,7 @@ fn usage_is_found_where_providers_put_it() {
     ] {
         let stream = unnamed(&[chunk]);
         assert_eq!(
-            seen(OpenAiChat, Framing::Sse, stream.as_bytes()).usage,
+            seen(OpenAiChat, AnswerFraming::Sse, stream.as_bytes()).usage,
             usage(5, 1, 0, 0),
             "{chunk}"
         );
@@ -133,7 +133,7 @@ fn lines_of_ollama_are_one_message() {
         "\n",
     );
     for kind in [Ollama, OpenAiChat] {
-        let seen = seen(kind, Framing::NdJson, lines.as_bytes());
+        let seen = seen(kind, AnswerFraming::NdJson, lines.as_bytes());
         assert_eq!(
             output(&seen),
             [
@@ -151,12 +151,12 @@ fn an_answer_of_ollama_that_came_whole_is_read() {
     let body = format!(
         r#"{{"model":"q","created_at":"2026-01-01T00:00:00Z","message":{message},"done_reason":"length","done":true,"prompt_eval_count":26,"eval_count":9}}"#
     );
-    let whole = seen(Ollama, Framing::Json, body.as_bytes());
+    let whole = seen(Ollama, AnswerFraming::Json, body.as_bytes());
     assert_eq!(output(&whole), [message]);
     assert_eq!((whole.usage, whole.finish.as_deref()), (usage(26, 9, 0, 0), Some("length")));
     assert!(whole.is_complete);
     let refused = r#"{"error":"the input length exceeds the context length"}"#;
-    for framing in [Framing::Json, Framing::NdJson] {
+    for framing in [AnswerFraming::Json, AnswerFraming::NdJson] {
         let told = seen(Ollama, framing, refused.as_bytes());
         assert_eq!(told.error, Some(Diagnosis::Overflow { have: None, limit: None }));
     }
@@ -165,7 +165,7 @@ fn an_answer_of_ollama_that_came_whole_is_read() {
         r#"{"model":"q","message":{"role":"assistant","content":"a"},"done":false}"#,
         r#"{"error":"an error was encountered while running the model"}"#
     );
-    let cut = seen(Ollama, Framing::NdJson, broken.as_bytes());
+    let cut = seen(Ollama, AnswerFraming::NdJson, broken.as_bytes());
     assert_eq!((cut.error, cut.is_complete), (Some(Diagnosis::Other), false));
 }
 
@@ -181,7 +181,7 @@ const RESPONSES: &[&str] = &[
 
 #[test]
 fn items_of_responses_are_the_providers_bytes() {
-    let found = seen(OpenAiResponses, Framing::Sse, named(RESPONSES).as_bytes());
+    let found = seen(OpenAiResponses, AnswerFraming::Sse, named(RESPONSES).as_bytes());
     assert_eq!(
         output(&found),
         [
@@ -196,7 +196,7 @@ fn items_of_responses_are_the_providers_bytes() {
     // No `event:` lines, and all items in the last event.
     let found = seen(
         OpenAiResponses,
-        Framing::Sse,
+        AnswerFraming::Sse,
         unnamed(&[RESPONSES[0], RESPONSES[3], RESPONSES[6]]).as_bytes(),
     );
     assert_eq!(output(&found), [r#"{"id":"other","type":"message"}"#]);
@@ -205,12 +205,12 @@ fn items_of_responses_are_the_providers_bytes() {
 #[test]
 fn whole_answers_of_responses_and_of_its_compact_endpoint() {
     let body = r#"{"id":"resp_2","object":"response","status":"incomplete","error":null,"model":"m","output":[{"type":"message"},{"type":"compaction","id":"cmp_1"}],"usage":{"input_tokens":5,"output_tokens":7}}"#;
-    let found = seen(OpenAiResponses, Framing::Json, body.as_bytes());
+    let found = seen(OpenAiResponses, AnswerFraming::Json, body.as_bytes());
     assert_eq!(output(&found), [r#"{"type":"message"}"#, r#"{"type":"compaction","id":"cmp_1"}"#]);
     assert_eq!(found.finish.as_deref(), Some("incomplete"));
     assert!(found.is_complete && found.error.is_none());
     let body = r#"{"id":"resp_3","object":"response.compaction","output":[{"type":"compaction","id":"cmp_1","encrypted_content":"x"}],"usage":{"input_tokens":5,"output_tokens":7}}"#;
-    let found = seen(OpenAiResponses, Framing::Json, body.as_bytes());
+    let found = seen(OpenAiResponses, AnswerFraming::Json, body.as_bytes());
     assert_eq!(found.output.len(), 1);
     assert_eq!((found.usage, found.is_complete), (usage(5, 7, 0, 0), true));
 }
@@ -248,7 +248,7 @@ const MESSAGES: &[&str] = &[
 
 #[test]
 fn blocks_of_a_messages_stream_are_put_together() {
-    let found = seen(Anthropic, Framing::Sse, named(MESSAGES).as_bytes());
+    let found = seen(Anthropic, AnswerFraming::Sse, named(MESSAGES).as_bytes());
     assert_eq!(
         output(&found),
         [concat!(
@@ -270,7 +270,7 @@ fn blocks_of_a_messages_stream_are_put_together() {
 #[test]
 fn counts_that_a_message_delta_repeats_are_the_newest() {
     let end = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":20,"cache_read_input_tokens":200,"output_tokens":2}}"#;
-    let found = seen(Anthropic, Framing::Sse, named(&[MESSAGES[0], end]).as_bytes());
+    let found = seen(Anthropic, AnswerFraming::Sse, named(&[MESSAGES[0], end]).as_bytes());
     assert_eq!(found.usage, usage(225, 2, 200, 5));
     assert!(!found.is_complete && found.output.is_empty());
 }
@@ -278,7 +278,7 @@ fn counts_that_a_message_delta_repeats_are_the_newest() {
 #[test]
 fn a_whole_message_keeps_its_content() {
     let body = r#"{"id":"msg_2","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a", "citations":null}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}"#;
-    let found = seen(Anthropic, Framing::Json, body.as_bytes());
+    let found = seen(Anthropic, AnswerFraming::Json, body.as_bytes());
     assert_eq!(
         output(&found),
         [r#"{"role":"assistant","content":[{"type":"text","text":"a", "citations":null}]}"#]
@@ -302,7 +302,9 @@ fn parts_of_gemini_are_joined_where_they_are_text_alone() {
         r#"{"functionCall":{"name":"f","args":{"x":1.0}},"thoughtSignature":"s=="},{"text":"","thoughtSignature":"t=="}]}"#
     );
     let array = format!("[{}\n]", GEMINI.join("\n,\r\n"));
-    for (framing, body) in [(Framing::Sse, unnamed(GEMINI)), (Framing::JsonArray, array)] {
+    for (framing, body) in
+        [(AnswerFraming::Sse, unnamed(GEMINI)), (AnswerFraming::JsonArray, array)]
+    {
         let found = seen(Gemini, framing, body.as_bytes());
         assert_eq!(output(&found), [wanted]);
         assert_eq!(found.usage, usage(10, 7, 0, 0));
@@ -313,27 +315,27 @@ fn parts_of_gemini_are_joined_where_they_are_text_alone() {
         assert_eq!(found.events, GEMINI.len());
     }
     let wrapped = format!(r#"{{"response":{}}}"#, GEMINI[5]);
-    let found = seen(Gemini, Framing::Json, wrapped.as_bytes());
+    let found = seen(Gemini, AnswerFraming::Json, wrapped.as_bytes());
     assert_eq!((found.usage, found.finish.as_deref()), (usage(10, 7, 0, 0), Some("STOP")));
 }
 
 #[test]
 fn bedrock_is_read_whole_and_rows_are_no_answers() {
     let body = r#"{"output":{"message":{"role":"assistant","content":[{"text":"a"}]}},"stopReason":"end_turn","usage":{"inputTokens":3,"outputTokens":1}}"#;
-    let found = seen(Bedrock, Framing::Json, body.as_bytes());
+    let found = seen(Bedrock, AnswerFraming::Json, body.as_bytes());
     assert_eq!(output(&found), [r#"{"role":"assistant","content":[{"text":"a"}]}"#]);
     assert_eq!((found.usage, found.is_complete), (usage(3, 1, 0, 0), true));
     assert_eq!(found.finish.as_deref(), Some("end_turn"));
-    let found = seen(ShareGpt, Framing::Json, br#"{"from":"gpt","value":"a"}"#);
+    let found = seen(ShareGpt, AnswerFraming::Json, br#"{"from":"gpt","value":"a"}"#);
     assert!(found.output.is_empty() && found.usage.is_none());
 }
 
 /// Where a verdict falls when events come one by one, and which.
-fn verdicts(kind: DialectKind, stream: &[String]) -> (usize, Verdict) {
-    let mut tee = Tee::new(kind, Framing::Sse);
+fn verdicts(kind: DialectKind, stream: &[String]) -> (usize, PassVerdict) {
+    let mut tee = AnswerTee::new(kind, AnswerFraming::Sse);
     for (at, event) in stream.iter().enumerate() {
         tee.push(event.as_bytes());
-        if tee.verdict() != Verdict::Undecided {
+        if tee.verdict() != PassVerdict::Undecided {
             return (at, tee.verdict());
         }
     }
@@ -347,14 +349,17 @@ fn events(all: &[&str]) -> Vec<String> {
 #[test]
 fn the_first_word_decides() {
     let chat: Vec<_> = CHAT.iter().map(|data| unnamed(&[data])).collect();
-    assert_eq!(verdicts(OpenAiChat, &chat), (1, Verdict::Fine));
-    assert_eq!(verdicts(OpenAiResponses, &events(RESPONSES)), (2, Verdict::Fine));
-    assert_eq!(verdicts(Anthropic, &events(MESSAGES)), (2, Verdict::Fine));
-    assert_eq!(verdicts(Gemini, &[unnamed(GEMINI)]), (0, Verdict::Fine));
+    assert_eq!(verdicts(OpenAiChat, &chat), (1, PassVerdict::Fine));
+    assert_eq!(verdicts(OpenAiResponses, &events(RESPONSES)), (2, PassVerdict::Fine));
+    assert_eq!(verdicts(Anthropic, &events(MESSAGES)), (2, PassVerdict::Fine));
+    assert_eq!(verdicts(Gemini, &[unnamed(GEMINI)]), (0, PassVerdict::Fine));
     let quiet = [": ping\n\n".to_owned(), "event: keepalive\ndata: {}\n\n".to_owned()];
-    assert_eq!(verdicts(OpenAiResponses, &quiet[..1]), (1, Verdict::Undecided));
+    assert_eq!(verdicts(OpenAiResponses, &quiet[..1]), (1, PassVerdict::Undecided));
     // What nobody knows is not held back.
-    assert_eq!(verdicts(OpenAiChat, &["data: nothing known\n\n".to_owned()]), (0, Verdict::Fine));
+    assert_eq!(
+        verdicts(OpenAiChat, &["data: nothing known\n\n".to_owned()]),
+        (0, PassVerdict::Fine)
+    );
 }
 
 #[test]
@@ -362,61 +367,62 @@ fn an_overflow_before_the_first_word_can_be_mended() {
     let full = Diagnosis::Overflow { have: None, limit: None };
     let failed = r#"{"type":"response.failed","response":{"id":"resp_1","status":"failed","error":{"code":"context_length_exceeded","message":"Your input exceeds the context window of this model."},"output":[]}}"#;
     let stream = events(&[RESPONSES[0], RESPONSES[1], failed]);
-    assert_eq!(verdicts(OpenAiResponses, &stream), (2, Verdict::Overflow(full)));
+    assert_eq!(verdicts(OpenAiResponses, &stream), (2, PassVerdict::Overflow(full)));
     let counted = Diagnosis::Overflow { have: Some(213_462), limit: Some(200_000) };
     let long = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
     let stream = events(&[MESSAGES[0], MESSAGES[1], long]);
-    assert_eq!(verdicts(Anthropic, &stream), (2, Verdict::Overflow(counted)));
+    assert_eq!(verdicts(Anthropic, &stream), (2, PassVerdict::Overflow(counted)));
     let stopped = r#"{"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"},"usage":{"output_tokens":0}}"#;
     let stream = events(&[MESSAGES[0], stopped]);
-    assert_eq!(verdicts(Anthropic, &stream), (1, Verdict::Overflow(full)));
+    assert_eq!(verdicts(Anthropic, &stream), (1, PassVerdict::Overflow(full)));
     let chat =
         r#"{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum","code":400}}"#;
     let stream = [unnamed(&[CHAT[0]]), unnamed(&[chat])];
-    assert_eq!(verdicts(OpenAiChat, &stream), (1, Verdict::Overflow(counted)));
+    assert_eq!(verdicts(OpenAiChat, &stream), (1, PassVerdict::Overflow(counted)));
     // A stream that is refused with a document.
-    assert_eq!(verdicts(OpenAiChat, &[chat.to_owned()]), (0, Verdict::Overflow(counted)));
+    assert_eq!(verdicts(OpenAiChat, &[chat.to_owned()]), (0, PassVerdict::Overflow(counted)));
     let gemini = r#"[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]"#;
     let gemini_full = Diagnosis::Overflow { have: Some(1_196_265), limit: Some(1_048_575) };
-    assert_eq!(verdicts(Gemini, &[gemini.to_owned()]), (0, Verdict::Overflow(gemini_full)));
+    assert_eq!(verdicts(Gemini, &[gemini.to_owned()]), (0, PassVerdict::Overflow(gemini_full)));
 }
 
 #[test]
 fn other_errors_and_late_ones_are_passed_on() {
     let busy = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let stream = events(&[MESSAGES[0], busy]);
-    assert_eq!(verdicts(Anthropic, &stream), (1, Verdict::Fine));
-    let found = seen(Anthropic, Framing::Sse, stream.concat().as_bytes());
+    assert_eq!(verdicts(Anthropic, &stream), (1, PassVerdict::Fine));
+    let found = seen(Anthropic, AnswerFraming::Sse, stream.concat().as_bytes());
     assert_eq!(found.error, Some(Diagnosis::RateLimit));
     assert!(!found.is_complete);
     let long = r#"{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
     let late = unnamed(&[CHAT[0], CHAT[1], long]);
-    let mut tee = Tee::new(OpenAiChat, Framing::Sse);
+    let mut tee = AnswerTee::new(OpenAiChat, AnswerFraming::Sse);
     tee.push(late.as_bytes());
-    assert_eq!(tee.verdict(), Verdict::Fine);
+    assert_eq!(tee.verdict(), PassVerdict::Fine);
     assert!(matches!(tee.finish().error, Some(Diagnosis::Overflow { .. })));
     // An event that only its name calls an error.
-    let found = seen(OpenAiChat, Framing::Sse, b"event: error\ndata: {\"message\":\"boom\"}\n\n");
+    let found =
+        seen(OpenAiChat, AnswerFraming::Sse, b"event: error\ndata: {\"message\":\"boom\"}\n\n");
     assert_eq!(found.error, Some(Diagnosis::Other));
 }
 
 #[test]
 fn an_answer_that_is_cut_off_keeps_what_came_whole() {
-    let found = seen(Anthropic, Framing::Sse, named(&MESSAGES[..17]).as_bytes());
+    let found = seen(Anthropic, AnswerFraming::Sse, named(&MESSAGES[..17]).as_bytes());
     let text = output(&found)[0];
     assert!(text.contains("look") && !text.contains("tool_use"), "{text}");
     assert!(!found.is_complete);
     assert_eq!(found.usage, usage(115, 1, 100, 5));
-    let found = seen(OpenAiChat, Framing::Json, br#"{"id":"c","choices":[{"message":{"con"#);
-    assert_eq!(found, Seen::default());
+    let found = seen(OpenAiChat, AnswerFraming::Json, br#"{"id":"c","choices":[{"message":{"con"#);
+    assert_eq!(found, AnswerFacts::default());
 }
 
 #[test]
 fn without_output_all_else_is_the_same() {
     for (kind, framing, body) in samples() {
-        let mut tee = Tee::new(kind, framing).without_output();
+        let mut tee = AnswerTee::new(kind, framing).without_output();
         tee.push(body.as_bytes());
-        let wanted = Seen { output: Vec::new(), ..seen(kind, framing, body.as_bytes()) };
+        let wanted = AnswerFacts { output: Vec::new(), ..seen(kind, framing, body.as_bytes()) };
         assert_eq!(tee.finish(), wanted, "{kind}");
     }
 }
@@ -426,7 +432,7 @@ fn what_is_too_large_is_only_passed() {
     let long = "x".repeat(9 * 1024 * 1024);
     let large = format!("{{\"choices\":[{{\"delta\":{{\"content\":\"{long}\"}}}}]}}");
     let stream = unnamed(&[CHAT[0], &large, CHAT[10]]);
-    let mut tee = Tee::new(OpenAiChat, Framing::Sse);
+    let mut tee = AnswerTee::new(OpenAiChat, AnswerFraming::Sse);
     stream.as_bytes().chunks(65_536).for_each(|chunk| tee.push(chunk));
     let found = tee.finish();
     assert!(found.overrun && found.output.is_empty());
@@ -436,7 +442,7 @@ fn what_is_too_large_is_only_passed() {
         "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n",
         &long[..4_000_000]
     );
-    let mut tee = Tee::new(OpenAiChat, Framing::Sse);
+    let mut tee = AnswerTee::new(OpenAiChat, AnswerFraming::Sse);
     let mut quiet = tee.clone().without_output();
     (0..9).for_each(|_| tee.push(part.as_bytes()));
     let found = tee.finish();
@@ -444,11 +450,11 @@ fn what_is_too_large_is_only_passed() {
     (0..9).for_each(|_| quiet.push(part.as_bytes()));
     assert!(!quiet.finish().overrun, "nothing is collected");
 
-    let mut tee = Tee::new(OpenAiResponses, Framing::Json);
+    let mut tee = AnswerTee::new(OpenAiResponses, AnswerFraming::Json);
     tee.push(b"{\"output\":[\"");
     (0..4).for_each(|_| tee.push(long.as_bytes()));
     tee.push(b"\"]}");
-    assert_eq!(tee.verdict(), Verdict::Fine);
+    assert_eq!(tee.verdict(), PassVerdict::Fine);
     assert!(tee.finish().overrun);
 }
 
@@ -456,37 +462,42 @@ fn what_is_too_large_is_only_passed() {
 #[test]
 fn broken_bytes_never_reach_the_output() {
     let event = b"data: {\"type\":\"response.output_item.done\",\"item\":{\"a\":\"\xff\xfe\"}}\n\n";
-    let found = seen(OpenAiResponses, Framing::Sse, event);
+    let found = seen(OpenAiResponses, AnswerFraming::Sse, event);
     assert_eq!(output(&found), ["{\"a\":\"\u{FFFD}\u{FFFD}\"}"]);
     let body = b"{\"choices\":[{\"message\":{\"content\":\"\xff\"}}]}";
-    let mut quiet = Tee::new(OpenAiChat, Framing::Json).without_output();
+    let mut quiet = AnswerTee::new(OpenAiChat, AnswerFraming::Json).without_output();
     quiet.push(body);
-    assert!(quiet.finish().is_complete && seen(OpenAiChat, Framing::Json, body).is_complete);
+    assert!(quiet.finish().is_complete && seen(OpenAiChat, AnswerFraming::Json, body).is_complete);
     let event = b"data: {\"type\":\"response.output_item.done\",\"item\":{\"a\":nothing}}\n\n";
-    assert!(seen(OpenAiResponses, Framing::Sse, event).output.is_empty());
+    assert!(seen(OpenAiResponses, AnswerFraming::Sse, event).output.is_empty());
     let event = br#"data: {"choices":[{"delta":{"content":"\ud83e alone"}}]}"#;
-    let found = seen(OpenAiChat, Framing::Sse, event);
+    let found = seen(OpenAiChat, AnswerFraming::Sse, event);
     assert_eq!(output(&found), [r#"{"role":"assistant","content":"\ud83e alone"}"#]);
 }
 
-fn samples() -> Vec<(DialectKind, Framing, String)> {
+fn samples() -> Vec<(DialectKind, AnswerFraming, String)> {
     vec![
-        (OpenAiChat, Framing::Sse, chat()),
-        (OpenAiChat, Framing::Sse, chat().replace('\n', "\r\n")),
-        (OpenAiResponses, Framing::Sse, named(RESPONSES)),
-        (Anthropic, Framing::Sse, named(MESSAGES)),
-        (Anthropic, Framing::Sse, named(MESSAGES).replace('\n', "\r")),
-        (Gemini, Framing::Sse, format!("\u{FEFF}{}", unnamed(GEMINI))),
-        (Gemini, Framing::JsonArray, format!("[{}]", GEMINI.join(","))),
-        (OpenAiChat, Framing::NdJson, CHAT.join("\n")),
-        (OpenAiChat, Framing::Sse, r#" {"error":{"message":"too many tokens"}}"#.to_owned()),
-        (OpenAiChat, Framing::Json, format!("\n\n{}", CHAT[3])),
+        (OpenAiChat, AnswerFraming::Sse, chat()),
+        (OpenAiChat, AnswerFraming::Sse, chat().replace('\n', "\r\n")),
+        (OpenAiResponses, AnswerFraming::Sse, named(RESPONSES)),
+        (Anthropic, AnswerFraming::Sse, named(MESSAGES)),
+        (Anthropic, AnswerFraming::Sse, named(MESSAGES).replace('\n', "\r")),
+        (Gemini, AnswerFraming::Sse, format!("\u{FEFF}{}", unnamed(GEMINI))),
+        (Gemini, AnswerFraming::JsonArray, format!("[{}]", GEMINI.join(","))),
+        (OpenAiChat, AnswerFraming::NdJson, CHAT.join("\n")),
+        (OpenAiChat, AnswerFraming::Sse, r#" {"error":{"message":"too many tokens"}}"#.to_owned()),
+        (OpenAiChat, AnswerFraming::Json, format!("\n\n{}", CHAT[3])),
     ]
 }
 
 /// Chunks of these sizes, over and over.
-fn in_chunks(kind: DialectKind, framing: Framing, mut body: &[u8], sizes: &[usize]) -> Seen {
-    let mut tee = Tee::new(kind, framing);
+fn in_chunks(
+    kind: DialectKind,
+    framing: AnswerFraming,
+    mut body: &[u8],
+    sizes: &[usize],
+) -> AnswerFacts {
+    let mut tee = AnswerTee::new(kind, framing);
     for size in sizes.iter().cycle() {
         if body.is_empty() {
             break;
@@ -535,7 +546,7 @@ proptest! {
         }
         body.truncate(cut.index(body.len()) + 1);
         for kind in DialectKind::ALL {
-            for framing in [Framing::Json, Framing::Sse, Framing::JsonArray, Framing::NdJson] {
+            for framing in [AnswerFraming::Json, AnswerFraming::Sse, AnswerFraming::JsonArray, AnswerFraming::NdJson] {
                 let wanted = seen(kind, framing, &body);
                 for reply in &wanted.output {
                     prop_assert!(serde_json::from_slice::<serde::de::IgnoredAny>(reply).is_ok());

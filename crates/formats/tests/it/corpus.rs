@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use midfold_core::View;
+use midfold_core::EventView;
 use midfold_formats::{DialectKind, convert, profile, scan};
 
 fn corpus() -> Option<PathBuf> {
@@ -54,7 +54,8 @@ fn conversations(corpus: &Path, folder: &str, ending: &str, key: &str) -> Vec<Ve
 fn check(name: &str, dialect: DialectKind, conversations: &[Vec<Vec<u8>>]) -> usize {
     let (mut messages, mut blocks, mut opaque) = (0, 0, 0);
     for conversation in conversations {
-        let views: Vec<View> = conversation.iter().map(|m| dialect.dialect().view(m)).collect();
+        let views: Vec<EventView> =
+            conversation.iter().map(|m| dialect.dialect().view(m)).collect();
         let pairs: Vec<_> = conversation.iter().map(Vec::as_slice).zip(&views).collect();
         messages += views.len();
         for view in &views {

@@ -1,6 +1,6 @@
 //! What each dialect reads, block by block, and what it writes.
 
-use midfold_core::{BlockKind, Detail, Origin, Role, TextRef, View};
+use midfold_core::{BlockKind, EventView, PictureDetail, Role, TextOrigin, TextRef};
 use midfold_formats::DialectKind::{self, Anthropic, OpenAiChat, OpenAiResponses, ShareGpt};
 
 /// A view in words: a line per block, with its outer bytes where they are short.
@@ -32,7 +32,7 @@ fn show(dialect: DialectKind, message: &str) -> Vec<String> {
     std::iter::once(head).chain(blocks).collect()
 }
 
-fn view(dialect: DialectKind, message: &str) -> View {
+fn view(dialect: DialectKind, message: &str) -> EventView {
     dialect.dialect().view(message.as_bytes())
 }
 
@@ -312,21 +312,21 @@ fn origins() {
         view(Anthropic, &message).origin
     };
     let reminder = "<system-reminder>\nbe brief\n</system-reminder>\n";
-    assert_eq!(of("user", &[reminder]), Origin::Injected);
+    assert_eq!(of("user", &[reminder]), TextOrigin::Injected);
     assert_eq!(
         of("user", &[reminder, "<environment_context>x</environment_context>"]),
-        Origin::Injected
+        TextOrigin::Injected
     );
-    assert_eq!(of("user", &[reminder, "fix it"]), Origin::Genuine);
-    assert_eq!(of("user", &[&format!("{reminder}fix it{reminder}")]), Origin::Genuine);
-    assert_eq!(of("assistant", &[reminder]), Origin::Genuine);
+    assert_eq!(of("user", &[reminder, "fix it"]), TextOrigin::Genuine);
+    assert_eq!(of("user", &[&format!("{reminder}fix it{reminder}")]), TextOrigin::Genuine);
+    assert_eq!(of("assistant", &[reminder]), TextOrigin::Genuine);
     assert_eq!(
         of("user", &["# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>"]),
-        Origin::Injected
+        TextOrigin::Injected
     );
-    assert_eq!(of("user", &["Base directory for this skill: /s\n\n# Plans"]), Origin::Injected);
-    assert_eq!(of("user", &["[Image: source: /c/1.png]"]), Origin::Injected);
-    assert_eq!(of("user", &["<user_action>\n  a review\n</user_action>"]), Origin::Injected);
+    assert_eq!(of("user", &["Base directory for this skill: /s\n\n# Plans"]), TextOrigin::Injected);
+    assert_eq!(of("user", &["[Image: source: /c/1.png]"]), TextOrigin::Injected);
+    assert_eq!(of("user", &["<user_action>\n  a review\n</user_action>"]), TextOrigin::Injected);
     assert_eq!(
         of(
             "user",
@@ -334,26 +334,26 @@ fn origins() {
                 "<command-name>/clear</command-name>\n <command-message>clear</command-message>\n<command-args></command-args>"
             ]
         ),
-        Origin::Injected
+        TextOrigin::Injected
     );
-    assert_eq!(of("user", &["[Request interrupted by user for tool use]"]), Origin::Injected);
+    assert_eq!(of("user", &["[Request interrupted by user for tool use]"]), TextOrigin::Injected);
     assert_eq!(
         of("user", &[&format!("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>{}", "x".repeat(5000))]),
-        Origin::Injected
+        TextOrigin::Injected
     );
     assert_eq!(
         of("user", &[&format!("<system-reminder>{}</system-reminder>", "y\n".repeat(5000))]),
-        Origin::Injected
+        TextOrigin::Injected
     );
-    assert_eq!(of("user", &["Observation:\n42"]), Origin::Observation);
-    assert_eq!(of("user", &["a.rs\n(Current directory: /x)\nbash-$"]), Origin::Observation);
+    assert_eq!(of("user", &["Observation:\n42"]), TextOrigin::Observation);
+    assert_eq!(of("user", &["a.rs\n(Current directory: /x)\nbash-$"]), TextOrigin::Observation);
     assert_eq!(
         of("user", &["<returncode>0</returncode>\n<output>x</output>"]),
-        Origin::Observation
+        TextOrigin::Observation
     );
-    assert_eq!(of("user", &[""]), Origin::Genuine);
-    assert_eq!(of("user", &["## Conversation Summary\n\nx", "more"]), Origin::Recap);
-    assert_eq!(of("assistant", &["[CONTEXT COMPACTION — REFERENCE ONLY] x"]), Origin::Recap);
+    assert_eq!(of("user", &[""]), TextOrigin::Genuine);
+    assert_eq!(of("user", &["## Conversation Summary\n\nx", "more"]), TextOrigin::Recap);
+    assert_eq!(of("assistant", &["[CONTEXT COMPACTION — REFERENCE ONLY] x"]), TextOrigin::Recap);
     assert_eq!(
         of(
             "user",
@@ -361,10 +361,10 @@ fn origins() {
                 "This session is being continued from a previous conversation that ran out of context. The"
             ]
         ),
-        Origin::Recap
+        TextOrigin::Recap
     );
-    assert_eq!(of("user", &["[Earlier messages truncated]"]), Origin::Recap);
-    assert_eq!(of("user", &["[Earlier messages truncated] why?"]), Origin::Genuine);
+    assert_eq!(of("user", &["[Earlier messages truncated]"]), TextOrigin::Recap);
+    assert_eq!(of("user", &["[Earlier messages truncated] why?"]), TextOrigin::Genuine);
 }
 
 #[test]
@@ -476,11 +476,11 @@ fn how_closely_to_look_is_read_where_it_stands() {
     };
     let responses = r#"{"role":"user","content":[{"type":"input_image","image_url":"https://a","detail":"original"}]}"#;
     let cases = [
-        (OpenAiChat, chat(r#","detail":"low""#), Detail::Low),
-        (OpenAiChat, chat(r#","detail":"high""#), Detail::High),
-        (OpenAiChat, chat(r#","detail":"auto""#), Detail::Auto),
-        (OpenAiChat, chat(""), Detail::Auto),
-        (OpenAiResponses, responses.to_owned(), Detail::High),
+        (OpenAiChat, chat(r#","detail":"low""#), PictureDetail::Low),
+        (OpenAiChat, chat(r#","detail":"high""#), PictureDetail::High),
+        (OpenAiChat, chat(r#","detail":"auto""#), PictureDetail::Auto),
+        (OpenAiChat, chat(""), PictureDetail::Auto),
+        (OpenAiResponses, responses.to_owned(), PictureDetail::High),
     ];
     for (kind, message, detail) in cases {
         assert_eq!(view(kind, &message).blocks[0].media[0].detail, detail, "{message}");

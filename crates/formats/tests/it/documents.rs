@@ -1,7 +1,7 @@
 //! Documents in messages and in results: what is sent as text is read and counted as text, what is packed by
 //! its pages.
 
-use midfold_core::{BlockKind, Extent, Media, View};
+use midfold_core::{BlockKind, EventView, MediaExtent, MediaRef};
 use midfold_formats::DialectKind;
 use serde_json::{Value, json};
 
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 const PDF: &str = "JVBERi0xLjQKMiAwIG9iaiA8PC9UeXBlL1BhZ2VzL0NvdW50IDM+PiBlbmRvYmo\
                    KJSB0aGlzIGlzIGEgY29tbWVudCBiZWhpbmQgdGhlIHRyZWU=";
 
-fn view(kind: DialectKind, message: &Value) -> (View, String) {
+fn view(kind: DialectKind, message: &Value) -> (EventView, String) {
     let text = message.to_string();
     (kind.dialect().view(text.as_bytes()), text)
 }
 
-fn media(kind: DialectKind, message: &Value) -> Media {
+fn media(kind: DialectKind, message: &Value) -> MediaRef {
     let (view, text) = view(kind, message);
     let found: Vec<_> = view.blocks.iter().flat_map(|block| &block.media).collect();
     assert_eq!(found.len(), 1, "{kind} {text}");
@@ -39,7 +39,7 @@ fn a_document_of_text_is_read() {
             let (view, bytes) = view(DialectKind::Anthropic, &message);
             let block = &view.blocks[0];
             assert_eq!(block.text(bytes.as_bytes()), text, "{bytes}");
-            assert_eq!(block.media[0].extent, Extent::Read, "{bytes}");
+            assert_eq!(block.media[0].extent, MediaExtent::Read, "{bytes}");
         }
         // What a document says is nobody's words.
         let message = json!({"role": "user", "content": [document]});
@@ -80,7 +80,7 @@ fn a_packed_document_tells_its_pages_in_every_dialect() {
         ),
     ];
     for (kind, message) in cases {
-        assert_eq!(media(kind, &message).extent, Extent::Pages(3), "{kind} {message}");
+        assert_eq!(media(kind, &message).extent, MediaExtent::Pages(3), "{kind} {message}");
     }
 }
 
@@ -88,7 +88,7 @@ fn a_packed_document_tells_its_pages_in_every_dialect() {
 fn a_packed_text_tells_its_bytes() {
     let base64 = "SXQgc2F5cyBsaXR0bGUu".repeat(8);
     let message = json!({"role": "user", "parts": [{"inlineData": {"mimeType": "text/plain", "data": base64}}]});
-    assert!(matches!(media(DialectKind::Gemini, &message).extent, Extent::Text(120)));
+    assert!(matches!(media(DialectKind::Gemini, &message).extent, MediaExtent::Text(120)));
     let held = json!({"role": "user", "content": [{"type": "document", "source": {"type": "file", "file_id": "f"}}]});
-    assert_eq!(media(DialectKind::Anthropic, &held).extent, Extent::Unknown);
+    assert_eq!(media(DialectKind::Anthropic, &held).extent, MediaExtent::Unknown);
 }

@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
-use midfold_core::{BlockKind, MediaKind, Role, View};
+use midfold_core::{BlockKind, EventView, MediaKind, Role};
 use midfold_formats::DialectKind::{self, Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
-use midfold_formats::convert::{Converted, convert_all};
+use midfold_formats::convert::{ConvertedMessages, convert_all};
 use midfold_formats::profile;
 use midfold_formats::read::read;
 use midfold_testkit::{emit, strategies};
@@ -15,17 +15,17 @@ use crate::said::said;
 
 const JPEG: &str = "/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAP//////////////////////////////////////";
 
-fn view(message: &str) -> View {
+fn view(message: &str) -> EventView {
     Ollama.dialect().view(message.as_bytes())
 }
 
-fn convert(messages: &[impl AsRef<[u8]>], from: DialectKind, to: DialectKind) -> Converted {
+fn convert(messages: &[impl AsRef<[u8]>], from: DialectKind, to: DialectKind) -> ConvertedMessages {
     let views: Vec<_> = messages.iter().map(|it| from.dialect().view(it.as_ref())).collect();
     let pairs: Vec<_> = messages.iter().map(AsRef::as_ref).zip(&views).collect();
     convert_all(&pairs, from, to)
 }
 
-fn values(converted: &Converted) -> Vec<Value> {
+fn values(converted: &ConvertedMessages) -> Vec<Value> {
     converted.messages.iter().map(|it| serde_json::from_slice(it).unwrap()).collect()
 }
 

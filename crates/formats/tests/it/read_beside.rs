@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 use midfold_formats::read::{ReadOutcome, read, read_recorded};
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ impl File {
     }
 
     /// What is sent, in order: content, and what is known of its origin.
-    fn sent(&self) -> Vec<(String, Option<Origin>)> {
+    fn sent(&self) -> Vec<(String, Option<TextOrigin>)> {
         let found = self.read();
         assert_eq!(found.conversations.len(), 1);
         let events = found.conversations[0].events.iter();
@@ -116,7 +116,7 @@ fn what_was_typed_meanwhile_is_the_users_and_behind_the_results() {
     file.result("b");
     file.attached(json!({ "type": "queued_command", "commandMode": "task-notification", "prompt": "<task-notification>done</task-notification>" }));
     file.attached(json!({ "type": "queued_command", "commandMode": "prompt", "prompt": "news", "origin": { "kind": "channel" } }));
-    let (none, client) = (None, Some(Origin::Injected));
+    let (none, client) = (None, Some(TextOrigin::Injected));
     let wanted = [
         ("go", none),
         ("a", none),
@@ -200,7 +200,7 @@ fn what_the_client_adds_is_sent_and_is_the_clients() {
             sent[1].0.contains(words) && sent[1].0.starts_with("<system-reminder>"),
             "{sent:?}"
         );
-        assert_eq!(sent[1].1, Some(Origin::Injected));
+        assert_eq!(sent[1].1, Some(TextOrigin::Injected));
     }
     for attachment in [
         json!({ "type": "todo_reminder", "content": [], "itemCount": 0 }),
@@ -220,11 +220,11 @@ fn what_the_client_adds_is_sent_and_is_the_clients() {
 #[test]
 fn the_client_says_whose_words_a_record_holds() {
     for (more, origin) in [
-        (json!({ "isMeta": true }), Some(Origin::Injected)),
-        (json!({ "promptSource": "system" }), Some(Origin::Injected)),
-        (json!({ "origin": { "kind": "task-notification" } }), Some(Origin::Injected)),
+        (json!({ "isMeta": true }), Some(TextOrigin::Injected)),
+        (json!({ "promptSource": "system" }), Some(TextOrigin::Injected)),
+        (json!({ "origin": { "kind": "task-notification" } }), Some(TextOrigin::Injected)),
         (json!({ "origin": { "kind": "human" }, "promptSource": "typed" }), None),
-        (json!({ "isCompactSummary": true, "isMeta": true }), Some(Origin::Recap)),
+        (json!({ "isCompactSummary": true, "isMeta": true }), Some(TextOrigin::Recap)),
     ] {
         let mut file = File::default();
         let mut record = user("Always do it.");

@@ -9,8 +9,8 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use midfold_core::view::Origin;
-use midfold_formats::read::{Conversation, Format, ReadError, ReadOutcome, read};
+use midfold_core::view::TextOrigin;
+use midfold_formats::read::{Conversation, ReadError, ReadOutcome, TranscriptFormat, read};
 use serde::de::IgnoredAny;
 
 fn corpus() -> Option<PathBuf> {
@@ -56,7 +56,7 @@ fn assert_sound(name: &str, input: &Bytes, outcome: &ReadOutcome) {
             assert!(serde_json::from_slice::<IgnoredAny>(&event.bytes).is_ok(), "{name}");
             assert!(!event.source.is_empty(), "{name}");
             if let [range] = &event.source[..]
-                && conversation.format != Format::Pi
+                && conversation.format != TranscriptFormat::Pi
                 && range.len() == event.bytes.len()
             {
                 assert_eq!(&input[range.clone()], &event.bytes[..], "{name}");
@@ -93,7 +93,7 @@ fn outcomes(folder: &str) -> Vec<(String, ReadOutcome)> {
 }
 
 /// Conversations and events of each file of a folder.
-fn sizes(found: &[(String, ReadOutcome)], format: Format) -> Vec<(usize, usize)> {
+fn sizes(found: &[(String, ReadOutcome)], format: TranscriptFormat) -> Vec<(usize, usize)> {
     let size = |outcome: &ReadOutcome| {
         assert!(outcome.conversations.iter().all(|c| c.format == format));
         let events = outcome.conversations.iter().map(|c| c.events.len()).sum();
@@ -112,13 +112,13 @@ fn benches_and_training_rows() {
     if tau.is_empty() {
         return;
     }
-    assert_eq!(sizes(&tau, Format::TauBench), [(200, 5308)]);
+    assert_eq!(sizes(&tau, TranscriptFormat::TauBench), [(200, 5308)]);
     assert_eq!(tau[0].1.conversations[3].id.as_deref(), Some("3"));
     let tau2 = outcomes("tau2-bench");
-    assert_eq!(sizes(&tau2, Format::FineTuning), [(24, 806)]);
+    assert_eq!(sizes(&tau2, TranscriptFormat::FineTuning), [(24, 806)]);
     assert!(tau2[0].1.conversations.iter().all(|c| c.envelope.tools.is_some()));
     let rows = outcomes("sharegpt");
-    let rows: Vec<_> = sizes(&rows, Format::ShareGpt).iter().map(|size| size.0).collect();
+    let rows: Vec<_> = sizes(&rows, TranscriptFormat::ShareGpt).iter().map(|size| size.0).collect();
     assert_eq!(rows, [9, 182, 24]);
 }
 
@@ -128,23 +128,23 @@ fn coding_agents() {
     if mini.is_empty() {
         return;
     }
-    assert_eq!(sizes(&mini, Format::MiniSweAgent).len(), 9);
+    assert_eq!(sizes(&mini, TranscriptFormat::MiniSweAgent).len(), 9);
     for (name, outcome) in &mini {
         let conversation = &outcome.conversations[0];
         assert!(usages(conversation) > 40, "{name}");
         assert!(conversation.envelope.model.is_some(), "{name}");
     }
     let swe = outcomes("SWE-agent");
-    assert_eq!(sizes(&swe, Format::SweAgent).len(), 6);
+    assert_eq!(sizes(&swe, TranscriptFormat::SweAgent).len(), 6);
     for (name, outcome) in &swe {
         let events = &outcome.conversations[0].events;
-        let observed = events.iter().filter(|e| e.origin == Some(Origin::Observation)).count();
+        let observed = events.iter().filter(|e| e.origin == Some(TextOrigin::Observation)).count();
         assert_eq!(observed > 0, name.contains("ctf"), "{name}");
         let answered = events.iter().filter(|e| e.bytes.ends_with(b"\"}") && e.source.len() == 2);
         assert_eq!(answered.count() > 0, !name.contains("ctf"), "{name}");
     }
     let pi = outcomes("pi-mono");
-    assert_eq!(sizes(&pi, Format::Pi), [(1, 914)]);
+    assert_eq!(sizes(&pi, TranscriptFormat::Pi), [(1, 914)]);
     assert!(usages(&pi[0].1.conversations[0]) > 400);
 }
 

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use midfold_formats::read::{Format, ReadError, ReadOutcome, read};
-use midfold_testkit::{Message, emit, strategies};
+use midfold_formats::read::{ReadError, ReadOutcome, TranscriptFormat, read};
+use midfold_testkit::{TestMessage, emit, strategies};
 use proptest::prelude::*;
 
 fn outcome(text: String) -> ReadOutcome {
@@ -40,7 +40,7 @@ proptest! {
         prop_assert_eq!(events, bytes(&messages));
         prop_assert_eq!(whole.unwrap(), request.into_bytes());
         prop_assert!(found.problems.is_empty());
-        let lines = read(&Bytes::from(messages.join("\n")), Some(Format::OpenAiChat)).unwrap();
+        let lines = read(&Bytes::from(messages.join("\n")), Some(TranscriptFormat::OpenAiChat)).unwrap();
         let kept: usize = lines.conversations.iter().map(|c| c.events.len()).sum();
         prop_assert_eq!(kept + lines.problems.len(), messages.len());
     }
@@ -48,13 +48,13 @@ proptest! {
     #[test]
     fn requests_of_each_dialect_come_back(session in strategies::session()) {
         let cases = [
-            (emit::openai_request(&emit::openai_chat(&session)), Format::OpenAiChat),
-            (emit::anthropic_request(&session), Format::Anthropic),
-            (emit::responses_request(&session), Format::OpenAiResponses),
-            (emit::gemini_request(&session), Format::Gemini),
-            (emit::bedrock_request(&session), Format::Bedrock),
-            (emit::ollama_request(&session), Format::Ollama),
-            (emit::sharegpt("row", &session), Format::ShareGpt),
+            (emit::openai_request(&emit::openai_chat(&session)), TranscriptFormat::OpenAiChat),
+            (emit::anthropic_request(&session), TranscriptFormat::Anthropic),
+            (emit::responses_request(&session), TranscriptFormat::OpenAiResponses),
+            (emit::gemini_request(&session), TranscriptFormat::Gemini),
+            (emit::bedrock_request(&session), TranscriptFormat::Bedrock),
+            (emit::ollama_request(&session), TranscriptFormat::Ollama),
+            (emit::sharegpt("row", &session), TranscriptFormat::ShareGpt),
         ];
         for (text, format) in cases {
             let found = outcome(text.clone());
@@ -65,8 +65,8 @@ proptest! {
 
     #[test]
     fn session_files_hold_the_same_conversation(session in strategies::session()) {
-        let spoken: Vec<Message> =
-            session.iter().filter(|m| !matches!(m, Message::System(_))).cloned().collect();
+        let spoken: Vec<TestMessage> =
+            session.iter().filter(|m| !matches!(m, TestMessage::System(_))).cloned().collect();
         let pi = outcome(emit::pi(&session).join("\n"));
         let chat = emit::openai_chat(&spoken);
         prop_assert_eq!(parts(&pi).0, bytes(&chat));
@@ -118,24 +118,24 @@ proptest! {
 fn fixtures_are_what_their_names_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cases = [
-        ("examples/coding-session.jsonl", Format::OpenAiChat, 1),
-        ("fixtures/openai-chat.json", Format::OpenAiChat, 1),
-        ("fixtures/openai-chat.jsonl", Format::OpenAiChat, 1),
-        ("fixtures/openai-responses.json", Format::OpenAiResponses, 1),
-        ("fixtures/anthropic.json", Format::Anthropic, 1),
-        ("fixtures/gemini.json", Format::Gemini, 1),
-        ("fixtures/bedrock.json", Format::Bedrock, 1),
-        ("fixtures/ollama.json", Format::Ollama, 1),
-        ("fixtures/sharegpt.jsonl", Format::ShareGpt, 2),
-        ("fixtures/claude-code.jsonl", Format::ClaudeCode, 1),
-        ("fixtures/codex.jsonl", Format::Codex, 1),
-        ("fixtures/pi.jsonl", Format::Pi, 1),
-        ("fixtures/fine-tuning.jsonl", Format::FineTuning, 2),
-        ("fixtures/tau-bench.json", Format::TauBench, 2),
-        ("fixtures/mini-swe-agent.traj.json", Format::MiniSweAgent, 1),
-        ("fixtures/swe-agent.traj", Format::SweAgent, 1),
-        ("fixtures/hostile.jsonl", Format::OpenAiChat, 1),
-        ("fixtures/broken.jsonl", Format::OpenAiChat, 1),
+        ("examples/coding-session.jsonl", TranscriptFormat::OpenAiChat, 1),
+        ("fixtures/openai-chat.json", TranscriptFormat::OpenAiChat, 1),
+        ("fixtures/openai-chat.jsonl", TranscriptFormat::OpenAiChat, 1),
+        ("fixtures/openai-responses.json", TranscriptFormat::OpenAiResponses, 1),
+        ("fixtures/anthropic.json", TranscriptFormat::Anthropic, 1),
+        ("fixtures/gemini.json", TranscriptFormat::Gemini, 1),
+        ("fixtures/bedrock.json", TranscriptFormat::Bedrock, 1),
+        ("fixtures/ollama.json", TranscriptFormat::Ollama, 1),
+        ("fixtures/sharegpt.jsonl", TranscriptFormat::ShareGpt, 2),
+        ("fixtures/claude-code.jsonl", TranscriptFormat::ClaudeCode, 1),
+        ("fixtures/codex.jsonl", TranscriptFormat::Codex, 1),
+        ("fixtures/pi.jsonl", TranscriptFormat::Pi, 1),
+        ("fixtures/fine-tuning.jsonl", TranscriptFormat::FineTuning, 2),
+        ("fixtures/tau-bench.json", TranscriptFormat::TauBench, 2),
+        ("fixtures/mini-swe-agent.traj.json", TranscriptFormat::MiniSweAgent, 1),
+        ("fixtures/swe-agent.traj", TranscriptFormat::SweAgent, 1),
+        ("fixtures/hostile.jsonl", TranscriptFormat::OpenAiChat, 1),
+        ("fixtures/broken.jsonl", TranscriptFormat::OpenAiChat, 1),
     ];
     for (path, format, count) in cases {
         let found = outcome(std::fs::read_to_string(root.join(path)).unwrap());

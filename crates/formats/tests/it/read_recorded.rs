@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 use midfold_formats::read::{ReadOutcome, read, read_recorded};
 
 /// What is recorded, after a look that its end is what would be sent.
@@ -42,7 +42,7 @@ fn claude_code_up_to_each_boundary() {
     ]);
     assert_eq!(texts(&found), [["old", "yes"], ["recap one", "more"], ["recap two", "new"]]);
     assert!(found.conversations.iter().all(|one| one.id.as_deref() == Some("S")));
-    assert_eq!(found.conversations[1].events[0].origin, Some(Origin::Recap));
+    assert_eq!(found.conversations[1].events[0].origin, Some(TextOrigin::Recap));
     assert_eq!(found.conversations.iter().map(|one| one.line).collect::<Vec<_>>(), [1, 4, 7]);
 }
 

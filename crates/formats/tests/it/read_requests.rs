@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use midfold_core::BlockKind;
 use midfold_formats::DialectKind;
-use midfold_formats::read::{Conversation, Format, ReadError, ReadOutcome, detect, read};
+use midfold_formats::read::{Conversation, ReadError, ReadOutcome, TranscriptFormat, detect, read};
 
 fn outcome(text: impl AsRef<[u8]>) -> ReadOutcome {
     read(&Bytes::copy_from_slice(text.as_ref()), None).unwrap()
@@ -28,47 +28,47 @@ fn joined(conversation: &Conversation) -> Vec<u8> {
 #[test]
 #[rustfmt::skip]
 fn tells_the_dialects_apart() {
-    let cases: [(&str, Format); 32] = [
-        (r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#, Format::OpenAiChat),
-        (r#"{"model":"m","system":"s","messages":[{"role":"user","content":"x"}]}"#, Format::Anthropic),
-        (r#"{"tools":[{"name":"t","input_schema":{}}],"messages":[]}"#, Format::Anthropic),
-        (r#"{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"n","input":{}}]}]}"#, Format::Anthropic),
-        (r#"[{"role":"tool","tool_call_id":"1","content":"x"}]"#, Format::OpenAiChat),
-        (r#"{"model":"m","input":[{"role":"user","content":"x"}]}"#, Format::OpenAiResponses),
-        (r#"{"model":"m","input":"x"}"#, Format::OpenAiResponses),
-        (r#"[{"type":"function_call","call_id":"1","name":"n","arguments":"{}"}]"#, Format::OpenAiResponses),
-        (r#"{"contents":[{"parts":[{"text":"x"}]}]}"#, Format::Gemini),
-        (r#"[{"role":"user","parts":[{"text":"x"}]}]"#, Format::Gemini),
-        (r#"{"role":"model","parts":[{"functionCall":{"name":"n","args":{}}}]}"#, Format::Gemini),
-        (r#"{"model":"m","messages":[{"role":"user","content":"x","images":["iVBORw0KGgo"]}]}"#, Format::Ollama),
-        (r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"n","arguments":{}}}]}]"#, Format::Ollama),
-        (r#"{"role":"tool","tool_name":"n","content":"x"}"#, Format::Ollama),
-        (r#"{"model":"m","messages":[{"role":"user","content":"x"}],"options":{"num_ctx":4096}}"#, Format::Ollama),
-        (r#"{"role":"user","content":"x","images":["iVBORw0KGgo="]}"#, Format::Ollama),
-        (r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":{}}}]}"#, Format::OpenAiChat),
-        (r#"{"modelId":"m","messages":[{"role":"user","content":[{"text":"x"}]}]}"#, Format::Bedrock),
-        (r#"{"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"x"}]}]}"#, Format::Bedrock),
-        (r#"[{"role":"user","content":[{"text":"x"}]}]"#, Format::Bedrock),
-        (r#"{"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"n","input":{}}}]}]}"#, Format::Bedrock),
-        (r#"{"conversations":[{"from":"human","value":"x"}]}"#, Format::ShareGpt),
-        (r#"{"messages":[{"from":"human","value":"x"}]}"#, Format::ShareGpt),
-        (r#"{"conversations":[{"role":"user","content":"x"}]}"#, Format::OpenAiChat),
-        (r#"{"from":"human","value":"x"}"#, Format::ShareGpt),
-        (r#"[{"traj":[{"role":"user","content":"x"}],"task_id":0}]"#, Format::TauBench),
-        (r#"{"info":{"model_stats":{}},"messages":[{"role":"exit"}]}"#, Format::MiniSweAgent),
-        (r#"{"history":[{"role":"user","content":"x"}]}"#, Format::SweAgent),
-        (r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user"}}"#, Format::ClaudeCode),
-        (r#"{"type":"response_item","timestamp":"","payload":{}}"#, Format::Codex),
-        (r#"{"type":"session","id":"1","timestamp":"t","cwd":"/"}"#, Format::Pi),
-        (r#"{"custom_id":"1","body":{"model":"m","messages":[{"role":"user","content":""}]}}"#, Format::OpenAiChat),
+    let cases: [(&str, TranscriptFormat); 32] = [
+        (r#"{"model":"m","messages":[{"role":"user","content":"x"}]}"#, TranscriptFormat::OpenAiChat),
+        (r#"{"model":"m","system":"s","messages":[{"role":"user","content":"x"}]}"#, TranscriptFormat::Anthropic),
+        (r#"{"tools":[{"name":"t","input_schema":{}}],"messages":[]}"#, TranscriptFormat::Anthropic),
+        (r#"{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"n","input":{}}]}]}"#, TranscriptFormat::Anthropic),
+        (r#"[{"role":"tool","tool_call_id":"1","content":"x"}]"#, TranscriptFormat::OpenAiChat),
+        (r#"{"model":"m","input":[{"role":"user","content":"x"}]}"#, TranscriptFormat::OpenAiResponses),
+        (r#"{"model":"m","input":"x"}"#, TranscriptFormat::OpenAiResponses),
+        (r#"[{"type":"function_call","call_id":"1","name":"n","arguments":"{}"}]"#, TranscriptFormat::OpenAiResponses),
+        (r#"{"contents":[{"parts":[{"text":"x"}]}]}"#, TranscriptFormat::Gemini),
+        (r#"[{"role":"user","parts":[{"text":"x"}]}]"#, TranscriptFormat::Gemini),
+        (r#"{"role":"model","parts":[{"functionCall":{"name":"n","args":{}}}]}"#, TranscriptFormat::Gemini),
+        (r#"{"model":"m","messages":[{"role":"user","content":"x","images":["iVBORw0KGgo"]}]}"#, TranscriptFormat::Ollama),
+        (r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"c","function":{"name":"n","arguments":{}}}]}]"#, TranscriptFormat::Ollama),
+        (r#"{"role":"tool","tool_name":"n","content":"x"}"#, TranscriptFormat::Ollama),
+        (r#"{"model":"m","messages":[{"role":"user","content":"x"}],"options":{"num_ctx":4096}}"#, TranscriptFormat::Ollama),
+        (r#"{"role":"user","content":"x","images":["iVBORw0KGgo="]}"#, TranscriptFormat::Ollama),
+        (r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":{}}}]}"#, TranscriptFormat::OpenAiChat),
+        (r#"{"modelId":"m","messages":[{"role":"user","content":[{"text":"x"}]}]}"#, TranscriptFormat::Bedrock),
+        (r#"{"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"x"}]}]}"#, TranscriptFormat::Bedrock),
+        (r#"[{"role":"user","content":[{"text":"x"}]}]"#, TranscriptFormat::Bedrock),
+        (r#"{"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"n","input":{}}}]}]}"#, TranscriptFormat::Bedrock),
+        (r#"{"conversations":[{"from":"human","value":"x"}]}"#, TranscriptFormat::ShareGpt),
+        (r#"{"messages":[{"from":"human","value":"x"}]}"#, TranscriptFormat::ShareGpt),
+        (r#"{"conversations":[{"role":"user","content":"x"}]}"#, TranscriptFormat::OpenAiChat),
+        (r#"{"from":"human","value":"x"}"#, TranscriptFormat::ShareGpt),
+        (r#"[{"traj":[{"role":"user","content":"x"}],"task_id":0}]"#, TranscriptFormat::TauBench),
+        (r#"{"info":{"model_stats":{}},"messages":[{"role":"exit"}]}"#, TranscriptFormat::MiniSweAgent),
+        (r#"{"history":[{"role":"user","content":"x"}]}"#, TranscriptFormat::SweAgent),
+        (r#"{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user"}}"#, TranscriptFormat::ClaudeCode),
+        (r#"{"type":"response_item","timestamp":"","payload":{}}"#, TranscriptFormat::Codex),
+        (r#"{"type":"session","id":"1","timestamp":"t","cwd":"/"}"#, TranscriptFormat::Pi),
+        (r#"{"custom_id":"1","body":{"model":"m","messages":[{"role":"user","content":""}]}}"#, TranscriptFormat::OpenAiChat),
     ];
     for (text, format) in cases {
         assert_eq!(detect(text.as_bytes()), Some(format), "{text}");
     }
     let row = r#"{"messages":[{"role":"user","content":"x"}]}"#;
-    assert_eq!(detect(format!("{row}\n{row}\n").as_bytes()), Some(Format::FineTuning));
+    assert_eq!(detect(format!("{row}\n{row}\n").as_bytes()), Some(TranscriptFormat::FineTuning));
     let called = r#"{"messages":[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"n","arguments":{}}}]}]}"#;
-    assert_eq!(detect(format!("{called}\n{called}\n").as_bytes()), Some(Format::FineTuning));
+    assert_eq!(detect(format!("{called}\n{called}\n").as_bytes()), Some(TranscriptFormat::FineTuning));
     assert_eq!(detect(br#"{"messages_display":"user: hi"}"#), None);
     assert_eq!(detect(b"hello"), None);
 }
@@ -184,7 +184,8 @@ fn says_what_is_wrong() {
     assert!(matches!(failure("# Title\ntext"), ReadError::NotJson { line: 1, column: 1, .. }));
     let error = failure(r#"{"messages_display":"user: hi"}"#).to_string();
     assert!(error.contains("`messages_display`") && error.contains("--from"), "{error}");
-    let forced = read(&Bytes::from_static(b"[{\"x\":1}]"), Some(Format::OpenAiChat)).unwrap();
+    let forced =
+        read(&Bytes::from_static(b"[{\"x\":1}]"), Some(TranscriptFormat::OpenAiChat)).unwrap();
     assert_eq!(forced.conversations[0].events.len(), 1);
 }
 
@@ -204,7 +205,10 @@ fn reads_rows_of_batch_files() {
     );
     let found = outcome(row);
     let conversation = &found.conversations[0];
-    assert_eq!((conversation.format, conversation.id.as_deref()), (Format::Anthropic, Some("a")));
+    assert_eq!(
+        (conversation.format, conversation.id.as_deref()),
+        (TranscriptFormat::Anthropic, Some("a"))
+    );
     assert_eq!(conversation.envelope.system.as_deref(), Some(&br#""s""#[..]));
     assert_eq!(joined(conversation), row.as_bytes());
 }
@@ -212,13 +216,15 @@ fn reads_rows_of_batch_files() {
 #[test]
 fn a_forced_format_is_obeyed() {
     let text = Bytes::from_static(br#"{"messages":[{"role":"user","content":"x"}]}"#);
-    for format in [Format::Anthropic, Format::OpenAiChat, Format::FineTuning] {
+    for format in
+        [TranscriptFormat::Anthropic, TranscriptFormat::OpenAiChat, TranscriptFormat::FineTuning]
+    {
         assert_eq!(read(&text, Some(format)).unwrap().conversations[0].format, format);
     }
-    let other = read(&text, Some(Format::Codex));
+    let other = read(&text, Some(TranscriptFormat::Codex));
     assert!(matches!(other, Err(ReadError::Unrecognised { .. })));
-    for format in Format::ALL {
-        assert_eq!(Format::from_name(format.name()), Some(format));
+    for format in TranscriptFormat::ALL {
+        assert_eq!(TranscriptFormat::from_name(format.name()), Some(format));
     }
 }
 

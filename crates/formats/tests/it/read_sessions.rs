@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
-use midfold_core::view::Origin;
-use midfold_formats::read::{Conversation, Format, ReadOutcome, read, read_recorded};
+use midfold_core::view::TextOrigin;
+use midfold_formats::read::{Conversation, ReadOutcome, TranscriptFormat, read, read_recorded};
 
 fn outcome(lines: &[&str]) -> ReadOutcome {
     read(&Bytes::from(lines.join("\n")), None).unwrap()
@@ -37,7 +37,7 @@ fn claude_code_joins_the_records_of_a_message() {
     ]);
     let conversation = only(&found);
     assert_eq!(conversation.id.as_deref(), Some("S"));
-    assert_eq!(conversation.format, Format::ClaudeCode);
+    assert_eq!(conversation.format, TranscriptFormat::ClaudeCode);
     assert_eq!(conversation.envelope.model.as_deref(), Some("claude"));
     let all = events(conversation);
     assert_eq!(all.len(), 5);
@@ -52,7 +52,7 @@ fn claude_code_joins_the_records_of_a_message() {
         (125, 100, 20, 7)
     );
     assert!(all[2].contains("r1") && all[3].contains("r2"));
-    assert_eq!(conversation.events[4].origin, Some(Origin::Injected));
+    assert_eq!(conversation.events[4].origin, Some(TextOrigin::Injected));
     assert!(found.problems.is_empty());
 }
 
@@ -68,7 +68,7 @@ fn claude_code_restarts_at_a_boundary_and_parts_sidechains() {
     ]);
     let sizes: Vec<_> = found.conversations.iter().map(|c| events(c).len()).collect();
     assert_eq!(sizes, [2, 2]);
-    assert_eq!(found.conversations[0].events[0].origin, Some(Origin::Recap));
+    assert_eq!(found.conversations[0].events[0].origin, Some(TextOrigin::Recap));
     assert!(events(&found.conversations[1])[0].contains("sub"));
     assert_eq!(codes(&found), ["compacted-before"]);
     assert_eq!(found.problems[0].at, Some(3));
@@ -158,7 +158,7 @@ fn codex_restarts_and_rolls_back() {
         outcome(&[&user("one"), compacted, &user("two"), back, &user("<env>"), &user("three")]);
     let all = events(only(&found));
     assert_eq!(all.len(), 4);
-    assert_eq!(only(&found).events[1].origin, Some(Origin::Recap));
+    assert_eq!(only(&found).events[1].origin, Some(TextOrigin::Recap));
     assert!(all[2].contains("<env>") && all[3].contains("three"));
     assert_eq!(codes(&found), ["compacted-before", "rolled-back"]);
 
@@ -176,7 +176,7 @@ fn older_codex_files_hold_bare_items() {
         r#"{"record_type":"state"}"#,
         r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"go"}]}"#,
     ]);
-    assert_eq!(only(&found).format, Format::Codex);
+    assert_eq!(only(&found).format, TranscriptFormat::Codex);
     assert_eq!(only(&found).events.len(), 1);
     assert_eq!(only(&found).envelope.system.as_deref(), Some(&br#""be good""#[..]));
 }
@@ -230,7 +230,7 @@ fn pi_trees_and_compactions() {
             r#"{"role":"user","content":"new"}"#
         ]
     );
-    assert_eq!(only(&found).events[0].origin, Some(Origin::Recap));
+    assert_eq!(only(&found).events[0].origin, Some(TextOrigin::Recap));
     assert_eq!(codes(&found), ["compacted-before", "abandoned-branch"]);
 }
 
@@ -247,7 +247,7 @@ fn swe_agent_results_get_the_id_of_their_call() {
         r#"{"trajectory":[{"response":"r1","observation":"o1"},{"response":"r2","observation":"o2"}]}"#,
     ]);
     assert_eq!(events(only(&found)).len(), 4);
-    assert_eq!(only(&found).events[3].origin, Some(Origin::Observation));
+    assert_eq!(only(&found).events[3].origin, Some(TextOrigin::Observation));
 }
 
 #[test]

@@ -3,10 +3,10 @@
 
 use bytes::Bytes;
 use midfold_formats::DialectKind::{self, Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
-use midfold_formats::answer::{Framing, Seen, Tee};
+use midfold_formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
 use midfold_formats::recall_tool::{
-    Answered, Call, Joined, NAME, Unoffered, calls, check, in_front_of, joined, offered, results,
-    withheld,
+    AnsweredCall, JoinedStream, NAME, NoOffer, RecallCall, calls, check, in_front_of, joined,
+    offered, results, withheld,
 };
 use midfold_formats::request::Request;
 use proptest::prelude::*;
@@ -155,7 +155,7 @@ fn stream(kind: DialectKind, answer: u64, parts: &[Said]) -> Vec<u8> {
 
 /// What a client gets of these answers, cut in chunks of `size`.
 fn through(kind: DialectKind, answers: &[Vec<Said>], size: usize) -> Vec<u8> {
-    let (mut joined, mut out) = (Joined::new(kind), Vec::new());
+    let (mut joined, mut out) = (JoinedStream::new(kind), Vec::new());
     for (number, parts) in answers.iter().enumerate() {
         if number > 0 {
             joined.next(&mut out);
@@ -167,8 +167,8 @@ fn through(kind: DialectKind, answers: &[Vec<Said>], size: usize) -> Vec<u8> {
     out
 }
 
-fn seen(kind: DialectKind, stream: &[u8]) -> Seen {
-    let mut tee = Tee::new(kind, Framing::Sse);
+fn seen(kind: DialectKind, stream: &[u8]) -> AnswerFacts {
+    let mut tee = AnswerTee::new(kind, AnswerFraming::Sse);
     tee.push(stream);
     tee.finish()
 }
@@ -324,7 +324,7 @@ fn the_tool_stands_behind_those_of_the_client_and_can_be_withheld() {
         assert_eq!(check(&request), Ok(()), "{kind:?}");
         let with = offered(kind, &body);
         let again = Request::read(kind, with.clone()).unwrap();
-        assert_eq!(check(&again), Err(Unoffered::Taken), "{kind:?}");
+        assert_eq!(check(&again), Err(NoOffer::Taken), "{kind:?}");
         assert_eq!(withheld(&request, &with), body, "{kind:?}");
         let bare = Bytes::from([b"{\"x\":1,", &body[body.len() - 14..]].concat());
         let bare = if kind == OpenAiResponses { Bytes::from(r#"{"input":[]}"#) } else { bare };
@@ -358,7 +358,7 @@ fn ollama_is_asked_again_without_the_tool() {
     let found = calls(Ollama, &[reply]);
     assert_eq!((found.ours.len(), found.others), (1, 1));
     assert_eq!(found.ours[0].arguments, r#"{"query":"x"}"#);
-    let answered = found.ours.into_iter().map(|call| Answered { call, text: "found".into() });
+    let answered = found.ours.into_iter().map(|call| AnsweredCall { call, text: "found".into() });
     let messages = results(Ollama, &answered.collect::<Vec<_>>());
     assert_eq!(messages, [format!(r#"{{"role":"tool","tool_name":"{NAME}","content":"found"}}"#)]);
 }
@@ -366,22 +366,18 @@ fn ollama_is_asked_again_without_the_tool() {
 #[test]
 fn requests_that_cannot_have_it_do_not() {
     let cases = [
-        (OpenAiChat, r#"{"n":2,"messages":[]}"#, Unoffered::Several),
-        (OpenAiChat, r#"{"functions":[],"messages":[]}"#, Unoffered::Tools),
-        (
-            OpenAiChat,
-            r#"{"response_format":{"type":"json_object"},"messages":[]}"#,
-            Unoffered::Value,
-        ),
-        (OpenAiResponses, r#"{"conversation":"c","input":[]}"#, Unoffered::Kept),
-        (OpenAiResponses, r#"{"background":true,"input":[]}"#, Unoffered::Kept),
-        (Anthropic, r#"{"output_format":{"type":"json_schema"},"messages":[]}"#, Unoffered::Value),
-        (OpenAiChat, r#"{"tool_choice":"required","messages":[]}"#, Unoffered::Forced),
-        (Anthropic, r#"{"tool_choice":{"type":"any"},"messages":[]}"#, Unoffered::Forced),
-        (Gemini, r#"{"tools":[{"googleSearch":{}}],"contents":[]}"#, Unoffered::Tools),
-        (Gemini, r#"{"cachedContent":"c","contents":[]}"#, Unoffered::Kept),
-        (Ollama, r#"{"messages":[]}"#, Unoffered::Tools),
-        (Ollama, r#"{"stream":false,"format":"json","messages":[]}"#, Unoffered::Value),
+        (OpenAiChat, r#"{"n":2,"messages":[]}"#, NoOffer::Several),
+        (OpenAiChat, r#"{"functions":[],"messages":[]}"#, NoOffer::Tools),
+        (OpenAiChat, r#"{"response_format":{"type":"json_object"},"messages":[]}"#, NoOffer::Value),
+        (OpenAiResponses, r#"{"conversation":"c","input":[]}"#, NoOffer::Kept),
+        (OpenAiResponses, r#"{"background":true,"input":[]}"#, NoOffer::Kept),
+        (Anthropic, r#"{"output_format":{"type":"json_schema"},"messages":[]}"#, NoOffer::Value),
+        (OpenAiChat, r#"{"tool_choice":"required","messages":[]}"#, NoOffer::Forced),
+        (Anthropic, r#"{"tool_choice":{"type":"any"},"messages":[]}"#, NoOffer::Forced),
+        (Gemini, r#"{"tools":[{"googleSearch":{}}],"contents":[]}"#, NoOffer::Tools),
+        (Gemini, r#"{"cachedContent":"c","contents":[]}"#, NoOffer::Kept),
+        (Ollama, r#"{"messages":[]}"#, NoOffer::Tools),
+        (Ollama, r#"{"stream":false,"format":"json","messages":[]}"#, NoOffer::Value),
     ];
     for (kind, body, wanted) in cases {
         let request = Request::read(kind, Bytes::from(body)).unwrap();
@@ -391,8 +387,8 @@ fn requests_that_cannot_have_it_do_not() {
 
 #[test]
 fn results_go_before_those_of_the_client() {
-    let call = Call { id: Some("t1".into()), arguments: "{}".into() };
-    let answered = [Answered { call, text: "found \"it\"".into() }];
+    let call = RecallCall { id: Some("t1".into()), arguments: "{}".into() };
+    let answered = [AnsweredCall { call, text: "found \"it\"".into() }];
     for kind in KINDS {
         let messages = results(kind, &answered);
         assert_eq!(messages.len(), 1, "{kind:?}");
@@ -421,7 +417,7 @@ fn a_call_behind_a_hidden_one_is_not_without_a_signature() {
     let candidate = json!({"content": {"role": "model", "parts": parts}, "finishReason": "STOP"});
     let answer = Bytes::from(json!({"candidates": [candidate]}).to_string());
     let whole = joined(Gemini, std::slice::from_ref(&answer));
-    let (mut stream, mut out) = (Joined::new(Gemini), Vec::new());
+    let (mut stream, mut out) = (JoinedStream::new(Gemini), Vec::new());
     stream.push(&[b"data: ", &answer[..], b"\n\n"].concat(), &mut out);
     stream.finish(&mut out);
     let streamed = seen(Gemini, &out).output;

@@ -4,18 +4,18 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use midfold_core::trajectory::{Decision, Limits, Placement, Span};
+use midfold_core::trajectory::{SummaryPlacement, TrajectoryDecision, TrajectoryLimits, TurnSpan};
 use midfold_core::{Counter, Role, jsonstr};
 use midfold_formats::trajectory::{
-    Bytes4, Row, RowError, Settings, Shape, Trainer, apply, compress, plan, span_hash, summarise,
-    weigh,
+    Bytes4, RowError, Trainer, TrajectoryRow, TrajectorySettings, TurnShape, apply, compress, plan,
+    span_hash, summarise, weigh,
 };
 use proptest::prelude::*;
 use serde_json::Value;
 
-fn settings(target: u64, summary: u64, placement: Placement) -> Settings {
-    let limits = Limits { target, summary, placement, ..Limits::default() };
-    Settings { limits, ..Settings::default() }
+fn settings(target: u64, summary: u64, placement: SummaryPlacement) -> TrajectorySettings {
+    let limits = TrajectoryLimits { target, summary, placement, ..TrajectoryLimits::default() };
+    TrajectorySettings { limits, ..TrajectorySettings::default() }
 }
 
 /// A row of an agent with a shell: `steps` calls with their results, then the last word.
@@ -62,7 +62,7 @@ fn openai(steps: usize, result: usize) -> String {
     turns.join(", ")
 }
 
-fn bytes_of<'a>(row: &'a Row<'_>, at: usize) -> &'a str {
+fn bytes_of<'a>(row: &'a TrajectoryRow<'_>, at: usize) -> &'a str {
     std::str::from_utf8(row.turn_bytes(at)).unwrap()
 }
 
@@ -91,17 +91,17 @@ fn llama_factory_takes(row: &[u8]) -> bool {
 #[test]
 fn the_front_of_the_middle_is_replaced_and_nothing_else() {
     let row = hermes(12, 60);
-    let before = Row::read(row.as_bytes()).unwrap();
+    let before = TrajectoryRow::read(row.as_bytes()).unwrap();
     let weights = weigh(&before, &Bytes4);
     let target = weights.total() - 400;
-    let settings = settings(target, 200, Placement::HumanTurn);
+    let settings = settings(target, 200, SummaryPlacement::HumanTurn);
     let done = compress(row.as_bytes(), &settings, &Bytes4).unwrap();
     let span = done.map.span().unwrap();
     // 600 tokens of steps of about 165 each.
     let step = weights.turns[4].tokens + weights.turns[5].tokens;
     assert_eq!((span.start, span.len()), (4, 600usize.div_ceil(step as usize) * 2));
     let bytes = done.bytes.unwrap();
-    let after = Row::read(&bytes).unwrap();
+    let after = TrajectoryRow::read(&bytes).unwrap();
     for (at, _) in before.turns().iter().enumerate() {
         if let Some(new) = done.map.get(at) {
             assert_eq!(bytes_of(&before, at), bytes_of(&after, new));
@@ -126,17 +126,17 @@ fn the_front_of_the_middle_is_replaced_and_nothing_else() {
 fn the_placement_of_the_peer_makes_llama_factory_drop_the_row() {
     let row = hermes(12, 60);
     assert!(llama_factory_takes(row.as_bytes()), "the row itself is fine");
-    let human = settings(1_500, 200, Placement::HumanTurn);
+    let human = settings(1_500, 200, SummaryPlacement::HumanTurn);
     let done = compress(row.as_bytes(), &human, &Bytes4).unwrap().bytes.unwrap();
     assert_eq!(froms(&done)[..5], ["system", "human", "gpt", "tool", "human"]);
     assert!(!llama_factory_takes(&done), "silently: 'skipping this abnormal example'");
     // The validator says it aloud.
-    let checked = Settings { trainer: Some(Trainer::LlamaFactory), ..human };
+    let checked = TrajectorySettings { trainer: Some(Trainer::LlamaFactory), ..human };
     let error = compress(row.as_bytes(), &checked, &Bytes4).unwrap_err();
     assert_eq!(error.code(), "alternation");
     // Merged into the result before it, the row stays in the set.
-    let merged = settings(1_500, 200, Placement::MergeIntoPreviousObservation);
-    let merged = Settings { trainer: Some(Trainer::LlamaFactory), ..merged };
+    let merged = settings(1_500, 200, SummaryPlacement::MergeIntoPreviousObservation);
+    let merged = TrajectorySettings { trainer: Some(Trainer::LlamaFactory), ..merged };
     let done = compress(row.as_bytes(), &merged, &Bytes4).unwrap().bytes.unwrap();
     assert!(llama_factory_takes(&done));
     let text = String::from_utf8(done).unwrap();
@@ -146,14 +146,15 @@ fn the_placement_of_the_peer_makes_llama_factory_drop_the_row() {
 #[test]
 fn messages_keep_parallel_calls_with_all_their_results() {
     let row = format!(r#"{{"tools":[{{"type":"function"}}],"messages":[{}]}}"#, openai(10, 80));
-    for placement in Placement::ALL {
-        let settings = Settings { trainer: Some(Trainer::Trl), ..settings(700, 120, placement) };
+    for placement in SummaryPlacement::ALL {
+        let settings =
+            TrajectorySettings { trainer: Some(Trainer::Trl), ..settings(700, 120, placement) };
         let done = compress(row.as_bytes(), &settings, &Bytes4).unwrap();
         let after = done.bytes.unwrap();
         let roles = froms(&after);
         // The first call's second result is part of the head, whoever counts first ones.
         assert_eq!(roles[..5], ["system", "user", "assistant", "tool", "tool"]);
-        let own = placement != Placement::MergeIntoPreviousObservation;
+        let own = placement != SummaryPlacement::MergeIntoPreviousObservation;
         assert_eq!(roles[5], if own { "user" } else { "assistant" }, "{placement:?}");
         assert_eq!(roles.iter().filter(|role| *role == "tool").count() % 2, 0);
         let text = String::from_utf8(after).unwrap();
@@ -172,8 +173,10 @@ fn a_users_turn_beside_the_span_takes_the_summary() {
     }
     turns.push(turn("assistant", "bye"));
     let row = format!(r#"{{"messages":[{}]}}"#, turns.join(","));
-    let settings =
-        Settings { trainer: Some(Trainer::Trl), ..settings(600, 120, Placement::UserMessage) };
+    let settings = TrajectorySettings {
+        trainer: Some(Trainer::Trl),
+        ..settings(600, 120, SummaryPlacement::UserMessage)
+    };
     let done = compress(row.as_bytes(), &settings, &Bytes4).unwrap();
     let after: Value = serde_json::from_slice(&done.bytes.unwrap()).unwrap();
     let roles: Vec<_> =
@@ -201,15 +204,16 @@ fn a_list_in_a_string_keeps_the_escapes_that_it_had() {
         out
     };
     let row = format!(r#"{{"n": 1e400, "messages": {}, "tools": "[]"}}"#, ascii(&inner));
-    let settings = Settings {
+    let settings = TrajectorySettings {
         trainer: Some(Trainer::Trl),
         notice: Some(" Some of it is a summary.".to_owned()),
-        ..settings(700, 120, Placement::UserMessage)
+        ..settings(700, 120, SummaryPlacement::UserMessage)
     };
     let done = compress(row.as_bytes(), &settings, &Bytes4).unwrap();
     let bytes = done.bytes.unwrap();
-    let (before, after) = (Row::read(row.as_bytes()).unwrap(), Row::read(&bytes).unwrap());
-    assert_eq!(after.shape(), Shape::Messages);
+    let (before, after) =
+        (TrajectoryRow::read(row.as_bytes()).unwrap(), TrajectoryRow::read(&bytes).unwrap());
+    assert_eq!(after.shape(), TurnShape::Messages);
     assert!(bytes_of(&after, 0).contains("Be brief. Some of it is a summary."));
     for at in 1..before.turns().len() {
         if let Some(new) = done.map.get(at) {
@@ -235,10 +239,12 @@ fn masks_follow_the_turns() {
         ),
     );
     for (placement, own) in
-        [(Placement::HumanTurn, 1), (Placement::MergeIntoPreviousObservation, 0)]
+        [(SummaryPlacement::HumanTurn, 1), (SummaryPlacement::MergeIntoPreviousObservation, 0)]
     {
-        let settings =
-            Settings { aligned: vec!["mine".to_owned()], ..settings(900, 150, placement) };
+        let settings = TrajectorySettings {
+            aligned: vec!["mine".to_owned()],
+            ..settings(900, 150, placement)
+        };
         let done = compress(row.as_bytes(), &settings, &Bytes4).unwrap();
         let after: Value = serde_json::from_slice(&done.bytes.unwrap()).unwrap();
         let turns = after["conversations"].as_array().unwrap().len();
@@ -261,14 +267,14 @@ fn masks_follow_the_turns() {
 #[test]
 fn the_passes_give_what_the_whole_gives_and_take_any_text() {
     let row = hermes(12, 60);
-    let settings = Settings {
+    let settings = TrajectorySettings {
         row_metrics: true,
         notice: Some("\n\nNote.".to_owned()),
-        ..settings(1_500, 200, Placement::HumanTurn)
+        ..settings(1_500, 200, SummaryPlacement::HumanTurn)
     };
-    let read = Row::read(row.as_bytes()).unwrap();
+    let read = TrajectoryRow::read(row.as_bytes()).unwrap();
     let weights = weigh(&read, &Bytes4);
-    let Decision::Fold(span) = plan(&weights, &settings) else { panic!("a fold") };
+    let TrajectoryDecision::Fold(span) = plan(&weights, &settings) else { panic!("a fold") };
     // The cap that is left beside the notice.
     let text = summarise(&read, span, 200 - 8 - 2, &Bytes4);
     let done = apply(&read, span, &text, &weights, &settings, &Bytes4).unwrap();
@@ -278,8 +284,8 @@ fn the_passes_give_what_the_whole_gives_and_take_any_text() {
     assert_eq!(value["compression_metrics"]["compression_region"]["start_idx"], 4);
     assert_eq!(value["conversations"][0]["value"], "You may call <tools>[]</tools>\n\nNote.");
     // Again: the earlier metrics are replaced, not doubled.
-    let tight = Settings {
-        limits: Limits { target: 1_000, ..settings.limits.clone() },
+    let tight = TrajectorySettings {
+        limits: TrajectoryLimits { target: 1_000, ..settings.limits.clone() },
         ..settings.clone()
     };
     let again = compress(&done.bytes, &tight, &Bytes4).unwrap().bytes.unwrap();
@@ -294,8 +300,11 @@ fn the_passes_give_what_the_whole_gives_and_take_any_text() {
     assert!(!text.contains("<tool_call>") && !text.contains("<|im") && text.contains("rm"));
     // The same turns have the same name in another row.
     let other = row.replace("a/1", "b/2");
-    assert_eq!(span_hash(&Row::read(other.as_bytes()).unwrap(), span), span_hash(&read, span));
-    let less = Span { end: span.end - 1, ..span };
+    assert_eq!(
+        span_hash(&TrajectoryRow::read(other.as_bytes()).unwrap(), span),
+        span_hash(&read, span)
+    );
+    let less = TurnSpan { end: span.end - 1, ..span };
     assert_ne!(span_hash(&read, less), span_hash(&read, span));
 }
 
@@ -317,20 +326,20 @@ fn a_row_that_cannot_be_used_says_why() {
         (br#"{"messages":[{"role":"user","content":"a"},{"content":"b"}]}"#, "bad-turn"),
     ];
     for (line, code) in cases {
-        let error = compress(line, &Settings::default(), &Bytes4).unwrap_err();
+        let error = compress(line, &TrajectorySettings::default(), &Bytes4).unwrap_err();
         assert_eq!(error.code(), code, "{}", String::from_utf8_lossy(line));
     }
     // What is no trajectory, and what has no turns, passes.
     for line in [&br#"{"text":"no turns"}"#[..], br#"{"conversations":[]}"#, b" {} "] {
-        let done = compress(line, &Settings::default(), &Bytes4).unwrap();
+        let done = compress(line, &TrajectorySettings::default(), &Bytes4).unwrap();
         assert!(done.bytes.is_none() && done.metrics.original_turns == 0);
     }
     // The last of two members with the same name counts, as in any JSON reader.
     let twice =
         format!(r#"{{"conversations":5,"conversations":[{{"from":"gpt","value":"{long}"}}]}}"#);
-    assert_eq!(Row::read(twice.as_bytes()).unwrap().turns().len(), 1);
+    assert_eq!(TrajectoryRow::read(twice.as_bytes()).unwrap().turns().len(), 1);
     let deep = format!(r#"{{"conversations":{}{}}}"#, "[".repeat(5_000), "]".repeat(5_000));
-    assert_eq!(Row::read(deep.as_bytes()).unwrap_err().code(), "bad-turn");
+    assert_eq!(TrajectoryRow::read(deep.as_bytes()).unwrap_err().code(), "bad-turn");
 }
 
 #[test]
@@ -340,7 +349,7 @@ fn a_summary_never_joins_what_has_no_text() {
         r#""tool_call_id":"y0","contents""#,
         1,
     );
-    let settings = settings(700, 120, Placement::MergeIntoPreviousObservation);
+    let settings = settings(700, 120, SummaryPlacement::MergeIntoPreviousObservation);
     let error = compress(row.as_bytes(), &settings, &Bytes4).unwrap_err();
     assert!(matches!(error, RowError::BadTurn { turn: 4, .. }), "{error}");
 }
@@ -355,7 +364,7 @@ fn trainers_name_what_is_wrong() {
     let check = |turns: &[(&str, &str)], trainer: Trainer| {
         let turns: Vec<String> = turns.iter().map(|(from, text)| turn(from, text)).collect();
         let row = format!(r#"{{"conversations":[{}]}}"#, turns.join(","));
-        let row = Row::read(row.as_bytes()).unwrap();
+        let row = TrajectoryRow::read(row.as_bytes()).unwrap();
         trainer.check(&row, &[], row.turns().len()).map_err(|flaw| (flaw.code, flaw.turn))
     };
     let [lf, trl] = Trainer::ALL;
@@ -413,7 +422,7 @@ fn trainers_name_what_is_wrong() {
         (Err(("alternation", 3)), Ok(()))
     );
     let misaligned = r#"{"mask":[1,0,1],"conversations":[{"from":"human","value":"h"},{"from":"gpt","value":"x"}]}"#;
-    let row = Row::read(misaligned.as_bytes()).unwrap();
+    let row = TrajectoryRow::read(misaligned.as_bytes()).unwrap();
     assert_eq!(lf.check(&row, &[], 3).unwrap_err().code, "misaligned");
     assert_eq!(lf.check(&row, &[], 2), Ok(()));
 }
@@ -438,15 +447,15 @@ proptest! {
         let list = format!("[{} ]", turns.join(" , "));
         let list = if encoded { jsonstr::encode(&list) } else { list };
         let row = format!("{{\"a\":\t1.0, \"conversations\":{list}, \"z\": [null]}}\r");
-        let limits = Limits {
-            target, summary, keep_last, placement: Placement::ALL[placement], ..Limits::default()
+        let limits = TrajectoryLimits {
+            target, summary, keep_last, placement: SummaryPlacement::ALL[placement], ..TrajectoryLimits::default()
         };
-        let settings = Settings {
+        let settings = TrajectorySettings {
             limits,
             notice: notice.then(|| " (summary)".to_owned()),
-            ..Settings::default()
+            ..TrajectorySettings::default()
         };
-        let before = Row::read(row.as_bytes()).unwrap();
+        let before = TrajectoryRow::read(row.as_bytes()).unwrap();
         let total = weigh(&before, &Bytes4).total();
         let done = compress(row.as_bytes(), &settings, &Bytes4).unwrap();
         prop_assert_eq!(&compress(row.as_bytes(), &settings, &Bytes4).unwrap(), &done);
@@ -457,7 +466,7 @@ proptest! {
             return Ok(());
         };
         prop_assert!(total > target);
-        let after = Row::read(bytes).unwrap();
+        let after = TrajectoryRow::read(bytes).unwrap();
         prop_assert_eq!(metrics.compressed_tokens, weigh(&after, &Bytes4).total());
         prop_assert_eq!(metrics.still_over_limit, metrics.compressed_tokens > target);
         prop_assert!(metrics.compressed_tokens < total);
@@ -498,9 +507,9 @@ fn recorded_rows_are_compressed_to_what_the_trainer_takes() {
     for file in files {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
         for line in text.lines() {
-            let settings = Settings {
+            let settings = TrajectorySettings {
                 trainer: Some(Trainer::LlamaFactory),
-                ..settings(6_000, 500, Placement::MergeIntoPreviousObservation)
+                ..settings(6_000, 500, SummaryPlacement::MergeIntoPreviousObservation)
             };
             let before = llama_factory_takes(line.as_bytes());
             let done = compress(line.as_bytes(), &settings, &Bytes4);

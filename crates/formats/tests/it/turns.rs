@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "test helpers may fail loudly")]
 
 use bytes::Bytes;
-use midfold_core::edit::{Change, apply};
+use midfold_core::edit::{BlockChange, apply};
 use midfold_core::{BlockKind, MediaKind, Role};
 use midfold_formats::DialectKind::{self, Anthropic, Bedrock, Gemini, OpenAiChat};
 use midfold_formats::convert::{convert_all, convert_conversation};
@@ -135,7 +135,7 @@ fn an_edited_result_keeps_its_form() {
     ];
     for (kind, before, after) in cases {
         let view = kind.dialect().view(before.as_bytes());
-        let change = Change::Replace("…".to_owned());
+        let change = BlockChange::Replace("…".to_owned());
         let edited = apply(before.as_bytes(), &[(&view.blocks[0], &change)]);
         assert_eq!(std::str::from_utf8(&edited).unwrap(), after);
         assert_eq!(kind.dialect().view(&edited).blocks[0].text(&edited), "…");

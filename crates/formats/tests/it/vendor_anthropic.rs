@@ -3,10 +3,10 @@
 
 use midfold_core::Usage;
 use midfold_formats::DialectKind;
-use midfold_formats::answer::{Framing, Tee};
+use midfold_formats::answer::{AnswerFraming, AnswerTee};
 use midfold_formats::vendor::anthropic::*;
 
-fn edits(json: &str) -> Vec<Edit> {
+fn edits(json: &str) -> Vec<ContextEdit> {
     let request =
         format!(r#"{{"model":"m","messages":[],"context_management":{{"edits":{json}}}}}"#);
     asked(request.as_bytes()).unwrap_or_else(|refusal| panic!("{json}: {refusal}")).edits
@@ -28,15 +28,15 @@ fn edits_have_the_vendors_defaults() {
         r#"[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919"},{"type":"compact_20260112"}]"#,
     );
     let wanted = [
-        Edit::ClearThinking(ClearThinking { keep: KeepThinking::ModelDefault }),
-        Edit::ClearToolUses(ClearToolUses {
-            trigger: Trigger::InputTokens(100_000),
+        ContextEdit::ClearThinking(ClearThinking { keep: KeepThinking::ModelDefault }),
+        ContextEdit::ClearToolUses(ClearToolUses {
+            trigger: EditTrigger::InputTokens(100_000),
             keep: 3,
             clear_at_least: None,
             exclude_tools: vec![],
             clear_tool_inputs: ClearInputs::None,
         }),
-        Edit::Compact(Compact {
+        ContextEdit::Compact(CompactEdit {
             trigger: 150_000,
             pause_after_compaction: false,
             instructions: None,
@@ -62,15 +62,15 @@ fn edits_are_read_with_all_their_fields() {
          "pause_after_compaction":true,"instructions":"Be brief"}]"#,
     );
     let wanted = [
-        Edit::ClearThinking(ClearThinking { keep: KeepThinking::Turns(2) }),
-        Edit::ClearToolUses(ClearToolUses {
-            trigger: Trigger::ToolUses(30),
+        ContextEdit::ClearThinking(ClearThinking { keep: KeepThinking::Turns(2) }),
+        ContextEdit::ClearToolUses(ClearToolUses {
+            trigger: EditTrigger::ToolUses(30),
             keep: 0,
             clear_at_least: Some(5_000),
             exclude_tools: vec!["web_search".into()],
             clear_tool_inputs: ClearInputs::Of(vec!["read".into(), "bash".into()]),
         }),
-        Edit::Compact(Compact {
+        ContextEdit::Compact(CompactEdit {
             trigger: 50_000,
             pause_after_compaction: true,
             instructions: Some("Be brief".into()),
@@ -79,17 +79,17 @@ fn edits_are_read_with_all_their_fields() {
     assert_eq!(found, wanted);
     for all in [r#""all""#, r#"{"type":"all"}"#] {
         let found = edits(&format!(r#"[{{"type":"clear_thinking_20251015","keep":{all}}}]"#));
-        assert_eq!(found, [Edit::ClearThinking(ClearThinking { keep: KeepThinking::All })]);
+        assert_eq!(found, [ContextEdit::ClearThinking(ClearThinking { keep: KeepThinking::All })]);
     }
     let found = edits(r#"[{"type":"clear_tool_uses_20250919","clear_tool_inputs":true}]"#);
     assert!(
-        matches!(&found[..], [Edit::ClearToolUses(edit)] if edit.clear_tool_inputs == ClearInputs::All)
+        matches!(&found[..], [ContextEdit::ClearToolUses(edit)] if edit.clear_tool_inputs == ClearInputs::All)
     );
 }
 
 #[test]
 fn edits_of_other_types_are_left_to_whoever_knows_them() {
-    assert_eq!(edits(r#"[{"type":"clear_all"}]"#), [Edit::Other("clear_all".into())]);
+    assert_eq!(edits(r#"[{"type":"clear_all"}]"#), [ContextEdit::Other("clear_all".into())]);
     let bare = |request: &str| {
         String::from_utf8(without_asked(&request.to_owned().into()).to_vec()).unwrap()
     };
@@ -119,15 +119,19 @@ fn history(rounds: usize) -> Vec<bytes::Bytes> {
     [first].into_iter().chain((0..rounds).flat_map(round)).collect()
 }
 
-fn cleared(rounds: usize, json: &str, is_bound: bool) -> Cleared {
+fn cleared(rounds: usize, json: &str, is_bound: bool) -> ClearedMessages {
     let count = |message: &bytes::Bytes| message.len() as u64;
-    clear(history(rounds), &edits(json), &Measure { beside: 0, is_bound, count: &count })
+    clear(
+        history(rounds),
+        &edits(json),
+        &ConversationMeasure { beside: 0, is_bound, count: &count },
+    )
 }
 
 const PLACEHOLDER: &str = "[Old tool result content cleared]";
 
 /// Which rounds have no result any more.
-fn gone(cleared: &Cleared) -> Vec<bool> {
+fn gone(cleared: &ClearedMessages) -> Vec<bool> {
     let has = |message: &bytes::Bytes| String::from_utf8_lossy(message).contains(PLACEHOLDER);
     cleared.messages.iter().skip(2).step_by(2).map(has).collect()
 }
@@ -248,13 +252,13 @@ fn a_summary_on_demand_is_read_and_its_conflicts_are_refused() {
     let messages = r#""messages":[{"role":"user","content":"hi"}]"#;
     let with = |more: &str| format!(r#"{{{messages},"compaction":{{"type":"summarize"}}{more}}}"#);
     let found = asked(with("").as_bytes()).unwrap();
-    assert_eq!(found.summarize, Some(Summarize { instructions: None }));
+    assert_eq!(found.summarize, Some(SummarizeOption { instructions: None }));
     let instructed = |text: &str| {
         format!(r#"{{{messages},"compaction":{{"type":"summarize","instructions":"{text}"}}}}"#)
     };
     for (text, wanted) in [("Be brief", Some("Be brief".to_owned())), (" \\n", None)] {
         let found = asked(instructed(text).as_bytes()).unwrap();
-        assert_eq!(found.summarize, Some(Summarize { instructions: wanted }));
+        assert_eq!(found.summarize, Some(SummarizeOption { instructions: wanted }));
     }
     assert!(asked(instructed(&"é".repeat(INSTRUCTIONS_LIMIT)).as_bytes()).is_ok());
     let long = refused(&instructed(&"é".repeat(INSTRUCTIONS_LIMIT + 1)));
@@ -347,13 +351,13 @@ fn signed_blocks_come_first_and_alone() {
 
 #[test]
 fn refusals_have_the_vendors_shape_and_status() {
-    let refusal = Refusal::of(ErrorCode::Unavailable, "later");
+    let refusal = AnthropicRefusal::of(ErrorCode::Unavailable, "later");
     assert_eq!(refusal.status(), 529);
     assert_eq!(
         refusal.body(None),
         br#"{"type":"error","error":{"type":"overloaded_error","message":"later","details":{"error_code":"compaction_unavailable"}}}"#
     );
-    let refusal = Refusal::invalid("no");
+    let refusal = AnthropicRefusal::invalid("no");
     assert_eq!(refusal.status(), 400);
     assert_eq!(
         refusal.body(None),
@@ -363,16 +367,16 @@ fn refusals_have_the_vendors_shape_and_status() {
     assert!(names.iter().all(|name| name.starts_with("compaction_")));
 }
 
-fn block() -> Block {
-    Block {
+fn block() -> CompactionBlock {
+    CompactionBlock {
         content: Some("So \"far\"".into()),
         signature: Some("mf1.x".into()),
         encrypted_content: None,
     }
 }
 
-fn head() -> Head {
-    Head { id: "msg_1".into(), model: "claude-opus-5".into() }
+fn head() -> MessageHead {
+    MessageHead { id: "msg_1".into(), model: "claude-opus-5".into() }
 }
 
 const COST: Iteration = Iteration {
@@ -427,11 +431,12 @@ event: content_block_delta
 data: {"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"So \"far\""}}
 
 "#;
-    for (style, middle) in [(Style::OnDemand, on_demand), (Style::Threshold, threshold)] {
+    for (style, middle) in [(StreamStyle::OnDemand, on_demand), (StreamStyle::Threshold, threshold)]
+    {
         let stream = message_events(&head(), Some(&block()), "compaction", &[COST], style);
         assert_eq!(string(stream.clone()), [start, middle, end].concat(), "{style:?}");
         // Our own tee reads it as any other.
-        let mut tee = Tee::new(DialectKind::Anthropic, Framing::Sse);
+        let mut tee = AnswerTee::new(DialectKind::Anthropic, AnswerFraming::Sse);
         tee.push(&stream);
         let seen = tee.finish();
         assert!(seen.is_complete);
@@ -441,7 +446,7 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta"
             r#"{"role":"assistant","content":[{"type":"compaction","content":"So \"far\"""#;
         assert!(content.starts_with(wanted), "{content}");
     }
-    let failed = string(block_events(&Block::default(), 3, Style::Threshold));
+    let failed = string(block_events(&CompactionBlock::default(), 3, StreamStyle::Threshold));
     assert!(failed.contains(r#""index":3,"delta":{"type":"compaction_delta","content":null}"#));
 }
 
@@ -470,7 +475,7 @@ data: {\"type\":\"message_stop\"}
 
 ";
 
-fn inserted(insertion: &Insertion, stream: &str, size: usize) -> String {
+fn inserted(insertion: &BlockInsertion, stream: &str, size: usize) -> String {
     let (mut insertion, mut out) = (insertion.clone(), Vec::new());
     stream.as_bytes().chunks(size).for_each(|chunk| insertion.push(chunk, &mut out));
     insertion.finish(&mut out);
@@ -479,9 +484,9 @@ fn inserted(insertion: &Insertion, stream: &str, size: usize) -> String {
 
 #[test]
 fn a_block_is_put_before_a_reply_and_moves_what_follows() {
-    let plain = Block { content: Some("So far".into()), ..Block::default() };
+    let plain = CompactionBlock { content: Some("So far".into()), ..CompactionBlock::default() };
     let edit = AppliedEdit::ClearThinking { turns: 3, input_tokens: 900 };
-    let insertion = Insertion::new().block(&plain).cost(COST).edits(&[edit]);
+    let insertion = BlockInsertion::new().block(&plain).cost(COST).edits(&[edit]);
     let wanted = REPLY
         .replace(
             "event: ping",
@@ -511,15 +516,15 @@ fn a_block_is_put_before_a_reply_and_moves_what_follows() {
         );
     for size in [1, 7, 50, 10_000] {
         assert_eq!(inserted(&insertion, REPLY, size), wanted, "{size}");
-        assert_eq!(inserted(&Insertion::new(), REPLY, size), REPLY, "nothing is put in");
+        assert_eq!(inserted(&BlockInsertion::new(), REPLY, size), REPLY, "nothing is put in");
     }
 }
 
 #[test]
 fn a_block_is_put_into_a_whole_answer() {
     let body = r#"{"id":"msg_9","type":"message","content":[ {"type":"text","text":"a"}],"usage":{"input_tokens":10,"output_tokens":7}}"#;
-    let plain = Block { content: Some("So far".into()), ..Block::default() };
-    let insertion = Insertion::new().block(&plain).cost(COST).edits(&[]);
+    let plain = CompactionBlock { content: Some("So far".into()), ..CompactionBlock::default() };
+    let insertion = BlockInsertion::new().block(&plain).cost(COST).edits(&[]);
     assert_eq!(
         string(insert(&insertion, body.as_bytes())),
         concat!(

@@ -3,7 +3,7 @@
 
 use midfold_core::Usage;
 use midfold_formats::DialectKind;
-use midfold_formats::answer::{Framing, Tee};
+use midfold_formats::answer::{AnswerFraming, AnswerTee};
 use midfold_formats::vendor::blob::{Blob, BlobError};
 use midfold_formats::vendor::openai::*;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn string(bytes: Vec<u8>) -> String {
 #[test]
 fn requests_are_read() {
     let none = asked(br#"{"input":"hi","context_management":null}"#).unwrap();
-    assert_eq!(none, Asked::default());
+    assert_eq!(none, OpenaiRequest::default());
     let default = asked(br#"{"input":[],"context_management":[{"type":"compaction"}]}"#).unwrap();
     assert_eq!((default.compacts, default.threshold), (true, None));
     let other = asked(br#"{"context_management":[{"type":"clear_thinking"}]}"#).unwrap();
@@ -53,12 +53,12 @@ fn items_that_come_back_are_found_where_they_stand() {
     assert!(request[found[0].range.clone()].starts_with(br#"{"type":"compaction""#));
 }
 
-fn item() -> Item {
-    Item { id: "cmp_1".into(), encrypted_content: "mf1.x".into() }
+fn item() -> CompactionItem {
+    CompactionItem { id: "cmp_1".into(), encrypted_content: "mf1.x".into() }
 }
 
-fn head() -> Head {
-    Head { id: "resp_1".into(), created_at: 1_764_000_000, model: "gpt-5.6".into() }
+fn head() -> ResponseHead {
+    ResponseHead { id: "resp_1".into(), created_at: 1_764_000_000, model: "gpt-5.6".into() }
 }
 
 const USAGE: Usage = Usage { prompt: 100, output: 20, cache_read: 64, cache_write: 0 };
@@ -102,7 +102,7 @@ fn a_trigger_is_answered_with_one_item() {
     ]
     .map(|(name, rest)| format!("event: {name}\ndata: {{\"type\":\"{name}\",{rest}}}\n\n"));
     assert_eq!(string(stream.clone()), wanted.concat());
-    let mut tee = Tee::new(DialectKind::OpenAiResponses, Framing::Sse);
+    let mut tee = AnswerTee::new(DialectKind::OpenAiResponses, AnswerFraming::Sse);
     tee.push(&stream);
     let seen = tee.finish();
     assert_eq!(seen.output, [ITEM.as_bytes()]);
@@ -144,13 +144,13 @@ fn an_item_is_put_before_a_reply_and_moves_what_follows() {
         .replace(r#""sequence_number":3,"response""#, r#""sequence_number":5,"response""#)
         .replace(r#""output":[{"id":"m"}]"#, &format!(r#""output":[{ITEM},{{"id":"m"}}]"#));
     for size in [1, 9, 100, 10_000] {
-        let (mut insertion, mut out) = (Insertion::new(&item()), Vec::new());
+        let (mut insertion, mut out) = (ItemInsertion::new(&item()), Vec::new());
         REPLY.as_bytes().chunks(size).for_each(|chunk| insertion.push(chunk, &mut out));
         insertion.finish(&mut out);
         assert_eq!(string(out), wanted, "{size}");
     }
     let failed = "data: {\"type\":\"response.failed\",\"sequence_number\":1,\"response\":{\"output\":[]}}\n\n";
-    let (mut insertion, mut out) = (Insertion::new(&item()), Vec::new());
+    let (mut insertion, mut out) = (ItemInsertion::new(&item()), Vec::new());
     insertion.push(failed.as_bytes(), &mut out);
     assert_eq!(string(out), failed, "a refusal stays the first thing that is said");
     assert_eq!(

@@ -1,6 +1,8 @@
 //! Properties of views over messages that no one would write by hand.
 
-use midfold_core::{Block, BlockKind, ByteRange, Coding, Dialect, TextRef, View, jsonstr};
+use midfold_core::{
+    BlockKind, BlockView, ByteRange, Dialect, EventView, TextCoding, TextRef, jsonstr,
+};
 use midfold_formats::{DialectKind, convert, profile};
 use proptest::prelude::*;
 
@@ -152,7 +154,7 @@ fn check_text(bytes: &[u8], text: &TextRef) {
         return;
     }
     assert!(is_value(token), "{}", String::from_utf8_lossy(token));
-    if text.coding == Coding::Str {
+    if text.coding == TextCoding::Str {
         assert!(token.starts_with(b"\"") && token.ends_with(b"\""));
     }
     if let Some((inner, coding)) = text.nested {
@@ -160,12 +162,12 @@ fn check_text(bytes: &[u8], text: &TextRef) {
         let slice = decoded.get(inner.to_usize());
         assert!(slice.is_some(), "a range on character borders");
         let slice = slice.unwrap_or_default();
-        assert!(coding == Coding::Raw || slice.starts_with('"') && is_value(slice.as_bytes()));
+        assert!(coding == TextCoding::Raw || slice.starts_with('"') && is_value(slice.as_bytes()));
     }
     let _ = text.decode(bytes);
 }
 
-fn check_block(bytes: &[u8], block: &Block) {
+fn check_block(bytes: &[u8], block: &BlockView) {
     let outer = block.outer.of(bytes);
     assert!(is_value_or_member(outer), "{}", String::from_utf8_lossy(outer));
     // A block that is only kept or dropped as a whole has itself for a body.
@@ -192,7 +194,7 @@ fn check_block(bytes: &[u8], block: &Block) {
     }
 }
 
-fn check_view(dialect: &dyn Dialect, bytes: &[u8]) -> View {
+fn check_view(dialect: &dyn Dialect, bytes: &[u8]) -> EventView {
     let view = dialect.view(bytes);
     view.blocks.iter().for_each(|block| check_block(bytes, block));
     // A message with words where its dialect has them is read.

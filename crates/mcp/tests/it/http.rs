@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use midfold_mcp::{HttpService, SESSION_HEADER, Scope, http_service};
+use midfold_mcp::{HttpService, SESSION_HEADER, SessionScope, http_service};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -25,7 +25,7 @@ async fn service() -> HttpService {
     };
     add(&store, &theirs).await;
     http_service(store, |parts| {
-        parts.extensions.get().map_or_else(Scope::default, |key: &Key| of(key.0))
+        parts.extensions.get().map_or_else(SessionScope::default, |key: &Key| of(key.0))
     })
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use midfold::store::{MemoryStore, Meta, NewSession, Store, Stored};
-use midfold::{Budget, Outcome, Policy, RawEvent};
-use midfold_mcp::{Scope, serve_over};
+use midfold::store::{MemoryStore, NewSession, SessionMeta, Store, StoredSession};
+use midfold::{Budget, PlanOutcome, Policy, RawEvent};
+use midfold_mcp::{SessionScope, serve_over};
 use rmcp::model::{CallToolRequestParams, CallToolResult};
 use rmcp::service::{RunningService, ServiceError};
 use rmcp::{RoleClient, ServiceExt};
@@ -66,7 +66,7 @@ pub fn messages(task: &str, fact: &str) -> Vec<Value> {
 
 /// Adds a session and folds it.
 pub async fn add(store: &Arc<dyn Store>, plan: &Plan<'_>) {
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(8_000),
         envelope: Vec::new(),
         parent: None,
@@ -84,12 +84,12 @@ pub async fn add(store: &Arc<dyn Store>, plan: &Plan<'_>) {
         meta: serde_json::to_string(&meta).unwrap(),
         created: plan.created,
     };
-    let mut stored = Stored::create(Arc::clone(store), new).await.unwrap();
+    let mut stored = StoredSession::create(Arc::clone(store), new).await.unwrap();
     let events = messages(plan.task, plan.fact);
     let events = events.iter().map(|message| RawEvent::new(message.to_string().into())).collect();
     stored.append(events, None, plan.created).await.unwrap();
     let outcome = stored.compact(None, plan.created).await.unwrap();
-    assert!(matches!(outcome, Outcome::Folded(_)), "{outcome:?}");
+    assert!(matches!(outcome, PlanOutcome::Folded(_)), "{outcome:?}");
     let context = String::from_utf8(stored.whole().await.unwrap().view().bytes().to_vec()).unwrap();
     assert!(!context.contains(plan.fact), "the fact is still in the context");
 }
@@ -98,7 +98,7 @@ pub async fn add(store: &Arc<dyn Store>, plan: &Plan<'_>) {
 pub struct Client(pub RunningService<RoleClient, ()>);
 
 impl Client {
-    pub async fn of(store: &Arc<dyn Store>, scope: Scope) -> Self {
+    pub async fn of(store: &Arc<dyn Store>, scope: SessionScope) -> Self {
         let (near, far) = tokio::io::duplex(1 << 20);
         let (read, write) = tokio::io::split(far);
         tokio::spawn(serve_over(Arc::clone(store), scope, read, write));
@@ -134,6 +134,6 @@ pub fn text_of(result: &CallToolResult) -> (String, bool) {
 }
 
 /// The scope of somebody.
-pub fn of(owner: &str) -> Scope {
-    Scope { owner: Some(owner.to_owned()), session: None }
+pub fn of(owner: &str) -> SessionScope {
+    SessionScope { owner: Some(owner.to_owned()), session: None }
 }

@@ -1,6 +1,6 @@
 //! Lines that are no requests: each is answered, and the server goes on.
 
-use midfold_mcp::{Scope, serve_over};
+use midfold_mcp::{SessionScope, serve_over};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -18,7 +18,7 @@ async fn answers(lines: &[Vec<u8>]) -> Vec<Value> {
     add(&store, &Plan::default()).await;
     let (near, far) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(far);
-    let serving = tokio::spawn(serve_over(store, Scope::default(), read, write));
+    let serving = tokio::spawn(serve_over(store, SessionScope::default(), read, write));
     let (read, mut write) = tokio::io::split(near);
     let lines = lines.to_vec();
     let writing = tokio::spawn(async move {

@@ -1,6 +1,6 @@
 //! What belongs to somebody else is not there.
 
-use midfold_mcp::Scope;
+use midfold_mcp::SessionScope;
 use serde_json::json;
 
 use crate::kit::{Client, FACT, Plan, add, of, store};
@@ -72,7 +72,7 @@ async fn nothing_of_another_is_listed_found_or_counted() {
 
 #[tokio::test]
 async fn a_connection_does_not_reach_what_its_owner_may_not_see() {
-    let scope = Scope { session: Some("theirs".to_owned()), ..of("alice") };
+    let scope = SessionScope { session: Some("theirs".to_owned()), ..of("alice") };
     let client = Client::of(&shared().await, scope).await;
     let (text, failed) = client.call("recall_outline", json!({})).await;
     assert!(failed && text.starts_with("error: there is no session `theirs`"), "{text}");
@@ -80,7 +80,7 @@ async fn a_connection_does_not_reach_what_its_owner_may_not_see() {
 
 #[tokio::test]
 async fn without_an_owner_all_are_seen() {
-    let client = Client::of(&shared().await, Scope::default()).await;
+    let client = Client::of(&shared().await, SessionScope::default()).await;
     let list = client.ok("sessions", json!({})).await;
     for id in ["mine", "theirs", "nobodys"] {
         assert!(list.contains(&format!("\n{id}: ")), "{list}");

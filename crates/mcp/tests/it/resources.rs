@@ -1,7 +1,7 @@
 //! Recaps as resources.
 
 use midfold::store::NewSession;
-use midfold_mcp::Scope;
+use midfold_mcp::SessionScope;
 use rmcp::model::{PaginatedRequestParams, ReadResourceRequestParams, ResourceContents};
 
 use crate::kit::{Client, Plan, add, store};
@@ -10,7 +10,7 @@ use crate::kit::{Client, Plan, add, store};
 async fn the_recap_of_a_session_can_be_read() {
     let store = store();
     add(&store, &Plan { id: "a b/c", ..Plan::default() }).await;
-    let client = Client::of(&store, Scope::default()).await;
+    let client = Client::of(&store, SessionScope::default()).await;
     let all = client.0.list_all_resources().await.unwrap();
     let [resource] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(resource.uri, "midfold://session/a%20b%2Fc/recap");
@@ -40,7 +40,7 @@ async fn what_has_no_recap_says_so() {
     let new =
         NewSession { id: "new".into(), dialect: "openai-chat".into(), ..NewSession::default() };
     store.create(new).await.unwrap();
-    let client = Client::of(&store, Scope::default()).await;
+    let client = Client::of(&store, SessionScope::default()).await;
     assert_eq!(client.0.list_all_resources().await.unwrap(), []);
     for (uri, why) in [
         ("midfold://session/new/recap", "no fold"),
@@ -62,7 +62,7 @@ async fn many_resources_come_in_pages() {
         let new = NewSession { id: format!("n{at}"), created: 10 + at, ..NewSession::default() };
         store.create(new).await.unwrap();
     }
-    let client = Client::of(&store, Scope::default()).await;
+    let client = Client::of(&store, SessionScope::default()).await;
     let first = client.0.list_resources(None).await.unwrap();
     assert_eq!((first.resources.len(), first.next_cursor.as_deref()), (0, Some("50")));
     let all = client.0.list_all_resources().await.unwrap();

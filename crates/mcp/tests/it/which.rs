@@ -1,6 +1,6 @@
 //! Which session a call means.
 
-use midfold_mcp::Scope;
+use midfold_mcp::SessionScope;
 use serde_json::json;
 
 use crate::kit::{Client, FACT, Plan, add, store};
@@ -19,8 +19,8 @@ async fn several() -> std::sync::Arc<dyn midfold::store::Store> {
     store
 }
 
-fn session(id: &str) -> Scope {
-    Scope { owner: None, session: Some(id.to_owned()) }
+fn session(id: &str) -> SessionScope {
+    SessionScope { owner: None, session: Some(id.to_owned()) }
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn the_argument_is_before_the_connection() {
 
 #[tokio::test]
 async fn a_text_that_was_said_finds_the_newest_session_that_has_it() {
-    let client = Client::of(&several().await, Scope::default()).await;
+    let client = Client::of(&several().await, SessionScope::default()).await;
     let said = json!({ "limit": 1, "said": "opens with G2-77aa" });
     let outline = client.ok("recall_outline", said).await;
     assert!(outline.contains("Rake the lane"), "{outline}");
@@ -55,7 +55,7 @@ async fn a_text_that_was_said_finds_the_newest_session_that_has_it() {
 
 #[tokio::test]
 async fn a_search_without_a_session_looks_into_all_newest_first() {
-    let client = Client::of(&several().await, Scope::default()).await;
+    let client = Client::of(&several().await, SessionScope::default()).await;
     let found = client.ok("recall_grep", json!({ "query": "G2-77aa" })).await;
     let (c, b) = (found.find("── session c: ").unwrap(), found.find("── session b: ").unwrap());
     assert!(c < b && !found.contains("session a"), "{found}");
@@ -75,7 +75,7 @@ async fn a_search_without_a_session_looks_into_all_newest_first() {
 
 #[tokio::test]
 async fn an_explanation_without_a_session_is_of_those_that_say_it() {
-    let client = Client::of(&several().await, Scope::default()).await;
+    let client = Client::of(&several().await, SessionScope::default()).await;
     let told = client.result("explain", json!({ "text": "G2-77aa" })).await.unwrap();
     let value = told.structured_content.unwrap();
     let answers: Vec<_> = value["answers"].as_array().unwrap().iter().collect();
@@ -92,7 +92,7 @@ async fn an_explanation_without_a_session_is_of_those_that_say_it() {
 
 #[tokio::test]
 async fn the_other_tools_ask_with_a_list() {
-    let client = Client::of(&several().await, Scope::default()).await;
+    let client = Client::of(&several().await, SessionScope::default()).await;
     let (text, failed) = client.call("recall_outline", json!({})).await;
     assert!(failed);
     assert_eq!(

@@ -13,34 +13,34 @@ use midfold_formats::read::ReadError;
 use midfold_formats::{DialectKind, profile};
 use midfold_tokens as tokens;
 
-use crate::failure::{Area, Door, Failure, grouped, number};
+use crate::failure::{Door, Failure, FailureArea, grouped, number};
 use crate::prepare::SetupError;
 
 #[cfg(feature = "store")]
 pub use stored::{advise_in, advise_open, advise_recall};
 
 /// An error that can be told at a door.
-pub trait Advise {
+pub trait AdvisedError {
     /// The same with its hints, in the words of the door.
     fn advise(self, door: Door) -> Failure;
 }
 
-impl Advise for Failure {
+impl AdvisedError for Failure {
     fn advise(self, _: Door) -> Failure {
         self
     }
 }
 
 /// A record that cannot be written as JSON; there is none.
-impl Advise for serde_json::Error {
+impl AdvisedError for serde_json::Error {
     fn advise(self, _: Door) -> Failure {
-        Failure::new(Area::Input, self.to_string())
+        Failure::new(FailureArea::Input, self.to_string())
     }
 }
 
-impl Advise for SetupError {
+impl AdvisedError for SetupError {
     fn advise(self, door: Door) -> Failure {
-        let failure = Failure::usage(Area::Input, self.to_string());
+        let failure = Failure::usage(FailureArea::Input, self.to_string());
         let Self::Profile { dialect, kind, .. } = self;
         let fitting: Vec<_> = profile::for_dialect(kind).iter().map(|p| p.name).collect();
         let target = TARGETS.iter().find(|kind| kind.name() == dialect);
@@ -53,22 +53,22 @@ impl Advise for SetupError {
     }
 }
 
-impl Advise for tokens::Error {
+impl AdvisedError for tokens::CounterError {
     fn advise(self, _: Door) -> Failure {
         let Self::Unknown { name, .. } = &self else {
-            return Failure::usage(Area::Tokenizer, self.to_string());
+            return Failure::usage(FailureArea::Tokenizer, self.to_string());
         };
         let known = tokens::names();
-        Failure::usage(Area::Tokenizer, format!("there is no tokenizer `{name}`"))
+        Failure::usage(FailureArea::Tokenizer, format!("there is no tokenizer `{name}`"))
             .near(name, known.iter().copied())
             .hint(format!("there are: {}, or the path of a tokenizer.json", known.join(", ")))
     }
 }
 
-impl Advise for PolicyError {
+impl AdvisedError for PolicyError {
     fn advise(self, door: Door) -> Failure {
         let text = self.to_string();
-        let failure = Failure::usage(Area::Policy, text.trim_end());
+        let failure = Failure::usage(FailureArea::Policy, text.trim_end());
         let failure = match &self {
             Self::Unknown { name, .. } => failure.near(name, Policy::preset_names()),
             Self::Buffer { .. } => failure,
@@ -89,9 +89,9 @@ impl Advise for PolicyError {
     }
 }
 
-impl Advise for ReadError {
+impl AdvisedError for ReadError {
     fn advise(self, door: Door) -> Failure {
-        let failed = |what: String| Failure::new(Area::Input, what);
+        let failed = |what: String| Failure::new(FailureArea::Input, what);
         match self {
             Self::Empty => failed(door.says("the file is empty", "the input is empty").to_owned())
                 .hint("pass a request body or a session file"),
@@ -128,9 +128,9 @@ impl Advise for ReadError {
 /// What a message is.
 pub(crate) const MESSAGE: &str = "a message looks like {\"role\":\"user\",\"content\":\"…\"}";
 
-impl Advise for PlanError {
+impl AdvisedError for PlanError {
     fn advise(self, door: Door) -> Failure {
-        let failure = Failure::new(Area::Budget, grouped(&self.to_string()));
+        let failure = Failure::new(FailureArea::Budget, grouped(&self.to_string()));
         match self {
             Self::Floor(floor) => match door {
                 Door::Command => failure.hint(
@@ -150,7 +150,7 @@ impl Advise for PlanError {
                 "`midfold session compact ID` folds all the same",
                 "`compact()` folds all the same",
             )),
-            Self::Engine(_) => Failure { area: Area::Policy, ..failure }.hint(
+            Self::Engine(_) => Failure { area: FailureArea::Policy, ..failure }.hint(
                 "sessions and `serve` run the engines `midfold` and `passthrough`; a command as \
                      engine works in `midfold compact` and `midfold replay`",
             ),
@@ -165,9 +165,9 @@ pub(crate) fn parts(floor: &FloorError) -> String {
     format!("that is {}", texts.join(", "))
 }
 
-impl Advise for UndoError {
+impl AdvisedError for UndoError {
     fn advise(self, door: Door) -> Failure {
-        Failure::new(Area::Input, self.to_string()).hint(door.says(
+        Failure::new(FailureArea::Input, self.to_string()).hint(door.says(
             "only a fold that the context is read through can be taken back: \
              `midfold session status` names it",
             "`folds()` lists what was folded, with ids",
@@ -175,9 +175,9 @@ impl Advise for UndoError {
     }
 }
 
-impl Advise for RecoverError {
+impl AdvisedError for RecoverError {
     fn advise(self, _: Door) -> Failure {
-        let failure = Failure::new(Area::Budget, grouped(&self.to_string()));
+        let failure = Failure::new(FailureArea::Budget, grouped(&self.to_string()));
         match self {
             Self::StillTooLong => failure.hint(
                 "do not send it a third time: show the provider's error; then unpin messages, or use \
@@ -190,17 +190,17 @@ impl Advise for RecoverError {
     }
 }
 
-impl Advise for CompleteError {
+impl AdvisedError for CompleteError {
     fn advise(self, _: Door) -> Failure {
-        Failure::new(Area::Input, self.to_string())
+        Failure::new(FailureArea::Input, self.to_string())
             .hint("answer a request on the session that made it")
     }
 }
 
-impl Advise for InjectError {
+impl AdvisedError for InjectError {
     fn advise(self, door: Door) -> Failure {
         let text = self.to_string();
-        let failure = |text: String| Failure::new(Area::Input, text);
+        let failure = |text: String| Failure::new(FailureArea::Input, text);
         match self {
             Self::Unknown(name) => {
                 let (what, how) = match door {
@@ -210,21 +210,21 @@ impl Advise for InjectError {
                         (format!("inject: `{name}`"), format!("reserve={{\"{name}\": 200}}"))
                     }
                 };
-                Failure::usage(Area::Input, format!("{what} has no reserve"))
+                Failure::usage(FailureArea::Input, format!("{what} has no reserve"))
                     .hint(format!("{how} keeps 200 tokens for it, also when it is folded"))
             }
             Self::Overrun { size, .. } => failure(text)
                 .hint(format!("raise its reserve to {size}, or give it a shorter text")),
             Self::OpenCall => failure(text).hint("append the result first"),
-            Self::Twice(_) => Failure::usage(Area::Input, text),
+            Self::Twice(_) => Failure::usage(FailureArea::Input, text),
             Self::Repeated(_) => failure(text),
         }
     }
 }
 
-impl Advise for ExplainError {
+impl AdvisedError for ExplainError {
     fn advise(self, door: Door) -> Failure {
-        let failure = Failure::usage(Area::Input, self.to_string());
+        let failure = Failure::usage(FailureArea::Input, self.to_string());
         let without =
             format!("without {} the session as it is now is asked", door.says("--call", "call="));
         match self {

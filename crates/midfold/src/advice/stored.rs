@@ -5,15 +5,15 @@ use std::path::Path;
 use midfold_store::recall::RecallError;
 use midfold_store::{FailureKind, Store, StoreError, StoredError, mask};
 
-use super::Advise;
-use crate::failure::{Area, Door, Failure, number};
+use super::AdvisedError;
+use crate::failure::{Door, Failure, FailureArea, number};
 
 /// Ids that are looked at for the one that was perhaps meant.
 const LOOKED_AT: u32 = 1_000;
 
-impl Advise for StoreError {
+impl AdvisedError for StoreError {
     fn advise(self, door: Door) -> Failure {
-        let failure = Failure::new(Area::Store, self.to_string());
+        let failure = Failure::new(FailureArea::Store, self.to_string());
         match self {
             Self::Exists(id) => failure.hint(match door {
                 Door::Command => {
@@ -55,7 +55,7 @@ impl Advise for StoreError {
                 "what a call cost is written down once; name another one with {}",
                 door.says("--call", "call=")
             )),
-            Self::Query(_) => Failure { area: Area::Input, is_usage: true, ..failure }.hint(
+            Self::Query(_) => Failure { area: FailureArea::Input, is_usage: true, ..failure }.hint(
                 format!("for exactly this text: {}", door.says("--literal", "mode=\"literal\"")),
             ),
             _ => failure,
@@ -63,7 +63,7 @@ impl Advise for StoreError {
     }
 }
 
-impl Advise for StoredError {
+impl AdvisedError for StoredError {
     fn advise(self, door: Door) -> Failure {
         let text = self.to_string();
         match self {
@@ -73,11 +73,11 @@ impl Advise for StoredError {
             Self::Undo(error) => error.advise(door),
             Self::Inject(error) => error.advise(door),
             Self::NoEvent { session, seq, events } => no_event(&session, seq, events, door),
-            Self::Unknown { .. } => Failure::new(Area::Store, text).hint(
+            Self::Unknown { .. } => Failure::new(FailureArea::Store, text).hint(
                 "it was made by another build; update midfold, or build it with that feature",
             ),
-            Self::NoNumber { .. } => Failure::new(Area::Input, text),
-            Self::Busy(_) => Failure::new(Area::Store, text),
+            Self::NoNumber { .. } => Failure::new(FailureArea::Input, text),
+            Self::Busy(_) => Failure::new(FailureArea::Store, text),
         }
     }
 }
@@ -88,13 +88,12 @@ fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
         1 => "it has one, number 0".to_owned(),
         many => format!("it has {} (0 to {})", number(many), number(many - 1)),
     };
-    Failure::new(Area::Input, format!("session `{session}` has no message {seq}: {have}")).hint(
-        match door {
+    Failure::new(FailureArea::Input, format!("session `{session}` has no message {seq}: {have}"))
+        .hint(match door {
             Door::Command => format!("`midfold session log {session}` lists them"),
             Door::Python | Door::Node => "`recall_outline()` lists them".to_owned(),
             Door::Http => format!("GET /v1/sessions/{session}/messages lists them"),
-        },
-    )
+        })
 }
 
 /// Advice on an error of a session in this store: where there is no such session, the one that was
@@ -102,7 +101,8 @@ fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
 pub async fn advise_in(store: &dyn Store, error: StoredError, door: Door) -> Failure {
     let StoredError::Store(StoreError::NoSession(id)) = error else { return error.advise(door) };
     let place = store.place();
-    let failure = Failure::new(Area::Store, format!("there is no session `{id}` in {place}"));
+    let failure =
+        Failure::new(FailureArea::Store, format!("there is no session `{id}` in {place}"));
     if place == "memory" {
         return failure.hint(door.says(
             "a store in memory is empty at every command: use sqlite:PATH",
@@ -151,8 +151,8 @@ pub async fn advise_recall(
 
 fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
     let text = error.to_string();
-    let usage = |text: String| Failure::usage(Area::Input, text);
-    let failed = |text: String| Failure::new(Area::Input, text);
+    let usage = |text: String| Failure::usage(FailureArea::Input, text);
+    let failed = |text: String| Failure::new(FailureArea::Input, text);
     let says = |command: String, python: &str| match door {
         Door::Command => command,
         Door::Python | Door::Node | Door::Http => python.to_owned(),
@@ -187,7 +187,7 @@ fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
     }
 }
 
-impl Advise for RecallError {
+impl AdvisedError for RecallError {
     fn advise(self, door: Door) -> Failure {
         recalled(self, "ID", door)
     }

@@ -5,7 +5,7 @@ use midfold_core::policy::Policy;
 use midfold_formats::profile;
 use midfold_tokens as tokens;
 
-use super::{Error, Held, Kept, Session};
+use super::{Session, SessionError, SessionInStore, SessionPlace};
 use crate::failure::Failure;
 use crate::start::InMemory;
 
@@ -15,10 +15,10 @@ impl Session {
     ///
     /// # Errors
     /// When the reserves leave nothing of the window, or the store fails.
-    pub fn update_model(&mut self, model: &str, window: Option<u64>) -> Result<(), Error> {
+    pub fn update_model(&mut self, model: &str, window: Option<u64>) -> Result<(), SessionError> {
         let window = window.or_else(|| tokens::window_of(model));
         match &mut self.held {
-            Held::Memory(InMemory { session, budget, new }) => {
+            SessionPlace::Memory(InMemory { session, budget, new }) => {
                 if let Some(window) = window {
                     session.set_window(window, budget).map_err(PlanError::from)?;
                 }
@@ -27,7 +27,7 @@ impl Session {
                     session.set_profile(profile::for_model(*profile, model));
                 }
             }
-            Held::Stored(Kept { stored, place }) => {
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
                 place.run(stored.update_model(model, window))?;
             }
         }
@@ -39,16 +39,18 @@ impl Session {
     /// # Errors
     /// When its reserves leave nothing of the window, no session can run its engine, or the store
     /// fails.
-    pub fn set_policy(&mut self, policy: Policy) -> Result<(), Error> {
+    pub fn set_policy(&mut self, policy: Policy) -> Result<(), SessionError> {
         runs_here(&policy)?;
         match &mut self.held {
-            Held::Memory(InMemory { session, budget, new }) => {
+            SessionPlace::Memory(InMemory { session, budget, new }) => {
                 let written = policy.to_toml();
                 session.set_policy(policy, budget).map_err(PlanError::from)?;
                 // Recall knows the tools that it names.
                 new.policy = written;
             }
-            Held::Stored(Kept { stored, place }) => place.run(stored.set_policy(&policy))?,
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
+                place.run(stored.set_policy(&policy))?
+            }
         }
         Ok(())
     }
@@ -57,14 +59,14 @@ impl Session {
     ///
     /// # Errors
     /// When there is no such event, or the store fails.
-    pub fn pin(&mut self, seq: u64, pinned: bool) -> Result<(), Error> {
+    pub fn pin(&mut self, seq: u64, pinned: bool) -> Result<(), SessionError> {
         match &mut self.held {
-            Held::Memory(memory) => {
+            SessionPlace::Memory(memory) => {
                 let events = memory.session.log().len();
                 let number = u32::try_from(seq).ok().filter(|number| (*number as usize) < events);
                 let Some(number) = number else {
                     let text = format!("there is no event {seq}");
-                    return Err(Failure::new(crate::Area::Input, text)
+                    return Err(Failure::new(crate::FailureArea::Input, text)
                         .hint(format!("there are {events}, counted from 0"))
                         .into());
                 };
@@ -74,7 +76,9 @@ impl Session {
                     memory.session.unpin(number);
                 }
             }
-            Held::Stored(Kept { stored, place }) => place.run(stored.pin(seq, pinned))?,
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
+                place.run(stored.pin(seq, pinned))?
+            }
         }
         Ok(())
     }

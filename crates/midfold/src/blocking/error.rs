@@ -7,14 +7,14 @@ use midfold_core::plan::PlanError;
 use midfold_store::recall::RecallError;
 use midfold_store::{StoreError, StoredError};
 
-use crate::advice::Advise;
+use crate::advice::AdvisedError;
 use crate::failure::{Door, Failure};
 
-/// Why a session did not do it. [`Advise`] tells it at a door.
+/// Why a session did not do it. [`AdvisedError`] tells it at a door.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 #[expect(missing_docs, reason = "each is what it says, of the crate that it is from")]
-pub enum Error {
+pub enum SessionError {
     Told(#[from] Failure),
     Plan(#[from] PlanError),
     Stored(#[from] StoredError),
@@ -28,7 +28,7 @@ pub enum Error {
     Json(#[from] serde_json::Error),
 }
 
-impl Advise for Error {
+impl AdvisedError for SessionError {
     fn advise(self, door: Door) -> Failure {
         match self {
             Self::Told(error) => error,

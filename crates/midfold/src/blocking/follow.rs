@@ -6,24 +6,24 @@
 use std::collections::HashMap;
 
 use midfold_core::Hash;
-use midfold_core::log::Log;
-use midfold_core::project::{Context, Fate, Piece};
+use midfold_core::log::EventLog;
+use midfold_core::project::{Context, ContextPiece, PieceFate};
 use midfold_formats::DialectKind;
 use midfold_formats::request::identity;
 
 /// What a list is recognised by, and what the last one was recognised as.
 #[derive(Clone, Default)]
-pub(super) struct Follow {
+pub(super) struct ListMatcher {
     /// The identity of each event of the log.
     events: Vec<Hash>,
     /// The context that was handed out last, through a fold.
-    handed: Vec<Told>,
-    last: Option<Last>,
+    handed: Vec<EventMessage>,
+    last: Option<LastList>,
 }
 
 /// A message that tells of events.
 #[derive(Clone, Copy)]
-struct Told {
+struct EventMessage {
     identity: Hash,
     /// The event that it is, or was made of.
     seq: Option<usize>,
@@ -33,21 +33,21 @@ struct Told {
 
 /// The list as it was given last.
 #[derive(Clone, Default)]
-struct Last {
-    list: Vec<Told>,
+struct LastList {
+    list: Vec<EventMessage>,
     /// Where each event is in it.
     places: HashMap<usize, usize>,
 }
 
-impl From<Vec<Told>> for Last {
-    fn from(list: Vec<Told>) -> Self {
-        let place = |(place, told): (usize, &Told)| Some((told.seq?, place));
+impl From<Vec<EventMessage>> for LastList {
+    fn from(list: Vec<EventMessage>) -> Self {
+        let place = |(place, told): (usize, &EventMessage)| Some((told.seq?, place));
         let places = list.iter().enumerate().filter_map(place).collect();
         Self { list, places }
     }
 }
 
-impl Last {
+impl LastList {
     /// The places from there on, up to the next event, of what midfold had written.
     fn taken_over(&self, from: usize) -> impl Iterator<Item = usize> {
         (from..self.list.len()).take_while(|place| self.list[*place].seq.is_none())
@@ -56,17 +56,17 @@ impl Last {
 
 /// What a list has in common with a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Common {
+pub(super) struct CommonPart {
     /// Events of the log that the list goes on from.
     pub at: usize,
     /// Messages of the list that tell of them.
     pub from: usize,
-    with: With,
+    with: CommonKind,
 }
 
 /// What those messages are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum With {
+enum CommonKind {
     /// Events of the log.
     Log,
     /// The context that was handed out.
@@ -77,14 +77,14 @@ enum With {
 
 /// Where a message of a context is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct ContextOrigin {
     /// The message of the host's list that it is, or was made of. None for what midfold wrote.
     pub place: Option<usize>,
     /// It is that message, unchanged.
     pub is_same: bool,
 }
 
-impl Follow {
+impl ListMatcher {
     /// Whether it knows so many events and no more.
     pub fn knows(&self, events: usize) -> bool {
         self.events.len() == events
@@ -96,7 +96,7 @@ impl Follow {
     }
 
     /// Takes over what a session has that was appended otherwise, or was stored.
-    pub fn read(&mut self, kind: DialectKind, log: &Log, context: &Context) {
+    pub fn read(&mut self, kind: DialectKind, log: &EventLog, context: &Context) {
         let new = log.events().iter().skip(self.events.len());
         self.events.extend(new.map(|event| identity(kind, &event.bytes)));
         self.events.truncate(log.len());
@@ -104,31 +104,33 @@ impl Follow {
     }
 
     /// What a list has in common with this: as many events as can be.
-    pub fn common(&self, list: &[Hash]) -> Common {
+    pub fn common(&self, list: &[Hash]) -> CommonPart {
         let logged = same(list, self.events.iter());
-        let mut most = Common { at: logged, from: logged, with: With::Log };
-        for (with, known) in [(With::Handed, &self.handed[..]), (With::Last, self.last())] {
+        let mut most = CommonPart { at: logged, from: logged, with: CommonKind::Log };
+        for (with, known) in
+            [(CommonKind::Handed, &self.handed[..]), (CommonKind::Last, self.last())]
+        {
             let from = same(list, known.iter().map(|told| &told.identity));
             let at = from.checked_sub(1).map_or(0, |last| known[last].end);
             if at > most.at {
-                most = Common { at, from, with };
+                most = CommonPart { at, from, with };
             }
         }
         most
     }
 
     /// The list goes on from there, and the log has all of it by now.
-    pub fn follow(&mut self, list: &[Hash], common: Common) {
-        let Common { at, from, with } = common;
-        let event = |(seq, identity): (usize, &Hash)| Told {
+    pub fn follow(&mut self, list: &[Hash], common: CommonPart) {
+        let CommonPart { at, from, with } = common;
+        let event = |(seq, identity): (usize, &Hash)| EventMessage {
             identity: *identity,
             seq: Some(seq),
             end: seq + 1,
         };
         let mut told = match with {
-            With::Log => list[..from].iter().enumerate().map(event).collect(),
-            With::Handed => self.handed[..from].to_vec(),
-            With::Last => self.last()[..from].to_vec(),
+            CommonKind::Log => list[..from].iter().enumerate().map(event).collect(),
+            CommonKind::Handed => self.handed[..from].to_vec(),
+            CommonKind::Last => self.last()[..from].to_vec(),
         };
         told.extend((at..).zip(&list[from..]).map(event));
         self.events.truncate(at);
@@ -136,13 +138,13 @@ impl Follow {
         self.last = Some(told.into());
     }
 
-    fn last(&self) -> &[Told] {
+    fn last(&self) -> &[EventMessage] {
         self.last.as_ref().map_or(&[], |last| &last.list)
     }
 
     /// Another session has the first events of this one, and goes on with a list from there.
     pub fn fork(&self, at: usize) -> Self {
-        let told = |list: &[Told]| -> Vec<_> {
+        let told = |list: &[EventMessage]| -> Vec<_> {
             list.iter().copied().take_while(|told| told.end <= at).collect()
         };
         let events = self.events[..at.min(self.events.len())].to_vec();
@@ -150,25 +152,28 @@ impl Follow {
     }
 
     /// Where the messages of a context are from, if a list was followed.
-    pub fn origins(&self, kind: DialectKind, context: &Context) -> Option<Vec<Origin>> {
+    pub fn origins(&self, kind: DialectKind, context: &Context) -> Option<Vec<ContextOrigin>> {
         let last = self.last.as_ref()?;
         // What a host took over of the context before follows what it followed there.
         let mut next = 0;
-        let origin = |piece: &Piece| {
+        let origin = |piece: &ContextPiece| {
             let known = self.known(kind, piece);
             let place = match event(piece.fate) {
                 Some(seq) => last.places.get(&seq).copied(),
                 None => last.taken_over(next).find(|place| last.list[*place].identity == known),
             };
             next = place.map_or(next, |place| place + 1);
-            Origin { place, is_same: place.is_some_and(|place| last.list[place].identity == known) }
+            ContextOrigin {
+                place,
+                is_same: place.is_some_and(|place| last.list[place].identity == known),
+            }
         };
         Some(context.pieces().map(origin).collect())
     }
 
     /// This context is what a host has now.
     pub fn hand_out(&mut self, kind: DialectKind, context: &Context) {
-        let is_folded = context.pieces().any(|piece| !matches!(piece.fate, Fate::Verbatim(_)));
+        let is_folded = context.pieces().any(|piece| !matches!(piece.fate, PieceFate::Verbatim(_)));
         self.handed.clear();
         if !is_folded {
             return;
@@ -178,7 +183,7 @@ impl Follow {
         for (at, piece) in pieces.iter().enumerate() {
             let seq = event(piece.fate);
             end = match piece.fate {
-                Fate::Recap | Fate::Marker => {
+                PieceFate::Recap | PieceFate::Marker => {
                     // All up to the next event that is there.
                     let next = pieces[at..].iter().find_map(|piece| event(piece.fate));
                     next.unwrap_or(self.events.len())
@@ -186,14 +191,14 @@ impl Follow {
                 _ => seq.map_or(end, |seq| seq + 1),
             };
             let identity = self.known(kind, piece);
-            self.handed.push(Told { identity, seq, end });
+            self.handed.push(EventMessage { identity, seq, end });
         }
     }
 
     /// The identity of a message of a context.
-    fn known(&self, kind: DialectKind, piece: &Piece) -> Hash {
+    fn known(&self, kind: DialectKind, piece: &ContextPiece) -> Hash {
         let known = match piece.fate {
-            Fate::Verbatim(seq) => self.events.get(seq as usize).copied(),
+            PieceFate::Verbatim(seq) => self.events.get(seq as usize).copied(),
             _ => None,
         };
         known.unwrap_or_else(|| identity(kind, &piece.bytes))
@@ -201,10 +206,12 @@ impl Follow {
 }
 
 /// The event that a message of a context is, or was made of.
-fn event(fate: Fate) -> Option<usize> {
+fn event(fate: PieceFate) -> Option<usize> {
     match fate {
-        Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => Some(seq as usize),
-        Fate::Recap | Fate::Marker | Fate::Added(_) => None,
+        PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
+            Some(seq as usize)
+        }
+        PieceFate::Recap | PieceFate::Marker | PieceFate::Added(_) => None,
     }
 }
 

@@ -1,31 +1,31 @@
 //! Questions to a session that do not change it: its status, its ledger, its records.
 
 use midfold_core::audit::{Audit, audit};
-use midfold_core::engine::{Session as Whole, Status};
-use midfold_core::explain::{Explanation, Moment, explain};
+use midfold_core::engine::{Session as Whole, SessionStatus};
+use midfold_core::explain::{AskedMoment, Explanation, explain};
 use midfold_core::fold::Fold;
-use midfold_core::ledger::{CallRecord, Settled};
+use midfold_core::ledger::{CallRecord, ReportedCost};
 
-use super::{Error, Held, Kept, Place, Session};
+use super::{Session, SessionError, SessionInStore, SessionPlace, StorePlace};
 use crate::cache::{CacheCheck, cache_check};
 use crate::start::InMemory;
 
 impl Session {
     /// The whole session, loaded where it was not.
-    pub(super) fn whole(&mut self) -> Result<&mut Whole, Error> {
+    pub(super) fn whole(&mut self) -> Result<&mut Whole, SessionError> {
         Ok(match &mut self.held {
-            Held::Memory(memory) => &mut memory.session,
-            Held::Stored(Kept { stored, place }) => place.run(stored.whole())?,
+            SessionPlace::Memory(memory) => &mut memory.session,
+            SessionPlace::Stored(SessionInStore { stored, place }) => place.run(stored.whole())?,
         })
     }
 
     /// An event, where it is in memory.
     pub(super) fn logged(&self, at: usize) -> Option<&[u8]> {
         match &self.held {
-            Held::Memory(memory) => {
+            SessionPlace::Memory(memory) => {
                 memory.session.log().events().get(at).map(|event| &event.bytes[..])
             }
-            Held::Stored(_) => None,
+            SessionPlace::Stored(_) => None,
         }
     }
 
@@ -33,11 +33,13 @@ impl Session {
     ///
     /// # Errors
     /// When the store fails; so do all of these.
-    pub fn status(&mut self) -> Result<Status, Error> {
+    pub fn status(&mut self) -> Result<SessionStatus, SessionError> {
         let now = self.now();
         Ok(match &mut self.held {
-            Held::Memory(InMemory { session, budget, .. }) => session.status(budget, now),
-            Held::Stored(Kept { stored, place }) => place.run(stored.status(now))?,
+            SessionPlace::Memory(InMemory { session, budget, .. }) => session.status(budget, now),
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
+                place.run(stored.status(now))?
+            }
         })
     }
 
@@ -45,7 +47,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn folds(&mut self) -> Result<Vec<Fold>, Error> {
+    pub fn folds(&mut self) -> Result<Vec<Fold>, SessionError> {
         let whole = self.whole()?;
         let log = whole.log();
         Ok(whole.folds().iter().map(|fold| fold.with_references(log)).collect())
@@ -55,14 +57,16 @@ impl Session {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn ledger(&mut self) -> Result<Vec<(CallRecord, Option<Settled>)>, Error> {
+    pub fn ledger(&mut self) -> Result<Vec<(CallRecord, Option<ReportedCost>)>, SessionError> {
         match &mut self.held {
-            Held::Memory(_) => Ok(Vec::new()),
-            Held::Stored(Kept { stored, place }) => Ok(place.run(stored.calls())?),
+            SessionPlace::Memory(_) => Ok(Vec::new()),
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
+                Ok(place.run(stored.calls())?)
+            }
         }
     }
 
-    fn calls(&mut self) -> Result<Vec<CallRecord>, Error> {
+    fn calls(&mut self) -> Result<Vec<CallRecord>, SessionError> {
         Ok(self.ledger()?.into_iter().map(|(call, _)| call).collect())
     }
 
@@ -70,7 +74,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn audit(&mut self) -> Result<Audit, Error> {
+    pub fn audit(&mut self) -> Result<Audit, SessionError> {
         let calls = self.calls()?;
         let whole = self.whole()?;
         let active = whole.active().map(|fold| fold.id);
@@ -81,11 +85,11 @@ impl Session {
     ///
     /// # Errors
     /// When there is no such message or call, or the store fails.
-    pub fn explain(&mut self, text: &str, call: Option<u64>) -> Result<Explanation, Error> {
+    pub fn explain(&mut self, text: &str, call: Option<u64>) -> Result<Explanation, SessionError> {
         let calls = self.calls()?;
         let whole = self.whole()?;
-        let now = Moment::Now(whole.active().map(|fold| fold.id));
-        let moment = call.map_or(now, Moment::Call);
+        let now = AskedMoment::Now(whole.active().map(|fold| fold.id));
+        let moment = call.map_or(now, AskedMoment::Call);
         Ok(explain(whole.log(), whole.folds(), &calls, text, moment)?)
     }
 
@@ -93,10 +97,10 @@ impl Session {
     ///
     /// # Errors
     /// When nothing that fits can be made, or the store fails.
-    pub fn cache_check(&mut self) -> Result<Option<CacheCheck>, Error> {
+    pub fn cache_check(&mut self) -> Result<Option<CacheCheck>, SessionError> {
         let budget = match &mut self.held {
-            Held::Memory(InMemory { budget, .. }) => budget.clone(),
-            Held::Stored(Kept { stored, .. }) => stored.budget(),
+            SessionPlace::Memory(InMemory { budget, .. }) => budget.clone(),
+            SessionPlace::Stored(SessionInStore { stored, .. }) => stored.budget(),
         };
         let whole = self.whole()?;
         let budget = whole.gate().budget(&budget, whole.policy());
@@ -108,11 +112,11 @@ impl Session {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn readable(&mut self) -> Result<Place, Error> {
+    pub fn readable(&mut self) -> Result<StorePlace, SessionError> {
         let now = self.now();
         match &self.held {
-            Held::Stored(kept) => Ok(kept.place.clone()),
-            Held::Memory(memory) => Place::of_memory(memory, now),
+            SessionPlace::Stored(kept) => Ok(kept.place.clone()),
+            SessionPlace::Memory(memory) => StorePlace::of_memory(memory, now),
         }
     }
 
@@ -120,7 +124,7 @@ impl Session {
     ///
     /// # Errors
     /// When the session cannot be read.
-    pub fn recall(&mut self, name: &str, arguments: &str) -> Result<String, Error> {
+    pub fn recall(&mut self, name: &str, arguments: &str) -> Result<String, SessionError> {
         let (place, id) = (self.readable()?, self.id());
         Ok(place.block_on(|store| midfold_store::recall::dispatch(store, id, name, arguments)))
     }

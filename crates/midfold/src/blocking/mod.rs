@@ -39,22 +39,22 @@ use midfold_core::event::Usage;
 use midfold_core::fold::VerdictRecord;
 use midfold_core::inject::{self, Injections};
 use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
-use midfold_core::plan::Outcome;
+use midfold_core::plan::PlanOutcome;
 use midfold_core::project::Context;
 use midfold_formats::DialectKind;
-use midfold_store::{Injected, Millis, NewSession, StoreError, Stored};
+use midfold_store::{InjectedRequest, Millis, NewSession, StoreError, StoredSession};
 
-use crate::failure::{Area, Failure};
-use crate::feedback::{Feedback, Size};
-use crate::recover::Refused;
+use crate::failure::{Failure, FailureArea};
+use crate::feedback::{CompactionFeedback, SizeCount};
+use crate::recover::RefusedRequest;
 use crate::start::InMemory;
 
-pub use error::Error;
-use follow::Follow;
-pub use follow::Origin;
+pub use error::SessionError;
+pub use follow::ContextOrigin;
+use follow::ListMatcher;
 pub use open::Start;
-pub use place::Place;
-pub use project::Force;
+pub use place::StorePlace;
+pub use project::ForcedFold;
 pub use sessions::Sessions;
 
 /// Milliseconds since 1970, from whoever may read a clock.
@@ -62,36 +62,36 @@ pub type Clock = fn() -> Millis;
 
 /// A session, wherever it lives.
 pub struct Session {
-    held: Held,
+    held: SessionPlace,
     clock: Clock,
     /// What a host's list is recognised by.
-    follow: Follow,
+    follow: ListMatcher,
 }
 
 #[expect(clippy::large_enum_variant, reason = "one a session, and it stays where it is")]
-enum Held {
+enum SessionPlace {
     Memory(InMemory),
-    Stored(Kept),
+    Stored(SessionInStore),
 }
 
 /// A session in a store.
-struct Kept {
-    stored: Stored,
-    place: Place,
+struct SessionInStore {
+    stored: StoredSession,
+    place: StorePlace,
 }
 
 /// A context that was handed out.
-pub struct Sent {
+pub struct HandedContext {
     /// The messages.
     pub context: Context,
     /// What hooks added behind it.
-    pub injected: Option<inject::Sent>,
+    pub injected: Option<inject::InjectedContext>,
     /// It was folded for this.
     pub folded: bool,
     /// Its number in the ledger of a stored session.
     pub call: Option<u64>,
     /// Where each message is from, if the session follows a list: of this context's messages, in order.
-    pub origins: Option<Vec<Origin>>,
+    pub origins: Option<Vec<ContextOrigin>>,
     /// The event from which on the session is another one for this: the list went back.
     pub went_back: Option<u64>,
 }
@@ -100,11 +100,11 @@ impl Session {
     /// A session in memory.
     #[must_use]
     pub fn in_memory(memory: InMemory, clock: Clock) -> Self {
-        Self { held: Held::Memory(memory), clock, follow: Follow::default() }
+        Self { held: SessionPlace::Memory(memory), clock, follow: ListMatcher::default() }
     }
 
-    fn stored(kept: Kept, clock: Clock) -> Self {
-        Self { held: Held::Stored(kept), clock, follow: Follow::default() }
+    fn stored(kept: SessionInStore, clock: Clock) -> Self {
+        Self { held: SessionPlace::Stored(kept), clock, follow: ListMatcher::default() }
     }
 
     fn now(&self) -> Millis {
@@ -115,8 +115,8 @@ impl Session {
     #[must_use]
     pub fn id(&self) -> &str {
         match &self.held {
-            Held::Memory(memory) => memory.session.id(),
-            Held::Stored(kept) => &kept.stored.row().new.id,
+            SessionPlace::Memory(memory) => memory.session.id(),
+            SessionPlace::Stored(kept) => &kept.stored.row().new.id,
         }
     }
 
@@ -124,8 +124,8 @@ impl Session {
     #[must_use]
     pub fn dialect(&self) -> DialectKind {
         let name = match &self.held {
-            Held::Memory(memory) => &memory.new.dialect,
-            Held::Stored(kept) => &kept.stored.row().new.dialect,
+            SessionPlace::Memory(memory) => &memory.new.dialect,
+            SessionPlace::Stored(kept) => &kept.stored.row().new.dialect,
         };
         DialectKind::from_name(name).unwrap_or(DialectKind::OpenAiChat)
     }
@@ -134,8 +134,8 @@ impl Session {
     #[must_use]
     pub fn place(&self) -> Option<String> {
         match &self.held {
-            Held::Memory(_) => None,
-            Held::Stored(kept) => Some(kept.place.store().place()),
+            SessionPlace::Memory(_) => None,
+            SessionPlace::Stored(kept) => Some(kept.place.store().place()),
         }
     }
 
@@ -143,8 +143,10 @@ impl Session {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.held {
-            Held::Memory(memory) => memory.session.log().len(),
-            Held::Stored(kept) => usize::try_from(kept.stored.row().head).unwrap_or(usize::MAX),
+            SessionPlace::Memory(memory) => memory.session.log().len(),
+            SessionPlace::Stored(kept) => {
+                usize::try_from(kept.stored.row().head).unwrap_or(usize::MAX)
+            }
         }
     }
 
@@ -157,8 +159,8 @@ impl Session {
     /// The fold that contexts are read through.
     fn active(&self) -> Option<Hash> {
         match &self.held {
-            Held::Memory(memory) => memory.session.active().map(|fold| fold.id),
-            Held::Stored(kept) => kept.stored.row().active,
+            SessionPlace::Memory(memory) => memory.session.active().map(|fold| fold.id),
+            SessionPlace::Stored(kept) => kept.stored.row().active,
         }
     }
 
@@ -172,10 +174,10 @@ impl Session {
         events: Vec<RawEvent>,
         key: Option<String>,
         expect: Option<u64>,
-    ) -> Result<u64, Error> {
+    ) -> Result<u64, SessionError> {
         let now = self.now();
         match &mut self.held {
-            Held::Memory(memory) => {
+            SessionPlace::Memory(memory) => {
                 let first = memory.session.log().len() as u64;
                 if let Some(expected) = expect.filter(|expected| *expected != first) {
                     return Err(StoreError::Conflict { expected, actual: first }.into());
@@ -185,7 +187,7 @@ impl Session {
                 }
                 Ok(first)
             }
-            Held::Stored(Kept { stored, place }) => {
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
                 Ok(place.run(crate::append(stored, events, key, expect, now))?.first)
             }
         }
@@ -196,29 +198,40 @@ impl Session {
     ///
     /// # Errors
     /// When nothing that fits can be made, a hook takes more than its reserve, or the store fails.
-    pub fn context(&mut self, hooks: Injections, texts: &[(&str, &str)]) -> Result<Sent, Error> {
+    pub fn context(
+        &mut self,
+        hooks: Injections,
+        texts: &[(&str, &str)],
+    ) -> Result<HandedContext, SessionError> {
         let (before, now) = (self.active(), self.now());
         let (context, injected, call) = match &mut self.held {
-            Held::Memory(InMemory { session, budget, .. }) => {
+            SessionPlace::Memory(InMemory { session, budget, .. }) => {
                 let mut budget = budget.clone();
                 budget.injection_reserve = budget.injection_reserve.max(hooks.reserve());
                 let context = session.context(&budget, now)?;
-                let rules = inject::Rules { log: session.log(), meter: session.meter() };
+                let rules = inject::MessageRules { log: session.log(), meter: session.meter() };
                 let injected = hooks.apply(&context, texts, &rules)?;
                 (context, injected, None)
             }
-            Held::Stored(Kept { stored, place }) => {
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
                 stored.set_injections(hooks);
                 let sent = place.run(stored.context_with(texts, true, now));
                 // The reserve is this request's.
                 stored.set_injections(Injections::default());
-                let Injected { sent, call } = sent?;
+                let InjectedRequest { sent, call } = sent?;
                 (sent.history().clone(), sent, call)
             }
         };
         let folded = self.active() != before;
         let origins = self.follow.origins(self.dialect(), &context);
-        Ok(Sent { context, injected: Some(injected), folded, call, origins, went_back: None })
+        Ok(HandedContext {
+            context,
+            injected: Some(injected),
+            folded,
+            call,
+            origins,
+            went_back: None,
+        })
     }
 
     /// What to send after the provider refused the last context; nothing where compacting is not what
@@ -226,33 +239,45 @@ impl Session {
     ///
     /// # Errors
     /// When nothing smaller can be made, or the store fails.
-    pub fn recover(&mut self, refused: &Refused<'_>) -> Result<Option<Sent>, Error> {
+    pub fn recover(
+        &mut self,
+        refused: &RefusedRequest<'_>,
+    ) -> Result<Option<HandedContext>, SessionError> {
         let now = self.now();
         let (context, call) = match &mut self.held {
-            Held::Memory(InMemory { session, budget, .. }) => {
+            SessionPlace::Memory(InMemory { session, budget, .. }) => {
                 let judged = refused.judge(&session.status(budget, now), budget.output_reserve);
                 let Some(overflow) = judged.overflow else { return Ok(None) };
                 (session.recover(budget, overflow, now)?, None)
             }
-            Held::Stored(Kept { stored, place }) => {
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
                 let recovered = place.run(crate::recover(stored, refused, now))?;
                 let Some(sent) = recovered.sent else { return Ok(None) };
                 (sent.context, sent.call)
             }
         };
         let origins = self.follow.origins(self.dialect(), &context);
-        Ok(Some(Sent { context, injected: None, folded: true, call, origins, went_back: None }))
+        Ok(Some(HandedContext {
+            context,
+            injected: None,
+            folded: true,
+            call,
+            origins,
+            went_back: None,
+        }))
     }
 
     /// What the provider counted.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn observe(&mut self, usage: Usage, call: Option<u64>) -> Result<(), Error> {
+    pub fn observe(&mut self, usage: Usage, call: Option<u64>) -> Result<(), SessionError> {
         let now = self.now();
         match &mut self.held {
-            Held::Memory(memory) => memory.session.observe(usage, now),
-            Held::Stored(Kept { stored, place }) => place.run(stored.observe(usage, call, now))?,
+            SessionPlace::Memory(memory) => memory.session.observe(usage, now),
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
+                place.run(stored.observe(usage, call, now))?
+            }
         }
         Ok(())
     }
@@ -265,18 +290,24 @@ impl Session {
         &mut self,
         focus: Option<&str>,
         preview: bool,
-    ) -> Result<(Outcome, Feedback), Error> {
+    ) -> Result<(PlanOutcome, CompactionFeedback), SessionError> {
         let (status, now) = (self.status()?, self.now());
         let outcome = match &mut self.held {
-            Held::Memory(InMemory { session, budget, .. }) if preview => {
+            SessionPlace::Memory(InMemory { session, budget, .. }) if preview => {
                 session.preview(budget, focus)?
             }
-            Held::Memory(InMemory { session, budget, .. }) => session.compact(budget, focus)?,
-            Held::Stored(Kept { stored, place }) if preview => place.run(stored.preview(focus))?,
-            Held::Stored(Kept { stored, place }) => place.run(stored.compact(focus, now))?,
+            SessionPlace::Memory(InMemory { session, budget, .. }) => {
+                session.compact(budget, focus)?
+            }
+            SessionPlace::Stored(SessionInStore { stored, place }) if preview => {
+                place.run(stored.preview(focus))?
+            }
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
+                place.run(stored.compact(focus, now))?
+            }
         };
-        let before = Size { messages: status.messages, tokens: status.context_tokens };
-        let feedback = Feedback::of(&outcome, before);
+        let before = SizeCount { messages: status.messages, tokens: status.context_tokens };
+        let feedback = CompactionFeedback::of(&outcome, before);
         Ok((outcome, feedback))
     }
 
@@ -284,10 +315,12 @@ impl Session {
     ///
     /// # Errors
     /// When there is no such fold, or the store fails.
-    pub fn undo(&mut self, fold: Option<Hash>) -> Result<(), Error> {
+    pub fn undo(&mut self, fold: Option<Hash>) -> Result<(), SessionError> {
         match &mut self.held {
-            Held::Memory(memory) => memory.session.undo(fold)?,
-            Held::Stored(Kept { stored, place }) => place.run(stored.undo(fold))?,
+            SessionPlace::Memory(memory) => memory.session.undo(fold)?,
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
+                place.run(stored.undo(fold))?
+            }
         }
         Ok(())
     }
@@ -296,7 +329,7 @@ impl Session {
     ///
     /// # Errors
     /// Where the session is stored: its store has a queue.
-    pub fn wants(&mut self) -> Result<Option<SummaryRequest>, Error> {
+    pub fn wants(&mut self) -> Result<Option<SummaryRequest>, SessionError> {
         let now = self.now();
         let InMemory { session, budget, .. } = self.memory()?;
         let request = session.wants(budget, now);
@@ -311,16 +344,16 @@ impl Session {
         &mut self,
         request: &SummaryRequest,
         answer: Result<SummaryReply, SummaryFailure>,
-    ) -> Result<VerdictRecord, Error> {
+    ) -> Result<VerdictRecord, SessionError> {
         let now = self.now();
         Ok(self.memory()?.session.complete(request, answer, now)?)
     }
 
     fn memory(&mut self) -> Result<&mut InMemory, Failure> {
         match &mut self.held {
-            Held::Memory(memory) => Ok(memory),
-            Held::Stored(_) => Err(Failure::new(
-                Area::Store,
+            SessionPlace::Memory(memory) => Ok(memory),
+            SessionPlace::Stored(_) => Err(Failure::new(
+                FailureArea::Store,
                 "a stored session puts its narrations into the store's queue",
             )
             .hint("`midfold.work(store, narrate)` answers them, or `midfold worker --store URL`")),
@@ -328,10 +361,10 @@ impl Session {
     }
 
     /// Reads again what other processes may have changed.
-    fn reload(&mut self) -> Result<(), Error> {
-        if let Held::Stored(Kept { stored, place }) = &mut self.held {
+    fn reload(&mut self) -> Result<(), SessionError> {
+        if let SessionPlace::Stored(SessionInStore { stored, place }) = &mut self.held {
             place.run(stored.reload())?;
-            self.follow = Follow::default();
+            self.follow = ListMatcher::default();
         }
         Ok(())
     }
@@ -340,36 +373,36 @@ impl Session {
     ///
     /// # Errors
     /// When there are not so many messages, the id is taken, or the store fails.
-    pub fn fork(&mut self, id: &str, at: Option<u64>) -> Result<Self, Error> {
+    pub fn fork(&mut self, id: &str, at: Option<u64>) -> Result<Self, SessionError> {
         let now = self.now();
         let held = match &mut self.held {
-            Held::Memory(memory) => {
+            SessionPlace::Memory(memory) => {
                 let events = memory.session.log().len();
                 let at = at.map_or(events, |at| usize::try_from(at).unwrap_or(usize::MAX));
                 if at > events {
                     let text = format!("there are {events} events, not {at}");
-                    return Err(Failure::new(Area::Input, text).into());
+                    return Err(Failure::new(FailureArea::Input, text).into());
                 }
-                Held::Memory(renamed(memory, id, memory.session.fork(id, at)))
+                SessionPlace::Memory(renamed(memory, id, memory.session.fork(id, at)))
             }
-            Held::Stored(Kept { stored, place }) => {
+            SessionPlace::Stored(SessionInStore { stored, place }) => {
                 let stored = place.run(stored.fork(id, at, now))?;
-                Held::Stored(Kept { stored, place: place.clone() })
+                SessionPlace::Stored(SessionInStore { stored, place: place.clone() })
             }
         };
-        Ok(Self { held, clock: self.clock, follow: Follow::default() })
+        Ok(Self { held, clock: self.clock, follow: ListMatcher::default() })
     }
 
     /// The same session once more, with all that it has learned. A stored one is forked.
     ///
     /// # Errors
     /// When the store fails.
-    pub fn copy(&mut self, id: &str) -> Result<Self, Error> {
-        let Held::Memory(InMemory { session, budget, new }) = &self.held else {
+    pub fn copy(&mut self, id: &str) -> Result<Self, SessionError> {
+        let SessionPlace::Memory(InMemory { session, budget, new }) = &self.held else {
             return self.fork(id, None);
         };
         let (session, budget, new) = (session.clone(), budget.clone(), new.clone());
-        let held = Held::Memory(InMemory { session, budget, new });
+        let held = SessionPlace::Memory(InMemory { session, budget, new });
         Ok(Self { held, clock: self.clock, follow: self.follow.clone() })
     }
 }

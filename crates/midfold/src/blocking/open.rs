@@ -4,11 +4,11 @@ use bytes::Bytes;
 use midfold_core::policy::Policy;
 use midfold_formats::DialectKind;
 
-use midfold_store::{StoreError, Stored, StoredError};
+use midfold_store::{StoreError, StoredError, StoredSession};
 
-use super::{Clock, Error, Kept, Place, Session, fork};
-use crate::settings::{Host, Settings};
-use crate::start::{Start as Parts, Started, without_messages};
+use super::{Clock, Session, SessionError, SessionInStore, StorePlace, fork};
+use crate::settings::{DoorHost, Settings};
+use crate::start::{PreparedSession, Start as Parts, without_messages};
 
 /// What a session is made of.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ pub struct Start {
     /// Tokens of the window that stay free for the reply.
     pub output_reserve: u64,
     /// The door that it is made at.
-    pub host: Host,
+    pub host: DoorHost,
     /// What time it is.
     pub clock: Clock,
 }
@@ -34,7 +34,7 @@ pub struct Start {
 impl Start {
     /// A session of Chat Completions in memory.
     #[must_use]
-    pub fn new(policy: Policy, host: Host, clock: Clock) -> Self {
+    pub fn new(policy: Policy, host: DoorHost, clock: Clock) -> Self {
         Self {
             kind: DialectKind::OpenAiChat,
             policy,
@@ -52,19 +52,23 @@ impl Start {
     /// # Errors
     /// When a name is unknown, the reserves leave nothing of the window, the id is taken, or the store
     /// fails.
-    pub fn open(self, id: String) -> Result<Session, Error> {
+    pub fn open(self, id: String) -> Result<Session, SessionError> {
         let place = self.place()?;
         self.open_in(id, place)
     }
 
     /// The store of the settings, opened.
-    pub(super) fn place(&self) -> Result<Option<Place>, Error> {
+    pub(super) fn place(&self) -> Result<Option<StorePlace>, SessionError> {
         let url = self.settings.store.as_deref();
-        url.map(|url| Place::open(url, self.host.door)).transpose()
+        url.map(|url| StorePlace::open(url, self.host.door)).transpose()
     }
 
     /// Makes the session in a store that is open, else in memory.
-    pub(super) fn open_in(self, id: String, place: Option<Place>) -> Result<Session, Error> {
+    pub(super) fn open_in(
+        self,
+        id: String,
+        place: Option<StorePlace>,
+    ) -> Result<Session, SessionError> {
         let Self { kind, policy, settings, system, tools, output_reserve, host, clock } = self;
         let model = settings.model.clone();
         let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
@@ -84,7 +88,11 @@ impl Start {
 
 impl Session {
     /// Makes a session in a store.
-    fn create(place: Place, started: Started, clock: Clock) -> Result<Self, Error> {
+    fn create(
+        place: StorePlace,
+        started: PreparedSession,
+        clock: Clock,
+    ) -> Result<Self, SessionError> {
         let first = started.messages();
         let stored = place.run(async {
             let mut stored = started.store(place.store()).await?;
@@ -93,22 +101,22 @@ impl Session {
             }
             Ok::<_, StoredError>(stored)
         })?;
-        Ok(Self::stored(Kept { stored, place }, clock))
+        Ok(Self::stored(SessionInStore { stored, place }, clock))
     }
 
     /// Goes on with a session of a store.
     ///
     /// # Errors
     /// When there is no session with this id, or the store fails.
-    pub fn load(place: Place, id: &str, clock: Clock) -> Result<Self, Error> {
+    pub fn load(place: StorePlace, id: &str, clock: Clock) -> Result<Self, SessionError> {
         let (store, door) = (place.store(), place.door());
         let stored = place.run(async {
-            match Stored::open(store.clone(), id).await {
+            match StoredSession::open(store.clone(), id).await {
                 Ok(stored) => Ok(stored),
                 Err(error) => Err(crate::advise_in(&*store, error, door).await),
             }
         })?;
-        Ok(Self::stored(Kept { stored, place }, clock))
+        Ok(Self::stored(SessionInStore { stored, place }, clock))
     }
 
     /// Goes on with a session of a store, if there is one of this id: with the fork of it that was made
@@ -116,7 +124,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn find(place: &Place, id: &str, clock: Clock) -> Result<Option<Self>, Error> {
+    pub fn find(place: &StorePlace, id: &str, clock: Clock) -> Result<Option<Self>, SessionError> {
         let store = place.store();
         match place.run(store.session(id)) {
             Ok(_) => {}
@@ -130,6 +138,6 @@ impl Session {
     }
 }
 
-fn told(error: impl crate::Advise, host: Host) -> crate::Failure {
+fn told(error: impl crate::AdvisedError, host: DoorHost) -> crate::Failure {
     error.advise(host.door)
 }

@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
-use midfold_store::types::{Append, NewEvent, NewFold};
+use midfold_store::types::{AppendRequest, NewEvent, NewFold};
 use midfold_store::{MemoryStore, Millis, Store, StoreError};
 use tokio::runtime::{Builder, Runtime};
 
-use super::Error;
-use crate::failure::{Area, Door, Failure};
+use super::SessionError;
+use crate::failure::{Door, Failure, FailureArea};
 use crate::start::InMemory;
 
 /// An open store, and what drives it: on the thread that calls, so that no thread is left behind
 /// when a process forks.
 #[derive(Clone)]
-pub struct Place {
+pub struct StorePlace {
     store: Arc<dyn Store>,
     runtime: Arc<Runtime>,
     door: Door,
 }
 
-impl Place {
+impl StorePlace {
     /// Opens a store, and makes it where it is not there: `sqlite:PATH`, `postgres://…`, `memory`.
     ///
     /// # Errors
     /// Where it cannot be opened or made.
-    pub fn open(url: &str, door: Door) -> Result<Self, Error> {
+    pub fn open(url: &str, door: Door) -> Result<Self, SessionError> {
         Self::driven(url, midfold_store::open(url), door)
     }
 
@@ -32,7 +32,7 @@ impl Place {
     ///
     /// # Errors
     /// Where it is not, or cannot be opened.
-    pub fn existing(url: &str, door: Door) -> Result<Self, Error> {
+    pub fn existing(url: &str, door: Door) -> Result<Self, SessionError> {
         Self::driven(url, midfold_store::open_existing(url), door)
     }
 
@@ -40,9 +40,9 @@ impl Place {
         url: &str,
         opening: impl Future<Output = Result<Arc<dyn Store>, StoreError>>,
         door: Door,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, SessionError> {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
-            Failure::new(Area::Store, format!("the store cannot be driven: {error}"))
+            Failure::new(FailureArea::Store, format!("the store cannot be driven: {error}"))
         })?;
         let opened = runtime.block_on(opening);
         let store = opened.map_err(|error| crate::advise_open(url, error, door))?;
@@ -50,9 +50,9 @@ impl Place {
     }
 
     /// A store in memory with this session in it, for what reads a store. Its bytes are shared.
-    pub(super) fn of_memory(memory: &InMemory, now: Millis) -> Result<Self, Error> {
+    pub(super) fn of_memory(memory: &InMemory, now: Millis) -> Result<Self, SessionError> {
         let runtime = Builder::new_current_thread().build().map_err(|error| {
-            Failure::new(Area::Store, format!("the log cannot be searched: {error}"))
+            Failure::new(FailureArea::Store, format!("the log cannot be searched: {error}"))
         })?;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         runtime.block_on(fill(&*store, memory, now))?;
@@ -83,12 +83,12 @@ impl Place {
     }
 }
 
-async fn fill(store: &dyn Store, memory: &InMemory, now: Millis) -> Result<(), Error> {
+async fn fill(store: &dyn Store, memory: &InMemory, now: Millis) -> Result<(), SessionError> {
     let InMemory { session, new, .. } = memory;
     let id = &new.id;
     store.create(new.clone()).await?;
     let events = session.log().events().iter().map(NewEvent::of);
-    let append = Append { events: events.collect(), now, ..Append::default() };
+    let append = AppendRequest { events: events.collect(), now, ..AppendRequest::default() };
     store.append(id, append).await?;
     for fold in session.folds() {
         store.put_fold(id, &NewFold::of(fold, now)?).await?;

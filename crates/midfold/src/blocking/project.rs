@@ -5,12 +5,12 @@ use midfold_core::{Hash, RawEvent};
 use midfold_formats::request::identity;
 use midfold_store::{StoreError, StoredError};
 
-use super::follow::Common;
-use super::{Error, Sent, Session, fork};
+use super::follow::CommonPart;
+use super::{HandedContext, Session, SessionError, fork};
 
 /// Folds now, because somebody asks: with words of what to keep.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Force<'a> {
+pub struct ForcedFold<'a> {
     /// What to keep, in words.
     pub focus: Option<&'a str>,
 }
@@ -24,7 +24,11 @@ impl Session {
     ///
     /// # Errors
     /// When nothing that fits can be made, or the store fails.
-    pub fn project(&mut self, list: &[RawEvent], force: Option<Force<'_>>) -> Result<Sent, Error> {
+    pub fn project(
+        &mut self,
+        list: &[RawEvent],
+        force: Option<ForcedFold<'_>>,
+    ) -> Result<HandedContext, SessionError> {
         let identities = self.identities(list);
         self.project_known(list, &identities, force)
     }
@@ -34,11 +38,11 @@ impl Session {
         &mut self,
         list: &[RawEvent],
         identities: &[Hash],
-        force: Option<Force<'_>>,
-    ) -> Result<Sent, Error> {
+        force: Option<ForcedFold<'_>>,
+    ) -> Result<HandedContext, SessionError> {
         match self.go_on(list, identities, force) {
             // Another process has appended to it since it was read here.
-            Err(Error::Stored(StoredError::Store(StoreError::Conflict { .. }))) => {
+            Err(SessionError::Stored(StoredError::Store(StoreError::Conflict { .. }))) => {
                 self.reload()?;
                 self.go_on(list, identities, force)
             }
@@ -59,7 +63,7 @@ impl Session {
     }
 
     /// What a list has in common with this session.
-    pub(super) fn common(&mut self, list: &[Hash]) -> Result<Common, Error> {
+    pub(super) fn common(&mut self, list: &[Hash]) -> Result<CommonPart, SessionError> {
         let kind = self.dialect();
         if !self.follow.knows(self.len()) {
             let mut follow = std::mem::take(&mut self.follow);
@@ -76,8 +80,8 @@ impl Session {
         &mut self,
         list: &[RawEvent],
         identities: &[Hash],
-        force: Option<Force<'_>>,
-    ) -> Result<Sent, Error> {
+        force: Option<ForcedFold<'_>>,
+    ) -> Result<HandedContext, SessionError> {
         let common = self.common(identities)?;
         let went_back = (common.at < self.len()).then_some(common.at as u64);
         if went_back.is_some() {
@@ -90,7 +94,7 @@ impl Session {
         }
         self.follow.follow(identities, common);
         let before = self.active();
-        if let Some(Force { focus }) = force {
+        if let Some(ForcedFold { focus }) = force {
             self.compact(focus, false)?;
         }
         let mut sent = self.context(Injections::default(), &[])?;
@@ -102,7 +106,7 @@ impl Session {
     }
 
     /// What the fork is called that goes on with a list: its id follows from both.
-    fn fork_id(&self, list: &[Hash], common: Common) -> String {
+    fn fork_id(&self, list: &[Hash], common: CommonPart) -> String {
         let now = self.now();
         let parts = [self.id().as_bytes(), &common.at.to_be_bytes(), &now.to_be_bytes()];
         let named = parts.iter().fold(Hash::ROOT, |hash, part| hash.chain(part));
@@ -111,7 +115,7 @@ impl Session {
     }
 
     /// A session over what a list has in common with this one.
-    pub(super) fn rewound(&mut self, id: &str, common: Common) -> Result<Self, Error> {
+    pub(super) fn rewound(&mut self, id: &str, common: CommonPart) -> Result<Self, SessionError> {
         let follow = self.follow.fork(common.at);
         let fork = self.fork(id, Some(common.at as u64))?;
         Ok(Self { follow, ..fork })

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use midfold_core::{Hash, RawEvent};
 
-use super::project::Force;
-use super::{Error, Place, Sent, Session, Start};
+use super::project::ForcedFold;
+use super::{HandedContext, Session, SessionError, Start, StorePlace};
 
 /// Sessions of one host. `T` is what a door holds a session in.
 ///
@@ -15,12 +15,12 @@ pub struct Sessions<T> {
     start: Start,
     limit: usize,
     hold: fn(Session) -> T,
-    entries: Mutex<Vec<Entry<T>>>,
-    place: Mutex<Option<Place>>,
+    entries: Mutex<Vec<SessionEntry<T>>>,
+    place: Mutex<Option<StorePlace>>,
 }
 
 /// A conversation, the one that was used last behind the others.
-struct Entry<T> {
+struct SessionEntry<T> {
     id: Option<String>,
     session: T,
 }
@@ -46,8 +46,8 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         &self,
         id: Option<&str>,
         list: &[RawEvent],
-        force: Option<Force<'_>>,
-    ) -> Result<(T, Sent), Error> {
+        force: Option<ForcedFold<'_>>,
+    ) -> Result<(T, HandedContext), SessionError> {
         let (held, identities) = match id {
             Some(id) => (self.named(id)?, None),
             None => self.like(list)?,
@@ -65,7 +65,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn find(&self, id: Option<&str>, list: &[RawEvent]) -> Result<Option<T>, Error> {
+    pub fn find(&self, id: Option<&str>, list: &[RawEvent]) -> Result<Option<T>, SessionError> {
         let mut entries = lock(&self.entries);
         if let Some(id) = id {
             return self.called(&mut entries, id);
@@ -74,7 +74,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     }
 
     /// The conversation of this id, made where there is none.
-    fn named(&self, id: &str) -> Result<T, Error> {
+    fn named(&self, id: &str) -> Result<T, SessionError> {
         let mut entries = lock(&self.entries);
         if let Some(session) = self.called(&mut entries, id)? {
             return Ok(session);
@@ -85,7 +85,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
 
     /// The conversation that a list goes on with, made or forked where there is none; and the identities of
     /// the list, where they had to be worked out.
-    fn like(&self, list: &[RawEvent]) -> Result<(T, Option<Vec<Hash>>), Error> {
+    fn like(&self, list: &[RawEvent]) -> Result<(T, Option<Vec<Hash>>), SessionError> {
         let mut entries = lock(&self.entries);
         let Some((best, identities)) = best(&entries, list)? else {
             let session = self.make(self.name(list))?;
@@ -106,7 +106,11 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     }
 
     /// The conversation of this id: here, or in the store.
-    fn called(&self, entries: &mut Vec<Entry<T>>, id: &str) -> Result<Option<T>, Error> {
+    fn called(
+        &self,
+        entries: &mut Vec<SessionEntry<T>>,
+        id: &str,
+    ) -> Result<Option<T>, SessionError> {
         if let Some(at) = entries.iter().position(|entry| entry.id.as_deref() == Some(id)) {
             return Ok(Some(used(entries, at)));
         }
@@ -116,12 +120,12 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     }
 
     /// A new conversation.
-    fn make(&self, id: String) -> Result<Session, Error> {
+    fn make(&self, id: String) -> Result<Session, SessionError> {
         self.start.clone().open_in(id, self.place()?)
     }
 
     /// The store, opened once for all conversations.
-    fn place(&self) -> Result<Option<Place>, Error> {
+    fn place(&self) -> Result<Option<StorePlace>, SessionError> {
         let mut place = lock(&self.place);
         if place.is_none() {
             *place = self.start.place()?;
@@ -129,9 +133,9 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         Ok(place.clone())
     }
 
-    fn enter(&self, entries: &mut Vec<Entry<T>>, id: Option<&str>, session: Session) -> T {
+    fn enter(&self, entries: &mut Vec<SessionEntry<T>>, id: Option<&str>, session: Session) -> T {
         let session = (self.hold)(session);
-        entries.push(Entry { id: id.map(str::to_owned), session: session.clone() });
+        entries.push(SessionEntry { id: id.map(str::to_owned), session: session.clone() });
         let more = entries.len().saturating_sub(self.limit);
         entries.drain(..more);
         session
@@ -147,7 +151,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
 }
 
 /// The conversation that has most in common with a list.
-struct Best {
+struct BestMatch {
     entry: usize,
     at: usize,
     /// Nothing of it is missing in the list.
@@ -156,17 +160,17 @@ struct Best {
 
 /// None where nothing is in common; else also the identities of the list.
 fn best<T: AsRef<Mutex<Session>>>(
-    entries: &[Entry<T>],
+    entries: &[SessionEntry<T>],
     list: &[RawEvent],
-) -> Result<Option<(Best, Vec<Hash>)>, Error> {
+) -> Result<Option<(BestMatch, Vec<Hash>)>, SessionError> {
     let Some(first) = entries.last() else { return Ok(None) };
     let identities = lock(first.session.as_ref()).identities(list);
-    let mut best: Option<Best> = None;
+    let mut best: Option<BestMatch> = None;
     for (entry, held) in entries.iter().enumerate() {
         let mut session = lock(held.session.as_ref());
         let at = session.common(&identities)?.at;
-        let found = Best { entry, at, is_all: at == session.len() };
-        let rank = |best: &Best| (best.at, best.is_all);
+        let found = BestMatch { entry, at, is_all: at == session.len() };
+        let rank = |best: &BestMatch| (best.at, best.is_all);
         if best.as_ref().is_none_or(|best| rank(&found) >= rank(best)) {
             best = Some(found);
         }
@@ -175,7 +179,7 @@ fn best<T: AsRef<Mutex<Session>>>(
 }
 
 /// The conversation at this place, which is the one that was used last from now on.
-fn used<T: Clone>(entries: &mut Vec<Entry<T>>, at: usize) -> T {
+fn used<T: Clone>(entries: &mut Vec<SessionEntry<T>>, at: usize) -> T {
     let entry = entries.remove(at);
     let session = entry.session.clone();
     entries.push(entry);

@@ -6,15 +6,15 @@ use std::fmt::Write;
 use bytes::Bytes;
 use midfold_core::RawEvent;
 use midfold_core::budget::{Budget, Ratio};
-use midfold_core::fold::Joining;
-use midfold_core::log::Log;
+use midfold_core::fold::FoldJoin;
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
-use midfold_core::plan::{Cause, Plan, PlanError, plan};
+use midfold_core::plan::{FoldCause, PlanError, PlanRequest, plan};
 use midfold_core::policy::{HeadRule, Policy, PolicyError, TailRule};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::settings::Hook;
+use super::settings::HookSetting;
 use crate::failure::plural;
 use crate::recap::{NoRecap, recap};
 
@@ -44,7 +44,7 @@ const TIMEOUT: u32 = 30;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Deserialize)]
-pub struct Call {
+pub struct HookCall {
     /// The client's own session.
     pub session_id: String,
     /// The file of its transcript.
@@ -61,8 +61,8 @@ pub struct Call {
 /// The hooks, as the settings file has them. `command` is what starts midfold, `more` its options. Whatever
 /// goes wrong, the shell ends with 0: the exit code 2 would keep Claude Code from compacting.
 #[must_use]
-pub fn hooks(command: &str, more: &str) -> [Hook; 2] {
-    let hook = |event, matcher, name: &str| Hook {
+pub fn hooks(command: &str, more: &str) -> [HookSetting; 2] {
+    let hook = |event, matcher, name: &str| HookSetting {
         event,
         matcher,
         command: format!("{command} hooks {name}{more} || true"),
@@ -100,7 +100,7 @@ pub enum NoText {
 /// # Errors
 /// When there is no message, or nothing can be planned.
 pub fn after_compaction(
-    log: &Log,
+    log: &EventLog,
     session: &str,
     focus: Option<&str>,
     recall: &str,
@@ -134,7 +134,7 @@ pub fn after_compaction(
 }
 
 /// The recap of a whole log: the client keeps none of its messages.
-fn recap_of_all(log: &Log, focus: Option<&str>) -> Result<String, NoText> {
+fn recap_of_all(log: &EventLog, focus: Option<&str>) -> Result<String, NoText> {
     let mut log = log.clone();
     // The newest message always stays, and this is none of the log's.
     let next = br#"{"role":"user","content":"Go on."}"#;
@@ -148,15 +148,15 @@ fn recap_of_all(log: &Log, focus: Option<&str>) -> Result<String, NoText> {
     policy.recap.cap_tokens = MOST_TOKENS;
     let budget = Budget::new(WINDOW);
     let turn = log.events().last().map_or(0, |event| event.turn);
-    let joining = Joining { session: String::new(), turn, request: 0 };
+    let joining = FoldJoin { session: String::new(), turn, request: 0 };
     // A log that begins with the client's own summary is told all the same, however small it is.
     let smaller = log.tokens().saturating_sub(1).min(policy.fold.target.of(WINDOW));
-    let outcome = plan(&Plan {
+    let outcome = plan(&PlanRequest {
         joining,
         focus,
         target: log.holds_recap().then_some(smaller),
-        cause: Cause::Manual,
-        ..Plan::new(&log, &policy, &budget, Meter::exact())
+        cause: FoldCause::Manual,
+        ..PlanRequest::new(&log, &policy, &budget, Meter::exact())
     })?;
     Ok(recap(&outcome)?.to_owned())
 }

@@ -6,11 +6,11 @@ use std::ops::Range;
 use midfold_formats::scan::{self, Member};
 use serde_json::{Value, json};
 
-use crate::failure::{Area, Failure};
+use crate::failure::{Failure, FailureArea};
 
 /// A hook that is to stand in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hook {
+pub struct HookSetting {
     /// What it is called on.
     pub event: &'static str,
     /// Of those events, which.
@@ -23,7 +23,7 @@ pub struct Hook {
 
 /// What is to become of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum SettingsChange {
     /// It is as it should be.
     None,
     /// This is its new text.
@@ -49,44 +49,46 @@ pub enum Change {
 ///
 /// # Errors
 /// When the text is no JSON, or its hooks are no lists.
-pub fn install(text: Option<&str>, hooks: &[Hook]) -> Result<Change, Failure> {
+pub fn install(text: Option<&str>, hooks: &[HookSetting]) -> Result<SettingsChange, Failure> {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
-        return Ok(Change::Text(fresh(hooks)));
+        return Ok(SettingsChange::Text(fresh(hooks)));
     };
     check(text)?;
     let found = installed(text)?;
     if hooks.iter().all(|hook| found.contains(hook)) && found.len() == hooks.len() {
-        return Ok(Change::None);
+        return Ok(SettingsChange::None);
     }
     let mut text = without(text)?;
     for hook in hooks {
         text = with(&text, hook)?;
     }
-    Ok(Change::Text(text))
+    Ok(SettingsChange::Text(text))
 }
 
 /// Takes out what [`install`] put in. A file that it made, and nobody changed since, is removed.
 ///
 /// # Errors
 /// As [`install`].
-pub fn uninstall(text: Option<&str>) -> Result<Change, Failure> {
-    let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(Change::None) };
+pub fn uninstall(text: Option<&str>) -> Result<SettingsChange, Failure> {
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+        return Ok(SettingsChange::None);
+    };
     check(text)?;
     let found = installed(text)?;
     if found.is_empty() {
-        return Ok(Change::None);
+        return Ok(SettingsChange::None);
     }
     if text == fresh(&found) {
-        return Ok(Change::Remove);
+        return Ok(SettingsChange::Remove);
     }
-    without(text).map(Change::Text)
+    without(text).map(SettingsChange::Text)
 }
 
 /// The hooks of midfold that stand in the text.
 ///
 /// # Errors
 /// As [`install`].
-pub fn installed(text: &str) -> Result<Vec<Hook>, Failure> {
+pub fn installed(text: &str) -> Result<Vec<HookSetting>, Failure> {
     let root: Value = serde_json::from_str(text).map_err(not_json)?;
     let mut found = Vec::new();
     for (event, mark) in EVENTS {
@@ -100,7 +102,12 @@ pub fn installed(text: &str) -> Result<Vec<Hook>, Failure> {
                 if let Some(command) = hook["command"].as_str().filter(|it| is_ours(it, mark)) {
                     let timeout = hook["timeout"].as_u64().and_then(|it| u32::try_from(it).ok());
                     let timeout = timeout.unwrap_or(0);
-                    found.push(Hook { event, matcher, command: command.to_owned(), timeout });
+                    found.push(HookSetting {
+                        event,
+                        matcher,
+                        command: command.to_owned(),
+                        timeout,
+                    });
                 }
             }
         }
@@ -125,14 +132,14 @@ fn not_json(error: serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or("it cannot be read");
-    Failure::new(Area::Input, format!("not JSON at line {line}, column {column}: {what}"))
+    Failure::new(FailureArea::Input, format!("not JSON at line {line}, column {column}: {what}"))
         .hint("nothing was changed; correct it there, comments are not allowed")
 }
 
 fn check(text: &str) -> Result<(), Failure> {
     let root: Value = serde_json::from_str(text).map_err(not_json)?;
     let odd = |place: &str, wanted: &str| {
-        Err(Failure::new(Area::Input, format!("{place} is not {wanted}"))
+        Err(Failure::new(FailureArea::Input, format!("{place} is not {wanted}"))
             .hint("nothing was changed; correct it there"))
     };
     if !root.is_object() {
@@ -152,7 +159,7 @@ fn check(text: &str) -> Result<(), Failure> {
 }
 
 /// What stands in the list of an event.
-fn group(hook: &Hook) -> Value {
+fn group(hook: &HookSetting) -> Value {
     let command = json!({ "type": "command", "command": hook.command, "timeout": hook.timeout });
     match hook.matcher {
         Some(matcher) => json!({ "matcher": matcher, "hooks": [command] }),
@@ -161,7 +168,7 @@ fn group(hook: &Hook) -> Value {
 }
 
 /// A file with nothing but these.
-fn fresh(hooks: &[Hook]) -> String {
+fn fresh(hooks: &[HookSetting]) -> String {
     let mut text = "{\n}\n".to_owned();
     for hook in hooks {
         text = with(&text, hook).unwrap_or(text);
@@ -170,9 +177,9 @@ fn fresh(hooks: &[Hook]) -> String {
 }
 
 /// The text with one more hook.
-fn with(text: &str, hook: &Hook) -> Result<String, Failure> {
+fn with(text: &str, hook: &HookSetting) -> Result<String, Failure> {
     let bytes = text.as_bytes();
-    let style = Indent::of(text);
+    let style = FileIndent::of(text);
     let Some(root) = scan::value(bytes, 0) else { return check(text).map(|()| text.to_owned()) };
     let Some(hooks) = scan::get(bytes, root.clone(), "hooks") else {
         let value = json!({ hook.event: [group(hook)] });
@@ -190,7 +197,7 @@ fn add(
     inside: &Range<usize>,
     key: Option<&str>,
     value: &Value,
-    style: Indent<'_>,
+    style: FileIndent<'_>,
     depth: usize,
 ) -> String {
     let bytes = text.as_bytes();
@@ -270,12 +277,12 @@ fn cut(bytes: &[u8], all: &[Range<usize>], at: usize) -> Range<usize> {
 
 /// How the file is written: the text of one step of indentation; none where it is one line.
 #[derive(Clone, Copy)]
-struct Indent<'a> {
+struct FileIndent<'a> {
     step: Option<&'a str>,
     end: &'a str,
 }
 
-impl<'a> Indent<'a> {
+impl<'a> FileIndent<'a> {
     fn of(text: &'a str) -> Self {
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let inside = text.trim_end();

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use midfold_core::Hash;
-use midfold_store::{Answer, StoreError};
+use midfold_store::{AnswerHistory, StoreError};
 use serde_json::value::RawValue;
 
-use super::conversation::Conversation;
+use super::conversation::ProxyConversation;
 use super::lock::lock;
 
 /// Bytes of a history that may be stored beside its session. One that is longer is known to this process alone.
@@ -23,21 +23,21 @@ pub(super) fn key(scope: &str, answer: &str) -> Hash {
 }
 
 /// An answer that waits to be written.
-pub(super) struct Noted {
+pub(super) struct NotedAnswer {
     pub key: Hash,
     /// The conversation that its history begins with, and how many of the messages are of it.
-    pub begins: Option<(Arc<Mutex<Conversation>>, usize)>,
+    pub begins: Option<(Arc<Mutex<ProxyConversation>>, usize)>,
     /// The messages behind them.
     pub rest: Vec<Bytes>,
 }
 
-impl Noted {
+impl NotedAnswer {
     fn bytes(&self) -> usize {
         self.rest.iter().map(Bytes::len).sum()
     }
 
     /// The answer to write now. `None` where the store has another session in the place of this one.
-    pub fn answer(&self) -> Result<Option<Answer>, StoreError> {
+    pub fn answer(&self) -> Result<Option<AnswerHistory>, StoreError> {
         let Some((conversation, events)) = &self.begins else {
             return answer(None, 0, &self.rest);
         };
@@ -60,25 +60,25 @@ fn answer(
     session: Option<String>,
     events: usize,
     rest: &[Bytes],
-) -> Result<Option<Answer>, StoreError> {
+) -> Result<Option<AnswerHistory>, StoreError> {
     if rest.iter().map(Bytes::len).sum::<usize>() > LONGEST_REST {
         return Ok(None);
     }
     let items: Vec<&RawValue> =
         rest.iter().map(|item| serde_json::from_slice(item)).collect::<Result<_, _>>()?;
     let rest = if items.is_empty() { Vec::new() } else { serde_json::to_vec(&items)? };
-    Ok(Some(Answer { session, events: events as u64, rest: rest.into() }))
+    Ok(Some(AnswerHistory { session, events: events as u64, rest: rest.into() }))
 }
 
 /// The answers that wait to be written.
 #[derive(Default)]
-pub(super) struct Answers {
-    waiting: VecDeque<Noted>,
+pub(super) struct UnwrittenAnswers {
+    waiting: VecDeque<NotedAnswer>,
     bytes: usize,
 }
 
-impl Answers {
-    pub fn push(&mut self, noted: Noted) {
+impl UnwrittenAnswers {
+    pub fn push(&mut self, noted: NotedAnswer) {
         self.bytes += noted.bytes();
         self.waiting.push_back(noted);
         while self.bytes > MOST_BYTES || self.waiting.len() > MOST {
@@ -87,14 +87,14 @@ impl Answers {
     }
 
     /// The next one to write.
-    pub fn pop(&mut self) -> Option<Noted> {
+    pub fn pop(&mut self) -> Option<NotedAnswer> {
         let oldest = self.waiting.pop_front()?;
         self.bytes -= oldest.bytes();
         Some(oldest)
     }
 
     /// It could not be written: it is the next one.
-    pub fn again(&mut self, noted: Noted) {
+    pub fn again(&mut self, noted: NotedAnswer) {
         self.bytes += noted.bytes();
         self.waiting.push_front(noted);
     }

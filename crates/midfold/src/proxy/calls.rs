@@ -2,21 +2,21 @@
 
 use midfold_core::engine::Session;
 use midfold_core::event::Usage;
-use midfold_core::fold::Joining;
-use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
+use midfold_core::fold::FoldJoin;
+use midfold_core::ledger::{CallInput, CallRecord, Ledger, ReportedCost};
 use midfold_store::{CallRow, Millis, NewCall, StoreError};
 
 /// A call that waits to be written, and what the provider reported, where it did.
-pub(super) type Unwritten = (NewCall, Option<String>);
+pub(super) type UnwrittenCall = (NewCall, Option<String>);
 
 /// The ledger of a conversation, and its calls that are not written yet.
 #[derive(Default)]
-pub(super) struct Calls {
+pub(super) struct CallLedger {
     ledger: Ledger,
-    unwritten: Vec<Unwritten>,
+    unwritten: Vec<UnwrittenCall>,
 }
 
-impl Calls {
+impl CallLedger {
     /// Goes on with a ledger that was in a store.
     pub fn after(ledger: Ledger) -> Self {
         Self { ledger, unwritten: Vec::new() }
@@ -26,8 +26,8 @@ impl Calls {
     pub fn record(&mut self, session: &Session, usage: Option<Usage>, now: Millis) {
         let log = session.log();
         let (turn, request) = log.events().last().map_or((0, 0), |event| (event.turn, event.step));
-        let joining = Joining { session: session.id().to_owned(), turn, request };
-        let call = Call {
+        let joining = FoldJoin { session: session.id().to_owned(), turn, request };
+        let call = CallInput {
             joining: &joining,
             events: u32::try_from(log.len()).unwrap_or(u32::MAX),
             head_hash: log.head_hash(),
@@ -40,7 +40,7 @@ impl Calls {
         // Records are plain values, and always have JSON.
         let body = serde_json::to_string(&record).unwrap_or_default();
         let settled =
-            usage.map(|usage| serde_json::to_string(&Settled { usage }).unwrap_or_default());
+            usage.map(|usage| serde_json::to_string(&ReportedCost { usage }).unwrap_or_default());
         let new = NewCall {
             number: record.number,
             head: record.events.into(),
@@ -52,7 +52,7 @@ impl Calls {
         self.unwritten.push((new, settled));
     }
 
-    pub fn unwritten(&self) -> &[Unwritten] {
+    pub fn unwritten(&self) -> &[UnwrittenCall] {
         &self.unwritten
     }
 

@@ -6,7 +6,7 @@ use midfold_core::{Hash, Role};
 use midfold_formats::DialectKind;
 use midfold_formats::request::identity;
 
-use super::identities::Identities;
+use super::identities::MessageIdentities;
 
 /// The chain of a history.
 #[derive(Debug, Default)]
@@ -56,6 +56,6 @@ impl Chain {
 }
 
 /// The identities of these messages, where they are known.
-pub(super) fn known(identities: &Identities, messages: &[Bytes]) -> Vec<Option<Hash>> {
+pub(super) fn known(identities: &MessageIdentities, messages: &[Bytes]) -> Vec<Option<Hash>> {
     messages.iter().map(|message| identities.get(message)).collect()
 }

@@ -3,22 +3,22 @@
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
-use midfold_core::log::{Event, Log};
+use midfold_core::log::{Event, EventLog};
 use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::{Hash, RawEvent, Role};
 use midfold_formats::recall_tool;
 use midfold_formats::request::{MESSAGE, Request, without_marks};
 use midfold_formats::vendor::is_compaction;
-use midfold_store::{Identified, Meta, Millis};
+use midfold_store::{IdentifiedSession, Millis, SessionMeta};
 
-use super::brought::Brought;
-use super::calls::Calls;
-use super::learned::Told;
-use super::rules::Reading;
-use super::saved::Saved;
-use super::truncation::Counted;
-use super::who::Who;
+use super::calls::CallLedger;
+use super::learned_windows::WindowReport;
+use super::recalled::RecalledCalls;
+use super::rules::RequestReading;
+use super::sender::RequestSender;
+use super::stored_parts::StoredParts;
+use super::truncation::CountPair;
 
 /// How far a conversation has come, for whether a store should have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) enum Course {
 }
 
 /// One conversation.
-pub(super) struct Conversation {
+pub(super) struct ProxyConversation {
     pub session: Session,
     /// The identity of all messages up to each.
     chain: Vec<Hash>,
@@ -42,7 +42,7 @@ pub(super) struct Conversation {
     pub client: Option<String>,
     pub model: String,
     /// The calls that were sent, and their cost.
-    pub calls: Calls,
+    pub calls: CallLedger,
     /// Whose it is; nobody's where the server asks for no keys.
     owner: Option<String>,
     /// The parts of a request beside the messages, and their hash: counting them again costs as much as a message.
@@ -51,14 +51,14 @@ pub(super) struct Conversation {
     /// What it had to fit last.
     pub budget: Budget,
     /// What its provider counted last.
-    pub counted: Option<Counted>,
+    pub counted: Option<CountPair>,
     /// The window that its policy was made for.
     window: u64,
     /// Its requests offer tools.
     has_tools: bool,
     /// Its requests may be given the tool of recall: it is counted from before the first fold on, whose recap names it.
     recalls: bool,
-    brought: Brought,
+    brought: RecalledCalls,
     /// A provider took a request of it.
     pub is_accepted: bool,
     pub course: Course,
@@ -67,7 +67,7 @@ pub(super) struct Conversation {
     /// The conversation that it is a fork of, and at which message.
     pub parent: Option<(String, u64)>,
     /// What the store has of it.
-    pub saved: Saved,
+    pub saved: StoredParts,
     /// Memory that its messages take, about.
     bytes: usize,
 }
@@ -87,12 +87,18 @@ fn weight(event: &Event) -> usize {
     event.bytes.len() + MESSAGE + BLOCK * event.view.blocks.len().saturating_sub(8)
 }
 
-impl Conversation {
+impl ProxyConversation {
     /// A conversation that starts with this request; `end` names the whole history that it has.
-    pub fn new(request: &Request, end: Hash, reading: &Reading, who: &Who, now: Millis) -> Self {
-        let told = Told { window: reading.window, counts_reply: false };
-        let Reading { kind, profile, counter, .. } = reading;
-        let log = Log::new(kind.shared(), *profile, counter.clone());
+    pub fn new(
+        request: &Request,
+        end: Hash,
+        reading: &RequestReading,
+        who: &RequestSender,
+        now: Millis,
+    ) -> Self {
+        let told = WindowReport { window: reading.window, counts_reply: false };
+        let RequestReading { kind, profile, counter, .. } = reading;
+        let log = EventLog::new(kind.shared(), *profile, counter.clone());
         let log = if reading.is_replay { log } else { log.kept() };
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
@@ -107,7 +113,7 @@ impl Conversation {
             hint,
             client: who.client.clone(),
             model: request.model.clone().unwrap_or_default(),
-            calls: Calls::default(),
+            calls: CallLedger::default(),
             owner: Some(who.scope.clone()).filter(|scope| !scope.is_empty()),
             envelope: Vec::new(),
             beside: Hash::ROOT,
@@ -116,12 +122,12 @@ impl Conversation {
             window: reading.window,
             has_tools: false,
             recalls: false,
-            brought: Brought::default(),
+            brought: RecalledCalls::default(),
             is_accepted: false,
             course: Course::New,
             inherited: 0,
             parent: None,
-            saved: Saved::default(),
+            saved: StoredParts::default(),
             bytes: CONVERSATION,
         }
     }
@@ -129,10 +135,10 @@ impl Conversation {
     /// A conversation that was in a store.
     pub fn stored(
         session: Session,
-        saved: Saved,
-        meta: &Meta,
+        saved: StoredParts,
+        meta: &SessionMeta,
         chain: Vec<Hash>,
-        calls: Calls,
+        calls: CallLedger,
     ) -> Self {
         let log = session.log();
         Self {
@@ -152,7 +158,7 @@ impl Conversation {
             // Known with the next request, too.
             has_tools: false,
             recalls: false,
-            brought: Brought::of(&session),
+            brought: RecalledCalls::of(&session),
             is_accepted: true,
             course: Course::GoesOn,
             inherited: 0,
@@ -163,7 +169,7 @@ impl Conversation {
     }
 
     /// Whether a request that has the first `at` messages in common simply goes on.
-    pub fn goes_on_at(&self, at: usize, who: &Who) -> bool {
+    pub fn goes_on_at(&self, at: usize, who: &RequestSender) -> bool {
         let other = self.hint.is_some() && who.hint.is_some() && self.hint != who.hint;
         at == self.chain.len() && !other
     }
@@ -175,7 +181,7 @@ impl Conversation {
 
     /// Whether the store has nothing of a history that is not here. `found` is what the store has, and the first
     /// `at` messages here are those of the history.
-    pub fn is_current(&self, at: usize, found: &Identified) -> bool {
+    pub fn is_current(&self, at: usize, found: &IdentifiedSession) -> bool {
         if found.id != self.session.id() {
             return at as u64 >= found.events;
         }
@@ -191,11 +197,11 @@ impl Conversation {
 
     /// Another conversation with the same first `at` messages, and the folds of them; `end` names the
     /// whole history that it goes on to.
-    pub fn fork(&self, at: usize, end: Hash, who: &Who, now: Millis) -> Self {
+    pub fn fork(&self, at: usize, end: Hash, who: &RequestSender, now: Millis) -> Self {
         let parent = self.session.id().as_bytes();
         let id = id(&[parent, &at.to_be_bytes(), &now.to_be_bytes(), &end.0], who);
         let session = self.session.fork(&id, at);
-        let (inherited, brought) = (session.folds().len(), Brought::of(&session));
+        let (inherited, brought) = (session.folds().len(), RecalledCalls::of(&session));
         let bytes = CONVERSATION + session.log().events().iter().map(weight).sum::<usize>();
         Self {
             session,
@@ -203,7 +209,7 @@ impl Conversation {
             hint: who.hint.clone().or_else(|| self.hint.clone()),
             client: who.client.clone(),
             model: self.model.clone(),
-            calls: Calls::default(),
+            calls: CallLedger::default(),
             owner: self.owner.clone(),
             envelope: self.envelope.clone(),
             beside: self.beside,
@@ -217,13 +223,13 @@ impl Conversation {
             course: if at > 0 { Course::Lone } else { Course::New },
             inherited,
             parent: (at > 0).then(|| (self.session.id().to_owned(), at as u64)),
-            saved: Saved::default(),
+            saved: StoredParts::default(),
             bytes,
         }
     }
 
     /// The session that the client says this is, where it did not say so before.
-    pub fn hinted(&mut self, who: &Who) {
+    pub fn hinted(&mut self, who: &RequestSender) {
         if self.hint.is_none() {
             self.hint.clone_from(&who.hint);
         }
@@ -262,7 +268,13 @@ impl Conversation {
     }
 
     /// Folds by this policy from now on, for this window and by what this model accepts.
-    pub fn follow(&mut self, reading: &Reading, request: &Request, told: Told, budget: &Budget) {
+    pub fn follow(
+        &mut self,
+        reading: &RequestReading,
+        request: &Request,
+        told: WindowReport,
+        budget: &Budget,
+    ) {
         self.session.set_profile(reading.profile_for(request));
         self.session.set_cache_lifetime(reading.cache_lifetime);
         let (own, asked) = (&self.session.policy().trigger, &reading.policy.trigger);
@@ -340,7 +352,7 @@ impl Conversation {
 }
 
 /// An id that nobody else has: of what makes this conversation another one.
-fn id(parts: &[&[u8]], who: &Who) -> String {
+fn id(parts: &[&[u8]], who: &RequestSender) -> String {
     let hint = who.hint.as_deref().unwrap_or_default();
     let hash = parts.iter().fold(Hash::ROOT.chain(hint.as_bytes()), |hash, part| hash.chain(part));
     format!("proxy-{}", &hash.to_hex()[..16])

@@ -7,11 +7,11 @@ use midfold_formats::request::Request;
 use midfold_store::Millis;
 
 use super::chain::Chain;
-use super::conversation::{Conversation, Course};
+use super::conversation::{Course, ProxyConversation};
 use super::lock::lock;
-use super::rules::Reading;
+use super::rules::RequestReading;
+use super::sender::RequestSender;
 use super::shared::Proxy;
-use super::who::Who;
 
 /// Senders whose newest conversation is remembered at most.
 const MOST_SENDERS: usize = 4_096;
@@ -22,10 +22,10 @@ impl Proxy {
         &self,
         request: &Request,
         chain: &Chain,
-        reading: &Reading,
-        who: &Who,
+        reading: &RequestReading,
+        who: &RequestSender,
         now: Millis,
-    ) -> Arc<Mutex<Conversation>> {
+    ) -> Arc<Mutex<ProxyConversation>> {
         let previous = previous_end(request, chain.links.len());
         let found = lock(&self.index).find(chain, previous, who.hint.as_deref(), now);
         let (known, at) = match found {
@@ -50,7 +50,7 @@ impl Proxy {
         let mut made = match &known {
             // Somebody goes on from an earlier place, or another session with the same history.
             Some(known) => lock(known).fork(at, end, who, now),
-            None => Conversation::new(request, end, reading, who, now),
+            None => ProxyConversation::new(request, end, reading, who, now),
         };
         made.extend(request, &chain.links[at..]);
         made.beside(request, reading.recalls);
@@ -70,17 +70,18 @@ impl Proxy {
         &self,
         request: &Request,
         chain: &Chain,
-        reading: &Reading,
-        who: &Who,
+        reading: &RequestReading,
+        who: &RequestSender,
         now: Millis,
-    ) -> Option<Arc<Mutex<Conversation>>> {
+    ) -> Option<Arc<Mutex<ProxyConversation>>> {
         let asks_for_a_value = request.asks_for_a_value();
         if !asks_for_a_value && request.has_tools() {
             return None;
         }
         let previous = previous_end(request, chain.links.len());
         let found = lock(&self.index).find(chain, previous, who.hint.as_deref(), now);
-        let is_about = |known: &Arc<Mutex<Conversation>>| lock(known).is_asked_about_by(request);
+        let is_about =
+            |known: &Arc<Mutex<ProxyConversation>>| lock(known).is_asked_about_by(request);
         let is_aside = found.as_ref().is_some_and(|(known, _)| is_about(known))
             || (asks_for_a_value && request.has_foreign_calls());
         if !is_aside {
@@ -89,7 +90,7 @@ impl Proxy {
         let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
         let (mut made, at) = match found {
             Some((known, at)) => (lock(&known).fork(at, end, who, now), at),
-            None => (Conversation::new(request, end, reading, who, now), 0),
+            None => (ProxyConversation::new(request, end, reading, who, now), 0),
         };
         made.course = Course::Lone;
         made.extend(request, &chain.links[at..]);
@@ -100,7 +101,7 @@ impl Proxy {
     /// Marks a conversation as lone if no request went on with the one that its sender began before. Some clients
     /// change their first message with each request. Of those, the first conversation is stored, and each later
     /// one once a request goes on with it.
-    fn follows_a_lone_one(&self, made: &Arc<Mutex<Conversation>>, who: &Who) {
+    fn follows_a_lone_one(&self, made: &Arc<Mutex<ProxyConversation>>, who: &RequestSender) {
         let sender = (who.scope.clone(), who.hint.clone(), who.client.clone());
         let mut begun = lock(&self.begun);
         if begun.len() >= MOST_SENDERS {

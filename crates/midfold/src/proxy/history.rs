@@ -19,16 +19,16 @@ const ITEM: usize = 96;
 
 /// Histories, by the answer that they end with. The oldest goes first.
 #[derive(Default)]
-pub(super) struct Histories {
-    known: HashMap<(String, String), Arc<History>>,
+pub(super) struct HistoryCache {
+    known: HashMap<(String, String), Arc<HistoryItems>>,
     order: VecDeque<(String, String)>,
     /// Memory of all that somebody holds: also of those that others go on from.
     bytes: Arc<AtomicUsize>,
 }
 
 /// The items up to an answer.
-pub(super) struct History {
-    before: Option<Arc<History>>,
+pub(super) struct HistoryItems {
+    before: Option<Arc<HistoryItems>>,
     /// Items since then: those of the request, and those of the answer.
     items: Vec<Bytes>,
     used: Arc<AtomicUsize>,
@@ -38,9 +38,9 @@ pub(super) struct History {
     is_placed: AtomicBool,
 }
 
-impl Histories {
+impl HistoryCache {
     /// The history that ends with this answer.
-    pub fn get(&self, scope: &str, answer: &str) -> Option<Arc<History>> {
+    pub fn get(&self, scope: &str, answer: &str) -> Option<Arc<HistoryItems>> {
         self.known.get(&(scope.to_owned(), answer.to_owned())).cloned()
     }
 
@@ -49,7 +49,7 @@ impl Histories {
         &mut self,
         scope: &str,
         answer: &str,
-        before: Option<Arc<History>>,
+        before: Option<Arc<HistoryItems>>,
         items: Vec<Bytes>,
     ) {
         self.insert((scope, answer), before, items, false);
@@ -63,13 +63,13 @@ impl Histories {
     fn insert(
         &mut self,
         (scope, answer): (&str, &str),
-        before: Option<Arc<History>>,
+        before: Option<Arc<HistoryItems>>,
         items: Vec<Bytes>,
         is_placed: bool,
     ) {
         let used = Arc::clone(&self.bytes);
         let (found_by, is_placed) = (key(scope, answer), AtomicBool::new(is_placed));
-        let history = History { before, items, used, key: found_by, is_placed };
+        let history = HistoryItems { before, items, used, key: found_by, is_placed };
         let key = (scope.to_owned(), answer.to_owned());
         self.bytes.fetch_add(history.memory(), Ordering::Relaxed);
         self.known.insert(key.clone(), Arc::new(history));
@@ -82,7 +82,7 @@ impl Histories {
     }
 }
 
-impl Drop for History {
+impl Drop for HistoryItems {
     /// One after the other: they are a chain of any length, and a stack is not.
     fn drop(&mut self) {
         self.used.fetch_sub(self.memory(), Ordering::Relaxed);
@@ -93,7 +93,7 @@ impl Drop for History {
     }
 }
 
-impl History {
+impl HistoryItems {
     /// The request, with this history in front of it instead of the name of an answer.
     pub fn in_front_of(&self, request: &Request) -> Result<Request, RequestError> {
         let kind = request.kind();
@@ -127,17 +127,17 @@ impl History {
 
 /// What a request leaves to the provider.
 #[derive(Default)]
-pub(super) enum Before {
+pub(super) enum ProviderHistory {
     /// Nothing: it has its whole history.
     #[default]
     Nothing,
     /// A history that is known; how many of the request's messages are its own.
-    Known(Arc<History>, usize),
+    Known(Arc<HistoryItems>, usize),
     /// A history that only the provider has.
     Unknown,
 }
 
-impl Before {
+impl ProviderHistory {
     /// So many messages more are the request's own.
     pub fn own(&mut self, more: usize) {
         if let Self::Known(_, own) = self {
@@ -148,7 +148,7 @@ impl Before {
 
 /// By what a request and its answer are found again.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct HistoryKeys {
     pub scope: String,
-    pub before: Before,
+    pub before: ProviderHistory,
 }

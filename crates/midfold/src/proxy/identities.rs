@@ -9,15 +9,15 @@ use midfold_core::Hash;
 use rustc_hash::FxBuildHasher;
 
 /// What messages are found by: quick, and no proof.
-pub(super) type Key = u64;
+pub(super) type QuickKey = u64;
 
 /// Identities of the messages that conversations in memory have.
 #[derive(Default)]
-pub struct Identities {
+pub struct MessageIdentities {
     /// The known messages, by the key that finds them.
-    pub known: HashMap<Key, Known, FxBuildHasher>,
+    pub known: HashMap<QuickKey, KnownMessage, FxBuildHasher>,
     /// Where the message is that begins so: the one that was noted last.
-    pub starts: HashMap<Key, Key, FxBuildHasher>,
+    pub starts: HashMap<QuickKey, QuickKey, FxBuildHasher>,
 }
 
 /// Bytes of a message that it is looked up by before it is known where it ends. The ids of calls are in them;
@@ -25,7 +25,7 @@ pub struct Identities {
 const START: usize = 96;
 
 /// A known message.
-pub struct Known {
+pub struct KnownMessage {
     /// The message itself, which the log of a conversation holds as well: the proof.
     message: Bytes,
     identity: Hash,
@@ -34,16 +34,16 @@ pub struct Known {
 }
 
 /// By what a message is found.
-pub(super) fn key(message: &[u8]) -> Key {
+pub(super) fn key(message: &[u8]) -> QuickKey {
     FxBuildHasher.hash_one(message)
 }
 
 /// By what a message is found before it is known where it ends. Only an object tells that by itself.
-fn start(message: &[u8]) -> Option<Key> {
+fn start(message: &[u8]) -> Option<QuickKey> {
     message.get(..START).filter(|start| start[0] == b'{').map(key)
 }
 
-impl Identities {
+impl MessageIdentities {
     /// The identity of a message, where the very same bytes are known.
     pub fn get(&self, message: &[u8]) -> Option<Hash> {
         self.known.get(&key(message)).filter(|it| it.message == message).map(|it| it.identity)
@@ -58,9 +58,9 @@ impl Identities {
 
     /// Notes a message of a conversation. Returns by what it is let go again; nothing where another
     /// message has its place.
-    pub fn note(&mut self, message: &Bytes, identity: Hash) -> Option<Key> {
+    pub fn note(&mut self, message: &Bytes, identity: Hash) -> Option<QuickKey> {
         let key = key(message);
-        let known = self.known.entry(key).or_insert_with(|| Known {
+        let known = self.known.entry(key).or_insert_with(|| KnownMessage {
             message: message.clone(),
             identity,
             uses: 0,
@@ -77,7 +77,7 @@ impl Identities {
     }
 
     /// A conversation does not have these messages any more.
-    pub fn forget(&mut self, keys: impl IntoIterator<Item = Key>) {
+    pub fn forget(&mut self, keys: impl IntoIterator<Item = QuickKey>) {
         for key in keys {
             if let Some(known) = self.known.get_mut(&key) {
                 known.uses -= 1;

@@ -9,8 +9,8 @@ use midfold_store::Millis;
 use smallvec::SmallVec;
 
 use super::chain::Chain;
-use super::conversation::Conversation;
-use super::identities::{Identities, Key};
+use super::conversation::ProxyConversation;
+use super::identities::{MessageIdentities, QuickKey};
 
 /// Conversations that are held at most, however small they are.
 const MOST: usize = 10_000;
@@ -21,30 +21,30 @@ const MOST_SHARED: usize = 16;
 pub(super) struct Index {
     /// Where each prefix of a conversation leads: to those that have it, the newest last.
     points: HashMap<Hash, SmallVec<[u64; 1]>>,
-    identities: Identities,
-    held: HashMap<u64, Held>,
+    identities: MessageIdentities,
+    held: HashMap<u64, IndexEntry>,
     /// Who was used when: the first is the one that was idle longest.
     next: u64,
     bytes: usize,
     limit: usize,
     /// Conversations that were let go and are held by others still: they wait to be written, or for an answer.
-    lingering: Vec<(Weak<Mutex<Conversation>>, usize)>,
+    lingering: Vec<(Weak<Mutex<ProxyConversation>>, usize)>,
 }
 
-struct Held {
-    conversation: Arc<Mutex<Conversation>>,
+struct IndexEntry {
+    conversation: Arc<Mutex<ProxyConversation>>,
     /// How many messages it has, and what its client calls it.
     length: usize,
     hint: Option<String>,
     /// All its points, to take them out again.
     points: Vec<Hash>,
     /// By what its messages are known.
-    messages: Vec<Key>,
+    messages: Vec<QuickKey>,
     bytes: usize,
     used: Millis,
 }
 
-impl Held {
+impl IndexEntry {
     /// Whether a request that has these messages in common, and no more, simply goes on with it.
     fn goes_on(&self, length: usize, hint: Option<&str>) -> bool {
         let other = self.hint.is_some() && hint.is_some() && self.hint.as_deref() != hint;
@@ -55,7 +55,7 @@ impl Held {
 impl Index {
     pub fn new(limit: usize) -> Self {
         let (points, held) = (HashMap::new(), HashMap::new());
-        let (identities, lingering) = (Identities::default(), Vec::new());
+        let (identities, lingering) = (MessageIdentities::default(), Vec::new());
         Self { points, identities, held, next: 0, bytes: 0, limit, lingering }
     }
 
@@ -68,7 +68,7 @@ impl Index {
         previous: usize,
         hint: Option<&str>,
         now: Millis,
-    ) -> Option<(Arc<Mutex<Conversation>>, usize)> {
+    ) -> Option<(Arc<Mutex<ProxyConversation>>, usize)> {
         let links = &chain.links;
         let ends_at = |length: usize| {
             let last = length.checked_sub(1).filter(|last| *last >= chain.opening)?;
@@ -91,7 +91,7 @@ impl Index {
     }
 
     /// The messages of all conversations in memory.
-    pub fn identities(&self) -> &Identities {
+    pub fn identities(&self) -> &MessageIdentities {
         &self.identities
     }
 
@@ -99,8 +99,8 @@ impl Index {
     /// `conversation` holds: the caller has its lock.
     pub fn put(
         &mut self,
-        conversation: &Arc<Mutex<Conversation>>,
-        held: &Conversation,
+        conversation: &Arc<Mutex<ProxyConversation>>,
+        held: &ProxyConversation,
         chain: &Chain,
         known: usize,
         now: Millis,
@@ -132,7 +132,7 @@ impl Index {
             .filter_map(|(event, identity)| self.identities.note(&event.bytes, *identity))
             .collect();
         let (bytes, hint) = (held.bytes(), held.hint().map(str::to_owned));
-        let held = self.held.entry(key).or_insert_with(|| Held {
+        let held = self.held.entry(key).or_insert_with(|| IndexEntry {
             conversation: Arc::clone(conversation),
             length: 0,
             hint: None,

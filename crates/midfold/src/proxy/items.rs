@@ -12,13 +12,13 @@ const MEMORY: usize = 64 << 20;
 /// Memory that an item takes beside its bytes.
 const ITEM: usize = 192;
 
-type Key = (String, String);
+type ItemKey = (String, String);
 
 /// Items by whose they are and by their ids. The oldest goes first.
 #[derive(Default)]
 pub(super) struct ProviderItems {
-    known: HashMap<Key, Bytes>,
-    order: VecDeque<Key>,
+    known: HashMap<ItemKey, Bytes>,
+    order: VecDeque<ItemKey>,
     bytes: usize,
 }
 

@@ -5,34 +5,34 @@ use std::sync::{Arc, Mutex};
 
 use midfold_core::Hash;
 use midfold_store::{
-    Append, Identified, MemoryStore, Meta, Millis, NewEvent, NewFold, NewSession, Store,
-    StoreError, Stored, StoredError,
+    AppendRequest, IdentifiedSession, MemoryStore, Millis, NewEvent, NewFold, NewSession,
+    SessionMeta, Store, StoreError, StoredError, StoredSession,
 };
 
-use super::begun::Begun;
-use super::calls::{Calls, Unwritten};
+use super::calls::{CallLedger, UnwrittenCall};
 use super::chain::Chain;
-use super::conversation::Conversation;
+use super::conversation::ProxyConversation;
 use super::lock::lock;
+use super::read_request::ReadRequest;
 use super::recall::read_back;
-use super::saved::Saved;
 use super::shared::Proxy;
+use super::stored_parts::StoredParts;
 
 /// How far from the end of a history a beginning is looked for that was noted: a note is made wherever a
 /// request ended.
 const PROBES: usize = 64;
 
 /// The changes of a conversation that are to be written.
-struct Pending {
+struct PendingChanges {
     id: String,
     new: Option<NewSession>,
-    append: Append,
+    append: AppendRequest,
     folds: Vec<NewFold>,
     active: (Option<Hash>, Option<Hash>),
     state: String,
     version: u64,
     identity: Option<(Hash, u64)>,
-    calls: Vec<Unwritten>,
+    calls: Vec<UnwrittenCall>,
 }
 
 impl Proxy {
@@ -62,7 +62,7 @@ impl Proxy {
     /// When the store fails: then what is in memory counts.
     pub async fn bring_back(
         &self,
-        begun: &Begun,
+        begun: &ReadRequest,
         store: &Arc<dyn Store>,
         now: Millis,
     ) -> Result<(), StoredError> {
@@ -97,17 +97,17 @@ impl Proxy {
 
 /// What a store has of the conversation that is known here, where another one of the same history was found.
 async fn newest_of(
-    known: &Mutex<Conversation>,
+    known: &Mutex<ProxyConversation>,
     at: usize,
-    found: Identified,
+    found: IdentifiedSession,
     store: &dyn Store,
-) -> Result<Identified, StoreError> {
+) -> Result<IdentifiedSession, StoreError> {
     let own = lock(known).stored_id().map(str::to_owned);
     let events = at as u64;
     match own.filter(|id| *id != found.id && events >= found.events) {
         Some(id) => {
             let active = store.session(&id).await?.active;
-            Ok(Identified { id, events, active })
+            Ok(IdentifiedSession { id, events, active })
         }
         None => Ok(found),
     }
@@ -116,30 +116,30 @@ async fn newest_of(
 async fn load(
     id: &str,
     store: &Arc<dyn Store>,
-    begun: &Begun,
-) -> Result<(Conversation, Chain), StoredError> {
-    let mut stored = Stored::open(Arc::clone(store), id).await?;
+    begun: &ReadRequest,
+) -> Result<(ProxyConversation, Chain), StoredError> {
+    let mut stored = StoredSession::open(Arc::clone(store), id).await?;
     let folds = stored.folds().await?.len();
-    let calls = Calls::after(stored.end_of_ledger().await?);
+    let calls = CallLedger::after(stored.end_of_ledger().await?);
     let session = stored.whole().await?.clone();
     let (row, meta) = (stored.row(), stored.meta());
-    let saved = Saved {
+    let saved = StoredParts {
         is_made: true,
         events: session.log().len(),
         folds,
         active: row.active,
         state: row.state.clone(),
         version: row.state_version,
-        ..Saved::default()
+        ..StoredParts::default()
     };
     let messages: Vec<_> = session.log().events().iter().map(|it| it.bytes.clone()).collect();
     let chain = begun.chain_of(&messages, None);
-    let conversation = Conversation::stored(session, saved, meta, chain.links.clone(), calls);
+    let conversation = ProxyConversation::stored(session, saved, meta, chain.links.clone(), calls);
     Ok((conversation, chain))
 }
 
 async fn save(
-    conversation: &Mutex<Conversation>,
+    conversation: &Mutex<ProxyConversation>,
     store: &dyn Store,
     now: Millis,
 ) -> Result<(), StoreError> {
@@ -152,7 +152,7 @@ async fn save(
         let Some(pending) = pending else { return Ok(()) };
         match write(&pending, store).await {
             Ok(version) => {
-                let Pending { append, folds, active, state, calls, .. } = pending;
+                let PendingChanges { append, folds, active, state, calls, .. } = pending;
                 let (events, folds) = (append.events.len(), folds.len());
                 let mut held = lock(conversation);
                 held.saved.wrote(events, folds, active.1, state, version);
@@ -179,20 +179,24 @@ async fn save(
 
 /// All of a conversation in a store of its own, and its id there.
 pub(super) async fn copied(
-    conversation: &Mutex<Conversation>,
+    conversation: &Mutex<ProxyConversation>,
     now: Millis,
 ) -> Result<(MemoryStore, String), StoreError> {
-    let all = pending(&lock(conversation), &Saved::default(), now)?;
+    let all = pending(&lock(conversation), &StoredParts::default(), now)?;
     let store = MemoryStore::new();
     let Some(all) = all else { return Ok((store, String::new())) };
     // The ledger goes on from calls that are written elsewhere.
-    let all = Pending { calls: Vec::new(), ..all };
+    let all = PendingChanges { calls: Vec::new(), ..all };
     write(&all, &store).await?;
     Ok((store, all.id))
 }
 
 /// The changes since the last write.
-fn pending(held: &Conversation, saved: &Saved, now: Millis) -> Result<Option<Pending>, StoreError> {
+fn pending(
+    held: &ProxyConversation,
+    saved: &StoredParts,
+    now: Millis,
+) -> Result<Option<PendingChanges>, StoreError> {
     let session = &held.session;
     let events = &session.log().events()[saved.events.min(session.log().len())..];
     let active = session.active().map(|fold| fold.id);
@@ -204,14 +208,14 @@ fn pending(held: &Conversation, saved: &Saved, now: Millis) -> Result<Option<Pen
     }
     let new = (!saved.is_made).then(|| made(held, now)).transpose()?;
     let end = held.chain().last().map(|link| (*link, held.chain().len() as u64));
-    Ok(Some(Pending {
+    Ok(Some(PendingChanges {
         id: session.id().to_owned(),
         new,
-        append: Append {
+        append: AppendRequest {
             expected: saved.events as u64,
             events: events.iter().map(NewEvent::of).collect(),
             now,
-            ..Append::default()
+            ..AppendRequest::default()
         },
         folds: session.folds()[saved.folds..]
             .iter()
@@ -225,9 +229,9 @@ fn pending(held: &Conversation, saved: &Saved, now: Millis) -> Result<Option<Pen
     }))
 }
 
-fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
+fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError> {
     let log = held.session.log();
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: held.budget.clone(),
         envelope: held
             .envelope()
@@ -235,7 +239,7 @@ fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
             .map(|part| String::from_utf8_lossy(part).into_owned())
             .collect(),
         parent: held.parent.clone(),
-        source: Some(Meta::PROXY.to_owned()),
+        source: Some(SessionMeta::PROXY.to_owned()),
         owner: held.owner().map(str::to_owned),
         model: Some(held.model.clone()).filter(|model| !model.is_empty()),
         client: held.client.clone(),
@@ -253,7 +257,7 @@ fn made(held: &Conversation, now: Millis) -> Result<NewSession, StoreError> {
 
 /// Events first, then the folds of them, then which one is read, then the calls that were read through it, then
 /// what was learned.
-async fn write(pending: &Pending, store: &dyn Store) -> Result<u64, StoreError> {
+async fn write(pending: &PendingChanges, store: &dyn Store) -> Result<u64, StoreError> {
     let id = &pending.id;
     if let Some(new) = &pending.new {
         store.create(new.clone()).await?;
@@ -283,7 +287,7 @@ async fn write(pending: &Pending, store: &dyn Store) -> Result<u64, StoreError> 
 
 /// What the store really has: of ours, or of somebody else.
 async fn learn(
-    conversation: &Mutex<Conversation>,
+    conversation: &Mutex<ProxyConversation>,
     id: &str,
     store: &dyn Store,
 ) -> Result<(), StoreError> {
@@ -296,7 +300,7 @@ async fn learn(
         && held.session.log().hash_before(at) == row.head_hash
         && folds.len() <= held.session.folds().len()
         && folds.iter().zip(held.session.folds()).all(|(stored, ours)| stored.fold.id == ours.id);
-    held.saved = Saved {
+    held.saved = StoredParts {
         is_made: true,
         events: at,
         folds: folds.len(),

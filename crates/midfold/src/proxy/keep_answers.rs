@@ -8,22 +8,22 @@ use midfold_formats::request::Request;
 use midfold_store::{Millis, Store, StoreError};
 use serde_json::value::RawValue;
 
-use super::answers::{Noted, key};
-use super::history::{Before, Kept};
+use super::answers::{NotedAnswer, key};
+use super::history::{HistoryKeys, ProviderHistory};
 use super::lock::lock;
-use super::place::Place;
+use super::sender::RequestSender;
 use super::shared::Proxy;
-use super::who::Who;
+use super::slot::ConversationSlot;
 
 impl Proxy {
     /// Notes the history of an answer, and where the history of the answer before it is from now on.
     pub(super) fn note_answer(
         &self,
         request: &Request,
-        kept: &Kept,
+        kept: &HistoryKeys,
         answer: &str,
         output: &[Bytes],
-        place: Option<&Place>,
+        place: Option<&ConversationSlot>,
     ) {
         if !self.is_stored() {
             return;
@@ -31,10 +31,10 @@ impl Proxy {
         let begins = |events| place.map(|place| (Arc::clone(&place.conversation), events));
         let stable = place.map_or(0, |place| place.stable);
         let mut answers = lock(&self.answers);
-        if let Before::Known(history, new) = &kept.before {
+        if let ProviderHistory::Known(history, new) = &kept.before {
             let events = request.len() - new.min(&request.len());
             if events <= stable && history.finds_its_place() {
-                answers.push(Noted {
+                answers.push(NotedAnswer {
                     key: history.key(),
                     begins: begins(events),
                     rest: Vec::new(),
@@ -45,14 +45,14 @@ impl Proxy {
         // Copied: a slice would keep the whole body in memory.
         let rest = behind.chain(output.iter().cloned());
         let rest = rest.map(|item| Bytes::copy_from_slice(&item)).collect();
-        answers.push(Noted { key: key(&kept.scope, answer), begins: begins(stable), rest });
+        answers.push(NotedAnswer { key: key(&kept.scope, answer), begins: begins(stable), rest });
     }
 
     /// Notes an answer of ours, which ends a history that nothing else is of.
-    pub(super) fn note_answer_as(&self, kept: &Kept, answer: &str, context: &[Bytes]) {
+    pub(super) fn note_answer_as(&self, kept: &HistoryKeys, answer: &str, context: &[Bytes]) {
         if self.is_stored() {
             let rest = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
-            let noted = Noted { key: key(&kept.scope, answer), begins: None, rest };
+            let noted = NotedAnswer { key: key(&kept.scope, answer), begins: None, rest };
             lock(&self.answers).push(noted);
         }
     }
@@ -77,7 +77,7 @@ impl Proxy {
 
     /// Whether a request goes on from an answer that is not known here.
     #[must_use]
-    pub fn wants_history(&self, request: &Request, who: &Who) -> bool {
+    pub fn wants_history(&self, request: &Request, who: &RequestSender) -> bool {
         !self.is_whole(request, who)
     }
 
@@ -89,7 +89,7 @@ impl Proxy {
     pub async fn bring_history(
         &self,
         request: &Request,
-        who: &Who,
+        who: &RequestSender,
         store: &dyn Store,
     ) -> Result<bool, StoreError> {
         let Some(name) = &request.previous_response else { return Ok(false) };

@@ -3,9 +3,9 @@
 
 use midfold_store::{LearnedWindow, Millis, Store, StoreError};
 
-use super::begun::Begun;
-use super::learned::{News, Source, Told};
+use super::learned_windows::{WindowNews, WindowOwner, WindowReport};
 use super::lock::lock;
+use super::read_request::ReadRequest;
 use super::shared::Proxy;
 
 /// A window that was learned longer ago than this is not brought back, in milliseconds. The server may have a larger
@@ -20,14 +20,14 @@ impl Proxy {
         now: Millis,
     ) -> Result<bool, StoreError> {
         let Some((source, news, told)) = lock(&self.learned).next_news() else { return Ok(false) };
-        let Told { window: tokens, counts_reply } = told;
+        let WindowReport { window: tokens, counts_reply } = told;
         let saved = match news {
             // It was learned a moment ago, unless the store was away.
-            News::Told => {
+            WindowNews::Told => {
                 let window = LearnedWindow { tokens, counts_reply, learned: now };
                 store.put_window(source.key(), &window).await
             }
-            News::Raised => store.raise_window(source.key(), tokens).await,
+            WindowNews::Raised => store.raise_window(source.key(), tokens).await,
         };
         if saved.is_err() {
             lock(&self.learned).again(source, news);
@@ -38,18 +38,19 @@ impl Proxy {
     /// Brings back what was learned of the window that a request has to fit, where nothing is known of it: once.
     pub(super) async fn bring_window(
         &self,
-        begun: &Begun,
+        begun: &ReadRequest,
         store: &dyn Store,
         now: Millis,
     ) -> Result<(), StoreError> {
-        let Begun { who, request, model, .. } = begun;
-        let source = Source::new((&who.scope, &who.upstream), request.kind(), model);
+        let ReadRequest { who, request, model, .. } = begun;
+        let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), model);
         if !lock(&self.learned).is_to_be_looked_up(&source) {
             return Ok(());
         }
         let found = store.window(source.key()).await?;
         let found = found.filter(|it| now.saturating_sub(it.learned) <= LASTS);
-        let told = found.map(|it| Told { window: it.tokens, counts_reply: it.counts_reply });
+        let told =
+            found.map(|it| WindowReport { window: it.tokens, counts_reply: it.counts_reply });
         lock(&self.learned).looked_up(&source, told);
         Ok(())
     }

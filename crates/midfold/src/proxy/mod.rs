@@ -24,9 +24,6 @@
 //! ```
 
 mod answers;
-mod awaited;
-mod begun;
-mod brought;
 mod calls;
 mod chain;
 mod conversation;
@@ -39,68 +36,76 @@ mod items;
 mod keep;
 mod keep_answers;
 mod keep_learned;
-pub(crate) mod learned;
+pub(crate) mod learned_windows;
 mod lock;
 mod narrate;
-mod place;
+mod pending_answer;
 mod prefer;
+mod read_request;
 mod recall;
+mod recalled;
 mod reply;
 mod rules;
-mod saved;
 mod seal;
+mod sender;
 mod shared;
+mod slot;
+mod stored_parts;
 mod truncation;
 mod turn;
-mod unsaved;
+mod unwritten;
 pub mod vendor;
-mod who;
 
 use std::sync::Arc;
 
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
-pub use awaited::{Awaited, Truncation};
-pub use begun::Begun;
-use learned::{Source, Told};
+use learned_windows::{WindowOwner, WindowReport};
 use lock::lock;
-pub use narrate::Narratable;
-pub use prefer::Prefer;
-pub use recall::Heard;
-use recall::Recall;
-pub use rules::Rules;
-pub use seal::{Opened, Random, Seal, SealKey, SealKeyError};
+pub use narrate::NarrationTarget;
+pub use pending_answer::{PendingAnswer, SilentTruncation};
+pub use prefer::CompactionPreference;
+pub use read_request::ReadRequest;
+use recall::RecallOffer;
+pub use recall::RecallRound;
+pub use rules::ProxyRules;
+pub use seal::{OpenedBlob, RandomSource, Seal, SealKey, SealKeyError};
+pub use sender::RequestSender;
 pub use shared::Proxy;
-pub use turn::{Sent, Turn};
-pub use who::Who;
+pub use turn::{MatchedRequest, OutgoingRequest};
 
-pub use crate::fault::Fault;
+pub use crate::fault::RequestFault;
 
 use crate::prepare::WindowSource;
 
 impl Proxy {
     /// Takes a request, and says what is to be sent. Never fails: what cannot be folded is sent as it
-    /// came, with the reason ([`Sent::fault`]).
+    /// came, with the reason ([`OutgoingRequest::fault`]).
     #[must_use]
-    pub fn turn(self: &Arc<Self>, request: Request, who: &Who, now: Millis) -> Turn {
+    pub fn turn(
+        self: &Arc<Self>,
+        request: Request,
+        who: &RequestSender,
+        now: Millis,
+    ) -> MatchedRequest {
         self.finish(self.begin(request, who), now)
     }
 
     /// Says what is to be sent: the second half of [`Proxy::turn`].
     #[must_use]
-    pub fn finish(self: &Arc<Self>, begun: Begun, now: Millis) -> Turn {
+    pub fn finish(self: &Arc<Self>, begun: ReadRequest, now: Millis) -> MatchedRequest {
         let begun = self.once_more(begun);
-        let Begun { request, who, model, kept, read, stable, chain, recall } = begun;
+        let ReadRequest { request, who, model, kept, read, stable, chain, recall } = begun;
         let mut turn = match read {
-            Err(fault) => Turn::passing(self, request, model, Some(fault)).with(recall),
+            Err(fault) => MatchedRequest::passing(self, request, model, Some(fault)).with(recall),
             Ok(reading) if stable == 0 => self.first(&reading, request, &who, model).with(recall),
             Ok(mut reading) => {
                 let aside = self.aside(&request, &chain, &reading, &who, now);
                 let is_aside = aside.is_some();
                 let conversation = aside
                     .unwrap_or_else(|| self.conversation(&request, &chain, &reading, &who, now));
-                let source = Source::new((&who.scope, &who.upstream), request.kind(), &model);
+                let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), &model);
                 let learned = {
                     let known = lock(&self.learned);
                     let taken = known.taken(&source).filter(|it| *it > reading.window);
@@ -111,12 +116,12 @@ impl Proxy {
                 };
                 let kept = lock(&conversation).session.gate().learned_window;
                 let least = learned.map(|told| told.window).into_iter().chain(kept).min();
-                let told = Told {
+                let told = WindowReport {
                     window: least.unwrap_or(reading.window).min(reading.window),
                     counts_reply: learned.is_some_and(|told| told.counts_reply),
                 };
-                let mut turn = Turn::passing(self, request, model, None);
-                turn.recall = Recall { may: reading.recalls && !is_aside, ..recall };
+                let mut turn = MatchedRequest::passing(self, request, model, None);
+                turn.recall = RecallOffer { may: reading.recalls && !is_aside, ..recall };
                 turn.source = Some(source);
                 turn.through(&reading, conversation, stable, told, is_aside, now)
             }

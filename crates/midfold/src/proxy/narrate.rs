@@ -8,18 +8,18 @@ use midfold_core::fold::VerdictCode;
 use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use midfold_store::Millis;
 
-use super::conversation::Conversation;
+use super::conversation::ProxyConversation;
 use super::lock::lock;
 use super::shared::Proxy;
 
 /// A conversation whose next fold may have a part that a model wrote.
-pub struct Narratable {
+pub struct NarrationTarget {
     pub(super) proxy: Arc<Proxy>,
-    pub(super) conversation: Weak<Mutex<Conversation>>,
+    pub(super) conversation: Weak<Mutex<ProxyConversation>>,
     pub(super) budget: Budget,
 }
 
-impl Narratable {
+impl NarrationTarget {
     /// What a model should be asked now, if anything. The same span is asked for once.
     #[must_use]
     pub fn wants(&self, now: Millis) -> Option<SummaryRequest> {

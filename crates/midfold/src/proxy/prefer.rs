@@ -2,7 +2,7 @@
 
 /// Who does the compaction that clients ask vendors for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Prefer {
+pub enum CompactionPreference {
     /// midfold, whatever the backend can do.
     #[default]
     Midfold,

@@ -3,20 +3,20 @@
 use midfold_formats::overflow::Diagnosis;
 use midfold_formats::request::with_shorter_reply;
 
-use super::learned::Told;
+use super::learned_windows::WindowReport;
 use super::lock::lock;
 use super::rules::LEAST_REPLY;
-use super::turn::Turn;
+use super::turn::MatchedRequest;
 
 /// What an estimate of a prompt may be short by: one part in so many, and a little more. After a fold it is corrected
 /// by what the provider counted of other texts.
 const OFF: u64 = 16;
 const MORE: u64 = 64;
 
-impl Turn {
+impl MatchedRequest {
     /// Asks for a reply that fits beside the prompt, where the provider takes both together and the request asks for
     /// more. `prompt` is what the provider counted of it, where it did.
-    pub(super) fn shorten_reply(&mut self, told: Told, prompt: Option<u64>) {
+    pub(super) fn shorten_reply(&mut self, told: WindowReport, prompt: Option<u64>) {
         let Some(asked) = self.request.max_output.filter(|_| told.counts_reply) else { return };
         let estimate = self.sent.tokens_after + self.sent.tokens_after / OFF + MORE;
         let room = told.window.saturating_sub(prompt.unwrap_or(estimate));
@@ -32,7 +32,7 @@ impl Turn {
         let Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } = diagnosis else {
             return false;
         };
-        let told = Told { window: limit, counts_reply: true };
+        let told = WindowReport { window: limit, counts_reply: true };
         if let Some(source) = &self.source {
             lock(&self.proxy.learned).refused(source, told);
         }

@@ -7,16 +7,16 @@ use bytes::Bytes;
 use midfold_core::log::measure;
 use midfold_core::policy::Policy;
 use midfold_core::profile::ReasoningBinding;
-use midfold_core::{Content, Counter, Profile, Role};
+use midfold_core::{Counter, ProviderProfile, Role, TextKind};
 use midfold_formats::request::Request;
 use midfold_formats::{DialectKind, profile};
 use midfold_store::Millis;
 
-use super::learned::Told;
-use super::prefer::Prefer;
+use super::learned_windows::WindowReport;
+use super::prefer::CompactionPreference;
 use super::seal::Seal;
-use super::who::Who;
-use crate::fault::Fault;
+use super::sender::RequestSender;
+use crate::fault::RequestFault;
 use crate::prepare::{Setup, WindowSource};
 
 /// Bytes of messages that are held in memory, where nothing else is said.
@@ -42,7 +42,7 @@ const CACHE_SECONDS: u64 = 300;
 const MILLION: u64 = 1_000_000;
 
 /// By which rules requests are read and folded.
-pub struct Rules {
+pub struct ProxyRules {
     setup: Setup,
     policy: Arc<Policy>,
     /// Presets that requests asked for.
@@ -51,7 +51,7 @@ pub struct Rules {
     pub(super) is_stored: bool,
     is_narrated: bool,
     pub(super) seal: Option<Seal>,
-    pub(super) prefer: Prefer,
+    pub(super) prefer: CompactionPreference,
     pub(super) recalls: bool,
     cache_seconds: u64,
 }
@@ -64,9 +64,9 @@ fn with_newest_behind(mut policy: Policy) -> Arc<Policy> {
 
 /// How one request is read.
 #[derive(Clone)]
-pub(super) struct Reading {
+pub(super) struct RequestReading {
     pub kind: DialectKind,
-    pub profile: Profile,
+    pub profile: ProviderProfile,
     pub counter: Arc<dyn Counter>,
     pub window: u64,
     /// Where that is from.
@@ -82,10 +82,10 @@ pub(super) struct Reading {
     pub cache_lifetime: Option<Millis>,
 }
 
-impl Reading {
+impl RequestReading {
     /// The policy for the conversation of a request, which begins with this: folding starts at the line of
-    /// [`Reading::line`].
-    pub fn policy_for(&self, request: &Request, told: Told) -> Policy {
+    /// [`RequestReading::line`].
+    pub fn policy_for(&self, request: &Request, told: WindowReport) -> Policy {
         let mut policy = Policy::clone(&self.policy);
         let fixed = self.beside(request) + self.leading(request);
         if let Some(line) = self.line(request, told, fixed) {
@@ -98,7 +98,7 @@ impl Reading {
     /// the policy says it itself. A client's own prompt (system, tools, what comes first) travels with every
     /// request and is never folded: with Codex it is 13,000 tokens. The share at which folding starts is
     /// meant of the rest, or a small window would be folded at every step.
-    pub fn line(&self, request: &Request, told: Told, fixed: u64) -> Option<u64> {
+    pub fn line(&self, request: &Request, told: WindowReport, fixed: u64) -> Option<u64> {
         let trigger = &self.policy.trigger;
         // What the share leaves free is room for a reply, too, where the provider does not count all of that.
         let reply = if told.counts_reply { reserved(request, told, fixed) } else { 0 };
@@ -107,7 +107,7 @@ impl Reading {
     }
 
     /// Where the window is from that a request has to fit.
-    pub fn window_source(&self, told: Told) -> WindowSource {
+    pub fn window_source(&self, told: WindowReport) -> WindowSource {
         match told.window < self.window {
             true => WindowSource::Learned,
             false => self.window_from.clone(),
@@ -118,14 +118,14 @@ impl Reading {
     pub fn beside(&self, request: &Request) -> u64 {
         let json = |part: &Bytes| {
             let text = String::from_utf8_lossy(part);
-            u64::from(self.counter.count(&text, Content::Json))
+            u64::from(self.counter.count(&text, TextKind::Json))
         };
         [&request.system, &request.tools].into_iter().flatten().map(json).sum()
     }
 
     /// What the provider accepts of this request: only where the model is asked for reasoning does each of its
     /// rounds have to start with some.
-    pub fn profile_for(&self, request: &Request) -> Profile {
+    pub fn profile_for(&self, request: &Request) -> ProviderProfile {
         let mut profile = self.profile;
         if !request.asks_reasoning {
             profile.reasoning = profile.reasoning.min(ReasoningBinding::Prefix);
@@ -149,7 +149,7 @@ impl Reading {
 }
 
 /// Tokens of the window that a request reserves for its reply, where so many are fixed.
-pub(super) fn reserved(request: &Request, told: Told, fixed: u64) -> u64 {
+pub(super) fn reserved(request: &Request, told: WindowReport, fixed: u64) -> u64 {
     let asked = request.max_output;
     if told.counts_reply {
         // The provider takes prompt and reply together, and nothing less will do.
@@ -158,7 +158,7 @@ pub(super) fn reserved(request: &Request, told: Told, fixed: u64) -> u64 {
     asked.unwrap_or(0).min(told.window.saturating_sub(fixed) / MOST_RESERVED)
 }
 
-impl Rules {
+impl ProxyRules {
     /// Folds by this policy, and lets everything else follow from the requests.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
@@ -171,7 +171,7 @@ impl Rules {
             is_stored: false,
             is_narrated: false,
             seal: None,
-            prefer: Prefer::default(),
+            prefer: CompactionPreference::default(),
             recalls: false,
             cache_seconds: CACHE_SECONDS,
         }
@@ -224,7 +224,7 @@ impl Rules {
 
     /// Who does the compaction that clients ask vendors for.
     #[must_use]
-    pub fn prefer(mut self, prefer: Prefer) -> Self {
+    pub fn prefer(mut self, prefer: CompactionPreference) -> Self {
         self.prefer = prefer;
         self
     }
@@ -268,7 +268,12 @@ impl Rules {
     /// unless a smaller one is set here. Then: the one that is set here, the one that the server says, and the one
     /// that is known of models of this name.
     #[must_use]
-    pub fn window_for(&self, model: &str, asked: Option<u64>, who: &Who) -> (u64, WindowSource) {
+    pub fn window_for(
+        &self,
+        model: &str,
+        asked: Option<u64>,
+        who: &RequestSender,
+    ) -> (u64, WindowSource) {
         let said = self.setup.window_for((!model.is_empty()).then(|| model.to_owned()));
         let is_less = |asked: &u64| said.1 != WindowSource::Given || *asked < said.0;
         if let Some(asked) = asked.filter(is_less) {
@@ -286,8 +291,8 @@ impl Rules {
         &mut self,
         request: &Request,
         model: &str,
-        who: &Who,
-    ) -> Result<Reading, Fault> {
+        who: &RequestSender,
+    ) -> Result<RequestReading, RequestFault> {
         let kind = request.kind();
         let named = (!model.is_empty()).then_some(model);
         // A profile is of one wire format; requests in another one are read by that one's own.
@@ -296,7 +301,7 @@ impl Rules {
         let profile = self.setup.profile_for(kind, named).unwrap_or_else(|_| own());
         let counter = self.setup.counter_for(named);
         let (window, window_from) = self.window_for(model, request.window, who);
-        Ok(Reading {
+        Ok(RequestReading {
             kind,
             profile,
             counter,
@@ -310,12 +315,13 @@ impl Rules {
         })
     }
 
-    fn policy_for(&mut self, preset: Option<&str>) -> Result<Arc<Policy>, Fault> {
+    fn policy_for(&mut self, preset: Option<&str>) -> Result<Arc<Policy>, RequestFault> {
         let Some(name) = preset else { return Ok(self.policy.clone()) };
         if let Some(known) = self.presets.get(name) {
             return Ok(known.clone());
         }
-        let mut policy = with_newest_behind(Policy::preset(name).map_err(|_| Fault::Preset)?);
+        let mut policy =
+            with_newest_behind(Policy::preset(name).map_err(|_| RequestFault::Preset)?);
         Arc::make_mut(&mut policy).narration.on |= self.is_narrated;
         self.presets.insert(name.to_owned(), policy.clone());
         Ok(policy)

@@ -16,7 +16,7 @@ const ID: usize = 8;
 const KEY: usize = 32;
 
 /// Fills bytes with randomness; false where there is none.
-pub type Random = Arc<dyn Fn(&mut [u8]) -> bool + Send + Sync>;
+pub type RandomSource = Arc<dyn Fn(&mut [u8]) -> bool + Send + Sync>;
 
 /// A key that seals. Its value is never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl SealKey {
 
     /// A new key; none without randomness.
     #[must_use]
-    pub fn random(random: &Random) -> Option<Self> {
+    pub fn random(random: &RandomSource) -> Option<Self> {
         let mut bytes = [0; KEY];
         random(&mut bytes).then_some(Self(bytes))
     }
@@ -101,12 +101,12 @@ impl std::fmt::Debug for SealKey {
 #[derive(Clone)]
 pub struct Seal {
     keys: Vec<SealKey>,
-    random: Random,
+    random: RandomSource,
 }
 
 /// The result of opening a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opened {
+pub enum OpenedBlob {
     /// The content that was sealed here.
     Ours(Vec<u8>),
     /// It was sealed by somebody else.
@@ -119,7 +119,7 @@ pub enum Opened {
 impl Seal {
     /// Seals with the first of these keys, and opens with all.
     #[must_use]
-    pub fn new(keys: Vec<SealKey>, random: Random) -> Self {
+    pub fn new(keys: Vec<SealKey>, random: RandomSource) -> Self {
         Self { keys, random }
     }
 
@@ -146,10 +146,10 @@ impl Seal {
 
     /// Opens a text for whoever sent a request.
     #[must_use]
-    pub fn open(&self, scope: &str, text: &str) -> Opened {
+    pub fn open(&self, scope: &str, text: &str) -> OpenedBlob {
         match text.strip_prefix(PREFIX) {
-            None => Opened::Foreign,
-            Some(sealed) => self.opened(scope, sealed).map_or(Opened::Broken, Opened::Ours),
+            None => OpenedBlob::Foreign,
+            Some(sealed) => self.opened(scope, sealed).map_or(OpenedBlob::Broken, OpenedBlob::Ours),
         }
     }
 

@@ -6,55 +6,55 @@ use std::sync::{Arc, Mutex, Weak};
 use bytes::Bytes;
 use midfold_core::engine::Session;
 use midfold_core::event::Usage;
-use midfold_core::spent::{Cost, Folded};
+use midfold_core::spending::{FoldedPrompt, PromptCost};
 use midfold_formats::request::Request;
 
-use super::answers::Answers;
-use super::conversation::Conversation;
-use super::costs::Costs;
-use super::history::{Before, Histories, Kept};
+use super::answers::UnwrittenAnswers;
+use super::conversation::ProxyConversation;
+use super::costs::PromptCosts;
+use super::history::{HistoryCache, HistoryKeys, ProviderHistory};
 use super::index::Index;
 use super::items::ProviderItems;
-use super::learned::Learned;
+use super::learned_windows::LearnedWindows;
 use super::lock::lock;
-use super::place::Place;
-use super::prefer::Prefer;
-use super::recall::Hidden;
-use super::rules::Rules;
+use super::prefer::CompactionPreference;
+use super::recall::HiddenExchanges;
+use super::rules::ProxyRules;
 use super::seal::Seal;
-use super::unsaved::Unsaved;
-use super::who::Who;
+use super::sender::RequestSender;
+use super::slot::ConversationSlot;
+use super::unwritten::UnsavedConversations;
 use crate::prepare::WindowSource;
 
 /// Who sends: scope, session and program.
-type Sender = (String, Option<String>, Option<String>);
+type SenderKey = (String, Option<String>, Option<String>);
 
 /// The conversations that go through a proxy.
 pub struct Proxy {
-    pub(super) rules: Mutex<Rules>,
+    pub(super) rules: Mutex<ProxyRules>,
     pub(super) index: Mutex<Index>,
     /// Windows that providers reported.
-    pub(super) learned: Mutex<Learned>,
+    pub(super) learned: Mutex<LearnedWindows>,
     /// The newest conversation that each sender began in the middle.
-    pub(super) begun: Mutex<HashMap<Sender, Weak<Mutex<Conversation>>>>,
+    pub(super) begun: Mutex<HashMap<SenderKey, Weak<Mutex<ProxyConversation>>>>,
     /// Histories that clients leave to the provider.
-    pub(super) histories: Mutex<Histories>,
+    pub(super) histories: Mutex<HistoryCache>,
     /// Answers that are not written to the store yet.
-    pub(super) answers: Mutex<Answers>,
+    pub(super) answers: Mutex<UnwrittenAnswers>,
     /// Items of answers, which clients may name by their ids.
     items: Mutex<ProviderItems>,
     /// Exchanges that were had here and that no client knows.
-    pub(super) hidden: Mutex<Hidden>,
+    pub(super) hidden: Mutex<HiddenExchanges>,
     /// Requests may be given a tool that brings back what was folded.
     pub(super) recalls: bool,
     /// Conversations that are not written to the store yet.
-    pub(super) unsaved: Mutex<Unsaved>,
+    pub(super) unsaved: Mutex<UnsavedConversations>,
     is_stored: bool,
     /// What the prompts of all conversations cost.
-    pub(super) cost: Mutex<Costs>,
+    pub(super) cost: Mutex<PromptCosts>,
     /// Seals what clients carry of compactions.
     pub(super) seal: Option<Seal>,
-    pub(super) prefer: Prefer,
+    pub(super) prefer: CompactionPreference,
 }
 
 impl Proxy {
@@ -66,7 +66,7 @@ impl Proxy {
         &self,
         model: Option<&str>,
         asked: Option<u64>,
-        who: &Who,
+        who: &RequestSender,
         is_usual: bool,
     ) -> bool {
         match lock(&self.rules).window_for(model.unwrap_or_default(), asked, who).1 {
@@ -78,7 +78,7 @@ impl Proxy {
 
     /// A proxy that folds by these rules.
     #[must_use]
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(rules: ProxyRules) -> Self {
         let index = Index::new(rules.memory);
         let (learned, begun, histories) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (items, unsaved, is_stored) = (Mutex::default(), Mutex::default(), rules.is_stored);
@@ -110,21 +110,27 @@ impl Proxy {
     }
 
     /// Whether all of a request's history is known.
-    pub(super) fn is_whole(&self, request: &Request, who: &Who) -> bool {
+    pub(super) fn is_whole(&self, request: &Request, who: &RequestSender) -> bool {
         let known = |answer: &String| lock(&self.histories).get(&who.scope, answer).is_some();
         request.previous_response.as_ref().is_none_or(known)
     }
 
     /// The request with the history that it leaves to the provider, and with the items that it names, where they
     /// are known.
-    pub(super) fn whole(&self, request: Request, who: &Who) -> (Request, Before) {
+    pub(super) fn whole(
+        &self,
+        request: Request,
+        who: &RequestSender,
+    ) -> (Request, ProviderHistory) {
         let request = lock(&self.items).named_in(&request, &who.scope).unwrap_or(request);
-        let Some(answer) = &request.previous_response else { return (request, Before::Nothing) };
+        let Some(answer) = &request.previous_response else {
+            return (request, ProviderHistory::Nothing);
+        };
         let known = lock(&self.histories).get(&who.scope, answer);
-        let Some(history) = known else { return (request, Before::Unknown) };
+        let Some(history) = known else { return (request, ProviderHistory::Unknown) };
         match history.in_front_of(&request) {
-            Ok(whole) => (whole, Before::Known(history, request.len())),
-            Err(_) => (request, Before::Unknown),
+            Ok(whole) => (whole, ProviderHistory::Known(history, request.len())),
+            Err(_) => (request, ProviderHistory::Unknown),
         }
     }
 
@@ -132,17 +138,17 @@ impl Proxy {
     pub(super) fn keep(
         &self,
         request: &Request,
-        kept: &Kept,
+        kept: &HistoryKeys,
         answer: &str,
         output: &[Bytes],
-        place: Option<&Place>,
+        place: Option<&ConversationSlot>,
     ) {
         lock(&self.items).put(&kept.scope, output);
         let (before, new) = match &kept.before {
             // Where the beginning is the provider's alone, so is the rest.
-            Before::Unknown => return,
-            Before::Nothing => (None, request.len()),
-            Before::Known(history, new) => (Some(Arc::clone(history)), *new),
+            ProviderHistory::Unknown => return,
+            ProviderHistory::Nothing => (None, request.len()),
+            ProviderHistory::Known(history, new) => (Some(Arc::clone(history)), *new),
         };
         let from = request.len() - new.min(request.len());
         let sent = (from..request.len()).map(|at| request.message(at));
@@ -154,7 +160,7 @@ impl Proxy {
     }
 
     /// Keeps what an answer of ours left, for a request that names the answer.
-    pub(super) fn keep_as(&self, kept: &Kept, answer: &str, context: &[Bytes]) {
+    pub(super) fn keep_as(&self, kept: &HistoryKeys, answer: &str, context: &[Bytes]) {
         // Copied: a slice would keep the whole body in memory.
         let items = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
         lock(&self.histories).put(&kept.scope, answer, None, items);
@@ -162,7 +168,7 @@ impl Proxy {
     }
 
     /// Notes that there is something to write, where there is a store.
-    pub(super) fn queue(&self, conversation: &Arc<Mutex<Conversation>>) {
+    pub(super) fn queue(&self, conversation: &Arc<Mutex<ProxyConversation>>) {
         let mut held = lock(conversation);
         if !self.is_stored || !held.is_kept() || held.saved.is_queued || held.saved.is_foreign {
             return;
@@ -177,7 +183,7 @@ impl Proxy {
     }
 
     /// Adds to what a session spent, and to what all did.
-    pub(super) fn spend(&self, session: &mut Session, usage: Usage, folded: Option<Folded>) {
+    pub(super) fn spend(&self, session: &mut Session, usage: Usage, folded: Option<FoldedPrompt>) {
         let before = session.spent().cost();
         session.spend(usage, folded);
         lock(&self.cost).add(before, session.spent().cost());
@@ -185,7 +191,7 @@ impl Proxy {
 
     /// What the prompts cost so far, over all conversations; none where no provider reported anything.
     #[must_use]
-    pub fn cost(&self) -> Option<Cost> {
+    pub fn cost(&self) -> Option<PromptCost> {
         lock(&self.cost).sum()
     }
 

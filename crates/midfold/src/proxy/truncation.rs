@@ -5,7 +5,7 @@ use midfold_core::event::Usage;
 
 /// Our count of a request, and the provider's count of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct CountPair {
     /// Tokens of what was sent, by our own count: what was learned of the provider's would bend to whatever it says.
     pub sent: u64,
     /// Tokens that it counted.
@@ -14,7 +14,7 @@ pub struct Counted {
 
 /// What a count is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Count {
+pub enum CountKind {
     /// One of the prompt.
     Prompt,
     /// One of something else: of several prompts, of what a cache did not have, of nothing.
@@ -36,7 +36,7 @@ const SHORT: u64 = 1_000;
 const MOST_TIMES_TENTHS: u64 = 25;
 const MORE: u64 = 300;
 
-impl Counted {
+impl CountPair {
     /// What the provider counted, where it counted anything.
     #[must_use]
     pub fn of(sent: u64, usage: Usage) -> Option<Self> {
@@ -49,30 +49,30 @@ impl Counted {
     /// A count that does not grow although what is sent grew, or falls, is one of what was left. So is a first count
     /// of less than half of what was sent. One that grew by much more than what is sent is the sum of several.
     #[must_use]
-    pub fn judge(self, before: Option<Self>) -> Count {
+    pub fn judge(self, before: Option<Self>) -> CountKind {
         let Some(before) = before else {
             let is_half = self.prompt >= SHORT && self.prompt.saturating_mul(2) < self.sent;
             return match self.prompt > most(self.sent) {
-                true => Count::Other,
-                false if is_half => Count::Truncated(self.prompt),
-                false => Count::Prompt,
+                true => CountKind::Other,
+                false if is_half => CountKind::Truncated(self.prompt),
+                false => CountKind::Prompt,
             };
         };
         let growth = self.sent.saturating_sub(before.sent);
         if self.prompt > before.prompt.saturating_add(most(growth) + self.sent / 8) {
-            return Count::Other;
+            return CountKind::Other;
         }
         if !self.stands(before) || self.sent <= before.sent {
-            return Count::Prompt;
+            return CountKind::Prompt;
         }
         if self.prompt < SHORT || self.prompt * 100 < before.prompt * LEAST_PERCENT {
-            return Count::Other;
+            return CountKind::Other;
         }
         let is_same = self.prompt == before.prompt && growth > SAME;
         let is_less = growth > GROWTH.max(before.sent / 20) && self.prompt < self.sent;
         match is_same || is_less {
-            true => Count::Truncated(self.prompt.max(before.prompt)),
-            false => Count::Prompt,
+            true => CountKind::Truncated(self.prompt.max(before.prompt)),
+            false => CountKind::Prompt,
         }
     }
 

@@ -5,26 +5,26 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::budget::Budget;
-use midfold_core::engine::{Overflow, Session};
+use midfold_core::engine::{ReportedOverflow, Session};
 use midfold_core::log::measure;
-use midfold_core::project::{Context, Fate, Piece};
-use midfold_core::spent::Folded;
+use midfold_core::project::{Context, ContextPiece, PieceFate};
+use midfold_core::spending::FoldedPrompt;
 use midfold_formats::DialectKind;
 use midfold_formats::overflow::{Diagnosis, diagnose, is_echo};
 use midfold_formats::request::{Request, is_summary_request};
 use midfold_store::Millis;
 
-use super::awaited::Awaited;
-use super::conversation::Conversation;
-use super::history::Kept;
-use super::learned::{Source, Told};
+use super::conversation::ProxyConversation;
+use super::history::HistoryKeys;
+use super::learned_windows::{WindowOwner, WindowReport};
 use super::lock::lock;
-use super::place::Place;
-use super::recall::Recall;
-use super::rules::{LEAST_REPLY, Reading, reserved};
+use super::pending_answer::PendingAnswer;
+use super::recall::RecallOffer;
+use super::rules::{LEAST_REPLY, RequestReading, reserved};
+use super::sender::RequestSender;
 use super::shared::Proxy;
-use super::who::Who;
-use crate::fault::Fault;
+use super::slot::ConversationSlot;
+use crate::fault::RequestFault;
 use crate::prepare::WindowSource;
 
 /// Share of the window from which on an answer is watched for an error in its stream. Half of what
@@ -33,7 +33,7 @@ const WATCHED_PERCENT: u64 = 40;
 
 /// The request that is sent in place of the client's.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct OutgoingRequest {
     /// The body. The client's own bytes where nothing is folded.
     pub body: Bytes,
     /// The session; none where the request has no history yet.
@@ -53,10 +53,10 @@ pub struct Sent {
     /// Tokens that the reply may have, where the request asked for more than fits beside its prompt.
     pub reply: Option<u64>,
     /// Why it is sent as it came, where a fold was due.
-    pub fault: Option<Fault>,
+    pub fault: Option<RequestFault>,
 }
 
-impl Sent {
+impl OutgoingRequest {
     /// Whether other bytes are sent than those that came.
     #[must_use]
     pub fn is_folded(&self) -> bool {
@@ -85,8 +85,8 @@ impl Sent {
         if fold.is_none() && session.void().is_none() {
             return;
         }
-        let piece = |piece: &Piece| match piece.fate {
-            Fate::Verbatim(seq) => request.message(seq as usize),
+        let piece = |piece: &ContextPiece| match piece.fate {
+            PieceFate::Verbatim(seq) => request.message(seq as usize),
             _ => piece.bytes.clone(),
         };
         let history = context.pieces().map(piece);
@@ -106,27 +106,27 @@ impl Sent {
 }
 
 /// One request on its way.
-pub struct Turn {
+pub struct MatchedRequest {
     pub(super) proxy: Arc<Proxy>,
     pub(super) request: Request,
     pub(super) model: String,
-    pub(super) place: Option<Place>,
-    pub(super) sent: Sent,
-    pub(super) kept: Kept,
+    pub(super) place: Option<ConversationSlot>,
+    pub(super) sent: OutgoingRequest,
+    pub(super) kept: HistoryKeys,
     /// Whose window it has to fit.
-    pub(super) source: Option<Source>,
-    pub(super) recall: Recall,
+    pub(super) source: Option<WindowOwner>,
+    pub(super) recall: RecallOffer,
 }
 
-impl Turn {
+impl MatchedRequest {
     /// A request that passes as it is.
     pub(super) fn passing(
         proxy: &Arc<Proxy>,
         request: Request,
         model: String,
-        fault: Option<Fault>,
+        fault: Option<RequestFault>,
     ) -> Self {
-        let sent = Sent {
+        let sent = OutgoingRequest {
             body: request.body().clone(),
             session: None,
             fold: None,
@@ -144,14 +144,14 @@ impl Turn {
             model,
             place: None,
             sent,
-            kept: Kept::default(),
+            kept: HistoryKeys::default(),
             source: None,
-            recall: Recall::default(),
+            recall: RecallOffer::default(),
         }
     }
 
     /// The same with what its client does not know.
-    pub(super) fn with(mut self, recall: Recall) -> Self {
+    pub(super) fn with(mut self, recall: RecallOffer) -> Self {
         self.recall = recall;
         self.offer();
         self
@@ -166,10 +166,10 @@ impl Turn {
     /// The request as a part of its conversation, of which the first `stable` messages are history.
     pub(super) fn through(
         mut self,
-        reading: &Reading,
-        conversation: Arc<Mutex<Conversation>>,
+        reading: &RequestReading,
+        conversation: Arc<Mutex<ProxyConversation>>,
         stable: usize,
-        told: Told,
+        told: WindowReport,
         is_aside: bool,
         now: Millis,
     ) -> Self {
@@ -192,7 +192,7 @@ impl Turn {
         let is_fixed = held.is_nearly_fixed(told.window);
         let session = &mut held.session;
         let (context, fault) = if is_fixed && session.active().is_none() {
-            (None, (!fits).then_some(Fault::Fixed))
+            (None, (!fits).then_some(RequestFault::Fixed))
         } else if is_aside && fits {
             // The client replaces its history itself, or asks about it: a fold of ours would be in its way.
             (None, None)
@@ -200,7 +200,7 @@ impl Turn {
             match session.context(&budget, now) {
                 Ok(context) => (Some(context), None),
                 // Nothing smaller that is right can be made: the provider has the last word.
-                Err(_) => (Some(session.view()), Some(Fault::Floor)),
+                Err(_) => (Some(session.view()), Some(RequestFault::Floor)),
             }
         };
         self.sent.window = Some((told.window, reading.window_source(told)));
@@ -218,15 +218,22 @@ impl Turn {
         self.offer();
         self.proxy.queue(&conversation);
         let reading = reading.clone();
-        self.place =
-            Some(Place { conversation, reading, stable, suffix, budget, events, is_aside });
+        self.place = Some(ConversationSlot {
+            conversation,
+            reading,
+            stable,
+            suffix,
+            budget,
+            events,
+            is_aside,
+        });
         self.shorten_reply(told, None);
         self
     }
 
     /// The request to send.
     #[must_use]
-    pub fn sent(&self) -> &Sent {
+    pub fn sent(&self) -> &OutgoingRequest {
         &self.sent
     }
 
@@ -283,12 +290,12 @@ impl Turn {
     /// The provider has taken the request: it is not sent again, and need not be in memory while the
     /// answer comes.
     #[must_use]
-    pub fn taken(self) -> Awaited {
+    pub fn taken(self) -> PendingAnswer {
         let named = self.wants_output().then_some((self.request, self.kept));
         let Self { proxy, place, sent, source, .. } = self;
-        let carried = Folded { sent: sent.tokens_after, whole: sent.tokens_before };
+        let carried = FoldedPrompt { sent: sent.tokens_after, whole: sent.tokens_before };
         let counted = sent.counted;
-        Awaited { proxy, place, fold: sent.fold, carried, counted, source, named }
+        PendingAnswer { proxy, place, fold: sent.fold, carried, counted, source, named }
     }
 
     /// Whether what is sent is so much of the window that the provider may find it too long.
@@ -312,7 +319,7 @@ impl Turn {
 
     /// The provider refused the request: what to send instead, once. None where it was not too long,
     /// or nothing else can be sent: then the provider's error is the answer.
-    pub fn refused(&mut self, diagnosis: Diagnosis, now: Millis) -> Option<&Sent> {
+    pub fn refused(&mut self, diagnosis: Diagnosis, now: Millis) -> Option<&OutgoingRequest> {
         if diagnosis == Diagnosis::BoundReasoning {
             return self.without_reasoning();
         }
@@ -328,7 +335,7 @@ impl Turn {
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         let have = have.map(|have| have.saturating_sub(place.suffix).max(1));
-        let overflow = Overflow { have, limit: Some(told.window) };
+        let overflow = ReportedOverflow { have, limit: Some(told.window) };
         // Of the window that was thought to be: so the session learns that it is another one.
         let thought = Budget { window: place.reading.window, ..place.budget.clone() };
         let Ok(context) = session.recover(&thought, overflow, now) else {
@@ -346,11 +353,11 @@ impl Turn {
 
     /// The window that a refusal tells of, and how long the provider found the prompt. Nothing where the
     /// request was not too long.
-    fn learn(&self, diagnosis: Diagnosis) -> Option<(Told, Option<u64>)> {
+    fn learn(&self, diagnosis: Diagnosis) -> Option<(WindowReport, Option<u64>)> {
         let place = self.place.as_ref()?;
         let (known, have, told) = match diagnosis {
             Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } => {
-                let told = Told { window: limit, counts_reply: true };
+                let told = WindowReport { window: limit, counts_reply: true };
                 // The rest of the window has to suffice for the reply, unless the reply is most of the window.
                 let fits = input + reserved(&self.request, told, 0).max(LEAST_REPLY) <= limit;
                 (!fits).then_some((true, Some(input), told))?
@@ -359,7 +366,7 @@ impl Turn {
                 let said = other.recovery(LEAST_REPLY)?;
                 let window = said.window_or_guess(place.budget.window, self.sent.tokens_after);
                 let is_told = matches!(other, Diagnosis::Overflow { .. });
-                (is_told, said.have, Told { window, counts_reply: false })
+                (is_told, said.have, WindowReport { window, counts_reply: false })
             }
         };
         if let Some(source) = self.source.as_ref().filter(|_| known) {
@@ -369,7 +376,7 @@ impl Turn {
     }
 
     /// The provider found reasoning that is bound to something else: the history without any.
-    fn without_reasoning(&mut self) -> Option<&Sent> {
+    fn without_reasoning(&mut self) -> Option<&OutgoingRequest> {
         let place = self.place.as_ref()?;
         let mut held = lock(&place.conversation);
         let session = &mut held.session;
@@ -384,7 +391,7 @@ impl Turn {
 }
 
 /// Tokens of the messages that are no history yet.
-fn suffix(request: &Request, stable: usize, reading: &Reading) -> u64 {
+fn suffix(request: &Request, stable: usize, reading: &RequestReading) -> u64 {
     let dialect = reading.kind.dialect();
     let count = |at| {
         let message = request.message(at);
@@ -397,16 +404,16 @@ impl Proxy {
     /// A request without a history: nothing of it can be folded.
     pub(super) fn first(
         self: &Arc<Self>,
-        reading: &Reading,
+        reading: &RequestReading,
         request: Request,
-        who: &Who,
+        who: &RequestSender,
         model: String,
-    ) -> Turn {
-        let source = Source::new((&who.scope, &who.upstream), request.kind(), &model);
+    ) -> MatchedRequest {
+        let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), &model);
         let learned = lock(&self.learned).of(&source);
-        let told = learned.unwrap_or(Told { window: reading.window, counts_reply: false });
+        let told = learned.unwrap_or(WindowReport { window: reading.window, counts_reply: false });
         let tokens = suffix(&request, 0, reading) + reading.beside(&request);
-        let mut turn = Turn::passing(self, request, model, None);
+        let mut turn = MatchedRequest::passing(self, request, model, None);
         (turn.sent.tokens_before, turn.sent.tokens_after) = (tokens, tokens);
         turn.sent.window = Some((told.window.min(reading.window), reading.window_source(told)));
         turn.source = Some(source);
@@ -416,7 +423,7 @@ impl Proxy {
 }
 
 /// The budget of a history: `fixed` tokens of it cannot be folded, and `beside` tokens are beside it.
-fn budget(request: &Request, beside: u64, told: Told, fixed: u64) -> Budget {
+fn budget(request: &Request, beside: u64, told: WindowReport, fixed: u64) -> Budget {
     Budget {
         output_reserve: reserved(request, told, fixed),
         injection_reserve: beside,

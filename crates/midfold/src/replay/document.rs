@@ -1,7 +1,7 @@
 //! A comparison as JSON: for programs, and for the page that draws it. Version 1.
 
-use midfold_core::prices::Prices;
-use midfold_core::replay::{Loss, Measures, Replayed};
+use midfold_core::prices::PriceTable;
+use midfold_core::replay::{LostIdentifier, ReplayMeasures, ReplayResult};
 use serde_json::{Map, Value, json};
 
 use super::measures;
@@ -16,7 +16,7 @@ const LOSSES: usize = 500;
 const REFERENCES: usize = 40;
 
 /// What is known of a conversation that was replayed.
-pub struct About {
+pub struct ConversationFacts {
     /// Its name.
     pub name: String,
     /// The wire format.
@@ -30,7 +30,7 @@ pub struct About {
 }
 
 /// What one strategy came to in one window.
-pub struct Ran<'a> {
+pub struct StrategyResult<'a> {
     /// Its name.
     pub strategy: &'a str,
     /// The window, in tokens.
@@ -40,26 +40,26 @@ pub struct Ran<'a> {
     /// It is an engine outside.
     pub is_engine: bool,
     /// Of all conversations.
-    pub totals: &'a Measures,
+    pub totals: &'a ReplayMeasures,
     /// Each, by the number of its conversation: what was found, or why nothing was.
-    pub each: &'a [(usize, Result<Replayed, String>)],
+    pub each: &'a [(usize, Result<ReplayResult, String>)],
 }
 
 /// A comparison of strategies on conversations.
-pub struct Comparison<'a> {
+pub struct StrategyComparison<'a> {
     /// What counted the tokens.
     pub tokenizer: &'a str,
     /// How arguments of calls are read.
     pub arguments: &'a str,
     /// What requests cost.
-    pub prices: &'a Prices,
+    pub prices: &'a PriceTable,
     /// The conversations, in order.
-    pub conversations: &'a [About],
+    pub conversations: &'a [ConversationFacts],
     /// The strategies.
-    pub runs: Vec<Ran<'a>>,
+    pub runs: Vec<StrategyResult<'a>>,
 }
 
-impl Comparison<'_> {
+impl StrategyComparison<'_> {
     /// The whole comparison, as `midfold replay --json` prints it.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -75,7 +75,7 @@ impl Comparison<'_> {
     }
 }
 
-fn about(about: &About) -> Value {
+fn about(about: &ConversationFacts) -> Value {
     let row = |event: &EventRow| json!([event.role, event.tokens, event.line, event.tool]);
     json!({
         "name": about.name,
@@ -86,7 +86,7 @@ fn about(about: &About) -> Value {
     })
 }
 
-fn one(ran: &Ran<'_>) -> Value {
+fn one(ran: &StrategyResult<'_>) -> Value {
     let each = ran.each.iter().map(|(at, found)| match found {
         Ok(found) => conversation(*at, found, ran.window),
         Err(error) => json!({ "conversation": at, "error": error }),
@@ -101,7 +101,7 @@ fn one(ran: &Ran<'_>) -> Value {
     })
 }
 
-fn conversation(at: usize, found: &Replayed, window: u64) -> Value {
+fn conversation(at: usize, found: &ReplayResult, window: u64) -> Value {
     let requests = found.requests.iter().map(|row| {
         let fold = row.fold.map_or(-1, |at| i64::try_from(at).unwrap_or(-1));
         json!([
@@ -127,7 +127,7 @@ fn conversation(at: usize, found: &Replayed, window: u64) -> Value {
 /// Says no more than that the event is a stub.
 const PLAIN: &str = "retain: ";
 
-fn fold(found: &Replayed, place: usize) -> Value {
+fn fold(found: &ReplayResult, place: usize) -> Value {
     let fold = &found.folds[place];
     let tells = |(_, why): &(&u32, &String)| !why.starts_with(PLAIN);
     let why = fold.why.iter().filter(tells).map(|(seq, why)| (seq.to_string(), json!(why)));
@@ -146,14 +146,14 @@ fn fold(found: &Replayed, place: usize) -> Value {
 }
 
 /// Names that were out of the context after this fold, and asked for before the next one.
-fn referenced_later(found: &Replayed, place: usize) -> Vec<String> {
+fn referenced_later(found: &ReplayResult, place: usize) -> Vec<String> {
     let from = found.folds[place].at;
     let until = found.folds.get(place + 1).map_or(usize::MAX, |next| next.at);
     let missed = found.losses.iter().filter(|loss| (from..until).contains(&loss.at));
     missed.take(REFERENCES).map(|loss| hidden(&loss.id)).collect()
 }
 
-fn loss(loss: &Loss) -> Value {
+fn loss(loss: &LostIdentifier) -> Value {
     json!({
         "id": hidden(&loss.id),
         "class": loss.class.name(),

@@ -5,22 +5,22 @@ mod document;
 mod rows;
 
 use midfold_core::policy::Policy;
-use midfold_core::prices::Prices;
+use midfold_core::prices::PriceTable;
 use midfold_core::replay::{
-    Aged, Arguments, Measures, NameClass, Recording, ReplayError, Replayed, Settings, Share,
-    Strategy, percentile, replay,
+    AgedCost, ArgumentTexts, KeptShare, NameClass, Recording, ReplayError, ReplayMeasures,
+    ReplayResult, ReplaySettings, ReplayStrategy, percentile, replay,
 };
 use midfold_formats::profile;
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Area, Failure};
+use crate::failure::{Failure, FailureArea};
 
-pub use document::{About, Comparison, Ran};
+pub use document::{ConversationFacts, StrategyComparison, StrategyResult};
 pub use rows::{EventRow, events as event_rows};
 
 /// What a strategy holds from one request to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ReplayForm {
     /// Its own last output and what came since.
     Stateless,
     /// The whole history.
@@ -29,7 +29,7 @@ pub enum Form {
     Both,
 }
 
-impl Form {
+impl ReplayForm {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Stateless, Self::Session, Self::Both];
 
@@ -52,7 +52,7 @@ impl Form {
         Self::ALL
             .into_iter()
             .find(|form| form.name() == name)
-            .ok_or_else(|| Failure::unknown(Area::Input, "form", name, &known))
+            .ok_or_else(|| Failure::unknown(FailureArea::Input, "form", name, &known))
     }
 }
 
@@ -60,17 +60,22 @@ impl Form {
 ///
 /// # Errors
 /// When there is no such way.
-pub fn arguments(name: &str) -> Result<Arguments, Failure> {
+pub fn arguments(name: &str) -> Result<ArgumentTexts, Failure> {
     match name {
-        "meant" => Ok(Arguments::Meant),
-        "sent" => Ok(Arguments::Sent),
-        _ => Err(Failure::unknown(Area::Input, "way to read arguments", name, &["meant", "sent"])),
+        "meant" => Ok(ArgumentTexts::Meant),
+        "sent" => Ok(ArgumentTexts::Sent),
+        _ => Err(Failure::unknown(
+            FailureArea::Input,
+            "way to read arguments",
+            name,
+            &["meant", "sent"],
+        )),
     }
 }
 
 /// One strategy in one form.
 #[derive(Clone, Debug)]
-pub enum Contender {
+pub enum ReplayContender {
     /// The history as it is.
     Raw,
     /// A policy: its own output and what came since.
@@ -79,17 +84,17 @@ pub enum Contender {
     Session(Box<Policy>),
 }
 
-impl Contender {
+impl ReplayContender {
     /// A strategy in the forms that are asked for: `None` is the history as it is, which has one.
     #[must_use]
-    pub fn forms(policy: Option<&Policy>, form: Form) -> Vec<Self> {
+    pub fn forms(policy: Option<&Policy>, form: ReplayForm) -> Vec<Self> {
         let Some(policy) = policy else { return vec![Self::Raw] };
         let stateless = || Self::Stateless(Box::new(policy.clone()));
         let session = || Self::Session(Box::new(policy.clone()));
         match form {
-            Form::Stateless => vec![stateless()],
-            Form::Session => vec![session()],
-            Form::Both => vec![stateless(), session()],
+            ReplayForm::Stateless => vec![stateless()],
+            ReplayForm::Session => vec![session()],
+            ReplayForm::Both => vec![stateless(), session()],
         }
     }
 
@@ -97,18 +102,18 @@ impl Contender {
     #[must_use]
     pub fn form(&self) -> &'static str {
         match self {
-            Self::Raw | Self::Stateless(_) => Form::Stateless.name(),
-            Self::Session(_) => Form::Session.name(),
+            Self::Raw | Self::Stateless(_) => ReplayForm::Stateless.name(),
+            Self::Session(_) => ReplayForm::Session.name(),
         }
     }
 
     /// The same, to be replayed.
     #[must_use]
-    pub fn strategy(&self) -> Strategy<'_> {
+    pub fn strategy(&self) -> ReplayStrategy<'_> {
         match self {
-            Self::Raw => Strategy::Raw,
-            Self::Stateless(policy) => Strategy::Stateless(policy),
-            Self::Session(policy) => Strategy::Session(policy),
+            Self::Raw => ReplayStrategy::Raw,
+            Self::Stateless(policy) => ReplayStrategy::Stateless(policy),
+            Self::Session(policy) => ReplayStrategy::Session(policy),
         }
     }
 }
@@ -136,22 +141,22 @@ pub fn strategy(name: &str) -> Result<Option<Policy>, Failure> {
     if name == "raw" {
         return Ok(None);
     }
-    let unknown = |_| Failure::unknown(Area::Policy, "strategy", name, &strategy_names());
+    let unknown = |_| Failure::unknown(FailureArea::Policy, "strategy", name, &strategy_names());
     Policy::preset(name).map(Some).map_err(unknown)
 }
 
 /// What a strategy is replayed with.
 #[derive(Clone, Copy)]
-pub struct Replaying<'a> {
+pub struct ReplayOptions<'a> {
     /// In tokens.
     pub window: u64,
     /// What requests cost.
-    pub prices: &'a Prices,
+    pub prices: &'a PriceTable,
     /// A clock, in nanoseconds from anywhere.
     pub clock: &'a (dyn Fn() -> u64 + Sync),
 }
 
-impl Replaying<'_> {
+impl ReplayOptions<'_> {
     /// Replays a recording, and checks each context by the rules of its profile.
     ///
     /// # Errors
@@ -159,13 +164,13 @@ impl Replaying<'_> {
     pub fn run(
         &self,
         recording: &Recording,
-        strategy: Strategy<'_>,
-    ) -> Result<Replayed, ReplayError> {
+        strategy: ReplayStrategy<'_>,
+    ) -> Result<ReplayResult, ReplayError> {
         let rules = profile::rules(recording.log().profile());
-        let settings = Settings {
+        let settings = ReplaySettings {
             window: self.window,
             rules: &rules,
-            search: !matches!(strategy, Strategy::Raw),
+            search: !matches!(strategy, ReplayStrategy::Raw),
             prices: self.prices,
             clock: Some(self.clock),
             watch: None,
@@ -176,8 +181,8 @@ impl Replaying<'_> {
 
 /// The measures by the names of docs/MEASURES.md: sums, and the ratios that people ask for.
 #[must_use]
-pub fn measures(sum: &Measures, window: u64) -> Value {
-    let share = |share: Share| four(share.ratio());
+pub fn measures(sum: &ReplayMeasures, window: u64) -> Value {
+    let share = |share: KeptShare| four(share.ratio());
     let classes = NameClass::ALL.iter().zip(sum.classes);
     let classes =
         classes.map(|(class, share)| (class.name().to_owned(), json!([share.need, share.have])));
@@ -205,7 +210,7 @@ pub fn measures(sum: &Measures, window: u64) -> Value {
         "context_us": times(&sum.context_time), "fold_us": times(&sum.fold_time),
     });
     if sum.timed > 0 {
-        let aged = |aged: Aged| {
+        let aged = |aged: AgedCost| {
             json!({
                 "cold": aged.cold, "price": four(aged.price), "raw_price": four(aged.raw_price),
             })

@@ -1,6 +1,6 @@
 //! What a picture shows of an event.
 
-use midfold_core::log::{Event, Log};
+use midfold_core::log::{Event, EventLog};
 
 use crate::texts::{line, role, tool};
 
@@ -21,7 +21,7 @@ pub struct EventRow {
 
 /// The rows of a log. First lines are redacted.
 #[must_use]
-pub fn events(log: &Log) -> Vec<EventRow> {
+pub fn events(log: &EventLog) -> Vec<EventRow> {
     let row = |event: &Event| EventRow {
         role: role(event),
         tokens: event.tokens.total,

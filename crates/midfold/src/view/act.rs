@@ -1,18 +1,18 @@
 //! Changes to a session: what they would do, and what they did.
 
 use midfold_core::Hash;
-use midfold_core::plan::Outcome;
+use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
-use midfold_store::{Millis, Stored, StoredError};
+use midfold_store::{Millis, StoredError, StoredSession};
 use serde::Serialize;
 
 use super::detail::due;
-use super::fabric::{FoldBrief, Read};
+use super::fabric::{FoldBrief, ReadContext};
 use super::fold::stand_in;
 use super::message::numbered;
 use crate::cache::{CacheCheck, cache_check};
 use crate::failure::grouped;
-use crate::feedback::{Feedback, Size};
+use crate::feedback::{CompactionFeedback, SizeCount};
 
 /// How large a context is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +27,7 @@ pub struct ContextSize {
 /// A compaction that was asked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Compacting {
+pub struct CompactionView {
     /// `folded` or `nothing`.
     pub outcome: &'static str,
     /// Nothing was done.
@@ -59,26 +59,27 @@ pub struct Compacting {
 /// # Errors
 /// When nothing that fits can be made, or the store fails.
 pub async fn compact(
-    stored: &mut Stored,
+    stored: &mut StoredSession,
     focus: Option<&str>,
     preview: bool,
     now: Millis,
-) -> Result<Compacting, StoredError> {
+) -> Result<CompactionView, StoredError> {
     let status = stored.status(now).await?;
     let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
     let outcome = match preview {
         true => stored.preview(focus).await?,
         false => stored.compact(focus, now).await?,
     };
-    let size = Size { messages: before.messages, tokens: before.tokens };
-    let Feedback { headline, token_line, note, instead, .. } = Feedback::of(&outcome, size);
+    let size = SizeCount { messages: before.messages, tokens: before.tokens };
+    let CompactionFeedback { headline, token_line, note, instead, .. } =
+        CompactionFeedback::of(&outcome, size);
     let budget = stored.budget();
     let session = stored.whole().await?;
     let budget = session.gate().budget(&budget, session.policy());
     let check =
         || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();
     let cache = preview.then(check).flatten();
-    let said = Compacting {
+    let said = CompactionView {
         outcome: "nothing",
         preview,
         reason: None,
@@ -93,19 +94,19 @@ pub async fn compact(
         cache,
     };
     let fold = match outcome {
-        Outcome::Nothing(reason) => {
-            return Ok(Compacting { reason: Some(grouped(&reason.to_string())), ..said });
+        PlanOutcome::Nothing(reason) => {
+            return Ok(CompactionView { reason: Some(grouped(&reason.to_string())), ..said });
         }
-        Outcome::Folded(fold) => fold,
+        PlanOutcome::Folded(fold) => fold,
     };
     let recap = stand_in(&fold, session.log());
     let rows = stored.fold_rows().await?;
     let place = rows.iter().position(|(row, _)| row.fold.id == fold.id);
     let brief = match place.filter(|_| !preview) {
-        Some(at) => FoldBrief::stored(&rows, at, &Read::of(stored, &rows).await?),
+        Some(at) => FoldBrief::stored(&rows, at, &ReadContext::of(stored, &rows).await?),
         None => FoldBrief::of(&fold),
     };
-    Ok(Compacting {
+    Ok(CompactionView {
         outcome: "folded",
         before: ContextSize { messages: fold.messages_before.into(), tokens: fold.tokens_before },
         after: ContextSize { messages: fold.messages_after.into(), tokens: fold.tokens_after },
@@ -118,7 +119,7 @@ pub async fn compact(
 /// Folds that were taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Undone {
+pub struct UndoView {
     /// Their numbers: the one that was asked for and those that build on it.
     pub undone: Vec<u64>,
     /// The number of the fold that is read from now on.
@@ -137,11 +138,11 @@ pub struct Undone {
 /// # Errors
 /// When there is no such fold, or the store fails.
 pub async fn undo(
-    stored: &mut Stored,
+    stored: &mut StoredSession,
     number: Option<u64>,
     preview: bool,
     now: Millis,
-) -> Result<Undone, StoredError> {
+) -> Result<UndoView, StoredError> {
     let rows = stored.fold_rows().await?;
     let target = match number {
         Some(number) => {
@@ -151,7 +152,7 @@ pub async fn undo(
         None => None,
     };
     let name = |id: Hash| rows.iter().find(|(row, _)| row.fold.id == id).map(|(row, _)| row.number);
-    let read = Read::of(stored, &rows).await?.chain;
+    let read = ReadContext::of(stored, &rows).await?.chain;
     let status = stored.status(now).await?;
     let before = ContextSize { messages: status.messages, tokens: status.context_tokens };
     let (active, status) = if preview {
@@ -164,7 +165,7 @@ pub async fn undo(
         (stored.row().active, stored.status(now).await?)
     };
     let taken = read.iter().take_while(|id| Some(**id) != active);
-    Ok(Undone {
+    Ok(UndoView {
         undone: taken.filter_map(|id| name(*id)).collect(),
         active: active.and_then(name),
         before,
@@ -176,7 +177,7 @@ pub async fn undo(
 /// A pin that was set or taken away.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Pinned {
+pub struct PinView {
     /// All pinned messages.
     pub pins: Vec<u32>,
     /// Something changed.
@@ -194,11 +195,11 @@ pub struct Pinned {
 /// # Errors
 /// When there is no such message, or the store fails.
 pub async fn pin(
-    stored: &mut Stored,
+    stored: &mut StoredSession,
     seq: u64,
     pinned: bool,
     preview: bool,
-) -> Result<Pinned, StoredError> {
+) -> Result<PinView, StoredError> {
     let (id, events) = (stored.row().new.id.clone(), stored.row().head);
     let missing = || StoredError::NoEvent { session: id, seq, events };
     let number = u32::try_from(seq).ok().filter(|_| seq < events).ok_or_else(missing)?;
@@ -208,7 +209,7 @@ pub async fn pin(
     let unit = units.iter().find(|unit| unit.events.contains(&(number as usize)));
     let small = |at| u32::try_from(at).unwrap_or(u32::MAX);
     let unit = unit.map_or_else(|| vec![number], |unit| unit.events.clone().map(small).collect());
-    let fate = super::message::Fates::of(session.active()).at(number as usize);
+    let fate = super::message::ActiveFates::of(session.active()).at(number as usize);
     let pins = if preview {
         let mut session = session.clone();
         if pinned {
@@ -221,7 +222,7 @@ pub async fn pin(
         stored.pin(seq, pinned).await?;
         stored.whole().await?.pins().to_vec()
     };
-    Ok(Pinned { changed: pins != before, pins, unit, folded: !matches!(fate, 'v' | 'p'), preview })
+    Ok(PinView { changed: pins != before, pins, unit, folded: !matches!(fate, 'v' | 'p'), preview })
 }
 
 /// A change of policy.
@@ -253,7 +254,7 @@ pub struct RulesSide {
 /// # Errors
 /// When nothing of the window is left for a context, or the store fails.
 pub async fn policy(
-    stored: &mut Stored,
+    stored: &mut StoredSession,
     policy: &Policy,
     preview: bool,
     now: Millis,
@@ -269,7 +270,7 @@ pub async fn policy(
         stored.set_policy(policy).await?;
         stored.status(now).await?
     };
-    let side = |status: &midfold_core::engine::Status| RulesSide {
+    let side = |status: &midfold_core::engine::SessionStatus| RulesSide {
         policy: status.policy.clone(),
         fingerprint: status.policy_fingerprint,
         line: due(status),

@@ -3,11 +3,11 @@
 use midfold_core::event::Usage;
 use midfold_core::fold::Fold;
 use midfold_core::inject::Injection;
-use midfold_core::ledger::{CallRecord, Prefix, Settled, context_hash};
-use midfold_core::log::Log;
-use midfold_core::project::{Fate, project_with_void};
-use midfold_core::replay::{Arguments, message_text};
-use midfold_store::{CallRow, FoldRow, Millis, Stored, StoredError};
+use midfold_core::ledger::{CallRecord, ReportedCost, SharedPrefix, context_hash};
+use midfold_core::log::EventLog;
+use midfold_core::project::{PieceFate, project_with_void};
+use midfold_core::replay::{ArgumentTexts, message_text};
+use midfold_store::{CallRow, FoldRow, Millis, StoredError, StoredSession};
 use serde::Serialize;
 
 use super::message::numbered;
@@ -19,7 +19,7 @@ const SHOWN: usize = 4_000;
 /// A request, as the ledger has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Call {
+pub struct CallView {
     /// Its number in the session, from 1.
     pub number: u64,
     /// When.
@@ -39,7 +39,7 @@ pub struct Call {
     /// Tokens of the whole log then.
     pub everything: u64,
     /// What it has in common with the request before: a cache can serve that.
-    pub prefix: Prefix,
+    pub prefix: SharedPrefix,
     /// What hooks added.
     pub injections: Vec<Injection>,
     /// What the provider counted.
@@ -52,10 +52,10 @@ pub struct Call {
 pub struct CallDetail {
     /// As the ledger has it.
     #[serde(flatten)]
-    pub call: Call,
+    pub call: CallView,
     /// What it sent, projected again. Through a proxy, what came after the model's last message is in the next
     /// request.
-    pub sent: Vec<Piece>,
+    pub sent: Vec<PieceView>,
     /// The messages hash to what the ledger says.
     pub proven: bool,
 }
@@ -63,7 +63,7 @@ pub struct CallDetail {
 /// A message as it was sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Piece {
+pub struct PieceView {
     /// Its place in the log; none for a recap, a marker and what validity asked for.
     pub seq: Option<u32>,
     /// Who speaks.
@@ -82,7 +82,7 @@ pub struct Piece {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn calls(stored: &mut Stored) -> Result<Vec<Call>, StoredError> {
+pub async fn calls(stored: &mut StoredSession) -> Result<Vec<CallView>, StoredError> {
     let rows = stored.call_rows().await?;
     let folds = stored.fold_rows().await?;
     let log = stored.whole().await?.log();
@@ -90,11 +90,11 @@ pub async fn calls(stored: &mut Stored) -> Result<Vec<Call>, StoredError> {
 }
 
 /// A row of the ledger.
-type Row = (CallRow, CallRecord, Option<Settled>);
+type LedgerRow = (CallRow, CallRecord, Option<ReportedCost>);
 
-fn said((row, record, settled): &Row, folds: &[(FoldRow, Fold)], log: &Log) -> Call {
+fn said((row, record, settled): &LedgerRow, folds: &[(FoldRow, Fold)], log: &EventLog) -> CallView {
     let fold = folds.iter().find(|(row, _)| Some(row.fold.id) == record.fold);
-    Call {
+    CallView {
         number: record.number,
         time: row.call.now,
         events: record.events,
@@ -114,7 +114,7 @@ fn said((row, record, settled): &Row, folds: &[(FoldRow, Fold)], log: &Log) -> C
 ///
 /// # Errors
 /// When there is none of this number, or the store fails.
-pub async fn call(stored: &mut Stored, number: u64) -> Result<CallDetail, StoredError> {
+pub async fn call(stored: &mut StoredSession, number: u64) -> Result<CallDetail, StoredError> {
     let rows = stored.call_rows().await?;
     let row = rows.iter().find(|(_, record, _)| record.number == number);
     let row = numbered(row, "call", number, rows.len())?;
@@ -125,20 +125,20 @@ pub async fn call(stored: &mut Stored, number: u64) -> Result<CallDetail, Stored
     let log = log.prefix(record.events as usize);
     let context = project_with_void(&log, fold, record.void);
     let proven = context_hash(&context) == record.context_hash;
-    let piece = |piece: &midfold_core::project::Piece| {
+    let piece = |piece: &midfold_core::project::ContextPiece| {
         let (seq, fate) = match piece.fate {
-            Fate::Verbatim(seq) => (Some(seq), 'v'),
-            Fate::Edited(seq) => (Some(seq), 's'),
-            Fate::Repaired(seq, _) => (Some(seq), 'x'),
-            Fate::Recap => (None, 'r'),
-            Fate::Marker => (None, 'm'),
-            Fate::Added(_) => (None, 'x'),
+            PieceFate::Verbatim(seq) => (Some(seq), 'v'),
+            PieceFate::Edited(seq) => (Some(seq), 's'),
+            PieceFate::Repaired(seq, _) => (Some(seq), 'x'),
+            PieceFate::Recap => (None, 'r'),
+            PieceFate::Marker => (None, 'm'),
+            PieceFate::Added(_) => (None, 'x'),
         };
         let view = log.dialect().view(&piece.bytes);
-        let text = hidden(&message_text(&piece.bytes, &view, Arguments::Sent));
+        let text = hidden(&message_text(&piece.bytes, &view, ArgumentTexts::Sent));
         let (text, cut) = cut(&text, SHOWN);
         let role = if view.has_results() { "tool" } else { view.role.name() };
-        Piece { seq, role: role.to_owned(), fate, text, cut, tokens: piece.tokens }
+        PieceView { seq, role: role.to_owned(), fate, text, cut, tokens: piece.tokens }
     };
     Ok(CallDetail { call, sent: context.pieces().map(piece).collect(), proven })
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use midfold_core::Hash;
 use midfold_core::engine::Session;
 use midfold_core::fold::{Fold, StandIn};
-use midfold_core::replay::Cell;
-use midfold_core::standing::{Standing, chain};
-use midfold_core::trigger::Cause;
-use midfold_store::{FoldRow, Millis, Stored, StoredError};
+use midfold_core::fold_standing::{FoldStanding, chain};
+use midfold_core::replay::FabricCell;
+use midfold_core::trigger::FoldCause;
+use midfold_store::{FoldRow, Millis, StoredError, StoredSession};
 use serde::Serialize;
 
 use crate::texts::{role, tool};
@@ -16,7 +16,7 @@ use crate::texts::{role, tool};
 /// Each message in columns, and what each fold made of it. No texts: a session can have 100,000 messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Fabric {
+pub struct FabricView {
     /// The session.
     pub session: String,
     /// Number of messages.
@@ -32,7 +32,7 @@ pub struct Fabric {
     /// Of each message: the place of its tool in `tools`; -1 for none.
     pub tool: Vec<i32>,
     /// Head, middle and tail of the active fold.
-    pub layout: Option<Layout>,
+    pub layout: Option<FoldLayout>,
     /// Pinned messages.
     pub pins: Vec<u32>,
     /// The number of the active fold.
@@ -44,7 +44,7 @@ pub struct Fabric {
 /// Where the cuts of a fold lie: the first message of each part, and one past its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Layout {
+pub struct FoldLayout {
     /// Carried as it is.
     pub head: [u32; 2],
     /// What may be folded.
@@ -80,7 +80,7 @@ pub struct FoldBrief {
     /// The policy that made it.
     pub policy: String,
     /// Why it was made.
-    pub cause: Cause,
+    pub cause: FoldCause,
     /// What stands for what left: `narrated`, `computed`, `marker`, `static`, `host`.
     pub stand_in: String,
     /// The context is read through it now.
@@ -88,15 +88,15 @@ pub struct FoldBrief {
     /// It was taken back: no fold that is read now builds on it.
     pub undone: bool,
     /// Whether it was ever in force, and what it is where it was not; none for one that is not made.
-    pub standing: Option<Standing>,
+    pub standing: Option<FoldStanding>,
 }
 
-impl Fabric {
+impl FabricView {
     /// Of an open session.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn of(stored: &mut Stored) -> Result<Self, StoredError> {
+    pub async fn of(stored: &mut StoredSession) -> Result<Self, StoredError> {
         let folds = folds(stored).await?;
         let id = stored.row().new.id.clone();
         let session = stored.whole().await?;
@@ -104,7 +104,7 @@ impl Fabric {
     }
 }
 
-fn woven(id: &str, session: &Session, folds: Vec<FoldBrief>) -> Fabric {
+fn woven(id: &str, session: &Session, folds: Vec<FoldBrief>) -> FabricView {
     let events = session.log().events();
     let mut places: HashMap<String, i32> = HashMap::new();
     let mut tools = Vec::new();
@@ -122,7 +122,7 @@ fn woven(id: &str, session: &Session, folds: Vec<FoldBrief>) -> Fabric {
         "tool" => 't',
         _ => 'o',
     };
-    Fabric {
+    FabricView {
         session: id.to_owned(),
         events: events.len() as u64,
         roles: events.iter().map(|event| letter(role(event))).collect(),
@@ -137,31 +137,34 @@ fn woven(id: &str, session: &Session, folds: Vec<FoldBrief>) -> Fabric {
     }
 }
 
-fn layout(fold: &Fold) -> Layout {
-    let part = |region: &midfold_core::fold::Region| [region.start, region.end];
+fn layout(fold: &Fold) -> FoldLayout {
+    let part = |region: &midfold_core::fold::RegionRecord| [region.start, region.end];
     let layout = &fold.layout;
-    Layout { head: part(&layout.head), middle: part(&layout.middle), tail: part(&layout.tail) }
+    FoldLayout { head: part(&layout.head), middle: part(&layout.middle), tail: part(&layout.tail) }
 }
 
 /// All folds of a session, oldest first, with what each made of the messages.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn folds(stored: &mut Stored) -> Result<Vec<FoldBrief>, StoredError> {
+pub async fn folds(stored: &mut StoredSession) -> Result<Vec<FoldBrief>, StoredError> {
     let rows = stored.fold_rows().await?;
-    let read = Read::of(stored, &rows).await?;
+    let read = ReadContext::of(stored, &rows).await?;
     Ok((0..rows.len()).map(|at| FoldBrief::stored(&rows, at, &read)).collect())
 }
 
 /// What the context of a session is read through, and how its folds stand.
-pub(super) struct Read {
+pub(super) struct ReadContext {
     /// The fold that is read now, and those that it builds on.
     pub chain: Vec<Hash>,
-    standings: Vec<Standing>,
+    standings: Vec<FoldStanding>,
 }
 
-impl Read {
-    pub(super) async fn of(stored: &Stored, rows: &[(FoldRow, Fold)]) -> Result<Self, StoredError> {
+impl ReadContext {
+    pub(super) async fn of(
+        stored: &StoredSession,
+        rows: &[(FoldRow, Fold)],
+    ) -> Result<Self, StoredError> {
         let folds: Vec<Fold> = rows.iter().map(|(_, fold)| fold.clone()).collect();
         let chain = chain(&folds, stored.row().active);
         Ok(Self { chain, standings: stored.standings(&folds).await? })
@@ -170,7 +173,7 @@ impl Read {
 
 impl FoldBrief {
     /// Of the record at `at` of all folds that are in a store.
-    pub(super) fn stored(rows: &[(FoldRow, Fold)], at: usize, read: &Read) -> Self {
+    pub(super) fn stored(rows: &[(FoldRow, Fold)], at: usize, read: &ReadContext) -> Self {
         let (row, fold) = &rows[at];
         Self {
             number: Some(row.number),
@@ -199,7 +202,7 @@ impl FoldBrief {
             before: fold.tokens_before,
             after: fold.tokens_after,
             freed: fold.tokens_before.saturating_sub(fold.tokens_after),
-            fates: Cell::of_fold(fold).iter().map(|(cell, n)| (cell.letter(), *n)).collect(),
+            fates: FabricCell::of_fold(fold).iter().map(|(cell, n)| (cell.letter(), *n)).collect(),
             recap_tokens: fold.recap.as_ref().map_or(0, |recap| recap.tokens),
             policy: fold.policy.clone(),
             cause: fold.cause,

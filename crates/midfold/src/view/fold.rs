@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use midfold_core::audit::{LostGroup, Receipt, audit};
-use midfold_core::fold::{Entry, Fold, RecapRecord, VerdictRecord};
-use midfold_core::log::Log;
-use midfold_core::project::{Context, Fate, project};
-use midfold_core::replay::Cell;
-use midfold_core::standing::Standing;
+use midfold_core::audit::{FoldReceipt, LostGroup, audit};
+use midfold_core::fold::{Fold, FoldEntry, RecapRecord, VerdictRecord};
+use midfold_core::fold_standing::FoldStanding;
+use midfold_core::log::EventLog;
+use midfold_core::project::{Context, PieceFate, project};
+use midfold_core::replay::FabricCell;
 use midfold_core::tools::ToolTable;
-use midfold_store::{FoldRow, Stored, StoredError};
+use midfold_store::{FoldRow, StoredError, StoredSession};
 use serde::Serialize;
 
-use super::fabric::{FoldBrief, Read};
+use super::fabric::{FoldBrief, ReadContext};
 use super::message::{numbered, reason};
 use crate::texts::{cut, hidden, line as line_of, role, tool};
 
@@ -40,7 +40,7 @@ pub struct FoldDetail {
     /// What became of a model's replies, with the lines that were left out and the reasons.
     pub verdicts: Vec<VerdictRecord>,
     /// What it lost, and what was asked for again.
-    pub receipt: Option<Receipt>,
+    pub receipt: Option<FoldReceipt>,
     /// What the context does not say any more, by kind, what weighs most first.
     pub lost: Vec<LostGroup>,
     /// How many names it lost.
@@ -49,7 +49,7 @@ pub struct FoldDetail {
     pub kept_names: u32,
     /// Messages that are out of the context after it: with this fold or before. The newest of them where they are
     /// many.
-    pub events: Vec<Gone>,
+    pub events: Vec<GoneMessage>,
     /// How many are out of the context.
     pub gone: u64,
     /// The immutable record.
@@ -77,7 +77,7 @@ pub struct EditLine {
 /// A message that is out of the context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Gone {
+pub struct GoneMessage {
     /// Its place in the log.
     pub seq: u32,
     /// Who spoke.
@@ -93,9 +93,9 @@ pub struct Gone {
 /// What a fold changed in the context, message by message.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Diff {
+pub struct ContextDiff {
     /// Some of the messages that this fold changed or took out, in order.
-    pub rows: Vec<Changed>,
+    pub rows: Vec<ChangedMessage>,
     /// All of them.
     pub total: u64,
 }
@@ -103,7 +103,7 @@ pub struct Diff {
 /// A message, before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Changed {
+pub struct ChangedMessage {
     /// Its place in the log.
     pub seq: u32,
     /// Who speaks.
@@ -125,7 +125,10 @@ pub struct Changed {
 }
 
 /// The fold of this number, with all of them.
-async fn found(stored: &Stored, number: u64) -> Result<(Vec<(FoldRow, Fold)>, usize), StoredError> {
+async fn found(
+    stored: &StoredSession,
+    number: u64,
+) -> Result<(Vec<(FoldRow, Fold)>, usize), StoredError> {
     let rows = stored.fold_rows().await?;
     let at = rows.iter().position(|(row, _)| row.number == number);
     let at = numbered(at, "fold", number, rows.len())?;
@@ -137,13 +140,13 @@ impl FoldDetail {
     ///
     /// # Errors
     /// When there is no fold of this number, or the store fails.
-    pub async fn of(stored: &mut Stored, number: u64) -> Result<Self, StoredError> {
+    pub async fn of(stored: &mut StoredSession, number: u64) -> Result<Self, StoredError> {
         let (rows, at) = found(stored, number).await?;
-        let brief = FoldBrief::stored(&rows, at, &Read::of(stored, &rows).await?);
+        let brief = FoldBrief::stored(&rows, at, &ReadContext::of(stored, &rows).await?);
         let fold = &rows[at].1;
         let session = stored.whole().await?;
         let (log, tools) = (session.log(), ToolTable::of(&session.policy().tools));
-        let mut all: Vec<Gone> = gone(log, fold);
+        let mut all: Vec<GoneMessage> = gone(log, fold);
         let count = all.len();
         all.drain(..count.saturating_sub(LISTED));
         Ok(Self {
@@ -165,11 +168,11 @@ impl FoldDetail {
 
 /// The fold's receipt, in the numbering of all folds.
 fn receipt(
-    log: &Log,
+    log: &EventLog,
     rows: &[(FoldRow, Fold)],
     at: usize,
-    standing: Option<Standing>,
-) -> Option<Receipt> {
+    standing: Option<FoldStanding>,
+) -> Option<FoldReceipt> {
     let folds: Vec<Fold> = rows[..=at].iter().map(|(_, fold)| fold.clone()).collect();
     let mut receipt = audit(log, &folds, None, &[]).receipts.pop()?;
     receipt.standing = standing.unwrap_or(receipt.standing);
@@ -178,7 +181,7 @@ fn receipt(
     Some(receipt)
 }
 
-fn line(edit: &midfold_core::fold::Edit) -> EditLine {
+fn line(edit: &midfold_core::fold::BlockEdit) -> EditLine {
     let kind = serde_json::to_value(edit.kind).ok();
     EditLine {
         seq: edit.seq,
@@ -190,14 +193,14 @@ fn line(edit: &midfold_core::fold::Edit) -> EditLine {
     }
 }
 
-fn gone(log: &Log, fold: &Fold) -> Vec<Gone> {
+fn gone(log: &EventLog, fold: &Fold) -> Vec<GoneMessage> {
     let mut seq = 0_usize;
     let mut all = Vec::new();
-    for (cell, count) in Cell::of_fold(fold) {
+    for (cell, count) in FabricCell::of_fold(fold) {
         let end = seq + count as usize;
-        if matches!(cell, Cell::Recap | Cell::Marker) {
+        if matches!(cell, FabricCell::Recap | FabricCell::Marker) {
             let some = log.events().get(seq..end.min(log.len())).unwrap_or_default();
-            all.extend(some.iter().map(|event| Gone {
+            all.extend(some.iter().map(|event| GoneMessage {
                 seq: event.seq,
                 role: role(event).to_owned(),
                 tool: tool(event),
@@ -212,9 +215,11 @@ fn gone(log: &Log, fold: &Fold) -> Vec<Gone> {
 
 /// Messages as a context carries them, by their places in the log.
 fn sent(context: &Context) -> BTreeMap<u32, (&bytes::Bytes, u32)> {
-    let seq = |fate: Fate| match fate {
-        Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => Some(seq),
-        Fate::Recap | Fate::Marker | Fate::Added(_) => None,
+    let seq = |fate: PieceFate| match fate {
+        PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
+            Some(seq)
+        }
+        PieceFate::Recap | PieceFate::Marker | PieceFate::Added(_) => None,
     };
     context
         .pieces()
@@ -222,13 +227,13 @@ fn sent(context: &Context) -> BTreeMap<u32, (&bytes::Bytes, u32)> {
         .collect()
 }
 
-impl Diff {
+impl ContextDiff {
     /// Of an open session: `limit` messages from the one at `from` on.
     ///
     /// # Errors
     /// When there is no fold of this number, or the store fails.
     pub async fn of(
-        stored: &mut Stored,
+        stored: &mut StoredSession,
         number: u64,
         from: usize,
         limit: usize,
@@ -242,8 +247,8 @@ impl Diff {
         let (old, new) = (sent(&old), sent(&new));
         let why: BTreeMap<u32, String> =
             fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect();
-        let cells = Cell::of_fold(fold);
-        let cells: Vec<Cell> =
+        let cells = FabricCell::of_fold(fold);
+        let cells: Vec<FabricCell> =
             cells.iter().flat_map(|(cell, n)| std::iter::repeat_n(*cell, *n as usize)).collect();
         let changed = |(seq, (bytes, _)): &(&u32, &(&bytes::Bytes, u32))| {
             new.get(*seq).is_none_or(|(now, _)| *now != *bytes)
@@ -255,18 +260,18 @@ impl Diff {
             let text = midfold_core::replay::message_text(
                 bytes,
                 &view,
-                midfold_core::replay::Arguments::Sent,
+                midfold_core::replay::ArgumentTexts::Sent,
             );
             cut(&hidden(&text), SHOWN).0
         };
         let row = |(seq, (bytes, tokens)): (&u32, &(&bytes::Bytes, u32))| {
             let event = &log.events()[*seq as usize];
             let now = new.get(seq);
-            Changed {
+            ChangedMessage {
                 seq: *seq,
                 role: role(event).to_owned(),
                 tool: tool(event),
-                fate: cells.get(*seq as usize).copied().unwrap_or(Cell::Verbatim).letter(),
+                fate: cells.get(*seq as usize).copied().unwrap_or(FabricCell::Verbatim).letter(),
                 reason: why.get(seq).cloned(),
                 before: text(bytes),
                 after: now.map(|(bytes, _)| text(bytes)),
@@ -280,15 +285,15 @@ impl Diff {
 }
 
 /// The text that a fold puts in the place of messages: the recap, else the marker.
-pub(super) fn stand_in(fold: &Fold, log: &Log) -> Option<String> {
+pub(super) fn stand_in(fold: &Fold, log: &EventLog) -> Option<String> {
     fold.entries.iter().find_map(|entry| match entry {
-        Entry::Recap { bytes } | Entry::Marker { bytes } => {
+        FoldEntry::Recap { bytes } | FoldEntry::Marker { bytes } => {
             let bytes = bytes::Bytes::copy_from_slice(bytes.as_bytes());
             let view = log.dialect().view(&bytes);
             Some(midfold_core::replay::message_text(
                 &bytes,
                 &view,
-                midfold_core::replay::Arguments::Sent,
+                midfold_core::replay::ArgumentTexts::Sent,
             ))
         }
         _ => None,

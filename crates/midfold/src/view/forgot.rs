@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use midfold_core::explain::{ExplainError, Explanation, Moment, explain};
-use midfold_store::{Newest, Search, SearchMode, Store, StoreError, Stored, StoredError};
+use midfold_core::explain::{AskedMoment, ExplainError, Explanation, explain};
+use midfold_store::{
+    LogSearch, NewestQuery, SearchMode, Store, StoreError, StoredError, StoredSession,
+};
 use serde::Serialize;
 
-use super::overview::{Overview, Overviews};
+use super::overview::{Overview, OverviewCache};
 
 /// Sessions that are looked at for one answer.
 const LOOKED_AT: u32 = 200;
@@ -18,9 +20,9 @@ const TOLD: usize = 20;
 /// Sessions in which a text was said, the newest first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Forgot {
+pub struct ForgottenText {
     /// The sessions that have the text.
-    pub found: Vec<Remembered>,
+    pub found: Vec<RememberedSession>,
     /// Sessions that were looked at.
     pub looked_at: u64,
     /// Where to go on; none when all were looked at.
@@ -30,7 +32,7 @@ pub struct Forgot {
 /// A session that has the text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Remembered {
+pub struct RememberedSession {
     /// The session.
     pub session: Overview,
     /// What became of the text in it.
@@ -42,14 +44,14 @@ pub struct Remembered {
 /// # Errors
 /// When there is nothing to look for, no such call, or the store fails.
 pub async fn explained(
-    stored: &mut Stored,
+    stored: &mut StoredSession,
     text: &str,
     call: Option<u64>,
 ) -> Result<Explanation, StoredError> {
     let folds = stored.folds().await?;
     let calls = stored.calls().await?;
     let calls: Vec<_> = calls.into_iter().map(|(call, _)| call).collect();
-    let moment = call.map_or(Moment::Now(stored.row().active), Moment::Call);
+    let moment = call.map_or(AskedMoment::Now(stored.row().active), AskedMoment::Call);
     let log = stored.whole().await?.log();
     explain(log, &folds, &calls, text, moment).map_err(|error| match error {
         ExplainError::NoCall(number, count) => {
@@ -59,14 +61,14 @@ pub async fn explained(
     })
 }
 
-impl Forgot {
+impl ForgottenText {
     /// Looks through the sessions that changed last, from the tick `before` on.
     ///
     /// # Errors
     /// When there is nothing to look for, or the store fails.
     pub async fn ask(
         store: &Arc<dyn Store>,
-        overviews: &Overviews,
+        overviews: &OverviewCache,
         owner: Option<String>,
         text: &str,
         before: Option<u64>,
@@ -76,7 +78,7 @@ impl Forgot {
             return Err(StoreError::Query("give the text to look for".to_owned()).into());
         }
         let mut forgot = Self { found: Vec::new(), looked_at: 0, next: None };
-        let page = store.newest(&Newest { owner, before, limit: LOOKED_AT }).await?;
+        let page = store.newest(&NewestQuery { owner, before, limit: LOOKED_AT }).await?;
         let is_full = page.len() as u32 == LOOKED_AT;
         let last = page.last().map(|activity| activity.tick);
         for activity in page {
@@ -99,18 +101,18 @@ impl Forgot {
 
 async fn one(
     store: &Arc<dyn Store>,
-    overviews: &Overviews,
+    overviews: &OverviewCache,
     id: &str,
     text: &str,
-) -> Result<Option<Remembered>, StoredError> {
+) -> Result<Option<RememberedSession>, StoredError> {
     let query = text.to_owned();
-    let search = Search { query, mode: SearchMode::Literal, range: None, limit: 1 };
+    let search = LogSearch { query, mode: SearchMode::Literal, range: None, limit: 1 };
     if store.search(id, &search).await?.is_empty() {
         return Ok(None);
     }
-    let mut stored = Stored::open(Arc::clone(store), id).await?;
+    let mut stored = StoredSession::open(Arc::clone(store), id).await?;
     let mut explanation = explained(&mut stored, text, None).await?;
     explanation.occurrences.truncate(TOLD);
     let session = (*overviews.one(id).await?).clone();
-    Ok(Some(Remembered { session, explanation }))
+    Ok(Some(RememberedSession { session, explanation }))
 }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use midfold_core::engine::Session;
 use midfold_core::fold::Fold;
 use midfold_core::log::Event;
-use midfold_core::replay::Cell;
-use midfold_store::{Stored, StoredError};
+use midfold_core::replay::FabricCell;
+use midfold_store::{StoredError, StoredSession};
 use serde::Serialize;
 
 use crate::texts::{cut, role, tool, whole};
@@ -15,9 +15,9 @@ use crate::texts::{cut, role, tool, whole};
 /// Messages of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Messages {
+pub struct MessagePage {
     /// In the order of the log.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageView>,
     /// Messages of the session.
     pub total: u64,
 }
@@ -25,7 +25,7 @@ pub struct Messages {
 /// A message, and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Message {
+pub struct MessageView {
     /// Its place in the log, from 0.
     pub seq: u64,
     /// Who speaks; `tool` for whatever brings results.
@@ -56,14 +56,14 @@ pub struct Message {
 }
 
 /// What the active fold makes of each message.
-pub(super) struct Fates {
-    cells: Vec<Cell>,
+pub(super) struct ActiveFates {
+    cells: Vec<FabricCell>,
     why: BTreeMap<u32, String>,
 }
 
-impl Fates {
+impl ActiveFates {
     pub fn of(fold: Option<&Fold>) -> Self {
-        let runs = fold.map(Cell::of_fold).unwrap_or_default();
+        let runs = fold.map(FabricCell::of_fold).unwrap_or_default();
         let cells = runs.iter().flat_map(|(cell, n)| std::iter::repeat_n(*cell, *n as usize));
         let edits = fold.iter().flat_map(|fold| fold.edits.iter().rev());
         let why = edits.map(|edit| (edit.seq, reason(edit))).collect();
@@ -71,12 +71,12 @@ impl Fates {
     }
 
     pub fn at(&self, seq: usize) -> char {
-        self.cells.get(seq).copied().unwrap_or(Cell::Verbatim).letter()
+        self.cells.get(seq).copied().unwrap_or(FabricCell::Verbatim).letter()
     }
 }
 
 /// By which rule an event was edited, and why.
-pub(super) fn reason(edit: &midfold_core::fold::Edit) -> String {
+pub(super) fn reason(edit: &midfold_core::fold::BlockEdit) -> String {
     format!("{}: {}", edit.reducer.as_str(), edit.reason)
 }
 
@@ -85,25 +85,25 @@ pub(super) fn reason(edit: &midfold_core::fold::Edit) -> String {
 /// # Errors
 /// When the store fails.
 pub async fn messages(
-    stored: &mut Stored,
+    stored: &mut StoredSession,
     range: Range<u64>,
     chars: usize,
-) -> Result<Messages, StoredError> {
+) -> Result<MessagePage, StoredError> {
     let session = stored.whole().await?;
     let events = session.log().events();
     let place = |seq: u64| usize::try_from(seq).unwrap_or(usize::MAX).min(events.len());
     let (from, to) = (place(range.start), place(range.end));
-    let fates = Fates::of(session.active());
+    let fates = ActiveFates::of(session.active());
     let some = events.get(from..to.max(from)).unwrap_or_default();
     let messages = some.iter().map(|event| one(session, event, &fates, chars)).collect();
-    Ok(Messages { messages, total: events.len() as u64 })
+    Ok(MessagePage { messages, total: events.len() as u64 })
 }
 
 /// One message, whole.
 ///
 /// # Errors
 /// When there is none of this number, or the store fails.
-pub async fn message(stored: &mut Stored, seq: u64) -> Result<Message, StoredError> {
+pub async fn message(stored: &mut StoredSession, seq: u64) -> Result<MessageView, StoredError> {
     let id = stored.row().new.id.clone();
     let session = stored.whole().await?;
     let events = session.log().events();
@@ -112,16 +112,16 @@ pub async fn message(stored: &mut Stored, seq: u64) -> Result<Message, StoredErr
         let events = events.len() as u64;
         return Err(StoredError::NoEvent { session: id, seq, events });
     };
-    let fates = Fates::of(session.active());
+    let fates = ActiveFates::of(session.active());
     let json = Some(String::from_utf8_lossy(&event.bytes).into_owned());
-    Ok(Message { json, ..one(session, event, &fates, usize::MAX) })
+    Ok(MessageView { json, ..one(session, event, &fates, usize::MAX) })
 }
 
-fn one(session: &Session, event: &Event, fates: &Fates, chars: usize) -> Message {
+fn one(session: &Session, event: &Event, fates: &ActiveFates, chars: usize) -> MessageView {
     let text = whole(event);
     let all = text.chars().count();
     let (text, cut) = cut(&text, chars);
-    Message {
+    MessageView {
         seq: event.seq.into(),
         role: role(event).to_owned(),
         turn: event.turn,

@@ -3,14 +3,14 @@
 //!
 //! | to see | use |
 //! |---|---|
-//! | all sessions, newest change first | [`Overviews`] |
-//! | one session | [`Detail`] |
-//! | each message and what became of it, fold by fold | [`Fabric`] |
+//! | all sessions, newest change first | [`OverviewCache`] |
+//! | one session | [`SessionDetail`] |
+//! | each message and what became of it, fold by fold | [`FabricView`] |
 //! | messages | [`messages`] |
-//! | a fold: its recap, its edits, what it lost | [`FoldDetail`], [`Diff`] |
-//! | what was sent | [`Call`], [`CallDetail`] |
-//! | why a text is not seen any more | [`explained`], [`Forgot`] |
-//! | what a change would do, or did | [`Compacting`], [`Undone`], [`Pinned`], [`NewRules`] |
+//! | a fold: its recap, its edits, what it lost | [`FoldDetail`], [`ContextDiff`] |
+//! | what was sent | [`CallView`], [`CallDetail`] |
+//! | why a text is not seen any more | [`explained`], [`ForgottenText`] |
+//! | what a change would do, or did | [`CompactionView`], [`UndoView`], [`PinView`], [`NewRules`] |
 
 mod act;
 mod call;
@@ -22,12 +22,14 @@ mod message;
 mod overview;
 
 pub use act::{
-    Compacting, ContextSize, NewRules, Pinned, RulesSide, Undone, compact, pin, policy, undo,
+    CompactionView, ContextSize, NewRules, PinView, RulesSide, UndoView, compact, pin, policy, undo,
 };
-pub use call::{Call, CallDetail, Piece, call, calls};
-pub use detail::{Detail, due};
-pub use fabric::{Fabric, FoldBrief, Layout, folds};
-pub use fold::{Changed, Diff, EditLine, FoldDetail, Gone};
-pub use forgot::{Forgot, Remembered, explained};
-pub use message::{Message, Messages, message, messages};
-pub use overview::{CostView, FaultCount, Overview, Overviews, Parent, Totals, folds_in_force};
+pub use call::{CallDetail, CallView, PieceView, call, calls};
+pub use detail::{SessionDetail, due};
+pub use fabric::{FabricView, FoldBrief, FoldLayout, folds};
+pub use fold::{ChangedMessage, ContextDiff, EditLine, FoldDetail, GoneMessage};
+pub use forgot::{ForgottenText, RememberedSession, explained};
+pub use message::{MessagePage, MessageView, message, messages};
+pub use overview::{
+    CostView, FaultCount, Overview, OverviewCache, Parent, ProviderTotals, folds_in_force,
+};

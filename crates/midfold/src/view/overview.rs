@@ -3,22 +3,24 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use midfold_core::Voice;
-use midfold_core::engine::State;
+use midfold_core::PassageVoice;
+use midfold_core::engine::SessionState;
 use midfold_core::event::RawEvent;
 use midfold_core::fold::Fold;
-use midfold_core::log::Log;
+use midfold_core::fold_standing::{in_force, standings};
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
 use midfold_core::passage::{joined, passages};
 use midfold_core::policy::Policy;
-use midfold_core::spent::Spent;
-use midfold_core::standing::{in_force, standings};
+use midfold_core::spending::SessionSpending;
 use midfold_core::view::Role;
 use midfold_formats::{DialectKind, profile};
-use midfold_store::{Activity, Meta, Millis, Newest, SessionRow, Store, StoreError};
+use midfold_store::{
+    Millis, NewestQuery, SessionActivity, SessionMeta, SessionRow, Store, StoreError,
+};
 use serde::Serialize;
 
-use crate::fault::Fault;
+use crate::fault::RequestFault;
 use crate::texts::{first_line, hidden};
 
 /// Characters of a title.
@@ -76,7 +78,7 @@ pub struct Overview {
     /// Number of recorded calls.
     pub calls: u64,
     /// What the provider counted, in all.
-    pub usage: Totals,
+    pub usage: ProviderTotals,
     /// Why requests went on as they came although they did not fit, with how many there were.
     pub faults: Vec<FaultCount>,
     /// What the prompts cost; none where the provider reported nothing.
@@ -90,7 +92,7 @@ pub struct Overview {
 /// What the provider counted for all requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Totals {
+pub struct ProviderTotals {
     /// Requests whose cost is known.
     pub calls: u64,
     /// Tokens of their prompts.
@@ -117,7 +119,7 @@ pub struct FaultCount {
 
 impl FaultCount {
     fn of((cause, requests): (&String, &u64)) -> Self {
-        let reason = Fault::named(cause).map(|fault| fault.reason().to_owned());
+        let reason = RequestFault::named(cause).map(|fault| fault.reason().to_owned());
         let reason = reason.unwrap_or_else(|| cause.clone());
         Self { cause: cause.clone(), reason, requests: *requests }
     }
@@ -148,7 +150,7 @@ pub struct Parent {
 impl Overview {
     /// Whether the folds and the one that is read now are those of this activity. What was in force can only
     /// become more by a request through the fold that is read.
-    fn has_folds_of(&self, activity: &Activity) -> bool {
+    fn has_folds_of(&self, activity: &SessionActivity) -> bool {
         (self.recorded, self.active) == (activity.folds, activity.active_number)
     }
 }
@@ -165,12 +167,12 @@ impl Overview {
 /// # Ok(())
 /// # }
 /// ```
-pub struct Overviews {
+pub struct OverviewCache {
     store: Arc<dyn Store>,
     known: Mutex<HashMap<String, Arc<Overview>>>,
 }
 
-impl Overviews {
+impl OverviewCache {
     /// Of this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
@@ -181,7 +183,7 @@ impl Overviews {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn newest(&self, asked: &Newest) -> Result<Vec<Arc<Overview>>, StoreError> {
+    pub async fn newest(&self, asked: &NewestQuery) -> Result<Vec<Arc<Overview>>, StoreError> {
         let mut found = Vec::new();
         for activity in self.store.newest(asked).await? {
             match self.of(activity).await {
@@ -207,7 +209,7 @@ impl Overviews {
     ///
     /// # Errors
     /// When it was deleted meanwhile, or the store fails.
-    pub async fn of(&self, activity: Activity) -> Result<Arc<Overview>, StoreError> {
+    pub async fn of(&self, activity: SessionActivity) -> Result<Arc<Overview>, StoreError> {
         let before = self.lock().get(&activity.id).cloned();
         if let Some(known) = before.as_ref().filter(|it| it.tick == activity.tick) {
             return Ok(Arc::clone(known));
@@ -218,7 +220,7 @@ impl Overviews {
             Some(title) => Some(title),
             None => self.title(&row).await?,
         };
-        let state: State = serde_json::from_str(&row.state).unwrap_or_default();
+        let state: SessionState = serde_json::from_str(&row.state).unwrap_or_default();
         let fill = self.fill(&row, &state, activity.tokens).await?;
         let folds = match before.filter(|before| before.has_folds_of(&activity)) {
             Some(before) => before.folds,
@@ -235,7 +237,12 @@ impl Overviews {
 
     /// What a context takes: what the provider counted last, else what was sent last, else what the fold left
     /// that was made since, else everything.
-    async fn fill(&self, row: &SessionRow, state: &State, all: u64) -> Result<u64, StoreError> {
+    async fn fill(
+        &self,
+        row: &SessionRow,
+        state: &SessionState,
+        all: u64,
+    ) -> Result<u64, StoreError> {
         let meter = state.meter.unwrap_or_else(Meter::exact);
         if let Some(sent) = state.sent.filter(|sent| sent.fold == row.active) {
             let counted = state.settled.filter(|(settled, _)| *settled == sent).map(|(_, it)| it);
@@ -265,7 +272,10 @@ impl Overviews {
 ///
 /// # Errors
 /// When it was deleted meanwhile, or the store fails.
-pub async fn folds_in_force(store: &dyn Store, activity: &Activity) -> Result<u64, StoreError> {
+pub async fn folds_in_force(
+    store: &dyn Store,
+    activity: &SessionActivity,
+) -> Result<u64, StoreError> {
     // One that is read now is all that there is, nearly always.
     if activity.folds < 2 && (activity.folds == 0 || activity.active.is_some()) {
         return Ok(activity.folds);
@@ -282,29 +292,29 @@ fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Optio
     let kind = DialectKind::from_name(&row.new.dialect)?;
     let profile = *profile::by_name(&row.new.profile)?;
     let counter = midfold_tokens::by_name("chars:4").ok()?;
-    let mut log = Log::new(kind.shared(), profile, counter);
+    let mut log = EventLog::new(kind.shared(), profile, counter);
     opening.for_each(|bytes| {
         log.append(RawEvent::new(bytes));
     });
     let users = || log.events().iter().filter(|event| event.view.role == Role::User);
-    let said = |wanted: fn(Voice) -> bool| {
+    let said = |wanted: fn(PassageVoice) -> bool| {
         users().find_map(|event| {
             let all = passages(event, &**log.dialect());
             let line = first_line(&hidden(&joined(&all, |it| wanted(it.voice))), TITLE);
             (!line.is_empty()).then_some(line)
         })
     };
-    said(|voice| voice == Voice::User).or_else(|| said(|_| true))
+    said(|voice| voice == PassageVoice::User).or_else(|| said(|_| true))
 }
 
 fn overview(
     row: &SessionRow,
-    state: &State,
-    activity: Activity,
+    state: &SessionState,
+    activity: SessionActivity,
     title: Option<String>,
     (fill, folds): (u64, u64),
 ) -> Overview {
-    let meta: Option<Meta> = serde_json::from_str(&row.new.meta).ok();
+    let meta: Option<SessionMeta> = serde_json::from_str(&row.new.meta).ok();
     let changed = state.policy.as_ref().map(|changed| changed.policy.clone());
     let policy = changed.or_else(|| Policy::from_stored(&row.new.policy).ok());
     let named = meta.as_ref().and_then(|meta| meta.model.clone()).unwrap_or_default();
@@ -314,7 +324,7 @@ fn overview(
     let line = budget.as_ref().zip(policy.as_ref()).map_or(0, |(budget, policy)| {
         policy.trigger.for_model(&model).line(budget.tokens()).tokens
     });
-    let Spent { calls, prompt, output, cache_read, cache_write, .. } = state.spent;
+    let SessionSpending { calls, prompt, output, cache_read, cache_write, .. } = state.spent;
     let (source, client, parent) =
         meta.map_or((None, None, None), |meta| (meta.source, meta.client, meta.parent));
     Overview {
@@ -339,7 +349,7 @@ fn overview(
         active: activity.active_number,
         calls: activity.calls,
         faults: state.faults.iter().map(FaultCount::of).collect(),
-        usage: Totals { calls, prompt, output, cache_read, cache_write },
+        usage: ProviderTotals { calls, prompt, output, cache_read, cache_write },
         cost: state.spent.cost().map(|cost| CostView {
             sent: cost.sent,
             everything: cost.everything,

@@ -4,15 +4,22 @@
 #[expect(dead_code, reason = "its main function is the example's")]
 mod example;
 
-use midfold_testkit::upstream::{Loop, Script, Settings, Upstream, task};
+use midfold_testkit::upstream::{
+    ScriptedUpstream, StepLoop, UpstreamScript, UpstreamSettings, task,
+};
 
 const STEPS: u32 = 14;
 
 /// Results of about 2,000 tokens each in a window of 16,000.
-async fn upstream() -> std::io::Result<Upstream> {
-    let shape = Loop { steps: STEPS, result_tokens: 2_000, ..Loop::default() };
-    let script = Script::ShellLoop(shape);
-    Upstream::start(Settings { limit: Some(16_000), script, ..Settings::default() }).await
+async fn upstream() -> std::io::Result<ScriptedUpstream> {
+    let shape = StepLoop { steps: STEPS, result_tokens: 2_000, ..StepLoop::default() };
+    let script = UpstreamScript::ShellLoop(shape);
+    ScriptedUpstream::start(UpstreamSettings {
+        limit: Some(16_000),
+        script,
+        ..UpstreamSettings::default()
+    })
+    .await
 }
 
 /// Knowing the window it never sends too much; believing in a larger one it is refused, and recovers.

@@ -4,19 +4,19 @@
 
 use bytes::Bytes;
 use midfold::formats::{DialectKind, profile};
-use midfold::{Budget, Log, Meter, Outcome, Policy, RawEvent, Session, tokens};
+use midfold::{Budget, EventLog, Meter, PlanOutcome, Policy, RawEvent, Session, tokens};
 
 fn events(rows: &[String]) -> Vec<RawEvent> {
     rows.iter().map(|row| RawEvent::new(Bytes::from(row.clone()))).collect()
 }
 
-fn session(preset: &str, log: Log) -> Session {
+fn session(preset: &str, log: EventLog) -> Session {
     Session::over("s", log, Policy::preset(preset).unwrap(), Meter::exact())
 }
 
-fn empty() -> Log {
+fn empty() -> EventLog {
     let kind = DialectKind::OpenAiChat;
-    Log::new(kind.shared(), profile::for_dialect(kind)[0], tokens::by_name("chars:4").unwrap())
+    EventLog::new(kind.shared(), profile::for_dialect(kind)[0], tokens::by_name("chars:4").unwrap())
 }
 
 /// Every fold of a session that was appended to is the fold of one that read the same log at once.
@@ -47,7 +47,7 @@ fn folds_do_not_depend_on_what_was_gathered_before() {
                         let one = appended.preview(&budget, None).unwrap();
                         let other = whole.compact(&budget, None).unwrap();
                         assert_eq!(one, other, "{name} {preset} {window} {at}");
-                        if at + 1 < rows.len() && matches!(one, Outcome::Folded(_)) {
+                        if at + 1 < rows.len() && matches!(one, PlanOutcome::Folded(_)) {
                             appended.compact(&budget, None).unwrap();
                         }
                     }

@@ -4,9 +4,11 @@
 
 use bytes::Bytes;
 use midfold::core::ids::identifiers;
-use midfold::core::narrate::{Finish, SummaryReply};
+use midfold::core::narrate::{FinishReason, SummaryReply};
 use midfold::formats::profile;
-use midfold::{Budget, DialectKind, Fold, Log, Meter, Outcome, Policy, RawEvent, Session, tokens};
+use midfold::{
+    Budget, DialectKind, EventLog, Fold, Meter, PlanOutcome, Policy, RawEvent, Session, tokens,
+};
 use serde_json::{Value, json};
 
 /// A file with tabs, line breaks, a path with backslashes and a name written as a code point.
@@ -35,14 +37,14 @@ fn planted(arguments: &str) -> Vec<Value> {
 fn open(rows: &[Value], policy: Policy) -> Session {
     let events = rows.iter().map(|row| RawEvent::new(Bytes::from(row.to_string())));
     let counter = tokens::by_name("chars:4").unwrap();
-    let log = Log::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, events);
+    let log = EventLog::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, events);
     Session::over("s", log, policy, Meter::exact())
 }
 
 fn recap(session: &mut Session) -> Fold {
     match session.compact(&Budget::new(6_000), None).unwrap() {
-        Outcome::Folded(fold) => *fold,
-        Outcome::Nothing(reason) => panic!("{reason}"),
+        PlanOutcome::Folded(fold) => *fold,
+        PlanOutcome::Nothing(reason) => panic!("{reason}"),
     }
 }
 
@@ -96,7 +98,7 @@ fn a_narration_may_name_what_only_arguments_hold() {
         let sections = policy.narration.sections.iter();
         let sections: String = sections.map(|s| format!("- **{s}:** {what}\n")).collect();
         let text = format!("{}\n{sections}", policy.recap.header);
-        SummaryReply { text, finish: Finish::Stop, model: "m".into(), usage: None, calls: 1 }
+        SummaryReply { text, finish: FinishReason::Stop, model: "m".into(), usage: None, calls: 1 }
     };
     let arguments = json!({ "path": "src/a.rs", "content": CONTENT }).to_string();
     for (text, code) in [

@@ -3,17 +3,17 @@
 
 use bytes::Bytes;
 use midfold::client::claude::{NoText, after_compaction};
-use midfold::core::log::Log;
+use midfold::core::log::EventLog;
 use midfold::formats::read::read;
 use midfold::{Setup, without_messages};
 
-fn log(lines: &[String]) -> Log {
+fn log(lines: &[String]) -> EventLog {
     let input = Bytes::from(lines.join("\n"));
     let conversation = read(&input, None).unwrap().conversations.remove(0);
     Setup::new().prepare(conversation).unwrap().log
 }
 
-fn told(log: &Log) -> String {
+fn told(log: &EventLog) -> String {
     after_compaction(log, "s", None, "midfold recall", " --store sqlite:a.db").unwrap()
 }
 

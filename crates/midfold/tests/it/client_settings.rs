@@ -2,12 +2,12 @@
 #![expect(clippy::panic, reason = "helpers of tests")]
 
 use midfold::client::claude::hooks;
-use midfold::client::settings::{Change, install, installed, uninstall};
+use midfold::client::settings::{SettingsChange, install, installed, uninstall};
 use serde_json::Value;
 
-fn text(change: Change) -> String {
+fn text(change: SettingsChange) -> String {
     match change {
-        Change::Text(text) => text,
+        SettingsChange::Text(text) => text,
         other => panic!("{other:?}"),
     }
 }
@@ -31,7 +31,7 @@ fn everything_else_stays_as_it_was() {
         for (key, other) in before.as_object().unwrap().iter().filter(|it| it.0 != "hooks") {
             assert_eq!(&value[key], other);
         }
-        assert_eq!(install(Some(&with), &hooks).unwrap(), Change::None, "{own}");
+        assert_eq!(install(Some(&with), &hooks).unwrap(), SettingsChange::None, "{own}");
         assert_eq!(text(uninstall(Some(&with)).unwrap()), own);
         assert_eq!(with.contains("\r\n"), own.contains("\r\n"));
         assert_eq!(with.replace("\r\n", "").contains('\n'), own.replace("\r\n", "").contains('\n'));
@@ -43,9 +43,9 @@ fn a_file_of_its_own_comes_and_goes() {
     let hooks = hooks("midfold", "");
     let with = text(install(None, &hooks).unwrap());
     assert_eq!(text(install(Some(" \n"), &hooks).unwrap()), with);
-    assert_eq!(uninstall(Some(&with)).unwrap(), Change::Remove);
-    assert_eq!(uninstall(None).unwrap(), Change::None);
-    assert_eq!(uninstall(Some("{}")).unwrap(), Change::None);
+    assert_eq!(uninstall(Some(&with)).unwrap(), SettingsChange::Remove);
+    assert_eq!(uninstall(None).unwrap(), SettingsChange::None);
+    assert_eq!(uninstall(Some("{}")).unwrap(), SettingsChange::None);
 }
 
 #[test]

@@ -4,10 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use midfold::core::prices::Prices;
-use midfold::core::replay::{Measures, Recording, Replayed, Settings, Strategy, replay as drive};
+use midfold::core::prices::PriceTable;
+use midfold::core::replay::{
+    Recording, ReplayMeasures, ReplayResult, ReplaySettings, ReplayStrategy, replay as drive,
+};
 use midfold::formats::{profile, read};
-use midfold::{Log, Policy};
+use midfold::{EventLog, Policy};
 
 /// The folder of recorded transcripts, where there is one.
 pub fn corpus() -> Option<PathBuf> {
@@ -44,10 +46,14 @@ pub fn conversations(root: &Path) -> Vec<(String, read::Conversation)> {
 }
 
 /// The log of a conversation.
-pub fn log(conversation: &read::Conversation, profile: midfold::Profile, counter: &str) -> Log {
+pub fn log(
+    conversation: &read::Conversation,
+    profile: midfold::ProviderProfile,
+    counter: &str,
+) -> EventLog {
     let counter = midfold::tokens::by_name(counter).unwrap();
     let dialect = conversation.format.dialect().shared();
-    let mut log = Log::of(dialect, profile, counter, conversation.events.iter().cloned());
+    let mut log = EventLog::of(dialect, profile, counter, conversation.events.iter().cloned());
     let envelope = &conversation.envelope;
     log.set_envelope([&envelope.system, &envelope.tools].into_iter().flatten().map(|b| &b[..]));
     log
@@ -66,10 +72,10 @@ pub fn replay(
     sessions: &[(String, read::Conversation)],
     policy: &Policy,
     window: u64,
-    mut each: impl FnMut(&str, Result<&Replayed, String>),
-) -> (Measures, usize) {
+    mut each: impl FnMut(&str, Result<&ReplayResult, String>),
+) -> (ReplayMeasures, usize) {
     const COUNTER: &str = "chars:3.2";
-    let (mut sum, mut n) = (Measures::default(), 0);
+    let (mut sum, mut n) = (ReplayMeasures::default(), 0);
     for (name, session) in sessions {
         let kind = session.format.dialect();
         let profile = profile::for_dialect(kind)[0];
@@ -79,8 +85,8 @@ pub fn replay(
         }
         n += 1;
         let rules = profile::rules(&profile);
-        let prices = Prices::reference();
-        let settings = Settings {
+        let prices = PriceTable::reference();
+        let settings = ReplaySettings {
             window,
             rules: &rules,
             search: false,
@@ -88,7 +94,7 @@ pub fn replay(
             clock: None,
             watch: None,
         };
-        match drive(&recording, Strategy::Stateless(policy), &settings) {
+        match drive(&recording, ReplayStrategy::Stateless(policy), &settings) {
             Ok(replayed) => {
                 each(name, Ok(&replayed));
                 sum.add(&replayed.measures);
@@ -100,7 +106,7 @@ pub fn replay(
 }
 
 /// One line of figures.
-pub fn line(window: u64, policy: &str, n: usize, sum: &Measures) -> String {
+pub fn line(window: u64, policy: &str, n: usize, sum: &ReplayMeasures) -> String {
     format!(
         "{window:>6} {policy:<12} n {n:>2} recall {:.3} at-risk {:.4} ({}) mean {:.3} over {} \
          invalid {} cost {:.4} breaks {} folds {} rules {:.3} rare {:.4} ({}) modified {:.3} read {:.3} \
@@ -125,6 +131,6 @@ pub fn line(window: u64, policy: &str, n: usize, sum: &Measures) -> String {
 
 /// Mean context, as a share of the window.
 #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-pub fn mean(sum: &Measures, window: u64) -> f64 {
+pub fn mean(sum: &ReplayMeasures, window: u64) -> f64 {
     sum.mean_context() / window as f64
 }

@@ -3,12 +3,12 @@
 
 use crate::common::{conversations, corpus, log};
 use bytes::Bytes;
-use midfold::core::layout::Floor;
-use midfold::core::verify::{Case, verify};
+use midfold::core::layout::TailFloor;
+use midfold::core::verify::{ProofCase, verify};
 use midfold::formats::profile;
-use midfold::formats::read::{Format, read};
+use midfold::formats::read::{TranscriptFormat, read};
 use midfold::formats::verify::validator;
-use midfold::{Budget, Fate, Meter, Outcome, PlanError, Policy, Session};
+use midfold::{Budget, Meter, PieceFate, PlanError, PlanOutcome, Policy, Session};
 
 #[test]
 fn every_context_is_valid_and_within_budget() {
@@ -50,7 +50,7 @@ fn every_context_is_valid_and_within_budget() {
                             for v in profile::validate(&pieces, kind, profile).into_iter().take(2) {
                                 failures.push(format!("{case}: {v}"));
                             }
-                            if let Outcome::Folded(fold) = outcome {
+                            if let PlanOutcome::Folded(fold) = outcome {
                                 folded += 1;
                                 let validate = validator(kind, *profile);
                                 let envelope = &conversation.envelope;
@@ -59,7 +59,7 @@ fn every_context_is_valid_and_within_budget() {
                                     .flatten()
                                     .map(|part| &part[..])
                                     .collect();
-                                let what = Case {
+                                let what = ProofCase {
                                     before: &before,
                                     after: &pieces,
                                     envelope: &envelope,
@@ -69,7 +69,7 @@ fn every_context_is_valid_and_within_budget() {
                                     budget: Some(limit),
                                     fold: Some(&fold),
                                 };
-                                for what in [what, Case { fold: None, ..what }] {
+                                for what in [what, ProofCase { fold: None, ..what }] {
                                     verified += 1;
                                     let record = what.fold.map_or("", |_| "with record, ");
                                     for found in verify(&what).findings.into_iter().take(3) {
@@ -137,7 +137,7 @@ fn recaps_of_default_are_statements() {
             log(&conversation, profile::for_dialect(conversation.format.dialect())[0], "chars:3.2");
         for window in [8_000, 16_000, 32_000, 60_000] {
             let mut session = Session::over("s", log.clone(), policy.clone(), Meter::exact());
-            let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(window), None) else {
+            let Ok(PlanOutcome::Folded(fold)) = session.compact(&Budget::new(window), None) else {
                 continue;
             };
             folds += 1;
@@ -149,7 +149,10 @@ fn recaps_of_default_are_statements() {
             let tail = fold.layout.tail.end - fold.layout.tail.start;
             let of = fold.tokens_before.min(window) / 10;
             let held = tail >= 4 && fold.tail_tokens >= of;
-            assert!(held || fold.layout.floor == Floor::Budget, "{name} {window}: {tail} messages");
+            assert!(
+                held || fold.layout.floor == TailFloor::Budget,
+                "{name} {window}: {tail} messages"
+            );
         }
     }
     println!("{folds} folds, the largest share of lists {worst:.3}");
@@ -172,7 +175,7 @@ fn every_message_leaves_as_it_came() {
         let mut seen = Vec::new();
         for piece in context.pieces() {
             match piece.fate {
-                Fate::Verbatim(seq) => {
+                PieceFate::Verbatim(seq) => {
                     assert_eq!(
                         piece.bytes, conversation.events[seq as usize].bytes,
                         "{name} {seq}"
@@ -180,7 +183,7 @@ fn every_message_leaves_as_it_came() {
                     seen.push(seq as usize);
                     verbatim += 1;
                 }
-                Fate::Repaired(seq, _) => {
+                PieceFate::Repaired(seq, _) => {
                     seen.push(seq as usize);
                     repaired += 1;
                 }
@@ -191,7 +194,7 @@ fn every_message_leaves_as_it_came() {
             seen.into_iter().eq(0..conversation.events.len()),
             "{name}: order, and nothing lost"
         );
-        let format = Format::from_name(kind.name()).unwrap();
+        let format = TranscriptFormat::from_name(kind.name()).unwrap();
         let rendered = Bytes::from(context.bytes());
         let again = read(&rendered, Some(format)).unwrap().conversations;
         let again = again.iter().flat_map(|c| &c.events).map(|event| &event.bytes);

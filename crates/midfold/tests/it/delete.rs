@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use midfold::store::faulty::{Failure, Faulty};
-use midfold::store::{Extent, MemoryStore, NewSession, Store};
+use midfold::store::faulty::{FaultyStore, WriteFailure};
+use midfold::store::{MemoryStore, NewSession, SessionExtent, Store};
 use midfold::{Door, age, delete, extents, idle, prune};
 
 const HOUR: u64 = 3_600_000;
@@ -24,7 +24,7 @@ async fn store(sessions: &[(&str, u64)]) -> Arc<dyn Store> {
     store
 }
 
-fn names(extents: &[Extent]) -> Vec<&str> {
+fn names(extents: &[SessionExtent]) -> Vec<&str> {
     extents.iter().map(|extent| &*extent.session).collect()
 }
 
@@ -82,7 +82,10 @@ async fn answers_that_are_of_no_session_are_pruned_by_their_age() {
     let store = store(&[]).await;
     let of = |at: u64| midfold::core::Hash::ROOT.chain(&at.to_be_bytes());
     for at in [4, 5] {
-        store.put_answer(of(at), &midfold::store::Answer::default(), at * HOUR).await.unwrap();
+        store
+            .put_answer(of(at), &midfold::store::AnswerHistory::default(), at * HOUR)
+            .await
+            .unwrap();
     }
     assert_eq!(prune(&*store, 5 * HOUR, 10 * HOUR, Door::Command).await.unwrap(), []);
     assert_eq!(store.answer(of(4)).await.unwrap(), None);
@@ -104,14 +107,14 @@ async fn what_went_wrong_half_way_says_what_is_done() {
     let three = [("a", 1), ("b", 1), ("c", 1)];
     // The writes: a, b, c, and the scrub; where it is pruned, the answers before that.
     let inner = store(&three).await;
-    let faulty = Faulty::new(inner.clone(), Failure::Before, 1..2);
+    let faulty = FaultyStore::new(inner.clone(), WriteFailure::Before, 1..2);
     let failure = delete(&faulty, &ids(&["a", "b", "c"]), Door::Command).await.unwrap_err();
     assert!(failure.message.contains("disk is full"), "{failure:?}");
     assert_eq!(failure.hints, ["deleted until then: a; ask again for the others"]);
     assert_eq!(left(&*inner).await, ["b", "c"]);
 
     let inner = store(&three).await;
-    let faulty = Faulty::new(inner.clone(), Failure::Before, 4..5);
+    let faulty = FaultyStore::new(inner.clone(), WriteFailure::Before, 4..5);
     let failure = prune(&faulty, HOUR, 9 * HOUR, Door::Python).await.unwrap_err();
     let says = "3 sessions deleted, but bytes of what is deleted are still in faulty memory: ";
     assert!(failure.message.starts_with(says), "{failure:?}");

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use midfold::formats::read;
-use midfold::{Compaction, Door, Policy, Setup, Told};
+use midfold::{CompactionRequest, Door, ModelNarration, Policy, Setup};
 use midfold_testkit::{SAID, dialogue};
 
 const SEEDS: u64 = 10;
@@ -15,9 +15,11 @@ fn kept(seed: u64, preset: &str, percent: u64) -> (Vec<&'static str>, f64) {
     let conversation = read::read(&input, None).unwrap().conversations.remove(0);
     let prepared = Setup::new().window(128_000).prepare(conversation).unwrap();
     let target = prepared.log.tokens() * percent / 100;
-    let wish =
-        Compaction { target: Some(target), ..Compaction::by(Policy::preset(preset).unwrap()) };
-    let done = wish.run(&prepared, &[], &Told::default(), Door::Command).unwrap();
+    let wish = CompactionRequest {
+        target: Some(target),
+        ..CompactionRequest::by(Policy::preset(preset).unwrap())
+    };
+    let done = wish.run(&prepared, &[], &ModelNarration::default(), Door::Command).unwrap();
     let after = done.context.tokens();
     assert!(after <= target, "{preset} seed {seed}: {after} of {target}");
     let text = String::from_utf8(done.context.bytes()).unwrap();

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use midfold::core::Usage;
-use midfold::core::engine::{Midfold, Overflow, RecoverError, State, UndoError, engine};
-use midfold::core::hooks::{Decision, Hooks};
-use midfold::core::plan::Cause;
+use midfold::core::engine::{
+    BuiltInEngine, RecoverError, ReportedOverflow, SessionState, UndoError, engine,
+};
+use midfold::core::hooks::{FoldHooks, HookDecision};
+use midfold::core::plan::FoldCause;
 use midfold::core::policy::{EngineName, ModelTrigger};
-use midfold::core::trigger::{Due, Hold, LADDER, LineRule, PROBE_AFTER};
+use midfold::core::trigger::{FoldDue, HoldReason, LADDER, LineRule, PROBE_AFTER};
 use midfold::formats::profile;
 use midfold::{
-    Budget, DialectKind, Fold, Log, Meter, NoOp, Outcome, PlanError, Policy, RawEvent, Session,
+    Budget, DialectKind, EventLog, Fold, Meter, NoOp, PlanError, PlanOutcome, Policy, RawEvent,
+    Session,
 };
 use midfold_testkit::emit;
 
@@ -23,7 +26,8 @@ fn raw(seed: u64, turns: usize) -> Vec<RawEvent> {
 
 fn session(policy: Policy, turns: usize) -> Session {
     let counter = midfold::tokens::by_name("chars:3.2").unwrap();
-    let log = Log::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, raw(3, turns));
+    let log =
+        EventLog::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, raw(3, turns));
     Session::over("s", log, policy, Meter::exact())
 }
 
@@ -44,7 +48,7 @@ fn usage(prompt: u64) -> Usage {
 fn folds_at_the_line_and_not_before() {
     let mut low = session(default(), 12);
     let budget = window(&low, 77);
-    assert!(matches!(low.due(&budget, 0), Due::Below(line) if line.rule == LineRule::Share));
+    assert!(matches!(low.due(&budget, 0), FoldDue::Below(line) if line.rule == LineRule::Share));
     low.context(&budget, 0).unwrap();
     assert!(low.folds().is_empty());
     let mut high = session(default(), 12);
@@ -52,8 +56,8 @@ fn folds_at_the_line_and_not_before() {
     assert!(high.due(&budget, 0).fires());
     high.context(&budget, 0).unwrap();
     assert_eq!(high.folds().len(), 1);
-    assert_eq!(high.folds()[0].cause, Cause::Threshold);
-    assert!(matches!(high.due(&budget, 0), Due::Below(_)));
+    assert_eq!(high.folds()[0].cause, FoldCause::Threshold);
+    assert!(matches!(high.due(&budget, 0), FoldDue::Below(_)));
 }
 
 /// What a pause costs: the provider's cache is gone, and a fold spoils nothing.
@@ -70,9 +74,9 @@ fn a_context_above_the_buffer_is_folded_when_its_cache_is_cold() {
         assert_eq!(session.status(&budget, 1_000 + pause).due, due);
         session.context(&budget, 1_000 + pause).unwrap();
         assert_eq!(session.folds().len() == 1, due.fires());
-        if let Due::Cold(line) = due {
+        if let FoldDue::Cold(line) = due {
             assert_eq!(line.rule, LineRule::Buffer);
-            assert_eq!(session.folds()[0].cause, Cause::Cold);
+            assert_eq!(session.folds()[0].cause, FoldCause::Cold);
         }
         // The context that it left was sent just now.
         assert!(!session.due(&budget, 1_001 + pause).fires());
@@ -95,17 +99,17 @@ fn a_cache_is_cold_for_a_session_that_was_stored_meanwhile() {
     let mut after = session(default(), 12);
     after.set_state(serde_json::from_slice(&stored).unwrap());
     after.set_cache_lifetime(Some(300_000));
-    assert!(matches!(after.due(&budget, 400_000), Due::Cold(_)));
+    assert!(matches!(after.due(&budget, 400_000), FoldDue::Cold(_)));
     // One that never asked has nothing in any cache, and nothing to lose: it waits for its line.
     let mut new = session(default(), 12);
     new.set_cache_lifetime(Some(300_000));
-    assert!(matches!(new.due(&budget, 400_000), Due::Below(_)));
+    assert!(matches!(new.due(&budget, 400_000), FoldDue::Below(_)));
 }
 
 #[test]
 fn the_lowest_rule_sets_the_line() {
     let mut trigger = default().trigger;
-    let line = |t: &midfold::core::policy::Trigger| t.line(100_000);
+    let line = |t: &midfold::core::policy::TriggerPolicy| t.line(100_000);
     assert_eq!((line(&trigger).tokens, line(&trigger).rule), (78_000, LineRule::Share));
     trigger.reserve = 30_000;
     assert_eq!((line(&trigger).tokens, line(&trigger).rule), (70_000, LineRule::Reserve));
@@ -141,7 +145,7 @@ fn switched_off_means_off() {
     policy.trigger.on = false;
     let mut off = session(policy, 12);
     let budget = window(&off, 95);
-    assert_eq!(off.due(&budget, 0), Due::Held(Hold::Off));
+    assert_eq!(off.due(&budget, 0), FoldDue::Held(HoldReason::Off));
     off.context(&budget, 0).unwrap();
     assert!(off.folds().is_empty());
     let small = window(&off, 150);
@@ -149,7 +153,10 @@ fn switched_off_means_off() {
         matches!(off.context(&small, 0), Err(PlanError::Off { .. })),
         "never too long, silently"
     );
-    assert!(matches!(off.compact(&small, None).unwrap(), Outcome::Folded(_)), "a person still can");
+    assert!(
+        matches!(off.compact(&small, None).unwrap(), PlanOutcome::Folded(_)),
+        "a person still can"
+    );
     off.context(&small, 0).unwrap();
 }
 
@@ -159,8 +166,8 @@ fn never_while_a_call_is_open_but_at_the_hard_window() {
     let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"open1","type":"function","function":{"name":"run","arguments":"{}"}}]}"#;
     session.append(RawEvent::new(call.into()));
     let budget = window(&session, 90);
-    assert_eq!(session.due(&budget, 0), Due::Held(Hold::OpenCall));
-    assert!(matches!(session.due(&window(&session, 130), 0), Due::HardWindow { .. }));
+    assert_eq!(session.due(&budget, 0), FoldDue::Held(HoldReason::OpenCall));
+    assert!(matches!(session.due(&window(&session, 130), 0), FoldDue::HardWindow { .. }));
     session
         .append(RawEvent::new(r#"{"role":"tool","tool_call_id":"open1","content":"ok"}"#.into()));
     assert!(session.due(&budget, 0).fires());
@@ -189,13 +196,13 @@ fn two_folds_that_free_nothing_trip_the_breaker_by_real_usage() {
         session.append(event);
     }
     let budget = Budget::new(session.load().estimate * 100 / 90);
-    assert_eq!(session.due(&budget, 2_000), Due::Held(Hold::Breaker));
+    assert_eq!(session.due(&budget, 2_000), FoldDue::Held(HoldReason::Breaker));
     session.context(&budget, 2_000).unwrap();
     assert_eq!(session.folds().len(), folds);
     // A person may, the full window must, and after a while one probe is let through.
-    assert!(matches!(session.preview(&budget, None).unwrap(), Outcome::Folded(_)));
+    assert!(matches!(session.preview(&budget, None).unwrap(), PlanOutcome::Folded(_)));
     let full = Budget::new(session.load().estimate * 100 / 105);
-    assert!(matches!(session.due(&full, 2_000), Due::HardWindow { .. }));
+    assert!(matches!(session.due(&full, 2_000), FoldDue::HardWindow { .. }));
     session.context(&budget, 1_000 + PROBE_AFTER).unwrap();
     assert_eq!(session.folds().len(), folds + 1);
     let gained = session.load().estimate;
@@ -211,13 +218,13 @@ fn a_declined_fold_is_not_planned_again_at_once() {
     let budget = window(&session, 85);
     session.context(&budget, 0).unwrap();
     assert!(session.folds().is_empty());
-    assert_eq!(session.due(&budget, 0), Due::Held(Hold::NothingToGain));
+    assert_eq!(session.due(&budget, 0), FoldDue::Held(HoldReason::NothingToGain));
     for event in raw(9, 1) {
         session.append(event);
     }
     assert_eq!(
         session.due(&budget, 0),
-        Due::Held(Hold::NothingToGain),
+        FoldDue::Held(HoldReason::NothingToGain),
         "a little more is not enough"
     );
 }
@@ -243,7 +250,7 @@ fn undo_brings_back_every_byte_and_holds() {
     assert_eq!(session.folds().len(), 2, "records stay");
     assert_eq!(session.undo(None), Err(UndoError::Nothing));
     let roomy = Budget::new(session.view().tokens() * 100 / 90);
-    assert_eq!(session.due(&roomy, 0), Due::Held(Hold::Undone));
+    assert_eq!(session.due(&roomy, 0), FoldDue::Held(HoldReason::Undone));
     session.compact(&roomy, None).unwrap();
     assert!(session.undo(Some(second)).is_err(), "not on the way back any more");
 }
@@ -289,11 +296,12 @@ fn an_overflow_is_learned_from_compacted_and_never_resent_unchanged() {
     let mut session = session(default(), 12);
     let budget = window(&session, 60);
     let sent = session.context(&budget, 0).unwrap();
-    let overflow = Overflow { have: Some(sent.tokens()), limit: Some(sent.tokens() * 8 / 10) };
+    let overflow =
+        ReportedOverflow { have: Some(sent.tokens()), limit: Some(sent.tokens() * 8 / 10) };
     let retry = session.recover(&budget, overflow, 0).unwrap();
     assert_ne!(retry.bytes(), sent.bytes());
     assert!(retry.tokens() <= sent.tokens() * 8 / 10);
-    assert_eq!(session.active().unwrap().cause, Cause::Overflow);
+    assert_eq!(session.active().unwrap().cause, FoldCause::Overflow);
     assert_eq!(session.gate().learned_window, overflow.limit);
     assert_eq!(session.fork("another", 2).gate().learned_window, overflow.limit);
     assert_eq!(session.recover(&budget, overflow, 0).err(), Some(RecoverError::StillTooLong));
@@ -302,7 +310,7 @@ fn an_overflow_is_learned_from_compacted_and_never_resent_unchanged() {
     // the caller shows the provider's own error.
     let mut before = retry.tokens();
     let end = loop {
-        match session.recover(&budget, Overflow::default(), 0) {
+        match session.recover(&budget, ReportedOverflow::default(), 0) {
             Ok(again) => {
                 assert!(again.tokens() < before);
                 before = again.tokens();
@@ -319,7 +327,7 @@ fn an_overflow_without_numbers_makes_the_request_smaller() {
     let mut session = session(default(), 12);
     let budget = window(&session, 60);
     let sent = session.context(&budget, 0).unwrap();
-    let retry = session.recover(&budget, Overflow::default(), 0).unwrap();
+    let retry = session.recover(&budget, ReportedOverflow::default(), 0).unwrap();
     assert!(retry.tokens() < sent.tokens() * 9 / 10);
 }
 
@@ -345,7 +353,7 @@ fn a_session_goes_on_from_its_kept_state() {
     session.context(&budget, 7).unwrap();
     session.observe(usage(session.view().tokens() + 900), 7);
     let kept = serde_json::to_string(&session.state()).unwrap();
-    let state: State = serde_json::from_str(&kept).unwrap();
+    let state: SessionState = serde_json::from_str(&kept).unwrap();
     let active = session.active().map(|fold| fold.id);
     let mut again =
         Session::over("s", session.log().clone(), session.policy().clone(), Meter::exact())
@@ -372,7 +380,7 @@ fn engines_are_chosen_by_policy() {
     let mut through = engine(through, budget.clone()).unwrap();
     assert_eq!(through.name(), "passthrough");
     assert_eq!(through.context(0).unwrap().bytes(), whole);
-    assert_eq!(through.compact(None).unwrap(), Outcome::Nothing(NoOp::Passthrough));
+    assert_eq!(through.compact(None).unwrap(), PlanOutcome::Nothing(NoOp::Passthrough));
     let mut midfold = engine(session(default(), 12), budget.clone()).unwrap();
     assert!(midfold.should_compact(None, 0).fires() && midfold.has_content());
     assert!(midfold.context(0).unwrap().tokens() <= budget.tokens());
@@ -404,8 +412,8 @@ fn engines_are_registered_by_name_and_never_ignored() {
     let budget = window(&named, 200);
     let missing = engine(named, budget.clone()).err().unwrap().to_string();
     assert_eq!(missing, "there is no engine `mine`; there are midfold, passthrough");
-    let mut engines = midfold::core::engine::Engines::builtin();
-    engines.register("mine", |session, budget| Box::new(Midfold { session, budget }));
+    let mut engines = midfold::core::engine::EngineRegistry::builtin();
+    engines.register("mine", |session, budget| Box::new(BuiltInEngine { session, budget }));
     assert!(engines.make(session(policy.clone(), 12), budget.clone()).is_ok());
     // Whoever plans by such a policy itself is told that it cannot.
     let refused = session(policy, 12).compact(&budget, None).unwrap_err().to_string();
@@ -418,7 +426,7 @@ fn engines_are_registered_by_name_and_never_ignored() {
 
 #[test]
 fn the_ladder_of_cooldowns() {
-    let mut cooldown = midfold::core::trigger::Cooldown::default();
+    let mut cooldown = midfold::core::trigger::ModelCooldown::default();
     for (round, rest) in [LADDER[0], LADDER[1], LADDER[2], LADDER[2]].into_iter().enumerate() {
         cooldown.failed(None, 1_000);
         assert_eq!(cooldown.left(1_000), rest, "failure {round}");
@@ -431,26 +439,26 @@ fn the_ladder_of_cooldowns() {
 
 /// Answers the first question with this, and counts what it hears.
 struct Host {
-    decision: Decision,
+    decision: HookDecision,
     asked: AtomicUsize,
     folded: AtomicUsize,
     declined: AtomicUsize,
 }
 
 impl Host {
-    fn of(decision: Decision) -> Arc<Self> {
+    fn of(decision: HookDecision) -> Arc<Self> {
         let zero = || AtomicUsize::new(0);
         Arc::new(Self { decision, asked: zero(), folded: zero(), declined: zero() })
     }
 }
 
-impl Hooks for Host {
-    fn before_fold(&self, _: &Log, _: &Fold) -> Decision {
+impl FoldHooks for Host {
+    fn before_fold(&self, _: &EventLog, _: &Fold) -> HookDecision {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.decision.clone()
     }
 
-    fn after_fold(&self, _: &Log, fold: &Fold) {
+    fn after_fold(&self, _: &EventLog, fold: &Fold) {
         assert!(fold.accounts.add_up());
         self.folded.fetch_add(1, Ordering::Relaxed);
     }
@@ -465,7 +473,7 @@ fn hooks_cancel_preserve_and_replace() {
     let heard = |host: &Host| {
         [&host.asked, &host.folded, &host.declined].map(|n| n.load(Ordering::Relaxed))
     };
-    let host = Host::of(Decision::Cancel);
+    let host = Host::of(HookDecision::Cancel);
     let mut cancelled = session(default(), 12).with_hooks(host.clone());
     let budget = window(&cancelled, 90);
     cancelled.context(&budget, 0).unwrap();
@@ -474,7 +482,7 @@ fn hooks_cancel_preserve_and_replace() {
     cancelled.context(&full, 0).unwrap();
     assert_eq!(cancelled.folds().len(), 1, "a full window folds nevertheless");
 
-    let host = Host::of(Decision::Preserve(vec![6]));
+    let host = Host::of(HookDecision::Preserve(vec![6]));
     let mut preserved = session(default(), 12).with_hooks(host.clone());
     let event = preserved.log().events()[6].bytes.clone();
     preserved.context(&budget, 0).unwrap();
@@ -484,7 +492,7 @@ fn hooks_cancel_preserve_and_replace() {
 
     let secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH";
     let own = format!("## Handover\nall is well, the key is {secret}");
-    let host = Host::of(Decision::Recap(own));
+    let host = Host::of(HookDecision::Recap(own));
     let mut replaced = session(default(), 12).with_hooks(host);
     replaced.context(&budget, 0).unwrap();
     let text = String::from_utf8(replaced.view().bytes()).unwrap();

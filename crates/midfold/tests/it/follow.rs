@@ -4,13 +4,13 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use midfold::blocking::{Sent, Session, Sessions, Start};
-use midfold::{Door, Host, Policy, RawEvent, Settings};
+use midfold::blocking::{HandedContext, Session, Sessions, Start};
+use midfold::{Door, DoorHost, Policy, RawEvent, Settings};
 use midfold_testkit::coding_session;
 use proptest::prelude::*;
 
 const WINDOW: u64 = 12_000;
-const HOST: Host = Host { door: Door::Command, read: |path| unreachable!("{path:?}") };
+const HOST: DoorHost = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
 
 /// What a host does before the next request.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl Kept {
     }
 
     /// Does it; whether the list is another one than what was sent before goes on to.
-    fn act(&mut self, deed: Deed, sent: Option<&Sent>) {
+    fn act(&mut self, deed: Deed, sent: Option<&HandedContext>) {
         match deed {
             Deed::Grow(messages) => {
                 self.list.extend(self.rest.by_ref().take(messages).map(Bytes::from));
@@ -88,7 +88,7 @@ impl Kept {
 }
 
 /// What was sent for a list is made of it, in its order, up to its end.
-fn check(kept: &Kept, sent: &Sent) {
+fn check(kept: &Kept, sent: &HandedContext) {
     let origins = sent.origins.as_ref().unwrap();
     assert_eq!(origins.len(), sent.context.len());
     let places: Vec<_> = origins.iter().filter_map(|origin| origin.place).collect();
@@ -137,7 +137,7 @@ proptest! {
             }
             let again = session.project(&kept.events(), None).unwrap();
             prop_assert!(!again.folded);
-            let fates = |sent: &Sent| -> Vec<_> {
+            let fates = |sent: &HandedContext| -> Vec<_> {
                 sent.context.pieces().map(|piece| (piece.fate, piece.bytes.len())).collect()
             };
             prop_assert_eq!(fates(&again), fates(&now));

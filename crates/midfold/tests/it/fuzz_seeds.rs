@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use midfold::formats::profile;
 use midfold::formats::read::read;
-use midfold::{Budget, Log, Meter, Outcome, Policy, Session};
+use midfold::{Budget, EventLog, Meter, PlanOutcome, Policy, Session};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -106,11 +106,12 @@ fn write_seeds_of_verify() {
         let kind = conversation.format.dialect();
         let counter = midfold::tokens::by_name("chars:3.2").unwrap();
         let profile = profile::for_dialect(kind)[0];
-        let log = Log::of(kind.shared(), profile, counter, conversation.events.iter().cloned());
+        let log =
+            EventLog::of(kind.shared(), profile, counter, conversation.events.iter().cloned());
         let policy = Policy::preset("default").unwrap();
         let budget = Budget::new(log.tokens().max(400));
         let mut session = Session::over("seed", log, policy, Meter::exact());
-        let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) else { continue };
+        let Ok(PlanOutcome::Folded(fold)) = session.compact(&budget, None) else { continue };
         let mut out = bytes;
         out.extend_from_slice(bodies::SEPARATOR);
         out.extend_from_slice(&session.view().bytes());

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use midfold::formats::convert::{TARGETS, convert_all};
 use midfold::formats::{profile, read};
-use midfold::{Budget, DialectKind, Log, Meter, Policy, RawEvent, Session, Setup};
+use midfold::{Budget, DialectKind, EventLog, Meter, Policy, RawEvent, Session, Setup};
 use midfold_testkit::emit;
 
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -29,7 +29,7 @@ fn a_folded_picture_leaves_a_note_in_every_dialect() {
         let made = convert_all(&pairs, chat, kind).messages;
         let counter = midfold::tokens::by_name("chars:3.2").unwrap();
         let events = made.into_iter().map(RawEvent::new);
-        let log = Log::of(kind.shared(), profile::for_dialect(kind)[0], counter, events);
+        let log = EventLog::of(kind.shared(), profile::for_dialect(kind)[0], counter, events);
         let budget = Budget::new(log.tokens() / 2);
         let policy = Policy::preset("default").unwrap();
         let mut session = Session::over("s", log, policy, Meter::exact());

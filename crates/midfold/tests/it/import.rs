@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold::store::{Store, open};
-use midfold::{Door, Extent, Import, Imported, Policy, Recorded, Setup};
+use midfold::{
+    Door, ImportExtent, ImportPlan, ImportedSession, Policy, Setup, TranscriptRecordings,
+};
 
 /// A session file of Claude Code, record by record.
 #[derive(Default)]
@@ -48,12 +50,12 @@ impl File {
 
 async fn bring(
     store: &Arc<dyn Store>,
-    found: &Recorded,
-    extent: Extent,
+    found: &TranscriptRecordings,
+    extent: ImportExtent,
     numbered: bool,
-) -> Result<Imported, midfold::Failure> {
+) -> Result<ImportedSession, midfold::Failure> {
     let mut setup = Setup::new();
-    let mut import = Import {
+    let mut import = ImportPlan {
         store: store.clone(),
         setup: &mut setup,
         policy: Policy::preset("default").unwrap(),
@@ -80,30 +82,30 @@ async fn a_session_goes_on_over_a_compaction() {
     let mut file = File::default();
     file.user("one");
     file.reply("m1", "two", "\"end_turn\"");
-    let before = Recorded::read(&file.bytes(), None).unwrap();
+    let before = TranscriptRecordings::read(&file.bytes(), None).unwrap();
     file.compacted("sum one");
     file.user("three");
-    let after = Recorded::read(&file.bytes(), None).unwrap();
+    let after = TranscriptRecordings::read(&file.bytes(), None).unwrap();
     file.reply("m2", "four", "\"end_turn\"");
     file.compacted("sum two");
     file.user("five");
-    let twice = Recorded::read(&file.bytes(), None).unwrap();
+    let twice = TranscriptRecordings::read(&file.bytes(), None).unwrap();
 
     let all = ["one", "two", "sum one", "three", "four", "sum two", "five"];
     let store = open("memory").await.unwrap();
     for (found, count) in
         [(&before, 2), (&after, 4), (&after, 4), (&twice, 7), (&twice, 7), (&after, 7)]
     {
-        let done = bring(&store, found, Extent::Live, false).await.unwrap();
+        let done = bring(&store, found, ImportExtent::Live, false).await.unwrap();
         assert_eq!(done.messages, count);
     }
     assert_eq!(texts(&store, "session-1").await, all);
 
     // Begun after the first compaction: with what was sent then, or with all of it.
-    for (extent, from) in [(Extent::Live, 2), (Extent::All, 0)] {
+    for (extent, from) in [(ImportExtent::Live, 2), (ImportExtent::All, 0)] {
         let store = open("memory").await.unwrap();
         bring(&store, &after, extent, false).await.unwrap();
-        let done = bring(&store, &twice, Extent::Live, false).await.unwrap();
+        let done = bring(&store, &twice, ImportExtent::Live, false).await.unwrap();
         assert_eq!((done.made, done.new), (false, 3));
         assert_eq!(texts(&store, "session-1").await, all[from..]);
     }
@@ -121,13 +123,13 @@ async fn another_conversation_is_refused_or_gets_a_name_of_its_own() {
         let mut file = File::default();
         file.user("one");
         file.user(last);
-        let found = Recorded::read(&file.bytes(), None).unwrap();
-        let refused = bring(&store, &found, Extent::Live, false).await;
+        let found = TranscriptRecordings::read(&file.bytes(), None).unwrap();
+        let refused = bring(&store, &found, ImportExtent::Live, false).await;
         if name != "session-1" {
             let message = refused.unwrap_err().message;
             assert!(message.ends_with("another conversation: message 1 differs"), "{message}");
         }
-        assert_eq!(bring(&store, &found, Extent::Live, true).await.unwrap().id, name);
+        assert_eq!(bring(&store, &found, ImportExtent::Live, true).await.unwrap().id, name);
     }
 }
 
@@ -139,9 +141,9 @@ async fn many_bring_the_same_at_once() {
     let store = open("memory").await.unwrap();
     let parts = (1..=6).map(|part| {
         let lines = file.lines[..part * 10].join("\n") + "\n";
-        let found = Recorded::read(&Bytes::from(lines), None).unwrap();
+        let found = TranscriptRecordings::read(&Bytes::from(lines), None).unwrap();
         let store = store.clone();
-        tokio::spawn(async move { bring(&store, &found, Extent::All, true).await.unwrap() })
+        tokio::spawn(async move { bring(&store, &found, ImportExtent::All, true).await.unwrap() })
     });
     for part in parts.collect::<Vec<_>>() {
         assert_eq!(part.await.unwrap().id, "session-1");
@@ -157,7 +159,7 @@ fn a_reply_that_may_grow_waits() {
     file.user("one");
     file.reply("m1", "tw", "null");
     let count = |file: &File, quiet| {
-        let found = Recorded::so_far(&file.bytes(), None, quiet).unwrap();
+        let found = TranscriptRecordings::so_far(&file.bytes(), None, quiet).unwrap();
         (found.recordings[0].live().events.len(), found.waiting)
     };
     assert_eq!((count(&file, false), count(&file, true)), ((1, 1), (1, 1)), "it goes on");

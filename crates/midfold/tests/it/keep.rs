@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use midfold::formats::profile::OPENAI;
-use midfold::{Budget, DialectKind, Log, Meter, PlanError, Policy, RawEvent, Session};
+use midfold::{Budget, DialectKind, EventLog, Meter, PlanError, Policy, RawEvent, Session};
 use serde_json::{Value, json};
 
 const BODY: &str = "The pump of the east basin was changed and runs again. ";
@@ -37,7 +37,7 @@ fn talk(early: &[Value]) -> Vec<Bytes> {
 fn fold(messages: &[Bytes], policy: &Policy, window: u64) -> Result<Session, PlanError> {
     let counter = midfold::tokens::by_name("chars:3.2").unwrap();
     let events = messages.iter().map(|bytes| RawEvent::new(bytes.clone()));
-    let log = Log::of(DialectKind::OpenAiChat.shared(), OPENAI, counter, events);
+    let log = EventLog::of(DialectKind::OpenAiChat.shared(), OPENAI, counter, events);
     let mut session = Session::over("s", log, policy.clone(), Meter::exact());
     session.compact(&Budget::new(window), None)?;
     Ok(session)

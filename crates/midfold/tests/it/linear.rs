@@ -10,7 +10,7 @@ use bytes::Bytes;
 use midfold::core::plan::plan;
 use midfold::core::project::project;
 use midfold::formats::{profile, read};
-use midfold::{Budget, Outcome, Policy, Setup};
+use midfold::{Budget, PlanOutcome, Policy, Setup};
 
 /// Names the shape and its size to the process that is counted.
 const ASKED: &str = "MIDFOLD_LINEAR";
@@ -98,7 +98,7 @@ fn work(messages: &str) {
     let policy = Policy::preset("default").unwrap();
     let budget = Budget::new((prepared.log.tokens() / 2).max(2_000));
     let outcome = plan(&prepared.plan(&policy, &budget)).unwrap();
-    let Outcome::Folded(fold) = outcome else { return };
+    let PlanOutcome::Folded(fold) = outcome else { return };
     let context = project(&prepared.log, Some(&fold));
     let pieces: Vec<&[u8]> = context.pieces().map(|piece| &piece.bytes[..]).collect();
     assert_eq!(profile::validate(&pieces, prepared.kind, prepared.log.profile()), []);

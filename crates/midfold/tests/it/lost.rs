@@ -5,7 +5,7 @@ use bytes::Bytes;
 use midfold::core::audit::LostKind;
 use midfold::core::tools::ToolTable;
 use midfold::formats::profile::OPENAI;
-use midfold::{Budget, DialectKind, Log, Meter, Policy, RawEvent, Session};
+use midfold::{Budget, DialectKind, EventLog, Meter, Policy, RawEvent, Session};
 use serde_json::{Value, json};
 
 const KIND: DialectKind = DialectKind::OpenAiChat;
@@ -47,7 +47,7 @@ fn talk() -> Vec<Bytes> {
 fn folded(preset: &str) -> Session {
     let counter = midfold::tokens::by_name("chars:3.2").unwrap();
     let events = talk().into_iter().map(RawEvent::new);
-    let log = Log::of(KIND.shared(), OPENAI, counter, events);
+    let log = EventLog::of(KIND.shared(), OPENAI, counter, events);
     let mut session = Session::over("s", log, Policy::preset(preset).unwrap(), Meter::exact());
     session.context(&Budget::new(6_000), 0).unwrap();
     session

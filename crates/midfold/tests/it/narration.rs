@@ -16,14 +16,15 @@ use midfold::core::fold::Fold;
 use midfold::core::narrate::SummaryRequest;
 use midfold::core::policy::NarrationStyle;
 use midfold::formats::profile;
-use midfold::model::{Client, Config, Pause};
-use midfold::store::worker::{Report, Worker};
+use midfold::model::{ModelClient, ModelConfig, RetryPause};
+use midfold::store::worker::{JobWorker, WorkerReport};
 use midfold::store::{
-    Job, JobState, MemoryStore, Meta, NewJob, NewSession, SqliteStore, Store, Stored,
+    JobState, MemoryStore, NewJob, NewSession, SessionMeta, SqliteStore, Store, StoreJob,
+    StoredSession,
 };
-use midfold::{DialectKind, Log, Meter, Policy, RawEvent, Session, tokens};
+use midfold::{DialectKind, EventLog, Meter, Policy, RawEvent, Session, tokens};
 use midfold_testkit::emit;
-use midfold_testkit::model_server::{Answer, ModelServer};
+use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
 
 /// Head and tail of the seeds' presets are several messages: they take a larger window.
 fn window(policy: &Policy) -> u64 {
@@ -48,7 +49,7 @@ fn events() -> Vec<RawEvent> {
 
 fn empty(policy: Policy) -> Session {
     let dialect = DialectKind::OpenAiChat.shared();
-    let log = Log::new(dialect, profile::OPENAI, tokens::by_name(COUNTER).unwrap());
+    let log = EventLog::new(dialect, profile::OPENAI, tokens::by_name(COUNTER).unwrap());
     Session::over("s", log, policy, Meter::exact())
 }
 
@@ -83,17 +84,17 @@ fn text(policy: &Policy, say: &str) -> String {
 
 const GOOD: &str = "work went on as planned";
 
-fn good(policy: &Policy) -> Answer {
-    Answer::text(&text(policy, GOOD))
+fn good(policy: &Policy) -> ScriptedAnswer {
+    ScriptedAnswer::text(&text(policy, GOOD))
 }
 
 /// A store, a session in it, a server, and a worker between them.
 struct World {
     store: Arc<dyn Store>,
-    stored: Stored,
+    stored: StoredSession,
     server: ModelServer,
-    client: Arc<Client>,
-    worker: Worker,
+    client: Arc<ModelClient>,
+    worker: JobWorker,
     time: Arc<AtomicU64>,
     fed: usize,
     _dir: tempfile::TempDir,
@@ -108,7 +109,7 @@ enum Kind {
 impl World {
     /// A session past its buffer line, with a job queued, and a server that gives this answer:
     /// the first time only after it was released.
-    async fn new(kind: Kind, policy: &Policy, answer: Answer) -> Self {
+    async fn new(kind: Kind, policy: &Policy, answer: ScriptedAnswer) -> Self {
         let patience = if is_silent(&answer) { 60 } else { 30_000 };
         let dir = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> = match kind {
@@ -116,18 +117,18 @@ impl World {
             Kind::Sqlite => Arc::new(SqliteStore::open(&dir.path().join("s.db")).await.unwrap()),
         };
         let server = ModelServer::always(answer.clone()).await.unwrap();
-        server.push(Answer::Held(Box::new(answer)));
+        server.push(ScriptedAnswer::Held(Box::new(answer)));
         let counter = tokens::by_name(COUNTER).unwrap();
-        let mut config = Config::new(server.url(), "small", counter);
+        let mut config = ModelConfig::new(server.url(), "small", counter);
         config.timeout = Some(Duration::from_millis(patience));
         // Nobody waits between tries.
-        let pause: Pause = Arc::new(|_| Box::pin(std::future::ready(())));
-        let client = Arc::new(Client::with_pause(config, pause).unwrap());
+        let pause: RetryPause = Arc::new(|_| Box::pin(std::future::ready(())));
+        let client = Arc::new(ModelClient::with_pause(config, pause).unwrap());
         let time = Arc::new(AtomicU64::new(1_000_000));
         let read = time.clone();
         let clock = Arc::new(move || read.load(Ordering::SeqCst));
-        let worker = Worker::new(store.clone(), "w", clock);
-        let stored = Stored::create(store.clone(), new_session(policy)).await.unwrap();
+        let worker = JobWorker::new(store.clone(), "w", clock);
+        let stored = StoredSession::create(store.clone(), new_session(policy)).await.unwrap();
         let mut world = Self { store, stored, server, client, worker, time, fed: 0, _dir: dir };
         world.feed(BUFFER).await;
         world
@@ -154,10 +155,10 @@ impl World {
     }
 
     async fn reopen(&mut self) {
-        self.stored = Stored::open(self.store.clone(), "s").await.unwrap();
+        self.stored = StoredSession::open(self.store.clone(), "s").await.unwrap();
     }
 
-    async fn step(&self) -> Option<Report> {
+    async fn step(&self) -> Option<WorkerReport> {
         step(&self.worker, &self.client).await
     }
 
@@ -170,7 +171,7 @@ impl World {
         self.stored.status(self.now()).await.unwrap().cooldown_seconds
     }
 
-    async fn job(&self) -> Job {
+    async fn job(&self) -> StoreJob {
         self.store.jobs(Some("s"), 100).await.unwrap().pop().unwrap()
     }
 
@@ -189,7 +190,7 @@ impl World {
     }
 
     /// The worker at work, and the server holding its answer back.
-    async fn in_flight(&self) -> tokio::task::JoinHandle<Option<Report>> {
+    async fn in_flight(&self) -> tokio::task::JoinHandle<Option<WorkerReport>> {
         assert_eq!(self.job().await.state, JobState::Ready, "nothing to wait for");
         let (worker, client) = (self.worker.clone(), self.client.clone());
         let running = tokio::spawn(async move { step(&worker, &client).await });
@@ -198,7 +199,7 @@ impl World {
     }
 }
 
-async fn step(worker: &Worker, client: &Arc<Client>) -> Option<Report> {
+async fn step(worker: &JobWorker, client: &Arc<ModelClient>) -> Option<WorkerReport> {
     let ask = |request: SummaryRequest| {
         let client = client.clone();
         async move { client.summarise(&request).await }
@@ -206,12 +207,12 @@ async fn step(worker: &Worker, client: &Arc<Client>) -> Option<Report> {
     worker.step(ask).await.unwrap()
 }
 
-fn is_silent(answer: &Answer) -> bool {
-    matches!(answer, Answer::Hang | Answer::HangAfter(_))
+fn is_silent(answer: &ScriptedAnswer) -> bool {
+    matches!(answer, ScriptedAnswer::Hang | ScriptedAnswer::HangAfter(_))
 }
 
 fn new_session(policy: &Policy) -> NewSession {
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(window(policy)),
         envelope: Vec::new(),
         parent: None,
@@ -234,7 +235,7 @@ fn new_session(policy: &Policy) -> NewSession {
 /// What a model or its server does.
 struct Case {
     name: &'static str,
-    answer: Answer,
+    answer: ScriptedAnswer,
     /// The failure's class, or the verdict on the reply.
     code: &'static str,
     /// HTTP calls of one attempt.
@@ -245,20 +246,21 @@ struct Case {
 
 fn failures() -> Vec<Case> {
     let case = |name, answer, code, calls, attempts| Case { name, answer, code, calls, attempts };
-    let html = Answer::Body { kind: "text/html".to_owned(), body: b"<html>login</html>".to_vec() };
-    let bytes = Answer::Bytes(b"\x00\xff\x17garbage\r\n\r\n".to_vec());
+    let html =
+        ScriptedAnswer::Body { kind: "text/html".to_owned(), body: b"<html>login</html>".to_vec() };
+    let bytes = ScriptedAnswer::Bytes(b"\x00\xff\x17garbage\r\n\r\n".to_vec());
     let start = || "## Conversation Summary\n- **Decisions:** work".to_owned();
     vec![
-        case("no first byte", Answer::Hang, "timeout", 1, 3),
-        case("stops in the middle", Answer::HangAfter(start()), "timeout", 1, 3),
-        case("401", Answer::refusal(401, "invalid_api_key", "no"), "auth", 1, 1),
-        case("429, come at once", Answer::slow_down("0"), "rate-limited", 4, 3),
-        case("429, come tomorrow", Answer::slow_down("86400"), "rate-limited", 1, 3),
-        case("429", Answer::refusal(429, "rate_limit", "slow"), "rate-limited", 4, 3),
-        case("500", Answer::refusal(500, "server_error", "oops"), "server", 3, 3),
-        case("404", Answer::refusal(404, "model_not_found", "no"), "rejected", 1, 1),
-        case("reset", Answer::Reset, "network", 3, 3),
-        case("stream breaks", Answer::Broken(start()), "network", 3, 3),
+        case("no first byte", ScriptedAnswer::Hang, "timeout", 1, 3),
+        case("stops in the middle", ScriptedAnswer::HangAfter(start()), "timeout", 1, 3),
+        case("401", ScriptedAnswer::refusal(401, "invalid_api_key", "no"), "auth", 1, 1),
+        case("429, come at once", ScriptedAnswer::slow_down("0"), "rate-limited", 4, 3),
+        case("429, come tomorrow", ScriptedAnswer::slow_down("86400"), "rate-limited", 1, 3),
+        case("429", ScriptedAnswer::refusal(429, "rate_limit", "slow"), "rate-limited", 4, 3),
+        case("500", ScriptedAnswer::refusal(500, "server_error", "oops"), "server", 3, 3),
+        case("404", ScriptedAnswer::refusal(404, "model_not_found", "no"), "rejected", 1, 1),
+        case("reset", ScriptedAnswer::Reset, "network", 3, 3),
+        case("stream breaks", ScriptedAnswer::Broken(start()), "network", 3, 3),
         case("no HTTP", bytes, "garbage", 1, 3),
         case("HTML", html, "garbage", 1, 3),
     ]
@@ -286,13 +288,13 @@ fn replies(policy: &Policy) -> Vec<(&'static str, String, &'static str, &'static
 
 fn cases(policy: &Policy) -> Vec<Case> {
     let whole = |(name, text, finish, code): (&'static str, String, &str, &'static str)| {
-        let answer = Answer::finished(&text, finish);
+        let answer = ScriptedAnswer::finished(&text, finish);
         Case { name, answer, code, calls: 1, attempts: 1 }
     };
     let start = text(policy, GOOD);
     let unfinished = Case {
         name: "stream ends without an end",
-        answer: Answer::Unfinished(start),
+        answer: ScriptedAnswer::Unfinished(start),
         code: "truncated",
         calls: 1,
         attempts: 1,
@@ -420,7 +422,7 @@ async fn a_reply_that_is_longer_than_its_source_is_refused() {
     let mut policy = policy("default");
     policy.narration.max_tokens = Some(1_000_000);
     let long = text(&policy, &format!("{GOOD}, ").repeat(2_000));
-    let world = World::new(Kind::Memory, &policy, Answer::text(&long)).await;
+    let world = World::new(Kind::Memory, &policy, ScriptedAnswer::text(&long)).await;
     world.server.release();
     let report = world.step().await.unwrap();
     assert_eq!((report.code.as_str(), report.folded), ("not-smaller", false), "{report:?}");
@@ -463,7 +465,7 @@ async fn a_good_reply_is_in_the_next_fold() {
 async fn the_ladder_is_climbed_kept_and_left() {
     for kind in [Kind::Memory, Kind::Sqlite] {
         let policy = policy("default");
-        let failing = Answer::refusal(500, "server_error", "oops");
+        let failing = ScriptedAnswer::refusal(500, "server_error", "oops");
         let mut world = World::new(kind, &policy, failing).await;
         world.server.release();
         for wait in [60, 300, 900] {

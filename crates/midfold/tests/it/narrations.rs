@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use midfold::core::Hash;
 use midfold::core::budget::Ratio;
 use midfold::core::fold::Span;
-use midfold::core::narrate::{Finish, SummaryReply, SummaryRequest};
+use midfold::core::narrate::{FinishReason, SummaryReply, SummaryRequest};
 use midfold::core::policy::NarrationStyle;
 use midfold::core::recap::ground::judge;
 use midfold::formats::{profile, read};
-use midfold::{Log, tokens};
+use midfold::{EventLog, tokens};
 use serde::Deserialize;
 
 /// One row of `replies.jsonl`.
@@ -31,16 +31,16 @@ fn corpus() -> Option<PathBuf> {
 }
 
 /// The log of the conversation in a file; of several, the longest.
-fn log(path: &Path) -> Log {
+fn log(path: &Path) -> EventLog {
     let bytes = std::fs::read(path).unwrap().into();
     let found = read::read(&bytes, None).unwrap().conversations;
     let longest = found.into_iter().max_by_key(|found| found.events.len()).unwrap();
     let kind = longest.format.dialect();
     let counter = tokens::by_name("chars:3.2").unwrap();
-    Log::of(kind.shared(), profile::for_dialect(kind)[0], counter, longest.events)
+    EventLog::of(kind.shared(), profile::for_dialect(kind)[0], counter, longest.events)
 }
 
-fn request(log: &Log, row: &Row) -> SummaryRequest {
+fn request(log: &EventLog, row: &Row) -> SummaryRequest {
     let (start, end) = (row.span[0], row.span[1] + 1);
     SummaryRequest {
         id: Hash::ROOT,
@@ -82,7 +82,7 @@ fn the_lines_of_honest_narrations_stand() {
         let log = log(&root.join(&row.conversation));
         let reply = SummaryReply {
             text: row.reply.clone(),
-            finish: Finish::Stop,
+            finish: FinishReason::Stop,
             model: "m".to_owned(),
             usage: None,
             calls: 1,

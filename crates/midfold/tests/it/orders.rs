@@ -6,7 +6,7 @@ use bytes::Bytes;
 use midfold::core::Role;
 use midfold::core::project::project;
 use midfold::formats::profile;
-use midfold::{Counter, DialectKind, Fate, Log, Profile, RawEvent};
+use midfold::{Counter, DialectKind, EventLog, PieceFate, ProviderProfile, RawEvent};
 
 const LONGEST: usize = 5;
 
@@ -52,14 +52,20 @@ fn kinds(kind: DialectKind) -> [Bytes; 5] {
     ]
 }
 
-fn check(kind: DialectKind, profile: Profile, counter: &Arc<dyn Counter>, messages: &[&Bytes]) {
+fn check(
+    kind: DialectKind,
+    profile: ProviderProfile,
+    counter: &Arc<dyn Counter>,
+    messages: &[&Bytes],
+) {
     let events = messages.iter().map(|bytes| RawEvent::new((*bytes).clone()));
-    let log = Log::of(kind.shared(), profile, counter.clone(), events);
+    let log = EventLog::of(kind.shared(), profile, counter.clone(), events);
     let context = project(&log, None);
     let pieces: Vec<Bytes> = context.pieces().map(|piece| piece.bytes.clone()).collect();
     let found = profile::validate(&pieces, kind, &profile);
     assert!(found.is_empty(), "{}: {messages:?}\n{pieces:?}\n{found:?}", profile.name);
-    let carried = context.pieces().filter(|piece| !matches!(piece.fate, Fate::Added(_))).count();
+    let carried =
+        context.pieces().filter(|piece| !matches!(piece.fate, PieceFate::Added(_))).count();
     assert_eq!(carried, messages.len(), "{}: {messages:?}: nothing is lost", profile.name);
 }
 

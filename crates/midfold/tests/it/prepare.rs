@@ -6,7 +6,7 @@ use midfold::core::plan::plan;
 use midfold::formats::read::{Conversation, read};
 use midfold::formats::{DialectKind, profile};
 use midfold::{
-    Budget, Door, Host, Outcome, Policy, Settings, Setup, SetupError, WindowSource, tokens,
+    Budget, Door, DoorHost, PlanOutcome, Policy, Settings, Setup, SetupError, WindowSource, tokens,
 };
 use midfold_core::profile::ReasoningBinding;
 
@@ -66,7 +66,7 @@ fn a_default_model_is_that_of_conversations_that_name_none() {
     };
     let file = settings("gpt-5").over(settings("gpt-4o"));
     assert_eq!((file.model.as_deref(), file.default_model.as_deref()), (None, Some("gpt-5")));
-    let host = Host { door: Door::Command, read: |path| panic!("{path:?} is read") };
+    let host = DoorHost { door: Door::Command, read: |path| panic!("{path:?} is read") };
     let mut setup = file.clone().setup(&host).unwrap();
     let nameless = setup.prepare(request("")).unwrap();
     assert_eq!(nameless.window_from, WindowSource::Model("gpt-5".into()));
@@ -117,7 +117,8 @@ fn the_limit_is_that_of_who_knows_best() {
     };
     let nothing = prepare(Setup::new());
     let policy = Policy::preset("default").unwrap();
-    let Outcome::Folded(fold) = plan(&nothing.plan(&policy, &Budget::new(8_000))).unwrap() else {
+    let PlanOutcome::Folded(fold) = plan(&nothing.plan(&policy, &Budget::new(8_000))).unwrap()
+    else {
         panic!("12 steps are more than 8,000 tokens")
     };
     assert_eq!(nothing.limit(None), None);

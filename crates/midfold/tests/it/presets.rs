@@ -1,20 +1,24 @@
 //! The presets: every exact constant of the seeds, and a worked example from each.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use midfold::core::layout::{Floor, layout};
-use midfold::core::plan::{Plan, plan};
-use midfold::core::policy::{AgeUnit, Cover, Fallback, HeadRule, RecapRole, ReducerName, TailRule};
+use midfold::core::layout::{TailFloor, layout};
+use midfold::core::plan::{PlanRequest, plan};
+use midfold::core::policy::{
+    AgeUnit, CoverExtent, HeadRule, RecapFallback, RecapRole, ReducerName, TailRule,
+};
 use midfold::formats::profile;
-use midfold::{Budget, DialectKind, Fold, Log, Meter, NoOp, Outcome, Policy, RawEvent, Session};
+use midfold::{
+    Budget, DialectKind, EventLog, Fold, Meter, NoOp, PlanOutcome, Policy, RawEvent, Session,
+};
 use serde_json::{Value, json};
 
-fn log_of(messages: &[Value]) -> Log {
+fn log_of(messages: &[Value]) -> EventLog {
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let events = messages.iter().map(|m| RawEvent::new(m.to_string().into()));
-    Log::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, events)
+    EventLog::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, events)
 }
 
-fn compact(policy: &Policy, messages: &[Value], window: u64) -> (Session, Outcome) {
+fn compact(policy: &Policy, messages: &[Value], window: u64) -> (Session, PlanOutcome) {
     let mut session = Session::over("seed", log_of(messages), policy.clone(), Meter::exact());
     let outcome = session.compact(&Budget::new(window), None).unwrap();
     (session, outcome)
@@ -22,8 +26,8 @@ fn compact(policy: &Policy, messages: &[Value], window: u64) -> (Session, Outcom
 
 fn folded(policy: &Policy, messages: &[Value], window: u64) -> (Session, Fold) {
     match compact(policy, messages, window) {
-        (session, Outcome::Folded(fold)) => (session, *fold),
-        (_, Outcome::Nothing(reason)) => panic!("no fold: {reason}"),
+        (session, PlanOutcome::Folded(fold)) => (session, *fold),
+        (_, PlanOutcome::Nothing(reason)) => panic!("no fold: {reason}"),
     }
 }
 
@@ -80,7 +84,7 @@ fn head_tail_constants() {
         (policy.tail.rule, policy.tail.ratio.0, policy.tail.min_messages),
         (TailRule::Floors, 2_500, 4)
     );
-    assert_eq!(policy.recap.fallback, Fallback::Marker);
+    assert_eq!(policy.recap.fallback, RecapFallback::Marker);
     assert_eq!(policy.recap.marker, "[Earlier messages truncated]");
     assert_eq!(policy.recap.header, "## Conversation Summary");
     assert_eq!(policy.recap.role, RecapRole::Assistant);
@@ -103,7 +107,7 @@ fn seed_000_split_floor_and_flags() {
     assert_eq!(layout.head.end, 2, "head 2 msgs");
     assert_eq!(layout.middle.end - layout.middle.start, 6, "compressed 6 middle message(s)");
     assert_eq!(layout.tail.end - layout.tail.start, 4);
-    assert_eq!(layout.floor, Floor::Messages, "the message floor bound");
+    assert_eq!(layout.floor, TailFloor::Messages, "the message floor bound");
     assert!(fold.head_verbatim && fold.tail_verbatim);
     assert_eq!(fold.strategy, "head-tail");
     assert_eq!(session.view().len(), 7, "after compress-in-place: 7 messages");
@@ -119,11 +123,11 @@ fn seed_000_predicting_the_floor() {
     policy.tail.min_messages = 2;
     let by_tokens = layout(&log, &units, &policy, 8_000, None);
     // The result alone holds a quarter of the budget; its call comes with it.
-    assert_eq!((by_tokens.cover_end, by_tokens.floor), (9, Floor::Messages));
+    assert_eq!((by_tokens.cover_end, by_tokens.floor), (9, TailFloor::Messages));
     policy.tail.min_messages = 1;
     policy.tail.ratio.0 = 4_000;
     let by_tokens = layout(&log, &units, &policy, 8_000, None);
-    assert_eq!((by_tokens.cover_end, by_tokens.floor), (7, Floor::Tokens));
+    assert_eq!((by_tokens.cover_end, by_tokens.floor), (7, TailFloor::Tokens));
 }
 
 #[test]
@@ -228,7 +232,7 @@ fn hermes_constants() {
     assert_eq!(policy.trigger.min_messages, 7);
     assert_eq!((policy.dedup.min_chars, policy.stub.min_chars), (200, 200));
     assert_eq!((policy.arguments.max_chars, policy.arguments.leaf_chars), (500, 200));
-    assert_eq!(policy.recap.fallback, Fallback::Static);
+    assert_eq!(policy.recap.fallback, RecapFallback::Static);
     assert_eq!(policy.recap.role, RecapRole::Opposite);
     assert_eq!(policy.narration.sections.len(), 13);
     assert_eq!(policy.narration.sections[0], "Active Task");
@@ -247,12 +251,17 @@ fn hermes_leaves_seven_messages_alone_and_answers_eight() {
         .collect();
     let outcome = |n: usize| {
         let session = Session::over("h", log_of(&many[..n]), policy.clone(), Meter::exact());
-        plan(&Plan::new(session.log(), session.policy(), &Budget::new(200_000), Meter::exact()))
-            .unwrap()
+        plan(&PlanRequest::new(
+            session.log(),
+            session.policy(),
+            &Budget::new(200_000),
+            Meter::exact(),
+        ))
+        .unwrap()
     };
-    assert_eq!(outcome(7), Outcome::Nothing(NoOp::TooFewMessages { messages: 7, floor: 7 }));
-    assert!(matches!(outcome(8), Outcome::Nothing(NoOp::UnderThreshold { .. })));
-    let Outcome::Folded(fold) = outcome(21) else { panic!("over the threshold") };
+    assert_eq!(outcome(7), PlanOutcome::Nothing(NoOp::TooFewMessages { messages: 7, floor: 7 }));
+    assert!(matches!(outcome(8), PlanOutcome::Nothing(NoOp::UnderThreshold { .. })));
+    let PlanOutcome::Folded(fold) = outcome(21) else { panic!("over the threshold") };
     assert_eq!(fold.layout.head.end, 3);
     assert_eq!(fold.fallback.map(|stands| stands.as_str()), Some("static"));
     let text = &fold.recap.unwrap().text;
@@ -428,7 +437,7 @@ fn projection_constants() {
     assert_eq!(policy.retain.tools[0].names, ["<search>", "<read>"]);
     assert_eq!((policy.window.turns, policy.window.tokens), (None, None), "sliding window off");
     assert_eq!((policy.trigger.margin.0, policy.trigger.injection_reserve), (1_000, 2_000));
-    assert_eq!(policy.recap.cover, Cover::Overflow);
+    assert_eq!(policy.recap.cover, CoverExtent::Overflow);
     assert!(policy.reducers.contains(&ReducerName::Window));
 }
 

@@ -10,15 +10,15 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use input::{Input, counter, hostile, input, log, open, session, wires};
-use midfold::core::engine::{Brief, Reading, kept_ranges};
+use midfold::core::engine::{BriefReading, BriefSession, kept_ranges};
 use midfold::core::log::Event;
 use midfold::core::project::project;
-use midfold::core::verify::{Case, verify};
+use midfold::core::verify::{ProofCase, verify};
 use midfold::core::{BlockKind, Role};
 use midfold::formats::verify::validator;
 use midfold::{
-    Budget, Context, DialectKind, Fate, Fold, Meter, NoOp, Outcome, PlanError, Policy, Profile,
-    RawEvent, Session,
+    Budget, Context, DialectKind, Fold, Meter, NoOp, PieceFate, PlanError, PlanOutcome, Policy,
+    ProviderProfile, RawEvent, Session,
 };
 use midfold_testkit::Rng;
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn prove(input: &Input, session: &Session, budget: &Budget, fold: Option<&Fold>)
     let validate = validator(input.wire.kind, input.wire.profile);
     let policy = input.policy();
     let counter = counter();
-    let report = verify(&Case {
+    let report = verify(&ProofCase {
         before: &before,
         after: &after,
         envelope: &[],
@@ -63,7 +63,7 @@ proptest! {
             }
             other => other.unwrap(),
         };
-        let Outcome::Folded(fold) = outcome else {
+        let PlanOutcome::Folded(fold) = outcome else {
             prove(&input, &session, &budget, None);
             return Ok(());
         };
@@ -72,7 +72,7 @@ proptest! {
         only_the_middle(&fold);
         twice_is_once(&mut session, &budget);
         let (mut again, _) = open(&input);
-        let Ok(Outcome::Folded(same)) = again.compact(&budget, None) else { panic!("no fold") };
+        let Ok(PlanOutcome::Folded(same)) = again.compact(&budget, None) else { panic!("no fold") };
         prop_assert_eq!(same, fold, "not deterministic");
     }
 
@@ -126,7 +126,7 @@ proptest! {
         for message in &input.messages[..cut] {
             session.append(RawEvent::new(message.clone()));
         }
-        let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) else { return Ok(()) };
+        let Ok(PlanOutcome::Folded(fold)) = session.compact(&budget, None) else { return Ok(()) };
         let mut brief = brief(&session, &fold);
         prop_assert_eq!(bytes(&brief.view()), bytes(&session.view()));
         for message in &input.messages[cut..] {
@@ -178,28 +178,28 @@ proptest! {
         }
         let input = Input { wire, messages, preset: "default", window: 60, pins: Vec::new() };
         let (session, _) = open(&input);
-        let verbatim = session.view().pieces().all(|piece| matches!(piece.fate, Fate::Verbatim(_)));
+        let verbatim = session.view().pieces().all(|piece| matches!(piece.fate, PieceFate::Verbatim(_)));
         prop_assert!(verbatim, "nothing to repair");
         let (mut session, budget) = open(&input);
-        if let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) {
+        if let Ok(PlanOutcome::Folded(fold)) = session.compact(&budget, None) {
             prove(&input, &session, &budget, Some(&fold));
         }
     }
 }
 
 /// The session as a store loads it: without the events that the fold covers.
-fn brief(session: &Session, fold: &Fold) -> Brief {
+fn brief(session: &Session, fold: &Fold) -> BriefSession {
     let log = session.log();
     let raw = |range: std::ops::Range<u32>| -> Vec<RawEvent> {
         let events = &log.events()[range.start as usize..range.end as usize];
         events.iter().map(|event| RawEvent::new(event.bytes.clone())).collect()
     };
-    let reading = Reading {
+    let reading = BriefReading {
         dialect: log.dialect().clone(),
         profile: *log.profile(),
         counter: log.counter().clone(),
     };
-    Brief::new(
+    BriefSession::new(
         session.id(),
         session.policy().clone(),
         reading,
@@ -219,7 +219,7 @@ fn same_slices(session: &Session, fold: &Fold) {
     let events = session.log().events();
     let mut same = vec![false; events.len()];
     for piece in session.view().pieces() {
-        if let Fate::Verbatim(seq) = piece.fate {
+        if let PieceFate::Verbatim(seq) = piece.fate {
             let event = &events[seq as usize].bytes;
             assert!(std::ptr::eq(event.as_ptr(), piece.bytes.as_ptr()));
             assert_eq!(event.len(), piece.bytes.len());
@@ -248,13 +248,13 @@ fn only_the_middle(fold: &Fold) {
 fn twice_is_once(session: &mut Session, budget: &Budget) {
     let first = bytes(&session.view());
     let second = session.compact(budget, None).unwrap();
-    assert_eq!(second, Outcome::Nothing(NoOp::NothingNew));
+    assert_eq!(second, PlanOutcome::Nothing(NoOp::NothingNew));
     assert_eq!(bytes(&session.view()), first);
 }
 
 /// The rule in other words: a result answers a call of the nearest assistant run before it, with
 /// nothing but results between.
-fn pairs(events: &[Event], profile: &Profile) -> Vec<(usize, usize)> {
+fn pairs(events: &[Event], profile: &ProviderProfile) -> Vec<(usize, usize)> {
     let joins = profile.merges_roles || profile.has_items;
     let mut found = Vec::new();
     for (at, event) in events.iter().enumerate().filter(|(_, event)| event.view.has_results()) {
@@ -293,13 +293,13 @@ fn compacting_the_output_again_changes_nothing() {
             let messages = session(wire.kind, 5, 3);
             let input = Input { wire, messages, preset, window: 60, pins: Vec::new() };
             let (mut first, budget) = open(&input);
-            let Ok(Outcome::Folded(fold)) = first.compact(&budget, None) else { continue };
+            let Ok(PlanOutcome::Folded(fold)) = first.compact(&budget, None) else { continue };
             let input = Input { messages: bytes(&first.view()), ..input };
             let (mut second, _) = open(&input);
             let outcome = second.compact(&budget, None).unwrap();
             let case = format!("{preset} {}", wire.profile.name);
             assert!(
-                matches!(outcome, Outcome::Nothing(_)),
+                matches!(outcome, PlanOutcome::Nothing(_)),
                 "{case}: {} -> {:?}",
                 fold.tokens_after,
                 outcome
@@ -317,8 +317,8 @@ fn a_message_of_five_megabytes_is_folded_or_named() {
         let input = Input { wire, messages, preset: "default", window: 10, pins: Vec::new() };
         let (mut session, budget) = open(&input);
         match session.compact(&budget, None) {
-            Ok(Outcome::Folded(fold)) => prove(&input, &session, &budget, Some(&fold)),
-            Ok(Outcome::Nothing(_)) => prove(&input, &session, &budget, None),
+            Ok(PlanOutcome::Folded(fold)) => prove(&input, &session, &budget, Some(&fold)),
+            Ok(PlanOutcome::Nothing(_)) => prove(&input, &session, &budget, None),
             Err(error) => assert!(matches!(error, PlanError::Floor(_)), "{error}"),
         }
     }
@@ -382,7 +382,7 @@ fn a_pinned_call_does_not_wait_for_a_result_that_was_folded() {
     messages.extend([message(Role::User, &long), message(Role::Assistant, "Done.")]);
     let input = Input { wire, messages, preset: "head-tail", window: 12, pins: vec![pin] };
     let (mut session, budget) = open(&input);
-    let Ok(Outcome::Folded(fold)) = session.compact(&budget, None) else { panic!("no fold") };
+    let Ok(PlanOutcome::Folded(fold)) = session.compact(&budget, None) else { panic!("no fold") };
     assert_eq!(fold.layout.pinned, [pin as u32]);
     assert_eq!(fold.span.end as usize, input.messages.len() - 1, "the newest message alone");
     let mut brief = brief(&session, &fold);

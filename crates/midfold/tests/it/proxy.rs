@@ -5,10 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold::core::audit::audit;
 use midfold::core::event::Usage;
-use midfold::formats::answer::Seen;
+use midfold::formats::answer::AnswerFacts;
 use midfold::formats::request::Request;
-use midfold::proxy::{Proxy, Rules, Turn, Who};
-use midfold::store::{MemoryStore, Store, Stored};
+use midfold::proxy::{MatchedRequest, Proxy, ProxyRules, RequestSender};
+use midfold::store::{MemoryStore, Store, StoredSession};
 use midfold::{DialectKind, Policy};
 use midfold_testkit as testkit;
 
@@ -16,7 +16,7 @@ const WINDOW: u64 = 12_000;
 
 fn proxy() -> Arc<Proxy> {
     let policy = Policy::preset("default").unwrap_or_else(|error| unreachable!("{error}"));
-    Arc::new(Proxy::new(Rules::new(policy).window(WINDOW)))
+    Arc::new(Proxy::new(ProxyRules::new(policy).window(WINDOW)))
 }
 
 fn body(kind: DialectKind, messages: &[String]) -> Bytes {
@@ -24,15 +24,15 @@ fn body(kind: DialectKind, messages: &[String]) -> Bytes {
     Bytes::from(format!(r#"{{"model":"m", "{list}": [{}], "keep": 1.50}}"#, messages.join(", ")))
 }
 
-fn send(proxy: &Arc<Proxy>, kind: DialectKind, messages: &[String], now: u64) -> Turn {
+fn send(proxy: &Arc<Proxy>, kind: DialectKind, messages: &[String], now: u64) -> MatchedRequest {
     let request = Request::read(kind, body(kind, messages));
     let request = request.unwrap_or_else(|error| unreachable!("{error}"));
-    let turn = proxy.turn(request, &Who::default(), now);
+    let turn = proxy.turn(request, &RequestSender::default(), now);
     turn.accept();
     turn
 }
 
-fn sent(turn: &Turn) -> Vec<Bytes> {
+fn sent(turn: &MatchedRequest) -> Vec<Bytes> {
     let kind = turn.request().kind();
     let read = Request::read(kind, turn.sent().body.clone());
     read.unwrap_or_else(|error| unreachable!("{error}")).messages().collect()
@@ -86,7 +86,7 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
                 extended += 1;
             }
             let usage = Some(Usage { prompt: what.tokens_after, ..Usage::default() });
-            turn.taken().answered(&Seen { usage, ..Seen::default() }, now as u64);
+            turn.taken().answered(&AnswerFacts { usage, ..AnswerFacts::default() }, now as u64);
             before = now_sent;
         }
         assert!(folds >= 1 && passed >= 2, "{kind}: {folds} folds, {passed} passed");
@@ -100,7 +100,7 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
 async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
     for (kind, messages) in conversations() {
         let policy = Policy::preset("default").unwrap();
-        let proxy = Arc::new(Proxy::new(Rules::new(policy).window(WINDOW).stored()));
+        let proxy = Arc::new(Proxy::new(ProxyRules::new(policy).window(WINDOW).stored()));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let (mut session, mut asked, mut costs) = (None, 0, 0);
         for (now, end) in stops(kind, &messages).into_iter().enumerate() {
@@ -113,10 +113,11 @@ async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
                 session.clone_from(&turn.sent().session);
                 (asked, costs) = (asked + 1, costs + usize::from(usage.is_some()));
             }
-            turn.taken().answered(&Seen { usage, is_complete: true, ..Seen::default() }, now);
+            turn.taken()
+                .answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
             while proxy.save(&*store, now).await.unwrap() {}
         }
-        let mut stored = Stored::open(store, &session.unwrap()).await.unwrap();
+        let mut stored = StoredSession::open(store, &session.unwrap()).await.unwrap();
         let calls = stored.calls().await.unwrap();
         let settled = calls.iter().filter(|(_, settled)| settled.is_some()).count();
         assert!(asked > 3 && costs > 1, "{kind}: {asked} {costs}");
@@ -135,7 +136,7 @@ async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
 fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
     for (kind, messages) in conversations() {
         let policy = Policy::preset("default").unwrap();
-        let proxy = Arc::new(Proxy::new(Rules::new(policy).window(200_000)));
+        let proxy = Arc::new(Proxy::new(ProxyRules::new(policy).window(200_000)));
         let mut turn = send(&proxy, kind, &messages, 0);
         assert!(!turn.sent().is_folded(), "{kind}: 200,000 are enough");
         let tokens = turn.sent().tokens_before;
@@ -149,7 +150,7 @@ fn an_overflow_sets_the_window_right_and_is_sent_again_once() {
         // The next conversation with that model knows the window.
         let other = messages[1..].to_vec();
         let first = Request::read(kind, self::body(kind, &other)).unwrap();
-        let next = proxy.turn(first, &Who::default(), 3);
+        let next = proxy.turn(first, &RequestSender::default(), 3);
         assert!(next.sent().tokens_after <= WINDOW, "{kind}");
         let unlike = turn.diagnose(Some(429), b"slow down");
         assert!(turn.refused(unlike, 4).is_none());
@@ -194,8 +195,8 @@ fn a_request_says_how_much_its_model_holds() {
         let body = format!(r#"{{"model":"llama3.2","options":{options},"messages":[{messages}]}}"#);
         let request = Request::read(DialectKind::Ollama, body.into()).unwrap();
         let setup = midfold::Setup::new().window(given);
-        let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
-        let turn = Arc::new(Proxy::new(rules)).turn(request, &Who::default(), 1);
+        let rules = ProxyRules::new(Policy::preset("default").unwrap()).setup(setup);
+        let turn = Arc::new(Proxy::new(rules)).turn(request, &RequestSender::default(), 1);
         (turn.sent().is_folded(), turn.sent().tokens_after, turn.sent().window.clone())
     };
     let (is_folded, tokens, window) = send(r#"{"num_ctx":6000}"#, 500_000);
@@ -225,12 +226,12 @@ fn forks_and_edited_histories_are_conversations_of_their_own() {
     assert_eq!(again.sent().body, whole.sent().body);
     // Nothing is matched across scopes.
     let request = Request::read(kind, body(kind, &messages)).unwrap();
-    let who = Who { scope: "somebody else".into(), ..Who::default() };
+    let who = RequestSender { scope: "somebody else".into(), ..RequestSender::default() };
     assert_ne!(proxy.turn(request, &who, 3).sent().session, whole.sent().session);
     // Two sessions of a client with one history are two.
     let hinted = |hint: &str, now| {
         let request = Request::read(kind, body(kind, &messages)).unwrap();
-        let who = Who { hint: Some(hint.into()), ..Who::default() };
+        let who = RequestSender { hint: Some(hint.into()), ..RequestSender::default() };
         proxy.turn(request, &who, now).sent().session.clone()
     };
     assert_ne!(hinted("a", 4), hinted("b", 5));
@@ -264,9 +265,9 @@ fn a_clients_own_summary_request_passes() {
     let (kind, mut messages) = conversations().remove(0);
     let policy = Policy::preset("default").unwrap();
     // Above the trigger, below the window.
-    let probe = Arc::new(Proxy::new(Rules::new(policy.clone()).window(400_000)));
+    let probe = Arc::new(Proxy::new(ProxyRules::new(policy.clone()).window(400_000)));
     let tokens = send(&probe, kind, &messages, 0).sent().tokens_before;
-    let proxy = Arc::new(Proxy::new(Rules::new(policy).window(tokens * 10 / 9)));
+    let proxy = Arc::new(Proxy::new(ProxyRules::new(policy).window(tokens * 10 / 9)));
     messages.push(
         r#"{"role":"user","content":"CONTEXT CHECKPOINT COMPACTION: write a summary"}"#.into(),
     );
@@ -280,7 +281,7 @@ fn a_clients_own_summary_request_passes() {
 #[test]
 fn memory_is_bounded() {
     let policy = Policy::preset("default").unwrap();
-    let proxy = Arc::new(Proxy::new(Rules::new(policy).window(400_000).memory(2_000_000)));
+    let proxy = Arc::new(Proxy::new(ProxyRules::new(policy).window(400_000).memory(2_000_000)));
     for n in 0..40 {
         let messages = testkit::emit::openai_chat(&testkit::session(n, 4));
         let _ = send(&proxy, DialectKind::OpenAiChat, &messages, n);
@@ -289,11 +290,15 @@ fn memory_is_bounded() {
     assert!(count > 1 && count < 40 && bytes <= 2_000_000, "{count} {bytes}");
 }
 
-fn send_as(scope: &str, proxy: &Arc<Proxy>, items: &[String], now: u64) -> Turn {
+fn send_as(scope: &str, proxy: &Arc<Proxy>, items: &[String], now: u64) -> MatchedRequest {
     let kind = DialectKind::OpenAiResponses;
     let request = Request::read(kind, body(kind, items));
     let request = request.unwrap_or_else(|error| unreachable!("{error}"));
-    let turn = proxy.turn(request, &Who { scope: scope.to_owned(), ..Who::default() }, now);
+    let turn = proxy.turn(
+        request,
+        &RequestSender { scope: scope.to_owned(), ..RequestSender::default() },
+        now,
+    );
     turn.accept();
     turn
 }
@@ -314,8 +319,12 @@ fn items_that_are_named_by_their_ids_are_what_they_were() {
         ]
         .map(Bytes::from)
         .into();
-        let seen =
-            Seen { id: Some(format!("resp_{n}")), output, is_complete: true, ..Seen::default() };
+        let seen = AnswerFacts {
+            id: Some(format!("resp_{n}")),
+            output,
+            is_complete: true,
+            ..AnswerFacts::default()
+        };
         turn.taken().answered(&seen, n);
         messages.push(format!(r#"{{"type":"item_reference","id":"msg_{n}"}}"#));
         messages.push(format!(r#"{{"type":"item_reference","id":"fc_{n}"}}"#));

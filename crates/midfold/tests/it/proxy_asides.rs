@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold::core::event::Usage;
-use midfold::formats::answer::Seen;
+use midfold::formats::answer::AnswerFacts;
 use midfold::formats::request::Request;
-use midfold::proxy::{Proxy, Rules, Turn, Who};
+use midfold::proxy::{MatchedRequest, Proxy, ProxyRules, RequestSender};
 use midfold::{DialectKind, Policy};
 use midfold_testkit as testkit;
 use serde_json::{Value, json};
@@ -87,14 +87,14 @@ fn clients() -> Vec<Client> {
 
 fn proxy(window: u64) -> Arc<Proxy> {
     let policy = Policy::preset("default").unwrap_or_else(|error| unreachable!("{error}"));
-    Arc::new(Proxy::new(Rules::new(policy).window(window)))
+    Arc::new(Proxy::new(ProxyRules::new(policy).window(window)))
 }
 
-fn answered(turn: Turn, now: u64) {
+fn answered(turn: MatchedRequest, now: u64) {
     let usage =
         Some(Usage { prompt: turn.sent().tokens_after.max(1), output: 10, ..Usage::default() });
     turn.accept();
-    turn.taken().answered(&Seen { usage, is_complete: true, ..Seen::default() }, now);
+    turn.taken().answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
 }
 
 /// As far as the model's last message but so many, with a message of the client behind.
@@ -109,7 +109,7 @@ fn up_to(client: &Client, less: usize) -> Vec<String> {
 
 #[test]
 fn they_pass_as_they_came_and_are_no_turns_of_the_session() {
-    let who = Who::default();
+    let who = RequestSender::default();
     for client in clients() {
         let kind = client.kind;
         for (at, ask) in client.asks.iter().enumerate() {
@@ -146,7 +146,7 @@ fn they_pass_as_they_came_and_are_no_turns_of_the_session() {
 
 #[test]
 fn one_that_does_not_fit_is_folded_and_is_no_turn_all_the_same() {
-    let who = Who::default();
+    let who = RequestSender::default();
     for client in clients() {
         let proxy = proxy(8_000);
         let mut history = up_to(&client, 0);
@@ -163,7 +163,7 @@ fn one_that_does_not_fit_is_folded_and_is_no_turn_all_the_same() {
 
 #[test]
 fn a_conversation_without_tools_that_asks_for_a_form_is_a_conversation() {
-    let who = Who::default();
+    let who = RequestSender::default();
     let proxy = proxy(8_000);
     let said = |role: &str, at: usize| {
         json!({"role": role, "content": format!("{at} {}", "word ".repeat(400))}).to_string()
@@ -184,7 +184,7 @@ fn a_conversation_without_tools_that_asks_for_a_form_is_a_conversation() {
 
 #[test]
 fn another_model_without_tools_is_asked_about_the_conversation() {
-    let who = Who::default();
+    let who = RequestSender::default();
     for client in clients().into_iter().skip(1) {
         let proxy = proxy(WINDOW);
         let mut history = up_to(&client, 0);

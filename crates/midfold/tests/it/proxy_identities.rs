@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use midfold::core::Hash;
-use midfold::inside::Identities;
+use midfold::inside::MessageIdentities;
 
 #[test]
 fn a_message_is_known_as_long_as_somebody_has_it() {
-    let mut known = Identities::default();
+    let mut known = MessageIdentities::default();
     let message = Bytes::from_static(b"{\"role\":\"user\"}");
     let keys: Vec<_> = [1, 2].iter().filter_map(|_| known.note(&message, Hash::ROOT)).collect();
     assert_eq!(known.get(&message), Some(Hash::ROOT));
@@ -20,7 +20,7 @@ fn a_message_is_known_as_long_as_somebody_has_it() {
 
 #[test]
 fn a_message_is_known_by_its_start_and_ends_where_it_ends() {
-    let mut known = Identities::default();
+    let mut known = MessageIdentities::default();
     let of = |end: &str| Bytes::from(format!("{{\"content\":\"{}{end}\"}}", "a".repeat(100)));
     let (message, other) = (of("b"), of("c"));
     let key = known.note(&message, Hash::ROOT).unwrap();

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold::formats::answer::Seen;
+use midfold::formats::answer::AnswerFacts;
 use midfold::formats::request::Request;
-use midfold::proxy::{Heard, Proxy, Rules, Turn, Who};
+use midfold::proxy::{MatchedRequest, Proxy, ProxyRules, RecallRound, RequestSender};
 use midfold::{DialectKind, Policy};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const TOOL: &str = "midfold_recall";
 /// A client of Messages.
 struct Client {
     messages: Vec<Value>,
-    who: Who,
+    who: RequestSender,
     beside: Value,
 }
 
@@ -42,7 +42,7 @@ fn bash(id: &str) -> Value {
 impl Client {
     fn new() -> Self {
         let beside = json!({"model": "m", "max_tokens": 100});
-        Self { messages: Vec::new(), who: Who::default(), beside }
+        Self { messages: Vec::new(), who: RequestSender::default(), beside }
     }
 
     /// Talks until nothing of it fits, with something in what a tool printed early.
@@ -82,7 +82,7 @@ impl Client {
     }
 
     /// What is sent for it, by somebody who reads the answer.
-    fn turn(&self, proxy: &Arc<Proxy>) -> Turn {
+    fn turn(&self, proxy: &Arc<Proxy>) -> MatchedRequest {
         let begun = proxy.begin(self.request(), &self.who);
         proxy.finish(proxy.recalling(begun), 0)
     }
@@ -90,16 +90,16 @@ impl Client {
 
 fn proxy() -> Arc<Proxy> {
     let policy = Policy::preset("default").unwrap();
-    Arc::new(Proxy::new(Rules::new(policy).window(WINDOW).recall(true)))
+    Arc::new(Proxy::new(ProxyRules::new(policy).window(WINDOW).recall(true)))
 }
 
-fn sent(turn: &Turn) -> Value {
+fn sent(turn: &MatchedRequest) -> Value {
     serde_json::from_slice(&turn.sent().body).unwrap()
 }
 
-fn said(content: &Value) -> Seen {
+fn said(content: &Value) -> AnswerFacts {
     let message = json!({"role": "assistant", "content": content}).to_string();
-    Seen { is_complete: true, output: vec![Bytes::from(message)], ..Seen::default() }
+    AnswerFacts { is_complete: true, output: vec![Bytes::from(message)], ..AnswerFacts::default() }
 }
 
 fn call(id: &str, input: &Value) -> Value {
@@ -107,9 +107,9 @@ fn call(id: &str, input: &Value) -> Value {
 }
 
 /// Has the model look something up, and says what it is told.
-fn look_up(turn: &mut Turn, input: Value) -> String {
+fn look_up(turn: &mut MatchedRequest, input: Value) -> String {
     let heard = turn.hear(&mut said(&json!([call("t1", &input)])), 0);
-    assert_eq!(heard, Heard { calls: 1, asks_again: true });
+    assert_eq!(heard, RecallRound { calls: 1, asks_again: true });
     let sent = sent(turn);
     let last = sent["messages"].as_array().unwrap().last().unwrap().clone();
     last["content"][0]["content"].as_str().unwrap().to_owned()
@@ -121,7 +121,7 @@ fn exchange(client: &mut Client, proxy: &Arc<Proxy>) -> String {
     let found = look_up(&mut turn, json!({"query": "sleepy gull"}));
     let answer = "It is the bird that you were told of.";
     let heard = turn.hear(&mut said(&json!([{"type": "text", "text": answer}])), 0);
-    assert_eq!(heard, Heard::default());
+    assert_eq!(heard, RecallRound::default());
     turn.accept();
     client.hear(answer);
     found
@@ -230,7 +230,7 @@ fn what_was_brought_back_stays_until_the_turn_goes_on() {
     client.beside["tools"] = json!([{"name": "bash", "input_schema": {}}]);
     let mut turn = client.turn(&proxy);
     let mut seen = said(&json!([call("t1", &json!({"query": "sleepy gull"})), bash("b0")]));
-    assert_eq!(turn.hear(&mut seen, 0), Heard { calls: 1, asks_again: false });
+    assert_eq!(turn.hear(&mut seen, 0), RecallRound { calls: 1, asks_again: false });
     turn.accept();
     for step in 0..40 {
         client.runs(&format!("b{step}"), &output(&format!("Step {step}.")));

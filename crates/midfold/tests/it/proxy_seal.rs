@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midfold::proxy::{Opened, Seal, SealKey};
+use midfold::proxy::{OpenedBlob, Seal, SealKey};
 
 fn seal(keys: &[u8]) -> Seal {
     let keys = keys.iter().map(|byte| SealKey::new([*byte; 32])).collect();
@@ -19,14 +19,14 @@ fn seal(keys: &[u8]) -> Seal {
 fn what_is_sealed_opens_with_its_key_for_its_owner_and_in_no_other_way() {
     let sealed = seal(&[1]).seal("joe", b"secret").unwrap();
     assert!(Seal::is_ours(&sealed) && !sealed.contains("secret"));
-    let ours = Opened::Ours(b"secret".to_vec());
+    let ours = OpenedBlob::Ours(b"secret".to_vec());
     assert_eq!(seal(&[1]).open("joe", &sealed), ours);
     // A new key in front of the old one.
     assert_eq!(seal(&[2, 1]).open("joe", &sealed), ours);
     assert_ne!(seal(&[2, 1]).seal("joe", b"secret").unwrap(), sealed);
-    assert_eq!(seal(&[2]).open("joe", &sealed), Opened::Broken);
-    assert_eq!(seal(&[1]).open("jim", &sealed), Opened::Broken);
-    assert_eq!(seal(&[1]).open("joe", "gAAAA"), Opened::Foreign);
+    assert_eq!(seal(&[2]).open("joe", &sealed), OpenedBlob::Broken);
+    assert_eq!(seal(&[1]).open("jim", &sealed), OpenedBlob::Broken);
+    assert_eq!(seal(&[1]).open("joe", "gAAAA"), OpenedBlob::Foreign);
 }
 
 #[test]
@@ -38,8 +38,8 @@ fn every_byte_counts() {
         let mut changed = sealed.clone().into_bytes();
         changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
         let changed = String::from_utf8(changed).unwrap();
-        assert_eq!(seal(&[1]).open("", &changed), Opened::Broken, "{at}");
-        assert_eq!(seal(&[1]).open("", &sealed[..at]), Opened::Broken, "{at}");
+        assert_eq!(seal(&[1]).open("", &changed), OpenedBlob::Broken, "{at}");
+        assert_eq!(seal(&[1]).open("", &sealed[..at]), OpenedBlob::Broken, "{at}");
     }
 }
 

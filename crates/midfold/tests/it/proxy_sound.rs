@@ -5,15 +5,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold::core::Counter;
 use midfold::core::event::{RawEvent, Usage};
-use midfold::core::log::Log;
-use midfold::formats::answer::Seen;
+use midfold::core::log::EventLog;
+use midfold::formats::answer::AnswerFacts;
 use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request::{Request, list_name};
-use midfold::proxy::{Proxy, Rules, Turn, Who};
-use midfold::store::{MemoryStore, Store, Stored};
+use midfold::proxy::{MatchedRequest, Proxy, ProxyRules, RequestSender};
+use midfold::store::{MemoryStore, Store, StoredSession};
 use midfold::{DialectKind, Policy, Setup, tokens};
 use midfold_testkit as testkit;
-use midfold_testkit::Message;
+use midfold_testkit::TestMessage;
 
 const WINDOW: u64 = 8_000;
 const KINDS: [DialectKind; 5] = [
@@ -24,7 +24,7 @@ const KINDS: [DialectKind; 5] = [
     DialectKind::Ollama,
 ];
 
-fn emitted(kind: DialectKind, messages: &[Message]) -> Vec<String> {
+fn emitted(kind: DialectKind, messages: &[TestMessage]) -> Vec<String> {
     match kind {
         DialectKind::OpenAiChat => testkit::emit::openai_chat(messages),
         DialectKind::Ollama => testkit::emit::ollama(messages),
@@ -45,20 +45,20 @@ fn o200k() -> Arc<dyn Counter> {
 }
 
 /// What a provider with the same vocabulary counts.
-fn counted(turn: &Turn) -> u64 {
+fn counted(turn: &MatchedRequest) -> u64 {
     let kind = turn.request().kind();
     let sent = Request::read(kind, turn.sent().body.clone());
     let sent = sent.unwrap_or_else(|error| unreachable!("{error}"));
     let counter = o200k();
     let profile = midfold::formats::profile::for_dialect(kind)[0];
-    Log::of(kind.shared(), profile, counter, sent.messages().map(RawEvent::new)).tokens()
+    EventLog::of(kind.shared(), profile, counter, sent.messages().map(RawEvent::new)).tokens()
 }
 
-fn answered(turn: Turn, now: u64) -> u64 {
+fn answered(turn: MatchedRequest, now: u64) -> u64 {
     let prompt = counted(&turn);
     let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
     turn.accept();
-    turn.taken().answered(&Seen { usage, is_complete: true, ..Seen::default() }, now);
+    turn.taken().answered(&AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() }, now);
     prompt
 }
 
@@ -72,22 +72,22 @@ fn stops(kind: DialectKind, messages: &[String]) -> Vec<usize> {
         .collect()
 }
 
-fn small_rules(preset: &str) -> Rules {
+fn small_rules(preset: &str) -> ProxyRules {
     let setup = Setup::new().counter(o200k()).window(WINDOW);
     let policy = Policy::preset(preset).unwrap_or_else(|error| unreachable!("{error}"));
-    Rules::new(policy).setup(setup)
+    ProxyRules::new(policy).setup(setup)
 }
 
 /// Makes the arguments of a message's first call so long; false where it calls nothing.
-fn grow_call(message: &mut Message, tokens: usize) -> bool {
-    let Message::Assistant { calls, .. } = message else { return false };
+fn grow_call(message: &mut TestMessage, tokens: usize) -> bool {
+    let TestMessage::Assistant { calls, .. } = message else { return false };
     let Some(call) = calls.first_mut() else { return false };
     call.arguments = format!(r#"{{"path":"a.txt","content":"{}"}}"#, "word ".repeat(tokens));
     true
 }
 
 /// A step of `tokens` tokens of arguments in the middle of a session.
-fn with_large_steps(at: usize, count: usize, tokens: usize) -> Vec<Message> {
+fn with_large_steps(at: usize, count: usize, tokens: usize) -> Vec<TestMessage> {
     let mut session = testkit::session(23, 8);
     let mut left = count;
     for message in session.iter_mut().skip(at) {
@@ -110,8 +110,11 @@ fn a_step_larger_than_the_window_is_folded_once_it_is_history() {
                 let proxy = Arc::new(Proxy::new(small_rules(preset)));
                 let (mut last, mut faults) = (0, 0);
                 for (now, end) in stops(kind, &messages).into_iter().enumerate() {
-                    let turn =
-                        proxy.turn(request(kind, &messages[..end]), &Who::default(), now as u64);
+                    let turn = proxy.turn(
+                        request(kind, &messages[..end]),
+                        &RequestSender::default(),
+                        now as u64,
+                    );
                     faults = if turn.sent().fault.is_some() { faults + 1 } else { 0 };
                     last = answered(turn, now as u64);
                 }
@@ -150,12 +153,12 @@ fn little_room_is_no_reason_to_fold_each_time() {
             let messages = emitted(kind, &session);
             let fixed: u64 = 20_000;
             let setup = Setup::new().counter(o200k()).window(fixed + room);
-            let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
+            let rules = ProxyRules::new(Policy::preset("default").unwrap()).setup(setup);
             let proxy = Arc::new(Proxy::new(rules));
             let (mut folds, mut adjacent, mut requests, mut before) = (0, 0, 0, false);
             for (now, end) in stops(kind, &messages).into_iter().enumerate() {
                 let request = instructed(kind, fixed, &messages[..end]);
-                let turn = proxy.turn(request, &Who::default(), now as u64);
+                let turn = proxy.turn(request, &RequestSender::default(), now as u64);
                 assert_eq!(turn.sent().fault, None, "{kind} {room}");
                 requests += 1;
                 folds += usize::from(turn.sent().is_new_fold);
@@ -164,8 +167,10 @@ fn little_room_is_no_reason_to_fold_each_time() {
                 let prompt = turn.sent().tokens_after;
                 turn.accept();
                 let usage = Some(Usage { prompt, output: 10, ..Usage::default() });
-                turn.taken()
-                    .answered(&Seen { usage, is_complete: true, ..Seen::default() }, now as u64);
+                turn.taken().answered(
+                    &AnswerFacts { usage, is_complete: true, ..AnswerFacts::default() },
+                    now as u64,
+                );
             }
             println!("{kind} +{room}: {folds} folds of {requests}, {adjacent} adjacent");
             // One step can be more than a fold of a small window leaves.
@@ -180,15 +185,15 @@ fn overflow(have: u64, limit: u64) -> Vec<u8> {
         .into()
 }
 
-fn scope(name: &str) -> Who {
-    Who { scope: name.to_owned(), ..Who::default() }
+fn scope(name: &str) -> RequestSender {
+    RequestSender { scope: name.to_owned(), ..RequestSender::default() }
 }
 
 #[test]
 fn a_window_is_learned_by_whoever_was_told() {
     let messages = emitted(DialectKind::OpenAiChat, &testkit::session(11, 14));
     let policy = Policy::preset("default").unwrap();
-    let proxy = Arc::new(Proxy::new(Rules::new(policy).window(200_000)));
+    let proxy = Arc::new(Proxy::new(ProxyRules::new(policy).window(200_000)));
     let send = |who: &str, kind: DialectKind, messages: &[String]| {
         proxy.turn(request(kind, messages), &scope(who), 0)
     };
@@ -213,15 +218,15 @@ async fn a_learned_window_has_a_line_of_its_own() {
     for kind in KINDS {
         let messages = emitted(kind, &testkit::session(11, 9));
         let setup = Setup::new().counter(o200k()).window(200_000);
-        let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup).stored();
+        let rules = ProxyRules::new(Policy::preset("default").unwrap()).setup(setup).stored();
         let proxy = Arc::new(Proxy::new(rules));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let mut turn = proxy.turn(instructed(kind, FIXED, &messages), &Who::default(), 0);
+        let mut turn = proxy.turn(instructed(kind, FIXED, &messages), &RequestSender::default(), 0);
         let found = turn.diagnose(Some(400), &overflow(turn.sent().tokens_after, TOLD));
         let session = turn.refused(found, 1).unwrap().session.clone().unwrap();
         turn.accept();
         while proxy.save(&*store, 2).await.unwrap() {}
-        let mut stored = Stored::open(store, &session).await.unwrap();
+        let mut stored = StoredSession::open(store, &session).await.unwrap();
         let line = stored.status(3).await.unwrap().threshold.tokens;
         assert!((FIXED + (TOLD - FIXED) * 7 / 10..TOLD).contains(&line), "{kind}: {line}");
     }
@@ -233,7 +238,7 @@ fn what_an_error_quotes_of_a_request_is_no_window() {
     let text = "prompt is too long: 60000 tokens > 2000 maximum";
     messages.push(format!(r#"{{"role":"{text}","content":"hi"}}"#));
     let policy = Policy::preset("default").unwrap();
-    let proxy = Arc::new(Proxy::new(Rules::new(policy).window(200_000)));
+    let proxy = Arc::new(Proxy::new(ProxyRules::new(policy).window(200_000)));
     let turn = proxy.turn(request(DialectKind::OpenAiChat, &messages), &scope("a"), 0);
     for (error, wanted) in [
         (
@@ -259,7 +264,7 @@ async fn nothing_is_kept_of_what_a_provider_refuses() {
         let messages = emitted(kind, &testkit::session(11, 14));
         let proxy = Arc::new(Proxy::new(small_rules("default").stored()));
         let store = MemoryStore::new();
-        let turn = proxy.turn(request(kind, &messages), &Who::default(), 0);
+        let turn = proxy.turn(request(kind, &messages), &RequestSender::default(), 0);
         assert!(turn.sent().is_folded() && turn.is_written(), "{kind}: nobody waits for it");
         while proxy.save(&store, 1).await.unwrap() {}
         assert!(store.sessions(None, 10).await.unwrap().is_empty(), "{kind}");
@@ -270,7 +275,11 @@ async fn nothing_is_kept_of_what_a_provider_refuses() {
 }
 
 /// All requests of a session of this length, through one proxy; each is taken.
-fn play(proxy: &Arc<Proxy>, who: &Who, requests: impl IntoIterator<Item = Request>) -> Vec<String> {
+fn play(
+    proxy: &Arc<Proxy>,
+    who: &RequestSender,
+    requests: impl IntoIterator<Item = Request>,
+) -> Vec<String> {
     let mut sessions = Vec::new();
     for (now, request) in requests.into_iter().enumerate() {
         let turn = proxy.turn(request, who, now as u64);
@@ -293,7 +302,7 @@ fn a_clock_in_the_instructions_makes_no_other_conversation() {
     let mut folds = 0;
     for (now, end) in stops(kind, &messages).into_iter().enumerate() {
         let (system, request) = at(now, end);
-        let turn = proxy.turn(request, &Who::default(), now as u64);
+        let turn = proxy.turn(request, &RequestSender::default(), now as u64);
         folds += usize::from(turn.sent().is_new_fold);
         let text = String::from_utf8_lossy(&turn.sent().body).into_owned();
         assert!(text.contains(&system), "the client's own instructions are sent");
@@ -316,7 +325,7 @@ async fn histories_that_a_client_changes_each_time_are_not_stored_each_time() {
             *user = user.replacen("\"user\"", &format!("\"user\",\"name\":\"n{now}\""), 1);
             request(kind, &sent)
         });
-        play(&proxy, &Who::default(), requests);
+        play(&proxy, &RequestSender::default(), requests);
         while proxy.save(&store, 1).await.unwrap() {}
         let stored = store.sessions(None, 100).await.unwrap().len();
         assert!(stored <= 2, "{kind}: {stored} sessions for {} requests", stops.len());
@@ -330,7 +339,7 @@ fn two_sessions_of_a_client_that_take_turns_stay_two() {
     let proxy = Arc::new(Proxy::new(small_rules("default")));
     for (now, end) in stops(kind, &messages).into_iter().enumerate() {
         for hint in ["a", "b"] {
-            let who = Who { hint: Some(hint.to_owned()), ..Who::default() };
+            let who = RequestSender { hint: Some(hint.to_owned()), ..RequestSender::default() };
             drop(proxy.turn(request(kind, &messages[..end]), &who, now as u64));
         }
     }
@@ -345,7 +354,7 @@ fn a_conversation_that_is_sent_again_from_its_start_is_one_more() {
         for _ in 0..2 {
             let requests =
                 stops(kind, &messages).into_iter().map(|end| request(kind, &messages[..end]));
-            play(&proxy, &Who::default(), requests);
+            play(&proxy, &RequestSender::default(), requests);
         }
         assert!(proxy.held().0 <= 2, "{kind}: {} conversations", proxy.held().0);
     }
@@ -357,8 +366,12 @@ fn a_profile_of_one_wire_format_is_no_reason_to_leave_others_alone() {
     for kind in KINDS {
         let messages = emitted(kind, &testkit::session(11, 9));
         let setup = Setup::new().counter(o200k()).window(WINDOW).profile(*strict);
-        let rules = Rules::new(Policy::preset("default").unwrap()).setup(setup);
-        let turn = Arc::new(Proxy::new(rules)).turn(request(kind, &messages), &Who::default(), 0);
+        let rules = ProxyRules::new(Policy::preset("default").unwrap()).setup(setup);
+        let turn = Arc::new(Proxy::new(rules)).turn(
+            request(kind, &messages),
+            &RequestSender::default(),
+            0,
+        );
         assert!(turn.sent().is_folded() && turn.sent().fault.is_none(), "{kind}");
     }
 }
@@ -372,13 +385,13 @@ async fn conversations_with_the_same_instructions_are_no_branches() {
     for seed in [11, 13] {
         let messages = emitted(kind, &testkit::session(seed, 2));
         let end = stops(kind, &messages)[1];
-        play(&proxy, &Who::default(), [request(kind, &messages[..end])]);
+        play(&proxy, &RequestSender::default(), [request(kind, &messages[..end])]);
     }
     while proxy.save(&*store, 1).await.unwrap() {}
     let rows = store.sessions(None, 10).await.unwrap();
     assert_eq!(rows.len(), 2);
     for row in rows {
-        let stored = Stored::open(Arc::clone(&store), &row.new.id).await.unwrap();
+        let stored = StoredSession::open(Arc::clone(&store), &row.new.id).await.unwrap();
         assert_eq!(stored.meta().parent, None);
     }
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold::proxy::vendor::{Done, Purpose, Work};
-use midfold::proxy::{Prefer, Proxy, Rules, Seal, SealKey, Who};
+use midfold::proxy::vendor::{RequestPurpose, VendorOutcome, VendorWork};
+use midfold::proxy::{CompactionPreference, Proxy, ProxyRules, RequestSender, Seal, SealKey};
 use midfold::{DialectKind, Policy};
 use midfold_testkit as testkit;
 
@@ -16,11 +16,13 @@ fn proxy() -> Arc<Proxy> {
         true
     });
     let seal = Seal::new(vec![SealKey::new([1; 32])], random);
-    Arc::new(Proxy::new(Rules::new(policy).window(200_000).sealed(seal).prefer(Prefer::Midfold)))
+    Arc::new(Proxy::new(
+        ProxyRules::new(policy).window(200_000).sealed(seal).prefer(CompactionPreference::Midfold),
+    ))
 }
 
-fn who(scope: &str) -> Who {
-    Who { scope: scope.into(), ..Who::default() }
+fn who(scope: &str) -> RequestSender {
+    RequestSender { scope: scope.into(), ..RequestSender::default() }
 }
 
 fn request(kind: DialectKind, body: &str) -> midfold::formats::request::Request {
@@ -30,15 +32,15 @@ fn request(kind: DialectKind, body: &str) -> midfold::formats::request::Request 
 }
 
 /// The body of a compaction that somebody asks for.
-fn compacted(proxy: &Arc<Proxy>, who: &Who, items: &[String]) -> String {
+fn compacted(proxy: &Arc<Proxy>, who: &RequestSender, items: &[String]) -> String {
     let body = format!(r#"{{"model":"m","input":[{}]}}"#, items.join(","));
     let request = request(DialectKind::OpenAiResponses, &body);
-    let wish = proxy.wish(request, who, Purpose::Compact).unwrap_or_else(|_| unreachable!());
-    assert_eq!(wish.work, Some(Work::Compact));
+    let wish = proxy.wish(request, who, RequestPurpose::Compact).unwrap_or_else(|_| unreachable!());
+    assert_eq!(wish.work, Some(VendorWork::Compact));
     let begun = proxy.begin_wish(wish.request, wish.is_replay, None, who);
     let mut turn = proxy.finish(begun, 0);
-    match turn.work(Work::Compact, false, 0) {
-        Done::Answer(made) => String::from_utf8_lossy(&made.body).into_owned(),
+    match turn.work(VendorWork::Compact, false, 0) {
+        VendorOutcome::Answer(made) => String::from_utf8_lossy(&made.body).into_owned(),
         _ => unreachable!("it is answered"),
     }
 }
@@ -56,7 +58,7 @@ fn what_one_carries_opens_for_nobody_else() {
     let body = format!(r#"{{"model":"m","input":{input}}}"#);
     let ask = |scope: &str| {
         let request = request(DialectKind::OpenAiResponses, &body);
-        proxy.wish(request, &who(scope), Purpose::Answer)
+        proxy.wish(request, &who(scope), RequestPurpose::Answer)
     };
     let wish = ask("joe").unwrap_or_else(|_| unreachable!("it is his"));
     assert!(wish.is_replay && wish.work.is_none() && wish.request.len() > 2);
@@ -80,7 +82,7 @@ fn a_recap_that_comes_back_is_merged_into_the_next_one() {
     let second = output(&compacted(&proxy, &who(""), &next));
     let body = format!(r#"{{"model":"m","input":{second}}}"#);
     let wish = proxy
-        .wish(request(DialectKind::OpenAiResponses, &body), &who(""), Purpose::Answer)
+        .wish(request(DialectKind::OpenAiResponses, &body), &who(""), RequestPurpose::Answer)
         .unwrap_or_else(|_| unreachable!());
     let text = String::from_utf8_lossy(wish.request.body()).into_owned();
     assert_eq!(text.matches("## Conversation Summary").count(), 1, "one recap, never a stack");
@@ -104,8 +106,9 @@ fn a_request_that_asks_for_nothing_is_not_touched() {
             else {
                 continue;
             };
-            let wish =
-                proxy.wish(read, &who(""), Purpose::Answer).unwrap_or_else(|_| unreachable!());
+            let wish = proxy
+                .wish(read, &who(""), RequestPurpose::Answer)
+                .unwrap_or_else(|_| unreachable!());
             assert_eq!((wish.request.body(), &wish.work), (&Bytes::from(body), &None), "{kind}");
             assert!(!wish.is_replay && !wish.strips_betas, "{kind}");
         }
@@ -122,15 +125,16 @@ fn instructions_of_an_edit_reach_the_model_that_narrates_ahead() {
     let text = messages.join(",");
     // Of the window two thirds are used: a narration is wanted, and nothing is folded.
     let window = (text.len() as u64 / 4) * 3 / 2;
-    let rules = Rules::new(policy).window(window.max(50_000)).narrated();
-    let proxy = Arc::new(Proxy::new(rules.sealed(seal).prefer(Prefer::Midfold)));
+    let rules = ProxyRules::new(policy).window(window.max(50_000)).narrated();
+    let proxy = Arc::new(Proxy::new(rules.sealed(seal).prefer(CompactionPreference::Midfold)));
     for (scope, instructions, told) in
         [("joe", "Keep zq-gateway.", Some("Keep zq-gateway.")), ("jim", " ", None)]
     {
         let body = format!(
             r#"{{"model":"m","max_tokens":1000,"messages":[{text}],"context_management":{{"edits":[{{"type":"compact_20260112","instructions":"{instructions}"}}]}}}}"#
         );
-        let wish = proxy.wish(request(DialectKind::Anthropic, &body), &who(scope), Purpose::Answer);
+        let wish =
+            proxy.wish(request(DialectKind::Anthropic, &body), &who(scope), RequestPurpose::Answer);
         let wish = wish.unwrap_or_else(|refused| unreachable!("{refused:?}"));
         let keep = wish.work.as_ref().and_then(|work| work.standing().map(str::to_owned));
         let begun = proxy.begin_wish(wish.request, wish.is_replay, keep, &who(scope));

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use midfold::core::narrate::{Finish, SummaryRequest};
+use midfold::core::narrate::{FinishReason, SummaryRequest};
 use midfold::core::{Hash, Usage};
-use midfold::model::{Client, Config};
-use midfold::store::worker::Worker;
-use midfold::store::{MemoryStore, Meta, NewSession, Store, Stored};
+use midfold::model::{ModelClient, ModelConfig};
+use midfold::store::worker::JobWorker;
+use midfold::store::{MemoryStore, NewSession, SessionMeta, Store, StoredSession};
 use midfold::{Budget, Policy, RawEvent, tokens};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -49,10 +49,10 @@ async fn between_folds_the_whole_prompt_is_reused_and_after_one_the_head() {
         return;
     };
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let mut stored = Stored::create(store.clone(), new_session()).await.unwrap();
+    let mut stored = StoredSession::create(store.clone(), new_session()).await.unwrap();
     let time = Arc::new(AtomicU64::new(1_795_305_600_000));
     let read = time.clone();
-    let worker = Worker::new(store, "w", Arc::new(move || read.load(Ordering::SeqCst)));
+    let worker = JobWorker::new(store, "w", Arc::new(move || read.load(Ordering::SeqCst)));
     let client = Arc::new(client(&url));
     let replies = Arc::new(Mutex::new(Vec::new()));
     let mut codes = Vec::new();
@@ -96,7 +96,7 @@ async fn between_folds_the_whole_prompt_is_reused_and_after_one_the_head() {
         );
         assert!(usage.prompt > 0 && usage.output > 0);
         assert!(usage.prompt / u64::from(reply.calls) < LONGEST_PROMPT);
-        assert_ne!(reply.finish, Finish::Other, "the server says why it stops");
+        assert_ne!(reply.finish, FinishReason::Other, "the server says why it stops");
     }
     assert_eq!(codes.len(), replies.len(), "a verdict for every reply");
     // Whatever they were, the record of the folds has them, and the recap stands.
@@ -190,12 +190,12 @@ async fn post(url: &str, path: &str, body: &Value) -> Value {
     serde_json::from_str(body).unwrap()
 }
 
-fn client(url: &str) -> Client {
-    let mut config = Config::new(url, "smollm2", tokens::by_name(COUNTER).unwrap());
+fn client(url: &str) -> ModelClient {
+    let mut config = ModelConfig::new(url, "smollm2", tokens::by_name(COUNTER).unwrap());
     // Small enough that it takes several chunks, each below the longest prompt.
     config.window_tokens = Some(1_000);
     config.timeout = Some(Duration::from_secs(120));
-    Client::new(config).unwrap()
+    ModelClient::new(config).unwrap()
 }
 
 fn new_session() -> NewSession {
@@ -203,7 +203,7 @@ fn new_session() -> NewSession {
     policy.narration.on = true;
     policy.narration.words = Some(30);
     policy.narration.max_tokens = Some(200);
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(WINDOW),
         envelope: Vec::new(),
         parent: None,

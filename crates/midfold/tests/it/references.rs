@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use midfold::formats::profile::{RESPONSES, validate};
-use midfold::{Budget, DialectKind, Log, Meter, Policy, RawEvent, Session};
+use midfold::{Budget, DialectKind, EventLog, Meter, Policy, RawEvent, Session};
 use serde_json::{Value, json};
 
 const KIND: DialectKind = DialectKind::OpenAiResponses;
@@ -53,7 +53,7 @@ fn talk(steps: usize) -> Vec<Bytes> {
 fn session(messages: &[Bytes], policy: &str) -> Session {
     let counter = midfold::tokens::by_name("chars:3.2").unwrap();
     let events = messages.iter().map(|bytes| RawEvent::new(bytes.clone()));
-    let log = Log::of(KIND.shared(), RESPONSES, counter, events);
+    let log = EventLog::of(KIND.shared(), RESPONSES, counter, events);
     Session::over("s", log, Policy::preset(policy).unwrap(), Meter::exact())
 }
 

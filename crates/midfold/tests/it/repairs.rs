@@ -3,30 +3,30 @@
 
 use bytes::Bytes;
 use midfold::core::project::project;
-use midfold::core::repair::Repair;
-use midfold::core::verify::{Case, verify};
+use midfold::core::repair::RepairReason;
+use midfold::core::verify::{ProofCase, verify};
 use midfold::formats::profile::{
     self, ANTHROPIC, BEDROCK, GEMINI, OPENAI, RESPONSES, SHAREGPT, STRICT,
 };
 use midfold::formats::verify::validator;
-use midfold::{DialectKind, Fate, Log, Policy, Profile, RawEvent};
+use midfold::{DialectKind, EventLog, PieceFate, Policy, ProviderProfile, RawEvent};
 
 struct Made {
     texts: Vec<String>,
-    repairs: Vec<Repair>,
+    repairs: Vec<RepairReason>,
 }
 
 /// The context of these messages, checked by the provider's rules and by `verify`.
-fn made(kind: DialectKind, profile: Profile, messages: &[&str]) -> Made {
+fn made(kind: DialectKind, profile: ProviderProfile, messages: &[&str]) -> Made {
     let counter = midfold::tokens::by_name("chars:3.2").unwrap();
     let before: Vec<Bytes> = messages.iter().map(|m| Bytes::from((*m).to_owned())).collect();
     let events = before.iter().map(|bytes| RawEvent::new(bytes.clone()));
-    let log = Log::of(kind.shared(), profile, counter.clone(), events);
+    let log = EventLog::of(kind.shared(), profile, counter.clone(), events);
     let context = project(&log, None);
     let after: Vec<Bytes> = context.pieces().map(|piece| piece.bytes.clone()).collect();
     assert_eq!(profile::validate(&after, kind, &profile), [], "{after:?}");
     let validate = validator(kind, profile);
-    let found = verify(&Case {
+    let found = verify(&ProofCase {
         before: &before,
         after: &after,
         envelope: &[],
@@ -38,7 +38,7 @@ fn made(kind: DialectKind, profile: Profile, messages: &[&str]) -> Made {
     });
     assert!(found.findings.is_empty(), "{:?}\n{after:?}", found.findings);
     let repairs = context.pieces().filter_map(|piece| match piece.fate {
-        Fate::Repaired(_, why) | Fate::Added(why) => Some(why),
+        PieceFate::Repaired(_, why) | PieceFate::Added(why) => Some(why),
         _ => None,
     });
     let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();
@@ -58,7 +58,7 @@ fn calls_of_one_message_that_share_an_id_get_their_own() {
             r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}"#,
         ],
     );
-    assert_eq!(found.repairs, [Repair::DuplicateId; 2]);
+    assert_eq!(found.repairs, [RepairReason::DuplicateId; 2]);
     assert!(found.texts[1].contains(r#""id":"a_3","name":"c""#), "{}", found.texts[1]);
     assert!(found.texts[2].contains(r#""tool_use_id":"a_3","content":"2""#), "{}", found.texts[2]);
     assert!(found.texts[2].contains(r#""tool_use_id":"a_2","content":"3""#), "{}", found.texts[2]);
@@ -83,13 +83,14 @@ fn all_results_of_a_step_stand_in_one_message() {
         [(DialectKind::Gemini, GEMINI, gemini), (DialectKind::Bedrock, BEDROCK, bedrock)]
     {
         let found = made(kind, profile, &[user, calls, user]);
-        assert_eq!(found.repairs, [Repair::UnansweredCall, Repair::Bridge], "{kind}");
+        assert_eq!(found.repairs, [RepairReason::UnansweredCall, RepairReason::Bridge], "{kind}");
         assert_eq!(found.texts[2].matches(NO_RESULT).count(), 2, "{kind}");
         let found = made(kind, profile, &[user, calls, one]);
-        assert_eq!(found.repairs, [Repair::UnansweredCall], "{kind}");
+        assert_eq!(found.repairs, [RepairReason::UnansweredCall], "{kind}");
         assert_eq!(found.texts[2].matches(NO_RESULT).count(), 1, "{kind}");
         let found = made(kind, profile, &[user, calls, one, other]);
-        let repairs = [Repair::UnansweredCall, Repair::Bridge, Repair::OrphanResult];
+        let repairs =
+            [RepairReason::UnansweredCall, RepairReason::Bridge, RepairReason::OrphanResult];
         assert_eq!(found.repairs, repairs, "{kind}");
     }
 }
@@ -109,7 +110,7 @@ fn a_message_without_content_gets_some() {
             r#"{"role":"assistant","content":"ok"}"#,
         ],
     );
-    assert_eq!(found.repairs, [Repair::EmptyMessage; 3]);
+    assert_eq!(found.repairs, [RepairReason::EmptyMessage; 3]);
 }
 
 #[test]
@@ -175,12 +176,15 @@ fn a_call_and_its_output_are_one_unit() {
         let counter = midfold::tokens::by_name("chars:3.2").unwrap();
         let user = r#"{"role":"user","content":"go"}"#;
         let events = [user, call, output].map(|m| RawEvent::new(Bytes::from(m)));
-        let log = Log::of(DialectKind::OpenAiResponses.shared(), RESPONSES, counter, events);
+        let log = EventLog::of(DialectKind::OpenAiResponses.shared(), RESPONSES, counter, events);
         let steps: Vec<u32> = log.events().iter().map(|event| event.step).collect();
         assert_eq!(steps, [0, 1, 1], "{call}");
         assert_eq!(log.units().len(), 2, "{call}");
         let context = project(&log, None);
-        assert!(context.pieces().all(|piece| matches!(piece.fate, Fate::Verbatim(_))), "{call}");
+        assert!(
+            context.pieces().all(|piece| matches!(piece.fate, PieceFate::Verbatim(_))),
+            "{call}"
+        );
     }
 }
 
@@ -191,7 +195,7 @@ fn sharegpt_is_counted_as_it_is_sent() {
     let value = format!("<tool_response>\n{inner}\n</tool_response>");
     let row = serde_json::json!({ "from": "tool", "value": value }).to_string();
     let events = [RawEvent::new(Bytes::from(row))];
-    let log = Log::of(DialectKind::ShareGpt.shared(), SHAREGPT, counter.clone(), events);
+    let log = EventLog::of(DialectKind::ShareGpt.shared(), SHAREGPT, counter.clone(), events);
     let counted = log.events()[0].tokens.total - counter.per_message();
     assert_eq!(counted as usize, value.chars().count());
 }
@@ -221,7 +225,8 @@ fn empty_ids_become_ids_of_their_own() {
         let wanted = format!(r#""tool_call_id":"{id}""#);
         assert!(found.texts[at].contains(&wanted), "{}", found.texts[at]);
     }
-    let rest = [Repair::DuplicateId, Repair::UnansweredCall, Repair::OrphanResult];
+    let rest =
+        [RepairReason::DuplicateId, RepairReason::UnansweredCall, RepairReason::OrphanResult];
     assert_eq!(found.repairs[3..], rest, "{:?}", found.texts);
 
     let made_of = |kind, profile, messages: &[&str]| made(kind, profile, messages).texts;
@@ -275,7 +280,7 @@ fn an_id_of_fixed_length_keeps_its_length() {
     let mut messages = vec![user, &calls];
     messages.extend([result; 12]);
     let found = made(DialectKind::OpenAiChat, STRICT, &messages);
-    assert!(found.repairs.iter().all(|it| *it == Repair::DuplicateId), "{:?}", found.repairs);
+    assert!(found.repairs.iter().all(|it| *it == RepairReason::DuplicateId), "{:?}", found.repairs);
     let ids = |text: &str, key: &str| -> Vec<String> {
         let ends = text.split(key).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned());
         ends.collect()
@@ -332,7 +337,8 @@ fn an_id_that_is_made_is_no_longer_than_its_provider_takes() {
         let all: Vec<&str> = std::iter::once(user).chain(messages.iter().map(|m| &**m)).collect();
         let found = made(kind, profile, &all);
         assert!(
-            !found.repairs.is_empty() && found.repairs.iter().all(|it| *it == Repair::DuplicateId)
+            !found.repairs.is_empty()
+                && found.repairs.iter().all(|it| *it == RepairReason::DuplicateId)
         );
         let text = found.texts.concat();
         let mut given: Vec<&str> = text
@@ -366,15 +372,17 @@ fn half_of_a_pair_gets_into_nothing_that_is_made() {
             }
             let counter = midfold::tokens::by_name("chars:3.2").unwrap();
             let events = messages.iter().map(|m| RawEvent::new(Bytes::from(m.clone())));
-            let log = Log::of(DialectKind::OpenAiChat.shared(), OPENAI, counter, events);
+            let log = EventLog::of(DialectKind::OpenAiChat.shared(), OPENAI, counter, events);
             let policy = Policy::preset(preset).unwrap();
             let reserve = policy.trigger.injection_reserve;
             let budget = midfold::Budget::new(log.tokens() / 2 + reserve);
             let mut session = midfold::Session::over("s", log, policy, midfold::Meter::exact());
-            let Ok(midfold::Outcome::Folded(_)) = session.compact(&budget, None) else { continue };
+            let Ok(midfold::PlanOutcome::Folded(_)) = session.compact(&budget, None) else {
+                continue;
+            };
             for piece in session.view().pieces() {
                 let json = serde_json::from_slice::<serde_json::Value>(&piece.bytes);
-                let is_own = matches!(piece.fate, Fate::Verbatim(_) | Fate::Edited(_));
+                let is_own = matches!(piece.fate, PieceFate::Verbatim(_) | PieceFate::Edited(_));
                 let is_fine = json.is_ok() || is_own && text.contains("half");
                 assert!(
                     is_fine,
@@ -382,7 +390,7 @@ fn half_of_a_pair_gets_into_nothing_that_is_made() {
                     piece.fate,
                     String::from_utf8_lossy(&piece.bytes)
                 );
-                if let Fate::Verbatim(seq) = piece.fate {
+                if let PieceFate::Verbatim(seq) = piece.fate {
                     assert_eq!(piece.bytes, messages[seq as usize].as_bytes());
                 }
             }
@@ -449,7 +457,7 @@ fn half_a_character_is_replaced() {
             profile::validate(&[Bytes::from_static(message.as_bytes())], kind, &profile);
         assert_eq!(violations[0].rule, "half-character", "{kind}");
         let found = made(kind, profile, &[message]);
-        assert_eq!(found.repairs, [Repair::HalfCharacter], "{kind}");
+        assert_eq!(found.repairs, [RepairReason::HalfCharacter], "{kind}");
         assert_eq!(found.texts, [whole], "{kind}");
     }
     // In the arguments of a call, beside another repair.
@@ -462,7 +470,7 @@ fn half_a_character_is_replaced() {
             r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"\udc00"},{"type":"tool_result","tool_use_id":"a","content":"2"}]}"#,
         ],
     );
-    assert_eq!(found.repairs, [Repair::DuplicateId; 2]);
+    assert_eq!(found.repairs, [RepairReason::DuplicateId; 2]);
     assert!(!found.texts.concat().contains(r"\ud83d") && !found.texts.concat().contains(r"\udc00"));
 }
 
@@ -481,7 +489,7 @@ fn a_message_of_another_shape_is_told_by_its_source() {
             odd.to_owned()
         };
         let found = made(kind, profile, &[first, &odd]);
-        assert_eq!(found.repairs, [Repair::OtherShape], "{kind}");
+        assert_eq!(found.repairs, [RepairReason::OtherShape], "{kind}");
         assert!(found.texts[1].contains("never touch the tests"), "{}", found.texts[1]);
     }
 }

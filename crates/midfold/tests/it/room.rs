@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use midfold::formats::read;
-use midfold::{Compaction, Door, Policy, Setup, Told};
+use midfold::{CompactionRequest, Door, ModelNarration, Policy, Setup};
 use serde_json::{Value, json};
 
 /// The messages, compacted to a target.
@@ -12,9 +12,11 @@ fn compacted(messages: &[Value], target: u64) -> Vec<Value> {
     let lines: Vec<String> = messages.iter().map(Value::to_string).collect();
     let found = read::read(&Bytes::from(lines.join("\n")), None).unwrap().conversations.remove(0);
     let prepared = Setup::new().window(100_000).prepare(found).unwrap();
-    let wish =
-        Compaction { target: Some(target), ..Compaction::by(Policy::preset("default").unwrap()) };
-    let done = wish.run(&prepared, &[], &Told::default(), Door::Command).unwrap();
+    let wish = CompactionRequest {
+        target: Some(target),
+        ..CompactionRequest::by(Policy::preset("default").unwrap())
+    };
+    let done = wish.run(&prepared, &[], &ModelNarration::default(), Door::Command).unwrap();
     assert!(done.context.tokens() <= target, "{} of {target}", done.context.tokens());
     done.context.pieces().map(|piece| serde_json::from_slice(&piece.bytes).unwrap()).collect()
 }

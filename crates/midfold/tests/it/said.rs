@@ -7,15 +7,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold::core::view::Origin;
+use midfold::core::view::TextOrigin;
 use midfold::formats::profile;
 use midfold::formats::read::read;
-use midfold::store::recall::{Grep, grep};
-use midfold::store::{SearchMode, Store, Stored, open, transfer};
+use midfold::store::recall::{GrepQuery, grep};
+use midfold::store::{SearchMode, Store, StoredSession, open, transfer};
 use midfold::{
-    Budget, Door, Extent, Import, Log, Meter, Outcome, Policy, Recorded, Session, Setup,
+    Budget, Door, EventLog, ImportExtent, ImportPlan, Meter, PlanOutcome, Policy, Session, Setup,
+    TranscriptRecordings,
 };
-use midfold::{DialectKind, Incoming};
+use midfold::{DialectKind, IncomingMessages};
 use serde_json::{Value, json};
 
 const HERMES: &str = "[OUT-OF-BAND USER MESSAGE — a direct message from the user, delivered once at this position; not tool output and not a new delivery when replayed from conversation history]\n";
@@ -247,14 +248,14 @@ fn marked(text: &str, mark: &str) -> BTreeSet<String> {
 
 async fn bring(store: &Arc<dyn Store>, bytes: &Bytes, id: &str) {
     let mut setup = Setup::new();
-    let recorded = Recorded::read(bytes, None).unwrap();
-    let mut import = Import {
+    let recorded = TranscriptRecordings::read(bytes, None).unwrap();
+    let mut import = ImportPlan {
         store: store.clone(),
         setup: &mut setup,
         policy: Policy::preset("default").unwrap(),
         output_reserve: 0,
         source: None,
-        extent: Extent::Live,
+        extent: ImportExtent::Live,
         numbered: false,
         door: Door::Command,
     };
@@ -272,7 +273,7 @@ async fn recall_finds_what_the_user_said_and_nothing_else_as_the_users() {
         assert!(said.len() > 3 && told.len() > 3, "{name}: {said:?} {told:?}");
         for mode in [SearchMode::Text, SearchMode::Literal, SearchMode::Regex] {
             for word in said.iter().chain(&told) {
-                let ask = Grep { role: Some("user".into()), ..Grep::new(word, mode) };
+                let ask = GrepQuery { role: Some("user".into()), ..GrepQuery::new(word, mode) };
                 let found = grep(&*store, name, &ask).await.unwrap().found;
                 assert_eq!(
                     !found.is_empty(),
@@ -284,7 +285,11 @@ async fn recall_finds_what_the_user_said_and_nothing_else_as_the_users() {
                 assert!(shown, "{name}: {word} {found:?}");
             }
         }
-        let all = Grep { role: Some("user".into()), limit: 50, ..Grep::new("", SearchMode::Text) };
+        let all = GrepQuery {
+            role: Some("user".into()),
+            limit: 50,
+            ..GrepQuery::new("", SearchMode::Text)
+        };
         for one in grep(&*store, name, &all).await.unwrap().found {
             let shown = one.lines.iter().map(|line| &line.text).chain([&one.snippet]);
             shown.for_each(|text| assert!(marked(text, "told").is_empty(), "{name}: {text}"));
@@ -293,15 +298,17 @@ async fn recall_finds_what_the_user_said_and_nothing_else_as_the_users() {
 }
 
 fn fold(session: &mut Session, budget: &Budget) -> String {
-    let Outcome::Folded(fold) = session.compact(budget, None).unwrap() else { panic!("no fold") };
+    let PlanOutcome::Folded(fold) = session.compact(budget, None).unwrap() else {
+        panic!("no fold")
+    };
     fold.recap.unwrap().text
 }
 
-fn log_of(bytes: &Bytes) -> Log {
+fn log_of(bytes: &Bytes) -> EventLog {
     let found = read(bytes, None).unwrap().conversations.remove(0);
     let kind = found.format.dialect();
     let counter = midfold::tokens::by_name("chars:3.2").unwrap();
-    Log::of(kind.shared(), profile::for_dialect(kind)[0], counter, found.events)
+    EventLog::of(kind.shared(), profile::for_dialect(kind)[0], counter, found.events)
 }
 
 #[tokio::test]
@@ -310,11 +317,12 @@ async fn a_session_compacts_as_its_file_does() {
     for (name, make) in FIXTURES {
         let bytes = make();
         bring(&store, &bytes, name).await;
-        let mut stored = Stored::open(store.clone(), name).await.unwrap();
+        let mut stored = StoredSession::open(store.clone(), name).await.unwrap();
         let log = log_of(&bytes);
         let origins =
-            |log: &Log| log.events().iter().map(|event| event.view.origin).collect::<Vec<_>>();
-        let turns = |log: &Log| log.events().iter().map(|event| event.turn).collect::<Vec<_>>();
+            |log: &EventLog| log.events().iter().map(|event| event.view.origin).collect::<Vec<_>>();
+        let turns =
+            |log: &EventLog| log.events().iter().map(|event| event.turn).collect::<Vec<_>>();
         let own = stored.whole().await.unwrap();
         assert_eq!(origins(own.log()), origins(&log), "{name}");
         assert_eq!(turns(own.log()), turns(&log), "{name}");
@@ -352,12 +360,12 @@ async fn what_a_reader_knew_goes_with_a_message() {
         let rows = store.events("claude", 0..told.len() as u64).await.unwrap();
         assert_eq!(rows.iter().map(|row| row.event.origin).collect::<Vec<_>>(), told);
     }
-    let incoming = Incoming::read(&bytes, "a file", Door::Command).unwrap();
+    let incoming = IncomingMessages::read(&bytes, "a file", Door::Command).unwrap();
     let events = incoming.events_for(DialectKind::Anthropic, "s").unwrap();
     assert_eq!(events.iter().map(|event| event.origin).collect::<Vec<_>>(), told);
     let found = read(&bytes, None).unwrap().conversations.remove(0);
     let prepared = Setup::new().to(DialectKind::OpenAiChat).prepare(found).unwrap();
-    let clients = |told: &mut dyn Iterator<Item = Option<Origin>>| told.flatten().count();
+    let clients = |told: &mut dyn Iterator<Item = Option<TextOrigin>>| told.flatten().count();
     let converted = clients(&mut prepared.log.events().iter().map(|event| event.told));
     assert_eq!(converted, clients(&mut told.iter().copied()));
 }
@@ -443,7 +451,7 @@ fn four_facts_stand_in_the_recap_however_they_were_said() {
         let bytes = with(&|all| chat_step(all, name, &arguments, &result));
         let policy = Policy::preset("projection").unwrap();
         let mut session = Session::over("s", log_of(&bytes), policy, Meter::exact());
-        let Outcome::Folded(fold) = session.compact(&Budget::new(14_000), None).unwrap() else {
+        let PlanOutcome::Folded(fold) = session.compact(&Budget::new(14_000), None).unwrap() else {
             panic!("no fold")
         };
         let sent: String = session

@@ -5,13 +5,13 @@
 use std::fmt::Write;
 
 use midfold::core::audit::audit;
-use midfold::core::explain::{Moment, explain};
+use midfold::core::explain::{AskedMoment, explain};
 use midfold::core::redact::Redactor;
-use midfold::core::verify::{Case, rule, verify};
+use midfold::core::verify::{ProofCase, rule, verify};
 use midfold::formats::profile::OPENAI;
 use midfold::formats::verify::validator;
-use midfold::{Budget, DialectKind, Fold, Log, Meter, Outcome, Policy, RawEvent, Session};
-use midfold_testkit::secrets::{Planted, innocent, planted};
+use midfold::{Budget, DialectKind, EventLog, Fold, Meter, PlanOutcome, Policy, RawEvent, Session};
+use midfold_testkit::secrets::{PlantedSecret, innocent, planted};
 use serde_json::{Value, json};
 
 const PRESETS: [&str; 6] = ["default", "nucleic", "projection", "generous", "hermes", "lean"];
@@ -69,15 +69,15 @@ fn session_of(texts: &[(usize, String)], preset: &str) -> Session {
     }
     let counter = midfold::tokens::by_name("chars:3.2").unwrap();
     let events = messages.iter().map(|message| RawEvent::new(message.to_string().into()));
-    let log = Log::of(CHAT.shared(), OPENAI, counter, events);
+    let log = EventLog::of(CHAT.shared(), OPENAI, counter, events);
     Session::over("secrets", log, Policy::preset(preset).unwrap(), Meter::exact())
 }
 
 fn fold_of(session: &mut Session) -> Fold {
     let window = (session.log().tokens() * 2 / 3).max(6_000);
     match session.compact(&Budget::new(window), None).unwrap() {
-        Outcome::Folded(fold) => *fold,
-        Outcome::Nothing(reason) => panic!("no fold: {reason}"),
+        PlanOutcome::Folded(fold) => *fold,
+        PlanOutcome::Nothing(reason) => panic!("no fold: {reason}"),
     }
 }
 
@@ -85,7 +85,7 @@ fn fold_of(session: &mut Session) -> Fold {
 fn verified(session: &Session, fold: &Fold) -> (String, bool) {
     let before: Vec<_> = session.log().events().iter().map(|e| e.bytes.clone()).collect();
     let after: Vec<_> = session.view().pieces().map(|piece| piece.bytes.clone()).collect();
-    let report = verify(&Case {
+    let report = verify(&ProofCase {
         before: &before,
         after: &after,
         envelope: &[],
@@ -111,7 +111,7 @@ fn outputs(session: &Session, fold: &Fold, count: usize) -> Vec<(&'static str, S
     // Every message is asked about by a word of it, some of them a preset.
     for n in (0..count).step_by(45) {
         for word in [format!("app_{n}"), format!("conf_{n}"), "DEBUG".to_owned()] {
-            let now = Moment::Now(Some(fold.id));
+            let now = AskedMoment::Now(Some(fold.id));
             writeln!(told, "{}", explain(log, session.folds(), &[], &word, now).unwrap()).unwrap();
         }
     }
@@ -133,7 +133,7 @@ fn says(text: &str, secret: &str) -> bool {
     text.contains(secret) || parts.filter(usable).any(|part| text.contains(part))
 }
 
-fn corpus() -> Vec<(usize, Planted)> {
+fn corpus() -> Vec<(usize, PlantedSecret)> {
     (0..PLACES.len())
         .flat_map(|place| planted(place as u64 + 1).into_iter().map(move |one| (place, one)))
         .collect()

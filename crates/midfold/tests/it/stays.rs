@@ -4,7 +4,9 @@
 
 use bytes::Bytes;
 use midfold::formats::profile::{self, validate};
-use midfold::{Budget, DialectKind, Log, Meter, Outcome, Policy, Profile, RawEvent, Session};
+use midfold::{
+    Budget, DialectKind, EventLog, Meter, PlanOutcome, Policy, ProviderProfile, RawEvent, Session,
+};
 use serde_json::{Value, json};
 
 const RULE: &str = "POLICY-9: refunds above 500 euros need a second person.";
@@ -73,10 +75,15 @@ fn talk(kind: DialectKind, told: &[Value]) -> Vec<Bytes> {
     messages.iter().map(|message| message.to_string().into()).collect()
 }
 
-fn session(kind: DialectKind, profile: Profile, messages: &[Bytes], policy: &Policy) -> Session {
+fn session(
+    kind: DialectKind,
+    profile: ProviderProfile,
+    messages: &[Bytes],
+    policy: &Policy,
+) -> Session {
     let counter = midfold::tokens::by_name("chars:3.2").unwrap();
     let events = messages.iter().map(|bytes| RawEvent::new(bytes.clone()));
-    let log = Log::of(kind.shared(), profile, counter, events);
+    let log = EventLog::of(kind.shared(), profile, counter, events);
     Session::over("s", log, policy.clone(), Meter::exact())
 }
 
@@ -89,7 +96,7 @@ fn policies() -> Vec<Policy> {
     names.map(|name| Policy::preset(name).unwrap()).collect()
 }
 
-fn own(kind: DialectKind) -> Profile {
+fn own(kind: DialectKind) -> ProviderProfile {
     profile::for_dialect(kind)[0]
 }
 
@@ -190,7 +197,7 @@ fn many_and_large_instructions_are_bounded() {
     }
     // What found no room as a message is told as what it is.
     let mut session = session(kind, own(kind), &messages, &Policy::preset("default").unwrap());
-    let Outcome::Folded(fold) = session.compact(&budget, None).unwrap() else { unreachable!() };
+    let PlanOutcome::Folded(fold) = session.compact(&budget, None).unwrap() else { unreachable!() };
     let recap = fold.recap.unwrap().text;
     assert!(recap.contains("[from the system] Chapter 7 of Rules"), "{recap}");
 }

@@ -2,17 +2,17 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use bytes::Bytes;
-use midfold::core::survey::{Class, Count, Survey, survey};
+use midfold::core::survey::{LogSurvey, PieceClass, SurveyCount, survey};
 use midfold::formats::{profile, read};
-use midfold::{Log, Policy};
+use midfold::{EventLog, Policy};
 
-fn surveyed(text: String) -> (Log, Survey) {
+fn surveyed(text: String) -> (EventLog, LogSurvey) {
     let found = read::read(&Bytes::from(text), None).unwrap();
     let conversation = &found.conversations[0];
     let kind = conversation.format.dialect();
     let counter = midfold::tokens::by_name("chars:1").unwrap();
     let events = conversation.events.iter().cloned();
-    let mut log = Log::of(kind.shared(), profile::for_dialect(kind)[0], counter, events);
+    let mut log = EventLog::of(kind.shared(), profile::for_dialect(kind)[0], counter, events);
     let envelope = &conversation.envelope;
     log.set_envelope([&envelope.system, &envelope.tools].into_iter().flatten().map(|b| &b[..]));
     let survey = survey(&log, &Policy::preset("default").unwrap());
@@ -40,11 +40,11 @@ fn classes_add_up_to_the_log() {
     let sum: u64 = survey.classes.iter().map(|(_, count)| count.tokens).sum();
     assert_eq!(sum, log.tokens());
     let of = |class| survey.classes.iter().find(|(known, _)| *known == class).map(|(_, n)| *n);
-    let results: Count = of(Class::Results).unwrap();
+    let results: SurveyCount = of(PieceClass::Results).unwrap();
     let by_tool: u64 = survey.tools.iter().map(|(_, count)| count.tokens).sum();
     assert_eq!(results.tokens, by_tool);
     assert!(survey.tools.windows(2).all(|pair| pair[0].1.tokens >= pair[1].1.tokens));
-    assert!(of(Class::Media).is_none() && of(Class::User).unwrap().items == 13);
+    assert!(of(PieceClass::Media).is_none() && of(PieceClass::User).unwrap().items == 13);
 }
 
 #[test]
@@ -57,5 +57,5 @@ fn repetition_is_counted_once() {
     // The read of `y.rs` is repeated word for word, the first of `x.rs` is stale.
     assert_eq!((again.duplicates.items, again.superseded.items), (1, 1));
     let (_, new) = surveyed(session(&[("x.rs", &a), ("y.rs", &b)]));
-    assert_eq!((new.duplicates, new.superseded), (Count::default(), Count::default()));
+    assert_eq!((new.duplicates, new.superseded), (SurveyCount::default(), SurveyCount::default()));
 }

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold::core::event::Hash;
-use midfold::core::fold::{Entry, RepairRecord};
+use midfold::core::fold::{FoldEntry, RepairRecord};
 use midfold::core::policy::HeadRule;
-use midfold::core::repair::Repair;
-use midfold::core::verify::{Case, Finding, rule, verify};
+use midfold::core::repair::RepairReason;
+use midfold::core::verify::{ProofCase, VerifyFinding, rule, verify};
 use midfold::core::{Role, jsonstr};
 use midfold::formats::profile::OPENAI;
 use midfold::formats::verify::validator;
-use midfold::{Budget, Counter, DialectKind, Fold, Log, Meter, Outcome, Policy, RawEvent, Session};
+use midfold::{
+    Budget, Counter, DialectKind, EventLog, Fold, Meter, PlanOutcome, Policy, RawEvent, Session,
+};
 
 const WINDOW: u64 = 64_000;
 const CHAT: DialectKind = DialectKind::OpenAiChat;
@@ -36,7 +38,7 @@ impl Sample {
         messages.push(r#"{"role":"assistant","content":"The dashboards."}"#.to_owned());
         let counter = midfold::tokens::by_name("chars:3.2").unwrap();
         let events = messages.iter().map(|m| RawEvent::new(Bytes::from(m.clone())));
-        let log = Log::of(CHAT.shared(), OPENAI, counter.clone(), events);
+        let log = EventLog::of(CHAT.shared(), OPENAI, counter.clone(), events);
         let before: Vec<Bytes> = log.events().iter().map(|event| event.bytes.clone()).collect();
         // Stubs beside the recap, and a task that stays in the head.
         let mut policy = Policy::preset("projection").unwrap();
@@ -46,14 +48,14 @@ impl Sample {
         let mut session = Session::over("s", log, policy, Meter::exact());
         session.pin(40);
         let outcome = session.compact(&Budget::new(WINDOW), None).unwrap();
-        let Outcome::Folded(fold) = outcome else { panic!("{outcome:?}") };
+        let PlanOutcome::Folded(fold) = outcome else { panic!("{outcome:?}") };
         let after = session.view().pieces().map(|piece| piece.bytes.clone()).collect();
         Self { before, after, fold: *fold, budget: WINDOW, counter }
     }
 
-    fn findings(&self, record: bool) -> Vec<Finding> {
+    fn findings(&self, record: bool) -> Vec<VerifyFinding> {
         let validate = validator(CHAT, OPENAI);
-        verify(&Case {
+        verify(&ProofCase {
             before: &self.before,
             after: &self.after,
             envelope: &[],
@@ -82,14 +84,15 @@ impl Sample {
         recap.hash = Hash::ROOT.chain(recap.text.as_bytes());
         let bytes = CHAT.dialect().made_message(Role::Assistant, &recap.text);
         let at = self.fold.span.start as usize;
-        self.fold.entries[0] = Entry::Recap { bytes: String::from_utf8(bytes.to_vec()).unwrap() };
+        self.fold.entries[0] =
+            FoldEntry::Recap { bytes: String::from_utf8(bytes.to_vec()).unwrap() };
         self.after[at] = bytes;
     }
 
     /// Index of the first edited entry, its event and its bytes.
     fn edited(&self) -> (usize, usize, String) {
         let found = self.fold.entries.iter().enumerate().find_map(|(index, entry)| match entry {
-            Entry::Edited { seq, bytes } => Some((index, *seq as usize, bytes.clone())),
+            FoldEntry::Edited { seq, bytes } => Some((index, *seq as usize, bytes.clone())),
             _ => None,
         });
         found.unwrap()
@@ -211,7 +214,7 @@ const RECORDED: &[(&str, &str, Break)] = &[
         let bytes = r#"{"role":"user","content":"drop the tables"}"#.to_owned();
         let at = s.after.iter().position(|m| m == s.edited().2.as_bytes()).unwrap();
         s.after[at] = Bytes::from(bytes.clone());
-        s.fold.entries[index] = Entry::Edited { seq: seq as u32, bytes };
+        s.fold.entries[index] = FoldEntry::Edited { seq: seq as u32, bytes };
     }),
     ("an edit without a record", rule::EDITS, |s| drop(s.fold.edits.pop())),
     ("an edit of nothing", rule::EDITS, |s| s.fold.edits[0].seq = 1),
@@ -243,12 +246,20 @@ const RECORDED: &[(&str, &str, Break)] = &[
         let text = br#"{"role":"user","content":"[empty message]"}"#;
         s.after[at] = Bytes::from_static(text);
         let seq = Some(s.fold.span.end);
-        s.fold.repairs.push(RepairRecord { index: at as u32, seq, why: Repair::EmptyMessage });
+        s.fold.repairs.push(RepairRecord {
+            index: at as u32,
+            seq,
+            why: RepairReason::EmptyMessage,
+        });
     }),
     ("a repair that adds words", rule::REPAIRS, |s| {
         let at = s.after.len();
         s.after.push(Bytes::from_static(br#"{"role":"user","content":"yes, delete it"}"#));
-        s.fold.repairs.push(RepairRecord { index: at as u32, seq: None, why: Repair::Bridge });
+        s.fold.repairs.push(RepairRecord {
+            index: at as u32,
+            seq: None,
+            why: RepairReason::Bridge,
+        });
     }),
 ];
 

@@ -3,37 +3,46 @@
 
 use std::time::Duration;
 
-use midfold_core::narrate::{FailureClass, Finish, SummaryFailure, SummaryReply};
-use midfold_model::Client;
-use midfold_testkit::model_server::{Answer, ModelServer};
+use midfold_core::narrate::{FailureClass, FinishReason, SummaryFailure, SummaryReply};
+use midfold_model::ModelClient;
+use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
 
 use crate::client::{a_request, config, recorded};
 
-async fn run(answer: Answer) -> (Result<SummaryReply, SummaryFailure>, usize) {
+async fn run(answer: ScriptedAnswer) -> (Result<SummaryReply, SummaryFailure>, usize) {
     let server = ModelServer::always(answer).await.unwrap();
     let mut config = config(&server);
     config.timeout = Some(Duration::from_millis(80));
-    let client = Client::with_pause(config, recorded().0).unwrap();
+    let client = ModelClient::with_pause(config, recorded().0).unwrap();
     let outcome = client.summarise(&a_request()).await;
     (outcome, server.seen().len())
 }
 
 #[tokio::test]
 async fn every_fault_has_its_class_and_its_tries() {
-    let html = Answer::Body { kind: "text/html".to_owned(), body: b"<html>login</html>".to_vec() };
-    let json = |body: &str| Answer::Body { kind: "application/json".to_owned(), body: body.into() };
+    let html =
+        ScriptedAnswer::Body { kind: "text/html".to_owned(), body: b"<html>login</html>".to_vec() };
+    let json = |body: &str| ScriptedAnswer::Body {
+        kind: "application/json".to_owned(),
+        body: body.into(),
+    };
     for (name, answer, class, tries) in [
-        ("hang", Answer::Hang, FailureClass::Timeout, 1),
-        ("hang in the middle", Answer::HangAfter("## Conv".to_owned()), FailureClass::Timeout, 1),
-        ("401", Answer::refusal(401, "invalid_api_key", "no"), FailureClass::Auth, 1),
-        ("403", Answer::refusal(403, "forbidden", "no"), FailureClass::Auth, 1),
-        ("429", Answer::slow_down("0"), FailureClass::RateLimited, 4),
-        ("500", Answer::refusal(500, "server_error", "oops"), FailureClass::Server, 3),
-        ("503", Answer::refusal(503, "overloaded", "oops"), FailureClass::Server, 3),
-        ("404", Answer::refusal(404, "model_not_found", "no"), FailureClass::Rejected, 1),
+        ("hang", ScriptedAnswer::Hang, FailureClass::Timeout, 1),
+        (
+            "hang in the middle",
+            ScriptedAnswer::HangAfter("## Conv".to_owned()),
+            FailureClass::Timeout,
+            1,
+        ),
+        ("401", ScriptedAnswer::refusal(401, "invalid_api_key", "no"), FailureClass::Auth, 1),
+        ("403", ScriptedAnswer::refusal(403, "forbidden", "no"), FailureClass::Auth, 1),
+        ("429", ScriptedAnswer::slow_down("0"), FailureClass::RateLimited, 4),
+        ("500", ScriptedAnswer::refusal(500, "server_error", "oops"), FailureClass::Server, 3),
+        ("503", ScriptedAnswer::refusal(503, "overloaded", "oops"), FailureClass::Server, 3),
+        ("404", ScriptedAnswer::refusal(404, "model_not_found", "no"), FailureClass::Rejected, 1),
         (
             "302",
-            Answer::Status {
+            ScriptedAnswer::Status {
                 code: 302,
                 headers: vec!["location: http://127.0.0.1:1/".to_owned()],
                 body: String::new(),
@@ -41,11 +50,11 @@ async fn every_fault_has_its_class_and_its_tries() {
             FailureClass::Rejected,
             1,
         ),
-        ("reset", Answer::Reset, FailureClass::Network, 3),
-        ("broken stream", Answer::Broken("## Conv".to_owned()), FailureClass::Network, 3),
+        ("reset", ScriptedAnswer::Reset, FailureClass::Network, 3),
+        ("broken stream", ScriptedAnswer::Broken("## Conv".to_owned()), FailureClass::Network, 3),
         (
             "garbage",
-            Answer::Bytes(b"\x00\xff\x17garbage\r\n\r\n".to_vec()),
+            ScriptedAnswer::Bytes(b"\x00\xff\x17garbage\r\n\r\n".to_vec()),
             FailureClass::Garbage,
             1,
         ),
@@ -63,11 +72,15 @@ async fn every_fault_has_its_class_and_its_tries() {
 #[tokio::test]
 async fn what_is_a_reply_comes_back_however_bad_it_is() {
     for (answer, text, finish) in [
-        (Answer::text(""), "", Finish::Stop),
-        (Answer::text("## Conversation Summary"), "## Conversation Summary", Finish::Stop),
-        (Answer::Unfinished("## Conv".to_owned()), "## Conv", Finish::Other),
-        (Answer::finished("## Conv", "length"), "## Conv", Finish::Length),
-        (Answer::finished("", "content_filter"), "", Finish::Other),
+        (ScriptedAnswer::text(""), "", FinishReason::Stop),
+        (
+            ScriptedAnswer::text("## Conversation Summary"),
+            "## Conversation Summary",
+            FinishReason::Stop,
+        ),
+        (ScriptedAnswer::Unfinished("## Conv".to_owned()), "## Conv", FinishReason::Other),
+        (ScriptedAnswer::finished("## Conv", "length"), "## Conv", FinishReason::Length),
+        (ScriptedAnswer::finished("", "content_filter"), "", FinishReason::Other),
     ] {
         let (outcome, calls) = run(answer).await;
         let reply = outcome.unwrap();
@@ -78,15 +91,15 @@ async fn what_is_a_reply_comes_back_however_bad_it_is() {
 #[tokio::test]
 async fn a_server_is_left_alone_for_as_long_as_it_asks() {
     let server = ModelServer::start([
-        Answer::slow_down("7"),
-        Answer::refusal(500, "server_error", "oops"),
-        Answer::Reset,
-        Answer::text("ok"),
+        ScriptedAnswer::slow_down("7"),
+        ScriptedAnswer::refusal(500, "server_error", "oops"),
+        ScriptedAnswer::Reset,
+        ScriptedAnswer::text("ok"),
     ])
     .await
     .unwrap();
     let (pause, pauses) = recorded();
-    let client = Client::with_pause(config(&server), pause).unwrap();
+    let client = ModelClient::with_pause(config(&server), pause).unwrap();
     let reply = client.summarise(&a_request()).await.unwrap();
     assert_eq!((&*reply.text, reply.calls), ("ok", 4));
     let pauses = pauses.lock().unwrap().clone();
@@ -95,9 +108,9 @@ async fn a_server_is_left_alone_for_as_long_as_it_asks() {
     assert!(pauses[1] >= Duration::from_secs(1) && pauses[1] < Duration::from_millis(1_500));
 
     // Longer than anybody wants to wait: given up at once, and said so.
-    let server = ModelServer::always(Answer::slow_down("86400")).await.unwrap();
+    let server = ModelServer::always(ScriptedAnswer::slow_down("86400")).await.unwrap();
     let (pause, pauses) = recorded();
-    let client = Client::with_pause(config(&server), pause).unwrap();
+    let client = ModelClient::with_pause(config(&server), pause).unwrap();
     let failure = client.summarise(&a_request()).await.unwrap_err();
     assert_eq!((failure.class, server.seen().len()), (FailureClass::RateLimited, 1));
     assert!(pauses.lock().unwrap().is_empty());
@@ -105,12 +118,12 @@ async fn a_server_is_left_alone_for_as_long_as_it_asks() {
 
 #[tokio::test]
 async fn the_whole_work_has_a_ceiling() {
-    let server = ModelServer::always(Answer::Hang).await.unwrap();
+    let server = ModelServer::always(ScriptedAnswer::Hang).await.unwrap();
     let mut config = config(&server);
     config.attempts.timeout = 1_000;
     config.timeout = Some(Duration::from_millis(20));
     config.ceiling = Duration::from_millis(150);
-    let client = Client::with_pause(config, recorded().0).unwrap();
+    let client = ModelClient::with_pause(config, recorded().0).unwrap();
     let failure = client.summarise(&a_request()).await.unwrap_err();
     assert_eq!(failure.class, FailureClass::Timeout);
 }
@@ -118,8 +131,9 @@ async fn the_whole_work_has_a_ceiling() {
 /// The request's own limit holds up to the last byte, also where an answer began in time.
 #[tokio::test]
 async fn an_answer_that_stops_in_the_middle_is_late() {
-    let server = ModelServer::always(Answer::HangAfter("## Conv".to_owned())).await.unwrap();
-    let client = Client::with_pause(config(&server), recorded().0).unwrap();
+    let server =
+        ModelServer::always(ScriptedAnswer::HangAfter("## Conv".to_owned())).await.unwrap();
+    let client = ModelClient::with_pause(config(&server), recorded().0).unwrap();
     let mut request = a_request();
     request.timeout_seconds = 1;
     let failure = client.summarise(&request).await.unwrap_err();
@@ -135,7 +149,7 @@ async fn nobody_listens() {
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
-    let client = Client::with_pause(config, recorded().0).unwrap();
+    let client = ModelClient::with_pause(config, recorded().0).unwrap();
     let failure = client.summarise(&a_request()).await.unwrap_err();
     assert_eq!(failure.class, FailureClass::Network);
 }

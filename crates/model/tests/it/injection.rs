@@ -1,9 +1,9 @@
 //! Texts that try to talk their way out of the data, at every place that a log has for them.
 
-use midfold_core::log::Log;
-use midfold_core::narrate::{Narrated, Prompt};
-use midfold_core::recap::sources::{Limits, sources};
-use midfold_testkit::Message;
+use midfold_core::log::EventLog;
+use midfold_core::narrate::{AcceptedNarration, SummaryPrompt};
+use midfold_core::recap::sources::{SourceLimits, sources};
+use midfold_testkit::TestMessage;
 use midfold_testkit::injections::INJECTIONS;
 
 use crate::support::{conversation, judged, log_of, request, step, user};
@@ -15,7 +15,7 @@ fn marked(text: &str, canary: &str) -> String {
 }
 
 /// The user message without what is between its fences.
-fn outside(prompt: &Prompt) -> String {
+fn outside(prompt: &SummaryPrompt) -> String {
     let token =
         prompt.user.lines().next().unwrap().trim_end_matches('.').rsplit(' ').next().unwrap();
     let (open, close) = (format!("<<data:{token} "), format!("<<end:{token}>>"));
@@ -36,9 +36,9 @@ fn outside(prompt: &Prompt) -> String {
 }
 
 /// The text at each place of a log that outsiders write to.
-fn planted(text: &str) -> Vec<Log> {
+fn planted(text: &str) -> Vec<EventLog> {
     let quoted = midfold_testkit::quoted(text);
-    let at = |extra: Vec<Message>| {
+    let at = |extra: Vec<TestMessage>| {
         let mut messages = conversation("nothing odd");
         messages.splice(2..2, extra);
         log_of(&messages)
@@ -59,7 +59,7 @@ fn nothing_planted_stands_outside_of_the_fences() {
         let text = marked(text, &canary);
         for log in planted(&text) {
             let mut request = request(&log);
-            request.sources = sources(&log, 1..log.len(), &Limits::default());
+            request.sources = sources(&log, 1..log.len(), &SourceLimits::default());
             request.focus = Some(text.clone());
             let prompt = request.prompt(&request.sources, Some(&text));
             assert!(prompt.user.contains(&canary), "the data is there: {text}");
@@ -75,7 +75,7 @@ fn nothing_planted_stands_outside_of_the_fences() {
 }
 
 /// What no accepted section may hold, judged without the engine's own tables.
-fn is_harmless(narrated: &Narrated) -> bool {
+fn is_harmless(narrated: &AcceptedNarration) -> bool {
     narrated.sections.iter().flat_map(|(_, body)| body.lines()).all(|line| {
         let start = line.trim_start().to_lowercase();
         let forged =

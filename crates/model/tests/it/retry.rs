@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use midfold_core::Hash;
 use midfold_core::narrate::FailureClass;
-use midfold_model::Config;
+use midfold_model::ModelConfig;
 use midfold_model::inside::{pause, retry_after};
 
-fn config() -> Config {
-    let counter = midfold_tokens::Chars::new("3").unwrap();
-    Config::new("http://localhost", "m", Arc::new(counter))
+fn config() -> ModelConfig {
+    let counter = midfold_tokens::CharsCounter::new("3").unwrap();
+    ModelConfig::new("http://localhost", "m", Arc::new(counter))
 }
 
 #[test]

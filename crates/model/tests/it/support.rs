@@ -4,57 +4,57 @@ use std::sync::Arc;
 
 use midfold_core::budget::Ratio;
 use midfold_core::fold::Span;
-use midfold_core::log::Log;
-use midfold_core::narrate::{Finish, SummaryReply, SummaryRequest, Verdict};
+use midfold_core::log::EventLog;
+use midfold_core::narrate::{FinishReason, ReplyVerdict, SummaryReply, SummaryRequest};
 use midfold_core::policy::NarrationStyle;
-use midfold_core::recap::ground::{Judged, judge};
-use midfold_core::recap::sources::{Limits, sources};
+use midfold_core::recap::ground::{GroundedReply, judge};
+use midfold_core::recap::sources::{SourceLimits, sources};
 use midfold_core::{Counter, Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
-use midfold_testkit::{Message, emit};
-use midfold_tokens::Chars;
+use midfold_testkit::{TestMessage, emit};
+use midfold_tokens::CharsCounter;
 
 /// Three characters a token.
 pub fn counter() -> Arc<dyn Counter> {
-    Arc::new(Chars::new("3").unwrap())
+    Arc::new(CharsCounter::new("3").unwrap())
 }
 
-pub fn user(text: &str) -> Message {
-    Message::User(text.to_owned())
+pub fn user(text: &str) -> TestMessage {
+    TestMessage::User(text.to_owned())
 }
 
-pub fn assistant(text: &str) -> Message {
-    Message::Assistant { thought: None, text: text.to_owned(), calls: Vec::new() }
+pub fn assistant(text: &str) -> TestMessage {
+    TestMessage::Assistant { thought: None, text: text.to_owned(), calls: Vec::new() }
 }
 
 /// A call and its result.
-pub fn step(name: &str, arguments: &str, content: &str) -> [Message; 2] {
+pub fn step(name: &str, arguments: &str, content: &str) -> [TestMessage; 2] {
     let id = format!("call_{}", name.len() * 1000 + content.len());
-    let call = midfold_testkit::Call {
+    let call = midfold_testkit::TestCall {
         id: id.clone(),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
     };
     [
-        Message::Assistant {
+        TestMessage::Assistant {
             thought: Some("secret musings zqreasoning".to_owned()),
             text: String::new(),
             calls: vec![call],
         },
-        Message::Tool { id, name: name.to_owned(), content: content.to_owned() },
+        TestMessage::Tool { id, name: name.to_owned(), content: content.to_owned() },
     ]
 }
 
-pub fn log_of(messages: &[Message]) -> Log {
+pub fn log_of(messages: &[TestMessage]) -> EventLog {
     let lines = emit::openai_chat(messages);
     let events = lines.into_iter().map(|line| RawEvent::new(line.into_bytes().into()));
-    Log::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter(), events)
+    EventLog::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter(), events)
 }
 
 /// The conversation; `planted` comes back from a tool.
-pub fn conversation(planted: &str) -> Vec<Message> {
+pub fn conversation(planted: &str) -> Vec<TestMessage> {
     let mut messages = vec![
-        Message::System("You are a coding agent in /srv/build.".to_owned()),
+        TestMessage::System("You are a coding agent in /srv/build.".to_owned()),
         user(
             "LED-4100: some refunds are booked twice since the deploy of 9 March. Find out why. \
              Never touch migrations/. Yes, you can delete the build folder.",
@@ -78,7 +78,7 @@ pub fn conversation(planted: &str) -> Vec<Message> {
     messages
 }
 
-pub fn request(log: &Log) -> SummaryRequest {
+pub fn request(log: &EventLog) -> SummaryRequest {
     let end = log.len();
     SummaryRequest {
         id: Hash([7; 32]),
@@ -97,7 +97,7 @@ pub fn request(log: &Log) -> SummaryRequest {
         temperature: Ratio(2_000),
         timeout_seconds: 25,
         previous: None,
-        sources: sources(log, 1..end, &Limits::default()),
+        sources: sources(log, 1..end, &SourceLimits::default()),
         focus: None,
         today: Some("2026-11-22".to_owned()),
         replaces: log.tokens_in(1..end),
@@ -107,7 +107,7 @@ pub fn request(log: &Log) -> SummaryRequest {
 pub fn reply(text: &str) -> SummaryReply {
     SummaryReply {
         text: text.to_owned(),
-        finish: Finish::Stop,
+        finish: FinishReason::Stop,
         model: "m".to_owned(),
         usage: None,
         calls: 1,
@@ -123,12 +123,16 @@ pub fn bullets(decisions: &str, facts: &str) -> String {
 }
 
 /// What is made of a reply about the conversation.
-pub fn verdict_of(text: &str) -> Result<Judged, Verdict> {
+pub fn verdict_of(text: &str) -> Result<GroundedReply, ReplyVerdict> {
     let log = log_of(&conversation("nothing odd"));
     judged(&log, &request(&log), text)
 }
 
-pub fn judged(log: &Log, request: &SummaryRequest, text: &str) -> Result<Judged, Verdict> {
+pub fn judged(
+    log: &EventLog,
+    request: &SummaryRequest,
+    text: &str,
+) -> Result<GroundedReply, ReplyVerdict> {
     judge(log, request, &reply(text), &*counter()).map_err(|refused| {
         let detail = refused.detail;
         assert!(!detail.is_empty() && !detail.contains("zq"), "{detail}");
@@ -137,7 +141,7 @@ pub fn judged(log: &Log, request: &SummaryRequest, text: &str) -> Result<Judged,
 }
 
 /// Why lines of a reply were dropped, by code.
-pub fn reasons(judged: &Judged) -> Vec<&str> {
+pub fn reasons(judged: &GroundedReply) -> Vec<&str> {
     let codes = judged.dropped.iter().filter_map(|dropped| dropped.why.split(':').next());
     codes.collect()
 }

@@ -1,7 +1,7 @@
 //! How a service is spoken to.
 
 use midfold_core::narrate::FailureClass;
-use midfold_model::Wire;
+use midfold_model::WireProtocol;
 use midfold_model::inside::{endpoint, refusal};
 use reqwest::Url;
 
@@ -17,14 +17,14 @@ fn endpoints_are_found_from_any_base() {
         ),
     ] {
         let base = Url::parse(base).unwrap();
-        assert_eq!(endpoint(Wire::OpenAiChat, &base).as_str(), wanted);
+        assert_eq!(endpoint(WireProtocol::OpenAiChat, &base).as_str(), wanted);
     }
 }
 
 #[test]
 fn details_hold_nothing_that_a_server_echoes() {
     let body = br#"{"error":{"message":"Incorrect API key provided: sk-abc","type":"invalid_request_error","code":"invalid_api_key"}}"#;
-    let refusal = refusal(Wire::OpenAiChat, 401, body);
+    let refusal = refusal(WireProtocol::OpenAiChat, 401, body);
     assert_eq!(refusal.class, FailureClass::Auth);
     assert_eq!(refusal.detail, "HTTP 401, invalid_api_key");
 }

@@ -1,15 +1,15 @@
 //! `midfold.Sessions`.
 
-use midfold::blocking::{Force, Sessions as Held};
+use midfold::blocking::{ForcedFold, Sessions as Held};
 use midfold::formats::DialectKind;
 use pyo3::prelude::*;
 
 use super::Session;
-use super::shared::Shared;
+use super::shared::SharedSession;
 use crate::context::Context;
 use crate::errors::Failure;
 use crate::list::HostList;
-use crate::start::Named;
+use crate::start::SessionOptions;
 
 /// The conversations of one host, found by the host's own ids, else by what is in them.
 ///
@@ -26,7 +26,7 @@ use crate::start::Named;
 /// 'thread-7'
 #[pyclass(frozen, module = "midfold")]
 pub struct Sessions {
-    held: Held<Shared>,
+    held: Held<SharedSession>,
     kind: DialectKind,
 }
 
@@ -56,7 +56,7 @@ impl Sessions {
         store: Option<String>,
         limit: usize,
     ) -> PyResult<Self> {
-        let named = Named {
+        let named = SessionOptions {
             window,
             preset,
             policy,
@@ -72,7 +72,7 @@ impl Sessions {
             store,
         };
         let start = named.start()?;
-        Ok(Self { kind: start.kind, held: Held::new(start, limit, Shared::from) })
+        Ok(Self { kind: start.kind, held: Held::new(start, limit, SharedSession::from) })
     }
 
     /// Takes all messages of a conversation, as the host's list is now, and returns what to send, as
@@ -91,7 +91,7 @@ impl Sessions {
     ) -> PyResult<Context> {
         let list = HostList::read(py, messages)?;
         let events = list.events_for(self.kind, id.unwrap_or("new"))?;
-        let force = (force || focus.is_some()).then_some(Force { focus });
+        let force = (force || focus.is_some()).then_some(ForcedFold { focus });
         let done = py.detach(|| self.held.project(id, &events, force));
         py.check_signals()?;
         let (session, sent) = done.map_err(Failure::from)?;

@@ -1,31 +1,31 @@
 //! `midfold.Session`.
 
-mod held;
 mod ids;
 mod many;
+mod objects;
 mod shared;
 
-use midfold::blocking::{Force, Place, Session as Engine};
+use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
 use midfold::core::event::Usage;
-use midfold::store::recall::{Grep, What};
-use midfold::{Area, Door, Incoming, Refused};
+use midfold::store::recall::{ExpandTarget, GrepQuery};
+use midfold::{Door, FailureArea, IncomingMessages, RefusedRequest};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::clock::now;
 use crate::context::Context;
 use crate::errors::Failure;
-use crate::given::{self, Given};
 use crate::json;
 use crate::list::HostList;
+use crate::messages::{self, GivenMessages};
 use crate::prepare;
 use crate::python::{loads, objects};
 use crate::recall;
-use crate::start::Named;
+use crate::start::SessionOptions;
 use crate::summary::{SummaryRequest, answer};
 use ids::{hash, new_id};
 pub use many::Sessions;
-use shared::Shared;
+use shared::SharedSession;
 
 /// One conversation: its log, its folds, its meter; in memory, or in a store.
 ///
@@ -43,7 +43,7 @@ use shared::Shared;
 /// b'[{"role":"user","content":"Why is the total off by one?"}]'
 #[pyclass(frozen, module = "midfold")]
 pub struct Session {
-    inner: Shared,
+    inner: SharedSession,
 }
 
 #[pymethods]
@@ -73,7 +73,7 @@ impl Session {
         store: Option<String>,
         id: Option<String>,
     ) -> PyResult<Self> {
-        let named = Named {
+        let named = SessionOptions {
             window,
             preset,
             policy,
@@ -95,7 +95,7 @@ impl Session {
     /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`.
     #[staticmethod]
     fn open(py: Python<'_>, store: &str, id: &str) -> PyResult<Self> {
-        let load = || Engine::load(Place::existing(store, Door::Python)?, id, now);
+        let load = || Engine::load(StorePlace::existing(store, Door::Python)?, id, now);
         Ok(Self::of(py.detach(load).map_err(Failure::from)?))
     }
 
@@ -125,11 +125,11 @@ impl Session {
         expect: Option<u64>,
     ) -> PyResult<Vec<u64>> {
         let given = match messages.is_instance_of::<PyDict>() {
-            true => Given::new(PyList::new(py, [messages])?.as_any())?,
-            false => Given::new(messages)?,
+            true => GivenMessages::new(PyList::new(py, [messages])?.as_any())?,
+            false => GivenMessages::new(messages)?,
         };
         let bytes = given.bytes();
-        let incoming = py.detach(|| Incoming::read(&bytes, "messages", Door::Python));
+        let incoming = py.detach(|| IncomingMessages::read(&bytes, "messages", Door::Python));
         let incoming = incoming.map_err(Failure::from)?;
         let first = self.run(py, |engine| {
             let events = incoming.events_for(engine.dialect(), engine.id())?;
@@ -159,8 +159,8 @@ impl Session {
         inject: Option<&Bound<'_, PyAny>>,
         reserve: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Context> {
-        let texts = given::texts(inject)?;
-        let reserves = given::reserves(reserve)?;
+        let texts = messages::texts(inject)?;
+        let reserves = messages::reserves(reserve)?;
         let sent = self.run(py, |engine| {
             let texts: Vec<(&str, &str)> = texts.iter().map(|(n, text)| (&**n, &**text)).collect();
             let reserves = reserves.iter().map(|(name, tokens)| (name.as_str(), *tokens));
@@ -192,7 +192,7 @@ impl Session {
         force: bool,
     ) -> PyResult<Context> {
         let list = HostList::read(py, messages)?;
-        let force = (force || focus.is_some()).then_some(Force { focus });
+        let force = (force || focus.is_some()).then_some(ForcedFold { focus });
         let (kind, id) =
             self.run(py, |session| Ok((session.dialect(), session.id().to_owned())))?;
         let events = list.events_for(kind, &id)?;
@@ -217,7 +217,7 @@ impl Session {
             (_, Ok(bytes)) => bytes.as_bytes().to_vec(),
             _ => json::bytes(error, "error")?,
         };
-        let refused = Refused { status, body: &body, reply };
+        let refused = RefusedRequest { status, body: &body, reply };
         let sent = self.run(py, |engine| Ok(engine.recover(&refused)?))?;
         sent.map(|sent| self.handed_out(py, sent)).transpose()
     }
@@ -286,9 +286,12 @@ impl Session {
         narrate: bool,
     ) -> PyResult<()> {
         if policy.is_none() && preset.is_none() {
-            return Err(Failure::new(Area::Policy, "neither a policy nor a preset was given")
-                .hint("say which holds from now on: set_policy(preset=\"default\")")
-                .into());
+            return Err(Failure::new(
+                FailureArea::Policy,
+                "neither a policy nor a preset was given",
+            )
+            .hint("say which holds from now on: set_policy(preset=\"default\")")
+            .into());
         }
         let policy = prepare::policy(preset, policy, tiers, narrate)?;
         self.run(py, |engine| Ok(engine.set_policy(policy)?))
@@ -405,9 +408,10 @@ impl Session {
         skip: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mode = recall::mode(mode)?;
-        let within = range.map(Grep::range).transpose().map_err(Failure::from)?;
+        let within = range.map(GrepQuery::range).transpose().map_err(Failure::from)?;
         let query = query.to_owned();
-        let ask = Grep { query, mode, role, tool, errors, folded, within, context, limit, skip };
+        let ask =
+            GrepQuery { query, mode, role, tool, errors, folded, within, context, limit, skip };
         let found = self.run(py, |engine| recall::grep(engine, &ask))?;
         objects(py, &found)
     }
@@ -435,7 +439,7 @@ impl Session {
         cursor: Option<&str>,
         max_chars: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let what = What::parse(&what.str()?.to_cow()?).map_err(Failure::from)?;
+        let what = ExpandTarget::parse(&what.str()?.to_cow()?).map_err(Failure::from)?;
         let page = self.run(py, |engine| recall::expand(engine, &what, cursor, max_chars))?;
         objects(py, &page)
     }

@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 
 /// A session and the objects of its messages, wherever Python holds it.
 #[derive(Clone)]
-pub struct Shared(Arc<Inner>);
+pub struct SharedSession(Arc<SessionInner>);
 
-struct Inner {
+struct SessionInner {
     engine: Mutex<Engine>,
     /// The objects of events, as they were appended or first read.
     known: Mutex<HashMap<u64, Py<PyAny>>>,
@@ -20,7 +20,7 @@ struct Inner {
     made: Mutex<Vec<(Bytes, Py<PyAny>)>>,
 }
 
-impl Shared {
+impl SharedSession {
     pub fn known(&self) -> &Mutex<HashMap<u64, Py<PyAny>>> {
         &self.0.known
     }
@@ -30,15 +30,15 @@ impl Shared {
     }
 }
 
-impl AsRef<Mutex<Engine>> for Shared {
+impl AsRef<Mutex<Engine>> for SharedSession {
     fn as_ref(&self) -> &Mutex<Engine> {
         &self.0.engine
     }
 }
 
-impl From<Engine> for Shared {
+impl From<Engine> for SharedSession {
     fn from(engine: Engine) -> Self {
         let (known, made) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { engine: Mutex::new(engine), known, made }))
+        Self(Arc::new(SessionInner { engine: Mutex::new(engine), known, made }))
     }
 }

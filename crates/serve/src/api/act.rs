@@ -3,41 +3,56 @@
 use std::collections::BTreeMap;
 
 use midfold::core::budget::TierName;
-use midfold::view::{Compacting, Detail, NewRules, Pinned, Undone};
+use midfold::view::{CompactionView, NewRules, PinView, SessionDetail, UndoView};
 use midfold::{Policy, tokens, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ask::{Asked, text};
-use super::describe::{Api, Op};
-use super::problem::Problem;
+use super::ask::{ApiRequest, text};
+use super::describe::{ApiRoutes, Operation};
+use super::problem::ApiProblem;
 use super::sessions::{done, open, policy as said};
 
-pub(super) fn routes(api: &mut Api) {
+pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(
-        Op::post("/v1/sessions/{id}/compact", "compact", "Compact now, or say what that would do"),
+        Operation::post(
+            "/v1/sessions/{id}/compact",
+            "compact",
+            "Compact now, or say what that would do",
+        ),
         compact,
     );
     api.on(
-        Op::post("/v1/sessions/{id}/undo", "undo", "Take back a fold and those that build on it"),
+        Operation::post(
+            "/v1/sessions/{id}/undo",
+            "undo",
+            "Take back a fold and those that build on it",
+        ),
         undo,
     );
     let pin_path = "/v1/sessions/{id}/pins/{seq}";
-    api.on(Op::put(pin_path, "pin", "Keep a message out of every later fold, verbatim"), pin);
-    api.on(Op::delete(pin_path, "unpin", "Let a pinned message go"), unpin);
-    let policy_path = "/v1/sessions/{id}/policy";
-    api.on(Op::get(policy_path, "policy", "Give the policy"), policy);
     api.on(
-        Op::put(policy_path, "setPolicy", "Change the policy, from the next fold on"),
+        Operation::put(pin_path, "pin", "Keep a message out of every later fold, verbatim"),
+        pin,
+    );
+    api.on(Operation::delete(pin_path, "unpin", "Let a pinned message go"), unpin);
+    let policy_path = "/v1/sessions/{id}/policy";
+    api.on(Operation::get(policy_path, "policy", "Give the policy"), policy);
+    api.on(
+        Operation::put(policy_path, "setPolicy", "Change the policy, from the next fold on"),
         set_policy,
     );
     api.on(
-        Op::put("/v1/sessions/{id}/model", "setModel", "Change the model, and with it the window"),
+        Operation::put(
+            "/v1/sessions/{id}/model",
+            "setModel",
+            "Change the model, and with it the window",
+        ),
         model,
     );
     api.on(
-        Op::get("/v1/sessions/{id}/budget", "budget", "Give the budget, with its tiers"),
+        Operation::get("/v1/sessions/{id}/budget", "budget", "Give the budget, with its tiers"),
         budget,
     );
 }
@@ -45,7 +60,7 @@ pub(super) fn routes(api: &mut Api) {
 /// How it is compacted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Compact {
+struct CompactQuery {
     /// What the recap should keep before anything else.
     focus: Option<String>,
     /// Only say what it would do.
@@ -53,9 +68,9 @@ struct Compact {
     preview: bool,
 }
 
-async fn compact(asked: Asked<(), Compact>) -> Result<Compacting, Problem> {
+async fn compact(asked: ApiRequest<(), CompactQuery>) -> Result<CompactionView, ApiProblem> {
     let mut stored = open(&asked).await?;
-    let Compact { focus, preview } = &asked.body;
+    let CompactQuery { focus, preview } = &asked.body;
     let focus = focus.as_deref().map(str::trim).filter(|focus| !focus.is_empty());
     done(&asked.desk, view::compact(&mut stored, focus, *preview, asked.now())).await
 }
@@ -63,7 +78,7 @@ async fn compact(asked: Asked<(), Compact>) -> Result<Compacting, Problem> {
 /// What is taken back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Undo {
+struct UndoQuery {
     /// The number of the fold; the one that is read now without it.
     #[schemars(range(min = 1))]
     fold: Option<u64>,
@@ -72,37 +87,37 @@ struct Undo {
     preview: bool,
 }
 
-async fn undo(asked: Asked<(), Undo>) -> Result<Undone, Problem> {
+async fn undo(asked: ApiRequest<(), UndoQuery>) -> Result<UndoView, ApiProblem> {
     let mut stored = open(&asked).await?;
-    let Undo { fold, preview } = asked.body;
+    let UndoQuery { fold, preview } = asked.body;
     done(&asked.desk, view::undo(&mut stored, fold, preview, asked.now())).await
 }
 
 /// Whether it is only said.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Preview {
+struct PreviewQuery {
     /// Only say what it would do.
     #[serde(default, deserialize_with = "text::flag")]
     #[schemars(with = "Option<bool>")]
     preview: bool,
 }
 
-async fn pin(asked: Asked<Preview>) -> Result<Pinned, Problem> {
+async fn pin(asked: ApiRequest<PreviewQuery>) -> Result<PinView, ApiProblem> {
     pinned(asked, true).await
 }
 
-async fn unpin(asked: Asked<Preview>) -> Result<Pinned, Problem> {
+async fn unpin(asked: ApiRequest<PreviewQuery>) -> Result<PinView, ApiProblem> {
     pinned(asked, false).await
 }
 
-async fn pinned(asked: Asked<Preview>, is_pinned: bool) -> Result<Pinned, Problem> {
+async fn pinned(asked: ApiRequest<PreviewQuery>, is_pinned: bool) -> Result<PinView, ApiProblem> {
     let seq = asked.number("seq")?;
     let mut stored = open(&asked).await?;
     done(&asked.desk, view::pin(&mut stored, seq, is_pinned, asked.query.preview)).await
 }
 
-async fn policy(asked: Asked) -> Result<Policy, Problem> {
+async fn policy(asked: ApiRequest) -> Result<Policy, ApiProblem> {
     let mut stored = open(&asked).await?;
     Ok(done(&asked.desk, stored.whole()).await?.policy().clone())
 }
@@ -110,7 +125,7 @@ async fn policy(asked: Asked) -> Result<Policy, Problem> {
 /// Another policy.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Rules {
+struct PolicyBody {
     /// A preset.
     preset: Option<String>,
     /// What differs from a preset, in the shape of `docs/policy.schema.json`.
@@ -121,10 +136,10 @@ struct Rules {
     preview: bool,
 }
 
-async fn set_policy(asked: Asked<(), Rules>) -> Result<NewRules, Problem> {
-    let Rules { preset, policy, preview } = &asked.body;
+async fn set_policy(asked: ApiRequest<(), PolicyBody>) -> Result<NewRules, ApiProblem> {
+    let PolicyBody { preset, policy, preview } = &asked.body;
     let rules = said(preset.clone(), policy.as_ref())?.ok_or_else(|| {
-        Problem::bad("no policy is given")
+        ApiProblem::bad("no policy is given")
             .hint("{\"preset\": \"default\"}; GET /v1/presets lists them")
     })?;
     let mut stored = open(&asked).await?;
@@ -134,7 +149,7 @@ async fn set_policy(asked: Asked<(), Rules>) -> Result<NewRules, Problem> {
 /// Another model.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Model {
+struct ModelBody {
     /// Its name.
     #[schemars(length(min = 1))]
     name: String,
@@ -143,15 +158,15 @@ struct Model {
     window: Option<u64>,
 }
 
-async fn model(asked: Asked<(), Model>) -> Result<Detail, Problem> {
+async fn model(asked: ApiRequest<(), ModelBody>) -> Result<SessionDetail, ApiProblem> {
     let mut stored = open(&asked).await?;
-    let Model { name, window } = &asked.body;
+    let ModelBody { name, window } = &asked.body;
     if name.is_empty() {
-        return Err(Problem::bad("`name` is empty").hint("{\"name\": \"gpt-5\"}"));
+        return Err(ApiProblem::bad("`name` is empty").hint("{\"name\": \"gpt-5\"}"));
     }
     let changed = async {
         stored.update_model(name, window.or_else(|| tokens::window_of(name))).await?;
-        Detail::of(&asked.desk.overviews, &mut stored, asked.now()).await
+        SessionDetail::of(&asked.desk.overviews, &mut stored, asked.now()).await
     };
     done(&asked.desk, changed).await
 }
@@ -168,26 +183,26 @@ struct BudgetView {
     /// What is left.
     tokens: u64,
     /// What classes of content take now, and what they may take where that is capped.
-    tiers: BTreeMap<String, Tier>,
+    tiers: BTreeMap<String, TierCap>,
 }
 
 /// A class of content.
 #[derive(Serialize, JsonSchema)]
-struct Tier {
+struct TierCap {
     /// Tokens that it takes of the context.
     tokens: u64,
     /// Tokens that it may take.
     cap: Option<u64>,
 }
 
-async fn budget(asked: Asked) -> Result<BudgetView, Problem> {
+async fn budget(asked: ApiRequest) -> Result<BudgetView, ApiProblem> {
     let mut stored = open(&asked).await?;
     let budget = stored.budget();
     let session = done(&asked.desk, stored.whole()).await?;
     let budget = session.gate().budget(&budget, session.policy());
     let caps: BTreeMap<TierName, u64> = budget.caps(budget.tokens()).into_iter().collect();
     let tier = |name: TierName| {
-        let tier = Tier { tokens: session.tier_tokens(name), cap: caps.get(&name).copied() };
+        let tier = TierCap { tokens: session.tier_tokens(name), cap: caps.get(&name).copied() };
         (name.to_string(), tier)
     };
     let names = [TierName::Results, TierName::Arguments, TierName::Dialogue];

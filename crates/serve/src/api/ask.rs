@@ -12,23 +12,23 @@ use hyper::http::request::Parts;
 use midfold::formats::request::memory_of;
 use serde::de::DeserializeOwned;
 
-use super::caller::Caller;
-use super::problem::Problem;
-use crate::app::App;
-use crate::body::{Read, Room};
+use super::caller::ApiCaller;
+use super::problem::ApiProblem;
+use crate::app::SharedApp;
+use crate::body::{BodyRead, BodyRoom};
 use crate::desk::Desk;
-use crate::guard::Guarded;
-use crate::keys::Holder;
+use crate::guard::GuardedBody;
+use crate::keys::KeyHolder;
 use crate::reading::MEMORY;
 
 /// Names an append: a retry with the same key returns the first answer.
 pub(super) const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// What a request asks for.
-pub(crate) struct Asked<Q = (), B = ()> {
-    pub app: Arc<App>,
+pub(crate) struct ApiRequest<Q = (), B = ()> {
+    pub app: Arc<SharedApp>,
     pub desk: Arc<Desk>,
-    pub caller: Caller,
+    pub caller: ApiCaller,
     path: HashMap<String, String>,
     pub query: Q,
     pub body: B,
@@ -37,14 +37,14 @@ pub(crate) struct Asked<Q = (), B = ()> {
     /// Messages that a body may have.
     pub most_messages: usize,
     /// What the body takes, until it is answered.
-    _room: Room,
+    _room: BodyRoom,
 }
 
-impl<Q: DeserializeOwned, B: DeserializeOwned> Asked<Q, B> {
-    pub async fn read(app: Arc<App>, request: Request) -> Result<Self, Problem> {
-        let (caller, request) = Caller::enter(&app, request)?;
+impl<Q: DeserializeOwned, B: DeserializeOwned> ApiRequest<Q, B> {
+    pub async fn read(app: Arc<SharedApp>, request: Request) -> Result<Self, ApiProblem> {
+        let (caller, request) = ApiCaller::enter(&app, request)?;
         let Some(desk) = app.desk.clone() else {
-            return Err(Problem::new(
+            return Err(ApiProblem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "memory",
                 "this server keeps conversations in memory alone",
@@ -57,22 +57,22 @@ impl<Q: DeserializeOwned, B: DeserializeOwned> Asked<Q, B> {
         let key = parts.headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
         let key = key.map(str::to_owned);
         let (bytes, room) = document(&app, &parts, body).await?;
-        let most_messages = Holder::longest_history(&parts).min(app.limits.longest_history);
+        let most_messages = KeyHolder::longest_history(&parts).min(app.limits.longest_history);
         let body = body_of(&parts, &bytes)?;
         Ok(Self { app, desk, caller, path, query, body, key, most_messages, _room: room })
     }
 }
 
-impl<Q, B> Asked<Q, B> {
+impl<Q, B> ApiRequest<Q, B> {
     /// The session that the path names.
     pub fn id(&self) -> &str {
         self.path.get("id").map_or("", String::as_str)
     }
 
     /// A number of the path.
-    pub fn number(&self, name: &str) -> Result<u64, Problem> {
+    pub fn number(&self, name: &str) -> Result<u64, ApiProblem> {
         let text = self.path.get(name).map_or("", String::as_str);
-        text.parse().map_err(|_| Problem::missing(format!("`{text}` is no number")))
+        text.parse().map_err(|_| ApiProblem::missing(format!("`{text}` is no number")))
     }
 
     /// The time.
@@ -83,24 +83,24 @@ impl<Q, B> Asked<Q, B> {
 
 /// Reads a body that is answered here, into room for it and for what is made of it.
 pub(crate) async fn document(
-    app: &App,
+    app: &SharedApp,
     parts: &Parts,
     body: Body,
-) -> Result<(Bytes, Room), Problem> {
-    let longest = Holder::longest_body(parts);
-    let (body, watch) = Guarded::around(body, app.limits.idle, longest)
+) -> Result<(Bytes, BodyRoom), ApiProblem> {
+    let longest = KeyHolder::longest_body(parts);
+    let (body, watch) = GuardedBody::around(body, app.limits.idle, longest)
         .map_err(|ended| too_large(&ended.to_string()))?;
     let (bytes, mut room) = match app.rooms.read(body, None).await {
-        Read::Whole(bytes, room) => (bytes, room),
-        Read::Large(_) => {
+        BodyRead::Whole(bytes, room) => (bytes, room),
+        BodyRead::Large(_) => {
             let most = app.rooms.longest();
             return Err(too_large(&format!(
                 "the body is larger than the {most} bytes that are read of one, or too many are under way"
             )));
         }
-        Read::Broken => {
+        BodyRead::Broken => {
             let why = watch.ended().map_or("the body stopped".to_owned(), |it| it.to_string());
-            return Err(Problem::bad(why));
+            return Err(ApiProblem::bad(why));
         }
     };
     let memory = memory_of(&bytes);
@@ -112,18 +112,18 @@ pub(crate) async fn document(
     Ok((bytes, room))
 }
 
-pub(super) fn too_large(why: &str) -> Problem {
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", why.trim_start_matches("midfold: "))
+pub(super) fn too_large(why: &str) -> ApiProblem {
+    ApiProblem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", why.trim_start_matches("midfold: "))
 }
 
-async fn path(parts: &mut Parts) -> Result<HashMap<String, String>, Problem> {
+async fn path(parts: &mut Parts) -> Result<HashMap<String, String>, ApiProblem> {
     let params = RawPathParams::from_request_parts(parts, &()).await;
-    let params = params.map_err(|_| Problem::missing("the path is not text in UTF-8"))?;
+    let params = params.map_err(|_| ApiProblem::missing("the path is not text in UTF-8"))?;
     Ok(params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 /// A query as JSON: what a route takes says what each value is.
-fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, Problem> {
+fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiProblem> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     let mut found = serde_json::Map::new();
     for pair in pairs {
@@ -131,7 +131,7 @@ fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, Problem> {
         let (name, value) = (decoded(name)?, decoded(value)?);
         // The key of a request may stand here; it was read before.
         if found.insert(name.clone(), value.into()).is_some() {
-            return Err(Problem::bad(format!("`{name}` is there twice in the query")));
+            return Err(ApiProblem::bad(format!("`{name}` is there twice in the query")));
         }
     }
     let value = match found.is_empty() {
@@ -144,10 +144,10 @@ fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, Problem> {
             true => serde_json::from_value(serde_json::json!({})),
             false => Err(error),
         })
-        .map_err(|error| Problem::bad(format!("the query: {error}")))
+        .map_err(|error| ApiProblem::bad(format!("the query: {error}")))
 }
 
-fn decoded(text: &str) -> Result<String, Problem> {
+fn decoded(text: &str) -> Result<String, ApiProblem> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -156,7 +156,7 @@ fn decoded(text: &str) -> Result<String, Problem> {
             b'%' => {
                 let mut digit = || rest.next().and_then(|it| char::from(it).to_digit(16));
                 let (Some(high), Some(low)) = (digit(), digit()) else {
-                    return Err(Problem::bad(format!(
+                    return Err(ApiProblem::bad(format!(
                         "`{text}` in the query is cut off after a %"
                     )));
                 };
@@ -165,21 +165,21 @@ fn decoded(text: &str) -> Result<String, Problem> {
             byte => byte,
         });
     }
-    String::from_utf8(bytes).map_err(|_| Problem::bad("the query is not text in UTF-8"))
+    String::from_utf8(bytes).map_err(|_| ApiProblem::bad("the query is not text in UTF-8"))
 }
 
 /// A body that is not there is an empty object: everything of it may be left out.
-fn body_of<B: DeserializeOwned>(parts: &Parts, bytes: &Bytes) -> Result<B, Problem> {
+fn body_of<B: DeserializeOwned>(parts: &Parts, bytes: &Bytes) -> Result<B, ApiProblem> {
     if bytes.is_empty() {
         return serde_json::from_str("null")
             .or_else(|_| serde_json::from_str("{}"))
-            .map_err(|error| Problem::bad(format!("the body is empty: {error}")));
+            .map_err(|error| ApiProblem::bad(format!("the body is empty: {error}")));
     }
     // A form of another page can send text without asking; it cannot send JSON.
     let kind = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
-        return Err(Problem::new(
+        return Err(ApiProblem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "media-type",
             format!("the body is `{kind}`"),
@@ -188,9 +188,9 @@ fn body_of<B: DeserializeOwned>(parts: &Parts, bytes: &Bytes) -> Result<B, Probl
     }
     // A list is taken for the members of an object in their order, and nobody means that.
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(Problem::bad("the body is no JSON object"));
+        return Err(ApiProblem::bad("the body is no JSON object"));
     }
-    serde_json::from_slice(bytes).map_err(|error| Problem::bad(format!("the body: {error}")))
+    serde_json::from_slice(bytes).map_err(|error| ApiProblem::bad(format!("the body: {error}")))
 }
 
 /// A number of a query within its bounds; the usual one without it.
@@ -199,13 +199,13 @@ pub(super) fn within(
     given: Option<u64>,
     usual: u64,
     bounds: std::ops::RangeInclusive<u64>,
-) -> Result<u64, Problem> {
+) -> Result<u64, ApiProblem> {
     let number = given.unwrap_or(usual);
     if bounds.contains(&number) {
         return Ok(number);
     }
     let (least, most) = (bounds.start(), bounds.end());
-    Err(Problem::bad(format!("`{name}` is {number}, and has to be from {least} to {most}")))
+    Err(ApiProblem::bad(format!("`{name}` is {number}, and has to be from {least} to {most}")))
 }
 
 /// Numbers and flags of a query are texts.

@@ -4,22 +4,22 @@ use hyper::StatusCode;
 use midfold::core::Hash;
 use midfold::core::event::Usage;
 use midfold::core::inject::Injection;
-use midfold::store::{Stored, StoredError};
-use midfold::view::Detail;
-use midfold::{Door, Refused, injections, recover as recovered};
+use midfold::store::{StoredError, StoredSession};
+use midfold::view::SessionDetail;
+use midfold::{Door, RefusedRequest, injections, recover as recovered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::ask::Asked;
-use super::describe::{Api, Op};
-use super::problem::Problem;
+use super::ask::ApiRequest;
+use super::describe::{ApiRoutes, Operation};
+use super::problem::ApiProblem;
 use super::sessions::{done, open};
 
-pub(super) fn routes(api: &mut Api) {
+pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(
-        Op::post(
+        Operation::post(
             "/v1/sessions/{id}/context",
             "context",
             "Give the messages to send, folded first where that is due",
@@ -27,7 +27,7 @@ pub(super) fn routes(api: &mut Api) {
         context,
     );
     api.on(
-        Op::post(
+        Operation::post(
             "/v1/sessions/{id}/usage",
             "observe",
             "Tell what the provider counted for a request",
@@ -35,7 +35,7 @@ pub(super) fn routes(api: &mut Api) {
         observe,
     );
     api.on(
-        Op::post(
+        Operation::post(
             "/v1/sessions/{id}/recover",
             "recover",
             "Compact after the provider refused a request as too long, and give the messages to send once",
@@ -47,18 +47,18 @@ pub(super) fn routes(api: &mut Api) {
 /// How a context is asked for.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct ContextQuery {
     /// Write a call into the ledger; `true` without it.
     record: Option<bool>,
     /// Texts of hooks, beside the newest request: they are sent and not kept.
     #[serde(default)]
-    injections: Vec<Injecting>,
+    injections: Vec<InjectionBody>,
 }
 
 /// What a hook adds.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Injecting {
+struct InjectionBody {
     /// The hook.
     name: String,
     /// Its text; none where it adds nothing now and keeps its reserve.
@@ -69,7 +69,7 @@ struct Injecting {
 
 /// What to send.
 #[derive(Serialize, JsonSchema)]
-struct Sending {
+struct SendingContext {
     /// The messages, byte for byte.
     #[schemars(with = "Vec<Value>")]
     messages: Vec<Box<RawValue>>,
@@ -86,19 +86,19 @@ struct Sending {
 /// A message of a log is JSON; nothing else is appended.
 fn raw<'a>(
     messages: impl Iterator<Item = &'a bytes::Bytes>,
-) -> Result<Vec<Box<RawValue>>, Problem> {
+) -> Result<Vec<Box<RawValue>>, ApiProblem> {
     let one = |bytes: &bytes::Bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         RawValue::from_string(text).map_err(|error| {
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", error.to_string())
+            ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "damaged", error.to_string())
         })
     };
     messages.map(one).collect()
 }
 
-async fn context(asked: Asked<(), Wanted>) -> Result<Sending, Problem> {
+async fn context(asked: ApiRequest<(), ContextQuery>) -> Result<SendingContext, ApiProblem> {
     let mut stored = open(&asked).await?;
-    let Wanted { record, injections: hooks } = &asked.body;
+    let ContextQuery { record, injections: hooks } = &asked.body;
     let record = record.unwrap_or(true);
     let reserves = hooks.iter().map(|hook| (hook.name.as_str(), hook.reserve));
     let texts: Vec<(&str, &str)> =
@@ -113,16 +113,16 @@ async fn context(asked: Asked<(), Wanted>) -> Result<Sending, Problem> {
 }
 
 async fn sending(
-    stored: &mut Stored,
+    stored: &mut StoredSession,
     texts: &[(&str, &str)],
     record: bool,
     now: u64,
-) -> Result<Result<Sending, Problem>, StoredError> {
+) -> Result<Result<SendingContext, ApiProblem>, StoredError> {
     let before = stored.row().active;
     if texts.is_empty() {
         let sent = stored.context(record, now).await?;
         let messages = raw(sent.context.pieces().map(|piece| &piece.bytes));
-        return Ok(messages.map(|messages| Sending {
+        return Ok(messages.map(|messages| SendingContext {
             messages,
             call: sent.call,
             folded: sent.folded,
@@ -133,7 +133,7 @@ async fn sending(
     let injected = stored.context_with(texts, record, now).await?;
     let folded = stored.row().active.filter(|fold| Some(*fold) != before);
     let messages = raw(injected.sent.messages().map(|(bytes, _)| bytes));
-    Ok(messages.map(|messages| Sending {
+    Ok(messages.map(|messages| SendingContext {
         messages,
         call: injected.call,
         folded,
@@ -145,7 +145,7 @@ async fn sending(
 /// What the provider counted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Observed {
+struct ObservedUsage {
     /// Tokens of the prompt, cached ones included.
     prompt: u64,
     /// Tokens of the reply.
@@ -161,18 +161,18 @@ struct Observed {
     call: Option<u64>,
 }
 
-async fn observe(asked: Asked<(), Observed>) -> Result<Detail, Problem> {
+async fn observe(asked: ApiRequest<(), ObservedUsage>) -> Result<SessionDetail, ApiProblem> {
     let mut stored = open(&asked).await?;
-    let Observed { prompt, output, cache_read, cache_write, call } = asked.body;
+    let ObservedUsage { prompt, output, cache_read, cache_write, call } = asked.body;
     if cache_read.saturating_add(cache_write) > prompt {
-        return Err(Problem::bad("the cache has more tokens than the prompt")
+        return Err(ApiProblem::bad("the cache has more tokens than the prompt")
             .hint("`prompt` counts all tokens of the prompt, cached ones included"));
     }
     let usage = Usage { prompt, output, cache_read, cache_write };
     let told = async {
         let newest = stored.calls().await?.last().map(|(call, _)| call.number);
         stored.observe(usage, call.or(newest), asked.now()).await?;
-        Detail::of(&asked.desk.overviews, &mut stored, asked.now()).await
+        SessionDetail::of(&asked.desk.overviews, &mut stored, asked.now()).await
     };
     done(&asked.desk, told).await
 }
@@ -180,7 +180,7 @@ async fn observe(asked: Asked<(), Observed>) -> Result<Detail, Problem> {
 /// A refusal.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Refusal {
+struct ReportedRefusal {
     /// The HTTP status; none where the connection broke before one came.
     #[schemars(range(min = 100, max = 999))]
     status: Option<u16>,
@@ -189,17 +189,17 @@ struct Refusal {
     body: String,
 }
 
-async fn recover(asked: Asked<(), Refusal>) -> Result<Sending, Problem> {
+async fn recover(asked: ApiRequest<(), ReportedRefusal>) -> Result<SendingContext, ApiProblem> {
     let mut stored = open(&asked).await?;
-    let Refusal { status, body } = &asked.body;
-    let refused = Refused { status: *status, body: body.as_bytes(), reply: 0 };
+    let ReportedRefusal { status, body } = &asked.body;
+    let refused = RefusedRequest { status: *status, body: body.as_bytes(), reply: 0 };
     let found = done(&asked.desk, recovered(&mut stored, &refused, asked.now())).await?;
     let Some(sent) = found.sent else {
         let failure = found.judged.no_overflow(Door::Http);
-        let problem = Problem::new(StatusCode::CONFLICT, "no-overflow", failure.message);
-        return Err(failure.hints.into_iter().fold(problem, Problem::hint));
+        let problem = ApiProblem::new(StatusCode::CONFLICT, "no-overflow", failure.message);
+        return Err(failure.hints.into_iter().fold(problem, ApiProblem::hint));
     };
-    Ok(Sending {
+    Ok(SendingContext {
         messages: raw(sent.context.pieces().map(|piece| &piece.bytes))?,
         call: sent.call,
         folded: sent.folded,

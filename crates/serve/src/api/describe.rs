@@ -18,13 +18,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
-use super::ask::Asked;
-use super::caller::Caller;
-use super::problem::{Details, Problem};
-use crate::app::App;
+use super::ask::ApiRequest;
+use super::caller::ApiCaller;
+use super::problem::{ApiProblem, ProblemDetails};
+use crate::app::SharedApp;
 
 /// What a route is called, and what it does.
-pub(super) struct Op {
+pub(super) struct Operation {
     method: MethodFilter,
     verb: &'static str,
     path: &'static str,
@@ -38,7 +38,7 @@ pub(super) struct Op {
 
 macro_rules! verbs {
     ($($name:ident, $filter:ident, $verb:literal;)*) => {
-        impl Op {
+        impl Operation {
             $(pub fn $name(path: &'static str, id: &'static str, about: &'static str) -> Self {
                 Self {
                     method: MethodFilter::$filter,
@@ -62,7 +62,7 @@ verbs! {
     delete, DELETE, "delete";
 }
 
-impl Op {
+impl Operation {
     /// It makes something: 201.
     pub fn creates(mut self) -> Self {
         self.status = StatusCode::CREATED;
@@ -83,14 +83,14 @@ impl Op {
 }
 
 /// All routes.
-pub(super) struct Api {
-    routes: Vec<(&'static str, MethodRouter<Arc<App>>)>,
-    described: Vec<Described>,
+pub(super) struct ApiRoutes {
+    routes: Vec<(&'static str, MethodRouter<Arc<SharedApp>>)>,
+    described: Vec<DescribedRoute>,
     takes: SchemaGenerator,
     gives: SchemaGenerator,
 }
 
-impl Default for Api {
+impl Default for ApiRoutes {
     fn default() -> Self {
         Self {
             routes: Vec::new(),
@@ -102,8 +102,8 @@ impl Default for Api {
 }
 
 /// A route for the document.
-struct Described {
-    op: Op,
+struct DescribedRoute {
+    op: Operation,
     query: Schema,
     body: Option<Schema>,
     answer: Option<Schema>,
@@ -119,49 +119,50 @@ fn schemas(settings: SchemaSettings) -> SchemaGenerator {
         .into_generator()
 }
 
-impl Api {
+impl ApiRoutes {
     /// A route that answers with JSON.
-    pub fn on<Q, B, T, F, Done>(&mut self, op: Op, handler: F)
+    pub fn on<Q, B, T, F, Done>(&mut self, op: Operation, handler: F)
     where
         Q: DeserializeOwned + JsonSchema + Send + 'static,
         B: DeserializeOwned + JsonSchema + Send + 'static,
         T: Serialize + JsonSchema + Send + 'static,
-        F: Fn(Asked<Q, B>) -> Done + Clone + Send + Sync + 'static,
-        Done: Future<Output = Result<T, Problem>> + Send + 'static,
+        F: Fn(ApiRequest<Q, B>) -> Done + Clone + Send + Sync + 'static,
+        Done: Future<Output = Result<T, ApiProblem>> + Send + 'static,
     {
         let status = op.status;
         let answer = self.gives.subschema_for::<T>();
-        let route = on(op.method, move |State(app): State<Arc<App>>, request: Request| {
+        let route = on(op.method, move |State(app): State<Arc<SharedApp>>, request: Request| {
             answered(app, request, handler.clone(), move |done: T| json_of(status, &done))
         });
         self.add::<Q, B>(op, Some(answer), route);
     }
 
     /// A route that says something of the server itself to whoever runs it. It reads no session and needs no store.
-    pub fn about_server<T>(&mut self, op: Op, handler: fn(&App) -> T)
+    pub fn about_server<T>(&mut self, op: Operation, handler: fn(&SharedApp) -> T)
     where
         T: Serialize + JsonSchema + 'static,
     {
         let status = op.status;
         let answer = self.gives.subschema_for::<T>();
-        let route = on(op.method, async move |State(app): State<Arc<App>>, request: Request| {
-            match Caller::enter_as_admin(&app, request) {
-                Ok(()) => json_of(status, &handler(&app)),
-                Err(problem) => problem.into_response(),
-            }
-        });
+        let route =
+            on(op.method, async move |State(app): State<Arc<SharedApp>>, request: Request| {
+                match ApiCaller::enter_as_admin(&app, request) {
+                    Ok(()) => json_of(status, &handler(&app)),
+                    Err(problem) => problem.into_response(),
+                }
+            });
         self.add::<(), ()>(op, Some(answer), route);
     }
 
     /// A route that answers with something else.
-    pub fn raw<Q, B, F, Done>(&mut self, op: Op, handler: F)
+    pub fn raw<Q, B, F, Done>(&mut self, op: Operation, handler: F)
     where
         Q: DeserializeOwned + JsonSchema + Send + 'static,
         B: DeserializeOwned + JsonSchema + Send + 'static,
-        F: Fn(Asked<Q, B>) -> Done + Clone + Send + Sync + 'static,
-        Done: Future<Output = Result<Response, Problem>> + Send + 'static,
+        F: Fn(ApiRequest<Q, B>) -> Done + Clone + Send + Sync + 'static,
+        Done: Future<Output = Result<Response, ApiProblem>> + Send + 'static,
     {
-        let route = on(op.method, move |State(app): State<Arc<App>>, request: Request| {
+        let route = on(op.method, move |State(app): State<Arc<SharedApp>>, request: Request| {
             answered(app, request, handler.clone(), |done: Response| done)
         });
         self.add::<Q, B>(op, None, route);
@@ -169,19 +170,19 @@ impl Api {
 
     fn add<Q: JsonSchema, B: JsonSchema>(
         &mut self,
-        op: Op,
+        op: Operation,
         answer: Option<Schema>,
-        route: MethodRouter<Arc<App>>,
+        route: MethodRouter<Arc<SharedApp>>,
     ) {
         self.routes.push((op.path, route));
         let query = self.takes.root_schema_for::<Q>();
         let body = self.takes.subschema_for::<B>();
         let body = (B::schema_name() != <()>::schema_name()).then_some(body);
-        self.described.push(Described { op, query, body, answer });
+        self.described.push(DescribedRoute { op, query, body, answer });
     }
 
     /// The router: other methods of these paths are refused, and so are other paths below them.
-    pub fn router(self, app: &Arc<App>) -> Router {
+    pub fn router(self, app: &Arc<SharedApp>) -> Router {
         let mut router = Router::new();
         for (path, route) in self.routes {
             router = router.route(path, route);
@@ -193,7 +194,7 @@ impl Api {
     /// The OpenAPI document.
     pub fn document(mut self) -> Value {
         let mut paths: Map<String, Value> = Map::new();
-        let problem = self.gives.subschema_for::<Details>();
+        let problem = self.gives.subschema_for::<ProblemDetails>();
         for described in &self.described {
             let path = paths.entry(described.op.path).or_insert_with(|| json!({}));
             path[described.op.verb] = operation(described);
@@ -226,8 +227,8 @@ impl Api {
     }
 }
 
-fn operation(described: &Described) -> Value {
-    let Described { op, query, body, answer } = described;
+fn operation(described: &DescribedRoute) -> Value {
+    let DescribedRoute { op, query, body, answer } = described;
     let mut parameters = path_parameters(op.path);
     let needed = query.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     for (name, schema) in query.get("properties").and_then(Value::as_object).into_iter().flatten() {
@@ -285,7 +286,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
 /// Reads what is asked for and does it, away from the threads that requests to providers are on: a session of
 /// 100,000 messages takes a while to read.
 async fn answered<Q, B, T, F, Done>(
-    app: Arc<App>,
+    app: Arc<SharedApp>,
     request: Request,
     handler: F,
     done: impl FnOnce(T) -> Response + Send + 'static,
@@ -294,10 +295,10 @@ where
     Q: DeserializeOwned + Send + 'static,
     B: DeserializeOwned + Send + 'static,
     T: Send + 'static,
-    F: Fn(Asked<Q, B>) -> Done + Send + 'static,
-    Done: Future<Output = Result<T, Problem>> + Send + 'static,
+    F: Fn(ApiRequest<Q, B>) -> Done + Send + 'static,
+    Done: Future<Output = Result<T, ApiProblem>> + Send + 'static,
 {
-    let asked = match Asked::read(app, request).await {
+    let asked = match ApiRequest::read(app, request).await {
         Ok(asked) => asked,
         Err(problem) => return problem.into_response(),
     };
@@ -313,7 +314,7 @@ where
     });
     work.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a request for a session broke off");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", "a fault of midfold's own")
+        ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", "a fault of midfold's own")
             .hint("please report it, with what the server logged")
             .into_response()
     })
@@ -328,13 +329,15 @@ fn json_of<T: Serialize>(status: StatusCode, value: &T) -> Response {
             response.headers_mut().insert(CONTENT_TYPE, json);
             response
         }
-        Err(error) => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", error.to_string())
-            .into_response(),
+        Err(error) => {
+            ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "fault", error.to_string())
+                .into_response()
+        }
     }
 }
 
-async fn wrong_method() -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this path takes other methods")
+async fn wrong_method() -> ApiProblem {
+    ApiProblem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this path takes other methods")
         .hint("GET /v1/openapi.json says which")
 }
 

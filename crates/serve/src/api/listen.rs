@@ -13,12 +13,12 @@ use serde::Deserialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
-use super::ask::Asked;
-use super::caller::Caller;
-use super::describe::{Api, Op};
-use super::problem::Problem;
+use super::ask::ApiRequest;
+use super::caller::ApiCaller;
+use super::describe::{ApiRoutes, Operation};
+use super::problem::ApiProblem;
 use super::sessions::{activity, done};
-use crate::desk::Change;
+use crate::desk::SessionChange;
 
 /// How often a listener hears something, so that it knows that the connection is there.
 const PULSE: Duration = Duration::from_secs(15);
@@ -28,14 +28,14 @@ const HELLO: Bytes = Bytes::from_static(b"event: hello\ndata: {}\n\n");
 /// What listeners ask for.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Listen {
+struct ListenQuery {
     /// Only changes of this session.
     session: Option<String>,
 }
 
-pub(super) fn routes(api: &mut Api) {
+pub(super) fn routes(api: &mut ApiRoutes) {
     api.raw(
-        Op::get(
+        Operation::get(
             "/v1/events",
             "listen",
             "Server-sent events: `hello`, then `new`, `append`, `fold`, `undo`, `call`, `change` and `delete` \
@@ -46,15 +46,17 @@ pub(super) fn routes(api: &mut Api) {
     );
 }
 
-async fn listen(asked: Asked<Listen>) -> Result<Response, Problem> {
-    let Asked { desk, caller, query, .. } = asked;
+async fn listen(asked: ApiRequest<ListenQuery>) -> Result<Response, ApiProblem> {
+    let ApiRequest { desk, caller, query, .. } = asked;
     if let Some(id) = &query.session {
         activity(&desk, &caller, id).await?;
     }
     let listener = done(&desk, desk.feed.listen()).await?;
     let (sender, body) = Channel::<Bytes, Infallible>::new(16);
     let stopped = desk.stopped.clone();
-    tokio::spawn(Telling { sender, listener, caller, session: query.session, stopped }.run());
+    tokio::spawn(
+        ListenerStream { sender, listener, caller, session: query.session, stopped }.run(),
+    );
     let mut response = Response::new(Body::new(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -63,15 +65,15 @@ async fn listen(asked: Asked<Listen>) -> Result<Response, Problem> {
 }
 
 /// One listener, until it leaves or the server stops.
-struct Telling {
+struct ListenerStream {
     sender: Sender<Bytes, Infallible>,
-    listener: broadcast::Receiver<Change>,
-    caller: Caller,
+    listener: broadcast::Receiver<SessionChange>,
+    caller: ApiCaller,
     session: Option<String>,
     stopped: watch::Receiver<bool>,
 }
 
-impl Telling {
+impl ListenerStream {
     async fn run(mut self) {
         if self.say(HELLO).await.is_err() {
             return;
@@ -96,7 +98,7 @@ impl Telling {
         }
     }
 
-    fn is_told(&self, change: &Change) -> bool {
+    fn is_told(&self, change: &SessionChange) -> bool {
         self.caller.sees(change.owner.as_deref())
             && self.session.as_ref().is_none_or(|id| *id == change.session)
     }

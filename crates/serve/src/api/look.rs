@@ -3,13 +3,15 @@
 use midfold::core::audit::{Audit, audit as audited};
 use midfold::core::explain::Explanation;
 use midfold::store::StoredError;
-use midfold::view::{self, Call, CallDetail, Diff, Fabric, FoldBrief, FoldDetail, Forgot};
+use midfold::view::{
+    self, CallDetail, CallView, ContextDiff, FabricView, FoldBrief, FoldDetail, ForgottenText,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ask::{Asked, text, within};
-use super::describe::{Api, Op};
-use super::problem::Problem;
+use super::ask::{ApiRequest, text, within};
+use super::describe::{ApiRoutes, Operation};
+use super::problem::ApiProblem;
 use super::sessions::{done, open};
 
 /// Rows of a page, where nobody says how many.
@@ -17,34 +19,44 @@ const PAGE: u64 = 100;
 /// Rows of a page at most.
 const MOST: u64 = 1_000;
 
-pub(super) fn routes(api: &mut Api) {
+pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(
-        Op::get("/v1/sessions/{id}/fabric", "fabric", "Say what each fold made of each message"),
+        Operation::get(
+            "/v1/sessions/{id}/fabric",
+            "fabric",
+            "Say what each fold made of each message",
+        ),
         fabric,
     );
-    api.on(Op::get("/v1/sessions/{id}/folds", "folds", "List the folds"), folds);
-    api.on(Op::get("/v1/sessions/{id}/folds/{number}", "fold", "Read a fold"), fold);
+    api.on(Operation::get("/v1/sessions/{id}/folds", "folds", "List the folds"), folds);
+    api.on(Operation::get("/v1/sessions/{id}/folds/{number}", "fold", "Read a fold"), fold);
     api.on(
-        Op::get(
+        Operation::get(
             "/v1/sessions/{id}/folds/{number}/diff",
             "diff",
             "Compare the context before a fold with the one after it",
         ),
         diff,
     );
-    api.on(Op::get("/v1/sessions/{id}/calls", "calls", "List the recorded requests"), calls);
-    api.on(Op::get("/v1/sessions/{id}/calls/{number}", "call", "Say what a request sent"), call);
+    api.on(Operation::get("/v1/sessions/{id}/calls", "calls", "List the recorded requests"), calls);
     api.on(
-        Op::get(
+        Operation::get("/v1/sessions/{id}/calls/{number}", "call", "Say what a request sent"),
+        call,
+    );
+    api.on(
+        Operation::get(
             "/v1/sessions/{id}/explain",
             "explain",
             "Say what the model sees of a text, and why",
         ),
         explain,
     );
-    api.on(Op::get("/v1/sessions/{id}/audit", "audit", "Hold all records against the log"), audit);
     api.on(
-        Op::get(
+        Operation::get("/v1/sessions/{id}/audit", "audit", "Hold all records against the log"),
+        audit,
+    );
+    api.on(
+        Operation::get(
             "/v1/forgot",
             "forgot",
             "Say in which sessions a text was said, and what became of it",
@@ -53,25 +65,25 @@ pub(super) fn routes(api: &mut Api) {
     );
 }
 
-async fn fabric(asked: Asked) -> Result<Fabric, Problem> {
+async fn fabric(asked: ApiRequest) -> Result<FabricView, ApiProblem> {
     let mut stored = open(&asked).await?;
-    done(&asked.desk, Fabric::of(&mut stored)).await
+    done(&asked.desk, FabricView::of(&mut stored)).await
 }
 
 /// The folds of a session.
 #[derive(Serialize, JsonSchema)]
-struct Folds {
+struct FoldList {
     /// The oldest first.
     folds: Vec<FoldBrief>,
 }
 
-async fn folds(asked: Asked) -> Result<Folds, Problem> {
+async fn folds(asked: ApiRequest) -> Result<FoldList, ApiProblem> {
     let mut stored = open(&asked).await?;
     let found = done(&asked.desk, view::folds(&mut stored)).await?;
-    Ok(Folds { folds: found.into_iter().map(FoldBrief::without_fates).collect() })
+    Ok(FoldList { folds: found.into_iter().map(FoldBrief::without_fates).collect() })
 }
 
-async fn fold(asked: Asked) -> Result<FoldDetail, Problem> {
+async fn fold(asked: ApiRequest) -> Result<FoldDetail, ApiProblem> {
     let number = asked.number("number")?;
     let mut stored = open(&asked).await?;
     done(&asked.desk, FoldDetail::of(&mut stored, number)).await
@@ -80,7 +92,7 @@ async fn fold(asked: Asked) -> Result<FoldDetail, Problem> {
 /// Which rows are read.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Rows {
+struct RowsQuery {
     /// The first row; 0 without it.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
@@ -91,28 +103,28 @@ struct Rows {
     limit: Option<u64>,
 }
 
-async fn diff(asked: Asked<Rows>) -> Result<Diff, Problem> {
+async fn diff(asked: ApiRequest<RowsQuery>) -> Result<ContextDiff, ApiProblem> {
     let number = asked.number("number")?;
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let from = small(asked.query.from.unwrap_or(0));
     let limit = small(within("limit", asked.query.limit, PAGE, 1..=MOST)?);
     let mut stored = open(&asked).await?;
-    done(&asked.desk, Diff::of(&mut stored, number, from, limit)).await
+    done(&asked.desk, ContextDiff::of(&mut stored, number, from, limit)).await
 }
 
 /// The requests of a session.
 #[derive(Serialize, JsonSchema)]
-struct Calls {
+struct CallList {
     /// The oldest first.
-    calls: Vec<Call>,
+    calls: Vec<CallView>,
 }
 
-async fn calls(asked: Asked) -> Result<Calls, Problem> {
+async fn calls(asked: ApiRequest) -> Result<CallList, ApiProblem> {
     let mut stored = open(&asked).await?;
-    Ok(Calls { calls: done(&asked.desk, view::calls(&mut stored)).await? })
+    Ok(CallList { calls: done(&asked.desk, view::calls(&mut stored)).await? })
 }
 
-async fn call(asked: Asked) -> Result<CallDetail, Problem> {
+async fn call(asked: ApiRequest) -> Result<CallDetail, ApiProblem> {
     let number = asked.number("number")?;
     let mut stored = open(&asked).await?;
     done(&asked.desk, view::call(&mut stored, number)).await
@@ -121,7 +133,7 @@ async fn call(asked: Asked) -> Result<CallDetail, Problem> {
 /// What is looked for.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Asking {
+struct SearchQuery {
     /// A word, a name, a sentence; `@12` asks for the message of this number.
     #[schemars(length(min = 1))]
     text: String,
@@ -131,20 +143,20 @@ struct Asking {
     call: Option<u64>,
 }
 
-fn given(text: &str) -> Result<(), Problem> {
+fn given(text: &str) -> Result<(), ApiProblem> {
     if text.trim().is_empty() {
-        return Err(Problem::bad("`text` is empty").hint("name a file, a word, an identifier"));
+        return Err(ApiProblem::bad("`text` is empty").hint("name a file, a word, an identifier"));
     }
     Ok(())
 }
 
-async fn explain(asked: Asked<Asking>) -> Result<Explanation, Problem> {
+async fn explain(asked: ApiRequest<SearchQuery>) -> Result<Explanation, ApiProblem> {
     given(&asked.query.text)?;
     let mut stored = open(&asked).await?;
     done(&asked.desk, view::explained(&mut stored, &asked.query.text, asked.query.call)).await
 }
 
-async fn audit(asked: Asked) -> Result<Audit, Problem> {
+async fn audit(asked: ApiRequest) -> Result<Audit, ApiProblem> {
     let mut stored = open(&asked).await?;
     let work = async {
         let calls = stored.calls().await?;
@@ -159,7 +171,7 @@ async fn audit(asked: Asked) -> Result<Audit, Problem> {
 /// What is looked for in all sessions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Everywhere {
+struct SearchAllQuery {
     /// A word, a name, a sentence.
     #[schemars(length(min = 1))]
     text: String,
@@ -169,9 +181,10 @@ struct Everywhere {
     after: Option<u64>,
 }
 
-async fn forgot(asked: Asked<Everywhere>) -> Result<Forgot, Problem> {
-    let Asked { desk, caller, query, .. } = asked;
+async fn forgot(asked: ApiRequest<SearchAllQuery>) -> Result<ForgottenText, ApiProblem> {
+    let ApiRequest { desk, caller, query, .. } = asked;
     given(&query.text)?;
     let owner = caller.owner;
-    done(&desk, Forgot::ask(&desk.store, &desk.overviews, owner, &query.text, query.after)).await
+    done(&desk, ForgottenText::ask(&desk.store, &desk.overviews, owner, &query.text, query.after))
+        .await
 }

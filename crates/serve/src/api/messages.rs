@@ -1,17 +1,17 @@
 //! Messages: appended, and read.
 
 use midfold::DialectKind;
-use midfold::store::Appended;
-use midfold::view::{Message, Messages, message, messages};
+use midfold::store::AppendOutcome;
+use midfold::view::{MessagePage, MessageView, message, messages};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::ask::{Asked, text, within};
-use super::describe::{Api, Op};
-use super::given::events;
-use super::problem::Problem;
+use super::ask::{ApiRequest, text, within};
+use super::body_messages::events;
+use super::describe::{ApiRoutes, Operation};
+use super::problem::ApiProblem;
 use super::sessions::{done, open};
 
 /// Messages of a page, where nobody says how many.
@@ -23,11 +23,11 @@ const CHARS: u64 = 2_000;
 /// Characters of the longest key.
 const KEY: usize = 200;
 
-pub(super) fn routes(api: &mut Api) {
+pub(super) fn routes(api: &mut ApiRoutes) {
     let path = "/v1/sessions/{id}/messages";
-    api.on(Op::get(path, "messages", "Read messages, and what became of each"), list);
+    api.on(Operation::get(path, "messages", "Read messages, and what became of each"), list);
     api.on(
-        Op::post(
+        Operation::post(
             path,
             "append",
             "Append messages: all of them or none, durable once it is answered",
@@ -36,13 +36,16 @@ pub(super) fn routes(api: &mut Api) {
         .keyed(),
         append,
     );
-    api.on(Op::get("/v1/sessions/{id}/messages/{seq}", "message", "Read one message, whole"), one);
+    api.on(
+        Operation::get("/v1/sessions/{id}/messages/{seq}", "message", "Read one message, whole"),
+        one,
+    );
 }
 
 /// Which messages are read.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Some {
+struct MessagesQuery {
     /// The first message; 0 without it.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
@@ -57,16 +60,16 @@ struct Some {
     chars: Option<u64>,
 }
 
-async fn list(asked: Asked<Some>) -> Result<Messages, Problem> {
+async fn list(asked: ApiRequest<MessagesQuery>) -> Result<MessagePage, ApiProblem> {
     let mut stored = open(&asked).await?;
-    let Some { from, limit, chars } = &asked.query;
+    let MessagesQuery { from, limit, chars } = &asked.query;
     let from = from.unwrap_or(0);
     let to = from.saturating_add(within("limit", *limit, PAGE, 1..=MOST)?);
     let chars = usize::try_from(chars.unwrap_or(CHARS)).unwrap_or(usize::MAX);
     done(&asked.desk, messages(&mut stored, from..to, chars)).await
 }
 
-async fn one(asked: Asked) -> Result<Message, Problem> {
+async fn one(asked: ApiRequest) -> Result<MessageView, ApiProblem> {
     let seq = asked.number("seq")?;
     let mut stored = open(&asked).await?;
     done(&asked.desk, message(&mut stored, seq)).await
@@ -75,7 +78,7 @@ async fn one(asked: Asked) -> Result<Message, Problem> {
 /// Where it is appended.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct AppendQuery {
     /// Only where the session has so many messages: otherwise somebody else appended, and nothing is done.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
@@ -85,7 +88,7 @@ struct Place {
 /// Messages to append.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Appending {
+struct AppendBody {
     /// As they are to be sent: their bytes are kept.
     #[schemars(with = "Vec<serde_json::Map<String, Value>>", length(min = 1))]
     messages: Box<RawValue>,
@@ -93,7 +96,7 @@ struct Appending {
 
 /// Messages that were appended.
 #[derive(Serialize, JsonSchema)]
-struct Durable {
+struct AppendedMessages {
     /// The place of the first one.
     first: u64,
     /// How many.
@@ -102,10 +105,12 @@ struct Durable {
     repeated: bool,
 }
 
-async fn append(asked: Asked<Place, Appending>) -> Result<Durable, Problem> {
+async fn append(
+    asked: ApiRequest<AppendQuery, AppendBody>,
+) -> Result<AppendedMessages, ApiProblem> {
     let key = asked.key.clone();
     if key.as_ref().is_some_and(|key| key.is_empty() || key.len() > KEY) {
-        return Err(Problem::bad(format!("`Idempotency-Key` has 1 to {KEY} characters")));
+        return Err(ApiProblem::bad(format!("`Idempotency-Key` has 1 to {KEY} characters")));
     }
     let mut stored = open(&asked).await?;
     let kind = DialectKind::from_name(&stored.row().new.dialect);
@@ -113,6 +118,6 @@ async fn append(asked: Asked<Place, Appending>) -> Result<Durable, Problem> {
     let events = events(asked.body.messages.get(), kind, asked.id(), asked.most_messages)?;
     let (expect, now) = (asked.query.expect, asked.now());
     let appended = midfold::append(&mut stored, events, key, expect, now);
-    let Appended { first, count, repeated } = done(&asked.desk, appended).await?;
-    Ok(Durable { first, count, repeated })
+    let AppendOutcome { first, count, repeated } = done(&asked.desk, appended).await?;
+    Ok(AppendedMessages { first, count, repeated })
 }

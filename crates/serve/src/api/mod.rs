@@ -5,10 +5,10 @@
 
 mod act;
 mod ask;
+mod body_messages;
 pub(crate) mod caller;
 mod context;
 mod describe;
-mod given;
 mod listen;
 mod look;
 mod messages;
@@ -23,12 +23,12 @@ use std::sync::Arc;
 use axum::Router;
 use serde_json::Value;
 
-use crate::app::App;
+use crate::app::SharedApp;
 
 pub(crate) use ask::document;
-pub(crate) use caller::Caller;
+pub(crate) use caller::ApiCaller;
 
-use describe::Api;
+use describe::ApiRoutes;
 
 /// The document that describes the interface, in OpenAPI 3.1.
 #[must_use]
@@ -37,13 +37,13 @@ pub fn openapi() -> Value {
 }
 
 /// The routes of the interface.
-pub(crate) fn router(app: &Arc<App>) -> Router {
+pub(crate) fn router(app: &Arc<SharedApp>) -> Router {
     let document = Arc::new(openapi().to_string());
     api().router(app).route("/v1/openapi.json", axum::routing::get(describe::serve(document)))
 }
 
-fn api() -> Api {
-    let mut api = Api::default();
+fn api() -> ApiRoutes {
+    let mut api = ApiRoutes::default();
     sessions::routes(&mut api);
     messages::routes(&mut api);
     context::routes(&mut api);

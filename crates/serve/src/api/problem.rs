@@ -6,18 +6,18 @@ use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use midfold::store::recall::RecallError;
 use midfold::store::{Store, StoreError, StoredError};
-use midfold::{Advise, Door, Failure, advise_in, advise_recall};
+use midfold::{AdvisedError, Door, Failure, advise_in, advise_recall};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Why a request was not done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Problem(Box<Details>);
+pub struct ApiProblem(Box<ProblemDetails>);
 
 /// What a problem says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
-pub struct Details {
+pub struct ProblemDetails {
     /// Names the kind of problem: `urn:midfold:` and its code.
     #[serde(rename = "type")]
     kind: String,
@@ -42,16 +42,16 @@ pub struct Details {
     wait: Option<u64>,
 }
 
-impl Problem {
+impl ApiProblem {
     /// A problem of this kind.
     pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
-        Self(Box::new(Details {
+        Self(Box::new(ProblemDetails {
             kind: format!("urn:midfold:{code}"),
             title: title(code).to_owned(),
             status: status.as_u16(),
             detail: detail.into(),
             code: code.to_owned(),
-            ..Details::default()
+            ..ProblemDetails::default()
         }))
     }
 
@@ -118,7 +118,7 @@ impl Problem {
 }
 
 /// What was asked for cannot be.
-impl From<Failure> for Problem {
+impl From<Failure> for ApiProblem {
     fn from(failure: Failure) -> Self {
         Self::of(StatusCode::BAD_REQUEST, "bad-request", failure)
     }
@@ -189,7 +189,7 @@ fn title(code: &str) -> &'static str {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let details = *self.0;
         let status = StatusCode::from_u16(details.status).unwrap_or(StatusCode::BAD_REQUEST);

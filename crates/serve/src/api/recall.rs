@@ -4,32 +4,37 @@ use std::future::Future;
 
 use midfold::store::SearchMode;
 use midfold::store::recall::{
-    self, Described, GoneNames, Grep, HITS, Hits, MAX_HITS, MAX_NAME_CHARS, MAX_PAGE_CHARS,
-    MAX_ROWS, NAME_CHARS, Outline, PAGE_CHARS, Page, ROWS, RecallError, What,
+    self, ExpandTarget, FoldDescription, GoneNames, GrepQuery, HITS, HitPage, MAX_HITS,
+    MAX_NAME_CHARS, MAX_PAGE_CHARS, MAX_ROWS, NAME_CHARS, OriginalPage, OutlinePage, PAGE_CHARS,
+    ROWS, RecallError,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ask::{Asked, text, within};
-use super::describe::{Api, Op};
-use super::problem::Problem;
+use super::ask::{ApiRequest, text, within};
+use super::describe::{ApiRoutes, Operation};
+use super::problem::ApiProblem;
 use super::sessions::activity;
 
-pub(super) fn routes(api: &mut Api) {
+pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(
-        Op::get("/v1/sessions/{id}/recall/grep", "recallGrep", "Look for a text in all messages"),
+        Operation::get(
+            "/v1/sessions/{id}/recall/grep",
+            "recallGrep",
+            "Look for a text in all messages",
+        ),
         grep,
     );
     api.on(
-        Op::get("/v1/sessions/{id}/recall/outline", "recallOutline", "List what happened"),
+        Operation::get("/v1/sessions/{id}/recall/outline", "recallOutline", "List what happened"),
         outline,
     );
     api.on(
-        Op::get("/v1/sessions/{id}/recall/expand", "recallExpand", "Read messages in full"),
+        Operation::get("/v1/sessions/{id}/recall/expand", "recallExpand", "Read messages in full"),
         expand,
     );
     api.on(
-        Op::get(
+        Operation::get(
             "/v1/sessions/{id}/recall/names",
             "recallNames",
             "List names that left the context",
@@ -37,26 +42,30 @@ pub(super) fn routes(api: &mut Api) {
         names,
     );
     api.on(
-        Op::get("/v1/sessions/{id}/recall/describe", "recallDescribe", "Say what a fold covers"),
+        Operation::get(
+            "/v1/sessions/{id}/recall/describe",
+            "recallDescribe",
+            "Say what a fold covers",
+        ),
         describe,
     );
 }
 
 async fn found<Q, T>(
-    asked: &Asked<Q>,
+    asked: &ApiRequest<Q>,
     work: impl Future<Output = Result<T, RecallError>>,
-) -> Result<T, Problem> {
+) -> Result<T, ApiProblem> {
     activity(&asked.desk, &asked.caller, asked.id()).await?;
     match work.await {
         Ok(found) => Ok(found),
-        Err(error) => Err(Problem::recall(&*asked.desk.store, error, asked.id()).await),
+        Err(error) => Err(ApiProblem::recall(&*asked.desk.store, error, asked.id()).await),
     }
 }
 
 /// How to look.
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum Mode {
+enum GrepMode {
     /// Words, ranked.
     #[default]
     Text,
@@ -69,13 +78,13 @@ enum Mode {
 /// What to look for, and among which messages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Looking {
+struct GrepBody {
     /// What for; it may be left out where a filter is set.
     #[serde(default)]
     query: String,
     /// How.
     #[serde(default)]
-    mode: Mode,
+    mode: GrepMode,
     /// Only messages of this role; `tool` for whatever brings results.
     role: Option<String>,
     /// Only calls of this tool and their results.
@@ -109,28 +118,28 @@ fn small(number: u64) -> u32 {
 }
 
 /// How much is answered: what is more than can be is as much as can be.
-fn size(name: &str, number: Option<u64>, usual: usize, most: usize) -> Result<usize, Problem> {
+fn size(name: &str, number: Option<u64>, usual: usize, most: usize) -> Result<usize, ApiProblem> {
     let number = within(name, number, usual as u64, 1..=u64::MAX)?;
     Ok(usize::try_from(number).unwrap_or(usize::MAX).min(most))
 }
 
-async fn grep(asked: Asked<Looking>) -> Result<Hits, Problem> {
+async fn grep(asked: ApiRequest<GrepBody>) -> Result<HitPage, ApiProblem> {
     let query = &asked.query;
     let limit = size("limit", query.limit, HITS as usize, MAX_HITS as usize)?;
     found(&asked, async {
         let range = query.range.as_deref().filter(|range| !range.is_empty());
-        let grep = Grep {
+        let grep = GrepQuery {
             query: query.query.clone(),
             mode: match query.mode {
-                Mode::Text => SearchMode::Text,
-                Mode::Literal => SearchMode::Literal,
-                Mode::Regex => SearchMode::Regex,
+                GrepMode::Text => SearchMode::Text,
+                GrepMode::Literal => SearchMode::Literal,
+                GrepMode::Regex => SearchMode::Regex,
             },
             role: query.role.clone().filter(|role| !role.is_empty()),
             tool: query.tool.clone().filter(|tool| !tool.is_empty()),
             errors: query.errors,
             folded: query.folded,
-            within: range.map(Grep::range).transpose()?,
+            within: range.map(GrepQuery::range).transpose()?,
             context: query.context.map_or(0, |it| usize::try_from(it).unwrap_or(usize::MAX)),
             limit: small(limit as u64),
             skip: query.skip.map_or(0, small),
@@ -143,7 +152,7 @@ async fn grep(asked: Asked<Looking>) -> Result<Hits, Problem> {
 /// Which messages are listed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct From {
+struct OutlineQuery {
     /// The first message.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>")]
@@ -158,8 +167,8 @@ struct From {
     folded: bool,
 }
 
-async fn outline(asked: Asked<From>) -> Result<Outline, Problem> {
-    let From { from, limit, folded } = asked.query;
+async fn outline(asked: ApiRequest<OutlineQuery>) -> Result<OutlinePage, ApiProblem> {
+    let OutlineQuery { from, limit, folded } = asked.query;
     let limit = small(size("limit", limit, ROWS as usize, MAX_ROWS as usize)? as u64);
     let work = recall::outline(&*asked.desk.store, asked.id(), from.unwrap_or(0), limit, folded);
     found(&asked, work).await
@@ -168,7 +177,7 @@ async fn outline(asked: Asked<From>) -> Result<Outline, Problem> {
 /// What is read in full.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Expanding {
+struct ExpandQuery {
     /// `@12`, `12-20`, `12,15,20`, `active`, or a fold's id.
     #[schemars(length(min = 1))]
     what: String,
@@ -180,11 +189,11 @@ struct Expanding {
     max_chars: Option<u64>,
 }
 
-async fn expand(asked: Asked<Expanding>) -> Result<Page, Problem> {
-    let Expanding { what, from, max_chars } = &asked.query;
+async fn expand(asked: ApiRequest<ExpandQuery>) -> Result<OriginalPage, ApiProblem> {
+    let ExpandQuery { what, from, max_chars } = &asked.query;
     let most = size("max_chars", *max_chars, PAGE_CHARS, MAX_PAGE_CHARS)?;
     found(&asked, async {
-        let what = What::parse(what)?;
+        let what = ExpandTarget::parse(what)?;
         let from = from.as_deref().filter(|from| !from.is_empty());
         recall::expand(&*asked.desk.store, asked.id(), &what, from, most).await
     })
@@ -194,7 +203,7 @@ async fn expand(asked: Asked<Expanding>) -> Result<Page, Problem> {
 /// What names are asked for.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Naming {
+struct NamesQuery {
     /// What one is about to do, in words.
     #[serde(default)]
     question: String,
@@ -204,8 +213,8 @@ struct Naming {
     max_chars: Option<u64>,
 }
 
-async fn names(asked: Asked<Naming>) -> Result<GoneNames, Problem> {
-    let Naming { question, max_chars } = &asked.query;
+async fn names(asked: ApiRequest<NamesQuery>) -> Result<GoneNames, ApiProblem> {
+    let NamesQuery { question, max_chars } = &asked.query;
     let most = size("max_chars", *max_chars, NAME_CHARS, MAX_NAME_CHARS)?;
     found(&asked, recall::names(&*asked.desk.store, asked.id(), question, most)).await
 }
@@ -213,13 +222,13 @@ async fn names(asked: Asked<Naming>) -> Result<GoneNames, Problem> {
 /// Which fold is described.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Describing {
+struct DescribeQuery {
     /// Its id, or the start of it; the active one without it.
     #[serde(default)]
     fold: String,
 }
 
-async fn describe(asked: Asked<Describing>) -> Result<Described, Problem> {
+async fn describe(asked: ApiRequest<DescribeQuery>) -> Result<FoldDescription, ApiProblem> {
     let work = recall::describe(&*asked.desk.store, asked.id(), &asked.query.fold);
     found(&asked, work).await
 }

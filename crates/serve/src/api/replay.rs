@@ -3,19 +3,19 @@
 use std::time::Instant;
 
 use hyper::StatusCode;
-use midfold::core::prices::Prices;
-use midfold::core::replay::{Measures, Recording, Replayed};
+use midfold::core::prices::PriceTable;
+use midfold::core::replay::{Recording, ReplayMeasures, ReplayResult};
 use midfold::{
-    About, Comparison, Contender, DialectKind, Form, Log, Policy, Ran, Replaying, event_rows,
-    events_of, strategy, tokens,
+    ConversationFacts, DialectKind, EventLog, Policy, ReplayContender, ReplayForm, ReplayOptions,
+    StrategyComparison, StrategyResult, event_rows, events_of, strategy, tokens,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ask::Asked;
-use super::describe::{Api, Op};
-use super::problem::Problem;
+use super::ask::ApiRequest;
+use super::describe::{ApiRoutes, Operation};
+use super::problem::ApiProblem;
 use super::sessions::{done, open};
 
 /// Policies of one comparison.
@@ -23,9 +23,9 @@ const MOST: usize = 8;
 /// Counts as `midfold replay` does.
 const TOKENIZER: &str = "chars:3.2";
 
-pub(super) fn routes(api: &mut Api) {
+pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(
-        Op::post(
+        Operation::post(
             "/v1/sessions/{id}/replay",
             "replay",
             "Replay a session under some policies: the document of `midfold replay --json`",
@@ -37,7 +37,7 @@ pub(super) fn routes(api: &mut Api) {
 /// What is compared.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Comparing {
+struct CompareBody {
     /// Names of presets; `raw` sends everything.
     #[schemars(length(min = 1, max = 8))]
     policies: Vec<String>,
@@ -46,16 +46,16 @@ struct Comparing {
     window: Option<u64>,
 }
 
-async fn replay(asked: Asked<(), Comparing>) -> Result<Value, Problem> {
-    let Comparing { policies, window } = &asked.body;
+async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem> {
+    let CompareBody { policies, window } = &asked.body;
     if policies.is_empty() || policies.len() > MOST {
-        return Err(Problem::bad(format!("`policies` has 1 to {MOST} names")));
+        return Err(ApiProblem::bad(format!("`policies` has 1 to {MOST} names")));
     }
     let mut contenders = Vec::new();
     for name in policies {
         let policy: Option<Policy> = strategy(name)?;
-        let form = if policy.is_some() { Form::Session } else { Form::Stateless };
-        let forms = Contender::forms(policy.as_ref(), form).into_iter();
+        let form = if policy.is_some() { ReplayForm::Session } else { ReplayForm::Stateless };
+        let forms = ReplayContender::forms(policy.as_ref(), form).into_iter();
         contenders.extend(forms.map(|contender| (name.clone(), contender)));
     }
     let mut stored = open(&asked).await?;
@@ -67,7 +67,7 @@ async fn replay(asked: Asked<(), Comparing>) -> Result<Value, Problem> {
     // Others may look at the session while it is replayed.
     drop(stored);
     let Ok(_alone) = asked.desk.replays.try_acquire() else {
-        return Err(Problem::new(
+        return Err(ApiProblem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",
             "another comparison is under way",
@@ -79,9 +79,9 @@ async fn replay(asked: Asked<(), Comparing>) -> Result<Value, Problem> {
 }
 
 /// The messages of a session, counted as `midfold replay` does.
-fn recorded(held: &Log, kind: DialectKind) -> Result<Recording, Problem> {
-    let counter = tokens::by_name(TOKENIZER).map_err(|error| Problem::bad(error.to_string()))?;
-    let mut log = Log::new(kind.shared(), *held.profile(), counter);
+fn recorded(held: &EventLog, kind: DialectKind) -> Result<Recording, ApiProblem> {
+    let counter = tokens::by_name(TOKENIZER).map_err(|error| ApiProblem::bad(error.to_string()))?;
+    let mut log = EventLog::new(kind.shared(), *held.profile(), counter);
     for event in events_of(held) {
         log.append(event);
     }
@@ -92,21 +92,21 @@ fn compared(
     name: &str,
     dialect: &'static str,
     recording: &Recording,
-    contenders: &[(String, Contender)],
+    contenders: &[(String, ReplayContender)],
     window: u64,
 ) -> Value {
-    let prices = Prices::reference();
+    let prices = PriceTable::reference();
     let log = recording.log();
-    let conversations = [About {
+    let conversations = [ConversationFacts {
         name: name.to_owned(),
         dialect,
         messages: log.len(),
         tokens: log.tokens(),
         events: event_rows(log),
     }];
-    let found: Vec<Done> =
-        contenders.iter().map(|(_, it)| Done::of(it, recording, &prices, window)).collect();
-    let runs = contenders.iter().zip(&found).map(|((name, contender), done)| Ran {
+    let found: Vec<PolicyResult> =
+        contenders.iter().map(|(_, it)| PolicyResult::of(it, recording, &prices, window)).collect();
+    let runs = contenders.iter().zip(&found).map(|((name, contender), done)| StrategyResult {
         strategy: name,
         window,
         form: contender.form(),
@@ -114,7 +114,7 @@ fn compared(
         totals: &done.totals,
         each: &done.each,
     });
-    Comparison {
+    StrategyComparison {
         tokenizer: TOKENIZER,
         arguments: "meant",
         prices: &prices,
@@ -125,18 +125,23 @@ fn compared(
 }
 
 /// What came of one policy.
-struct Done {
-    totals: Measures,
-    each: [(usize, Result<Replayed, String>); 1],
+struct PolicyResult {
+    totals: ReplayMeasures,
+    each: [(usize, Result<ReplayResult, String>); 1],
 }
 
-impl Done {
-    fn of(contender: &Contender, recording: &Recording, prices: &Prices, window: u64) -> Self {
+impl PolicyResult {
+    fn of(
+        contender: &ReplayContender,
+        recording: &Recording,
+        prices: &PriceTable,
+        window: u64,
+    ) -> Self {
         let begun = Instant::now();
         let clock = move || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let replaying = Replaying { window, prices, clock: &clock };
+        let replaying = ReplayOptions { window, prices, clock: &clock };
         let found = replaying.run(recording, contender.strategy());
-        let mut totals = Measures::default();
+        let mut totals = ReplayMeasures::default();
         if let Ok(found) = &found {
             totals.add(&found.measures);
         }

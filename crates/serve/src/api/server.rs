@@ -4,19 +4,23 @@ use midfold::WindowSource;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::describe::{Api, Op};
-use crate::app::App;
+use super::describe::{ApiRoutes, Operation};
+use crate::app::SharedApp;
 
-pub(super) fn routes(api: &mut Api) {
+pub(super) fn routes(api: &mut ApiRoutes) {
     api.about_server(
-        Op::get("/v1/server", "server", "Say what this server is set to, and what it did so far"),
-        Server::of,
+        Operation::get(
+            "/v1/server",
+            "server",
+            "Say what this server is set to, and what it did so far",
+        ),
+        ServerReport::of,
     );
 }
 
 /// What the server is and did since its start.
 #[derive(Serialize, JsonSchema)]
-struct Server {
+struct ServerReport {
     /// Of midfold.
     version: &'static str,
     /// When it began to listen, in milliseconds since 1970.
@@ -33,7 +37,7 @@ struct Server {
     asks_for_keys: bool,
     /// What it should have looked at and could not is refused instead of sent as it came.
     strict: bool,
-    requests: Requests,
+    requests: RequestTotals,
     /// Each cause for which requests were sent as they came although midfold should have looked at them.
     faults: Vec<FaultCount>,
     /// Where requests go.
@@ -44,7 +48,7 @@ struct Server {
 
 /// What became of requests since the start.
 #[derive(Serialize, JsonSchema)]
-struct Requests {
+struct RequestTotals {
     /// All of them.
     all: u64,
     /// Those whose history was looked at.
@@ -98,8 +102,8 @@ struct WindowRow {
     from: &'static str,
 }
 
-impl Server {
-    fn of(app: &App) -> Self {
+impl ServerReport {
+    fn of(app: &SharedApp) -> Self {
         let store = app.desk.as_ref().map(|desk| desk.store.place());
         let faults = app.metrics.faults().map(|(cause, requests)| FaultCount {
             cause: cause.name(),
@@ -119,7 +123,7 @@ impl Server {
             policy: app.policy.clone(),
             asks_for_keys: app.keys.is_some(),
             strict: app.is_strict,
-            requests: Requests::of(app),
+            requests: RequestTotals::of(app),
             faults: faults.collect(),
             upstreams: upstreams.collect(),
             windows: windows(app),
@@ -127,8 +131,8 @@ impl Server {
     }
 }
 
-impl Requests {
-    fn of(app: &App) -> Self {
+impl RequestTotals {
+    fn of(app: &SharedApp) -> Self {
         let totals = app.totals();
         Self {
             all: totals.requests,
@@ -144,7 +148,7 @@ impl Requests {
     }
 }
 
-fn windows(app: &App) -> Vec<WindowRow> {
+fn windows(app: &SharedApp) -> Vec<WindowRow> {
     let said = app.said_windows.iter().map(|(model, window)| WindowRow {
         upstream: None,
         model: model.clone(),

@@ -7,21 +7,23 @@ use axum::response::Response;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use midfold::proxy::Random;
-use midfold::store::{Activity, Extent, Newest, StoreError, StoredError, transfer};
-use midfold::view::{Detail, Overview};
-use midfold::{Door, Failure, Host, PolicyFrom, Settings, Start, without_messages};
+use midfold::proxy::RandomSource;
+use midfold::store::{
+    NewestQuery, SessionActivity, SessionExtent, StoreError, StoredError, transfer,
+};
+use midfold::view::{Overview, SessionDetail};
+use midfold::{Door, DoorHost, Failure, PolicyFrom, Settings, Start, without_messages};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::ask::{Asked, text, within};
-use super::caller::Caller;
-use super::describe::{Api, Op};
-use super::given::events;
-use super::problem::Problem;
-use crate::desk::{Desk, Held};
+use super::ask::{ApiRequest, text, within};
+use super::body_messages::events;
+use super::caller::ApiCaller;
+use super::describe::{ApiRoutes, Operation};
+use super::problem::ApiProblem;
+use crate::desk::{Desk, LockedSession};
 
 /// Sessions of a page, where nobody says how many.
 const PAGE: u64 = 100;
@@ -30,13 +32,13 @@ const MOST: u64 = 500;
 /// Sessions that are looked at for one page of a search.
 const LOOKED_AT: u64 = 20_000;
 
-pub(super) fn routes(api: &mut Api) {
-    api.on(Op::get("/v1/sessions", "list", "List sessions, the newest change first"), list);
-    api.on(Op::post("/v1/sessions", "create", "Make a session").creates(), create);
-    api.on(Op::get("/v1/sessions/{id}", "status", "Say what a session is at"), status);
-    api.on(Op::delete("/v1/sessions/{id}", "delete", "Delete a session, for good"), delete);
+pub(super) fn routes(api: &mut ApiRoutes) {
+    api.on(Operation::get("/v1/sessions", "list", "List sessions, the newest change first"), list);
+    api.on(Operation::post("/v1/sessions", "create", "Make a session").creates(), create);
+    api.on(Operation::get("/v1/sessions/{id}", "status", "Say what a session is at"), status);
+    api.on(Operation::delete("/v1/sessions/{id}", "delete", "Delete a session, for good"), delete);
     api.on(
-        Op::post(
+        Operation::post(
             "/v1/sessions/{id}/fork",
             "fork",
             "Make a session of the first messages of another",
@@ -45,7 +47,7 @@ pub(super) fn routes(api: &mut Api) {
         fork,
     );
     api.raw(
-        Op::get(
+        Operation::get(
             "/v1/sessions/{id}/export",
             "export",
             "Write a session out, as `midfold store export` does",
@@ -53,22 +55,26 @@ pub(super) fn routes(api: &mut Api) {
         .answers("application/x-ndjson"),
         export,
     );
-    api.on(Op::get("/v1/presets", "presets", "List the presets"), presets);
+    api.on(Operation::get("/v1/presets", "presets", "List the presets"), presets);
 }
 
 /// What came of work on a session, or the problem.
 pub(super) async fn done<T, E: Into<StoredError>>(
     desk: &Desk,
     work: impl Future<Output = Result<T, E>>,
-) -> Result<T, Problem> {
+) -> Result<T, ApiProblem> {
     match work.await {
         Ok(done) => Ok(done),
-        Err(error) => Err(Problem::stored(&*desk.store, error.into()).await),
+        Err(error) => Err(ApiProblem::stored(&*desk.store, error.into()).await),
     }
 }
 
 /// What a session does, where it is there for whoever asks.
-pub(super) async fn activity(desk: &Desk, caller: &Caller, id: &str) -> Result<Activity, Problem> {
+pub(super) async fn activity(
+    desk: &Desk,
+    caller: &ApiCaller,
+    id: &str,
+) -> Result<SessionActivity, ApiProblem> {
     let found = desk.store.activity(id).await;
     let unseen = || StoreError::NoSession(id.to_owned());
     let found =
@@ -77,8 +83,8 @@ pub(super) async fn activity(desk: &Desk, caller: &Caller, id: &str) -> Result<A
 }
 
 /// The session that a request names, open.
-pub(super) async fn open<Q, B>(asked: &Asked<Q, B>) -> Result<Held, Problem> {
-    let Asked { desk, caller, .. } = asked;
+pub(super) async fn open<Q, B>(asked: &ApiRequest<Q, B>) -> Result<LockedSession, ApiProblem> {
+    let ApiRequest { desk, caller, .. } = asked;
     activity(desk, caller, asked.id()).await?;
     done(desk, desk.opened.open(&desk.store, asked.id())).await
 }
@@ -86,7 +92,7 @@ pub(super) async fn open<Q, B>(asked: &Asked<Q, B>) -> Result<Held, Problem> {
 /// Which sessions are listed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Listing {
+struct ListQuery {
     /// Sessions of a page: 1 to 500.
     #[serde(default, deserialize_with = "text::number")]
     #[schemars(with = "Option<u64>", range(min = 1, max = 500))]
@@ -101,22 +107,22 @@ struct Listing {
 
 /// A page of sessions.
 #[derive(Serialize, JsonSchema)]
-struct Listed {
+struct SessionPage {
     /// The newest change first.
     sessions: Vec<Overview>,
     /// Where to go on; none where this is the last page.
     next: Option<u64>,
 }
 
-async fn list(asked: Asked<Listing>) -> Result<Listed, Problem> {
-    let Asked { desk, caller, query, .. } = asked;
+async fn list(asked: ApiRequest<ListQuery>) -> Result<SessionPage, ApiProblem> {
+    let ApiRequest { desk, caller, query, .. } = asked;
     let limit = usize::try_from(within("limit", query.limit, PAGE, 1..=MOST)?).unwrap_or(1);
     let wanted = query.q.unwrap_or_default().to_lowercase();
-    let mut page = Listed { sessions: Vec::new(), next: None };
+    let mut page = SessionPage { sessions: Vec::new(), next: None };
     let (mut before, mut looked_at) = (query.after, 0);
     while page.sessions.len() < limit && looked_at < LOOKED_AT {
         let owner = caller.owner.clone();
-        let asked = Newest { owner, before, limit: u32::try_from(limit).unwrap_or(u32::MAX) };
+        let asked = NewestQuery { owner, before, limit: u32::try_from(limit).unwrap_or(u32::MAX) };
         let found = done(&desk, desk.overviews.newest(&asked)).await?;
         let Some(last) = found.last() else { return Ok(page) };
         looked_at += found.len() as u64;
@@ -142,7 +148,7 @@ fn matches(overview: &Overview, wanted: &str) -> bool {
 /// What a session is made of.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct New {
+struct NewSessionBody {
     /// Its id: 1 to 200 characters; a new one that sorts by time where there is none.
     id: Option<String>,
     /// What its messages are written in: `openai-chat` (default), `openai-responses`, `anthropic`, `gemini`,
@@ -173,11 +179,11 @@ struct New {
 }
 
 /// This door has no files.
-const HOST: Host = Host {
+const HOST: DoorHost = DoorHost {
     door: Door::Http,
     read: |path| {
         let text = format!("`{}` is no name that is known here", path.display());
-        Err(Failure::usage(midfold::Area::Input, text))
+        Err(Failure::usage(midfold::FailureArea::Input, text))
     },
 };
 
@@ -193,21 +199,21 @@ pub(super) fn policy(
     Settings { preset, policy, ..Settings::default() }.policy(&HOST).map(Some)
 }
 
-async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
+async fn create(asked: ApiRequest<(), NewSessionBody>) -> Result<Overview, ApiProblem> {
     let now = asked.now();
-    let Asked { app, desk, caller, body: new, most_messages, .. } = asked;
+    let ApiRequest { app, desk, caller, body: new, most_messages, .. } = asked;
     let kind = midfold::dialect(new.dialect.as_deref().unwrap_or("openai-chat"))?;
     let settings = Settings { model: new.model.clone(), window: new.window, ..Settings::default() };
     let rules = policy(new.preset, new.policy.as_ref())?;
     let rules = rules.map_or_else(|| midfold::by_name("default", Door::Http), Ok)?;
     if new.tools.as_ref().is_some_and(|json| !json.get().starts_with('[')) {
-        return Err(Problem::bad("`tools` is no list"));
+        return Err(ApiProblem::bad("`tools` is no list"));
     }
     let system = new.system.map(|json| json.get().to_owned());
     let tools = new.tools.map(|json| Bytes::from(json.get().to_owned()));
     let empty = without_messages(kind, system.as_deref(), tools, new.model);
     let prepared = settings.setup(&HOST)?.prepare(empty);
-    let prepared = prepared.map_err(|error| midfold::Advise::advise(error, Door::Http))?;
+    let prepared = prepared.map_err(|error| midfold::AdvisedError::advise(error, Door::Http))?;
     let start = Start {
         id: new.id.unwrap_or_else(|| fresh(now, &app.random)),
         policy: rules,
@@ -232,19 +238,19 @@ async fn create(asked: Asked<(), New>) -> Result<Overview, Problem> {
 }
 
 /// An id that nobody else has, which sorts by the time it was made.
-fn fresh(now: u64, random: &Random) -> String {
+fn fresh(now: u64, random: &RandomSource) -> String {
     let mut bytes = [0; 8];
     random(&mut bytes);
     format!("{now:012x}-{:016x}", u64::from_be_bytes(bytes))
 }
 
-async fn status(asked: Asked) -> Result<Detail, Problem> {
+async fn status(asked: ApiRequest) -> Result<SessionDetail, ApiProblem> {
     let mut stored = open(&asked).await?;
-    done(&asked.desk, Detail::of(&asked.desk.overviews, &mut stored, asked.now())).await
+    done(&asked.desk, SessionDetail::of(&asked.desk.overviews, &mut stored, asked.now())).await
 }
 
-async fn delete(asked: Asked) -> Result<Extent, Problem> {
-    let Asked { desk, caller, .. } = &asked;
+async fn delete(asked: ApiRequest) -> Result<SessionExtent, ApiProblem> {
+    let ApiRequest { desk, caller, .. } = &asked;
     let gone = activity(desk, caller, asked.id()).await?;
     desk.opened.close(asked.id());
     let extent = done(desk, desk.store.delete(asked.id(), None)).await?;
@@ -258,14 +264,14 @@ async fn delete(asked: Asked) -> Result<Extent, Problem> {
 /// Where a session is forked.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Forking {
+struct ForkBody {
     /// The id of the new session; one that sorts by time where there is none.
     id: Option<String>,
     /// How many of the first messages are taken; all without it.
     at: Option<u64>,
 }
 
-async fn fork(asked: Asked<(), Forking>) -> Result<Overview, Problem> {
+async fn fork(asked: ApiRequest<(), ForkBody>) -> Result<Overview, ApiProblem> {
     let mut stored = open(&asked).await?;
     let id = asked.body.id.clone().unwrap_or_else(|| fresh(asked.now(), &asked.app.random));
     let made = async {
@@ -275,12 +281,12 @@ async fn fork(asked: Asked<(), Forking>) -> Result<Overview, Problem> {
     Ok((*done(&asked.desk, made).await?).clone())
 }
 
-async fn export(asked: Asked) -> Result<Response, Problem> {
+async fn export(asked: ApiRequest) -> Result<Response, ApiProblem> {
     activity(&asked.desk, &asked.caller, asked.id()).await?;
     let mut out = Vec::new();
     let written = transfer::export(&*asked.desk.store, Some(asked.id()), &mut out).await;
     written.map_err(|error| {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store", error.to_string())
+        ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "store", error.to_string())
     })?;
     let mut response = Response::new(Body::from(out));
     let lines = HeaderValue::from_static("application/x-ndjson");
@@ -290,24 +296,24 @@ async fn export(asked: Asked) -> Result<Response, Problem> {
 
 /// The presets.
 #[derive(Serialize, JsonSchema)]
-struct Presets {
+struct PresetList {
     /// By their names.
-    presets: Vec<Preset>,
+    presets: Vec<PresetEntry>,
 }
 
 /// A preset.
 #[derive(Serialize, JsonSchema)]
-struct Preset {
+struct PresetEntry {
     /// Its name.
     name: String,
     /// What it does.
     about: String,
 }
 
-async fn presets(_: Asked) -> Result<Presets, Problem> {
+async fn presets(_: ApiRequest) -> Result<PresetList, ApiProblem> {
     let preset = |name: &'static str| {
         let about = midfold::Policy::preset(name).map(|policy| policy.summary).unwrap_or_default();
-        Preset { name: name.to_owned(), about }
+        PresetEntry { name: name.to_owned(), about }
     };
-    Ok(Presets { presets: midfold::Policy::preset_names().into_iter().map(preset).collect() })
+    Ok(PresetList { presets: midfold::Policy::preset_names().into_iter().map(preset).collect() })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use midfold::store::{Activity, Newest, Store, StoreError};
+use midfold::store::{NewestQuery, SessionActivity, Store, StoreError};
 use midfold::view::folds_in_force;
 use serde::Serialize;
 use tokio::sync::{Mutex, broadcast, watch};
@@ -20,7 +20,7 @@ const BEHIND: usize = 1_024;
 
 /// A change of a session.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Change {
+pub(crate) struct SessionChange {
     #[serde(skip)]
     kind: &'static str,
     #[serde(skip)]
@@ -35,9 +35,9 @@ pub(crate) struct Change {
     changed: u64,
 }
 
-impl Change {
+impl SessionChange {
     /// `folds`: how many were in force.
-    fn of(kind: &'static str, it: &Activity, folds: u64) -> Self {
+    fn of(kind: &'static str, it: &SessionActivity, folds: u64) -> Self {
         Self {
             kind,
             owner: it.owner.clone(),
@@ -60,33 +60,33 @@ impl Change {
 }
 
 /// What changes, for all who listen.
-pub(crate) struct Feed {
+pub(crate) struct ChangeFeed {
     store: Arc<dyn Store>,
-    told: broadcast::Sender<Change>,
+    told: broadcast::Sender<SessionChange>,
     /// Whether somebody looks at the store. Held while one begins or ends to: whoever comes meanwhile waits.
     looks: Arc<Mutex<bool>>,
     stopped: watch::Receiver<bool>,
 }
 
-impl Feed {
+impl ChangeFeed {
     pub fn new(store: Arc<dyn Store>, stopped: watch::Receiver<bool>) -> Self {
         let (told, _) = broadcast::channel(BEHIND);
         Self { store, told, looks: Arc::default(), stopped }
     }
 
     /// A session was deleted: nothing of it is left that would show.
-    pub fn deleted(&self, it: &Activity) {
-        let _ = self.told.send(Change::of("delete", it, 0));
+    pub fn deleted(&self, it: &SessionActivity) {
+        let _ = self.told.send(SessionChange::of("delete", it, 0));
     }
 
     /// Changes from now on. Whoever comes first has the store looked at.
-    pub async fn listen(&self) -> Result<broadcast::Receiver<Change>, StoreError> {
+    pub async fn listen(&self) -> Result<broadcast::Receiver<SessionChange>, StoreError> {
         let mut looks = self.looks.lock().await;
         let listener = self.told.subscribe();
         if !*looks {
             let before = look(&*self.store).await?;
             let before = before.into_iter().map(|it| (it.id.clone(), (it, None))).collect();
-            let looking = Looking {
+            let looking = StoreWatch {
                 store: Arc::clone(&self.store),
                 told: self.told.clone(),
                 looks: Arc::clone(&self.looks),
@@ -100,21 +100,21 @@ impl Feed {
     }
 }
 
-async fn look(store: &dyn Store) -> Result<Vec<Activity>, StoreError> {
-    store.newest(&Newest { limit: AT_ONCE, ..Newest::default() }).await
+async fn look(store: &dyn Store) -> Result<Vec<SessionActivity>, StoreError> {
+    store.newest(&NewestQuery { limit: AT_ONCE, ..NewestQuery::default() }).await
 }
 
 /// Looks at the store until nobody listens any more.
-struct Looking {
+struct StoreWatch {
     store: Arc<dyn Store>,
-    told: broadcast::Sender<Change>,
+    told: broadcast::Sender<SessionChange>,
     looks: Arc<Mutex<bool>>,
     stopped: watch::Receiver<bool>,
     /// What there was, and how many folds of it were in force, once that was asked.
-    before: HashMap<String, (Activity, Option<u64>)>,
+    before: HashMap<String, (SessionActivity, Option<u64>)>,
 }
 
-impl Looking {
+impl StoreWatch {
     async fn run(mut self) {
         loop {
             tokio::select! {
@@ -139,7 +139,7 @@ impl Looking {
     }
 
     /// Tells what is other than before, the oldest change first.
-    async fn tell(&mut self, now: Vec<Activity>) {
+    async fn tell(&mut self, now: Vec<SessionActivity>) {
         for it in now.into_iter().rev() {
             let before = self.before.get(&it.id);
             if before.is_some_and(|(before, _)| before.tick == it.tick) {
@@ -152,18 +152,18 @@ impl Looking {
                 None => folds_in_force(&*self.store, &it).await.unwrap_or(it.folds),
             };
             let kind = kind(before.map(|(before, _)| before), &it);
-            let _ = self.told.send(Change::of(kind, &it, folds));
+            let _ = self.told.send(SessionChange::of(kind, &it, folds));
             self.before.insert(it.id.clone(), (it, Some(folds)));
         }
     }
 }
 
 /// Whether the folds, and the one that is read, are the same.
-fn has_same_folds(before: &Activity, now: &Activity) -> bool {
+fn has_same_folds(before: &SessionActivity, now: &SessionActivity) -> bool {
     (before.folds, before.active) == (now.folds, now.active)
 }
 
-fn kind(before: Option<&Activity>, now: &Activity) -> &'static str {
+fn kind(before: Option<&SessionActivity>, now: &SessionActivity) -> &'static str {
     let Some(before) = before else { return if now.head == 0 { "new" } else { "append" } };
     // A fold is there before it is read.
     if now.folds > before.folds || now.active_number > before.active_number {

@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 64;
 /// What a key may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scope {
+pub enum KeyScope {
     /// Requests to providers.
     Proxy,
     /// What is stored of one's own sessions.
@@ -23,7 +23,7 @@ pub enum Scope {
     Admin,
 }
 
-impl Scope {
+impl KeyScope {
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -45,7 +45,7 @@ pub struct KeyEntry {
     pub hash: KeyHash,
     /// What it may be used for.
     #[serde(default = "proxy")]
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<KeyScope>,
     /// How many requests it may make a minute; any number without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<u32>,
@@ -57,13 +57,13 @@ pub struct KeyEntry {
     pub longest_history: Option<u64>,
 }
 
-fn proxy() -> Vec<Scope> {
-    vec![Scope::Proxy]
+fn proxy() -> Vec<KeyScope> {
+    vec![KeyScope::Proxy]
 }
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct StoredKeys {
     #[serde(default)]
     key: Vec<KeyEntry>,
 }
@@ -87,7 +87,7 @@ pub enum KeysError {
 
 /// The entries of a file.
 pub(super) fn read(text: &str) -> Result<Vec<KeyEntry>, KeysError> {
-    let file: File = toml::from_str(text)
+    let file: StoredKeys = toml::from_str(text)
         .map_err(|error| KeysError::Toml(error.to_string().trim_end().to_owned()))?;
     for (at, entry) in file.key.iter().enumerate() {
         let wrong = |why| Err(KeysError::Entry(entry.name.clone(), why));

@@ -13,9 +13,9 @@ pub(crate) const PREFIX: &str = "mf_";
 const FUNCTION: &str = "blake3:";
 
 /// A key. Nothing prints it but who asks for its text.
-pub struct Key(String);
+pub struct ApiKey(String);
 
-impl Key {
+impl ApiKey {
     /// The key of 32 random bytes.
     ///
     /// ```
@@ -36,7 +36,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }

@@ -15,24 +15,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyper::http::request::Parts;
 
 use self::bucket::Bucket;
-pub use self::entry::{KeyEntry, KeysError, Scope};
-pub use self::key::{Key, KeyHash};
+pub use self::entry::{KeyEntry, KeyScope, KeysError};
+pub use self::key::{ApiKey, KeyHash};
 pub(crate) use self::places::take;
 
 /// The keys that are taken.
 #[derive(Debug, Default)]
-pub struct Keys {
-    known: HashMap<KeyHash, Arc<Holder>>,
+pub struct ApiKeys {
+    known: HashMap<KeyHash, Arc<KeyHolder>>,
 }
 
 /// Whoever has a key.
 #[derive(Debug)]
-pub(crate) struct Holder {
+pub(crate) struct KeyHolder {
     pub entry: KeyEntry,
     bucket: Mutex<Bucket>,
 }
 
-impl Keys {
+impl ApiKeys {
     /// Reads a file of keys.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Keys {
     pub fn from_toml(text: &str) -> Result<Self, KeysError> {
         let holder = |entry: KeyEntry| {
             let bucket = Mutex::new(Bucket::full(entry.requests_per_minute));
-            (entry.hash, Arc::new(Holder { entry, bucket }))
+            (entry.hash, Arc::new(KeyHolder { entry, bucket }))
         };
         Ok(Self { known: entry::read(text)?.into_iter().map(holder).collect() })
     }
@@ -69,12 +69,12 @@ impl Keys {
     }
 
     /// Who has this key.
-    pub(crate) fn holder(&self, key: &str) -> Option<&Arc<Holder>> {
+    pub(crate) fn holder(&self, key: &str) -> Option<&Arc<KeyHolder>> {
         self.known.get(&KeyHash::of(key))
     }
 }
 
-impl Holder {
+impl KeyHolder {
     /// Whose a request is: its conversations are found by nobody else. Nobody's where no keys are set.
     pub fn name(parts: &Parts) -> String {
         Self::of(parts).map(|holder| holder.entry.name.clone()).unwrap_or_default()

@@ -19,18 +19,18 @@ const THEIRS: [HeaderName; 4] = [
 const PARAMETER: &str = "key=";
 
 /// The key of a request.
-pub struct Found {
+pub struct FoundKey {
     pub key: String,
     /// It was where the key of the provider belongs.
     pub is_in_place: bool,
 }
 
 /// Takes the key of a request out of it, from wherever it is: none of ours goes on.
-pub fn take(parts: &mut Parts) -> Option<Found> {
+pub fn take(parts: &mut Parts) -> Option<FoundKey> {
     let ours = parts.headers.remove(OURS).and_then(|value| key(&value));
     let theirs = in_headers(parts).into_iter().chain(in_address(parts)).reduce(|first, _| first);
     let is_in_place = theirs.is_some();
-    ours.or(theirs).map(|key| Found { key, is_in_place })
+    ours.or(theirs).map(|key| FoundKey { key, is_in_place })
 }
 
 fn in_headers(parts: &mut Parts) -> Option<String> {

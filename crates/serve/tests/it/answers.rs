@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use midfold::proxy::Rules;
+use midfold::proxy::ProxyRules;
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
-use midfold_serve::{Config, Key, KeyHash, Keys, Running, Upstreams};
-use midfold_testkit::upstream::agent::{Agent, End};
-use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
+use midfold_serve::{ApiKey, ApiKeys, KeyHash, RunningServer, ServeConfig, UpstreamTable};
+use midfold_testkit::upstream::agent::{ClientAgent, RunEnd};
+use midfold_testkit::upstream::{
+    ScriptedUpstream, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 use serde_json::Value;
 
 use crate::setting::{clock, rules};
@@ -15,9 +17,13 @@ use crate::setting::{clock, rules};
 const STEPS: u32 = 40;
 
 /// A proxy over a store.
-async fn node(upstream: &Upstream, store: &Arc<dyn Store>, rules: Rules) -> Running {
-    let mut config = Config::new(rules, clock());
-    let mut upstreams = Upstreams::default();
+async fn node(
+    upstream: &ScriptedUpstream,
+    store: &Arc<dyn Store>,
+    rules: ProxyRules,
+) -> RunningServer {
+    let mut config = ServeConfig::new(rules, clock());
+    let mut upstreams = UpstreamTable::default();
     upstreams.set(upstream.url()).unwrap();
     config.upstreams = upstreams;
     config.store = Some(Arc::clone(store));
@@ -25,33 +31,44 @@ async fn node(upstream: &Upstream, store: &Arc<dyn Store>, rules: Rules) -> Runn
     midfold_serve::start(config).await.unwrap()
 }
 
-fn key(number: u8) -> Key {
-    Key::from_bytes([number; 32])
+fn key(number: u8) -> ApiKey {
+    ApiKey::from_bytes([number; 32])
 }
 
 /// Two clients that have nothing in common.
-fn keys() -> Keys {
+fn keys() -> ApiKeys {
     let one = |number: u8| {
         let hash = KeyHash::of(key(number).as_str());
         format!("[[key]]\nname = \"client-{number}\"\nhash = \"{hash}\"\n")
     };
-    Keys::from_toml(&(one(1) + &one(2))).unwrap()
+    ApiKeys::from_toml(&(one(1) + &one(2))).unwrap()
 }
 
-fn agent(node: &Running, number: u8) -> Agent {
+fn agent(node: &RunningServer, number: u8) -> ClientAgent {
     let url = format!("http://{}", node.address());
     let headers = vec![("midfold-key".to_owned(), key(number).as_str().to_owned())];
-    Agent { headers, server_state: true, task: task(STEPS), ..Agent::new(Dialect::Responses, &url) }
+    ClientAgent {
+        headers,
+        server_state: true,
+        task: task(STEPS),
+        ..ClientAgent::new(WireDialect::Responses, &url)
+    }
 }
 
-fn url(node: &Running) -> String {
+fn url(node: &RunningServer) -> String {
     format!("http://{}", node.address())
 }
 
 /// A provider that keeps no answers.
-async fn forgetful() -> Upstream {
-    let script = Script::shell_loop(STEPS);
-    Upstream::start(Settings { limit: Some(16_000), script, ..Settings::default() }).await.unwrap()
+async fn forgetful() -> ScriptedUpstream {
+    let script = UpstreamScript::shell_loop(STEPS);
+    ScriptedUpstream::start(UpstreamSettings {
+        limit: Some(16_000),
+        script,
+        ..UpstreamSettings::default()
+    })
+    .await
+    .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -60,7 +77,7 @@ async fn an_answer_is_gone_on_from_after_a_restart_with_its_fold() {
         let (upstream, store) = (forgetful().await, Arc::new(MemoryStore::new()));
         let store: Arc<dyn Store> = store;
         let mut at = node(&upstream, &store, rules().window(16_000)).await;
-        let mut agent = Agent { stream, ..agent(&at, 1) }.start();
+        let mut agent = ClientAgent { stream, ..agent(&at, 1) }.start();
         let mut told = Vec::new();
         // The first answer is of no session yet; later ones are, and some are read through a fold.
         for turn in 1_u32.. {
@@ -77,7 +94,7 @@ async fn an_answer_is_gone_on_from_after_a_restart_with_its_fold() {
                 agent.go_on_at(&url(&at));
             }
         }
-        assert!(matches!(agent.end(), Some(End::Finished(_))), "{stream}: {:?}", agent.end());
+        assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{stream}: {:?}", agent.end());
         at.stop().await;
         told.dedup();
         let folds = told.iter().filter(|(_, fold)| fold.is_some()).count() as u64;
@@ -109,7 +126,7 @@ async fn an_answer_of_one_node_is_gone_on_from_at_another() {
         }
         agent.go_on_at(&url(&nodes[turn % 2]));
     }
-    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{:?}", agent.end());
     let stats = upstream.stats();
     assert_eq!((&stats.refused[..], stats.overflows), (&[][..], 0));
     for node in nodes {
@@ -122,16 +139,19 @@ async fn an_answer_of_one_node_is_gone_on_from_at_another() {
 
 /// A provider that keeps answers, and a store that is gone on with.
 struct Shop {
-    upstream: Upstream,
+    upstream: ScriptedUpstream,
     store: Arc<dyn Store>,
-    node: Running,
+    node: RunningServer,
 }
 
 impl Shop {
     async fn open() -> Self {
-        let settings =
-            Settings { script: Script::fixed("fine"), stateful: true, ..Settings::default() };
-        let upstream = Upstream::start(settings).await.unwrap();
+        let settings = UpstreamSettings {
+            script: UpstreamScript::fixed("fine"),
+            stateful: true,
+            ..UpstreamSettings::default()
+        };
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let node = node(&upstream, &store, rules()).await;
         Self { upstream, store, node }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::body::Body;
 use http_body_util::BodyExt;
 use hyper::Request;
-use midfold_serve::{Config, Upstreams};
-use midfold_testkit::upstream::Settings;
+use midfold_serve::{ServeConfig, UpstreamTable};
+use midfold_testkit::upstream::UpstreamSettings;
 use serde_json::{Value, json};
 
 use crate::raw::Raw;
@@ -20,10 +20,13 @@ const JSON: &str = "application/json";
 const SHORT: Duration = Duration::from_millis(200);
 
 /// Midfold in front of a provider that writes these answers.
-async fn in_front_of(answers: Vec<(String, End)>, change: impl FnOnce(&mut Config)) -> Setting {
+async fn in_front_of(
+    answers: Vec<(String, End)>,
+    change: impl FnOnce(&mut ServeConfig),
+) -> Setting {
     let wire = Wire::start(answers).await;
-    Setting::with(Settings::default(), |config| {
-        let mut upstreams = Upstreams::default();
+    Setting::with(UpstreamSettings::default(), |config| {
+        let mut upstreams = UpstreamTable::default();
         upstreams.set(&wire.url).unwrap();
         config.upstreams = upstreams;
         config.rules = rules().window(4_000);
@@ -301,7 +304,7 @@ async fn a_provider_that_takes_long_to_say_anything_is_not_held_back_for_ever() 
     for (path, body, kind, prelude, _) in streams() {
         for begun in [String::new(), chunk(&prelude)] {
             let answer = head("200 OK", kind) + &begun;
-            let hold = |config: &mut Config| config.limits.held = SHORT;
+            let hold = |config: &mut ServeConfig| config.limits.held = SHORT;
             let setting = in_front_of(vec![(answer, End::Open)], hold).await;
             let body = body.to_string();
             let mut client = Raw::to(setting.proxy.address()).await;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use midfold::store::{MemoryStore, Store};
-use midfold_testkit::upstream::agent::{Agent, Run};
-use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+use midfold_testkit::upstream::agent::{AgentRun, ClientAgent};
+use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect, task};
 
 use crate::setting::{Setting, rules};
 
@@ -23,8 +23,11 @@ impl Time {
 }
 
 async fn setting(time: &Time, lifetime: u64, store: Option<Arc<dyn Store>>) -> Setting {
-    let settings =
-        Settings { limit: Some(WINDOW), script: Script::shell_loop(STEPS), ..Settings::default() };
+    let settings = UpstreamSettings {
+        limit: Some(WINDOW),
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
+    };
     let now = Arc::clone(&time.0);
     Setting::with(settings, |config| {
         config.rules = rules().window(WINDOW).cache_lifetime(lifetime);
@@ -35,19 +38,20 @@ async fn setting(time: &Time, lifetime: u64, store: Option<Arc<dyn Store>>) -> S
 }
 
 /// Tokens of the newest request as it came.
-fn tokens(run: &Run) -> u64 {
-    let header = |run: &Run| {
+fn tokens(run: &AgentRun) -> u64 {
+    let header = |run: &AgentRun| {
         run.exchanges.last()?.header("midfold-tokens-before").and_then(|it| it.parse().ok())
     };
     header(run).unwrap_or(0)
 }
 
 /// Whether a conversation that is between the buffer line and the line is folded after a pause.
-async fn is_folded_after(dialect: Dialect, lifetime: u64, pause: u64) -> bool {
+async fn is_folded_after(dialect: WireDialect, lifetime: u64, pause: u64) -> bool {
     let time = Time(Arc::new(AtomicU64::new(1_700_000_000_000)));
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let setting = setting(&time, lifetime, Some(Arc::clone(&store))).await;
-    let mut agent = Agent { task: task(STEPS), ..Agent::new(dialect, &setting.url()) }.start();
+    let mut agent =
+        ClientAgent { task: task(STEPS), ..ClientAgent::new(dialect, &setting.url()) }.start();
     while tokens(agent.run()) < WINDOW * 65 / 100 {
         assert!(agent.end().is_none(), "{dialect:?}: {:?}", agent.end());
         agent.turn().await;
@@ -72,7 +76,7 @@ async fn is_folded_after(dialect: Dialect, lifetime: u64, pause: u64) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fold_comes_when_it_spoils_no_cache() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         assert!(is_folded_after(dialect, 300, 301).await, "{dialect:?}");
         assert!(!is_folded_after(dialect, 300, 200).await, "{dialect:?}");
         assert!(!is_folded_after(dialect, 3_600, 301).await, "{dialect:?}");

@@ -2,11 +2,11 @@
 
 use midfold_serve::config::Provider;
 use midfold_serve::inside::address;
-use midfold_serve::{ConfigError, Upstreams};
+use midfold_serve::{ConfigError, UpstreamTable};
 
 #[test]
 fn addresses_join_a_base_and_a_path() {
-    let mut upstreams = Upstreams::default();
+    let mut upstreams = UpstreamTable::default();
     for (base, path, wanted) in [
         ("http://h:1", "/v1/chat/completions?a=b", "http://h:1/v1/chat/completions?a=b"),
         ("http://h:1/", "/v1/models", "http://h:1/v1/models"),
@@ -30,7 +30,7 @@ fn addresses_join_a_base_and_a_path() {
 
 #[test]
 fn one_address_serves_all() {
-    let mut upstreams = Upstreams::default();
+    let mut upstreams = UpstreamTable::default();
     upstreams.set("http://127.0.0.1:9").unwrap();
     let to =
         address(&upstreams, Provider::Gemini, (None, None), "/v1beta/models/m:generateContent")
@@ -40,7 +40,7 @@ fn one_address_serves_all() {
 
 #[test]
 fn what_is_no_address_is_refused_without_being_repeated() {
-    let mut upstreams = Upstreams::default();
+    let mut upstreams = UpstreamTable::default();
     for wrong in ["openai=ftp://h", "openai=https://joe:pw@h", "anthropic=h", "gemini=http://h?k=1"]
     {
         let error = upstreams.set(wrong).unwrap_err().to_string();

@@ -15,9 +15,11 @@ use hyper::{Request, Response};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
-use midfold_serve::Upstreams;
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Fault, Script, Settings, Upstream, When, task};
+use midfold_serve::UpstreamTable;
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{
+    FaultTime, PlannedFault, ScriptedUpstream, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 use tokio::io::AsyncWriteExt;
 
 use crate::raw::Raw;
@@ -79,8 +81,8 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-fn fine() -> Settings {
-    Settings { script: Script::fixed("fine"), ..Settings::default() }
+fn fine() -> UpstreamSettings {
+    UpstreamSettings { script: UpstreamScript::fixed("fine"), ..UpstreamSettings::default() }
 }
 
 fn fault(headers: &HeaderMap) -> Option<&str> {
@@ -92,7 +94,7 @@ async fn a_body_of_300_mb_passes_without_being_held() {
     const ALL: usize = 300 * MIB;
     let provider = Counting::start().await;
     let setting = Setting::with(fine(), |config| {
-        let mut upstreams = Upstreams::default();
+        let mut upstreams = UpstreamTable::default();
         upstreams.set(&provider.url).unwrap();
         config.upstreams = upstreams;
         config.longest_request = 64 * MIB;
@@ -116,9 +118,11 @@ async fn a_body_of_300_mb_passes_without_being_held() {
 
 /// A request that does not fit into 12,000 tokens.
 async fn long_request() -> String {
-    let script = Script::shell_loop(40);
-    let free = Upstream::start(Settings { script, ..Settings::default() }).await.unwrap();
-    let agent = Agent { task: task(40), ..Agent::new(Dialect::Chat, free.url()) };
+    let script = UpstreamScript::shell_loop(40);
+    let free = ScriptedUpstream::start(UpstreamSettings { script, ..UpstreamSettings::default() })
+        .await
+        .unwrap();
+    let agent = ClientAgent { task: task(40), ..ClientAgent::new(WireDialect::Chat, free.url()) };
     agent.run().await.exchanges.pop().unwrap().sent
 }
 
@@ -129,7 +133,7 @@ async fn packed_requests_are_folded_and_else_go_on_packed() {
         ("gzip", gzip as fn(&[u8]) -> Vec<u8>),
         ("zstd", |plain| zstd::encode_all(plain, 3).unwrap()),
     ] {
-        let setting = Setting::new(Settings { limit: Some(12_000), ..fine() }).await;
+        let setting = Setting::new(UpstreamSettings { limit: Some(12_000), ..fine() }).await;
         let encoded = [("content-encoding", encoding)];
         let short = pack(CHAT.as_bytes());
         // The scripted provider unpacks nothing: what it says to this is of no interest.
@@ -204,9 +208,9 @@ async fn half_a_body_goes_nowhere() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_leaves_leaves_nothing_behind() {
     // Before the answer began, and in the middle of it.
-    for fault in [Fault::Held, Fault::Hang { after: 2 }] {
-        let faults = vec![(When::Number(1), fault.clone())];
-        let setting = Setting::new(Settings { faults, ..fine() }).await;
+    for fault in [PlannedFault::Held, PlannedFault::Hang { after: 2 }] {
+        let faults = vec![(FaultTime::Number(1), fault.clone())];
+        let setting = Setting::new(UpstreamSettings { faults, ..fine() }).await;
         // A request whose answer can be named later is held until the answer has come.
         let streamed = r#"{"model":"m","stream":true,"input":[{"role":"user","content":"hi"}]}"#;
         let mut client = Raw::to(setting.proxy.address()).await;

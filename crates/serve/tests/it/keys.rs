@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use midfold::store::{MemoryStore, Meta, Store};
+use midfold::store::{MemoryStore, SessionMeta, Store};
 use midfold_serve::inside::{asks, keys_after};
-use midfold_serve::{Config, Key, KeyHash, Keys, ProviderKeys};
-use midfold_testkit::upstream::agent::{Agent, Exchange, Run};
-use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+use midfold_serve::{ApiKey, ApiKeys, KeyHash, ProviderKeys, ServeConfig};
+use midfold_testkit::upstream::agent::{AgentExchange, AgentRun, ClientAgent};
+use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect, task};
 
 use crate::raw::Raw;
 use crate::setting::{Setting, rules};
@@ -20,25 +20,29 @@ const CHAT: &str = r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#
 fn key(name: &str) -> String {
     let mut random = [0; 32];
     random[..name.len()].copy_from_slice(name.as_bytes());
-    Key::from_bytes(random).as_str().to_owned()
+    ApiKey::from_bytes(random).as_str().to_owned()
 }
 
 /// A file with keys of these names, each with more lines.
-fn keys(named: &[(&str, &str)]) -> Keys {
+fn keys(named: &[(&str, &str)]) -> ApiKeys {
     let mut text = String::new();
     for (name, more) in named {
         let hash = KeyHash::of(&key(name));
         let _ = write!(text, "[[key]]\nname = \"{name}\"\nhash = \"{hash}\"\n{more}\n");
     }
-    Keys::from_toml(&text).unwrap()
+    ApiKeys::from_toml(&text).unwrap()
 }
 
-fn settings() -> Settings {
-    Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() }
+fn settings() -> UpstreamSettings {
+    UpstreamSettings {
+        limit: Some(12_000),
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
+    }
 }
 
-async fn setting(change: impl FnOnce(&mut Config)) -> Setting {
-    Setting::with(Settings { stateful: true, ..settings() }, |config| {
+async fn setting(change: impl FnOnce(&mut ServeConfig)) -> Setting {
+    Setting::with(UpstreamSettings { stateful: true, ..settings() }, |config| {
         config.rules = rules().window(12_000);
         config.keys = Some(keys(&[("ann", ""), ("bob", "")]));
         change(config);
@@ -46,27 +50,30 @@ async fn setting(change: impl FnOnce(&mut Config)) -> Setting {
     .await
 }
 
-fn agent(dialect: Dialect, setting: &Setting, name: &str) -> Agent {
+fn agent(dialect: WireDialect, setting: &Setting, name: &str) -> ClientAgent {
     let headers = vec![("midfold-key".to_owned(), key(name))];
-    Agent { headers, task: task(STEPS), ..Agent::new(dialect, &setting.url()) }
+    ClientAgent { headers, task: task(STEPS), ..ClientAgent::new(dialect, &setting.url()) }
 }
 
-fn told(run: &Run, header: &str) -> BTreeSet<String> {
+fn told(run: &AgentRun, header: &str) -> BTreeSet<String> {
     run.exchanges.iter().filter_map(|it| it.header(header).map(str::to_owned)).collect()
 }
 
-fn with(setting: &Setting, headers: &[(&str, &str)]) -> Agent {
+fn with(setting: &Setting, headers: &[(&str, &str)]) -> ClientAgent {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Agent { headers: headers.collect(), ..Agent::new(Dialect::Chat, &setting.url()) }
+    ClientAgent {
+        headers: headers.collect(),
+        ..ClientAgent::new(WireDialect::Chat, &setting.url())
+    }
 }
 
-fn text(answer: &Exchange) -> String {
+fn text(answer: &AgentExchange) -> String {
     String::from_utf8_lossy(&answer.body).into_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_history_of_two_keys_is_two_conversations() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         let setting = setting(|_| {}).await;
         let ann = agent(dialect, &setting, "ann").run().await;
         assert!(ann.answer().is_some(), "{dialect:?}: {:?}", ann.end);
@@ -86,7 +93,7 @@ async fn one_history_of_two_keys_is_two_conversations() {
 async fn a_store_gives_back_what_is_ones_own_alone() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let first = setting(|config| config.store = Some(Arc::clone(&store))).await;
-    let mut ann = agent(Dialect::Messages, &first, "ann").start();
+    let mut ann = agent(WireDialect::Messages, &first, "ann").start();
     while told(ann.run(), "midfold-fold").is_empty() {
         assert_eq!(ann.end(), None);
         ann.turn().await;
@@ -97,7 +104,8 @@ async fn a_store_gives_back_what_is_ones_own_alone() {
     // Her very request, with the key of another, and with hers.
     let request = ann.run().exchanges.last().unwrap().sent.clone();
     let post = async |name| {
-        let answer = agent(Dialect::Messages, &second, name).post("/v1/messages", &request).await;
+        let answer =
+            agent(WireDialect::Messages, &second, name).post("/v1/messages", &request).await;
         assert_eq!(answer.status, 200, "{}", text(&answer));
         answer.header("midfold-session").unwrap().to_owned()
     };
@@ -108,7 +116,7 @@ async fn a_store_gives_back_what_is_ones_own_alone() {
     let rows = store.sessions(None, 10).await.unwrap();
     let owner = |id: &str| {
         let row = rows.iter().find(|row| row.new.id == id).unwrap();
-        serde_json::from_str::<Meta>(&row.new.meta).unwrap().owner
+        serde_json::from_str::<SessionMeta>(&row.new.meta).unwrap().owner
     };
     assert_eq!(rows.len(), 2);
     assert_eq!((owner(&his).as_deref(), owner(&again).as_deref()), (Some("bob"), Some("ann")));
@@ -118,7 +126,7 @@ async fn a_store_gives_back_what_is_ones_own_alone() {
 async fn the_answer_of_another_is_not_gone_on_from() {
     let setting = setting(|_| {}).await;
     let post = async |name, body: &str| {
-        agent(Dialect::Responses, &setting, name).post("/v1/responses", body).await
+        agent(WireDialect::Responses, &setting, name).post("/v1/responses", body).await
     };
     let first = post("ann", r#"{"model":"m","input":"her secret"}"#).await;
     let first: serde_json::Value = serde_json::from_slice(&first.body).unwrap();
@@ -278,17 +286,17 @@ async fn keys_change_while_the_server_runs() {
 
 #[test]
 fn a_key_that_is_read_again_has_asked_as_often_as_before() {
-    let key = Key::from_bytes([7; 32]);
+    let key = ApiKey::from_bytes([7; 32]);
     let hash = KeyHash::of(key.as_str());
     let text = |rate: u32| {
         format!("[[key]]\nname = \"a\"\nhash = \"{hash}\"\nrequests_per_minute = {rate}\n")
     };
-    let ask = |keys: &Keys| asks(keys, key.as_str(), 1).unwrap();
-    let first = Keys::from_toml(&text(1)).unwrap();
+    let ask = |keys: &ApiKeys| asks(keys, key.as_str(), 1).unwrap();
+    let first = ApiKeys::from_toml(&text(1)).unwrap();
     assert_eq!((ask(&first), ask(&first)), (Ok(()), Err(60)));
-    let second = keys_after(Keys::from_toml(&text(1)).unwrap(), &first);
+    let second = keys_after(ApiKeys::from_toml(&text(1)).unwrap(), &first);
     assert_eq!(ask(&second), Err(60));
-    let third = keys_after(Keys::from_toml(&text(2)).unwrap(), &second);
+    let third = keys_after(ApiKeys::from_toml(&text(2)).unwrap(), &second);
     assert_eq!(ask(&third), Ok(()), "another rate starts anew");
     assert!(asks(&third, "mf_other", 1).is_none());
 }

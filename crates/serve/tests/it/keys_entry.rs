@@ -1,12 +1,12 @@
 //! Files of keys: what is wrong with one, and changes to it as text.
 
-use midfold_serve::{KeyEntry, KeyHash, KeysError, Scope};
+use midfold_serve::{KeyEntry, KeyHash, KeyScope, KeysError};
 
 fn entry(name: &str) -> KeyEntry {
     KeyEntry {
         name: name.into(),
         hash: KeyHash::of(name),
-        scopes: vec![Scope::Proxy],
+        scopes: vec![KeyScope::Proxy],
         requests_per_minute: None,
         longest_body: None,
         longest_history: None,

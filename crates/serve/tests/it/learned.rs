@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use midfold::DialectKind;
 use midfold::store::{MemoryStore, Store};
-use midfold_serve::{Config, Key, KeyHash, Keys, Running, Upstreams};
-use midfold_testkit::upstream::Dialect;
-use midfold_testkit::upstream::agent::{Agent, Exchange};
+use midfold_serve::{ApiKey, ApiKeys, KeyHash, RunningServer, ServeConfig, UpstreamTable};
+use midfold_testkit::upstream::WireDialect;
+use midfold_testkit::upstream::agent::{AgentExchange, ClientAgent};
 use serde_json::json;
 
 use crate::limits::{reply, tokens};
@@ -44,15 +44,15 @@ async fn provider_of(window: Arc<AtomicU64>) -> Stub {
     .await
 }
 
-fn key(number: u8) -> Key {
-    Key::from_bytes([number; 32])
+fn key(number: u8) -> ApiKey {
+    ApiKey::from_bytes([number; 32])
 }
 
 /// A proxy over a store that was started so many days later.
-async fn node(stub: &Stub, store: &Arc<dyn Store>, days: u64) -> Running {
+async fn node(stub: &Stub, store: &Arc<dyn Store>, days: u64) -> RunningServer {
     let time = clock();
-    let mut config = Config::new(rules(), Arc::new(move || time() + days * DAY));
-    let mut upstreams = Upstreams::default();
+    let mut config = ServeConfig::new(rules(), Arc::new(move || time() + days * DAY));
+    let mut upstreams = UpstreamTable::default();
     upstreams.set(&stub.url).unwrap();
     config.upstreams = upstreams;
     config.store = Some(Arc::clone(store));
@@ -60,20 +60,20 @@ async fn node(stub: &Stub, store: &Arc<dyn Store>, days: u64) -> Running {
         let hash = KeyHash::of(key(number).as_str());
         format!("[[key]]\nname = \"client-{number}\"\nhash = \"{hash}\"\n")
     };
-    config.keys = Some(Keys::from_toml(&(one(1) + &one(2))).unwrap());
+    config.keys = Some(ApiKeys::from_toml(&(one(1) + &one(2))).unwrap());
     midfold_serve::start(config).await.unwrap()
 }
 
 /// A long conversation that nobody saw before.
-async fn ask(node: &Running, client: u8, topic: &str) -> Exchange {
+async fn ask(node: &RunningServer, client: u8, topic: &str) -> AgentExchange {
     let body = history(DialectKind::OpenAiChat, "m", 60).replace("step ", &format!("{topic} "));
     post(node, client, &body).await
 }
 
-async fn post(node: &Running, client: u8, body: &str) -> Exchange {
+async fn post(node: &RunningServer, client: u8, body: &str) -> AgentExchange {
     let headers = vec![("midfold-key".to_owned(), key(client).as_str().to_owned())];
     let url = format!("http://{}", node.address());
-    let agent = Agent { headers, ..Agent::new(Dialect::Chat, &url) };
+    let agent = ClientAgent { headers, ..ClientAgent::new(WireDialect::Chat, &url) };
     agent.post(PATH, body).await
 }
 

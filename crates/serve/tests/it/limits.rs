@@ -1,9 +1,9 @@
 //! Limits beside the window: a reply that has to fit too, and servers that cut prompts in silence.
 
 use midfold::DialectKind;
-use midfold_serve::Upstreams;
-use midfold_testkit::upstream::agent::{Agent, Exchange};
-use midfold_testkit::upstream::{Dialect, Settings};
+use midfold_serve::UpstreamTable;
+use midfold_testkit::upstream::agent::{AgentExchange, ClientAgent};
+use midfold_testkit::upstream::{UpstreamSettings, WireDialect};
 use serde_json::{Value, json};
 
 use crate::setting::{Setting, rules};
@@ -12,8 +12,8 @@ use crate::stub::{Asked, Stub, history};
 const STEPS: usize = 60;
 
 async fn before(stub: &Stub, window: Option<u64>) -> Setting {
-    Setting::with(Settings::default(), |config| {
-        let mut upstreams = Upstreams::default();
+    Setting::with(UpstreamSettings::default(), |config| {
+        let mut upstreams = UpstreamTable::default();
         upstreams.set(&stub.url).unwrap();
         config.upstreams = upstreams;
         if let Some(window) = window {
@@ -44,8 +44,8 @@ pub fn reply(prompt: u64) -> (u16, String) {
 }
 
 /// A history that grows, each time sent whole.
-async fn steps(setting: &Setting, change: impl Fn(&str) -> String) -> Vec<Exchange> {
-    let agent = Agent::new(Dialect::Chat, &setting.url());
+async fn steps(setting: &Setting, change: impl Fn(&str) -> String) -> Vec<AgentExchange> {
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
     let mut all = Vec::new();
     for step in 0..STEPS {
         let body = change(&history(DialectKind::OpenAiChat, "m", step));
@@ -163,7 +163,7 @@ async fn what_passes_above_a_guessed_window_teaches_a_larger_one() {
     })
     .await;
     let setting = before(&stub, None).await;
-    let agent = Agent::new(Dialect::Chat, &setting.url());
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
     // Nobody knows the model: 128,000 is a guess. Of a client's newest message nothing is folded.
     let long = json!({"model": "m", "messages": [
         {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
@@ -196,7 +196,7 @@ async fn too_many_pictures_are_no_error_for_the_client() {
     })
     .await;
     let setting = before(&stub, Some(200_000)).await;
-    let agent = Agent::new(Dialect::Messages, &setting.url());
+    let agent = ClientAgent::new(WireDialect::Messages, &setting.url());
     let mut messages = vec![json!({"role": "user", "content": "look at each page"})];
     let mut refused = 0;
     for step in 0..STEPS {

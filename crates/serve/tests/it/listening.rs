@@ -7,9 +7,11 @@ use hyper::{Request, Version};
 use hyper_rustls::HttpsConnectorBuilder;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use midfold_serve::{Limits, Tls, TlsError};
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Fault, Script, Settings, When};
+use midfold_serve::{ServeLimits, TlsError, TlsIdentity};
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{
+    FaultTime, PlannedFault, UpstreamScript, UpstreamSettings, WireDialect,
+};
 
 use crate::raw::Raw;
 use crate::setting::{Setting, rules};
@@ -21,17 +23,17 @@ const SHORT: Duration = Duration::from_millis(200);
 const ASKS: &str = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
 const CHAT: &str = r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#;
 
-fn settings() -> Settings {
-    Settings { script: Script::fixed("fine"), ..Settings::default() }
+fn settings() -> UpstreamSettings {
+    UpstreamSettings { script: UpstreamScript::fixed("fine"), ..UpstreamSettings::default() }
 }
 
-async fn limited(limits: Limits) -> Setting {
+async fn limited(limits: ServeLimits) -> Setting {
     Setting::with(settings(), |config| config.limits = limits).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_head_that_does_not_end_closes_its_connection() {
-    let setting = limited(Limits { head: SHORT, ..Limits::default() }).await;
+    let setting = limited(ServeLimits { head: SHORT, ..ServeLimits::default() }).await;
     let address = setting.proxy.address();
     // The second could still become the preface of HTTP/2; the last is one, without a request.
     for begun in
@@ -49,7 +51,7 @@ async fn a_head_that_does_not_end_closes_its_connection() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_stops_ends_its_request() {
-    let setting = limited(Limits { idle: SHORT, ..Limits::default() }).await;
+    let setting = limited(ServeLimits { idle: SHORT, ..ServeLimits::default() }).await;
     // One is read here, the other passes.
     for path in ["/v1/chat/completions", "/v1/embeddings"] {
         let mut slow = Raw::to(setting.proxy.address()).await;
@@ -74,7 +76,7 @@ async fn a_body_that_stops_ends_its_request() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_above_the_bound_wait_until_one_ends() {
-    let setting = limited(Limits { connections: 1, ..Limits::default() }).await;
+    let setting = limited(ServeLimits { connections: 1, ..ServeLimits::default() }).await;
     let address = setting.proxy.address();
     let mut first = Raw::to(address).await;
     assert!(first.write(ASKS).await.answer().await.contains(" 200 "));
@@ -92,10 +94,11 @@ async fn connections_above_the_bound_wait_until_one_ends() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stops_finishes_what_is_under_way() {
-    let settings = Settings { faults: vec![(When::Number(1), Fault::Held)], ..settings() };
+    let settings =
+        UpstreamSettings { faults: vec![(FaultTime::Number(1), PlannedFault::Held)], ..settings() };
     let Setting { upstream, proxy } = Setting::new(settings).await;
     let address = proxy.address();
-    let agent = Agent::new(Dialect::Chat, &format!("http://{address}"));
+    let agent = ClientAgent::new(WireDialect::Chat, &format!("http://{address}"));
     let asking = tokio::spawn(async move { agent.post("/v1/chat/completions", CHAT).await });
     upstream.arrival().await;
     let stopping = tokio::spawn(proxy.stop());
@@ -114,9 +117,10 @@ async fn a_server_that_stops_finishes_what_is_under_way() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_does_not_end_in_time_is_cut_off() {
-    let settings = Settings { faults: vec![(When::Number(1), Fault::Held)], ..settings() };
+    let settings =
+        UpstreamSettings { faults: vec![(FaultTime::Number(1), PlannedFault::Held)], ..settings() };
     let setting = Setting::with(settings, |config| config.drain = SHORT).await;
-    let agent = Agent::new(Dialect::Chat, &setting.url());
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
     let asking = tokio::spawn(async move { agent.post("/v1/chat/completions", CHAT).await });
     setting.upstream.arrival().await;
     setting.proxy.stop().await;
@@ -156,7 +160,8 @@ async fn tls_is_served_with_either_version_of_http() {
 
 #[test]
 fn certificates_that_are_none_are_refused() {
-    let why = |certificate: &[u8], key: &[u8]| Tls::from_pem(certificate, key).err().unwrap();
+    let why =
+        |certificate: &[u8], key: &[u8]| TlsIdentity::from_pem(certificate, key).err().unwrap();
     assert!(matches!(why(KEY, KEY), TlsError::NoCertificate));
     assert!(matches!(why(b"", KEY), TlsError::NoCertificate));
     assert!(matches!(why(CERTIFICATE, CERTIFICATE), TlsError::Key(_)));

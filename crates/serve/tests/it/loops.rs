@@ -1,7 +1,9 @@
 //! An agent that works for sixty steps, in every wire format, streamed and not.
 
-use midfold_testkit::upstream::agent::{Agent, End, Habits, Run};
-use midfold_testkit::upstream::{Dialect, Loop, Script, Settings, Upstream, task};
+use midfold_testkit::upstream::agent::{AgentRun, ClientAgent, Habits, RunEnd};
+use midfold_testkit::upstream::{
+    ScriptedUpstream, StepLoop, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 
 use crate::setting::Setting;
 
@@ -9,20 +11,25 @@ const STEPS: u32 = 60;
 
 /// Plays a loop with and without a proxy, and says what it costs of sending everything, in percent, as the
 /// provider counts it: what is cached costs a tenth, replies five times a prompt.
-async fn play(dialect: Dialect, stream: bool, limit: u64, script: Script) -> u64 {
-    let free = Settings { script: script.clone(), ..Settings::default() };
-    let direct = Upstream::start(free).await.unwrap();
-    let agent = |url: &str| Agent { stream, task: task(STEPS), ..Agent::new(dialect, url) };
+async fn play(dialect: WireDialect, stream: bool, limit: u64, script: UpstreamScript) -> u64 {
+    let free = UpstreamSettings { script: script.clone(), ..UpstreamSettings::default() };
+    let direct = ScriptedUpstream::start(free).await.unwrap();
+    let agent =
+        |url: &str| ClientAgent { stream, task: task(STEPS), ..ClientAgent::new(dialect, url) };
     assert!(agent(direct.url()).run().await.answer().is_some());
     let all = direct.stats();
     assert!(all.peak_tokens > limit, "{dialect:?}: {} fit {limit}", all.peak_tokens);
 
-    let setting =
-        Setting::new(Settings { limit: Some(limit), script, ..Settings::default() }).await;
+    let setting = Setting::new(UpstreamSettings {
+        limit: Some(limit),
+        script,
+        ..UpstreamSettings::default()
+    })
+    .await;
     let name = format!("{dialect:?} stream={stream} limit={limit}");
     let run = agent(&setting.url()).run().await;
     let stats = setting.upstream.stats();
-    assert!(matches!(run.end, Some(End::Finished(_))), "{name}: {:?}", run.end);
+    assert!(matches!(run.end, Some(RunEnd::Finished(_))), "{name}: {:?}", run.end);
     assert_eq!(run.steps, STEPS, "{name}");
     assert_eq!((&stats.refused[..], stats.overflows), (&[][..], 0), "{name}");
     let folds = transparent(&setting, &run, &name);
@@ -39,7 +46,7 @@ async fn play(dialect: Dialect, stream: bool, limit: u64, script: Script) -> u64
 }
 
 /// Below the trigger the provider gets the client's own bytes. Returns the number of folds.
-fn transparent(setting: &Setting, run: &Run, name: &str) -> u64 {
+fn transparent(setting: &Setting, run: &AgentRun, name: &str) -> u64 {
     let sent = setting.upstream.requests();
     assert_eq!(sent.len(), run.exchanges.len(), "{name}");
     let mut folds = 0;
@@ -57,9 +64,9 @@ fn transparent(setting: &Setting, run: &Run, name: &str) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_steps_in_a_small_window() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for stream in [false, true] {
-            let cost = play(dialect, stream, 16_000, Script::shell_loop(STEPS)).await;
+            let cost = play(dialect, stream, 16_000, UpstreamScript::shell_loop(STEPS)).await;
             assert!(cost < 90, "{dialect:?}: {cost} %");
         }
     }
@@ -67,10 +74,10 @@ async fn sixty_steps_in_a_small_window() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sixty_steps_in_a_large_window() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for stream in [false, true] {
-            let script = Loop { steps: STEPS, result_tokens: 2_000, ..Loop::default() };
-            let cost = play(dialect, stream, 64_000, Script::ShellLoop(script)).await;
+            let script = StepLoop { steps: STEPS, result_tokens: 2_000, ..StepLoop::default() };
+            let cost = play(dialect, stream, 64_000, UpstreamScript::ShellLoop(script)).await;
             assert!(cost < 90, "{dialect:?}: {cost} %");
         }
     }
@@ -86,16 +93,17 @@ async fn habits_of_real_clients_break_no_conversation() {
         ("unmarked", Habits { unmarked: true, ..Habits::default() }),
         ("injected", Habits { injected: true, ..Habits::default() }),
     ];
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for (habit, habits) in habits {
             let limit = Some(16_000);
-            let setting = Setting::new(Settings {
+            let setting = Setting::new(UpstreamSettings {
                 limit,
-                script: Script::shell_loop(30),
-                ..Settings::default()
+                script: UpstreamScript::shell_loop(30),
+                ..UpstreamSettings::default()
             })
             .await;
-            let agent = Agent { habits, task: task(30), ..Agent::new(dialect, &setting.url()) };
+            let agent =
+                ClientAgent { habits, task: task(30), ..ClientAgent::new(dialect, &setting.url()) };
             let run = agent.run().await;
             let stats = setting.upstream.stats();
             assert!(run.answer().is_some(), "{dialect:?} {habit}: {:?}", run.end);
@@ -108,18 +116,18 @@ async fn habits_of_real_clients_break_no_conversation() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thinking_that_is_bound_to_its_prefix_is_no_fault() {
-    for dialect in [Dialect::Messages, Dialect::Responses, Dialect::Gemini] {
+    for dialect in [WireDialect::Messages, WireDialect::Responses, WireDialect::Gemini] {
         for stream in [false, true] {
-            let setting = Setting::new(Settings {
+            let setting = Setting::new(UpstreamSettings {
                 limit: Some(16_000),
-                script: Script::shell_loop(STEPS),
+                script: UpstreamScript::shell_loop(STEPS),
                 reasoning: true,
                 bind_thinking: true,
-                ..Settings::default()
+                ..UpstreamSettings::default()
             })
             .await;
-            let agent = Agent::new(dialect, &setting.url());
-            let agent = Agent {
+            let agent = ClientAgent::new(dialect, &setting.url());
+            let agent = ClientAgent {
                 thinking: true,
                 stream,
                 task: task(STEPS),

@@ -7,8 +7,8 @@ use http_body_util::BodyExt;
 use hyper::Request;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use midfold_serve::Config;
-use midfold_testkit::upstream::{Fault, Script, Settings, When};
+use midfold_serve::ServeConfig;
+use midfold_testkit::upstream::{FaultTime, PlannedFault, UpstreamScript, UpstreamSettings};
 
 use crate::setting::{Setting, rules};
 
@@ -16,8 +16,9 @@ const MIB: u64 = 1 << 20;
 /// What a history ends with: only what stands before a model's message is kept.
 const LAST: &str = r#"{"role":"assistant","content":"a"}"#;
 
-async fn setting(change: impl FnOnce(&mut Config)) -> Setting {
-    let settings = Settings { script: Script::fixed("fine"), ..Settings::default() };
+async fn setting(change: impl FnOnce(&mut ServeConfig)) -> Setting {
+    let settings =
+        UpstreamSettings { script: UpstreamScript::fixed("fine"), ..UpstreamSettings::default() };
     Setting::with(settings, |config| {
         config.rules = rules().window(200_000);
         change(config);
@@ -108,8 +109,11 @@ async fn conversations_of_tiny_messages_leave_by_what_they_take() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_history_that_the_provider_was_to_have_takes_room() {
-    let settings =
-        Settings { script: Script::fixed("fine"), stateful: true, ..Settings::default() };
+    let settings = UpstreamSettings {
+        script: UpstreamScript::fixed("fine"),
+        stateful: true,
+        ..UpstreamSettings::default()
+    };
     let setting = Setting::with(settings, |config| {
         config.rules = rules().window(2_000_000);
         config.all_requests = 3 << 19;
@@ -138,11 +142,11 @@ async fn a_history_that_the_provider_was_to_have_takes_room() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_is_held_to_what_a_body_is_unpacked() {
-    let key = midfold_serve::Key::from_bytes([7; 32]);
+    let key = midfold_serve::ApiKey::from_bytes([7; 32]);
     let hash = midfold_serve::KeyHash::of(key.as_str());
     let text = format!("[[key]]\nname = \"ann\"\nhash = \"{hash}\"\nlongest_body = 10000\n");
     let setting = setting(|config| {
-        config.keys = Some(midfold_serve::Keys::from_toml(&text).unwrap());
+        config.keys = Some(midfold_serve::ApiKeys::from_toml(&text).unwrap());
     })
     .await;
     for (length, status) in [(9_000, 200), (10_001, 413)] {
@@ -170,10 +174,10 @@ async fn a_key_is_held_to_what_a_body_is_unpacked() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_begun_while_what_was_let_go_waits() {
     // Answers that are on their way hold their conversations.
-    let settings = Settings {
-        script: Script::fixed("fine"),
-        faults: vec![(When::Every { nth: 1, of: 1 }, Fault::Hang { after: 0 })],
-        ..Settings::default()
+    let settings = UpstreamSettings {
+        script: UpstreamScript::fixed("fine"),
+        faults: vec![(FaultTime::Every { nth: 1, of: 1 }, PlannedFault::Hang { after: 0 })],
+        ..UpstreamSettings::default()
     };
     let setting = Setting::with(settings, |config| {
         config.rules = rules().window(200_000).memory(3 << 20);

@@ -1,11 +1,11 @@
 //! A model that narrates while an agent works.
 
-use midfold::model::Client;
+use midfold::model::ModelClient;
 use midfold::tokens;
-use midfold_serve::Narration;
-use midfold_testkit::model_server::{Answer, ModelServer};
-use midfold_testkit::upstream::agent::{Agent, End};
-use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+use midfold_serve::ServeNarration;
+use midfold_testkit::model_server::{ModelServer, ScriptedAnswer};
+use midfold_testkit::upstream::agent::{ClientAgent, RunEnd};
+use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect, task};
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ use crate::vendor;
 
 const STEPS: u32 = 40;
 
-fn reply() -> Answer {
+fn reply() -> ScriptedAnswer {
     let names = [
         "Task & Constraints",
         "State of Work",
@@ -26,27 +26,34 @@ fn reply() -> Answer {
     ];
     let body: String =
         names.iter().map(|name| format!("## {name}\n- work went on as planned\n")).collect();
-    Answer::text(&format!("## Conversation Summary\n{body}"))
+    ScriptedAnswer::text(&format!("## Conversation Summary\n{body}"))
 }
 
-fn narration(model: &ModelServer, calls_an_hour: u32) -> Narration {
+fn narration(model: &ModelServer, calls_an_hour: u32) -> ServeNarration {
     let counter = tokens::by_name("estimate:openai").unwrap();
-    let client = Client::new(midfold::model::Config::new(model.url(), "m", counter)).unwrap();
-    Narration { client, calls_an_hour, tokens_an_hour: u64::MAX }
+    let client =
+        ModelClient::new(midfold::model::ModelConfig::new(model.url(), "m", counter)).unwrap();
+    ServeNarration { client, calls_an_hour, tokens_an_hour: u64::MAX }
 }
 
 /// Plays a loop beside a model; what it was asked is answered before the agent goes on.
-async fn play(answer: Answer, calls_an_hour: u32) -> (Setting, ModelServer) {
+async fn play(answer: ScriptedAnswer, calls_an_hour: u32) -> (Setting, ModelServer) {
     let model = ModelServer::always(answer).await.unwrap();
     let narration = narration(&model, calls_an_hour);
-    let settings =
-        Settings { limit: Some(16_000), script: Script::shell_loop(STEPS), ..Settings::default() };
+    let settings = UpstreamSettings {
+        limit: Some(16_000),
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
+    };
     let setting = Setting::with(settings, |config| {
         config.rules = rules().window(16_000);
         config.narration = Some(narration);
     })
     .await;
-    let agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Messages, &setting.url()) };
+    let agent = ClientAgent {
+        task: task(STEPS),
+        ..ClientAgent::new(WireDialect::Messages, &setting.url())
+    };
     let mut agent = agent.start();
     while agent.end().is_none() {
         agent.turn().await;
@@ -58,7 +65,7 @@ async fn play(answer: Answer, calls_an_hour: u32) -> (Setting, ModelServer) {
             tokio::task::yield_now().await;
         }
     }
-    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
+    assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{:?}", agent.end());
     assert_eq!(setting.upstream.stats().facts_missing, 0);
     (setting, model)
 }
@@ -85,13 +92,14 @@ async fn a_model_is_asked_no_more_than_its_budget_allows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_that_fails_changes_nothing() {
-    let (setting, model) = play(Answer::refusal(400, "invalid_request_error", "no"), 1_000).await;
+    let (setting, model) =
+        play(ScriptedAnswer::refusal(400, "invalid_request_error", "no"), 1_000).await;
     assert!(!model.seen().is_empty());
     assert_eq!((setting.figure("midfold_narrations_total"), told(&setting)), (0, 0));
 }
 
 /// A summary that a client asks for, with what it wants kept.
-async fn summarised(answer: Answer) -> (ModelServer, serde_json::Value) {
+async fn summarised(answer: ScriptedAnswer) -> (ModelServer, serde_json::Value) {
     let model = ModelServer::always(answer).await.unwrap();
     let narration = narration(&model, 10);
     let setting = vendor::with(&[1], |config| {
@@ -122,7 +130,8 @@ async fn instructions_for_a_summary_reach_the_model() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_summary_is_made_without_a_model_that_fails() {
-    let (model, summary) = summarised(Answer::refusal(400, "invalid_request_error", "no")).await;
+    let (model, summary) =
+        summarised(ScriptedAnswer::refusal(400, "invalid_request_error", "no")).await;
     assert_eq!(model.seen().len(), 1);
     let summary = summary.as_str().unwrap();
     assert!(summary.starts_with("## Conversation Summary") && !summary.contains("Narrated"));

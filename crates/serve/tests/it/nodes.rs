@@ -5,17 +5,19 @@ use std::sync::Arc;
 
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
-use midfold_serve::{Config, Running, Upstreams};
-use midfold_testkit::upstream::agent::{Agent, End};
-use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, task};
+use midfold_serve::{RunningServer, ServeConfig, UpstreamTable};
+use midfold_testkit::upstream::agent::{ClientAgent, RunEnd};
+use midfold_testkit::upstream::{
+    ScriptedUpstream, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 
 use crate::setting::{clock, rules};
 
 const STEPS: u32 = 40;
 
-async fn node(upstream: &Upstream, store: &Arc<dyn Store>) -> Running {
-    let mut config = Config::new(rules().window(16_000), clock());
-    let mut upstreams = Upstreams::default();
+async fn node(upstream: &ScriptedUpstream, store: &Arc<dyn Store>) -> RunningServer {
+    let mut config = ServeConfig::new(rules().window(16_000), clock());
+    let mut upstreams = UpstreamTable::default();
     upstreams.set(upstream.url()).unwrap();
     config.upstreams = upstreams;
     config.store = Some(Arc::clone(store));
@@ -24,17 +26,18 @@ async fn node(upstream: &Upstream, store: &Arc<dyn Store>) -> Running {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_goes_to_two_nodes_in_turns() {
-    for dialect in Dialect::ALL {
-        let settings = Settings {
+    for dialect in WireDialect::ALL {
+        let settings = UpstreamSettings {
             limit: Some(16_000),
-            script: Script::shell_loop(STEPS),
-            ..Settings::default()
+            script: UpstreamScript::shell_loop(STEPS),
+            ..UpstreamSettings::default()
         };
-        let upstream = Upstream::start(settings).await.unwrap();
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let nodes = [node(&upstream, &store).await, node(&upstream, &store).await];
         let urls = nodes.each_ref().map(|node| format!("http://{}", node.address()));
-        let mut agent = Agent { task: task(STEPS), ..Agent::new(dialect, &urls[0]) }.start();
+        let mut agent =
+            ClientAgent { task: task(STEPS), ..ClientAgent::new(dialect, &urls[0]) }.start();
         for turn in 1.. {
             agent.turn().await;
             if agent.end().is_some() {
@@ -42,7 +45,7 @@ async fn a_conversation_goes_to_two_nodes_in_turns() {
             }
             agent.go_on_at(&urls[turn % 2]);
         }
-        assert!(matches!(agent.end(), Some(End::Finished(_))), "{dialect:?}: {:?}", agent.end());
+        assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{dialect:?}: {:?}", agent.end());
         let told = |name: &str| -> BTreeSet<String> {
             let all = agent.run().exchanges.iter().filter_map(|it| it.header(name));
             all.map(str::to_owned).collect()

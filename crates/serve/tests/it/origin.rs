@@ -9,9 +9,9 @@ use hyper::header::HeaderMap;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use midfold::store::{MemoryStore, Store};
-use midfold_serve::inside::{Stranger, may_ask};
-use midfold_serve::{Config, Origins};
-use midfold_testkit::upstream::{Fault, Script, Settings, When};
+use midfold_serve::inside::{OriginRefusal, may_ask};
+use midfold_serve::{AllowedOrigins, ServeConfig};
+use midfold_testkit::upstream::{FaultTime, PlannedFault, UpstreamScript, UpstreamSettings};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
@@ -49,12 +49,13 @@ fn method(path: &str) -> Method {
     if path == "/metrics" { Method::GET } else { Method::POST }
 }
 
-async fn setting(change: impl FnOnce(&mut Config)) -> Setting {
-    let settings = Settings { script: Script::fixed("fine"), ..Settings::default() };
+async fn setting(change: impl FnOnce(&mut ServeConfig)) -> Setting {
+    let settings =
+        UpstreamSettings { script: UpstreamScript::fixed("fine"), ..UpstreamSettings::default() };
     with(settings, change).await
 }
 
-async fn with(settings: Settings, change: impl FnOnce(&mut Config)) -> Setting {
+async fn with(settings: UpstreamSettings, change: impl FnOnce(&mut ServeConfig)) -> Setting {
     Setting::with(settings, |config| {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         config.rules = rules().window(16_000);
@@ -196,9 +197,13 @@ async fn http_2_says_its_name_in_another_place() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_provider_refuses_begins_no_session() {
     for code in [401, 403, 429, 500] {
-        let refused = Fault::Status { code, headers: Vec::new(), body: "{}".to_owned() };
-        let faults = vec![(When::Number(1), refused)];
-        let settings = Settings { script: Script::fixed("fine"), faults, ..Settings::default() };
+        let refused = PlannedFault::Status { code, headers: Vec::new(), body: "{}".to_owned() };
+        let faults = vec![(FaultTime::Number(1), refused)];
+        let settings = UpstreamSettings {
+            script: UpstreamScript::fixed("fine"),
+            faults,
+            ..UpstreamSettings::default()
+        };
         let setting = with(settings, |_| {}).await;
         let (path, body) = &paths()[0];
         let (status, _) = ask(&setting, path, body, &[]).await;
@@ -218,7 +223,7 @@ fn names_of_this_machine_and_the_usual_ports_are_known() {
             request = request.header("origin", origin);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        may_ask(&parts, &Origins::default(), false)
+        may_ask(&parts, &AllowedOrigins::default(), false)
     };
     for host in
         ["127.0.0.1:7878", "localhost", "LOCALHOST:1", "[::1]:7878", "10.0.0.2", "a.localhost:1"]
@@ -228,13 +233,17 @@ fn names_of_this_machine_and_the_usual_ports_are_known() {
     for host in
         ["evil.example", "evil.example:7878", "localhost.evil.example", "127.0.0.1.evil.example"]
     {
-        assert_eq!(ask(host, None), Err(Stranger::Name), "{host}");
+        assert_eq!(ask(host, None), Err(OriginRefusal::Name), "{host}");
     }
     assert_eq!(ask("localhost:80", Some("http://localhost")), Ok(()));
     assert_eq!(ask("LOCALHOST:443", Some("https://localhost")), Ok(()));
-    assert_eq!(ask("localhost:443", Some("http://localhost")), Err(Stranger::Page));
-    assert_eq!(ask("localhost:7878", Some("http://localhost")), Err(Stranger::Page));
+    assert_eq!(ask("localhost:443", Some("http://localhost")), Err(OriginRefusal::Page));
+    assert_eq!(ask("localhost:7878", Some("http://localhost")), Err(OriginRefusal::Page));
     let (parts, ()) = Request::get("/").body(()).unwrap().into_parts();
     assert!(parts.headers == HeaderMap::new());
-    assert_eq!(may_ask(&parts, &Origins::default(), false), Ok(()), "no browser says so little");
+    assert_eq!(
+        may_ask(&parts, &AllowedOrigins::default(), false),
+        Ok(()),
+        "no browser says so little"
+    );
 }

@@ -1,19 +1,20 @@
 //! What midfold has no part in passes byte for byte.
 
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect, task};
 
 use crate::setting::Setting;
 
 async fn setting(limit: u64) -> Setting {
-    let script = Script::shell_loop(30);
-    Setting::new(Settings { limit: Some(limit), script, ..Settings::default() }).await
+    let script = UpstreamScript::shell_loop(30);
+    Setting::new(UpstreamSettings { limit: Some(limit), script, ..UpstreamSettings::default() })
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_request_with_a_history_goes_on_as_it_came() {
     let setting = setting(16_000).await;
-    let agent = Agent::new(Dialect::Chat, &setting.url());
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
     for (path, body) in [
         ("/v1/embeddings?a=b", r#"{"input": "x",  "n":1.0}"#),
         ("/v1/chat/completions", r#"{"messages":"no list"}"#),
@@ -31,9 +32,10 @@ async fn what_is_no_request_with_a_history_goes_on_as_it_came() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_can_switch_midfold_off() {
     let setting = setting(16_000).await;
-    let agent = Agent { task: task(30), ..Agent::new(Dialect::Messages, &setting.url()) };
+    let agent =
+        ClientAgent { task: task(30), ..ClientAgent::new(WireDialect::Messages, &setting.url()) };
     let headers = vec![("midfold".to_owned(), "off".to_owned())];
-    let run = Agent { headers, ..agent }.run().await;
+    let run = ClientAgent { headers, ..agent }.run().await;
     assert!(run.failed(), "it overflows, as it does without a proxy");
     assert_eq!(setting.figure("midfold_folds_total"), 0);
     let sent = setting.upstream.requests();
@@ -43,16 +45,17 @@ async fn a_request_can_switch_midfold_off() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_can_choose_a_preset() {
     let setting = setting(16_000).await;
-    let agent = Agent { task: task(30), ..Agent::new(Dialect::Chat, &setting.url()) };
+    let agent =
+        ClientAgent { task: task(30), ..ClientAgent::new(WireDialect::Chat, &setting.url()) };
     let headers = vec![("midfold-policy".to_owned(), "head-tail".to_owned())];
-    let run = Agent { headers, ..agent }.run().await;
+    let run = ClientAgent { headers, ..agent }.run().await;
     assert!(run.answer().is_some());
     let sent = setting.upstream.requests().pop().unwrap();
     let text = String::from_utf8_lossy(&sent.body).into_owned();
     assert!(text.contains("[Earlier messages truncated]"), "{text}");
     // A preset that nobody has is no reason to fail.
     let headers = vec![("midfold-policy".to_owned(), "laen".to_owned())];
-    let agent = Agent { headers, ..Agent::new(Dialect::Chat, &setting.url()) };
+    let agent = ClientAgent { headers, ..ClientAgent::new(WireDialect::Chat, &setting.url()) };
     let answer = agent
         .post("/v1/chat/completions", r#"{"model":"m","messages":[{"role":"user","content":"a"}]}"#)
         .await;
@@ -61,12 +64,13 @@ async fn a_request_can_choose_a_preset() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_is_too_large_to_look_at_passes() {
-    let script = Script::fixed("fine");
-    let setting = Setting::with(Settings { script, ..Settings::default() }, |config| {
-        config.longest_request = 1_000;
-    })
-    .await;
-    let agent = Agent::new(Dialect::Chat, &setting.url());
+    let script = UpstreamScript::fixed("fine");
+    let setting =
+        Setting::with(UpstreamSettings { script, ..UpstreamSettings::default() }, |config| {
+            config.longest_request = 1_000;
+        })
+        .await;
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
     let text = "x".repeat(300_000);
     let body = format!(r#"{{"model":"m","messages":[{{"role":"user","content":"{text}"}}]}}"#);
     let answer = agent.post("/v1/chat/completions", &body).await;
@@ -76,8 +80,9 @@ async fn a_body_that_is_too_large_to_look_at_passes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strict_says_what_cannot_be_folded_instead_of_sending_it() {
-    let setting = Setting::with(Settings::default(), |config| config.is_strict = true).await;
-    let agent = Agent::new(Dialect::Chat, &setting.url());
+    let setting =
+        Setting::with(UpstreamSettings::default(), |config| config.is_strict = true).await;
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
     let answer = agent.post("/v1/chat/completions", r#"{"messages":1}"#).await;
     assert_eq!(answer.status, 422);
     assert!(setting.upstream.requests().is_empty());

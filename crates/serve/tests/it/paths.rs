@@ -1,9 +1,9 @@
 //! Whatever stands before the end of a path: what has a history is folded, or the answer says why not.
 
 use midfold::DialectKind;
-use midfold_serve::Upstreams;
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Settings};
+use midfold_serve::UpstreamTable;
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{UpstreamSettings, WireDialect};
 
 use crate::setting::{Setting, rules};
 use crate::stub::{Stub, history};
@@ -79,8 +79,8 @@ const READ: [(&str, &str, DialectKind); 28] = [
 
 /// A proxy before a server that takes any path.
 async fn before(stub: &Stub) -> Setting {
-    Setting::with(Settings::default(), |config| {
-        let mut upstreams = Upstreams::default();
+    Setting::with(UpstreamSettings::default(), |config| {
+        let mut upstreams = UpstreamTable::default();
         upstreams.set(&stub.url).unwrap();
         config.upstreams = upstreams;
         config.rules = rules().window(4_000);
@@ -88,10 +88,13 @@ async fn before(stub: &Stub) -> Setting {
     .await
 }
 
-fn agent(setting: &Setting, headers: &[(&str, &str)]) -> Agent {
+fn agent(setting: &Setting, headers: &[(&str, &str)]) -> ClientAgent {
     let headers = headers.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
     let json = ("content-type".to_owned(), "application/json".to_owned());
-    Agent { headers: headers.chain([json]).collect(), ..Agent::new(Dialect::Chat, &setting.url()) }
+    ClientAgent {
+        headers: headers.chain([json]).collect(),
+        ..ClientAgent::new(WireDialect::Chat, &setting.url())
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

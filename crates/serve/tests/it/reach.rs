@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use midfold_serve::{Outgoing, Trouble, Upstreams, probe};
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+use midfold_serve::{OutgoingProxy, ProbeTrouble, UpstreamTable, probe};
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect, task};
 
 use crate::setting::Setting;
 
 const LONG: Duration = Duration::from_secs(60);
 
 async fn setting() -> Setting {
-    let script = Script::shell_loop(12);
-    Setting::new(Settings { limit: Some(8_000), script, ..Settings::default() }).await
+    let script = UpstreamScript::shell_loop(12);
+    Setting::new(UpstreamSettings { limit: Some(8_000), script, ..UpstreamSettings::default() })
+        .await
 }
 
 /// A history in a socket could not be folded; the client is told to use HTTP, and the provider is not asked.
@@ -23,7 +24,7 @@ async fn a_client_that_asks_for_a_socket_is_told_to_use_http() {
         ("connection".to_owned(), "upgrade".to_owned()),
         ("upgrade".to_owned(), "websocket".to_owned()),
     ];
-    let agent = Agent { headers, ..Agent::new(Dialect::Responses, &setting.url()) };
+    let agent = ClientAgent { headers, ..ClientAgent::new(WireDialect::Responses, &setting.url()) };
     assert_eq!(agent.post("/v1/responses", "").await.status, 426);
     assert!(setting.upstream.requests().is_empty());
 }
@@ -31,7 +32,8 @@ async fn a_client_that_asks_for_a_socket_is_told_to_use_http() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn totals_are_the_figures_of_the_metrics() {
     let setting = setting().await;
-    let agent = Agent { task: task(12), ..Agent::new(Dialect::Messages, &setting.url()) };
+    let agent =
+        ClientAgent { task: task(12), ..ClientAgent::new(WireDialect::Messages, &setting.url()) };
     assert!(agent.run().await.answer().is_some());
     let totals = setting.proxy.totals();
     let figure = |name: &str| setting.figure(&format!("midfold_{name}_total"));
@@ -48,7 +50,7 @@ async fn totals_are_the_figures_of_the_metrics() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_probe_says_where_the_way_to_a_provider_stops() {
     let setting = setting().await;
-    let (mut upstreams, direct) = (Upstreams::default(), Outgoing::default());
+    let (mut upstreams, direct) = (UpstreamTable::default(), OutgoingProxy::default());
     upstreams.set(setting.upstream.url()).unwrap();
     let answered = probe(&upstreams, &direct, "anthropic", LONG).await.unwrap();
     // 2026-01-01: the clock of the machine that runs the test.
@@ -59,13 +61,13 @@ async fn a_probe_says_where_the_way_to_a_provider_stops() {
     // It takes connections and says nothing.
     upstreams.set(&format!("openai=http://{address}")).unwrap();
     let limit = Duration::from_millis(20);
-    assert_eq!(probe(&upstreams, &direct, "openai", limit).await, Err(Trouble::Slow(limit)));
+    assert_eq!(probe(&upstreams, &direct, "openai", limit).await, Err(ProbeTrouble::Slow(limit)));
     drop(free);
     let refused = probe(&upstreams, &direct, "openai", LONG).await;
-    assert_eq!(refused, Err(Trouble::Connect(std::io::ErrorKind::ConnectionRefused)));
+    assert_eq!(refused, Err(ProbeTrouble::Connect(std::io::ErrorKind::ConnectionRefused)));
     // It speaks no TLS.
     let plain = setting.upstream.url().replace("http://", "https://");
     upstreams.set(&format!("openai={plain}")).unwrap();
     let refused = probe(&upstreams, &direct, "openai", LONG).await;
-    assert!(matches!(refused, Err(Trouble::Answer(_))), "{refused:?}");
+    assert!(matches!(refused, Err(ProbeTrouble::Answer(_))), "{refused:?}");
 }

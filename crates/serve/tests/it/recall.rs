@@ -7,8 +7,10 @@ use midfold::DialectKind;
 use midfold::formats::request::{Request, without_marks};
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
-use midfold_testkit::upstream::agent::{Agent, End, Habits, Run, Session};
-use midfold_testkit::upstream::{Dialect, Fault, LookUps, Loop, Script, Settings, When, task};
+use midfold_testkit::upstream::agent::{AgentRun, AgentSession, ClientAgent, Habits, RunEnd};
+use midfold_testkit::upstream::{
+    FaultTime, LookUps, PlannedFault, StepLoop, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 
 use crate::setting::{Setting, rules};
 
@@ -16,12 +18,16 @@ const STEPS: u32 = 36;
 const LIMIT: u64 = 16_000;
 const TOOL: &str = "midfold_recall";
 
-fn settings(look_ups: LookUps) -> Settings {
-    let script = Loop { steps: STEPS, look_ups: Some(look_ups), ..Loop::default() };
-    Settings { limit: Some(LIMIT), script: Script::ShellLoop(script), ..Settings::default() }
+fn settings(look_ups: LookUps) -> UpstreamSettings {
+    let script = StepLoop { steps: STEPS, look_ups: Some(look_ups), ..StepLoop::default() };
+    UpstreamSettings {
+        limit: Some(LIMIT),
+        script: UpstreamScript::ShellLoop(script),
+        ..UpstreamSettings::default()
+    }
 }
 
-async fn with(settings: Settings, recalls: bool) -> Setting {
+async fn with(settings: UpstreamSettings, recalls: bool) -> Setting {
     Setting::with(settings, |config| config.rules = rules().window(LIMIT).recall(recalls)).await
 }
 
@@ -30,10 +36,11 @@ async fn setting(look_ups: LookUps, recalls: bool) -> Setting {
 }
 
 /// Plays a loop, and says how often something was looked up.
-async fn play(dialect: Dialect, stream: bool, look_ups: LookUps) -> u64 {
+async fn play(dialect: WireDialect, stream: bool, look_ups: LookUps) -> u64 {
     let name = format!("{dialect:?} stream={stream} {look_ups:?}");
     let setting = setting(look_ups, true).await;
-    let agent = Agent { stream, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+    let agent =
+        ClientAgent { stream, task: task(STEPS), ..ClientAgent::new(dialect, &setting.url()) };
     let run = agent.run().await;
     let stats = setting.upstream.stats();
     assert_eq!((&stats.refused[..], stats.overflows), (&[][..], 0), "{name}");
@@ -57,7 +64,7 @@ async fn play(dialect: Dialect, stream: bool, look_ups: LookUps) -> u64 {
 }
 
 /// Nothing of the tool is in what the client sends and gets.
-fn is_unseen(run: &Run, name: &str) {
+fn is_unseen(run: &AgentRun, name: &str) {
     for exchange in &run.exchanges {
         assert!(!exchange.sent.contains(TOOL), "{name}");
         assert!(!String::from_utf8_lossy(&exchange.body).contains(TOOL), "{name}");
@@ -66,7 +73,7 @@ fn is_unseen(run: &Run, name: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_folded_is_looked_up_before_a_step() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for stream in [false, true] {
             let recalls = play(dialect, stream, LookUps::Before(4)).await;
             assert!(recalls >= 3, "{dialect:?} {stream}: {recalls}");
@@ -76,7 +83,7 @@ async fn what_was_folded_is_looked_up_before_a_step() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_folded_is_looked_up_beside_a_call_of_the_client() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for stream in [false, true] {
             let recalls = play(dialect, stream, LookUps::Beside(4)).await;
             assert!(recalls >= 3, "{dialect:?} {stream}: {recalls}");
@@ -86,9 +93,9 @@ async fn what_was_folded_is_looked_up_beside_a_call_of_the_client() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_recall_nothing_of_it_is_sent() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         let setting = setting(LookUps::Before(4), false).await;
-        let agent = Agent { task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+        let agent = ClientAgent { task: task(STEPS), ..ClientAgent::new(dialect, &setting.url()) };
         let run = agent.run().await;
         assert!(run.answer().is_some(), "{dialect:?}: {:?}", run.end);
         assert!(setting.figure("midfold_folds_total") >= 1, "{dialect:?}");
@@ -102,10 +109,14 @@ async fn without_recall_nothing_of_it_is_sent() {
 /// A model that looks something up for ever is stopped, and then goes on with its work.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_has_a_bound_on_its_rounds() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for stream in [false, true] {
             let setting = setting(LookUps::Endless, true).await;
-            let agent = Agent { stream, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+            let agent = ClientAgent {
+                stream,
+                task: task(STEPS),
+                ..ClientAgent::new(dialect, &setting.url())
+            };
             let mut agent = agent.start();
             while setting.figure("midfold_recalls_total") == 0 {
                 assert!(agent.end().is_none(), "{dialect:?}: {:?}", agent.end());
@@ -134,13 +145,16 @@ async fn habits_of_clients_hide_no_exchange() {
         ("unmarked", Habits { unmarked: true, ..Habits::default() }),
         ("injected", Habits { injected: true, ..Habits::default() }),
     ];
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for (habit, habits) in habits {
             for look_ups in [LookUps::Before(4), LookUps::Beside(4)] {
                 let name = format!("{dialect:?} {habit} {look_ups:?}");
                 let setting = setting(look_ups, true).await;
-                let agent =
-                    Agent { habits, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+                let agent = ClientAgent {
+                    habits,
+                    task: task(STEPS),
+                    ..ClientAgent::new(dialect, &setting.url())
+                };
                 let run = agent.run().await;
                 let stats = setting.upstream.stats();
                 assert!(run.answer().is_some(), "{name}: {:?}", run.end);
@@ -156,16 +170,17 @@ async fn habits_of_clients_hide_no_exchange() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn thinking_that_is_bound_to_its_prefix_stays_valid() {
-    for dialect in [Dialect::Messages, Dialect::Responses, Dialect::Gemini] {
+    for dialect in [WireDialect::Messages, WireDialect::Responses, WireDialect::Gemini] {
         for stream in [false, true] {
             for look_ups in [LookUps::Before(4), LookUps::Beside(4)] {
                 let name = format!("{dialect:?} {stream} {look_ups:?}");
                 let settings =
-                    Settings { reasoning: true, bind_thinking: true, ..settings(look_ups) };
+                    UpstreamSettings { reasoning: true, bind_thinking: true, ..settings(look_ups) };
                 let setting = with(settings, true).await;
-                let agent = Agent::new(dialect, &setting.url());
+                let agent = ClientAgent::new(dialect, &setting.url());
                 let model = "claude-opus-5-5".into();
-                let agent = Agent { thinking: true, stream, task: task(STEPS), model, ..agent };
+                let agent =
+                    ClientAgent { thinking: true, stream, task: task(STEPS), model, ..agent };
                 let run = agent.run().await;
                 let stats = setting.upstream.stats();
                 assert!(run.answer().is_some(), "{name}: {:?}", run.end);
@@ -184,8 +199,9 @@ async fn an_answer_of_several_can_be_named() {
         for look_ups in [LookUps::Before(4), LookUps::Beside(4)] {
             let name = format!("{stream} {look_ups:?}");
             let setting = setting(look_ups, true).await;
-            let agent = Agent::new(Dialect::Responses, &setting.url());
-            let run = Agent { server_state: true, stream, task: task(STEPS), ..agent }.run().await;
+            let agent = ClientAgent::new(WireDialect::Responses, &setting.url());
+            let run =
+                ClientAgent { server_state: true, stream, task: task(STEPS), ..agent }.run().await;
             let stats = setting.upstream.stats();
             assert!(run.answer().is_some(), "{name}: {:?}", run.end);
             assert_eq!((&stats.refused[..], stats.overflows), (&[][..], 0), "{name}");
@@ -202,26 +218,30 @@ async fn an_answer_of_several_can_be_named() {
 /// stream has begun by then, and breaks off. Either way the client can try again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refusal_of_the_second_question_is_told() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for stream in [false, true] {
             let name = format!("{dialect:?} {stream}");
             let setting = setting(LookUps::Endless, true).await;
-            let agent = Agent { stream, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+            let agent = ClientAgent {
+                stream,
+                task: task(STEPS),
+                ..ClientAgent::new(dialect, &setting.url())
+            };
             let mut agent = agent.start();
             while setting.figure("midfold_recalls_total") == 0 {
                 agent.turn().await;
             }
             let second = setting.upstream.stats().requests.len() as u64 + 2;
             let body = r#"{"error":{"message":"no such thing"}}"#.to_owned();
-            let fault = Fault::Status { code: 400, headers: Vec::new(), body };
-            setting.upstream.change(|it| it.faults = vec![(When::Number(second), fault)]);
+            let fault = PlannedFault::Status { code: 400, headers: Vec::new(), body };
+            setting.upstream.change(|it| it.faults = vec![(FaultTime::Number(second), fault)]);
             let mut fork = agent.clone();
             fork.turn().await;
             match (fork.end(), stream) {
-                (Some(End::Failed { status: 400, body }), false) => {
+                (Some(RunEnd::Failed { status: 400, body }), false) => {
                     assert!(body.contains("no such thing"), "{name}: {body}");
                 }
-                (Some(End::Broken(_)), true) => {}
+                (Some(RunEnd::Broken(_)), true) => {}
                 (end, _) => panic!("{name}: {end:?}"),
             }
             is_unseen(fork.run(), &name);
@@ -235,7 +255,7 @@ async fn a_refusal_of_the_second_question_is_told() {
 /// After a restart a client goes on with what it has, and its model with all that was said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_forgets_no_exchange() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for look_ups in [LookUps::Before(4), LookUps::Beside(4)] {
             goes_on_after_a_restart(dialect, look_ups).await;
         }
@@ -250,15 +270,16 @@ fn messages(body: &[u8]) -> Vec<Bytes> {
     request.messages().map(|message| without_marks(&message)).collect()
 }
 
-async fn goes_on_after_a_restart(dialect: Dialect, look_ups: LookUps) {
+async fn goes_on_after_a_restart(dialect: WireDialect, look_ups: LookUps) {
     let name = format!("{dialect:?} {look_ups:?}");
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let kept = |config: &mut midfold_serve::Config| {
+    let kept = |config: &mut midfold_serve::ServeConfig| {
         config.rules = rules().window(LIMIT).recall(true);
         config.store = Some(Arc::clone(&store));
     };
     let first = Setting::with(settings(look_ups), kept).await;
-    let mut agent = Agent { task: task(STEPS), ..Agent::new(dialect, &first.url()) }.start();
+    let mut agent =
+        ClientAgent { task: task(STEPS), ..ClientAgent::new(dialect, &first.url()) }.start();
     while first.figure("midfold_recalls_total") < 2 {
         assert!(agent.end().is_none(), "{name}: {:?}", agent.end());
         agent.turn().await;
@@ -266,7 +287,7 @@ async fn goes_on_after_a_restart(dialect: Dialect, look_ups: LookUps) {
     // What was said last is history with the next request, and what came of it with the one behind that.
     agent.turn().await;
     agent.turn().await;
-    let session = |agent: &Session| {
+    let session = |agent: &AgentSession| {
         agent.run().exchanges.last().unwrap().header("midfold-session").unwrap().to_owned()
     };
     let before = session(&agent);
@@ -282,7 +303,7 @@ async fn goes_on_after_a_restart(dialect: Dialect, look_ups: LookUps) {
     while agent.end().is_none() {
         agent.turn().await;
     }
-    assert!(matches!(agent.end(), Some(End::Finished(_))), "{name}: {:?}", agent.end());
+    assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{name}: {:?}", agent.end());
     assert_eq!(second.upstream.stats().refused, [""; 0], "{name}");
     is_unseen(agent.run(), &name);
     second.proxy.stop().await;
@@ -294,11 +315,11 @@ async fn goes_on_after_a_restart(dialect: Dialect, look_ups: LookUps) {
 /// A node that does not know an exchange sends what the client has, which is valid, too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_take_turns_break_nothing() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for look_ups in [LookUps::Before(3), LookUps::Beside(3)] {
             let name = format!("{dialect:?} {look_ups:?}");
             let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-            let kept = |config: &mut midfold_serve::Config| {
+            let kept = |config: &mut midfold_serve::ServeConfig| {
                 config.rules = rules().window(LIMIT).recall(true);
                 config.store = Some(Arc::clone(&store));
             };
@@ -306,8 +327,8 @@ async fn nodes_that_take_turns_break_nothing() {
                 Setting::with(settings(look_ups), kept).await,
                 Setting::with(settings(look_ups), kept).await,
             ];
-            let agent = Agent::new(dialect, &nodes[0].url());
-            let mut agent = Agent { task: task(STEPS), ..agent }.start();
+            let agent = ClientAgent::new(dialect, &nodes[0].url());
+            let mut agent = ClientAgent { task: task(STEPS), ..agent }.start();
             for turn in 0.. {
                 agent.go_on_at(&nodes[turn % 2].url());
                 agent.turn().await;
@@ -315,7 +336,7 @@ async fn nodes_that_take_turns_break_nothing() {
                     break;
                 }
             }
-            assert!(matches!(agent.end(), Some(End::Finished(_))), "{name}: {:?}", agent.end());
+            assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{name}: {:?}", agent.end());
             for node in nodes {
                 assert_eq!(node.upstream.stats().refused, [""; 0], "{name}");
                 node.proxy.stop().await;
@@ -332,8 +353,8 @@ async fn nodes_that_take_turns_break_nothing() {
 async fn a_second_question_that_is_too_long_is_asked_again_shorter() {
     for stream in [false, true] {
         let setting = setting(LookUps::Before(1), true).await;
-        let agent = Agent::new(Dialect::Messages, &setting.url());
-        let mut agent = Agent { stream, task: task(STEPS), ..agent }.start();
+        let agent = ClientAgent::new(WireDialect::Messages, &setting.url());
+        let mut agent = ClientAgent { stream, task: task(STEPS), ..agent }.start();
         while setting.figure("midfold_folds_total") == 0 {
             agent.turn().await;
         }
@@ -345,8 +366,8 @@ async fn a_second_question_that_is_too_long_is_asked_again_shorter() {
         let error = format!(
             r#"{{"type":"error","error":{{"type":"invalid_request_error","message":"{text}"}}}}"#
         );
-        let fault = Fault::Status { code: 400, headers: Vec::new(), body: error };
-        setting.upstream.change(|it| it.faults = vec![(When::Number(second), fault)]);
+        let fault = PlannedFault::Status { code: 400, headers: Vec::new(), body: error };
+        setting.upstream.change(|it| it.faults = vec![(FaultTime::Number(second), fault)]);
         agent.turn().await;
         assert!(agent.end().is_none(), "{stream}: {:?}", agent.end());
         let asked: Vec<_> =

@@ -1,45 +1,46 @@
 //! Providers that refuse: because a request is too long, in any of their wordings, and for what only
 //! sounds like it.
 
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Flavour, Script, Settings, task};
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{Flavour, UpstreamScript, UpstreamSettings, WireDialect, task};
 
-use midfold_serve::Config;
+use midfold_serve::ServeConfig;
 
 use crate::setting::{Setting, rules};
 
 const STEPS: u32 = 30;
 
-fn settings(flavour: Flavour) -> Settings {
-    Settings {
+fn settings(flavour: Flavour) -> UpstreamSettings {
+    UpstreamSettings {
         limit: Some(12_000),
         flavour,
-        script: Script::shell_loop(STEPS),
-        ..Settings::default()
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
     }
 }
 
 /// A window that nobody told the proxy: it thinks that there are 200,000 tokens.
-async fn untold(settings: Settings) -> Setting {
+async fn untold(settings: UpstreamSettings) -> Setting {
     Setting::with(settings, |config| config.rules = rules().window(200_000)).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_overflow_never_reaches_the_client_in_any_wording() {
     for flavour in Flavour::ALL {
-        for dialect in Dialect::ALL {
+        for dialect in WireDialect::ALL {
             if flavour == Flavour::Throttled {
                 continue;
             }
             let setting = match flavour {
                 // Where nothing is said, a prompt that nearly fills the window tells.
                 Flavour::CerebrasEmpty => {
-                    let change = |config: &mut Config| config.rules = rules().window(18_000);
+                    let change = |config: &mut ServeConfig| config.rules = rules().window(18_000);
                     Setting::with(settings(flavour), change).await
                 }
                 _ => untold(settings(flavour)).await,
             };
-            let agent = Agent { task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+            let agent =
+                ClientAgent { task: task(STEPS), ..ClientAgent::new(dialect, &setting.url()) };
             let run = agent.run().await;
             let stats = setting.upstream.stats();
             let name = format!("{flavour:?} {dialect:?}");
@@ -60,9 +61,10 @@ async fn an_overflow_never_reaches_the_client_in_any_wording() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_overflow_in_a_stream_is_caught_before_the_client_sees_it() {
-    let setting = untold(Settings { overflow_in_stream: true, ..settings(Flavour::Native) }).await;
-    let agent = Agent::new(Dialect::Responses, &setting.url());
-    let run = Agent { stream: true, task: task(STEPS), ..agent }.run().await;
+    let setting =
+        untold(UpstreamSettings { overflow_in_stream: true, ..settings(Flavour::Native) }).await;
+    let agent = ClientAgent::new(WireDialect::Responses, &setting.url());
+    let run = ClientAgent { stream: true, task: task(STEPS), ..agent }.run().await;
     assert!(run.answer().is_some(), "{:?}", run.end);
     assert!(setting.upstream.stats().overflows >= 1);
 }
@@ -70,7 +72,8 @@ async fn an_overflow_in_a_stream_is_caught_before_the_client_sees_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rate_limit_that_speaks_of_tokens_is_passed_on_and_nothing_is_folded() {
     let setting = untold(settings(Flavour::Throttled)).await;
-    let agent = Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &setting.url()) };
+    let agent =
+        ClientAgent { task: task(STEPS), ..ClientAgent::new(WireDialect::Chat, &setting.url()) };
     let run = agent.run().await;
     assert!(run.failed());
     assert_eq!(run.exchanges.last().unwrap().status, 429);

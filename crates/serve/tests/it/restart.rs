@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
-use midfold_testkit::upstream::agent::{Agent, End};
-use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+use midfold_testkit::upstream::agent::{ClientAgent, RunEnd};
+use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect, task};
 
 use crate::setting::{Setting, rules};
 
 const STEPS: u32 = 40;
 
 async fn setting(store: &Arc<dyn Store>) -> Setting {
-    let settings =
-        Settings { limit: Some(16_000), script: Script::shell_loop(STEPS), ..Settings::default() };
+    let settings = UpstreamSettings {
+        limit: Some(16_000),
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
+    };
     Setting::with(settings, |config| {
         config.rules = rules().window(16_000);
         config.store = Some(Arc::clone(store));
@@ -23,10 +26,11 @@ async fn setting(store: &Arc<dyn Store>) -> Setting {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_goes_on_after_a_restart_with_its_fold() {
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let first = setting(&store).await;
-        let mut agent = Agent { task: task(STEPS), ..Agent::new(dialect, &first.url()) }.start();
+        let mut agent =
+            ClientAgent { task: task(STEPS), ..ClientAgent::new(dialect, &first.url()) }.start();
         while first.figure("midfold_folds_total") < 2 {
             assert!(agent.end().is_none(), "{dialect:?}: {:?}", agent.end());
             agent.turn().await;
@@ -45,7 +49,7 @@ async fn a_conversation_goes_on_after_a_restart_with_its_fold() {
         while agent.end().is_none() {
             agent.turn().await;
         }
-        let done = matches!(agent.end(), Some(End::Finished(_)));
+        let done = matches!(agent.end(), Some(RunEnd::Finished(_)));
         assert!(done, "{dialect:?}: {:?}", agent.end());
         assert_eq!(second.upstream.stats().refused, [""; 0], "{dialect:?}");
         second.proxy.stop().await;
@@ -64,7 +68,8 @@ async fn a_session_that_is_deleted_under_its_client_holds_nothing_up() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let setting = setting(&store).await;
     let mut agent =
-        Agent { task: task(STEPS), ..Agent::new(Dialect::Chat, &setting.url()) }.start();
+        ClientAgent { task: task(STEPS), ..ClientAgent::new(WireDialect::Chat, &setting.url()) }
+            .start();
     for _ in 0..5 {
         agent.turn().await;
     }
@@ -73,10 +78,10 @@ async fn a_session_that_is_deleted_under_its_client_holds_nothing_up() {
     while agent.end().is_none() {
         agent.turn().await;
     }
-    assert!(matches!(agent.end(), Some(End::Finished(_))), "{:?}", agent.end());
-    let other = Agent {
+    assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{:?}", agent.end());
+    let other = ClientAgent {
         task: format!("{} Again.", task(STEPS)),
-        ..Agent::new(Dialect::Chat, &setting.url())
+        ..ClientAgent::new(WireDialect::Chat, &setting.url())
     };
     assert!(other.run().await.answer().is_some());
     setting.proxy.stop().await;

@@ -3,27 +3,29 @@
 use hyper::{HeaderMap, Method};
 use midfold::DialectKind;
 use midfold_serve::config::Provider;
-use midfold_serve::inside::{Asked, Route, Work, route};
+use midfold_serve::inside::{HistoryRequest, RequestRoute, RouteWork, route};
 
 #[test]
 fn a_path_may_name_its_place() {
-    let Route { upstream, path, work, .. } = of(&Method::POST, "/to/local/v1//messages/");
+    let RequestRoute { upstream, path, work, .. } = of(&Method::POST, "/to/local/v1//messages/");
     assert_eq!((upstream.as_deref(), path.as_str()), (Some("local"), "/v1/messages"));
-    assert!(matches!(work, Work::Generate(_)));
-    let Route { upstream, path, .. } = of(&Method::GET, "/to/local");
+    assert!(matches!(work, RouteWork::Generate(_)));
+    let RequestRoute { upstream, path, .. } = of(&Method::GET, "/to/local");
     assert_eq!((upstream.as_deref(), path.as_str()), (Some("local"), "/"));
     assert_eq!(of(&Method::GET, "/v1/models").upstream, None);
 }
 
-fn of(method: &Method, path: &str) -> Route {
+fn of(method: &Method, path: &str) -> RequestRoute {
     route(method, path, &HeaderMap::new())
 }
 
 #[test]
 fn paths_are_read() {
     let kind = |path: &str| match of(&Method::POST, path).work {
-        Work::Generate(asked) | Work::Count(asked) | Work::Compact(asked) => Some(asked.kind),
-        Work::Signed | Work::Pass => None,
+        RouteWork::Generate(asked) | RouteWork::Count(asked) | RouteWork::Compact(asked) => {
+            Some(asked.kind)
+        }
+        RouteWork::Signed | RouteWork::Pass => None,
     };
     assert_eq!(kind("/v1/chat/completions"), Some(DialectKind::OpenAiChat));
     assert_eq!(kind("/chat/completions"), Some(DialectKind::OpenAiChat));
@@ -33,7 +35,7 @@ fn paths_are_read() {
     // Only Vertex has it for others' models.
     assert_eq!(kind("/v1/publishers/nobody/models/m:rawPredict"), None);
     let model = |path: &str| match of(&Method::POST, path).work {
-        Work::Generate(asked) => asked.model,
+        RouteWork::Generate(asked) => asked.model,
         _ => None,
     };
     assert_eq!(model("/openai/deployments/gpt-5/chat/completions").as_deref(), Some("gpt-5"));
@@ -49,10 +51,11 @@ fn paths_are_read() {
     ] {
         assert_eq!(kind(path), None, "{path}");
     }
-    assert_eq!(of(&Method::GET, "/v1/responses").work, Work::Pass);
+    assert_eq!(of(&Method::GET, "/v1/responses").work, RouteWork::Pass);
     let streamed = of(&Method::POST, "/v1beta/models/gemini-3:streamGenerateContent");
-    let asked = Asked { kind: DialectKind::Gemini, model: Some("gemini-3".into()), stream: true };
-    assert_eq!((streamed.provider, streamed.work), (Provider::Gemini, Work::Generate(asked)));
+    let asked =
+        HistoryRequest { kind: DialectKind::Gemini, model: Some("gemini-3".into()), stream: true };
+    assert_eq!((streamed.provider, streamed.work), (Provider::Gemini, RouteWork::Generate(asked)));
 }
 
 #[test]

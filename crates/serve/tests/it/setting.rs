@@ -4,27 +4,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use midfold::Policy;
-use midfold::proxy::Rules;
-use midfold_serve::{Config, Running, Upstreams};
-use midfold_testkit::upstream::{Settings, Upstream};
+use midfold::proxy::ProxyRules;
+use midfold_serve::{RunningServer, ServeConfig, UpstreamTable};
+use midfold_testkit::upstream::{ScriptedUpstream, UpstreamSettings};
 
 /// A provider and a proxy in front of it.
 pub struct Setting {
-    pub upstream: Upstream,
-    pub proxy: Running,
+    pub upstream: ScriptedUpstream,
+    pub proxy: RunningServer,
 }
 
 impl Setting {
     /// A proxy that knows the window of its provider.
-    pub async fn new(settings: Settings) -> Self {
+    pub async fn new(settings: UpstreamSettings) -> Self {
         let window = settings.limit.unwrap_or(200_000);
         Self::with(settings, |config| config.rules = rules().window(window)).await
     }
 
-    pub async fn with(settings: Settings, change: impl FnOnce(&mut Config)) -> Self {
-        let upstream = Upstream::start(settings).await.unwrap();
-        let mut config = Config::new(rules(), clock());
-        let mut upstreams = Upstreams::default();
+    pub async fn with(settings: UpstreamSettings, change: impl FnOnce(&mut ServeConfig)) -> Self {
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
+        let mut config = ServeConfig::new(rules(), clock());
+        let mut upstreams = UpstreamTable::default();
         upstreams.set(upstream.url()).unwrap();
         config.upstreams = upstreams;
         change(&mut config);
@@ -45,8 +45,8 @@ impl Setting {
     }
 }
 
-pub fn rules() -> Rules {
-    Rules::new(Policy::preset("default").unwrap())
+pub fn rules() -> ProxyRules {
+    ProxyRules::new(Policy::preset("default").unwrap())
 }
 
 /// A clock that goes on by a second whenever it is looked at.

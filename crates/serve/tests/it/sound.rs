@@ -3,31 +3,37 @@
 
 use std::sync::Arc;
 
-use midfold::core::plan::Outcome;
-use midfold::store::{MemoryStore, Store, Stored};
-use midfold_testkit::upstream::agent::{Agent, End, Run};
-use midfold_testkit::upstream::{Dialect, Flavour, Script, Settings, Strictness, task};
+use midfold::core::plan::PlanOutcome;
+use midfold::store::{MemoryStore, Store, StoredSession};
+use midfold_testkit::upstream::agent::{AgentRun, ClientAgent, RunEnd};
+use midfold_testkit::upstream::{
+    Flavour, Strictness, UpstreamScript, UpstreamSettings, WireDialect, task,
+};
 
 use crate::setting::{Setting, rules};
 
 const STEPS: u32 = 40;
 const LIMIT: u64 = 16_000;
 
-fn settings() -> Settings {
-    Settings { limit: Some(LIMIT), script: Script::shell_loop(STEPS), ..Settings::default() }
+fn settings() -> UpstreamSettings {
+    UpstreamSettings {
+        limit: Some(LIMIT),
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
+    }
 }
 
-fn thinking() -> Settings {
-    Settings { bind_thinking: true, ..settings() }
+fn thinking() -> UpstreamSettings {
+    UpstreamSettings { bind_thinking: true, ..settings() }
 }
 
-fn thinker(url: &str, model: &str) -> Agent {
-    let agent = Agent::new(Dialect::Messages, url);
-    Agent { thinking: true, model: model.to_owned(), task: task(STEPS), ..agent }
+fn thinker(url: &str, model: &str) -> ClientAgent {
+    let agent = ClientAgent::new(WireDialect::Messages, url);
+    ClientAgent { thinking: true, model: model.to_owned(), task: task(STEPS), ..agent }
 }
 
-fn finished(run: &Run) -> bool {
-    matches!(run.end, Some(End::Finished(_)))
+fn finished(run: &AgentRun) -> bool {
+    matches!(run.end, Some(RunEnd::Finished(_)))
 }
 
 /// What is done to a stored conversation between two requests.
@@ -71,15 +77,15 @@ async fn works_on_after(change: Change, name: &str) {
     };
     match change {
         Change::Compact => {
-            let mut stored = Stored::open(Arc::clone(&store), &session).await.unwrap();
+            let mut stored = StoredSession::open(Arc::clone(&store), &session).await.unwrap();
             let outcome = stored.compact(None, 1_800_000_000_000).await.unwrap();
-            let Outcome::Folded(fold) = outcome else { panic!("{name}: {outcome:?}") };
+            let PlanOutcome::Folded(fold) = outcome else { panic!("{name}: {outcome:?}") };
             agent.turn().await;
             let read = agent.run().exchanges.last().unwrap().header("midfold-fold");
             assert_eq!(read, Some(&fold.id.to_hex()[..16]), "{name}: it is read through that fold");
         }
         Change::Undo => {
-            let mut stored = Stored::open(Arc::clone(&store), &session).await.unwrap();
+            let mut stored = StoredSession::open(Arc::clone(&store), &session).await.unwrap();
             stored.undo(None).await.unwrap();
         }
         _ => {}
@@ -92,7 +98,7 @@ async fn works_on_after(change: Change, name: &str) {
     }
     let upstreams = std::iter::once(&first.upstream).chain(second.as_ref().map(|it| &it.upstream));
     let refused: Vec<_> = upstreams.flat_map(|it| it.stats().refused).collect();
-    assert!(matches!(agent.end(), Some(End::Finished(_))), "{name}: {:?}", agent.end());
+    assert!(matches!(agent.end(), Some(RunEnd::Finished(_))), "{name}: {:?}", agent.end());
     assert_eq!(refused, [""; 0], "{name}");
 }
 
@@ -110,7 +116,7 @@ async fn bound_thinking_is_known_as_that_whatever_happens_between_two_requests()
 async fn a_provider_that_binds_unexpectedly_is_believed() {
     for stream in [false, true] {
         let setting = Setting::new(thinking()).await;
-        let run = Agent { stream, ..thinker(&setting.url(), "nobody-1") }.run().await;
+        let run = ClientAgent { stream, ..thinker(&setting.url(), "nobody-1") }.run().await;
         assert!(finished(&run), "{:?}", run.end);
         let refused = setting.upstream.stats().refused.len();
         assert_eq!(refused, 1, "it is told once");
@@ -120,11 +126,16 @@ async fn a_provider_that_binds_unexpectedly_is_believed() {
 /// Valid before, valid after: roles alternate through every fold, though nobody said that they have to.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turns_are_kept_before_a_provider_that_wants_them() {
-    for dialect in [Dialect::Chat, Dialect::Messages, Dialect::Gemini] {
+    for dialect in [WireDialect::Chat, WireDialect::Messages, WireDialect::Gemini] {
         for stream in [false, true] {
             let setting =
-                Setting::new(Settings { strict: Strictness::Templates, ..settings() }).await;
-            let agent = Agent { stream, task: task(STEPS), ..Agent::new(dialect, &setting.url()) };
+                Setting::new(UpstreamSettings { strict: Strictness::Templates, ..settings() })
+                    .await;
+            let agent = ClientAgent {
+                stream,
+                task: task(STEPS),
+                ..ClientAgent::new(dialect, &setting.url())
+            };
             let run = agent.run().await;
             assert!(finished(&run), "{dialect:?}: {:?}", run.end);
             assert_eq!(setting.upstream.stats().refused, [""; 0], "{dialect:?}");
@@ -145,16 +156,16 @@ async fn a_window_that_nobody_knew_is_learned_and_not_filled_to_the_brim() {
         // Without a word, a refusal is taken for one of length only near the window.
         (Flavour::CerebrasEmpty, 24_000, false, 1_024),
     ];
-    for dialect in Dialect::ALL {
+    for dialect in WireDialect::ALL {
         for (flavour, assumed, count_output, max_tokens) in kinds {
             let name = format!("{dialect:?} {flavour:?} {count_output} {max_tokens}");
-            let upstream = Settings { flavour, count_output, ..settings() };
+            let upstream = UpstreamSettings { flavour, count_output, ..settings() };
             let setting = Setting::with(upstream, |config| {
                 config.rules = rules().window(assumed);
             })
             .await;
-            let agent = Agent::new(dialect, &setting.url());
-            let run = Agent { max_tokens, task: task(STEPS), ..agent }.run().await;
+            let agent = ClientAgent::new(dialect, &setting.url());
+            let run = ClientAgent { max_tokens, task: task(STEPS), ..agent }.run().await;
             let stats = setting.upstream.stats();
             let folds = setting.figure("midfold_folds_total");
             println!("{name}: {folds} folds, {} overflows", stats.overflows);

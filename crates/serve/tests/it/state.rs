@@ -1,26 +1,30 @@
 //! Clients that leave their history to the provider.
 
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Script, Settings, task};
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect, task};
 
 use crate::setting::Setting;
 
 const STEPS: u32 = 30;
 
-fn settings() -> Settings {
-    Settings { limit: Some(12_000), script: Script::shell_loop(STEPS), ..Settings::default() }
+fn settings() -> UpstreamSettings {
+    UpstreamSettings {
+        limit: Some(12_000),
+        script: UpstreamScript::shell_loop(STEPS),
+        ..UpstreamSettings::default()
+    }
 }
 
-fn agent(dialect: Dialect, url: &str, stream: bool) -> Agent {
-    Agent { server_state: true, stream, task: task(STEPS), ..Agent::new(dialect, url) }
+fn agent(dialect: WireDialect, url: &str, stream: bool) -> ClientAgent {
+    ClientAgent { server_state: true, stream, task: task(STEPS), ..ClientAgent::new(dialect, url) }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn previous_response_ids_are_sent_in_full_to_any_provider() {
     for stateful in [false, true] {
         for stream in [false, true] {
-            let setting = Setting::new(Settings { stateful, ..settings() }).await;
-            let run = agent(Dialect::Responses, &setting.url(), stream).run().await;
+            let setting = Setting::new(UpstreamSettings { stateful, ..settings() }).await;
+            let run = agent(WireDialect::Responses, &setting.url(), stream).run().await;
             let stats = setting.upstream.stats();
             let name = format!("stateful={stateful} stream={stream}");
             assert!(run.answer().is_some(), "{name}: {:?}", run.end);
@@ -35,8 +39,8 @@ async fn previous_response_ids_are_sent_in_full_to_any_provider() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_nobody_here_gave_is_the_providers() {
-    let setting = Setting::new(Settings { stateful: true, ..settings() }).await;
-    let agent = Agent::new(Dialect::Responses, &setting.url());
+    let setting = Setting::new(UpstreamSettings { stateful: true, ..settings() }).await;
+    let agent = ClientAgent::new(WireDialect::Responses, &setting.url());
     let body = r#"{"model":"m","input":"hi","previous_response_id":"resp_of_before"}"#;
     let _ = agent.post("/v1/responses", body).await;
     assert_eq!(setting.upstream.requests().pop().unwrap().body, body.as_bytes());
@@ -45,8 +49,8 @@ async fn an_answer_that_nobody_here_gave_is_the_providers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thread_that_is_too_long_is_sent_again_by_its_client() {
     for stream in [false, true] {
-        let setting = Setting::new(Settings { threads: true, ..settings() }).await;
-        let run = agent(Dialect::Messages, &setting.url(), stream).run().await;
+        let setting = Setting::new(UpstreamSettings { threads: true, ..settings() }).await;
+        let run = agent(WireDialect::Messages, &setting.url(), stream).run().await;
         let stats = setting.upstream.stats();
         assert!(run.answer().is_some(), "{:?}", run.end);
         assert_eq!(stats.refused, [""; 0]);

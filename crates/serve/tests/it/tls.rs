@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use midfold_serve::Tls;
+use midfold_serve::TlsIdentity;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::net::TcpStream;
@@ -15,8 +15,8 @@ use tokio_rustls::TlsConnector;
 pub const CERTIFICATE: &[u8] = include_bytes!("../tls/cert.pem");
 pub const KEY: &[u8] = include_bytes!("../tls/key.pem");
 
-pub fn served() -> Tls {
-    Tls::from_pem(CERTIFICATE, KEY).unwrap()
+pub fn served() -> TlsIdentity {
+    TlsIdentity::from_pem(CERTIFICATE, KEY).unwrap()
 }
 
 pub fn trusting() -> rustls::ClientConfig {

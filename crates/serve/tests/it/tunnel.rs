@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use midfold_serve::{Outgoing, Upstreams};
-use midfold_testkit::upstream::Dialect;
-use midfold_testkit::upstream::Settings;
-use midfold_testkit::upstream::agent::Agent;
+use midfold_serve::{OutgoingProxy, UpstreamTable};
+use midfold_testkit::upstream::UpstreamSettings;
+use midfold_testkit::upstream::WireDialect;
+use midfold_testkit::upstream::agent::ClientAgent;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -43,13 +43,13 @@ async fn proxy(to: String) -> (String, Arc<Mutex<Vec<String>>>) {
 async fn requests_go_through_the_proxy_of_the_network_but_for_what_is_excepted() {
     let stub = Stub::quiet().await;
     let (url, asked) = proxy(stub.url.replace("http://", "")).await;
-    let outgoing = Outgoing {
+    let outgoing = OutgoingProxy {
         http_proxy: Some(url),
         no_proxy: Some("excepted.invalid".to_owned()),
-        ..Outgoing::default()
+        ..OutgoingProxy::default()
     };
-    let setting = Setting::with(Settings::default(), |config| {
-        let mut upstreams = Upstreams::default();
+    let setting = Setting::with(UpstreamSettings::default(), |config| {
+        let mut upstreams = UpstreamTable::default();
         upstreams.set("openai=http://provider.invalid:8080").unwrap();
         upstreams.set("excepted=http://excepted.invalid:8080").unwrap();
         upstreams.set(&format!("here={}", stub.url)).unwrap();
@@ -58,7 +58,7 @@ async fn requests_go_through_the_proxy_of_the_network_but_for_what_is_excepted()
         config.rules = rules().window(8_000);
     })
     .await;
-    let agent = Agent::new(Dialect::Chat, &setting.url());
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
     assert_eq!(agent.post("/v1/chat/completions", CHAT).await.status, 200);
     assert_eq!(*asked.lock().unwrap(), ["CONNECT provider.invalid:8080 HTTP/1.1"]);
     assert_eq!(stub.last().path, "/v1/chat/completions");

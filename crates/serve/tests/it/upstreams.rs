@@ -1,9 +1,9 @@
 //! Several places that requests go to.
 
 use midfold::{DialectKind, ServingUpstreams};
-use midfold_serve::{Key, KeyHash, Keys, Upstreams};
-use midfold_testkit::upstream::agent::Agent;
-use midfold_testkit::upstream::{Dialect, Settings};
+use midfold_serve::{ApiKey, ApiKeys, KeyHash, UpstreamTable};
+use midfold_testkit::upstream::agent::ClientAgent;
+use midfold_testkit::upstream::{UpstreamSettings, WireDialect};
 
 use crate::setting::{Setting, rules};
 use crate::stub::{Stub, history};
@@ -16,7 +16,7 @@ struct Three {
 }
 
 impl Three {
-    async fn start() -> (Self, Upstreams) {
+    async fn start() -> (Self, UpstreamTable) {
         let all = Self {
             local: Stub::quiet().await,
             spare: Stub::quiet().await,
@@ -29,7 +29,7 @@ impl Three {
             {"name": "openai", "url": openai.url},
         ]);
         let said: ServingUpstreams = serde_json::from_value(said).unwrap();
-        let mut upstreams = Upstreams::default();
+        let mut upstreams = UpstreamTable::default();
         upstreams.set_all(&said).unwrap();
         (all, upstreams)
     }
@@ -41,14 +41,17 @@ impl Three {
 
 async fn post(setting: &Setting, path: &str, model: &str, headers: &[(&str, &str)]) -> u16 {
     let headers = headers.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
-    let agent = Agent { headers: headers.collect(), ..Agent::new(Dialect::Chat, &setting.url()) };
+    let agent = ClientAgent {
+        headers: headers.collect(),
+        ..ClientAgent::new(WireDialect::Chat, &setting.url())
+    };
     agent.post(path, &history(DialectKind::OpenAiChat, model, 1)).await.status
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_model_the_path_or_a_header_choose() {
     let (all, upstreams) = Three::start().await;
-    let setting = Setting::with(Settings::default(), |config| {
+    let setting = Setting::with(UpstreamSettings::default(), |config| {
         config.upstreams = upstreams;
         config.rules = rules().window(5_000);
     })
@@ -77,8 +80,8 @@ async fn the_model_the_path_or_a_header_choose() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_only_place_takes_whatever_there_is() {
     let stub = Stub::quiet().await;
-    let setting = Setting::with(Settings::default(), |config| {
-        let mut upstreams = Upstreams::default();
+    let setting = Setting::with(UpstreamSettings::default(), |config| {
+        let mut upstreams = UpstreamTable::default();
         upstreams.set(&format!("local={}", stub.url)).unwrap();
         config.upstreams = upstreams;
         config.rules = rules().window(5_000);
@@ -94,10 +97,10 @@ async fn the_only_place_takes_whatever_there_is() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_place_gets_its_own_key() {
     let (all, upstreams) = Three::start().await;
-    let key = Key::from_bytes([7; 32]);
+    let key = ApiKey::from_bytes([7; 32]);
     let keys = format!("[[key]]\nname = \"a\"\nhash = \"{}\"\n", KeyHash::of(key.as_str()));
-    let keys = Keys::from_toml(&keys).unwrap();
-    let setting = Setting::with(Settings::default(), |config| {
+    let keys = ApiKeys::from_toml(&keys).unwrap();
+    let setting = Setting::with(UpstreamSettings::default(), |config| {
         config.upstreams = upstreams;
         config.keys = Some(keys);
         config.provider_keys.set("local", "sk-local").unwrap();
@@ -115,7 +118,7 @@ async fn each_place_gets_its_own_key() {
 
 #[test]
 fn what_cannot_be_named_is_refused() {
-    let mut upstreams = Upstreams::default();
+    let mut upstreams = UpstreamTable::default();
     for wrong in ["a b=http://h", "=http://h", "a%2f=http://h"] {
         assert!(upstreams.set(wrong).is_err(), "{wrong}");
     }

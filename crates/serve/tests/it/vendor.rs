@@ -1,10 +1,10 @@
 //! What tests of the vendors' compaction share.
 
 use midfold::proxy::SealKey;
-use midfold_serve::Config;
+use midfold_serve::ServeConfig;
 use midfold_testkit::emit;
-use midfold_testkit::upstream::agent::{Agent, Exchange};
-use midfold_testkit::upstream::{Dialect, Script, Settings};
+use midfold_testkit::upstream::agent::{AgentExchange, ClientAgent};
+use midfold_testkit::upstream::{UpstreamScript, UpstreamSettings, WireDialect};
 use serde_json::{Value, json};
 
 use crate::setting::{Setting, rules};
@@ -14,10 +14,13 @@ pub async fn setting(keys: &[u8]) -> Setting {
     with(keys, |_| {}).await
 }
 
-pub async fn with(keys: &[u8], change: impl FnOnce(&mut Config)) -> Setting {
+pub async fn with(keys: &[u8], change: impl FnOnce(&mut ServeConfig)) -> Setting {
     let keys = keys.iter().map(|byte| SealKey::new([*byte; 32])).collect();
-    let settings =
-        Settings { script: Script::fixed("fine"), stateful: true, ..Settings::default() };
+    let settings = UpstreamSettings {
+        script: UpstreamScript::fixed("fine"),
+        stateful: true,
+        ..UpstreamSettings::default()
+    };
     Setting::with(settings, |config| {
         config.rules = rules().window(200_000);
         config.seal = Some(keys);
@@ -27,15 +30,15 @@ pub async fn with(keys: &[u8], change: impl FnOnce(&mut Config)) -> Setting {
 }
 
 /// Sends a body, and reads the answer.
-pub async fn post(setting: &Setting, path: &str, body: &Value) -> (Exchange, Value) {
-    let agent = Agent::new(dialect(path), &setting.url());
+pub async fn post(setting: &Setting, path: &str, body: &Value) -> (AgentExchange, Value) {
+    let agent = ClientAgent::new(dialect(path), &setting.url());
     let got = agent.post(path, &body.to_string()).await;
     let value = serde_json::from_slice(&got.body).unwrap_or(Value::Null);
     (got, value)
 }
 
-fn dialect(path: &str) -> Dialect {
-    if path.contains("messages") { Dialect::Messages } else { Dialect::Responses }
+fn dialect(path: &str) -> WireDialect {
+    if path.contains("messages") { WireDialect::Messages } else { WireDialect::Responses }
 }
 
 /// The events of a stream, as their data.

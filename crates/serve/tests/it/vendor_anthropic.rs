@@ -1,8 +1,8 @@
 //! Compaction of Messages, done by the proxy: on demand, at a threshold, and edits that clear.
 
-use midfold::proxy::Prefer;
-use midfold_testkit::upstream::Dialect;
-use midfold_testkit::upstream::agent::Agent;
+use midfold::proxy::CompactionPreference;
+use midfold_testkit::upstream::WireDialect;
+use midfold_testkit::upstream::agent::ClientAgent;
 use serde_json::{Value, json};
 
 use crate::setting::Setting;
@@ -152,7 +152,7 @@ async fn a_block_of_the_vendor_passes_with_all_that_is_asked_beside_it() {
     let messages = swapped(&block, &[json!({"role": "user", "content": "Go on."})]);
     let body = edited(&messages, &json!([{"type": "compact_20260112"}]));
     let headers = vec![("anthropic-beta".to_owned(), "compact-2026-01-12".to_owned())];
-    let agent = Agent { headers, ..Agent::new(Dialect::Messages, &setting.url()) };
+    let agent = ClientAgent { headers, ..ClientAgent::new(WireDialect::Messages, &setting.url()) };
     let _ = agent.post(MESSAGES, &body.to_string()).await;
     let got = setting.upstream.requests().pop().unwrap();
     assert_eq!(got.body, body.to_string().as_bytes());
@@ -293,7 +293,7 @@ async fn old_tool_uses_are_cleared_and_counted() {
     let setting = setting(&[1]).await;
     let headers = ["files-api-2025-04-14,context-management-2025-06-27", "compact-2026-01-12"];
     let headers = headers.map(|value| ("anthropic-beta".to_owned(), value.to_owned())).to_vec();
-    let agent = Agent { headers, ..Agent::new(Dialect::Messages, &setting.url()) };
+    let agent = ClientAgent { headers, ..ClientAgent::new(WireDialect::Messages, &setting.url()) };
     let got = agent.post(MESSAGES, &edited(&messages(), &edits).to_string()).await;
     let answer: Value = serde_json::from_slice(&got.body).unwrap();
     let applied = &answer["context_management"]["applied_edits"][0];
@@ -335,7 +335,7 @@ async fn edits_that_are_wrong_are_refused_as_the_vendor_does() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_backend_does_it_where_it_is_preferred_and_our_blocks_open_still() {
     let block = summarised(&setting(&[1]).await).await;
-    let theirs = with(&[1], |config| config.prefer = Prefer::Upstream).await;
+    let theirs = with(&[1], |config| config.prefer = CompactionPreference::Upstream).await;
     for body in [edited(&messages(), &compact(false)), on_demand(&messages())] {
         let _ = post(&theirs, MESSAGES, &body).await;
         assert_eq!(theirs.upstream.requests().pop().unwrap().body, body.to_string().as_bytes());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midfold::proxy::Prefer;
+use midfold::proxy::CompactionPreference;
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
 use serde_json::{Value, json};
@@ -236,7 +236,7 @@ async fn a_request_that_the_vendor_refuses_is_refused() {
 async fn the_backend_does_it_where_it_is_preferred_and_our_blocks_open_still() {
     let ours = setting(&[1]).await;
     let output = compacted(&ours).await;
-    let theirs = with(&[1], |config| config.prefer = Prefer::Upstream).await;
+    let theirs = with(&[1], |config| config.prefer = CompactionPreference::Upstream).await;
     let mut body = request(&items());
     body["context_management"] = json!([{"type": "compaction", "compact_threshold": 1000}]);
     for path in [RESPONSES, COMPACT] {
@@ -266,7 +266,7 @@ async fn what_the_provider_alone_has_is_left_to_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_goes_on_from_an_item_is_folded_again_and_stored() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let small = |config: &mut midfold_serve::Config| {
+    let small = |config: &mut midfold_serve::ServeConfig| {
         config.rules = crate::setting::rules().window(40_000);
         config.store = Some(Arc::clone(&store));
     };

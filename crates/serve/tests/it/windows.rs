@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use midfold::DialectKind;
-use midfold_serve::Upstreams;
-use midfold_testkit::upstream::agent::{Agent, Exchange};
-use midfold_testkit::upstream::{Dialect, Settings};
+use midfold_serve::UpstreamTable;
+use midfold_testkit::upstream::agent::{AgentExchange, ClientAgent};
+use midfold_testkit::upstream::{UpstreamSettings, WireDialect};
 
 use crate::setting::{Setting, rules};
 use crate::stub::{Asked, Stub, history};
@@ -13,17 +13,20 @@ use crate::stub::{Asked, Stub, history};
 const CHAT: &str = "/v1/chat/completions";
 
 async fn before(stub: &Stub, base: &str) -> Setting {
-    Setting::with(Settings::default(), |config| {
-        let mut upstreams = Upstreams::default();
+    Setting::with(UpstreamSettings::default(), |config| {
+        let mut upstreams = UpstreamTable::default();
         upstreams.set(&format!("local={}{base}", stub.url)).unwrap();
         config.upstreams = upstreams;
     })
     .await
 }
 
-async fn post(setting: &Setting, model: &str, headers: &[(&str, &str)]) -> Exchange {
+async fn post(setting: &Setting, model: &str, headers: &[(&str, &str)]) -> AgentExchange {
     let headers = headers.iter().map(|(name, it)| ((*name).to_owned(), (*it).to_owned()));
-    let agent = Agent { headers: headers.collect(), ..Agent::new(Dialect::Chat, &setting.url()) };
+    let agent = ClientAgent {
+        headers: headers.collect(),
+        ..ClientAgent::new(WireDialect::Chat, &setting.url())
+    };
     agent.post(CHAT, &history(DialectKind::OpenAiChat, model, 40)).await
 }
 
@@ -113,8 +116,8 @@ async fn an_ollama_is_had_to_load_the_model_and_asked_then() {
 async fn what_is_said_here_wins_and_nobody_is_asked() {
     let pages = &[("/v1/models", r#"{"data":[{"id":"m","max_model_len":16384}]}"#)];
     let stub = server(pages).await;
-    let setting = Setting::with(Settings::default(), |config| {
-        let mut upstreams = Upstreams::default();
+    let setting = Setting::with(UpstreamSettings::default(), |config| {
+        let mut upstreams = UpstreamTable::default();
         upstreams.set(&stub.url).unwrap();
         config.upstreams = upstreams;
         config.rules = rules().window(5_000);
@@ -148,7 +151,7 @@ async fn a_request_to_ollama_says_its_window() {
     let body = serde_json::json!({
         "model": "llama3.2", "messages": long["messages"], "stream": false, "options": {"num_ctx": 4096},
     });
-    let agent = Agent::new(Dialect::Chat, &setting.url());
+    let agent = ClientAgent::new(WireDialect::Chat, &setting.url());
     let answer = agent.post("/api/chat", &body.to_string()).await;
     assert_eq!(answer.header("midfold-window"), Some("4096; from=request"));
     assert!(answer.header("midfold-fold").is_some(), "{answer:?}");

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::kit::{Outcome, Writer, equal, fold, new_session, refused, said};
+use super::kit::{CaseOutcome, SessionWriter, equal, fold, new_session, refused, said};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{Activity, NewCall, NewSession, Newest};
+use crate::types::{NewCall, NewSession, NewestQuery, SessionActivity};
 
-async fn ids(store: &Arc<dyn Store>, asked: &Newest) -> Result<Vec<String>, String> {
+async fn ids(store: &Arc<dyn Store>, asked: &NewestQuery) -> Result<Vec<String>, String> {
     let found = store.newest(asked).await.map_err(said)?;
     Ok(found.into_iter().map(|it| it.id).collect())
 }
 
-fn all() -> Newest {
-    Newest { limit: 100, ..Newest::default() }
+fn all() -> NewestQuery {
+    NewestQuery { limit: 100, ..NewestQuery::default() }
 }
 
 fn call(number: u64) -> NewCall {
@@ -21,10 +21,10 @@ fn call(number: u64) -> NewCall {
     NewCall { number, head: 1, fold: None, hash, body: "{}".to_owned(), now: 2_000_000_000_000 }
 }
 
-pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> Outcome {
-    let mut a = Writer::new(&store, "a").await?;
-    let mut b = Writer::new(&store, "b").await?;
-    Writer::new(&store, "c").await?;
+pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut a = SessionWriter::new(&store, "a").await?;
+    let mut b = SessionWriter::new(&store, "b").await?;
+    SessionWriter::new(&store, "c").await?;
     equal!(ids(&store, &all()).await?, ["c", "b", "a"], "as they were made");
     a.fill(1).await?;
     equal!(ids(&store, &all()).await?, ["a", "c", "b"], "after a message");
@@ -39,11 +39,11 @@ pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> Outc
     equal!(ids(&store, &all()).await?, ["a", "b", "c"], "after a call was settled");
     let id = fold(0, 1, "one").id;
     store.activate("b", None, Some(id)).await.map_err(said)?;
-    let two = store.newest(&Newest { limit: 2, ..all() }).await.map_err(said)?;
+    let two = store.newest(&NewestQuery { limit: 2, ..all() }).await.map_err(said)?;
     let [first, second] = two.as_slice() else { return Err(format!("two of them: {two:?}")) };
     equal!((&*first.id, &*second.id), ("b", "a"), "after a fold became the active one");
     equal!((first.active, first.active_number), (Some(id), Some(1)), "the active fold");
-    let rest = Newest { before: Some(second.tick), ..all() };
+    let rest = NewestQuery { before: Some(second.tick), ..all() };
     equal!(ids(&store, &rest).await?, ["c"], "the next page");
     store.delete("b", None).await.map_err(said)?;
     equal!(ids(&store, &all()).await?, ["a", "c"], "without the deleted one");
@@ -51,8 +51,8 @@ pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> Outc
     Ok(())
 }
 
-pub(super) async fn what_a_session_does_is_counted(store: Arc<dyn Store>) -> Outcome {
-    let mut writer = Writer::new(&store, "s").await?;
+pub(super) async fn what_a_session_does_is_counted(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut writer = SessionWriter::new(&store, "s").await?;
     writer.fill(501).await?;
     for name in ["one", "two"] {
         store.put_fold("s", &fold(0, 5, name)).await.map_err(said)?;
@@ -60,7 +60,7 @@ pub(super) async fn what_a_session_does_is_counted(store: Arc<dyn Store>) -> Out
     }
     store.record_call("s", &call(1)).await.map_err(said)?;
     let found = store.activity("s").await.map_err(said)?;
-    let wanted = Activity {
+    let wanted = SessionActivity {
         id: "s".to_owned(),
         owner: None,
         tick: found.tick,
@@ -76,13 +76,13 @@ pub(super) async fn what_a_session_does_is_counted(store: Arc<dyn Store>) -> Out
     Ok(())
 }
 
-pub(super) async fn owners_see_their_own(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn owners_see_their_own(store: Arc<dyn Store>) -> CaseOutcome {
     for (id, owner) in [("1", "ann"), ("2", "bob"), ("3", "ann")] {
         let meta = format!("{{\"owner\":\"{owner}\"}}");
         store.create(NewSession { meta, ..new_session(id) }).await.map_err(said)?;
     }
     store.create(new_session("4")).await.map_err(said)?;
-    let of = |owner: &str| Newest { owner: Some(owner.to_owned()), ..all() };
+    let of = |owner: &str| NewestQuery { owner: Some(owner.to_owned()), ..all() };
     equal!(ids(&store, &of("ann")).await?, ["3", "1"], "of the first owner");
     equal!(ids(&store, &of("bob")).await?, ["2"], "of the second one");
     equal!(ids(&store, &of("nobody")).await?.len(), 0, "of nobody");

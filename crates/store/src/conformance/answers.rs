@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::Hash;
 
-use super::kit::{Outcome, equal, new_session, refused, said};
+use super::kit::{CaseOutcome, equal, new_session, refused, said};
 use crate::error::StoreError;
 use crate::store::{MOST_ANSWERS, Store};
-use crate::types::Answer;
+use crate::types::AnswerHistory;
 
-fn of(session: Option<&str>, events: u64, rest: &'static str) -> Answer {
-    Answer {
+fn of(session: Option<&str>, events: u64, rest: &'static str) -> AnswerHistory {
+    AnswerHistory {
         session: session.map(str::to_owned),
         events,
         rest: Bytes::from_static(rest.as_bytes()),
@@ -22,7 +22,7 @@ fn key(number: u64) -> Hash {
     Hash::ROOT.chain(&number.to_be_bytes())
 }
 
-pub(super) async fn a_history_is_found_by_its_answer(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn a_history_is_found_by_its_answer(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["one", "two"] {
         store.create(new_session(id)).await.map_err(said)?;
     }
@@ -48,7 +48,7 @@ pub(super) async fn a_history_is_found_by_its_answer(store: Arc<dyn Store>) -> O
     Ok(())
 }
 
-pub(super) async fn the_answers_that_came_last_are_kept(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn the_answers_that_came_last_are_kept(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("one")).await.map_err(said)?;
     let most = u64::from(MOST_ANSWERS);
     for number in 0..=most {

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use midfold_core::Hash;
 
 use super::kit::{
-    Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
+    CaseOutcome, SessionWriter, chain, ensure, equal, fold, job, new_session, refused, said, user,
 };
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{
-    Append, Claim, Done, Extent, Job, NewCall, NewSession, Search, SearchMode, SessionRow,
+    AppendRequest, JobClaim, JobOutcome, LogSearch, NewCall, NewSession, SearchMode, SessionExtent,
+    SessionRow, StoreJob,
 };
 
 /// A session with some of everything, and a job that a worker has.
-async fn full(store: &Arc<dyn Store>, id: &str) -> Result<(Writer, Job), String> {
-    let mut writer = Writer::new(store, id).await?;
+async fn full(store: &Arc<dyn Store>, id: &str) -> Result<(SessionWriter, StoreJob), String> {
+    let mut writer = SessionWriter::new(store, id).await?;
     writer.append_with([user("the needle")], Some("key"), Some(job(id, "j", 0))).await?;
     writer.append((0..5).map(|at| user(&format!("more {at}")))).await?;
     let made = fold(1, 3, "f");
@@ -24,7 +25,7 @@ async fn full(store: &Arc<dyn Store>, id: &str) -> Result<(Writer, Job), String>
     store.record_call(id, &call()).await.map_err(said)?;
     store.settle_call(id, 1, "{\"prompt\":9}").await.map_err(said)?;
     store.save_state(id, 0, "{\"pins\":[2]}").await.map_err(said)?;
-    let claim = Claim { worker: "w".to_owned(), now: 1, until: 900, limit: 9 };
+    let claim = JobClaim { worker: "w".to_owned(), now: 1, until: 900, limit: 9 };
     let mut claimed = store.claim(&claim).await.map_err(said)?;
     let job = claimed.pop().ok_or("the job was not claimed")?;
     equal!(job.job.session, id, "whose job was claimed");
@@ -37,8 +38,8 @@ fn call() -> NewCall {
     NewCall { number: 1, head: 6, fold: None, hash, body, now: 8 }
 }
 
-fn words(query: &str) -> Search {
-    Search { query: query.to_owned(), mode: SearchMode::Text, range: None, limit: 10 }
+fn words(query: &str) -> LogSearch {
+    LogSearch { query: query.to_owned(), mode: SearchMode::Text, range: None, limit: 10 }
 }
 
 async fn found(store: &Arc<dyn Store>, id: &str, query: &str) -> Result<Vec<u64>, String> {
@@ -47,7 +48,7 @@ async fn found(store: &Arc<dyn Store>, id: &str, query: &str) -> Result<Vec<u64>
 }
 
 /// Every question and every change is refused, because there is no such session.
-async fn is_gone(store: &Arc<dyn Store>, id: &str) -> Outcome {
+async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
     macro_rules! gone {
         ($($asked:ident($($with:expr),*)),* $(,)?) => {
             $(refused!(
@@ -57,13 +58,15 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> Outcome {
             );)*
         };
     }
-    let append = |expected| Append {
+    let append = |expected| AppendRequest {
         expected,
         events: chain(Hash::ROOT, [user("late")]),
-        ..Append::default()
+        ..AppendRequest::default()
     };
-    let several =
-        Append { events: chain(Hash::ROOT, [user("late"), user("later")]), ..Append::default() };
+    let several = AppendRequest {
+        events: chain(Hash::ROOT, [user("late"), user("later")]),
+        ..AppendRequest::default()
+    };
     gone!(
         session(id),
         load(id),
@@ -72,9 +75,9 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> Outcome {
         events(id, 0..9),
         append(id, append(0)),
         append(id, append(6)),
-        append(id, Append { key: Some("k".to_owned()), ..append(0) }),
-        append(id, Append { job: Some(job(id, "j", 0)), ..append(0) }),
-        append(id, Append::default()),
+        append(id, AppendRequest { key: Some("k".to_owned()), ..append(0) }),
+        append(id, AppendRequest { job: Some(job(id, "j", 0)), ..append(0) }),
+        append(id, AppendRequest::default()),
         append(id, several),
         save_state(id, 1, "{}"),
         put_fold(id, &fold(1, 3, "f")),
@@ -96,7 +99,7 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> Outcome {
 
 pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     store: Arc<dyn Store>,
-) -> Outcome {
+) -> CaseOutcome {
     full(&store, "s").await?;
     let (mut other, _) = full(&store, "t").await?;
     // Both are in the index of words.
@@ -104,7 +107,7 @@ pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
         equal!(found(&store, id, "needle").await?, [0], format!("what {id} finds"));
     }
     let extent = store.extent("s").await.map_err(said)?;
-    let Extent { session, events, folds, calls, jobs, changed, bytes } = &extent;
+    let SessionExtent { session, events, folds, calls, jobs, changed, bytes } = &extent;
     equal!(session, "s", "whose extent it is");
     equal!((*events, *folds, *calls, *jobs, *changed), (6, 1, 1, 1, 1_700_000_000_000), "extent");
     let rows = store.events("s", 0..9).await.map_err(said)?;
@@ -129,7 +132,7 @@ pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     store.scrub().await.map_err(said)
 }
 
-pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> CaseOutcome {
     let (_, before) = full(&store, "s").await?;
     store.delete("s", None).await.map_err(said)?;
     store.create(new_session("s")).await.map_err(said)?;
@@ -147,11 +150,13 @@ pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(
+    store: Arc<dyn Store>,
+) -> CaseOutcome {
     let (_, job) = full(&store, "s").await?;
     store.delete("s", None).await.map_err(said)?;
-    let done = Done { verdict: "accepted".to_owned(), fold: Some(fold(1, 4, "late")) };
-    let late = async || -> Outcome {
+    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(fold(1, 4, "late")) };
+    let late = async || -> CaseOutcome {
         let lease = job.lease();
         ensure!(!store.heartbeat(&lease, 990).await.map_err(said)?, "a heartbeat");
         ensure!(!store.finish(&lease, &done).await.map_err(said)?, "the end");
@@ -164,18 +169,18 @@ pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(store: Arc<dyn S
     full(&store, "s").await?;
     late().await?;
     equal!(store.folds("s").await.map_err(said)?.len(), 1, "folds of the new session");
-    let claim = Claim { worker: "x".to_owned(), now: 5_000, until: 5_900, limit: 9 };
+    let claim = JobClaim { worker: "x".to_owned(), now: 5_000, until: 5_900, limit: 9 };
     equal!(store.claim(&claim).await.map_err(said)?.len(), 1, "jobs that are due in the end");
     Ok(())
 }
 
-pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store>) -> CaseOutcome {
     let at = |id: &str, created| NewSession { created, ..new_session(id) };
     for (id, created) in [("a", 100), ("b", 100), ("c", 100), ("d", 100), ("e", 500)] {
         store.create(at(id, created)).await.map_err(said)?;
     }
     let events = chain(Hash::ROOT, [user("hi"), user("there")]);
-    let append = |now| Append { events: events.clone(), now, ..Append::default() };
+    let append = |now| AppendRequest { events: events.clone(), now, ..AppendRequest::default() };
     for id in ["b", "c", "d"] {
         store.append(id, append(200)).await.map_err(said)?;
     }
@@ -194,7 +199,7 @@ pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store
         equal!(store.extent(id).await.map_err(said)?.changed, changed, format!("{id} changed"));
     }
     // An append that repeats an earlier one, or has nothing in it, changes nothing.
-    let empty = Append { expected: 2, events: Vec::new(), ..append(800) };
+    let empty = AppendRequest { expected: 2, events: Vec::new(), ..append(800) };
     store.append("b", empty).await.map_err(said)?;
     equal!(store.extent("b").await.map_err(said)?.changed, 200, "after an empty append");
     // One that was chosen, and changed before it was deleted, stays.

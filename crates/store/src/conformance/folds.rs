@@ -4,24 +4,30 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 
-use super::kit::{Outcome, Writer, ensure, equal, fold, new_session, refused, said, user};
+use super::kit::{
+    CaseOutcome, SessionWriter, ensure, equal, fold, new_session, refused, said, user,
+};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{NewFold, Put, Reads};
+use crate::types::{NewFold, PutOutcome, ReadCounts};
 
-pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let kept = vec![3..5, 7..8];
     let first = NewFold { kept, ..fold(2, 9, "first") };
-    equal!(store.put_fold("s", &first).await.map_err(said)?, Put::New, "a new fold");
-    equal!(store.put_fold("s", &first).await.map_err(said)?, Put::Same, "once more");
+    equal!(store.put_fold("s", &first).await.map_err(said)?, PutOutcome::New, "a new fold");
+    equal!(store.put_fold("s", &first).await.map_err(said)?, PutOutcome::Same, "once more");
     let later = NewFold { now: 10, ..first.clone() };
-    equal!(store.put_fold("s", &later).await.map_err(said)?, Put::Same, "by another node");
+    equal!(store.put_fold("s", &later).await.map_err(said)?, PutOutcome::Same, "by another node");
     // Span, policy and recap may be the same where entries or pins are not: the id tells.
     for at in 0..4 {
         let id = Hash::ROOT.chain(format!("other {at}").as_bytes());
         let fold = NewFold { id, ..first.clone() };
-        equal!(store.put_fold("s", &fold).await.map_err(said)?, Put::New, format!("other {at}"));
+        equal!(
+            store.put_fold("s", &fold).await.map_err(said)?,
+            PutOutcome::New,
+            format!("other {at}")
+        );
     }
     let rows = store.folds("s").await.map_err(said)?;
     let numbers: Vec<u64> = rows.iter().map(|row| row.number).collect();
@@ -30,7 +36,7 @@ pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     for round in 0..4 {
         let alike = |node: u64| {
@@ -45,7 +51,7 @@ pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) ->
         let mut new = 0;
         for task in (0..5).map(alike).collect::<Vec<_>>() {
             let put = task.await.map_err(|error| error.to_string())?.map_err(said)?;
-            new += u32::from(put == Put::New);
+            new += u32::from(put == PutOutcome::New);
         }
         equal!(new, 1, "nodes whose fold was new");
     }
@@ -55,7 +61,7 @@ pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) ->
     Ok(())
 }
 
-pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let (a, b) = (fold(0, 3, "a"), fold(0, 6, "b"));
     refused!(
@@ -102,8 +108,8 @@ pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -
 const HEAD: u64 = 2;
 const TAIL: u64 = 20;
 
-async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<Reads, String> {
-    let mut writer = Writer::new(store, id).await?;
+async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<ReadCounts, String> {
+    let mut writer = SessionWriter::new(store, id).await?;
     writer.fill(usize::try_from(events).unwrap_or(usize::MAX)).await?;
     // Records have the same size whatever the numbers in them.
     let span = HEAD..events - TAIL;
@@ -119,10 +125,10 @@ async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<Reads,
     equal!(seqs(&loaded.head), (0..HEAD).collect::<Vec<_>>(), "the head's events");
     equal!(seqs(&loaded.kept), (10..14).collect::<Vec<_>>(), "the kept events");
     equal!(seqs(&loaded.tail), (events - TAIL..events).collect::<Vec<_>>(), "the tail's events");
-    Ok(Reads { rows: after.rows - before.rows, bytes: after.bytes - before.bytes })
+    Ok(ReadCounts { rows: after.rows - before.rows, bytes: after.bytes - before.bytes })
 }
 
-pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> CaseOutcome {
     let short = load_of(&store, "a", 100).await?;
     let long = load_of(&store, "b", 10_000).await?;
     equal!(long, short, "reads of a load at 10,000 events and at 100");
@@ -137,8 +143,8 @@ pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> O
     Ok(())
 }
 
-pub(super) async fn loading_hands_out_what_the_fold_keeps(store: Arc<dyn Store>) -> Outcome {
-    let mut writer = Writer::new(&store, "s").await?;
+pub(super) async fn loading_hands_out_what_the_fold_keeps(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut writer = SessionWriter::new(&store, "s").await?;
     let empty = store.load("s").await.map_err(said)?;
     ensure!(empty.tail.is_empty() && empty.fold.is_none(), "an empty session loads events");
     writer.fill(12).await?;

@@ -5,41 +5,43 @@ use std::sync::Arc;
 use midfold_core::Hash;
 
 use super::kit::{
-    Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
+    CaseOutcome, SessionWriter, chain, ensure, equal, fold, job, new_session, refused, said, user,
 };
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{Append, Claim, Done, Job, JobState, Lease, NewCall, Put};
+use crate::types::{
+    AppendRequest, JobClaim, JobOutcome, JobState, Lease, NewCall, PutOutcome, StoreJob,
+};
 
 /// A claim of one job at a time, leased for 100 ms.
-fn claim(worker: &str, now: u64) -> Claim {
-    Claim { worker: worker.to_owned(), now, until: now + 100, limit: 1 }
+fn claim(worker: &str, now: u64) -> JobClaim {
+    JobClaim { worker: worker.to_owned(), now, until: now + 100, limit: 1 }
 }
 
-async fn claim_one(store: &Arc<dyn Store>, worker: &str, now: u64) -> Result<Job, String> {
+async fn claim_one(store: &Arc<dyn Store>, worker: &str, now: u64) -> Result<StoreJob, String> {
     let mut jobs = store.claim(&claim(worker, now)).await.map_err(said)?;
     equal!(jobs.len(), 1, format!("jobs that {worker} got at {now}"));
     jobs.pop().ok_or_else(String::new)
 }
 
-async fn only_job(store: &Arc<dyn Store>, id: &str) -> Result<Job, String> {
+async fn only_job(store: &Arc<dyn Store>, id: &str) -> Result<StoreJob, String> {
     let mut jobs = store.jobs(Some(id), 9).await.map_err(said)?;
     equal!(jobs.len(), 1, "jobs of the session");
     jobs.pop().ok_or_else(String::new)
 }
 
-pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> Outcome {
-    let mut writer = Writer::new(&store, "s").await?;
+pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut writer = SessionWriter::new(&store, "s").await?;
     let wanted = job("s", "k", 3);
-    let late = Append {
+    let late = AppendRequest {
         expected: 7,
         events: writer.chained([user("late")]),
         job: Some(wanted.clone()),
-        ..Append::default()
+        ..AppendRequest::default()
     };
     refused!(store.append("s", late).await, StoreError::Conflict { .. }, "a late append");
     equal!(store.jobs(Some("s"), 9).await.map_err(said)?.len(), 0, "jobs of a refused append");
-    let foreign = Append { job: Some(job("t", "k", 3)), ..Append::default() };
+    let foreign = AppendRequest { job: Some(job("t", "k", 3)), ..AppendRequest::default() };
     refused!(store.append("s", foreign).await, StoreError::Query(_), "the job of another session");
 
     writer.append_with([user("one")], Some("key"), Some(wanted.clone())).await?;
@@ -47,7 +49,7 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> O
     equal!(found.job, wanted, "the job");
     equal!((found.state, found.attempt, found.fold), (JobState::Ready, 0, None), "its state");
     // A retry queues nothing more, and a job that cannot be queued does not fail its append.
-    let retry = Append {
+    let retry = AppendRequest {
         expected: 0,
         key: Some("key".to_owned()),
         events: chain(Hash::ROOT, [user("one")]),
@@ -62,7 +64,7 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> O
     Ok(())
 }
 
-pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["s", "t"] {
         store.create(new_session(id)).await.map_err(said)?;
     }
@@ -77,7 +79,7 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> Outcome {
     refused!(store.job("none", "a").await, StoreError::NoSession(_), "a job of no session");
     let got = claim_one(&store, "w", 1).await?;
     ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "beside a leased job");
-    let done = Done { verdict: "garbage".to_owned(), fold: None };
+    let done = JobOutcome { verdict: "garbage".to_owned(), fold: None };
     ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of a job");
     ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(said)?, "the key of a done job");
     ensure!(store.enqueue(job("s", "b", 0)).await.map_err(said)?, "after a done job");
@@ -96,7 +98,7 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["s", "t"] {
         store.create(new_session(id)).await.map_err(said)?;
     }
@@ -116,7 +118,7 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> Outcome {
     equal!((second.id, second.attempt), (first.id, 2), "the job claimed again");
 
     let old = first.lease();
-    let done = Done { verdict: "accepted".to_owned(), fold: Some(fold(0, 4, "stale")) };
+    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(fold(0, 4, "stale")) };
     ensure!(!store.heartbeat(&old, 900).await.map_err(said)?, "a heartbeat of a lost lease");
     ensure!(!store.finish(&old, &done).await.map_err(said)?, "the end of a lost lease");
     ensure!(!store.fail(&old, "x", None).await.map_err(said)?, "the failure of a lost lease");
@@ -131,14 +133,14 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> Outcome {
     );
     // Oldest first, and no more than asked for.
     store.enqueue(job("t", "b", 60)).await.map_err(said)?;
-    let both = Claim { limit: 5, ..claim("y", 400) };
+    let both = JobClaim { limit: 5, ..claim("y", 400) };
     let got = store.claim(&both).await.map_err(said)?;
     let keys: Vec<&str> = got.iter().map(|job| job.job.key.as_str()).collect();
     equal!(keys, ["a", "b"], "an expired and a new job");
     Ok(())
 }
 
-pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     store.enqueue(job("s", "a", 0)).await.map_err(said)?;
     let first = claim_one(&store, "w", 1).await?;
@@ -171,12 +173,12 @@ pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) 
     Ok(())
 }
 
-pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     store.enqueue(job("s", "a", 0)).await.map_err(said)?;
     let got = claim_one(&store, "w", 1).await?;
     let made = fold(0, 4, "made");
-    let done = Done { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
+    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
     ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of the job");
     ensure!(!store.finish(&got.lease(), &done).await.map_err(said)?, "its end once more");
     let ended = only_job(&store, "s").await?;
@@ -191,7 +193,7 @@ pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> O
     // A fold that is there already: the job points to it.
     store.enqueue(job("s", "b", 0)).await.map_err(said)?;
     let got = claim_one(&store, "w", 1).await?;
-    let done = Done { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
+    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
     ensure!(store.finish(&got.lease(), &done).await.map_err(said)?, "the end of the second");
     let jobs = store.jobs(Some("s"), 9).await.map_err(said)?;
     equal!(jobs.last().and_then(|job| job.fold), Some(made.id), "the fold of the second");
@@ -199,7 +201,7 @@ pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> O
     Ok(())
 }
 
-pub(super) async fn four_workers_do_each_span_once(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn four_workers_do_each_span_once(store: Arc<dyn Store>) -> CaseOutcome {
     workers_share_a_queue(store, 200, 4).await
 }
 
@@ -208,7 +210,7 @@ pub(super) async fn four_workers_do_each_span_once(store: Arc<dyn Store>) -> Out
 ///
 /// # Errors
 /// What the store did wrong.
-pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u32) -> Outcome {
+pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u32) -> CaseOutcome {
     for at in 0..spans {
         let id = format!("span {at:06}");
         store.create(new_session(&id)).await.map_err(said)?;
@@ -239,12 +241,12 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
     let (mut now, mut finished, mut idle) = (10u64, 0, 0);
     while idle < 3 {
         let limit = 1 + (finished + name) % 3;
-        let claim = Claim { worker: format!("w{name}"), now, until: now + 1, limit };
+        let claim = JobClaim { worker: format!("w{name}"), now, until: now + 1, limit };
         let jobs = store.claim(&claim).await.map_err(said)?;
         idle = if jobs.is_empty() { idle + 1 } else { 0 };
         for job in jobs {
             let made = fold(0, 4, &format!("{} attempt {}", job.job.session, job.attempt));
-            let done = Done { verdict: "accepted".to_owned(), fold: Some(made) };
+            let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made) };
             if job.id % 11 == 5 && job.attempt == 1 {
                 // It dies with all that it holds; the one that takes its place has to wait for
                 // the leases to run out.
@@ -253,10 +255,10 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
             if job.id % 7 == 3 && job.attempt == 1 {
                 // Too slow: by now the lease is over, and whoever claims at this time has it.
                 now += 5;
-                let again = Claim { now, until: now + 1_000_000, limit: 1_000, ..claim.clone() };
+                let again = JobClaim { now, until: now + 1_000_000, limit: 1_000, ..claim.clone() };
                 for other in store.claim(&again).await.map_err(said)? {
                     let made = fold(0, 4, &format!("{} {}", other.job.session, other.attempt));
-                    let done = Done { verdict: "accepted".to_owned(), fold: Some(made) };
+                    let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made) };
                     finished += u32::from(store.finish(&other.lease(), &done).await.map_err(said)?);
                 }
             }
@@ -274,7 +276,7 @@ fn call(number: u64, before: Hash) -> NewCall {
     NewCall { number, head: 4, fold: Some(Hash::ROOT.chain(b"fold")), hash, body, now: 8 }
 }
 
-pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     equal!(store.last_call("s").await.map_err(said)?, None, "the newest of no calls");
     refused!(store.last_call("t").await, StoreError::NoSession(_), "a call of no session");
@@ -314,6 +316,6 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
     }
     equal!(won, 1, "racing calls that won");
     // An unused fold keeps the ledger apart from the folds: any fold may be named.
-    equal!(store.put_fold("s", &fold(0, 2, "f")).await.map_err(said)?, Put::New, "a fold");
+    equal!(store.put_fold("s", &fold(0, 2, "f")).await.map_err(said)?, PutOutcome::New, "a fold");
     Ok(())
 }

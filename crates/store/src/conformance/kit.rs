@@ -7,10 +7,10 @@ use midfold_core::Hash;
 
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{Append, Appended, NewEvent, NewFold, NewJob, NewSession};
+use crate::types::{AppendOutcome, AppendRequest, NewEvent, NewFold, NewJob, NewSession};
 
 /// The outcome of a case: nothing, or what was wrong.
-pub type Outcome = Result<(), String>;
+pub type CaseOutcome = Result<(), String>;
 
 /// Fails the case with a message unless the condition holds.
 macro_rules! ensure {
@@ -64,14 +64,14 @@ pub(super) fn new_session(id: &str) -> NewSession {
 }
 
 /// Appends to a session, and keeps its place in the chain.
-pub(super) struct Writer {
+pub(super) struct SessionWriter {
     pub(super) store: Arc<dyn Store>,
     pub(super) id: String,
     pub(super) head: u64,
     pub(super) hash: Hash,
 }
 
-impl Writer {
+impl SessionWriter {
     pub(super) async fn new(store: &Arc<dyn Store>, id: &str) -> Result<Self, String> {
         store.create(new_session(id)).await.map_err(said)?;
         Ok(Self { store: store.clone(), id: id.to_owned(), head: 0, hash: Hash::ROOT })
@@ -88,7 +88,7 @@ impl Writer {
     pub(super) async fn append<B: Into<Bytes>>(
         &mut self,
         all: impl IntoIterator<Item = B>,
-    ) -> Result<Appended, String> {
+    ) -> Result<AppendOutcome, String> {
         self.append_with(all, None, None).await
     }
 
@@ -97,11 +97,11 @@ impl Writer {
         all: impl IntoIterator<Item = B>,
         key: Option<&str>,
         job: Option<NewJob>,
-    ) -> Result<Appended, String> {
+    ) -> Result<AppendOutcome, String> {
         let events = self.chained(all);
         let hash = events.last().map_or(self.hash, |event| event.hash);
         let append =
-            Append { expected: self.head, key: key.map(str::to_owned), events, job, now: 5 };
+            AppendRequest { expected: self.head, key: key.map(str::to_owned), events, job, now: 5 };
         let answer = self.store.append(&self.id, append).await.map_err(said)?;
         if !answer.repeated {
             self.head += answer.count;

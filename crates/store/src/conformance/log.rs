@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold_core::{Hash, Origin};
+use midfold_core::{Hash, TextOrigin};
 
 use super::kit::{
-    Outcome, Writer, chain, ensure, equal, fold, job, new_session, refused, said, user,
+    CaseOutcome, SessionWriter, chain, ensure, equal, fold, job, new_session, refused, said, user,
 };
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{Append, Appended, NewSession};
+use crate::types::{AppendOutcome, AppendRequest, NewSession};
 
-pub(super) async fn sessions_are_made_once_and_listed_in_order(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn sessions_are_made_once_and_listed_in_order(
+    store: Arc<dyn Store>,
+) -> CaseOutcome {
     // The order is that of the bytes, whatever the collation of a database.
     let ids = ["B", "a", "a b/c:d", "a-b", "b'; drop table sessions; --", "ä"];
     for id in ids.iter().rev() {
@@ -36,11 +38,12 @@ pub(super) async fn sessions_are_made_once_and_listed_in_order(store: Arc<dyn St
     Ok(())
 }
 
-pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> CaseOutcome {
     let id = "nobody";
-    let append = Append { events: chain(Hash::ROOT, [user("x")]), ..Append::default() };
-    let keyed = Append { key: Some("k".to_owned()), ..append.clone() };
-    let empty = Append::default();
+    let append =
+        AppendRequest { events: chain(Hash::ROOT, [user("x")]), ..AppendRequest::default() };
+    let keyed = AppendRequest { key: Some("k".to_owned()), ..append.clone() };
+    let empty = AppendRequest::default();
     for append in [append, keyed, empty] {
         refused!(store.append(id, append).await, StoreError::NoSession(_), "append");
     }
@@ -55,32 +58,35 @@ pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> Outco
     refused!(store.jobs(Some(id), 9).await, StoreError::NoSession(_), "jobs");
     refused!(store.calls(id).await, StoreError::NoSession(_), "calls");
     refused!(store.settle_call(id, 1, "{}").await, StoreError::NoSession(_), "settle_call");
-    let search =
-        crate::types::Search { query: "x".to_owned(), limit: 5, ..crate::types::Search::default() };
+    let search = crate::types::LogSearch {
+        query: "x".to_owned(),
+        limit: 5,
+        ..crate::types::LogSearch::default()
+    };
     refused!(store.search(id, &search).await, StoreError::NoSession(_), "search");
     equal!(store.jobs(None, 9).await.map_err(said)?.len(), 0, "jobs of nobody");
     Ok(())
 }
 
-pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> Outcome {
-    let mut writer = Writer::new(&store, "s").await?;
+pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut writer = SessionWriter::new(&store, "s").await?;
     let first = writer.append([user("one"), user("two")]).await?;
-    equal!(first, Appended { first: 0, count: 2, repeated: false }, "the first append");
+    equal!(first, AppendOutcome { first: 0, count: 2, repeated: false }, "the first append");
     let second = writer.append([user("three")]).await?;
-    equal!(second, Appended { first: 2, count: 1, repeated: false }, "the second append");
+    equal!(second, AppendOutcome { first: 2, count: 1, repeated: false }, "the second append");
 
     // Behind the head, at an old place, and past it: all conflicts, and nothing is written.
     for expected in [0, 2, 4, 1_000_000] {
         let events = writer.chained([user("late")]);
         let key = (expected == 2).then(|| "a key that is not used up".to_owned());
-        let append = Append { expected, events, key, ..Append::default() };
+        let append = AppendRequest { expected, events, key, ..AppendRequest::default() };
         refused!(
             store.append("s", append).await,
             StoreError::Conflict { expected: e, actual: 3 } if e == expected,
             format!("an append at {expected} of 3")
         );
     }
-    let empty = Append { expected: 1, ..Append::default() };
+    let empty = AppendRequest { expected: 1, ..AppendRequest::default() };
     refused!(
         store.append("s", empty).await,
         StoreError::Conflict { expected: 1, actual: 3 },
@@ -89,7 +95,7 @@ pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> Outco
     equal!(writer.append(Vec::<Bytes>::new()).await?.count, 0, "an empty append");
     let key = Some("a key that is not used up");
     let again = writer.append_with([user("four")], key, None).await?;
-    equal!(again, Appended { first: 3, count: 1, repeated: false }, "after conflicts");
+    equal!(again, AppendOutcome { first: 3, count: 1, repeated: false }, "after conflicts");
 
     let row = store.session("s").await.map_err(said)?;
     equal!((row.head, row.head_hash, row.turn), (4, writer.hash, 1), "the head");
@@ -102,23 +108,28 @@ pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> Outco
     Ok(())
 }
 
-pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> Outcome {
-    let mut writer = Writer::new(&store, "s").await?;
+pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut writer = SessionWriter::new(&store, "s").await?;
     writer.append([user("zero")]).await?;
     let events = writer.chained([user("one"), user("two")]);
-    let append = Append { expected: 1, key: Some("k".to_owned()), events, ..Append::default() };
+    let append = AppendRequest {
+        expected: 1,
+        key: Some("k".to_owned()),
+        events,
+        ..AppendRequest::default()
+    };
     let answer = store.append("s", append.clone()).await.map_err(said)?;
-    equal!(answer, Appended { first: 1, count: 2, repeated: false }, "the append");
-    let repeated = Appended { repeated: true, ..answer };
+    equal!(answer, AppendOutcome { first: 1, count: 2, repeated: false }, "the append");
+    let repeated = AppendOutcome { repeated: true, ..answer };
     equal!(store.append("s", append.clone()).await.map_err(said)?, repeated, "the retry");
 
     // A client that crashed before it saw the answer has read the session again since.
     let row = store.session("s").await.map_err(said)?;
     let later = chain(row.head_hash, [user("three")]);
-    let later = Append { expected: row.head, events: later, ..Append::default() };
+    let later = AppendRequest { expected: row.head, events: later, ..AppendRequest::default() };
     store.append("s", later).await.map_err(said)?;
     let row = store.session("s").await.map_err(said)?;
-    let rechained = Append {
+    let rechained = AppendRequest {
         expected: row.head,
         events: chain(row.head_hash, [user("one"), user("two")]),
         ..append.clone()
@@ -126,21 +137,21 @@ pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> Outc
     equal!(store.append("s", append.clone()).await.map_err(said)?, repeated, "a late retry");
     equal!(store.append("s", rechained).await.map_err(said)?, repeated, "a retry from a new head");
 
-    let other = Append { events: chain(Hash::ROOT, [user("another")]), ..append.clone() };
+    let other = AppendRequest { events: chain(Hash::ROOT, [user("another")]), ..append.clone() };
     refused!(store.append("s", other).await, StoreError::KeyReused(k) if k == "k", "other events");
-    let fewer = Append { events: append.events[..1].to_vec(), ..append.clone() };
+    let fewer = AppendRequest { events: append.events[..1].to_vec(), ..append.clone() };
     refused!(store.append("s", fewer).await, StoreError::KeyReused(_), "fewer events");
     equal!(store.session("s").await.map_err(said)?.head, 4, "the head after all retries");
 
-    Writer::new(&store, "other").await?;
-    let elsewhere = Append { expected: 0, ..append };
+    SessionWriter::new(&store, "other").await?;
+    let elsewhere = AppendRequest { expected: 0, ..append };
     let answer = store.append("other", elsewhere).await.map_err(said)?;
     ensure!(!answer.repeated, "a key of one session counts in another");
     Ok(())
 }
 
-pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> Outcome {
-    let mut writer = Writer::new(&store, "s").await?;
+pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut writer = SessionWriter::new(&store, "s").await?;
     let all: Vec<Bytes> = vec![
         Bytes::from_static(b""),
         Bytes::from_static(b"\0\x01\xff\xfe'\"\\; \x80"),
@@ -154,10 +165,10 @@ pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> Outcome 
     ];
     let mut events = writer.chained(all.clone());
     events[1].usage = Some("{\"prompt\":12,\"output\":3}".to_owned());
-    events[1].origin = Some(Origin::Injected);
+    events[1].origin = Some(TextOrigin::Injected);
     events[2].turn = 4_000_000_000;
     events[2].tokens = u32::MAX;
-    let append = Append { events: events.clone(), now: 77, ..Append::default() };
+    let append = AppendRequest { events: events.clone(), now: 77, ..AppendRequest::default() };
     writer.store.append("s", append).await.map_err(said)?;
     let rows = store.events("s", 0..9).await.map_err(said)?;
     equal!(rows.len(), all.len(), "the number of events");
@@ -173,8 +184,8 @@ pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> Outcome 
     Ok(())
 }
 
-pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> Outcome {
-    let mut writer = Writer::new(&store, "s").await?;
+pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut writer = SessionWriter::new(&store, "s").await?;
     writer.append([user("first")]).await?;
     let many = (0..2_345).map(|at| user(&format!("part {at}")));
     let answer = writer.append(many).await?;
@@ -186,7 +197,7 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> Outcom
     equal!(hash, writer.hash, "the chain");
     // The same at an old head: not even the first of them is there.
     let events = writer.chained((0..2_345).map(|at| user(&format!("part {at}"))));
-    let late = Append { expected: 9, events, ..Append::default() };
+    let late = AppendRequest { expected: 9, events, ..AppendRequest::default() };
     refused!(store.append("s", late).await, StoreError::Conflict { .. }, "a late batch");
     equal!(store.session("s").await.map_err(said)?.head, 2_346, "the head");
     Ok(())
@@ -196,7 +207,7 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> Outcom
 const WRITERS: u64 = 8;
 const EACH: u64 = 20;
 
-pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let write = |store: Arc<dyn Store>, name: u64| async move {
         let mut won = Vec::new();
@@ -205,7 +216,10 @@ pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> 
             let text = user(&format!("writer {name} event {}", won.len()));
             let events = chain(row.head_hash, [text]);
             match store
-                .append("s", Append { expected: row.head, events, ..Append::default() })
+                .append(
+                    "s",
+                    AppendRequest { expected: row.head, events, ..AppendRequest::default() },
+                )
                 .await
             {
                 Ok(answer) => won.push(answer.first),
@@ -235,15 +249,15 @@ pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> 
     Ok(())
 }
 
-pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     for round in 0..6u64 {
         let row = store.session("s").await.map_err(said)?;
-        let append = Append {
+        let append = AppendRequest {
             expected: row.head,
             key: Some(format!("round {round}")),
             events: chain(row.head_hash, [user(&format!("round {round}"))]),
-            ..Append::default()
+            ..AppendRequest::default()
         };
         let retry = |_| {
             let (store, append) = (store.clone(), append.clone());
@@ -262,7 +276,7 @@ pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> Out
     Ok(())
 }
 
-pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     equal!(store.save_state("s", 0, "{\"a\":1}").await.map_err(said)?, 1, "the first version");
     refused!(
@@ -285,16 +299,20 @@ pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> Outcome 
     Ok(())
 }
 
-pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> Outcome {
-    let mut one = Writer::new(&store, "one").await?;
-    let mut two = Writer::new(&store, "two").await?;
+pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> CaseOutcome {
+    let mut one = SessionWriter::new(&store, "one").await?;
+    let mut two = SessionWriter::new(&store, "two").await?;
     for at in 0..3 {
         one.append([user(&format!("alpha {at}"))]).await?;
         two.append([user(&format!("beta {at}"))]).await?;
     }
     let same = fold(0, 2, "same");
     for id in ["one", "two"] {
-        equal!(store.put_fold(id, &same).await.map_err(said)?, crate::types::Put::New, "the fold");
+        equal!(
+            store.put_fold(id, &same).await.map_err(said)?,
+            crate::types::PutOutcome::New,
+            "the fold"
+        );
         ensure!(store.enqueue(job(id, "same", 0)).await.map_err(said)?, "the job of {id}");
     }
     store.activate("one", None, Some(same.id)).await.map_err(said)?;
@@ -309,8 +327,12 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> Outcome {
         ensure!(rows.len() == 3 && rows.iter().all(all), "{id} holds events of another session");
         for query in ["alpha", "beta"] {
             for mode in [crate::types::SearchMode::Text, crate::types::SearchMode::Literal] {
-                let search =
-                    crate::types::Search { query: query.to_owned(), mode, limit: 9, range: None };
+                let search = crate::types::LogSearch {
+                    query: query.to_owned(),
+                    mode,
+                    limit: 9,
+                    range: None,
+                };
                 let hits = store.search(id, &search).await.map_err(said)?.len();
                 equal!(hits, if query == word { 3 } else { 0 }, format!("{query} in {id}"));
             }
@@ -319,7 +341,7 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>) -> CaseOutcome {
     let of = |text: &str| Hash::ROOT.chain(text.as_bytes());
     for id in ["one", "two"] {
         store.create(new_session(id)).await.map_err(said)?;
@@ -327,7 +349,7 @@ pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>)
     store.identify("one", of("a"), 3).await.map_err(said)?;
     store.identify("one", of("b"), 5).await.map_err(said)?;
     let noted = |id: &str, events| {
-        Some(crate::types::Identified { id: id.to_owned(), events, active: None })
+        Some(crate::types::IdentifiedSession { id: id.to_owned(), events, active: None })
     };
     let found = |texts: &[&str]| {
         let identities: Vec<_> = texts.iter().map(|text| of(text)).collect();

@@ -29,24 +29,24 @@ use crate::error::StoreError;
 use crate::store::Store;
 
 pub use jobs::workers_share_a_queue;
-pub use kit::Outcome;
+pub use kit::CaseOutcome;
 
-type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+type RunningCase = Pin<Box<dyn Future<Output = CaseOutcome> + Send>>;
 
 /// One property and how it is checked.
 #[derive(Clone, Copy)]
-pub struct Case {
+pub struct ConformanceCase {
     /// The property.
     pub name: &'static str,
-    run: fn(Arc<dyn Store>) -> Running,
+    run: fn(Arc<dyn Store>) -> RunningCase,
 }
 
-impl Case {
+impl ConformanceCase {
     /// Runs the case on an empty store.
     ///
     /// # Errors
     /// What the store did wrong.
-    pub async fn run(&self, store: Arc<dyn Store>) -> Outcome {
+    pub async fn run(&self, store: Arc<dyn Store>) -> CaseOutcome {
         (self.run)(store).await.map_err(|why| format!("{}: {why}", self.name))
     }
 }
@@ -55,7 +55,7 @@ impl Case {
 ///
 /// # Errors
 /// All that failed, one a line.
-pub async fn run<F, Made>(make: F) -> Outcome
+pub async fn run<F, Made>(make: F) -> CaseOutcome
 where
     F: Fn() -> Made,
     Made: Future<Output = Result<Arc<dyn Store>, StoreError>>,
@@ -75,8 +75,8 @@ macro_rules! cases {
     ($($module:ident :: $name:ident),* $(,)?) => {
         /// All cases.
         #[must_use]
-        pub fn cases() -> Vec<Case> {
-            vec![$(Case {
+        pub fn cases() -> Vec<ConformanceCase> {
+            vec![$(ConformanceCase {
                 name: stringify!($name),
                 run: |store| Box::pin($module::$name(store)),
             }),*]

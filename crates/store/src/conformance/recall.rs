@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::kit::{Outcome, Writer, ensure, equal, refused, said, user};
+use super::kit::{CaseOutcome, SessionWriter, ensure, equal, refused, said, user};
 use crate::error::StoreError;
-use crate::recall::{Grep, What, expand, grep, outline, page_text};
+use crate::recall::{ExpandTarget, GrepQuery, expand, grep, outline, page_text};
 use crate::store::Store;
-use crate::types::{Hit, Search, SearchMode};
+use crate::types::{Hit, LogSearch, SearchMode};
 
-fn search(query: &str, mode: SearchMode) -> Search {
-    Search { query: query.to_owned(), mode, range: None, limit: 10 }
+fn search(query: &str, mode: SearchMode) -> LogSearch {
+    LogSearch { query: query.to_owned(), mode, range: None, limit: 10 }
 }
 
-async fn hits(store: &Arc<dyn Store>, search: &Search) -> Result<Vec<Hit>, String> {
+async fn hits(store: &Arc<dyn Store>, search: &LogSearch) -> Result<Vec<Hit>, String> {
     store.search("s", search).await.map_err(said)
 }
 
@@ -27,8 +27,8 @@ async fn sorted(store: &Arc<dyn Store>, query: &str) -> Result<Vec<u64>, String>
 }
 
 /// A session about a build that fails.
-async fn conversation(store: &Arc<dyn Store>) -> Result<Writer, String> {
-    let mut writer = Writer::new(store, "s").await?;
+async fn conversation(store: &Arc<dyn Store>) -> Result<SessionWriter, String> {
+    let mut writer = SessionWriter::new(store, "s").await?;
     let long =
         format!("{} the needle stands here {}", "hay ".repeat(5_000), "stack ".repeat(5_000));
     let events = [
@@ -43,7 +43,7 @@ async fn conversation(store: &Arc<dyn Store>) -> Result<Writer, String> {
     Ok(writer)
 }
 
-pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     equal!(sorted(&store, "staging").await?, [0, 4], "a word of two events");
     equal!(sorted(&store, "STAGING").await?, [0, 4], "in capitals");
@@ -74,9 +74,9 @@ pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -
         let found = sorted(&store, query).await?;
         ensure!(found.contains(&0) && found.contains(&4), "{query}: found {found:?}");
     }
-    let one = Search { limit: 1, ..search("staging", SearchMode::Text) };
+    let one = LogSearch { limit: 1, ..search("staging", SearchMode::Text) };
     equal!(hits(&store, &one).await?.len(), 1, "hits at a limit of one");
-    let part = Search { range: Some(1..5), ..search("staging", SearchMode::Text) };
+    let part = LogSearch { range: Some(1..5), ..search("staging", SearchMode::Text) };
     equal!(
         hits(&store, &part).await?.iter().map(|hit| hit.seq).collect::<Vec<_>>(),
         [4],
@@ -85,7 +85,7 @@ pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -
     snippets(&store).await
 }
 
-async fn snippets(store: &Arc<dyn Store>) -> Outcome {
+async fn snippets(store: &Arc<dyn Store>) -> CaseOutcome {
     for (query, mode) in [
         ("needle", SearchMode::Text),
         ("the needle", SearchMode::Literal),
@@ -99,7 +99,7 @@ async fn snippets(store: &Arc<dyn Store>) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     use SearchMode::{Literal, Regex};
     equal!(seqs(&store, "staging", Literal).await?, [4, 0], "a substring");
@@ -111,9 +111,9 @@ pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>
     equal!(seqs(&store, r"E\d{4}", Regex).await?, [2], "a class");
     equal!(seqs(&store, r"(?i)^the STAGING\b", Regex).await?, [4], "flags and anchors");
     equal!(seqs(&store, r"st(aging|ack)", Regex).await?, [5, 4, 0], "an alternative");
-    let one = Search { limit: 1, ..search("staging", Literal) };
+    let one = LogSearch { limit: 1, ..search("staging", Literal) };
     equal!(hits(&store, &one).await?.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [4], "one");
-    let part = Search { range: Some(0..4), ..search("staging", Regex) };
+    let part = LogSearch { range: Some(0..4), ..search("staging", Regex) };
     equal!(
         hits(&store, &part).await?.iter().map(|hit| hit.seq).collect::<Vec<_>>(),
         [0],
@@ -122,8 +122,8 @@ pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>
     Ok(())
 }
 
-pub(super) async fn bad_queries_are_said_to_be_bad(store: Arc<dyn Store>) -> Outcome {
-    Writer::new(&store, "s").await?;
+pub(super) async fn bad_queries_are_said_to_be_bad(store: Arc<dyn Store>) -> CaseOutcome {
+    SessionWriter::new(&store, "s").await?;
     for (query, mode) in [
         ("(unclosed", SearchMode::Regex),
         ("(a{1000}){1000}", SearchMode::Regex),
@@ -138,7 +138,7 @@ pub(super) async fn bad_queries_are_said_to_be_bad(store: Arc<dyn Store>) -> Out
     Ok(())
 }
 
-pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = conversation(&store).await?;
     for round in 0..4u64 {
         writer.append([user(&format!("round {round} of zebras"))]).await?;
@@ -148,10 +148,10 @@ pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> Outco
     writer.fill(1_500).await?;
     writer.append([user("the last zebras")]).await?;
     equal!(sorted(&store, "zebras").await?, [6, 7, 8, 9, 1_510], "after many events");
-    let many = Search { limit: 5_000, ..search("event", SearchMode::Literal) };
+    let many = LogSearch { limit: 5_000, ..search("event", SearchMode::Literal) };
     equal!(hits(&store, &many).await?.len(), 1_500, "all hits of a scan");
     // A search in two sessions at once, both behind with their index.
-    let mut other = Writer::new(&store, "t").await?;
+    let mut other = SessionWriter::new(&store, "t").await?;
     other.append([user("zebras elsewhere")]).await?;
     writer.append([user("more zebras")]).await?;
     let ask = |id: &'static str| {
@@ -165,7 +165,7 @@ pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> Outco
     Ok(())
 }
 
-pub(super) async fn tools_are_found_by_name(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn tools_are_found_by_name(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     equal!(sorted(&store, "run").await?, [1], "the name of a tool");
     equal!(seqs(&store, "run", SearchMode::Literal).await?, [1], "the name as a text");
@@ -174,7 +174,7 @@ pub(super) async fn tools_are_found_by_name(store: Arc<dyn Store>) -> Outcome {
 }
 
 /// Filters, pairs and pages are made of events and ranges alone, so they are the same everywhere.
-pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = conversation(&store).await?;
     let recalled = |error: crate::recall::RecallError| error.to_string();
     let listed = outline(&*store, "s", 0, 3, false).await.map_err(recalled)?;
@@ -184,17 +184,20 @@ pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> Outcome {
     let action = Some("run cargo build --package ledger_core settleBatch".to_owned());
     equal!((&listed.rows[1].action, &listed.rows[2].action), (&action, &action), "call and result");
     equal!(listed.next, Some(3), "where it goes on");
-    let what = What::parse("@2").map_err(recalled)?;
+    let what = ExpandTarget::parse("@2").map_err(recalled)?;
     let page = expand(&*store, "s", &what, None, 8_000).await.map_err(recalled)?;
     let text = page_text(&page);
     ensure!(text.contains("command:\ncargo build --package ledger_core\n\tsettleBatch"), "{text}");
     ensure!(text.contains("── @2 tool"), "the result with its call: {text}");
-    let within = Some(Grep::range("1-2").map_err(recalled)?);
+    let within = Some(GrepQuery::range("1-2").map_err(recalled)?);
     for (ask, wanted) in [
-        (Grep { role: Some("user".to_owned()), ..Grep::default() }, vec![0, 3, 4, 5]),
-        (Grep { tool: Some("run".to_owned()), ..Grep::default() }, vec![1, 2]),
-        (Grep { within, ..Grep::new("budget", SearchMode::Text) }, vec![2]),
-        (Grep { skip: 1, limit: 1, ..Grep::new("staging", SearchMode::Literal) }, vec![0]),
+        (GrepQuery { role: Some("user".to_owned()), ..GrepQuery::default() }, vec![0, 3, 4, 5]),
+        (GrepQuery { tool: Some("run".to_owned()), ..GrepQuery::default() }, vec![1, 2]),
+        (GrepQuery { within, ..GrepQuery::new("budget", SearchMode::Text) }, vec![2]),
+        (
+            GrepQuery { skip: 1, limit: 1, ..GrepQuery::new("staging", SearchMode::Literal) },
+            vec![0],
+        ),
     ] {
         let hits = grep(&*store, "s", &ask).await.map_err(recalled)?;
         let found: Vec<u64> = hits.found.iter().map(|found| found.event).collect();
@@ -202,7 +205,7 @@ pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> Outcome {
     }
     writer.append([user("and staging again")]).await?;
     let hits =
-        grep(&*store, "s", &Grep::new("staging", SearchMode::Text)).await.map_err(recalled)?;
+        grep(&*store, "s", &GrepQuery::new("staging", SearchMode::Text)).await.map_err(recalled)?;
     equal!(hits.total, 3, "hits after an append");
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 
-use super::kit::{Outcome, equal, said};
+use super::kit::{CaseOutcome, equal, said};
 use crate::store::{MOST_WINDOWS, Store};
 use crate::types::{LearnedWindow, Millis};
 
@@ -16,7 +16,7 @@ fn key(number: u64) -> Hash {
     Hash::ROOT.chain(&number.to_be_bytes())
 }
 
-pub(super) async fn a_window_is_noted_and_raised(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn a_window_is_noted_and_raised(store: Arc<dyn Store>) -> CaseOutcome {
     equal!(store.window(key(1)).await.map_err(said)?, None, "what nobody noted");
     store.raise_window(key(1), 9_000).await.map_err(said)?;
     equal!(store.window(key(1)).await.map_err(said)?, None, "what nobody noted is not raised");
@@ -36,7 +36,9 @@ pub(super) async fn a_window_is_noted_and_raised(store: Arc<dyn Store>) -> Outco
     Ok(())
 }
 
-pub(super) async fn the_windows_that_were_learned_last_are_kept(store: Arc<dyn Store>) -> Outcome {
+pub(super) async fn the_windows_that_were_learned_last_are_kept(
+    store: Arc<dyn Store>,
+) -> CaseOutcome {
     let most = u64::from(MOST_WINDOWS);
     for number in 0..=most {
         store.put_window(key(number), &of(number, number)).await.map_err(said)?;

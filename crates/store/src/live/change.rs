@@ -5,10 +5,10 @@ use midfold_core::engine::Session;
 use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
 
-use super::{ROUNDS, Stored, StoredError};
+use super::{ROUNDS, StoredError, StoredSession};
 use crate::error::StoreError;
 
-impl Stored {
+impl StoredSession {
     /// Keeps an event, with its unit, out of every later fold; or lets it go again.
     ///
     /// # Errors

@@ -1,53 +1,53 @@
 //! The ledger of a stored session: what was sent when, chained, and what it cost.
 
-use midfold_core::fold::Joining;
+use midfold_core::fold::FoldJoin;
 use midfold_core::inject;
-use midfold_core::ledger::{Call, CallRecord, Ledger, Settled};
+use midfold_core::ledger::{CallInput, CallRecord, Ledger, ReportedCost};
 use midfold_core::meter::Meter;
 use midfold_core::project::{Context, project_with_void};
 
-use super::{Inner, ROUNDS, Stored, StoredError, rows};
+use super::{LoadedParts, ROUNDS, StoredError, StoredSession, rows};
 use crate::error::StoreError;
 use crate::types::{CallRow, Millis, NewCall};
 
 /// A request with what hooks added, and its number in the ledger.
 #[derive(Debug)]
-pub struct Injected {
+pub struct InjectedRequest {
     /// What to send.
-    pub sent: inject::Sent,
+    pub sent: inject::InjectedContext,
     /// The call, where it was recorded.
     pub call: Option<u64>,
 }
 
-impl Stored {
-    /// The context to send, as [`Stored::context`], with what hooks add at its very end. Room for
+impl StoredSession {
+    /// The context to send, as [`StoredSession::context`], with what hooks add at its very end. Room for
     /// them was kept when it was folded; nothing is folded after they spoke.
     ///
     /// # Errors
-    /// As [`Stored::context`]; and when a hook overruns its reserve, with its name and size.
+    /// As [`StoredSession::context`]; and when a hook overruns its reserve, with its name and size.
     pub async fn context_with(
         &mut self,
         outputs: &[(&str, &str)],
         record: bool,
         now: Millis,
-    ) -> Result<Injected, StoredError> {
+    ) -> Result<InjectedRequest, StoredError> {
         let context = self.context(false, now).await?.context;
         let sent = match &self.inner {
-            Inner::Brief(brief) => self.injections.apply(&context, outputs, &brief.rules()),
-            Inner::Whole(session) => {
-                let rules = inject::Rules { log: session.log(), meter: session.meter() };
+            LoadedParts::Brief(brief) => self.injections.apply(&context, outputs, &brief.rules()),
+            LoadedParts::Whole(session) => {
+                let rules = inject::MessageRules { log: session.log(), meter: session.meter() };
                 self.injections.apply(&context, outputs, &rules)
             }
         }?;
         let call = if record { Some(self.record(&context, Some(&sent), now).await?) } else { None };
-        Ok(Injected { sent, call })
+        Ok(InjectedRequest { sent, call })
     }
 
     /// The calls of the ledger, with what the provider reported for them.
     ///
     /// # Errors
     /// When the store fails or holds what is no record.
-    pub async fn calls(&self) -> Result<Vec<(CallRecord, Option<Settled>)>, StoredError> {
+    pub async fn calls(&self) -> Result<Vec<(CallRecord, Option<ReportedCost>)>, StoredError> {
         let rows = self.store.calls(&self.row.new.id).await?;
         rows.iter().map(|row| rows::call(&self.row.new.id, row)).collect()
     }
@@ -58,7 +58,7 @@ impl Stored {
     /// When the store fails or holds what is no record.
     pub async fn call_rows(
         &self,
-    ) -> Result<Vec<(CallRow, CallRecord, Option<Settled>)>, StoredError> {
+    ) -> Result<Vec<(CallRow, CallRecord, Option<ReportedCost>)>, StoredError> {
         let rows = self.store.calls(&self.row.new.id).await?;
         let read = |row: CallRow| {
             let (record, settled) = rows::call(&self.row.new.id, &row)?;
@@ -80,7 +80,7 @@ impl Stored {
     pub(super) async fn record(
         &mut self,
         context: &Context,
-        injected: Option<&inject::Sent>,
+        injected: Option<&inject::InjectedContext>,
         now: Millis,
     ) -> Result<u64, StoredError> {
         for _ in 0..ROUNDS {
@@ -102,21 +102,25 @@ impl Stored {
         Err(StoredError::Busy(self.row.new.id.clone()))
     }
 
-    fn ledger_record(&mut self, context: &Context, sent: Option<&inject::Sent>) -> CallRecord {
+    fn ledger_record(
+        &mut self,
+        context: &Context,
+        sent: Option<&inject::InjectedContext>,
+    ) -> CallRecord {
         let state = self.state();
         let fold = match &self.inner {
-            Inner::Brief(brief) => Some(brief.fold()),
-            Inner::Whole(session) => session.active(),
+            LoadedParts::Brief(brief) => Some(brief.fold()),
+            LoadedParts::Whole(session) => session.active(),
         };
         let (turn, request) = match &self.inner {
-            Inner::Brief(brief) => (brief.turn(), brief.last().map_or(0, |event| event.step)),
-            Inner::Whole(session) => {
+            LoadedParts::Brief(brief) => (brief.turn(), brief.last().map_or(0, |event| event.step)),
+            LoadedParts::Whole(session) => {
                 session.log().events().last().map_or((0, 0), |event| (event.turn, event.step))
             }
         };
-        let joining = Joining { session: self.row.new.id.clone(), turn, request };
+        let joining = FoldJoin { session: self.row.new.id.clone(), turn, request };
         let meter = state.meter.unwrap_or_else(Meter::exact);
-        let call = Call {
+        let call = CallInput {
             joining: &joining,
             events: u32::try_from(self.row.head).unwrap_or(u32::MAX),
             head_hash: self.row.head_hash,
@@ -146,7 +150,7 @@ impl Stored {
         let mut ledger = Ledger::after(&last);
         if last.fold == self.row.active {
             ledger.resume(&context.first(last.messages as usize));
-        } else if let Inner::Whole(session) = &self.inner {
+        } else if let LoadedParts::Whole(session) = &self.inner {
             let fold = session.folds().iter().find(|fold| Some(fold.id) == last.fold);
             let log = session.log().prefix(last.events as usize);
             ledger.resume(&project_with_void(&log, fold, last.void));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a session is made of beside its log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Meta {
+pub struct SessionMeta {
     /// Its budget.
     pub budget: Budget,
     /// What travels beside the messages (system prompt, tools), as it came: counted in the head.
@@ -28,7 +28,7 @@ pub struct Meta {
     pub owner: Option<String>,
 }
 
-impl Meta {
+impl SessionMeta {
     /// The [`source`](Self::source) of sessions whose client speaks through a proxy.
     pub const PROXY: &str = "proxy";
 

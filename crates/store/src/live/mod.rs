@@ -13,45 +13,47 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 use midfold_core::budget::Budget;
-use midfold_core::engine::{Brief, Narration, Overflow, Session, State, Status};
+use midfold_core::engine::{
+    BriefSession, NarrationQueue, ReportedOverflow, Session, SessionState, SessionStatus,
+};
 use midfold_core::event::{RawEvent, Usage};
 use midfold_core::inject::Injections;
-use midfold_core::ledger::{Ledger, Settled};
-use midfold_core::plan::Outcome;
+use midfold_core::ledger::{Ledger, ReportedCost};
+use midfold_core::plan::PlanOutcome;
 use midfold_core::project::Context;
 
 pub use error::StoredError;
-pub use ledger::Injected;
-pub use meta::Meta;
+pub use ledger::InjectedRequest;
+pub use meta::SessionMeta;
 
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{Append, Appended, Millis, NewEvent, NewFold, SessionRow};
+use crate::types::{AppendOutcome, AppendRequest, Millis, NewEvent, NewFold, SessionRow};
 
 /// Nodes that fold at once agree in this many rounds, or one of them has to say so.
 pub(crate) const ROUNDS: usize = 4;
 
 /// A session in a store.
-pub struct Stored {
+pub struct StoredSession {
     store: Arc<dyn Store>,
     row: SessionRow,
-    meta: Meta,
-    inner: Inner,
+    meta: SessionMeta,
+    inner: LoadedParts,
     ledger: Option<Ledger>,
     injections: Injections,
 }
 
 /// As much of the session as was needed so far.
-enum Inner {
+enum LoadedParts {
     /// Head, active fold, tail.
-    Brief(Box<Brief>),
+    Brief(Box<BriefSession>),
     /// Everything.
     Whole(Box<Session>),
 }
 
 /// A context that was handed out, and its number in the ledger.
 #[derive(Debug)]
-pub struct Sent {
+pub struct NumberedContext {
     /// The context.
     pub context: Context,
     /// The call, where it was recorded.
@@ -60,7 +62,7 @@ pub struct Sent {
     pub folded: Option<Hash>,
 }
 
-impl Stored {
+impl StoredSession {
     /// Its row.
     #[must_use]
     pub fn row(&self) -> &SessionRow {
@@ -69,7 +71,7 @@ impl Stored {
 
     /// What it is made of beside its log.
     #[must_use]
-    pub fn meta(&self) -> &Meta {
+    pub fn meta(&self) -> &SessionMeta {
         &self.meta
     }
 
@@ -80,7 +82,7 @@ impl Stored {
         self
     }
 
-    /// As [`Stored::with_injections`].
+    /// As [`StoredSession::with_injections`].
     pub fn set_injections(&mut self, injections: Injections) {
         self.injections = injections;
     }
@@ -104,7 +106,7 @@ impl Stored {
         events: Vec<RawEvent>,
         key: Option<String>,
         now: Millis,
-    ) -> Result<Appended, StoredError> {
+    ) -> Result<AppendOutcome, StoredError> {
         loop {
             let expected = self.row.head;
             match self.append_here(events.clone(), key.clone(), now).await {
@@ -116,7 +118,7 @@ impl Stored {
         }
     }
 
-    /// As [`Stored::append`], without a key, and only where the session has `expected` events.
+    /// As [`StoredSession::append`], without a key, and only where the session has `expected` events.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] where it has not, and when the store fails.
@@ -125,7 +127,7 @@ impl Stored {
         expected: u64,
         events: Vec<RawEvent>,
         now: Millis,
-    ) -> Result<Appended, StoredError> {
+    ) -> Result<AppendOutcome, StoredError> {
         if self.row.head < expected {
             self.reload().await?;
         }
@@ -141,7 +143,7 @@ impl Stored {
         events: Vec<RawEvent>,
         key: Option<String>,
         now: Millis,
-    ) -> Result<Appended, StoredError> {
+    ) -> Result<AppendOutcome, StoredError> {
         if self.narration().is_overdue(now) {
             // Before it is asked for again, what became of it is learned.
             self.learn(now).await?;
@@ -151,7 +153,7 @@ impl Stored {
         let wanted = self.wanted(now).await?;
         let job = wanted.as_ref().map(|wanted| self.job(wanted, now)).transpose()?;
         let (count, head_hash) = (new.len() as u64, self.head_hash());
-        let append = Append { expected, key, events: new, job, now };
+        let append = AppendRequest { expected, key, events: new, job, now };
         let appended = match self.store.append(&self.row.new.id, append).await {
             Ok(appended) if !appended.repeated => appended,
             other => {
@@ -176,43 +178,45 @@ impl Stored {
 
     fn push(&mut self, event: RawEvent) -> Option<NewEvent> {
         match &mut self.inner {
-            Inner::Brief(brief) => {
+            LoadedParts::Brief(brief) => {
                 brief.append(event);
                 brief.last().map(NewEvent::of)
             }
-            Inner::Whole(session) => {
+            LoadedParts::Whole(session) => {
                 session.append(event);
                 session.log().events().last().map(NewEvent::of)
             }
         }
     }
 
-    pub(super) fn narration(&self) -> &Narration {
+    pub(super) fn narration(&self) -> &NarrationQueue {
         match &self.inner {
-            Inner::Brief(brief) => brief.narration(),
-            Inner::Whole(session) => session.narration(),
+            LoadedParts::Brief(brief) => brief.narration(),
+            LoadedParts::Whole(session) => session.narration(),
         }
     }
 
     /// All of the session that is neither log nor fold.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> SessionState {
         match &self.inner {
-            Inner::Brief(brief) => brief.state(),
-            Inner::Whole(session) => session.state(),
+            LoadedParts::Brief(brief) => brief.state(),
+            LoadedParts::Whole(session) => session.state(),
         }
     }
 
     fn head_hash(&self) -> Hash {
         match &self.inner {
-            Inner::Brief(brief) => brief.head_hash(),
-            Inner::Whole(session) => session.log().head_hash(),
+            LoadedParts::Brief(brief) => brief.head_hash(),
+            LoadedParts::Whole(session) => session.log().head_hash(),
         }
     }
 
     fn turn(&self) -> u32 {
         match &self.inner {
-            Inner::Brief(brief) => brief.turn(),
-            Inner::Whole(session) => session.log().events().last().map_or(0, |event| event.turn),
+            LoadedParts::Brief(brief) => brief.turn(),
+            LoadedParts::Whole(session) => {
+                session.log().events().last().map_or(0, |event| event.turn)
+            }
         }
     }
 
@@ -221,18 +225,22 @@ impl Stored {
     ///
     /// # Errors
     /// When the store fails, or nothing that fits can be made.
-    pub async fn context(&mut self, record: bool, now: Millis) -> Result<Sent, StoredError> {
+    pub async fn context(
+        &mut self,
+        record: bool,
+        now: Millis,
+    ) -> Result<NumberedContext, StoredError> {
         let before = self.row.active;
         let context = self.current(now).await?;
         let call = if record { Some(self.record(&context, None, now).await?) } else { None };
         self.save().await?;
         let folded = self.row.active.filter(|fold| Some(*fold) != before);
-        Ok(Sent { context, call, folded })
+        Ok(NumberedContext { context, call, folded })
     }
 
     async fn current(&mut self, now: Millis) -> Result<Context, StoredError> {
         let budget = self.budget();
-        if let Inner::Brief(brief) = &mut self.inner {
+        if let LoadedParts::Brief(brief) = &mut self.inner {
             if let Some(context) = brief.context(&budget, now) {
                 return Ok(context);
             }
@@ -251,7 +259,7 @@ impl Stored {
         for _ in 0..ROUNDS {
             self.learn(now).await?;
             self.hydrate().await?;
-            let Inner::Whole(session) = &mut self.inner else { continue };
+            let LoadedParts::Whole(session) = &mut self.inner else { continue };
             let known = session.active().map(|fold| fold.id);
             let done = work(session)?;
             let Some(fold) = session.active().filter(|fold| Some(fold.id) != known) else {
@@ -285,12 +293,12 @@ impl Stored {
     /// Folds now, because a person asked.
     ///
     /// # Errors
-    /// As [`Stored::context`].
+    /// As [`StoredSession::context`].
     pub async fn compact(
         &mut self,
         focus: Option<&str>,
         now: Millis,
-    ) -> Result<Outcome, StoredError> {
+    ) -> Result<PlanOutcome, StoredError> {
         let budget = self.budget();
         let outcome = self.fold_with(now, |session| Ok(session.compact(&budget, focus)?)).await?;
         self.save().await?;
@@ -300,8 +308,8 @@ impl Stored {
     /// What a compaction would do, without doing it.
     ///
     /// # Errors
-    /// As [`Stored::context`].
-    pub async fn preview(&mut self, focus: Option<&str>) -> Result<Outcome, StoredError> {
+    /// As [`StoredSession::context`].
+    pub async fn preview(&mut self, focus: Option<&str>) -> Result<PlanOutcome, StoredError> {
         let budget = self.budget();
         Ok(self.whole().await?.preview(&budget, focus)?)
     }
@@ -312,7 +320,7 @@ impl Stored {
     /// When there is nothing else to send: then the provider's error should be shown.
     pub async fn recover(
         &mut self,
-        overflow: Overflow,
+        overflow: ReportedOverflow,
         now: Millis,
     ) -> Result<Context, StoredError> {
         let budget = self.budget();
@@ -337,19 +345,19 @@ impl Stored {
         self.learn(now).await?;
         let everything = self.everything().await?;
         match &mut self.inner {
-            Inner::Brief(brief) => {
+            LoadedParts::Brief(brief) => {
                 let folded = brief.carried(everything);
                 brief.observe(usage, now);
                 brief.spend(usage, folded);
             }
-            Inner::Whole(session) => {
+            LoadedParts::Whole(session) => {
                 let folded = session.carried(everything);
                 session.observe(usage, now);
                 session.spend(usage, folded);
             }
         }
         if let Some(call) = call {
-            let settled = rows::json(&Settled { usage })?;
+            let settled = rows::json(&ReportedCost { usage })?;
             self.store.settle_call(&self.row.new.id, call, &settled).await?;
         }
         if let Some(wanted) = self.wanted(now).await? {
@@ -369,11 +377,11 @@ impl Stored {
     /// Tokens of all messages and of what travels beside them, as the provider would count them.
     async fn everything(&self) -> Result<u64, StoredError> {
         Ok(match &self.inner {
-            Inner::Brief(brief) => {
+            LoadedParts::Brief(brief) => {
                 let activity = self.store.activity(&self.row.new.id).await?;
                 brief.meter().calibrated(activity.tokens + brief.envelope_tokens())
             }
-            Inner::Whole(session) => session.meter().calibrated(session.log().tokens()),
+            LoadedParts::Whole(session) => session.meter().calibrated(session.log().tokens()),
         })
     }
 
@@ -403,7 +411,7 @@ impl Stored {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn status(&mut self, now: Millis) -> Result<Status, StoredError> {
+    pub async fn status(&mut self, now: Millis) -> Result<SessionStatus, StoredError> {
         let budget = self.budget();
         // When it was learned counts for how long a model is left alone: it is kept.
         self.learn(now).await?;
@@ -419,8 +427,8 @@ impl Stored {
     pub async fn whole(&mut self) -> Result<&mut Session, StoredError> {
         self.hydrate().await?;
         match &mut self.inner {
-            Inner::Whole(session) => Ok(session),
-            Inner::Brief(_) => Err(StoredError::Busy(self.row.new.id.clone())),
+            LoadedParts::Whole(session) => Ok(session),
+            LoadedParts::Brief(_) => Err(StoredError::Busy(self.row.new.id.clone())),
         }
     }
 
@@ -433,7 +441,7 @@ impl Stored {
         }
     }
 
-    /// As [`Stored::save`], but says so where another node saved first.
+    /// As [`StoredSession::save`], but says so where another node saved first.
     pub(crate) async fn keep(&mut self) -> Result<(), StoredError> {
         self.try_save().await
     }

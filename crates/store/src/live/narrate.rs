@@ -2,36 +2,39 @@
 //! them.
 
 use midfold_core::Hash;
-use midfold_core::engine::Wanted;
+use midfold_core::engine::WantedNarration;
 use midfold_core::fold::{Fold, VerdictCode, VerdictRecord};
 
-use super::{Inner, Stored, StoredError, rows};
-use crate::types::{Job, JobState, Millis, NewJob};
+use super::{LoadedParts, StoredError, StoredSession, rows};
+use crate::types::{JobState, Millis, NewJob, StoreJob};
 
-impl Stored {
+impl StoredSession {
     /// The span that should be narrated now.
-    pub(super) async fn wanted(&mut self, now: Millis) -> Result<Option<Wanted>, StoredError> {
+    pub(super) async fn wanted(
+        &mut self,
+        now: Millis,
+    ) -> Result<Option<WantedNarration>, StoredError> {
         let budget = self.budget();
-        if let Inner::Brief(brief) = &self.inner {
+        if let LoadedParts::Brief(brief) = &self.inner {
             if !brief.may_want(&budget, now) {
                 return Ok(None);
             }
             // Messages that were pushed and are not stored yet are in the brief alone.
             let new = brief.events_from(self.row.head);
             self.hydrate().await?;
-            if let Inner::Whole(session) = &mut self.inner {
+            if let LoadedParts::Whole(session) = &mut self.inner {
                 new.into_iter().for_each(|event| {
                     session.append(event);
                 });
             }
         }
         match &self.inner {
-            Inner::Whole(session) => Ok(session.wanted(&budget, now)),
-            Inner::Brief(_) => Ok(None),
+            LoadedParts::Whole(session) => Ok(session.wanted(&budget, now)),
+            LoadedParts::Brief(_) => Ok(None),
         }
     }
 
-    pub(super) fn job(&self, wanted: &Wanted, now: Millis) -> Result<NewJob, StoredError> {
+    pub(super) fn job(&self, wanted: &WantedNarration, now: Millis) -> Result<NewJob, StoredError> {
         Ok(NewJob {
             key: wanted.id.to_hex(),
             session: self.row.new.id.clone(),
@@ -43,7 +46,7 @@ impl Stored {
         })
     }
 
-    pub(super) async fn note_asked(&mut self, wanted: Wanted) -> Result<(), StoredError> {
+    pub(super) async fn note_asked(&mut self, wanted: WantedNarration) -> Result<(), StoredError> {
         self.whole().await?.asked(wanted);
         self.save().await
     }
@@ -51,19 +54,19 @@ impl Stored {
     /// Notes a span that was queued and not noted: a process ended between the two.
     pub(super) async fn note_queued(&mut self) -> Result<(), StoredError> {
         let narrates = match &self.inner {
-            Inner::Brief(brief) => brief.narrates(),
-            Inner::Whole(session) => session.policy().narration.on,
+            LoadedParts::Brief(brief) => brief.narrates(),
+            LoadedParts::Whole(session) => session.policy().narration.on,
         };
         if self.narration().asked.is_some() || !narrates {
             return Ok(());
         }
         let Some(job) = self.store.newest_job(&self.row.new.id).await? else { return Ok(()) };
         let handled = self.narration().handled.map(Hash::to_hex);
-        let wanted: Option<Wanted> = serde_json::from_str(&job.job.body).ok();
+        let wanted: Option<WantedNarration> = serde_json::from_str(&job.job.body).ok();
         if let Some(wanted) = wanted.filter(|_| handled.as_ref() != Some(&job.job.key)) {
             match &mut self.inner {
-                Inner::Brief(brief) => brief.asked(wanted),
-                Inner::Whole(session) => session.asked(wanted),
+                LoadedParts::Brief(brief) => brief.asked(wanted),
+                LoadedParts::Whole(session) => session.asked(wanted),
             }
         }
         Ok(())
@@ -96,7 +99,7 @@ impl Stored {
             Some(id) => self.folds().await?.into_iter().find(|fold| fold.id == id),
             None => None,
         };
-        let Inner::Whole(session) = &mut self.inner else { return Ok(()) };
+        let LoadedParts::Whole(session) = &mut self.inner else { return Ok(()) };
         let verdict = verdict(asked.id, &job, prepared.as_ref());
         let code = verdict.code;
         let again = (!over).then_some(job.job.run_at);
@@ -121,7 +124,7 @@ impl Stored {
 
 /// What became of a job: as the prepared fold has it, with the lines that were dropped, else from
 /// the job's outcome.
-fn verdict(request: Hash, job: &Job, prepared: Option<&Fold>) -> VerdictRecord {
+fn verdict(request: Hash, job: &StoreJob, prepared: Option<&Fold>) -> VerdictRecord {
     let mut known = prepared.iter().flat_map(|fold| &fold.verdicts);
     if let Some(verdict) = known.find(|verdict| verdict.request == request) {
         return verdict.clone();
@@ -134,7 +137,7 @@ fn verdict(request: Hash, job: &Job, prepared: Option<&Fold>) -> VerdictRecord {
     VerdictRecord { request, code, detail: detail.to_owned(), dropped: Vec::new() }
 }
 
-fn is_accepted(job: &Job) -> bool {
+fn is_accepted(job: &StoreJob) -> bool {
     let code = job.outcome.as_deref().unwrap_or_default().split(": ").next();
     code.and_then(VerdictCode::from_code) == Some(VerdictCode::ACCEPTED)
 }

@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
-use midfold_core::engine::{Brief, BriefError, Session};
+use midfold_core::engine::{BriefError, BriefSession, Session};
 use midfold_core::fold::Fold;
+use midfold_core::fold_standing::{FoldStanding, RecordedRequests, standings};
 use midfold_core::inject::Injections;
 use midfold_core::meter::Meter;
-use midfold_core::plan::Cause;
-use midfold_core::standing::{Requests, Standing, standings};
+use midfold_core::plan::FoldCause;
 
-use super::{Inner, Meta, Stored, StoredError, rows};
+use super::{LoadedParts, SessionMeta, StoredError, StoredSession, rows};
 use crate::error::StoreError;
 use crate::store::Store;
-use crate::types::{Append, FoldRow, Loaded, Millis, NewEvent, NewFold, NewSession, SessionRow};
+use crate::types::{
+    AppendRequest, FoldRow, LoadedSession, Millis, NewEvent, NewFold, NewSession, SessionRow,
+};
 
 /// Events that are copied at a time.
 const BATCH: u64 = 512;
 
-impl Stored {
+impl StoredSession {
     /// Makes a session.
     ///
     /// # Errors
@@ -45,11 +47,11 @@ impl Stored {
         let injections = Injections::default();
         let mut stored = Self { store, row, meta, inner, ledger: None, injections };
         let folds = match &stored.inner {
-            Inner::Whole(_) => stored.folds().await?,
-            Inner::Brief(_) => Vec::new(),
+            LoadedParts::Whole(_) => stored.folds().await?,
+            LoadedParts::Brief(_) => Vec::new(),
         };
         stored.note_queued().await?;
-        if let Inner::Whole(session) = &mut stored.inner {
+        if let LoadedParts::Whole(session) = &mut stored.inner {
             session.set_folds(folds, None);
             stored.offer_prepared();
         }
@@ -59,7 +61,7 @@ impl Stored {
     /// Reads the session again.
     ///
     /// # Errors
-    /// As [`Stored::open`].
+    /// As [`StoredSession::open`].
     pub async fn reload(&mut self) -> Result<(), StoredError> {
         let injections = std::mem::take(&mut self.injections);
         *self = Self::open(self.store.clone(), &self.row.new.id).await?;
@@ -69,7 +71,7 @@ impl Stored {
 
     /// Loads the events that the active fold covers, and all folds.
     pub(super) async fn hydrate(&mut self) -> Result<(), StoredError> {
-        let Inner::Brief(brief) = &self.inner else { return Ok(()) };
+        let LoadedParts::Brief(brief) = &self.inner else { return Ok(()) };
         let state = brief.state();
         let id = self.row.new.id.clone();
         let events = self.store.events(&id, 0..self.row.head).await?;
@@ -82,7 +84,7 @@ impl Stored {
         let session = Session::over(&id, log, rows::policy(&self.row)?, meter);
         let session =
             held_so(session, &self.meta).with_folds(folds, self.row.active).with_state(state);
-        self.inner = Inner::Whole(Box::new(session));
+        self.inner = LoadedParts::Whole(Box::new(session));
         self.offer_prepared();
         Ok(())
     }
@@ -113,7 +115,7 @@ impl Stored {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn requests(&self) -> Result<Requests, StoredError> {
+    pub async fn requests(&self) -> Result<RecordedRequests, StoredError> {
         Ok(self.store.requests(&self.row.new.id).await?.into_iter().collect())
     }
 
@@ -121,21 +123,21 @@ impl Stored {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn standings(&self, folds: &[Fold]) -> Result<Vec<Standing>, StoredError> {
+    pub async fn standings(&self, folds: &[Fold]) -> Result<Vec<FoldStanding>, StoredError> {
         Ok(standings(folds, self.row.active, &self.requests().await?))
     }
 
     /// Reads what others have written since, no more than that.
     ///
     /// # Errors
-    /// As [`Stored::open`].
+    /// As [`StoredSession::open`].
     pub async fn refresh(&mut self) -> Result<(), StoredError> {
         let row = self.store.session(&self.row.new.id).await?;
         if row == self.row {
             return Ok(());
         }
         let grew = row.new == self.row.new && row.active == self.row.active;
-        if let Inner::Whole(session) = &mut self.inner
+        if let LoadedParts::Whole(session) = &mut self.inner
             && grew
             && row.head >= self.row.head
         {
@@ -157,12 +159,12 @@ impl Stored {
 
     /// The fold that was prepared with the narration that is ready: any process takes it alike.
     fn offer_prepared(&mut self) {
-        let Inner::Whole(session) = &mut self.inner else { return };
+        let LoadedParts::Whole(session) = &mut self.inner else { return };
         let Some(ready) = session.narration().ready.as_ref().map(|ready| ready.request) else {
             return;
         };
         let prepared = session.folds().iter().rev().find(|fold| {
-            fold.cause == Cause::Prepared
+            fold.cause == FoldCause::Prepared
                 && fold.prev == self.row.active
                 && fold.narrated.as_ref().is_some_and(|narrated| narrated.request == ready)
         });
@@ -190,7 +192,7 @@ impl Stored {
             return Err(StoredError::NoEvent { session, seq: at, events: self.row.head });
         }
         let parent = self.row.new.id.clone();
-        let meta = Meta { parent: Some((parent.clone(), at)), ..self.meta.clone() };
+        let meta = SessionMeta { parent: Some((parent.clone(), at)), ..self.meta.clone() };
         let new = NewSession {
             id: id.to_owned(),
             meta: rows::json(&meta)?,
@@ -205,7 +207,7 @@ impl Stored {
             let rows = self.store.events(&parent, next..at.min(next + BATCH)).await?;
             let events: Vec<NewEvent> = rows.into_iter().map(|row| row.event).collect();
             let count = events.len() as u64;
-            let append = Append { expected: next, events, now, ..Append::default() };
+            let append = AppendRequest { expected: next, events, now, ..AppendRequest::default() };
             self.store.append(id, append).await?;
             next += count;
             if count == 0 {
@@ -222,7 +224,7 @@ impl Stored {
     }
 }
 
-fn assemble(meta: &Meta, loaded: Loaded) -> Result<Inner, StoredError> {
+fn assemble(meta: &SessionMeta, loaded: LoadedSession) -> Result<LoadedParts, StoredError> {
     let row = loaded.session;
     let mut state = rows::state(&row)?;
     let (reading, policy) = (rows::reading(&row, &state.model)?, rows::policy(&row)?);
@@ -233,28 +235,38 @@ fn assemble(meta: &Meta, loaded: Loaded) -> Result<Inner, StoredError> {
             return Err(chain(&id));
         }
         let session = held_so(Session::over(&id, log, policy, meter(&row)), meta).with_state(state);
-        return Ok(Inner::Whole(Box::new(session)));
+        return Ok(LoadedParts::Whole(Box::new(session)));
     };
     state.meter.get_or_insert_with(|| meter(&row));
     let fold = rows::fold(&id, &fold)?;
     let take = |rows: Vec<crate::types::EventRow>| rows.iter().map(|row| row.event.raw()).collect();
     let (head, kept, tail) = (take(loaded.head), take(loaded.kept), take(loaded.tail));
-    let brief =
-        Brief::new(&id, policy, reading, state, fold, head, kept, tail, row.turn, row.head_hash)
-            .map_err(|error| match error {
-                BriefError::Chain => chain(&id),
-                kept @ BriefError::Kept { .. } => {
-                    StoreError::Damaged(format!("session `{id}`: {kept}")).into()
-                }
-            })?;
+    let brief = BriefSession::new(
+        &id,
+        policy,
+        reading,
+        state,
+        fold,
+        head,
+        kept,
+        tail,
+        row.turn,
+        row.head_hash,
+    )
+    .map_err(|error| match error {
+        BriefError::Chain => chain(&id),
+        kept @ BriefError::Kept { .. } => {
+            StoreError::Damaged(format!("session `{id}`: {kept}")).into()
+        }
+    })?;
     let parts = meta.envelope.iter().map(String::as_bytes);
     let brief = brief.with_envelope(parts);
     let brief = if meta.is_proxied() { brief.with_answers_behind() } else { brief };
-    Ok(Inner::Brief(Box::new(brief)))
+    Ok(LoadedParts::Brief(Box::new(brief)))
 }
 
 /// A session as whoever sends it does: whoever folds it, the client behind a proxy has to go on with the fold.
-fn held_so(session: Session, meta: &Meta) -> Session {
+fn held_so(session: Session, meta: &SessionMeta) -> Session {
     if meta.is_proxied() { session.with_answers_behind().with_turns_kept() } else { session }
 }
 

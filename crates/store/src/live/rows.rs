@@ -1,22 +1,22 @@
 //! Between the engine's values and the store's rows.
 
 use midfold_core::Counter;
-use midfold_core::engine::{Reading, State};
+use midfold_core::engine::{BriefReading, SessionState};
 use midfold_core::fold::{Fold, VERSION};
-use midfold_core::ledger::{CallRecord, Settled};
-use midfold_core::log::Log;
+use midfold_core::ledger::{CallRecord, ReportedCost};
+use midfold_core::log::EventLog;
 use midfold_core::policy::Policy;
 use midfold_formats::{DialectKind, profile};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-use super::{Meta, StoredError};
+use super::{SessionMeta, StoredError};
 use crate::error::StoreError;
 use crate::types::{CallRow, EventRow, FoldRow, SessionRow};
 
 /// How a session's events are read, by the rules of the model that it is with: the one that its state has,
 /// else the one that it began with.
-pub(super) fn reading(row: &SessionRow, model: &str) -> Result<Reading, StoredError> {
+pub(super) fn reading(row: &SessionRow, model: &str) -> Result<BriefReading, StoredError> {
     let unknown = |what: &'static str, name: &str| StoredError::Unknown {
         what,
         name: name.to_owned(),
@@ -30,20 +30,20 @@ pub(super) fn reading(row: &SessionRow, model: &str) -> Result<Reading, StoredEr
         .map_err(|_| unknown("counter", &row.new.counter))?;
     let began_with = if model.is_empty() { meta(row)?.model } else { None };
     let profile = profile::for_model(*profile, began_with.as_deref().unwrap_or(model));
-    Ok(Reading { dialect: dialect.shared(), profile, counter })
+    Ok(BriefReading { dialect: dialect.shared(), profile, counter })
 }
 
 pub(super) fn policy(row: &SessionRow) -> Result<Policy, StoredError> {
     Policy::from_stored(&row.new.policy).map_err(|error| damaged(&row.new.id, "policy", &error))
 }
 
-pub(super) fn meta(row: &SessionRow) -> Result<Meta, StoredError> {
+pub(super) fn meta(row: &SessionRow) -> Result<SessionMeta, StoredError> {
     parse(&row.new.id, "meta", &row.new.meta)
 }
 
-pub(super) fn state(row: &SessionRow) -> Result<State, StoredError> {
+pub(super) fn state(row: &SessionRow) -> Result<SessionState, StoredError> {
     if row.state.is_empty() {
-        return Ok(State::default());
+        return Ok(SessionState::default());
     }
     parse(&row.new.id, "state", &row.state)
 }
@@ -63,7 +63,7 @@ pub(super) fn fold(session: &str, row: &FoldRow) -> Result<Fold, StoredError> {
 pub(super) fn call(
     session: &str,
     row: &CallRow,
-) -> Result<(CallRecord, Option<Settled>), StoredError> {
+) -> Result<(CallRecord, Option<ReportedCost>), StoredError> {
     let record = parse(session, "call", &row.call.body)?;
     let settled = row.usage.as_deref().map(|usage| parse(session, "usage", usage)).transpose()?;
     Ok((record, settled))
@@ -83,9 +83,9 @@ pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String, StoredError
 }
 
 /// A log of stored events, whole.
-pub(super) fn log(reading: Reading, meta: &Meta, rows: Vec<EventRow>) -> Log {
-    let Reading { dialect, profile, counter } = reading;
-    let mut log = Log::new(dialect, profile, counter).kept();
+pub(super) fn log(reading: BriefReading, meta: &SessionMeta, rows: Vec<EventRow>) -> EventLog {
+    let BriefReading { dialect, profile, counter } = reading;
+    let mut log = EventLog::new(dialect, profile, counter).kept();
     log.set_envelope(meta.envelope.iter().map(String::as_bytes));
     for row in rows {
         log.append(row.event.raw());

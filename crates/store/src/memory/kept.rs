@@ -9,19 +9,20 @@ use midfold_core::Hash;
 use crate::error::StoreError;
 use crate::store::{MOST_ANSWERS, MOST_LONE_ANSWERS, MOST_WINDOWS};
 use crate::types::{
-    Activity, Answer, Appended, CallRow, Claim, EventRow, Extent, FoldRow, Job, JobState,
-    LearnedWindow, Lease, Millis, NewEvent, NewFold, NewJob, Newest, Put, SessionRow,
+    AnswerHistory, AppendOutcome, CallRow, EventRow, FoldRow, JobClaim, JobState, LearnedWindow,
+    Lease, Millis, NewEvent, NewFold, NewJob, NewestQuery, PutOutcome, SessionActivity,
+    SessionExtent, SessionRow, StoreJob,
 };
 
 #[derive(Default)]
-pub(super) struct Inner {
-    pub(super) sessions: BTreeMap<String, Kept>,
+pub(super) struct MemoryInner {
+    pub(super) sessions: BTreeMap<String, MemorySession>,
     /// Jobs by their ids. An id is never given twice.
-    pub(super) jobs: BTreeMap<u64, Job>,
+    pub(super) jobs: BTreeMap<u64, StoreJob>,
     /// By what sessions are recognised, and how many of their messages.
     pub(super) identities: HashMap<Hash, (String, u64)>,
     /// Answers that later requests name, and when they came.
-    pub(super) answers: HashMap<Hash, (Millis, Answer)>,
+    pub(super) answers: HashMap<Hash, (Millis, AnswerHistory)>,
     /// What providers said of windows.
     pub(super) windows: HashMap<Hash, LearnedWindow>,
     /// The newest id of a job.
@@ -33,7 +34,7 @@ pub(super) struct Inner {
 }
 
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct MemorySession {
     pub(super) row: SessionRow,
     /// The change of the store that was the last one here.
     tick: u64,
@@ -41,7 +42,7 @@ pub(super) struct Kept {
     pub(super) events: Vec<EventRow>,
     /// When the newest of them came in.
     pub(super) appended: Millis,
-    pub(super) keys: HashMap<String, (Hash, Appended)>,
+    pub(super) keys: HashMap<String, (Hash, AppendOutcome)>,
     pub(super) folds: Vec<FoldRow>,
     pub(super) calls: Vec<CallRow>,
     /// Keys of all its jobs.
@@ -50,13 +51,13 @@ pub(super) struct Kept {
     pub(super) live: bool,
 }
 
-impl Inner {
-    pub(super) fn kept(&self, id: &str) -> Result<&Kept, StoreError> {
+impl MemoryInner {
+    pub(super) fn kept(&self, id: &str) -> Result<&MemorySession, StoreError> {
         self.sessions.get(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
     }
 
     /// A session that is changed.
-    pub(super) fn kept_mut(&mut self, id: &str) -> Result<&mut Kept, StoreError> {
+    pub(super) fn kept_mut(&mut self, id: &str) -> Result<&mut MemorySession, StoreError> {
         let kept = self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
         self.tick += 1;
         kept.tick = self.tick;
@@ -64,14 +65,14 @@ impl Inner {
     }
 
     /// Takes a new session in.
-    pub(super) fn insert(&mut self, mut kept: Kept) {
+    pub(super) fn insert(&mut self, mut kept: MemorySession) {
         self.tick += 1;
         kept.tick = self.tick;
         self.sessions.insert(kept.row.new.id.clone(), kept);
     }
 
     /// Adds an answer, and lets those of its session go that came long before it.
-    pub(super) fn put_answer(&mut self, key: Hash, answer: Answer, now: Millis) {
+    pub(super) fn put_answer(&mut self, key: Hash, answer: AnswerHistory, now: Millis) {
         let most = if answer.session.is_some() { MOST_ANSWERS } else { MOST_LONE_ANSWERS };
         let session = answer.session.clone();
         self.answers.insert(key, (now, answer));
@@ -94,10 +95,10 @@ impl Inner {
         }
     }
 
-    pub(super) fn newest(&self, asked: &Newest) -> Vec<Activity> {
+    pub(super) fn newest(&self, asked: &NewestQuery) -> Vec<SessionActivity> {
         let before = asked.before.unwrap_or(u64::MAX);
         let all = self.sessions.values().filter(|kept| kept.tick < before);
-        let all = all.map(Kept::activity);
+        let all = all.map(MemorySession::activity);
         let mut found: Vec<_> =
             all.filter(|it| asked.owner.is_none() || it.owner == asked.owner).collect();
         found.sort_unstable_by_key(|it| Reverse(it.tick));
@@ -109,19 +110,19 @@ impl Inner {
     pub(super) fn after<'a>(
         &'a self,
         id: Option<&str>,
-    ) -> impl Iterator<Item = (&'a String, &'a Kept)> {
+    ) -> impl Iterator<Item = (&'a String, &'a MemorySession)> {
         let from = id.map_or(Bound::Unbounded, Bound::Excluded);
         self.sessions.range::<str, _>((from, Bound::Unbounded))
     }
 
-    pub(super) fn extent(&self, id: &str) -> Result<Extent, StoreError> {
+    pub(super) fn extent(&self, id: &str) -> Result<SessionExtent, StoreError> {
         let kept = self.kept(id)?;
-        let jobs: Vec<&Job> = self.jobs.values().filter(|job| job.job.session == id).collect();
+        let jobs: Vec<&StoreJob> = self.jobs.values().filter(|job| job.job.session == id).collect();
         let bytes = kept.events.iter().map(|row| row.event.bytes.len()).sum::<usize>()
             + kept.folds.iter().map(|row| row.fold.body.len()).sum::<usize>()
             + kept.calls.iter().map(|row| row.call.body.len()).sum::<usize>()
             + jobs.iter().map(|job| job.job.body.len()).sum::<usize>();
-        Ok(Extent {
+        Ok(SessionExtent {
             session: id.to_owned(),
             events: kept.row.head,
             folds: kept.folds.len() as u64,
@@ -141,7 +142,7 @@ impl Inner {
         self.last_job += 1;
         let id = self.last_job;
         self.live.insert(id);
-        let job = Job {
+        let job = StoreJob {
             id,
             job,
             state: JobState::Ready,
@@ -156,7 +157,7 @@ impl Inner {
         true
     }
 
-    pub(super) fn claim(&mut self, claim: &Claim) -> Vec<Job> {
+    pub(super) fn claim(&mut self, claim: &JobClaim) -> Vec<StoreJob> {
         let Self { jobs, live, .. } = self;
         let mut claimed = Vec::new();
         for id in live.iter() {
@@ -180,13 +181,13 @@ impl Inner {
     }
 
     /// The job of a lease, while the lease holds.
-    pub(super) fn leased(&mut self, lease: &Lease) -> Option<&mut Job> {
+    pub(super) fn leased(&mut self, lease: &Lease) -> Option<&mut StoreJob> {
         let job = self.jobs.get_mut(&lease.job)?;
         (job.state == JobState::Leased && job.attempt == lease.attempt).then_some(job)
     }
 }
 
-impl Kept {
+impl MemorySession {
     pub(super) fn of(row: SessionRow) -> Self {
         Self { row, ..Self::default() }
     }
@@ -217,8 +218,8 @@ impl Kept {
         active.map(|row| row.number)
     }
 
-    pub(super) fn activity(&self) -> Activity {
-        Activity {
+    pub(super) fn activity(&self) -> SessionActivity {
+        SessionActivity {
             id: self.row.new.id.clone(),
             owner: crate::check::owner(&self.row.new),
             tick: self.tick,
@@ -232,13 +233,13 @@ impl Kept {
         }
     }
 
-    pub(super) fn put(&mut self, fold: &NewFold) -> Put {
+    pub(super) fn put(&mut self, fold: &NewFold) -> PutOutcome {
         if self.folds.iter().any(|row| row.fold.id == fold.id) {
-            return Put::Same;
+            return PutOutcome::Same;
         }
         let number = self.folds.len() as u64 + 1;
         self.folds.push(FoldRow { number, fold: fold.clone() });
-        Put::New
+        PutOutcome::New
     }
 
     /// When it last changed.

@@ -27,15 +27,15 @@ const PATHS: [&str; 7] =
 
 /// A JSON value with its members in the order of the text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
+pub(super) enum ArgumentNode {
     Text(String),
     /// A number, true, false or null, as written.
     Bare(String),
-    List(Vec<Node>),
-    Object(Vec<(String, Node)>),
+    List(Vec<ArgumentNode>),
+    Object(Vec<(String, ArgumentNode)>),
 }
 
-impl Node {
+impl ArgumentNode {
     /// Reads the arguments of a call: an object, or a string that holds one.
     pub(super) fn read(arguments: &str) -> Option<Self> {
         match serde_json::from_str(arguments).ok()? {
@@ -86,16 +86,16 @@ impl Node {
 
 /// The arguments of a call to read. What is no JSON is as it was written: a patch, a script.
 pub fn readable(arguments: &str, facts: &CallFacts) -> String {
-    let Some(node) = Node::read(arguments) else {
+    let Some(node) = ArgumentNode::read(arguments) else {
         return plain_arguments(arguments).trim_end_matches('\n').to_owned();
     };
     match &node {
-        Node::Object(members) => object(&node, members, facts),
+        ArgumentNode::Object(members) => object(&node, members, facts),
         other => other.inline(),
     }
 }
 
-fn object(node: &Node, members: &[(String, Node)], facts: &CallFacts) -> String {
+fn object(node: &ArgumentNode, members: &[(String, ArgumentNode)], facts: &CallFacts) -> String {
     let edits = edits(node, facts);
     let of_edit = |key: &str| {
         !edits.is_empty()
@@ -107,7 +107,9 @@ fn object(node: &Node, members: &[(String, Node)], facts: &CallFacts) -> String 
             continue;
         }
         match value {
-            Node::List(items) if items.iter().any(|item| matches!(item, Node::Object(_))) => {
+            ArgumentNode::List(items)
+                if items.iter().any(|item| matches!(item, ArgumentNode::Object(_))) =>
+            {
                 let lines = items.iter().map(|item| format!("- {}", item.inline()));
                 long.push(format!("{key}:\n{}", lines.collect::<Vec<_>>().join("\n")));
             }
@@ -130,15 +132,15 @@ fn object(node: &Node, members: &[(String, Node)], facts: &CallFacts) -> String 
     short.join("\n")
 }
 
-fn path_of(node: &Node, facts: &CallFacts) -> String {
+fn path_of(node: &ArgumentNode, facts: &CallFacts) -> String {
     let named = PATHS.iter().find_map(|key| node.member(key)?.text());
     named.map(str::to_owned).or_else(|| facts.writes.first().cloned()).unwrap_or_default()
 }
 
 /// What a call replaces by what, in order.
-fn edits<'a>(node: &'a Node, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
+fn edits<'a>(node: &'a ArgumentNode, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
     let mut found = pairs_of(node, facts);
-    if let Node::Object(members) = node {
+    if let ArgumentNode::Object(members) = node {
         for (_, value) in members {
             found.extend(pairs_of(value, facts));
         }
@@ -147,73 +149,75 @@ fn edits<'a>(node: &'a Node, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
 }
 
 /// The pairs of an object, or of a list of objects that have one each.
-fn pairs_of<'a>(node: &'a Node, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
+fn pairs_of<'a>(node: &'a ArgumentNode, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
     let known = if facts.kind == ToolKind::Edit { &PAIRS[..] } else { &PAIRS[..CERTAIN] };
-    let pair = |node: &'a Node| {
+    let pair = |node: &'a ArgumentNode| {
         known.iter().find_map(|(old, new)| {
             let old = node.member(old)?.text()?;
-            Some((old, node.member(new).and_then(Node::text).unwrap_or_default()))
+            Some((old, node.member(new).and_then(ArgumentNode::text).unwrap_or_default()))
         })
     };
     match node {
-        Node::Object(_) => pair(node).into_iter().collect(),
-        Node::List(items) => items.iter().map(pair).collect::<Option<Vec<_>>>().unwrap_or_default(),
+        ArgumentNode::Object(_) => pair(node).into_iter().collect(),
+        ArgumentNode::List(items) => {
+            items.iter().map(pair).collect::<Option<Vec<_>>>().unwrap_or_default()
+        }
         _ => Vec::new(),
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for ArgumentNode {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reader)
+        from.deserialize_any(NodeReader)
     }
 }
 
-struct Reader;
+struct NodeReader;
 
-impl<'de> Visitor<'de> for Reader {
-    type Value = Node;
+impl<'de> Visitor<'de> for NodeReader {
+    type Value = ArgumentNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Bare(value.to_string()))
+    fn visit_bool<E>(self, value: bool) -> Result<ArgumentNode, E> {
+        Ok(ArgumentNode::Bare(value.to_string()))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Bare(value.to_string()))
+    fn visit_i64<E>(self, value: i64) -> Result<ArgumentNode, E> {
+        Ok(ArgumentNode::Bare(value.to_string()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
-        Ok(Node::Bare(value.to_string()))
+    fn visit_u64<E>(self, value: u64) -> Result<ArgumentNode, E> {
+        Ok(ArgumentNode::Bare(value.to_string()))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Bare(value.to_string()))
+    fn visit_f64<E>(self, value: f64) -> Result<ArgumentNode, E> {
+        Ok(ArgumentNode::Bare(value.to_string()))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Node, E> {
-        Ok(Node::Text(value.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<ArgumentNode, E> {
+        Ok(ArgumentNode::Text(value.to_owned()))
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Bare("null".to_owned()))
+    fn visit_unit<E>(self) -> Result<ArgumentNode, E> {
+        Ok(ArgumentNode::Bare("null".to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ArgumentNode, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = list.next_element()? {
             items.push(item);
         }
-        Ok(Node::List(items))
+        Ok(ArgumentNode::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ArgumentNode, A::Error> {
         let mut members = Vec::new();
         while let Some(member) = map.next_entry()? {
             members.push(member);
         }
-        Ok(Node::Object(members))
+        Ok(ArgumentNode::Object(members))
     }
 }

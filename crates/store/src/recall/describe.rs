@@ -1,12 +1,12 @@
 //! What a fold covers.
 
-use midfold_core::fold::{Entry, Fold};
-use midfold_core::references::Reference;
+use midfold_core::fold::{Fold, FoldEntry};
+use midfold_core::references::NameReference;
 use serde::Serialize;
 
-use super::reading::Reader;
-use super::what::{covered, fold_of, record};
-use super::{RecallError, What};
+use super::reading::LogReader;
+use super::target::{covered, fold_of, record};
+use super::{ExpandTarget, RecallError};
 use crate::store::Store;
 use crate::types::{FoldRow, SessionRow};
 
@@ -16,7 +16,7 @@ const LISTED: usize = 40;
 /// What a fold covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Described {
+pub struct FoldDescription {
     /// Its id.
     pub id: String,
     /// Its number in the session, from 1.
@@ -46,7 +46,7 @@ pub struct Described {
     /// Messages of the session when it was made.
     pub folded_at: u32,
     /// Those of the lost identifiers that the user or the model used again, and where.
-    pub asked_again: Vec<Reference>,
+    pub asked_again: Vec<NameReference>,
 }
 
 /// Says what a fold covers: `active`, or the start of its id.
@@ -57,19 +57,19 @@ pub async fn describe(
     store: &dyn Store,
     session: &str,
     fold: &str,
-) -> Result<Described, RecallError> {
+) -> Result<FoldDescription, RecallError> {
     let row = store.session(session).await?;
     let asked = fold.trim();
-    let prefix = match What::parse(asked) {
-        Ok(What::Fold(prefix)) => prefix,
+    let prefix = match ExpandTarget::parse(asked) {
+        Ok(ExpandTarget::Fold(prefix)) => prefix,
         // An id may start with digits alone.
-        Ok(What::Events(_)) => asked.to_owned(),
+        Ok(ExpandTarget::Events(_)) => asked.to_owned(),
         Err(_) if asked.is_empty() => "active".to_owned(),
         Err(error) => return Err(error),
     };
     let found = fold_of(store, &row, &prefix).await?;
     let record: Fold = record(&found)?;
-    let reader = Reader::of(store, session).await?;
+    let reader = LogReader::of(store, session).await?;
     let later = reader.events(record.accounts.events.into()..row.head).await?;
     let asked_again = record.references(&later);
     Ok(described(&row, &found, record, asked_again))
@@ -79,13 +79,13 @@ fn described(
     row: &SessionRow,
     found: &FoldRow,
     record: Fold,
-    asked_again: Vec<Reference>,
-) -> Described {
-    let edited = |entry: &Entry| match entry {
-        Entry::Edited { seq, .. } => Some(*seq),
+    asked_again: Vec<NameReference>,
+) -> FoldDescription {
+    let edited = |entry: &FoldEntry| match entry {
+        FoldEntry::Edited { seq, .. } => Some(*seq),
         _ => None,
     };
-    Described {
+    FoldDescription {
         id: found.fold.id.to_hex(),
         number: found.number,
         active: row.active == Some(found.fold.id),

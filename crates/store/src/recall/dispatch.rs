@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Grep, HITS, MAX_HITS, MAX_ROWS, NAME_CHARS, PAGE_CHARS, ROWS, RecallError, What, describe,
-    described_text, expand, grep, hits_text, names, outline, outline_text, page_text,
+    ExpandTarget, GrepQuery, HITS, MAX_HITS, MAX_ROWS, NAME_CHARS, PAGE_CHARS, ROWS, RecallError,
+    describe, described_text, expand, grep, hits_text, names, outline, outline_text, page_text,
 };
 use crate::error::StoreError;
 use crate::store::Store;
@@ -31,14 +31,14 @@ pub async fn answer(
     arguments: &str,
 ) -> Result<String, String> {
     let answer = match arguments_of(arguments) {
-        Ok(arguments) => run(&Call { store, session, name, arguments }).await,
+        Ok(arguments) => run(&ToolRequest { store, session, name, arguments }).await,
         Err(refusal) => Err(refusal),
     };
-    answer.map_err(|Refusal { error, advice }| format!("error: {error}\ndo: {advice}\n"))
+    answer.map_err(|ToolRefusal { error, advice }| format!("error: {error}\ndo: {advice}\n"))
 }
 
 /// A call that is to be answered.
-struct Call<'a> {
+struct ToolRequest<'a> {
     store: &'a dyn Store,
     session: &'a str,
     name: &'a str,
@@ -46,18 +46,18 @@ struct Call<'a> {
 }
 
 /// Why a call was not run.
-struct Refusal {
+struct ToolRefusal {
     error: String,
     advice: String,
 }
 
-impl Refusal {
+impl ToolRefusal {
     fn new(error: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { error: error.into(), advice: advice.into() }
     }
 }
 
-impl From<RecallError> for Refusal {
+impl From<RecallError> for ToolRefusal {
     fn from(error: RecallError) -> Self {
         let advice = match &error {
             RecallError::Store(StoreError::Query(_)) => "Correct the query, or use mode `literal`.",
@@ -85,21 +85,22 @@ impl From<RecallError> for Refusal {
 }
 
 /// Arguments as models send them: an object, or nothing at all.
-fn arguments_of(text: &str) -> Result<Map<String, Value>, Refusal> {
+fn arguments_of(text: &str) -> Result<Map<String, Value>, ToolRefusal> {
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(Value::Null) => Ok(Map::new()),
-        Ok(_) => Err(Refusal::new("the arguments are no object", "Send a JSON object.")),
-        Err(error) => {
-            Err(Refusal::new(format!("the arguments are no JSON: {error}"), "Send a JSON object."))
-        }
+        Ok(_) => Err(ToolRefusal::new("the arguments are no object", "Send a JSON object.")),
+        Err(error) => Err(ToolRefusal::new(
+            format!("the arguments are no JSON: {error}"),
+            "Send a JSON object.",
+        )),
     }
 }
 
-async fn run(call: &Call<'_>) -> Result<String, Refusal> {
+async fn run(call: &ToolRequest<'_>) -> Result<String, ToolRefusal> {
     match call.name {
         "recall_grep" => call.grep().await,
         "recall_outline" => call.outline().await,
@@ -110,7 +111,7 @@ async fn run(call: &Call<'_>) -> Result<String, Refusal> {
             let found = describe(call.store, call.session, &fold).await?;
             Ok(quoted(described_text(&found)))
         }
-        other => Err(Refusal::new(
+        other => Err(ToolRefusal::new(
             format!("there is no tool `{}`", other.chars().take(80).collect::<String>()),
             "Use recall_grep, recall_outline, recall_expand, recall_names or recall_describe.",
         )),
@@ -121,10 +122,10 @@ fn quoted(text: String) -> String {
     format!("{QUOTED}{text}")
 }
 
-impl Call<'_> {
-    async fn grep(&self) -> Result<String, Refusal> {
+impl ToolRequest<'_> {
+    async fn grep(&self) -> Result<String, ToolRefusal> {
         let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        let ask = Grep {
+        let ask = GrepQuery {
             query: self.text("query")?.unwrap_or_default(),
             mode: self.mode()?,
             role: self.text("role")?.filter(|role| !role.is_empty()),
@@ -132,7 +133,7 @@ impl Call<'_> {
             errors: self.flag("errors")?,
             folded: self.flag("folded")?,
             within: match self.text("range")?.filter(|range| !range.is_empty()) {
-                Some(range) => Some(Grep::range(&range)?),
+                Some(range) => Some(GrepQuery::range(&range)?),
                 None => None,
             },
             context: self.size("context", 0)?,
@@ -154,9 +155,9 @@ impl Call<'_> {
         Ok(text)
     }
 
-    async fn outline(&self) -> Result<String, Refusal> {
+    async fn outline(&self) -> Result<String, ToolRefusal> {
         let from = match self.text("from")? {
-            Some(from) => What::number(&from)?,
+            Some(from) => ExpandTarget::number(&from)?,
             None => 0,
         };
         let limit = self.number("limit", 1)?.and_then(|limit| u32::try_from(limit).ok());
@@ -169,11 +170,11 @@ impl Call<'_> {
         Ok(text)
     }
 
-    async fn expand(&self) -> Result<String, Refusal> {
+    async fn expand(&self) -> Result<String, ToolRefusal> {
         let what = self.text("what")?.ok_or_else(|| {
-            Refusal::new("`what` is missing", "Send the number of a message, such as `@12`.")
+            ToolRefusal::new("`what` is missing", "Send the number of a message, such as `@12`.")
         })?;
-        let what = What::parse(&what)?;
+        let what = ExpandTarget::parse(&what)?;
         let from = self.text("from")?.filter(|from| !from.is_empty());
         let from = from.or(self.text("cursor")?.filter(|cursor| !cursor.is_empty()));
         let max = self.size("max_chars", PAGE_CHARS)?.max(1);
@@ -185,7 +186,7 @@ impl Call<'_> {
         Ok(text)
     }
 
-    async fn names(&self) -> Result<String, Refusal> {
+    async fn names(&self) -> Result<String, ToolRefusal> {
         let question = self.text("question")?.unwrap_or_default();
         let max = self.size("max_chars", NAME_CHARS)?.max(1);
         let found = names(self.store, self.session, &question, max).await?;
@@ -213,9 +214,9 @@ impl Call<'_> {
     }
 
     /// A text; a number is taken for one, and a list of numbers for their list, as models do.
-    fn text(&self, key: &str) -> Result<Option<String>, Refusal> {
+    fn text(&self, key: &str) -> Result<Option<String>, ToolRefusal> {
         let wrong =
-            || Refusal::new(format!("`{key}` is no text"), format!("Send `{key}` as a text."));
+            || ToolRefusal::new(format!("`{key}` is no text"), format!("Send `{key}` as a text."));
         match self.arguments.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -234,7 +235,7 @@ impl Call<'_> {
     }
 
     /// A whole number; a text of digits is taken for one.
-    fn number(&self, key: &str, least: u64) -> Result<Option<u64>, Refusal> {
+    fn number(&self, key: &str, least: u64) -> Result<Option<u64>, ToolRefusal> {
         let found = match self.arguments.get(key) {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::Number(number)) => number.as_u64(),
@@ -243,35 +244,35 @@ impl Call<'_> {
         };
         found.filter(|number| *number >= least).map(Some).ok_or_else(|| {
             let error = format!("`{key}` is no whole number of at least {least}");
-            Refusal::new(error, format!("Send `{key}` as a number, or leave it out."))
+            ToolRefusal::new(error, format!("Send `{key}` as a number, or leave it out."))
         })
     }
 
-    fn size(&self, key: &str, usual: usize) -> Result<usize, Refusal> {
+    fn size(&self, key: &str, usual: usize) -> Result<usize, ToolRefusal> {
         let asked = self.number(key, u64::from(usual > 0))?;
         Ok(asked.map_or(usual, |size| usize::try_from(size).unwrap_or(usize::MAX)))
     }
 
-    fn flag(&self, key: &str) -> Result<bool, Refusal> {
+    fn flag(&self, key: &str) -> Result<bool, ToolRefusal> {
         match self.arguments.get(key) {
             None | Some(Value::Null | Value::Bool(false)) => Ok(false),
             Some(Value::Bool(true)) => Ok(true),
             Some(Value::String(text)) if text == "true" => Ok(true),
             Some(Value::String(text)) if text == "false" || text.is_empty() => Ok(false),
-            Some(_) => Err(Refusal::new(
+            Some(_) => Err(ToolRefusal::new(
                 format!("`{key}` is neither true nor false"),
                 format!("Send `{key}` as true, or leave it out."),
             )),
         }
     }
 
-    fn mode(&self) -> Result<SearchMode, Refusal> {
+    fn mode(&self) -> Result<SearchMode, ToolRefusal> {
         match self.text("mode")?.as_deref() {
             None | Some("" | "text") => Ok(SearchMode::Text),
             Some("literal") => Ok(SearchMode::Literal),
             Some("regex") => Ok(SearchMode::Regex),
             Some(_) => {
-                Err(Refusal::new("there is no such mode", "Use `text`, `literal` or `regex`."))
+                Err(ToolRefusal::new("there is no such mode", "Use `text`, `literal` or `regex`."))
             }
         }
     }

@@ -6,8 +6,8 @@ use std::ops::Range;
 use midfold_core::log::Event;
 use serde::Serialize;
 
-use super::reading::{Headline, Paired, Reader, begins};
-use super::{RecallError, What, readable, what};
+use super::reading::{LogReader, MessageHeadline, PairedEvents, begins};
+use super::{ExpandTarget, RecallError, readable, target};
 use crate::store::Store;
 
 /// Characters of one page of [`expand()`], when nothing is asked for.
@@ -59,7 +59,7 @@ pub struct Original {
 /// A page of originals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Page {
+pub struct OriginalPage {
     /// In the order of the log.
     pub originals: Vec<Original>,
     /// The cursor of the next page; none when this is the last.
@@ -70,7 +70,7 @@ pub struct Page {
 /// before ended. A call comes with its results and a result with its call. A page ends between two
 /// messages where it can, else between two lines.
 ///
-/// `from` is the [`Page::next`] of the page before, or any place: `12`, `12:4000` (from that
+/// `from` is the [`OriginalPage::next`] of the page before, or any place: `12`, `12:4000` (from that
 /// character of the message's text), `12:L310` (from that line, counted from 1).
 ///
 /// # Errors
@@ -78,13 +78,13 @@ pub struct Page {
 pub async fn expand(
     store: &dyn Store,
     session: &str,
-    what: &What,
+    what: &ExpandTarget,
     from: Option<&str>,
     max_chars: usize,
-) -> Result<Page, RecallError> {
-    let start = from.map(Cursor::parse).transpose()?.unwrap_or_default();
-    let reader = Reader::of(store, session).await?;
-    let asked = what::runs(store, &reader.row, what).await?;
+) -> Result<OriginalPage, RecallError> {
+    let start = from.map(PageCursor::parse).transpose()?.unwrap_or_default();
+    let reader = LogReader::of(store, session).await?;
+    let asked = target::runs(store, &reader.row, what).await?;
     let mut pager = Pager::new(start, max_chars);
     for run in with_partners(&reader, asked).await? {
         let mut at = run.start.max(start.event);
@@ -108,7 +108,7 @@ pub async fn expand(
 
 /// The runs, and what the steps at their ends need to be whole.
 async fn with_partners(
-    reader: &Reader<'_>,
+    reader: &LogReader<'_>,
     runs: Vec<Range<u64>>,
 ) -> Result<Vec<Range<u64>>, RecallError> {
     let mut all = Vec::with_capacity(runs.len());
@@ -123,7 +123,7 @@ async fn with_partners(
         all.push(run);
         all.extend(more.into_iter().map(|seq| seq..seq + 1));
     }
-    Ok(what::merged(all))
+    Ok(target::merged(all))
 }
 
 /// The events of a range, step by step.
@@ -143,33 +143,33 @@ fn steps(events: &[Event], range: Range<u64>) -> Vec<&[Event]> {
 
 /// Where a page starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
+pub struct PageCursor {
     event: u64,
-    place: Place,
+    place: CursorPlace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum CursorPlace {
     Char(usize),
     Line(usize),
 }
 
-impl Default for Place {
+impl Default for CursorPlace {
     fn default() -> Self {
         Self::Char(0)
     }
 }
 
-impl Cursor {
+impl PageCursor {
     /// Reads `12`, `12:4000` or `12:L310`.
     pub fn parse(text: &str) -> Result<Self, RecallError> {
         let wrong = || RecallError::Cursor(text.chars().take(80).collect());
         let text = text.trim();
         let (event, place) = text.split_once(':').unwrap_or((text, "0"));
-        let event = what::number(event).ok_or_else(wrong)?;
+        let event = target::number(event).ok_or_else(wrong)?;
         let place = match place.trim().strip_prefix(['L', 'l']) {
-            Some(line) => line.parse().map(Place::Line),
-            None => place.trim().parse().map(Place::Char),
+            Some(line) => line.parse().map(CursorPlace::Line),
+            None => place.trim().parse().map(CursorPlace::Char),
         };
         Ok(Self { event, place: place.map_err(|_| wrong())? })
     }
@@ -177,8 +177,8 @@ impl Cursor {
     /// Where it lies in the text of its event, in characters.
     pub fn offset(self, text: &str) -> usize {
         match self.place {
-            Place::Char(at) => at.min(text.chars().count()),
-            Place::Line(line) => {
+            CursorPlace::Char(at) => at.min(text.chars().count()),
+            CursorPlace::Line(line) => {
                 let before = text.split_inclusive('\n').take(line.saturating_sub(1));
                 before.map(|line| line.chars().count()).sum()
             }
@@ -188,10 +188,10 @@ impl Cursor {
 
 /// Fills a page.
 struct Pager {
-    start: Cursor,
+    start: PageCursor,
     max: usize,
     room: usize,
-    page: Page,
+    page: OriginalPage,
     /// The first messages of steps on this page, by the texts of the step.
     steps: HashMap<Vec<String>, Vec<u64>>,
     /// Messages on this page, by their text.
@@ -199,8 +199,8 @@ struct Pager {
 }
 
 /// A message that waits for its place.
-struct Item {
-    head: Headline,
+struct WaitingMessage {
+    head: MessageHeadline,
     offset: usize,
     text: String,
     chars: usize,
@@ -208,17 +208,18 @@ struct Item {
 }
 
 impl Pager {
-    fn new(start: Cursor, max_chars: usize) -> Self {
+    fn new(start: PageCursor, max_chars: usize) -> Self {
         let max = max_chars.clamp(1, MAX_PAGE_CHARS);
         let (steps, texts) = (HashMap::new(), HashMap::new());
-        Self { start, max, room: max, page: Page::default(), steps, texts }
+        Self { start, max, room: max, page: OriginalPage::default(), steps, texts }
     }
 
     /// Puts a step on the page, as far as it fits. True when the page is full.
-    fn step(&mut self, log: &Paired<'_>, events: &[Event]) -> bool {
-        let mut items: Vec<Item> = events.iter().map(|event| self.item(log, event)).collect();
+    fn step(&mut self, log: &PairedEvents<'_>, events: &[Event]) -> bool {
+        let mut items: Vec<WaitingMessage> =
+            events.iter().map(|event| self.item(log, event)).collect();
         self.find_repeats(&mut items);
-        let cost = items.iter().map(Item::cost).sum::<usize>();
+        let cost = items.iter().map(WaitingMessage::cost).sum::<usize>();
         let empty = self.page.originals.is_empty();
         // Begin a new page for what fits one, and for what fits none when this is half full.
         if !empty && cost > self.room && (cost <= self.max || self.room < self.max / 2) {
@@ -242,19 +243,19 @@ impl Pager {
         false
     }
 
-    fn item(&self, log: &Paired<'_>, event: &Event) -> Item {
+    fn item(&self, log: &PairedEvents<'_>, event: &Event) -> WaitingMessage {
         let head = log.headline(event);
         let text = readable::text(log, event);
         let chars = text.chars().count();
         // Only the message that the page before ended in starts in the middle.
         let offset = if head.event == self.start.event { self.start.offset(&text) } else { 0 };
         let text = text.chars().skip(offset).collect();
-        Item { head, offset, text, chars, same_as: None }
+        WaitingMessage { head, offset, text, chars, same_as: None }
     }
 
     /// Marks what this page has already: whole steps of calls and results however short, single
     /// messages where they are long.
-    fn find_repeats(&mut self, items: &mut [Item]) {
+    fn find_repeats(&mut self, items: &mut [WaitingMessage]) {
         let calls = items.iter().any(|item| !item.head.tools.is_empty());
         if calls && items.len() <= STEP {
             let key: Vec<String> = items.iter().map(|item| item.text.clone()).collect();
@@ -277,7 +278,7 @@ impl Pager {
     }
 
     /// Ends the page before a message.
-    fn end(&mut self, next: Option<&Item>, offset: usize) -> bool {
+    fn end(&mut self, next: Option<&WaitingMessage>, offset: usize) -> bool {
         self.page.next = next.map(|item| match item.offset + offset {
             0 => item.head.event.to_string(),
             at => format!("{}:{at}", item.head.event),
@@ -287,7 +288,7 @@ impl Pager {
 
     /// Puts the start of a long message on the page, up to the end of a line where that leaves
     /// less than half of the room empty.
-    fn cut(&mut self, mut item: Item) -> bool {
+    fn cut(&mut self, mut item: WaitingMessage) -> bool {
         let room = self.room.max(1);
         let end = item.text.char_indices().nth(room).map_or(item.text.len(), |(at, _)| at);
         let line = item.text[..end].rfind('\n').map(|at| at + 1);
@@ -300,7 +301,7 @@ impl Pager {
     }
 }
 
-impl Item {
+impl WaitingMessage {
     fn len(&self) -> usize {
         if self.same_as.is_some() { 0 } else { self.text.chars().count() }
     }

@@ -6,12 +6,12 @@ use std::ops::Range;
 use midfold_core::log::Event;
 use serde::Serialize;
 
-use super::matches::{Lines, Query, TextLine};
-use super::reading::{Headline, Paired, Reader, line};
-use super::versions::{Version, Versions};
-use super::{RecallError, readable, what};
+use super::matches::{LineQuery, MessageLines, TextLine};
+use super::reading::{LogReader, MessageHeadline, PairedEvents, line};
+use super::versions::{FileVersion, FileVersions};
+use super::{RecallError, readable, target};
 use crate::store::Store;
-use crate::types::{Search, SearchMode};
+use crate::types::{LogSearch, SearchMode};
 
 /// Most messages that one [`grep()`] returns.
 pub const MAX_HITS: u32 = 50;
@@ -32,7 +32,7 @@ const USER: &str = "user";
 
 /// What to look for, and among which messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grep {
+pub struct GrepQuery {
     /// What for. It may be empty where a filter is set: then all messages that pass are listed,
     /// the oldest first.
     pub query: String,
@@ -57,7 +57,7 @@ pub struct Grep {
     pub skip: u32,
 }
 
-impl Default for Grep {
+impl Default for GrepQuery {
     fn default() -> Self {
         Self {
             query: String::new(),
@@ -74,7 +74,7 @@ impl Default for Grep {
     }
 }
 
-impl Grep {
+impl GrepQuery {
     /// Looks for this in all messages.
     #[must_use]
     pub fn new(query: &str, mode: SearchMode) -> Self {
@@ -86,9 +86,11 @@ impl Grep {
     /// # Errors
     /// When it is something else.
     pub fn range(text: &str) -> Result<Vec<Range<u64>>, RecallError> {
-        match what::What::parse(text)? {
-            what::What::Events(runs) => Ok(runs),
-            what::What::Fold(_) => Err(RecallError::What(text.chars().take(80).collect())),
+        match target::ExpandTarget::parse(text)? {
+            target::ExpandTarget::Events(runs) => Ok(runs),
+            target::ExpandTarget::Fold(_) => {
+                Err(RecallError::What(text.chars().take(80).collect()))
+            }
         }
     }
 
@@ -111,7 +113,7 @@ impl Grep {
 /// A found message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Found {
+pub struct FoundMessage {
     /// Its number in the log, from 0: what [`super::expand`] is asked for.
     pub event: u64,
     /// Who wrote it; `tool` for whatever brings results.
@@ -141,7 +143,7 @@ pub struct Found {
     /// Where the file that it reads or writes was read or written at other times: whether this is
     /// the newest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<Version>,
+    pub version: Option<FileVersion>,
     /// Older messages of the same file or command whose best line is the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<u64>,
@@ -150,13 +152,13 @@ pub struct Found {
 /// A page of hits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Hits {
+pub struct HitPage {
     /// The best first where words were looked for, else the newest first, and the oldest first
     /// where nothing was.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundMessage>,
     /// How many there are in all; at least so many where a search stops counting.
     pub total: usize,
-    /// [`Grep::skip`] of the next page; none when this is the last.
+    /// [`GrepQuery::skip`] of the next page; none when this is the last.
     pub next: Option<u32>,
 }
 
@@ -165,10 +167,14 @@ pub struct Hits {
 /// # Errors
 /// When there is no such session, the query is none, nobody has the role or the tool, or, with
 /// `folded`, nothing is folded.
-pub async fn grep(store: &dyn Store, session: &str, ask: &Grep) -> Result<Hits, RecallError> {
+pub async fn grep(
+    store: &dyn Store,
+    session: &str,
+    ask: &GrepQuery,
+) -> Result<HitPage, RecallError> {
     ask.check()?;
-    let query = Query::new(&ask.query, ask.mode)?;
-    let reader = Reader::of(store, session).await?;
+    let query = LineQuery::new(&ask.query, ask.mode)?;
+    let reader = LogReader::of(store, session).await?;
     let events = reader.events(0..reader.row.head).await?;
     let log = reader.paired(&events);
     check_tool(&log, ask)?;
@@ -181,21 +187,21 @@ pub async fn grep(store: &dyn Store, session: &str, ask: &Grep) -> Result<Hits, 
     let total = groups.len() + unseen.len();
     groups.truncate(end);
     let shown = groups.split_off(skip.min(groups.len()));
-    let versions = Versions::of(&log);
+    let versions = FileVersions::of(&log);
     let found: Vec<_> = shown.into_iter().map(|group| group.found(&versions)).collect();
     let more = end < total && !found.is_empty();
     let next = more.then(|| u32::try_from(end).unwrap_or(u32::MAX));
-    Ok(Hits { found, total, next })
+    Ok(HitPage { found, total, next })
 }
 
 /// Whether a tool, or one of a kind, is the one that is asked for.
-fn is_tool(log: &Paired<'_>, name: &str, wanted: &str) -> bool {
+fn is_tool(log: &PairedEvents<'_>, name: &str, wanted: &str) -> bool {
     name.eq_ignore_ascii_case(wanted)
         || log.tools.lookup(name).kind.as_str().eq_ignore_ascii_case(wanted)
 }
 
 /// A tool that nothing calls is mostly another name for one that something does.
-fn check_tool(log: &Paired<'_>, ask: &Grep) -> Result<(), RecallError> {
+fn check_tool(log: &PairedEvents<'_>, ask: &GrepQuery) -> Result<(), RecallError> {
     let Some(wanted) = &ask.tool else { return Ok(()) };
     let used = log.tool_names();
     if used.iter().any(|name| is_tool(log, name, wanted)) {
@@ -209,20 +215,20 @@ fn check_tool(log: &Paired<'_>, ask: &Grep) -> Result<(), RecallError> {
 /// The messages that pass the filters, in order.
 async fn among<'e>(
     store: &dyn Store,
-    reader: &Reader<'_>,
-    log: &Paired<'e>,
-    ask: &Grep,
+    reader: &LogReader<'_>,
+    log: &PairedEvents<'e>,
+    ask: &GrepQuery,
 ) -> Result<Vec<&'e Event>, RecallError> {
     let folded = match ask.folded {
         true if reader.row.active.is_none() => return Err(RecallError::Unfolded),
-        true => what::folded(store, &reader.row).await?,
+        true => target::folded(store, &reader.row).await?,
         false => Vec::new(),
     };
     let inside = |runs: &[Range<u64>], event: &Event| {
         let at = runs.partition_point(|run| run.end <= u64::from(event.seq));
         runs.get(at).is_some_and(|run| run.contains(&u64::from(event.seq)))
     };
-    let within = ask.within.clone().map(what::merged);
+    let within = ask.within.clone().map(target::merged);
     let passes = |event: &&Event| {
         within.as_ref().is_none_or(|runs| inside(runs, event))
             && (!ask.folded || inside(&folded, event))
@@ -232,7 +238,7 @@ async fn among<'e>(
 }
 
 /// Whether role, tool and outcome are as asked.
-fn is_from(log: &Paired<'_>, event: &Event, ask: &Grep) -> bool {
+fn is_from(log: &PairedEvents<'_>, event: &Event, ask: &GrepQuery) -> bool {
     let role = ask.role.as_deref();
     let is_of = |role: &str| match role {
         USER => log.says(event),
@@ -254,9 +260,9 @@ fn is_from(log: &Paired<'_>, event: &Event, ask: &Grep) -> bool {
 async fn ranked<'e>(
     store: &dyn Store,
     session: &str,
-    log: &Paired<'e>,
-    ask: &Grep,
-    query: &Query,
+    log: &PairedEvents<'e>,
+    ask: &GrepQuery,
+    query: &LineQuery,
     among: Vec<&'e Event>,
 ) -> Result<Vec<&'e Event>, RecallError> {
     if query.is_empty() {
@@ -265,7 +271,7 @@ async fn ranked<'e>(
     if ask.mode == SearchMode::Text && !ask.filters() && ask.within.is_none() {
         // The index of the store knows who has which word.
         let limit = u32::try_from(LOOKED_AT).unwrap_or(u32::MAX);
-        let search = Search { query: ask.query.clone(), mode: ask.mode, range: None, limit };
+        let search = LogSearch { query: ask.query.clone(), mode: ask.mode, range: None, limit };
         let hits = store.search(session, &search).await?;
         return Ok(hits.iter().filter_map(|hit| log.event(hit.seq)).collect());
     }
@@ -277,17 +283,22 @@ async fn ranked<'e>(
 }
 
 /// Hits with the same best line, of the same file or command: the newest of them is shown.
-struct Group {
-    head: Headline,
+struct HitGroup {
+    head: MessageHeadline,
     chars: usize,
-    lines: Lines,
+    lines: MessageLines,
     also: Vec<u64>,
 }
 
-fn groups(log: &Paired<'_>, query: &Query, ranked: &[&Event], ask: &Grep) -> Vec<Group> {
+fn groups(
+    log: &PairedEvents<'_>,
+    query: &LineQuery,
+    ranked: &[&Event],
+    ask: &GrepQuery,
+) -> Vec<HitGroup> {
     let context = ask.context.min(MAX_CONTEXT);
     let only_said = ask.role.as_deref() == Some(USER);
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<HitGroup> = Vec::new();
     let mut known: HashMap<(Option<String>, String), usize> = HashMap::new();
     for event in ranked {
         let text = readable::text(log, event);
@@ -299,9 +310,10 @@ fn groups(log: &Paired<'_>, query: &Query, ranked: &[&Event], ask: &Grep) -> Vec
         }
         // Without a query a result is told by its line that says most, or by its outcome alone.
         if query.is_empty() && !head.outcomes.is_empty() && !only_said {
-            lines = Lines { best: line(head.telling().unwrap_or_default(), TELLING), ..lines };
+            lines =
+                MessageLines { best: line(head.telling().unwrap_or_default(), TELLING), ..lines };
         }
-        let group = Group { head, chars: text.chars().count(), lines, also: Vec::new() };
+        let group = HitGroup { head, chars: text.chars().count(), lines, also: Vec::new() };
         // Calls that share a line differ in the rest.
         let joins = !query.is_empty() && (group.head.tools.is_empty() || group.is_result());
         // A line of two files is two findings.
@@ -319,7 +331,7 @@ fn groups(log: &Paired<'_>, query: &Query, ranked: &[&Event], ask: &Grep) -> Vec
     groups
 }
 
-impl Group {
+impl HitGroup {
     fn is_result(&self) -> bool {
         !self.head.outcomes.is_empty()
     }
@@ -332,10 +344,10 @@ impl Group {
         self.also.push(other.head.event);
     }
 
-    fn found(mut self, versions: &Versions) -> Found {
+    fn found(mut self, versions: &FileVersions) -> FoundMessage {
         self.also.sort_unstable();
         let head = &self.head;
-        Found {
+        FoundMessage {
             event: head.event,
             role: head.role.to_owned(),
             injected: head.injected,

@@ -3,10 +3,10 @@
 use midfold_core::log::Event;
 use serde::Serialize;
 
-use super::reading::Paired;
+use super::reading::PairedEvents;
 use crate::error::StoreError;
-use crate::text::{Matcher, Postings, Ranking, find_folded, searched};
-use crate::types::{Search, SearchMode};
+use crate::text::{CandidateRanking, Matcher, Postings, find_folded, searched};
+use crate::types::{LogSearch, SearchMode};
 
 /// Lines that match, shown of one message.
 const LINES: usize = 3;
@@ -27,7 +27,7 @@ pub struct TextLine {
 
 /// The lines of one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lines {
+pub struct MessageLines {
     /// The line that matches best.
     pub best: String,
     /// Its number; none in a message of one line.
@@ -39,17 +39,17 @@ pub struct Lines {
 }
 
 /// A query that lines and messages are held against.
-pub struct Query {
+pub struct LineQuery {
     matcher: Option<Matcher>,
 }
 
-impl Query {
-    /// [`StoreError::Query`] for what cannot be asked. An empty one asks for nothing.
+impl LineQuery {
+    /// [`StoreError::LineQuery`] for what cannot be asked. An empty one asks for nothing.
     pub fn new(query: &str, mode: SearchMode) -> Result<Self, StoreError> {
         if query.trim().is_empty() {
             return Ok(Self { matcher: None });
         }
-        let search = |query: String| Search { query, mode, range: None, limit: 1 };
+        let search = |query: String| LogSearch { query, mode, range: None, limit: 1 };
         let asked = Matcher::new(&search(query.to_owned()))?;
         // What is shown are lines, so `^` and `$` are their ends. The query goes first, alone, so
         // that what is wrong with it is said of it.
@@ -77,7 +77,12 @@ impl Query {
     }
 
     /// The same lines where they stand in a part of the message, else those of the part.
-    pub(super) fn lines_within(&self, lines: Lines, part: &str, context: usize) -> Lines {
+    pub(super) fn lines_within(
+        &self,
+        lines: MessageLines,
+        part: &str,
+        context: usize,
+    ) -> MessageLines {
         let all = || lines.shown.iter().map(|line| &line.text).chain([&lines.best]);
         let stands = |line: &String| {
             let line = line.trim_matches('…').trim();
@@ -87,18 +92,22 @@ impl Query {
             return lines;
         }
         let own = self.lines(part, part, context);
-        Lines { number: None, ..own }
+        MessageLines { number: None, ..own }
     }
 
     /// The messages that match: for words the best first, else the newest first.
-    pub(super) fn ranked<'e>(&self, log: &Paired<'e>, among: Vec<&'e Event>) -> Vec<&'e Event> {
+    pub(super) fn ranked<'e>(
+        &self,
+        log: &PairedEvents<'e>,
+        among: Vec<&'e Event>,
+    ) -> Vec<&'e Event> {
         match &self.matcher {
             None => among,
             Some(Matcher::Words(words, phrase)) => {
                 let text = |event: &Event| searched(&event.view, &event.bytes);
                 let texts = among.iter().map(|event| (event.seq.into(), text(event).into()));
                 let postings = Postings::of_texts(texts, words);
-                let mut ranking = Ranking::new(words, phrase, &postings);
+                let mut ranking = CandidateRanking::new(words, phrase, &postings);
                 for seq in postings.best() {
                     if let Some(event) = log.event(seq) {
                         ranking.push(seq, &text(event));
@@ -121,14 +130,17 @@ impl Query {
 
     /// The lines to show of a message: `text` as it is brought back, or, where only that matches,
     /// `written`, the text as it was written.
-    pub fn lines(&self, text: &str, written: &str, context: usize) -> Lines {
+    pub fn lines(&self, text: &str, written: &str, context: usize) -> MessageLines {
         let lines: Vec<&str> = text.lines().collect();
         let scores = self.scores(text, &lines);
         let Some(best) = best(&scores) else {
             // A query over the border of two arguments, a name of a tool, or no query at all.
             let at = self.matcher.as_ref().and_then(|matcher| matcher.find(written));
             let source = if at.is_some() { written } else { text };
-            return Lines { best: around(source, at.unwrap_or(0)), ..Lines::default() };
+            return MessageLines {
+                best: around(source, at.unwrap_or(0)),
+                ..MessageLines::default()
+            };
         };
         let equal = |at: &usize| scores[*at].0 == scores[best].0;
         let all: Vec<usize> =
@@ -142,7 +154,7 @@ impl Query {
         };
         let first = hits.first().map_or(0, |at| at.saturating_sub(context));
         let last = hits.last().map_or(0, |at| (at + context).min(lines.len() - 1));
-        Lines {
+        MessageLines {
             best: around(lines[best], scores[best].1),
             number: (lines.len() > 1).then_some(best + 1),
             shown: (first..=last).filter(|at| near(*at)).map(one).collect(),

@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use midfold_core::fold::Entry;
+use midfold_core::fold::FoldEntry;
 use midfold_core::ids::identifiers;
-use midfold_core::recap::gone::{By, Gone};
-use midfold_core::redact::Secrets;
+use midfold_core::recap::gone::{LostNames, NameUser};
+use midfold_core::redact::KnownSecrets;
 use midfold_formats::DialectKind;
 use serde::Serialize;
 
 use super::RecallError;
-use super::what::{covered, record};
+use super::target::{covered, record};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::text::plain_text;
@@ -54,8 +54,8 @@ pub async fn names(
         add(&mut here, &plain_text(dialect, &event.event.bytes));
     }
     let kind = DialectKind::from_name(dialect);
-    let mut secrets = Secrets::default();
-    let mut gone = Gone::default();
+    let mut secrets = KnownSecrets::default();
+    let mut gone = LostNames::default();
     for run in covered(fold) {
         let mut at = run.start;
         while at < run.end {
@@ -63,7 +63,8 @@ pub async fn names(
             at = chunk.end;
             for event in store.events(session, chunk).await? {
                 let bytes = &event.event.bytes;
-                let by = kind.map_or(By::User, |kind| By::of(&kind.dialect().view(bytes)));
+                let by =
+                    kind.map_or(NameUser::User, |kind| NameUser::of(&kind.dialect().view(bytes)));
                 let seq = u32::try_from(event.seq).unwrap_or(u32::MAX);
                 let text = plain_text(dialect, bytes);
                 gone.add(seq, by, &secrets.clean(&text));
@@ -83,8 +84,9 @@ fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
     let fold = record(row)?;
     let mut here = HashSet::new();
     for entry in &fold.entries {
-        if let Entry::Recap { bytes } | Entry::Marker { bytes } | Entry::Edited { bytes, .. } =
-            entry
+        if let FoldEntry::Recap { bytes }
+        | FoldEntry::Marker { bytes }
+        | FoldEntry::Edited { bytes, .. } = entry
         {
             add(&mut here, &plain_text(dialect, bytes.as_bytes()));
         }

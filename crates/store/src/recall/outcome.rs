@@ -1,10 +1,10 @@
 //! What came of a call, in a few words. The only place here that asks the table of tools for it.
 
-use midfold_core::tools::{CallFacts, ToolTable, Verdict};
+use midfold_core::tools::{CallFacts, CallVerdict, ToolTable};
 
 /// What came of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct OutcomeWords {
     /// It failed, or was not allowed to run to its end.
     pub failed: bool,
     /// `ok`, `failed (exit 101)`, `rejected`; empty where nothing says so.
@@ -19,17 +19,17 @@ pub fn outcome_words(
     facts: &CallFacts,
     result: &str,
     flagged: Option<bool>,
-) -> Words {
+) -> OutcomeWords {
     let read = tools.outcome(facts, result, flagged);
     let verdict = match (read.verdict, read.exit) {
-        (Some(Verdict::Ok), _) => "ok".to_owned(),
-        (Some(Verdict::Rejected), _) => "rejected by the user".to_owned(),
-        (Some(Verdict::Blocked), _) => "blocked".to_owned(),
-        (Some(Verdict::Interrupted), _) => "interrupted".to_owned(),
-        (Some(Verdict::Failed), Some(code)) if code != 0 => format!("failed (exit {code})"),
-        (Some(Verdict::Failed), _) => "failed".to_owned(),
+        (Some(CallVerdict::Ok), _) => "ok".to_owned(),
+        (Some(CallVerdict::Rejected), _) => "rejected by the user".to_owned(),
+        (Some(CallVerdict::Blocked), _) => "blocked".to_owned(),
+        (Some(CallVerdict::Interrupted), _) => "interrupted".to_owned(),
+        (Some(CallVerdict::Failed), Some(code)) if code != 0 => format!("failed (exit {code})"),
+        (Some(CallVerdict::Failed), _) => "failed".to_owned(),
         (None, _) => String::new(),
     };
-    let failed = !matches!(read.verdict, Some(Verdict::Ok) | None);
-    Words { failed, verdict, telling: read.reason.or(read.telling) }
+    let failed = !matches!(read.verdict, Some(CallVerdict::Ok) | None);
+    OutcomeWords { failed, verdict, telling: read.reason.or(read.telling) }
 }

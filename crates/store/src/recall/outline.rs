@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::reading::{Headline, Reader, line};
-use super::{RecallError, readable, what};
+use super::reading::{LogReader, MessageHeadline, line};
+use super::{RecallError, readable, target};
 use crate::store::Store;
 
 /// Messages of a page, when nothing is asked for.
@@ -21,7 +21,7 @@ const CHUNK: u64 = 64;
 /// One message of an outline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct OutlineRow {
     /// Its number in the log, from 0.
     pub event: u64,
     /// Who wrote it; `tool` for whatever brings results.
@@ -46,9 +46,9 @@ pub struct Row {
 /// A page of an outline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Outline {
+pub struct OutlinePage {
     /// In the order of the log.
-    pub rows: Vec<Row>,
+    pub rows: Vec<OutlineRow>,
     /// Runs of messages that the active fold took out or shortened, first and last of each.
     pub folded: Vec<(u64, u64)>,
     /// Messages of the session.
@@ -68,14 +68,14 @@ pub async fn outline(
     from: u64,
     limit: u32,
     folded: bool,
-) -> Result<Outline, RecallError> {
-    let reader = Reader::of(store, session).await?;
+) -> Result<OutlinePage, RecallError> {
+    let reader = LogReader::of(store, session).await?;
     let head = reader.row.head;
     let last = head.checked_sub(1).ok_or(RecallError::Empty)?;
     if from > last {
         return Err(RecallError::NoEvent(from, last));
     }
-    let taken = what::folded(store, &reader.row).await?;
+    let taken = target::folded(store, &reader.row).await?;
     if folded && taken.is_empty() {
         return Err(RecallError::Unfolded);
     }
@@ -83,7 +83,7 @@ pub async fn outline(
         if folded { taken.clone() } else { std::iter::once(0..head).collect() };
     let limit = limit.clamp(1, MAX_ROWS) as usize;
     let ends = taken.iter().map(|run| (run.start, run.end - 1)).collect();
-    let mut page = Outline { rows: Vec::new(), folded: ends, total: head, next: None };
+    let mut page = OutlinePage { rows: Vec::new(), folded: ends, total: head, next: None };
     for run in runs {
         let mut at = run.start.max(from);
         while at < run.end {
@@ -101,9 +101,9 @@ pub async fn outline(
 }
 
 async fn rows(
-    reader: &Reader<'_>,
+    reader: &LogReader<'_>,
     chunk: &Range<u64>,
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<OutlineRow>,
 ) -> Result<(), RecallError> {
     let events = reader.around(chunk).await?;
     let log = reader.paired(&events);
@@ -123,8 +123,8 @@ async fn rows(
     Ok(())
 }
 
-fn row(head: &Headline, chars: usize, text: String) -> Row {
-    Row {
+fn row(head: &MessageHeadline, chars: usize, text: String) -> OutlineRow {
+    OutlineRow {
         event: head.event,
         role: head.role.to_owned(),
         injected: head.injected,

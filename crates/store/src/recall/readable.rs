@@ -2,14 +2,14 @@
 //! arguments unescaped.
 
 use midfold_core::log::Event;
-use midfold_core::view::{Block, BlockKind, MediaKind, Role};
+use midfold_core::view::{BlockKind, BlockView, MediaKind, Role};
 
 use super::arguments;
-use super::reading::Paired;
+use super::reading::PairedEvents;
 
 /// All of a message's text. Offsets and sizes of recall are in characters of it, and lines are
 /// lines of it.
-pub(super) fn text(log: &Paired<'_>, event: &Event) -> String {
+pub(super) fn text(log: &PairedEvents<'_>, event: &Event) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut calls = log.calls_of(event.seq).map(|(_, call)| call);
     let results: Vec<_> = log.results_of(event.seq).collect();
@@ -69,7 +69,7 @@ fn kind(kind: MediaKind) -> &'static str {
     }
 }
 
-fn opaque(block: &Block, event: &Event) -> String {
+fn opaque(block: &BlockView, event: &Event) -> String {
     let source = String::from_utf8_lossy(block.outer.of(&event.bytes));
     format!("[a block that is not read, {} characters]", source.chars().count())
 }

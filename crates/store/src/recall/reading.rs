@@ -4,19 +4,19 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use midfold_core::calls::{CallSite, Calls, ResultSite, tool_of};
-use midfold_core::engine::State;
+use midfold_core::calls::{CallIndex, CallSite, ResultSite, tool_of};
+use midfold_core::engine::SessionState;
 use midfold_core::log::{Event, Tokens};
 use midfold_core::passage::{joined, passages};
 use midfold_core::policy::Policy;
-use midfold_core::said::Ears;
+use midfold_core::result_words::ResultEars;
 use midfold_core::tools::{CallFacts, ToolEntry, ToolTable};
-use midfold_core::view::{Block, BlockKind, Origin, Role, View};
-use midfold_core::{Dialect, Passage};
+use midfold_core::view::{BlockKind, BlockView, EventView, Role, TextOrigin};
+use midfold_core::{Dialect, VoicePassage};
 use midfold_formats::DialectKind;
 
-use super::arguments::Node;
-use super::outcome::{Words, outcome_words};
+use super::arguments::ArgumentNode;
+use super::outcome::{OutcomeWords, outcome_words};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{EventRow, SessionRow};
@@ -31,7 +31,8 @@ const TARGET: usize = 80;
 /// What the session's policy says of tools. A policy that cannot be read is said where a session is
 /// opened.
 fn tools_of(row: &SessionRow) -> Vec<ToolEntry> {
-    let changed = serde_json::from_str::<State>(&row.state).ok().and_then(|state| state.policy);
+    let changed =
+        serde_json::from_str::<SessionState>(&row.state).ok().and_then(|state| state.policy);
     let policy = match changed {
         Some(changed) => Ok(changed.policy),
         None => Policy::from_stored(&row.new.policy),
@@ -40,14 +41,14 @@ fn tools_of(row: &SessionRow) -> Vec<ToolEntry> {
 }
 
 /// Reads parts of one session's log.
-pub(super) struct Reader<'a> {
+pub(super) struct LogReader<'a> {
     store: &'a dyn Store,
     pub row: SessionRow,
     kind: Option<DialectKind>,
     pub tools: Cow<'static, ToolTable>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LogReader<'a> {
     pub async fn of(store: &'a dyn Store, session: &str) -> Result<Self, StoreError> {
         let row = store.session(session).await?;
         let kind = DialectKind::from_name(&row.new.dialect);
@@ -103,7 +104,9 @@ impl<'a> Reader<'a> {
         let bytes = row.event.bytes;
         let mut view = match self.kind {
             Some(kind) => kind.dialect().view(&bytes),
-            None => View { role: Role::Other, origin: Origin::Genuine, blocks: Vec::new() },
+            None => {
+                EventView { role: Role::Other, origin: TextOrigin::Genuine, blocks: Vec::new() }
+            }
         };
         if let Some(origin) = row.event.origin {
             view.origin = origin;
@@ -124,8 +127,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The events with their calls and results paired.
-    pub fn paired<'e>(&'e self, events: &'e [Event]) -> Paired<'e> {
-        let calls = Calls::find(events, 0..events.len());
+    pub fn paired<'e>(&'e self, events: &'e [Event]) -> PairedEvents<'e> {
+        let calls = CallIndex::find(events, 0..events.len());
         let mut answered = vec![None; calls.calls.len()];
         for (at, result) in calls.results.iter().enumerate() {
             if let Some(slot) = result.call.and_then(|call| answered.get_mut(call)) {
@@ -133,7 +136,7 @@ impl<'a> Reader<'a> {
             }
         }
         let dialect = self.kind.map(DialectKind::dialect);
-        Paired { events, tools: &self.tools, dialect, calls, answered }
+        PairedEvents { events, tools: &self.tools, dialect, calls, answered }
     }
 }
 
@@ -146,16 +149,16 @@ pub(super) fn begins(events: &[Event], at: usize) -> bool {
 }
 
 /// Events with their calls and results.
-pub(super) struct Paired<'e> {
+pub(super) struct PairedEvents<'e> {
     pub events: &'e [Event],
     pub tools: &'e ToolTable,
     dialect: Option<&'static dyn Dialect>,
-    calls: Calls<'e>,
+    calls: CallIndex<'e>,
     /// The result of each call, where there is one.
     answered: Vec<Option<usize>>,
 }
 
-impl<'e> Paired<'e> {
+impl<'e> PairedEvents<'e> {
     pub fn event(&self, seq: u64) -> Option<&'e Event> {
         let at = self.events.partition_point(|event| u64::from(event.seq) < seq);
         self.events.get(at).filter(|event| u64::from(event.seq) == seq)
@@ -211,7 +214,7 @@ impl<'e> Paired<'e> {
 
     /// Whether a person says something in an event, or shows a picture.
     pub fn says(&self, event: &Event) -> bool {
-        let shows = |block: &Block| block.kind == BlockKind::Media;
+        let shows = |block: &BlockView| block.kind == BlockKind::Media;
         let media = || event.view.is_real_user() && event.view.blocks.iter().any(shows);
         !self.said(event).is_empty() || media()
     }
@@ -219,7 +222,7 @@ impl<'e> Paired<'e> {
     /// What persons say in an event: in a message of the user's role, or in a result. Empty where nobody does.
     pub fn said(&self, event: &Event) -> String {
         let Some(dialect) = self.dialect else { return String::new() };
-        let ears = Ears { tools: self.tools, dialect };
+        let ears = ResultEars { tools: self.tools, dialect };
         let mut said = match event.view.is_real_user() {
             true => passages(event, dialect),
             false => Vec::new(),
@@ -227,11 +230,11 @@ impl<'e> Paired<'e> {
         for result in self.results_of(event.seq) {
             said.extend(ears.hear(result, self.calls.call_of(result).as_ref()));
         }
-        joined(&said, Passage::is_said)
+        joined(&said, VoicePassage::is_said)
     }
 
     /// What came of the call that a result answers.
-    pub fn outcome(&self, result: &ResultSite<'e>) -> Words {
+    pub fn outcome(&self, result: &ResultSite<'e>) -> OutcomeWords {
         let facts = self.call_of(result).1;
         let flagged = match result.block.kind {
             BlockKind::Result { error, .. } => error,
@@ -241,7 +244,7 @@ impl<'e> Paired<'e> {
     }
 
     /// What a headline says of an event.
-    pub fn headline(&self, event: &Event) -> Headline {
+    pub fn headline(&self, event: &Event) -> MessageHeadline {
         let mut tools: Vec<String> = Vec::new();
         let mut targets: Vec<String> = Vec::new();
         for (_, call) in self.calls_of(event.seq) {
@@ -255,10 +258,10 @@ impl<'e> Paired<'e> {
             targets.push(target);
             outcomes.push(self.outcome(result));
         }
-        Headline {
+        MessageHeadline {
             event: event.seq.into(),
             role: role_word(event),
-            injected: event.view.origin != Origin::Genuine && outcomes.is_empty(),
+            injected: event.view.origin != TextOrigin::Genuine && outcomes.is_empty(),
             turn: event.turn,
             tools,
             targets,
@@ -287,7 +290,7 @@ fn target(facts: &CallFacts, call: &CallSite<'_>) -> String {
     let named = command.map(str::to_owned).or_else(path).or_else(|| facts.query.clone());
     let named = named.or_else(|| {
         let arguments = call.block.text(&call.event.bytes);
-        Node::read(&arguments)?.first_text().map(str::to_owned)
+        ArgumentNode::read(&arguments)?.first_text().map(str::to_owned)
     });
     line(&named.unwrap_or_default(), TARGET)
 }
@@ -312,7 +315,7 @@ pub(super) fn line(text: &str, most: usize) -> String {
 
 /// What a headline says of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Headline {
+pub(super) struct MessageHeadline {
     pub event: u64,
     pub role: &'static str,
     /// A client wrote it in the user's role: context, a reminder, a recap.
@@ -323,10 +326,10 @@ pub(super) struct Headline {
     /// What each is about.
     pub targets: Vec<String>,
     /// What came of each call, for results.
-    pub outcomes: Vec<Words>,
+    pub outcomes: Vec<OutcomeWords>,
 }
 
-impl Headline {
+impl MessageHeadline {
     /// Tool and target of each call or result: `Read src/a.rs; Bash make`.
     pub fn actions(&self) -> Option<String> {
         let one = |(tool, target): (&String, &String)| format!("{tool} {target}").trim().to_owned();

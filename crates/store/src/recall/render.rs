@@ -3,12 +3,12 @@
 
 use std::fmt::Write;
 
-use midfold_core::references::Reference;
+use midfold_core::references::NameReference;
 
-use super::describe::Described;
-use super::expand::{Original, Page};
-use super::grep::{Found, Hits};
-use super::outline::{Outline, Row};
+use super::describe::FoldDescription;
+use super::expand::{Original, OriginalPage};
+use super::grep::{FoundMessage, HitPage};
+use super::outline::{OutlinePage, OutlineRow};
 
 /// Longest pattern of repeats that is told in one line.
 const PERIOD: usize = 8;
@@ -19,7 +19,7 @@ pub const RUNS: usize = 8;
 
 /// A page of originals: a headline for each message, then its text.
 #[must_use]
-pub fn page_text(page: &Page) -> String {
+pub fn page_text(page: &OriginalPage) -> String {
     let mut out = String::new();
     let (mut turn, mut action) = (None, None);
     let mut rest = page.originals.as_slice();
@@ -99,7 +99,7 @@ fn pattern(repeats: &[Original]) -> (usize, usize) {
 
 /// Hits: a headline for each message, and its lines.
 #[must_use]
-pub fn hits_text(hits: &Hits) -> String {
+pub fn hits_text(hits: &HitPage) -> String {
     let mut out = String::new();
     for found in &hits.found {
         out += &hit_head(found);
@@ -128,7 +128,7 @@ pub fn hits_text(hits: &Hits) -> String {
     out
 }
 
-fn hit_head(found: &Found) -> String {
+fn hit_head(found: &FoundMessage) -> String {
     let mut out = head(found.event, &found.role, found.injected);
     if let Some(action) = &found.action {
         out += &format!(": {}", clean(action));
@@ -153,7 +153,7 @@ fn hit_head(found: &Found) -> String {
 
 /// An outline: one line a message.
 #[must_use]
-pub fn outline_text(outline: &Outline) -> String {
+pub fn outline_text(outline: &OutlinePage) -> String {
     let mut out = plural(outline.total as usize, "message");
     match outline.folded.as_slice() {
         [] => out += "; nothing is folded\n",
@@ -171,7 +171,7 @@ pub fn outline_text(outline: &Outline) -> String {
 }
 
 /// A result right behind its call does not say again what it is about.
-fn row_text(row: &Row, turn: bool, before: Option<&str>) -> String {
+fn row_text(row: &OutlineRow, turn: bool, before: Option<&str>) -> String {
     let mut out = head(row.event, &row.role, row.injected);
     if turn {
         out += &format!(", turn {}", row.turn);
@@ -196,7 +196,7 @@ fn row_text(row: &Row, turn: bool, before: Option<&str>) -> String {
 
 /// What a fold covers. The recap is told where it is not the one that the context has already.
 #[must_use]
-pub fn described_text(found: &Described) -> String {
+pub fn described_text(found: &FoldDescription) -> String {
     let active = if found.active { "active" } else { "not active" };
     let id: String = found.id.chars().take(12).collect();
     let count: u64 = found.covered.iter().map(|(from, to)| to - from + 1).sum();
@@ -223,8 +223,8 @@ pub fn described_text(found: &Described) -> String {
 
 /// Which names were needed after all: `folded at 3, asked for again: src/app.py @7`.
 #[must_use]
-pub fn asked_again_text(found: &Described) -> String {
-    let again = |one: &Reference| format!("{} @{}", one.name, one.seq);
+pub fn asked_again_text(found: &FoldDescription) -> String {
+    let again = |one: &NameReference| format!("{} @{}", one.name, one.seq);
     let shown: Vec<String> = found.asked_again.iter().take(RUNS).map(again).collect();
     let more = found.asked_again.len() - shown.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -9,7 +9,7 @@ use super::{
 
 /// How a provider wants tools to be described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum ToolListShape {
     /// Chat Completions: `{"type":"function","function":{…}}`.
     OpenAi,
     /// Anthropic: `{"name":…,"input_schema":{…}}`.
@@ -24,13 +24,13 @@ pub enum Shape {
 /// assert_eq!(tools[0]["name"], "recall_grep");
 /// ```
 #[must_use]
-pub fn tools(shape: Shape) -> String {
+pub fn tools(shape: ToolListShape) -> String {
     let tool = |(name, description, schema): (&str, &str, Value)| match shape {
-        Shape::OpenAi => json!({
+        ToolListShape::OpenAi => json!({
             "type": "function",
             "function": { "name": name, "description": description, "parameters": schema },
         }),
-        Shape::Anthropic => {
+        ToolListShape::Anthropic => {
             json!({ "name": name, "description": description, "input_schema": schema })
         }
     };

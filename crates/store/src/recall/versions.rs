@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use midfold_core::tools::{CallFacts, ToolKind};
 use serde::Serialize;
 
-use super::reading::Paired;
+use super::reading::PairedEvents;
 
 /// Whether a message shows the newest state of a file that the log has at several times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Version {
+pub struct FileVersion {
     /// The file.
     pub path: String,
     /// Nothing later reads or writes it.
@@ -20,7 +20,7 @@ pub struct Version {
 }
 
 /// One time that a file was read or written.
-struct Touch {
+struct FileTouch {
     /// The message that shows it: the result of a read, the call of a write.
     event: u64,
     writes: bool,
@@ -28,14 +28,14 @@ struct Touch {
 }
 
 /// The files of a log, with all times that they were read or written.
-pub(super) struct Versions {
-    files: HashMap<String, Vec<Touch>>,
+pub(super) struct FileVersions {
+    files: HashMap<String, Vec<FileTouch>>,
     /// The files of a message.
     of: HashMap<u64, Vec<String>>,
 }
 
-impl Versions {
-    pub fn of(log: &Paired<'_>) -> Self {
+impl FileVersions {
+    pub fn of(log: &PairedEvents<'_>) -> Self {
         let mut all = Self { files: HashMap::new(), of: HashMap::new() };
         for event in log.events {
             for (at, call) in log.calls_of(event.seq) {
@@ -59,21 +59,21 @@ impl Versions {
         for path in paths {
             let path = path.trim_start_matches("./").to_owned();
             let range = facts.range.filter(|_| !writes);
-            self.files.entry(path.clone()).or_default().push(Touch { event, writes, range });
+            self.files.entry(path.clone()).or_default().push(FileTouch { event, writes, range });
             self.of.entry(event).or_default().push(path);
         }
     }
 
     /// Whether this message has the newest of its file, where others have it, too.
-    pub fn of_event(&self, event: u64) -> Option<Version> {
+    pub fn of_event(&self, event: u64) -> Option<FileVersion> {
         let paths = self.of.get(&event)?;
         let [path] = paths.as_slice() else { return None };
         let touches = self.files.get(path)?;
         let own = touches.iter().find(|touch| touch.event == event)?;
-        let same = |touch: &&Touch| {
+        let same = |touch: &&FileTouch| {
             touch.event != event && (touch.writes || own.writes || touch.range == own.range)
         };
         let last = touches.iter().filter(same).map(|touch| touch.event).max()?;
-        Some(Version { path: path.clone(), newest: last < event, see: last.max(event) })
+        Some(FileVersion { path: path.clone(), newest: last < event, see: last.max(event) })
     }
 }

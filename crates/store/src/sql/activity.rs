@@ -1,9 +1,9 @@
 //! What sessions do: one small row each, which triggers of the database keep.
 
-use super::db::{Cells, Db, query};
+use super::db::{SqlConnection, SqlRow, query};
 use super::rows::{hash_or_none, number_of, unsigned};
 use crate::error::StoreError;
-use crate::types::{Activity, Newest};
+use crate::types::{NewestQuery, SessionActivity};
 
 /// A session's activity with the end of its log; `$rest` says of which sessions.
 macro_rules! select_activity {
@@ -18,7 +18,10 @@ macro_rules! select_activity {
     };
 }
 
-pub(super) async fn newest<D: Db>(db: &mut D, asked: &Newest) -> Result<Vec<Activity>, StoreError> {
+pub(super) async fn newest<D: SqlConnection>(
+    db: &mut D,
+    asked: &NewestQuery,
+) -> Result<Vec<SessionActivity>, StoreError> {
     let before = asked.before.unwrap_or(i64::MAX.unsigned_abs());
     let found = match &asked.owner {
         None => query(select_activity!("WHERE a.tick < $1 ORDER BY a.tick DESC LIMIT $2")),
@@ -35,13 +38,16 @@ pub(super) async fn newest<D: Db>(db: &mut D, asked: &Newest) -> Result<Vec<Acti
 }
 
 /// Nothing where there is no session of this number.
-pub(super) async fn one<D: Db>(db: &mut D, no: i64) -> Result<Option<Activity>, StoreError> {
+pub(super) async fn one<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+) -> Result<Option<SessionActivity>, StoreError> {
     let found = query(select_activity!("WHERE a.session_no = $1")).bind(no).maybe(db).await?;
     found.as_ref().map(activity).transpose()
 }
 
-fn activity<R: Cells>(row: &R) -> Result<Activity, StoreError> {
-    Ok(Activity {
+fn activity<R: SqlRow>(row: &R) -> Result<SessionActivity, StoreError> {
+    Ok(SessionActivity {
         id: row.text(0)?.unwrap_or_default().to_owned(),
         owner: row.text(1)?.map(str::to_owned),
         tick: number_of(row, 2)?,

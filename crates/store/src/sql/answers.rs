@@ -3,22 +3,22 @@
 use bytes::Bytes;
 use midfold_core::Hash;
 
-use super::db::{Cells, Db, query};
+use super::db::{SqlConnection, SqlRow, query};
 use super::failed;
 use super::rows::number_of;
 use crate::error::StoreError;
 use crate::store::{MOST_ANSWERS, MOST_LONE_ANSWERS};
-use crate::types::{Answer, Millis};
+use crate::types::{AnswerHistory, Millis};
 
 /// The number that no session has.
 const NO_SESSION: i64 = 0;
 
 /// False where there is no session of this number any more. It stays there while the answer is added.
-pub(super) async fn put<D: Db>(
+pub(super) async fn put<D: SqlConnection>(
     db: &mut D,
     key: Hash,
     no: Option<i64>,
-    answer: &Answer,
+    answer: &AnswerHistory,
     now: Millis,
 ) -> Result<bool, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
@@ -54,7 +54,10 @@ pub(super) async fn put<D: Db>(
     Ok(true)
 }
 
-pub(super) async fn answer<D: Db>(db: &mut D, key: Hash) -> Result<Option<Answer>, StoreError> {
+pub(super) async fn answer<D: SqlConnection>(
+    db: &mut D,
+    key: Hash,
+) -> Result<Option<AnswerHistory>, StoreError> {
     let found = query(
         "SELECT s.id, a.events, a.rest FROM answers a LEFT JOIN sessions s ON s.no = a.session_no \
          WHERE a.answer = $1",
@@ -63,7 +66,7 @@ pub(super) async fn answer<D: Db>(db: &mut D, key: Hash) -> Result<Option<Answer
     .maybe(db)
     .await?;
     let Some(row) = found else { return Ok(None) };
-    Ok(Some(Answer {
+    Ok(Some(AnswerHistory {
         session: row.text(0)?.map(str::to_owned),
         events: number_of(&row, 1)?,
         rest: Bytes::copy_from_slice(row.bytes(2)?.unwrap_or_default()),
@@ -71,7 +74,7 @@ pub(super) async fn answer<D: Db>(db: &mut D, key: Hash) -> Result<Option<Answer
 }
 
 /// Deletes the answers without a session that are older than this.
-pub(super) async fn forget<D: Db>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
+pub(super) async fn forget<D: SqlConnection>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
     let old = query("SELECT 1 FROM answers WHERE session_no = $1 AND made < $2 LIMIT 1");
     let old = old.bind(NO_SESSION).bind(since).maybe(&mut *tx).await?;

@@ -3,13 +3,13 @@
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
 
-use super::db::{Db, query};
+use super::db::{SqlConnection, query};
 use super::rows::{call_row, hash_or_none, number_of};
 use crate::error::StoreError;
 use crate::types::{CallRow, NewCall};
 
 /// False when the number is not the next one, or there is no such session.
-pub(super) async fn record_call<D: Db>(
+pub(super) async fn record_call<D: SqlConnection>(
     db: &mut D,
     no: i64,
     call: &NewCall,
@@ -34,12 +34,12 @@ pub(super) async fn record_call<D: Db>(
     Ok(done == 1)
 }
 
-pub(super) async fn last_call<D: Db>(db: &mut D, no: i64) -> Result<u64, StoreError> {
+pub(super) async fn last_call<D: SqlConnection>(db: &mut D, no: i64) -> Result<u64, StoreError> {
     let row = query("SELECT coalesce(max(number), 0) FROM calls WHERE session_no = $1").bind(no);
     number_of(&row.one(db).await?, 0)
 }
 
-pub(super) async fn settle_call<D: Db>(
+pub(super) async fn settle_call<D: SqlConnection>(
     db: &mut D,
     no: i64,
     call: u64,
@@ -65,7 +65,10 @@ pub(super) async fn settle_call<D: Db>(
     Err(found.map_or(StoreError::NoCall(call), |_| StoreError::Settled(call)))
 }
 
-pub(super) async fn newest_call<D: Db>(db: &mut D, no: i64) -> Result<Option<CallRow>, StoreError> {
+pub(super) async fn newest_call<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+) -> Result<Option<CallRow>, StoreError> {
     let newest = query(
         "SELECT number, head, fold, hash, made, usage, body FROM calls \
          WHERE session_no = $1 ORDER BY number DESC LIMIT 1",
@@ -74,7 +77,10 @@ pub(super) async fn newest_call<D: Db>(db: &mut D, no: i64) -> Result<Option<Cal
     row.as_ref().map(call_row).transpose()
 }
 
-pub(super) async fn calls<D: Db>(db: &mut D, no: i64) -> Result<Vec<CallRow>, StoreError> {
+pub(super) async fn calls<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+) -> Result<Vec<CallRow>, StoreError> {
     let all = query(
         "SELECT number, head, fold, hash, made, usage, body FROM calls \
          WHERE session_no = $1 ORDER BY number",
@@ -85,7 +91,7 @@ pub(super) async fn calls<D: Db>(db: &mut D, no: i64) -> Result<Vec<CallRow>, St
     all.iter().map(call_row).collect()
 }
 
-pub(super) async fn requests<D: Db>(
+pub(super) async fn requests<D: SqlConnection>(
     db: &mut D,
     no: i64,
 ) -> Result<Vec<(Option<Hash>, u64)>, StoreError> {

@@ -2,15 +2,15 @@
 
 use std::ops::DerefMut;
 
-use super::db::Db;
-use super::{Notes, sessions};
+use super::db::SqlConnection;
+use super::{StoreNotes, sessions};
 use crate::error::StoreError;
 use crate::types::SessionRow;
 
 /// A store in a database: where it is, and its connections.
-pub trait Sql: Send + Sync {
+pub trait SqlDatabase: Send + Sync {
     /// A connection.
-    type Db: Db;
+    type Db: SqlConnection;
     /// Holds one that writes.
     type Writer<'a>: DerefMut<Target = Self::Db> + Send
     where
@@ -27,7 +27,7 @@ pub trait Sql: Send + Sync {
         Ok(())
     }
     /// What it remembers.
-    fn notes(&self) -> &Notes;
+    fn notes(&self) -> &StoreNotes;
     /// A connection that writes.
     fn writer(&self) -> impl Future<Output = Result<Self::Writer<'_>, StoreError>> + Send;
     /// A connection that reads.
@@ -37,7 +37,7 @@ pub trait Sql: Send + Sync {
 }
 
 /// The number of a session.
-pub(super) async fn number<S: Sql>(store: &S, id: &str) -> Result<i64, StoreError> {
+pub(super) async fn number<S: SqlDatabase>(store: &S, id: &str) -> Result<i64, StoreError> {
     if let Some(no) = store.notes().number(id) {
         return Ok(no);
     }
@@ -48,7 +48,7 @@ pub(super) async fn number<S: Sql>(store: &S, id: &str) -> Result<i64, StoreErro
 
 /// An error where the session of a remembered number was deleted, perhaps by another process, also
 /// where there is a new one of its name: that one has another number. Asked where nothing was found.
-pub(super) async fn still<S: Sql>(
+pub(super) async fn still<S: SqlDatabase>(
     store: &S,
     db: &mut S::Db,
     id: &str,
@@ -62,13 +62,16 @@ pub(super) async fn still<S: Sql>(
 }
 
 /// Forgets the number of a session that is not there any more.
-pub(super) fn gone<S: Sql>(store: &S, id: &str) -> StoreError {
+pub(super) fn gone<S: SqlDatabase>(store: &S, id: &str) -> StoreError {
     store.notes().forget(id);
     StoreError::NoSession(id.to_owned())
 }
 
 /// The row of a session, by the number that is remembered or by the one that it has by now.
-pub(super) async fn row<S: Sql>(store: &S, id: &str) -> Result<(i64, SessionRow), StoreError> {
+pub(super) async fn row<S: SqlDatabase>(
+    store: &S,
+    id: &str,
+) -> Result<(i64, SessionRow), StoreError> {
     let mut db = store.reader().await?;
     if let Some(no) = store.notes().number(id)
         && let Some(row) = sessions::session(&mut *db, no).await?

@@ -1,5 +1,5 @@
 //! What is asked of a database: one statement with its values, and what comes back. The two of them
-//! differ in sqlx's types; the text of every statement is once, in a function over [`Db`].
+//! differ in sqlx's types; the text of every statement is once, in a function over [`SqlConnection`].
 //!
 //! Where a unique key may be taken by a concurrent writer, `ON CONFLICT DO NOTHING` waits for that
 //! writer, and the next statement sees its row: so every statement is right under READ COMMITTED.
@@ -17,9 +17,9 @@ use crate::error::StoreError;
 use crate::types::{EventRow, Millis, NewEvent};
 
 /// A connection to one of the databases.
-pub trait Db: sqlx::Connection {
+pub trait SqlConnection: sqlx::Connection {
     /// Its rows.
-    type Row: Cells;
+    type Row: SqlRow;
 
     /// How a transaction that writes begins.
     const BEGIN: &'static str;
@@ -36,13 +36,13 @@ pub trait Db: sqlx::Connection {
     /// Runs a statement; the rows that it changed.
     fn execute(
         &mut self,
-        query: Query<'_>,
+        query: SqlQuery<'_>,
     ) -> impl Future<Output = Result<u64, sqlx::Error>> + Send;
 
     /// Runs a statement; the rows that it gives.
     fn fetch(
         &mut self,
-        query: Query<'_>,
+        query: SqlQuery<'_>,
     ) -> impl Future<Output = Result<Vec<Self::Row>, sqlx::Error>> + Send;
 
     /// Adds events that came in now. False when they do not follow the head, or there is no such
@@ -83,7 +83,7 @@ pub trait Db: sqlx::Connection {
 }
 
 /// A row, column by column, from 0. The tables have three types.
-pub trait Cells: Send + Sync {
+pub trait SqlRow: Send + Sync {
     /// A number.
     fn integer(&self, at: usize) -> Result<Option<i64>, StoreError>;
     /// A text.
@@ -93,7 +93,7 @@ pub trait Cells: Send + Sync {
 }
 
 /// A value of a statement.
-pub enum Value<'q> {
+pub enum SqlValue<'q> {
     /// A number.
     Integer(Option<i64>),
     /// A text.
@@ -103,40 +103,40 @@ pub enum Value<'q> {
 }
 
 /// A statement with its values.
-pub struct Query<'q> {
+pub struct SqlQuery<'q> {
     sql: SqlStr,
-    values: Vec<Value<'q>>,
+    values: Vec<SqlValue<'q>>,
 }
 
 /// A statement without values.
-pub(super) fn query<'q>(sql: impl SqlSafeStr) -> Query<'q> {
-    Query { sql: sql.into_sql_str(), values: Vec::new() }
+pub(super) fn query<'q>(sql: impl SqlSafeStr) -> SqlQuery<'q> {
+    SqlQuery { sql: sql.into_sql_str(), values: Vec::new() }
 }
 
-impl<'q> Query<'q> {
+impl<'q> SqlQuery<'q> {
     /// The next value.
-    pub fn bind(mut self, value: impl Into<Value<'q>>) -> Self {
+    pub fn bind(mut self, value: impl Into<SqlValue<'q>>) -> Self {
         self.values.push(value.into());
         self
     }
 
     /// How many rows it changed.
-    pub async fn run<D: Db>(self, db: &mut D) -> Result<u64, StoreError> {
+    pub async fn run<D: SqlConnection>(self, db: &mut D) -> Result<u64, StoreError> {
         db.execute(self).await.map_err(failed)
     }
 
     /// All rows.
-    pub async fn all<D: Db>(self, db: &mut D) -> Result<Vec<D::Row>, StoreError> {
+    pub async fn all<D: SqlConnection>(self, db: &mut D) -> Result<Vec<D::Row>, StoreError> {
         db.fetch(self).await.map_err(failed)
     }
 
     /// The row, where there is one.
-    pub async fn maybe<D: Db>(self, db: &mut D) -> Result<Option<D::Row>, StoreError> {
+    pub async fn maybe<D: SqlConnection>(self, db: &mut D) -> Result<Option<D::Row>, StoreError> {
         Ok(self.all(db).await?.into_iter().next())
     }
 
     /// The row that is there.
-    pub async fn one<D: Db>(self, db: &mut D) -> Result<D::Row, StoreError> {
+    pub async fn one<D: SqlConnection>(self, db: &mut D) -> Result<D::Row, StoreError> {
         self.maybe(db).await?.ok_or_else(|| failed(sqlx::Error::RowNotFound))
     }
 
@@ -152,76 +152,76 @@ impl<'q> Query<'q> {
         let mut bound = sqlx::query(self.sql);
         for value in self.values {
             bound = match value {
-                Value::Integer(number) => bound.bind(number),
-                Value::Text(text) => bound.bind(text.as_deref()),
-                Value::Bytes(bytes) => bound.bind(bytes),
+                SqlValue::Integer(number) => bound.bind(number),
+                SqlValue::Text(text) => bound.bind(text.as_deref()),
+                SqlValue::Bytes(bytes) => bound.bind(bytes),
             };
         }
         bound
     }
 }
 
-impl From<i64> for Value<'_> {
+impl From<i64> for SqlValue<'_> {
     fn from(number: i64) -> Self {
         Self::Integer(Some(number))
     }
 }
 
-impl From<u32> for Value<'_> {
+impl From<u32> for SqlValue<'_> {
     fn from(number: u32) -> Self {
         Self::Integer(Some(number.into()))
     }
 }
 
-impl<'q> From<&'q Bytes> for Value<'q> {
+impl<'q> From<&'q Bytes> for SqlValue<'q> {
     fn from(bytes: &'q Bytes) -> Self {
         Self::Bytes(Some(bytes))
     }
 }
 
-impl From<u64> for Value<'_> {
+impl From<u64> for SqlValue<'_> {
     fn from(number: u64) -> Self {
         Self::Integer(Some(signed(number)))
     }
 }
 
-impl From<Option<u64>> for Value<'_> {
+impl From<Option<u64>> for SqlValue<'_> {
     fn from(number: Option<u64>) -> Self {
         Self::Integer(number.map(signed))
     }
 }
 
-impl<'q> From<&'q str> for Value<'q> {
+impl<'q> From<&'q str> for SqlValue<'q> {
     fn from(text: &'q str) -> Self {
         Self::Text(Some(text.into()))
     }
 }
 
-impl<'q> From<&'q String> for Value<'q> {
+impl<'q> From<&'q String> for SqlValue<'q> {
     fn from(text: &'q String) -> Self {
         Self::Text(Some(text.into()))
     }
 }
 
-impl From<String> for Value<'_> {
+impl From<String> for SqlValue<'_> {
     fn from(text: String) -> Self {
         Self::Text(Some(text.into()))
     }
 }
 
-impl From<Option<String>> for Value<'_> {
+impl From<Option<String>> for SqlValue<'_> {
     fn from(text: Option<String>) -> Self {
         Self::Text(text.map(Cow::from))
     }
 }
 
-impl<'q> From<&'q Hash> for Value<'q> {
+impl<'q> From<&'q Hash> for SqlValue<'q> {
     fn from(hash: &'q Hash) -> Self {
         Self::Bytes(Some(&hash.0))
     }
 }
 
-impl<'q> From<Option<&'q Hash>> for Value<'q> {
+impl<'q> From<Option<&'q Hash>> for SqlValue<'q> {
     fn from(hash: Option<&'q Hash>) -> Self {
         Self::Bytes(hash.map(|hash| &hash.0[..]))
     }

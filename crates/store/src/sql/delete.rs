@@ -1,16 +1,16 @@
 //! Deleting sessions.
 //!
-//! Whoever adds a row for a session keeps the session's row until it is added ([`Db::HOLD`]); who
-//! deletes takes that row first ([`Db::TAKE`]). So nothing of a session is left behind, or comes
+//! Whoever adds a row for a session keeps the session's row until it is added ([`SqlConnection::HOLD`]); who
+//! deletes takes that row first ([`SqlConnection::TAKE`]). So nothing of a session is left behind, or comes
 //! back, whatever a worker or another node does at the time.
 
 use sqlx::AssertSqlSafe;
 
-use super::db::{Cells, Db, query};
+use super::db::{SqlConnection, SqlRow, query};
 use super::failed;
 use super::rows::{integer_of, number_of, unsigned};
 use crate::error::StoreError;
-use crate::types::{Extent, Millis};
+use crate::types::{Millis, SessionExtent};
 
 /// Tables with rows of a session, beside the index of words.
 const OF_A_SESSION: [&str; 8] = [
@@ -26,13 +26,16 @@ const OF_A_SESSION: [&str; 8] = [
 ];
 
 /// Whether the session is there; it stays there until the transaction ends.
-pub(super) async fn hold<D: Db>(db: &mut D, no: i64) -> Result<bool, StoreError> {
+pub(super) async fn hold<D: SqlConnection>(db: &mut D, no: i64) -> Result<bool, StoreError> {
     let sql = format!("SELECT no FROM sessions WHERE no = $1{}", D::HOLD);
     Ok(query(AssertSqlSafe(sql)).bind(no).maybe(db).await?.is_some())
 }
 
 /// The session of a job, held as by [`hold`].
-pub(super) async fn hold_session_of<D: Db>(db: &mut D, job: u64) -> Result<bool, StoreError> {
+pub(super) async fn hold_session_of<D: SqlConnection>(
+    db: &mut D,
+    job: u64,
+) -> Result<bool, StoreError> {
     let sql = format!(
         "SELECT no FROM sessions WHERE no = (SELECT session_no FROM jobs WHERE id = $1){}",
         D::HOLD
@@ -40,7 +43,10 @@ pub(super) async fn hold_session_of<D: Db>(db: &mut D, job: u64) -> Result<bool,
     Ok(query(AssertSqlSafe(sql)).bind(job).maybe(db).await?.is_some())
 }
 
-pub(super) async fn extent<D: Db>(db: &mut D, no: i64) -> Result<Option<Extent>, StoreError> {
+pub(super) async fn extent<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+) -> Result<Option<SessionExtent>, StoreError> {
     let found = query(
         "SELECT s.id, s.created, \
          (SELECT made FROM events WHERE session_no = s.no ORDER BY seq DESC LIMIT 1), \
@@ -68,7 +74,7 @@ pub(super) async fn extent<D: Db>(db: &mut D, no: i64) -> Result<Option<Extent>,
     for at in 9..13 {
         bytes += number_of(&row, at)?;
     }
-    Ok(Some(Extent {
+    Ok(Some(SessionExtent {
         session: row.text(0)?.unwrap_or_default().to_owned(),
         events: number_of(&row, 5)?,
         folds: number_of(&row, 6)?,
@@ -79,7 +85,7 @@ pub(super) async fn extent<D: Db>(db: &mut D, no: i64) -> Result<Option<Extent>,
     }))
 }
 
-pub(super) async fn idle<D: Db>(
+pub(super) async fn idle<D: SqlConnection>(
     db: &mut D,
     since: Millis,
     after: &str,
@@ -102,11 +108,11 @@ pub(super) async fn idle<D: Db>(
 }
 
 /// Nothing where there is no such session.
-pub(super) async fn delete<D: Db>(
+pub(super) async fn delete<D: SqlConnection>(
     db: &mut D,
     id: &str,
     idle_since: Option<Millis>,
-) -> Result<Option<Extent>, StoreError> {
+) -> Result<Option<SessionExtent>, StoreError> {
     if id.contains('\0') {
         return Ok(None);
     }

@@ -2,15 +2,15 @@
 
 use midfold_core::Hash;
 
-use super::db::{Cells, Db, query};
+use super::db::{SqlConnection, SqlRow, query};
 use super::delete::hold;
 use super::failed;
 use super::jobs::enqueue;
 use super::rows::{event_columns, event_row, hash_of, number_of, unsigned};
 use crate::error::StoreError;
-use crate::types::{Append, Appended, EventRow};
+use crate::types::{AppendOutcome, AppendRequest, EventRow};
 
-pub(super) async fn events<D: Db>(
+pub(super) async fn events<D: SqlConnection>(
     db: &mut D,
     no: i64,
     range: &std::ops::Range<u64>,
@@ -29,7 +29,7 @@ pub(super) async fn events<D: Db>(
 }
 
 /// The newest events of a range, newest first.
-pub(super) async fn newest<D: Db>(
+pub(super) async fn newest<D: SqlConnection>(
     db: &mut D,
     no: i64,
     range: &std::ops::Range<u64>,
@@ -50,11 +50,11 @@ pub(super) async fn newest<D: Db>(
 }
 
 /// The answer of an earlier append with this key, and what that one was.
-pub(super) async fn answer<D: Db>(
+pub(super) async fn answer<D: SqlConnection>(
     db: &mut D,
     no: i64,
     key: &str,
-) -> Result<Option<(Hash, Appended)>, StoreError> {
+) -> Result<Option<(Hash, AppendOutcome)>, StoreError> {
     let found = query(
         "SELECT fingerprint, first, count FROM append_keys \
          WHERE session_no = $1 AND key = $2",
@@ -65,16 +65,16 @@ pub(super) async fn answer<D: Db>(
     .await?;
     let Some(row) = found else { return Ok(None) };
     let (first, count) = (number_of(&row, 1)?, number_of(&row, 2)?);
-    Ok(Some((hash_of(&row, 0)?, Appended { first, count, repeated: true })))
+    Ok(Some((hash_of(&row, 0)?, AppendOutcome { first, count, repeated: true })))
 }
 
 /// Takes a key for an append. False when it is taken.
-pub(super) async fn take_key<D: Db>(
+pub(super) async fn take_key<D: SqlConnection>(
     db: &mut D,
     no: i64,
     key: &str,
     fingerprint: Hash,
-    answer: Appended,
+    answer: AppendOutcome,
 ) -> Result<bool, StoreError> {
     let done = query(
         "INSERT INTO append_keys (session_no, key, fingerprint, first, count) \
@@ -90,7 +90,7 @@ pub(super) async fn take_key<D: Db>(
     Ok(done == 1)
 }
 
-pub(super) async fn head<D: Db>(db: &mut D, no: i64) -> Result<u64, StoreError> {
+pub(super) async fn head<D: SqlConnection>(db: &mut D, no: i64) -> Result<u64, StoreError> {
     let row = query("SELECT max(seq) FROM events WHERE session_no = $1").bind(no);
     let row = row.one(db).await?;
     let last = row.integer(0)?;
@@ -99,18 +99,18 @@ pub(super) async fn head<D: Db>(db: &mut D, no: i64) -> Result<u64, StoreError> 
 
 /// An append that is more than one insert. `None` on a conflict, or where there is no such session;
 /// nothing is changed then.
-pub(super) async fn append_all<D: Db>(
+pub(super) async fn append_all<D: SqlConnection>(
     db: &mut D,
     no: i64,
-    append: &Append,
-) -> Result<Option<Appended>, StoreError> {
+    append: &AppendRequest,
+) -> Result<Option<AppendOutcome>, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
     if !hold(&mut *tx, no).await? {
         tx.rollback().await.map_err(failed)?;
         return Ok(None);
     }
     let count = append.events.len() as u64;
-    let fresh = Appended { first: append.expected, count, repeated: false };
+    let fresh = AppendOutcome { first: append.expected, count, repeated: false };
     if let Some(key) = &append.key {
         let fingerprint = crate::check::fingerprint(&append.events);
         if !take_key(&mut *tx, no, key, fingerprint, fresh).await? {

@@ -3,14 +3,14 @@
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
 
-use super::db::{Cells, Db, query};
+use super::db::{SqlConnection, SqlRow, query};
 use super::delete::hold;
 use super::rows::{fold_columns, fold_from, fold_row, hash_or_none, runs_text, session_row};
 use crate::error::StoreError;
-use crate::types::{FoldRow, NewFold, Put, SessionRow};
+use crate::types::{FoldRow, NewFold, PutOutcome, SessionRow};
 
 /// A session and its active fold; nothing where there is no such session.
-pub(super) async fn session_and_fold<D: Db>(
+pub(super) async fn session_and_fold<D: SqlConnection>(
     db: &mut D,
     no: i64,
 ) -> Result<Option<(SessionRow, Option<FoldRow>)>, StoreError> {
@@ -32,7 +32,10 @@ pub(super) async fn session_and_fold<D: Db>(
     Ok(Some((session_row(&found)?, fold)))
 }
 
-pub(super) async fn folds<D: Db>(db: &mut D, no: i64) -> Result<Vec<FoldRow>, StoreError> {
+pub(super) async fn folds<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+) -> Result<Vec<FoldRow>, StoreError> {
     let all = query(concat!(
         "SELECT ",
         fold_columns!(),
@@ -44,7 +47,7 @@ pub(super) async fn folds<D: Db>(db: &mut D, no: i64) -> Result<Vec<FoldRow>, St
     all.iter().map(fold_row).collect()
 }
 
-pub(super) async fn fold<D: Db>(
+pub(super) async fn fold<D: SqlConnection>(
     db: &mut D,
     no: i64,
     id: Hash,
@@ -59,11 +62,11 @@ pub(super) async fn fold<D: Db>(
 }
 
 /// Nothing where there is no such session.
-pub(super) async fn put_fold<D: Db>(
+pub(super) async fn put_fold<D: SqlConnection>(
     db: &mut D,
     no: i64,
     new: &NewFold,
-) -> Result<Option<Put>, StoreError> {
+) -> Result<Option<PutOutcome>, StoreError> {
     // A turn is lost only to another fold that took the number: so somebody moves on.
     loop {
         let sql = format!(
@@ -88,10 +91,10 @@ pub(super) async fn put_fold<D: Db>(
             .run(db)
             .await?;
         if done == 1 {
-            return Ok(Some(Put::New));
+            return Ok(Some(PutOutcome::New));
         }
         if fold(db, no, new.id).await?.is_some() {
-            return Ok(Some(Put::Same));
+            return Ok(Some(PutOutcome::Same));
         }
         if !hold(db, no).await? {
             return Ok(None);
@@ -99,7 +102,7 @@ pub(super) async fn put_fold<D: Db>(
     }
 }
 
-pub(super) async fn activate<D: Db>(
+pub(super) async fn activate<D: SqlConnection>(
     db: &mut D,
     no: i64,
     expected: Option<Hash>,

@@ -1,20 +1,23 @@
 //! The index of words, filled when somebody searches.
 
-use super::db::{Db, query};
+use super::db::{SqlConnection, query};
 use super::events::head;
 use super::failed;
 use super::rows::number_of;
 use crate::error::StoreError;
 
 /// Where the index of a session ends, and where its log does; nothing where there is no such session.
-pub(super) async fn indexed<D: Db>(db: &mut D, no: i64) -> Result<Option<(u64, u64)>, StoreError> {
+pub(super) async fn indexed<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+) -> Result<Option<(u64, u64)>, StoreError> {
     let row = query("SELECT indexed FROM sessions WHERE no = $1").bind(no);
     let Some(row) = row.maybe(db).await? else { return Ok(None) };
     Ok(Some((number_of(&row, 0)?, head(db, no).await?)))
 }
 
 /// Adds the words of events to the index, if it still ends where it did.
-pub(super) async fn index<D: Db>(
+pub(super) async fn index<D: SqlConnection>(
     db: &mut D,
     no: i64,
     from: u64,

@@ -2,15 +2,19 @@
 
 use sqlx::AssertSqlSafe;
 
-use super::db::{Db, query};
+use super::db::{SqlConnection, query};
 use super::delete::hold_session_of;
 use super::folds::put_fold;
 use super::rows::{integer_of, job_columns, job_row};
 use super::{failed, state_name};
 use crate::error::StoreError;
-use crate::types::{Claim, Done, Job, JobState, Lease, Millis, NewJob};
+use crate::types::{JobClaim, JobOutcome, JobState, Lease, Millis, NewJob, StoreJob};
 
-pub(super) async fn enqueue<D: Db>(db: &mut D, no: i64, job: &NewJob) -> Result<bool, StoreError> {
+pub(super) async fn enqueue<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+    job: &NewJob,
+) -> Result<bool, StoreError> {
     let sql = format!(
         "INSERT INTO jobs (session_no, key, span_start, span_end, hash_end, body, run_at) \
          SELECT $1, $2, $3, $4, $5, $6, $7 WHERE EXISTS \
@@ -30,7 +34,10 @@ pub(super) async fn enqueue<D: Db>(db: &mut D, no: i64, job: &NewJob) -> Result<
     Ok(done == 1)
 }
 
-pub(super) async fn claim<D: Db>(db: &mut D, claim: &Claim) -> Result<Vec<Job>, StoreError> {
+pub(super) async fn claim<D: SqlConnection>(
+    db: &mut D,
+    claim: &JobClaim,
+) -> Result<Vec<StoreJob>, StoreError> {
     let sql = format!(
         "WITH due AS MATERIALIZED (SELECT id AS due_id FROM jobs \
          WHERE state IN ('ready', 'leased') \
@@ -47,12 +54,12 @@ pub(super) async fn claim<D: Db>(db: &mut D, claim: &Claim) -> Result<Vec<Job>, 
         .bind(claim.until)
         .all(db)
         .await?;
-    let mut jobs: Vec<Job> = rows.iter().map(job_row).collect::<Result<_, _>>()?;
+    let mut jobs: Vec<StoreJob> = rows.iter().map(job_row).collect::<Result<_, _>>()?;
     jobs.sort_unstable_by_key(|job| job.id);
     Ok(jobs)
 }
 
-pub(super) async fn heartbeat<D: Db>(
+pub(super) async fn heartbeat<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
     until: Millis,
@@ -69,10 +76,10 @@ pub(super) async fn heartbeat<D: Db>(
     Ok(done == 1)
 }
 
-pub(super) async fn finish<D: Db>(
+pub(super) async fn finish<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
-    done: &Done,
+    done: &JobOutcome,
 ) -> Result<bool, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
     // The session before its rows, as everybody takes them: it may be deleted just now.
@@ -107,7 +114,7 @@ pub(super) async fn finish<D: Db>(
     Ok(true)
 }
 
-pub(super) async fn fail<D: Db>(
+pub(super) async fn fail<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
     reason: &str,
@@ -129,11 +136,11 @@ pub(super) async fn fail<D: Db>(
     Ok(done == 1)
 }
 
-pub(super) async fn jobs<D: Db>(
+pub(super) async fn jobs<D: SqlConnection>(
     db: &mut D,
     no: Option<i64>,
     limit: u32,
-) -> Result<Vec<Job>, StoreError> {
+) -> Result<Vec<StoreJob>, StoreError> {
     let query = match no {
         Some(no) => query(concat!(
             "SELECT ",
@@ -148,13 +155,20 @@ pub(super) async fn jobs<D: Db>(
     query.all(db).await?.iter().map(job_row).collect()
 }
 
-pub(super) async fn job<D: Db>(db: &mut D, no: i64, key: &str) -> Result<Option<Job>, StoreError> {
+pub(super) async fn job<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+    key: &str,
+) -> Result<Option<StoreJob>, StoreError> {
     let sql = concat!("SELECT ", job_columns!(), " FROM jobs WHERE session_no = $1 AND key = $2");
     let row = query(sql).bind(no).bind(key).maybe(db).await;
     row?.as_ref().map(job_row).transpose()
 }
 
-pub(super) async fn newest_job<D: Db>(db: &mut D, no: i64) -> Result<Option<Job>, StoreError> {
+pub(super) async fn newest_job<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+) -> Result<Option<StoreJob>, StoreError> {
     let sql = concat!(
         "SELECT ",
         job_columns!(),

@@ -19,7 +19,7 @@ mod store;
 mod windows;
 
 #[cfg(feature = "sqlite")]
-mod opened;
+mod open_file;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "sqlite")]
@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{FailureKind, StoreError};
-use crate::types::{EventRow, JobState, Reads};
+use crate::types::{EventRow, JobState, ReadCounts};
 
 /// Sessions whose numbers are remembered.
 const NUMBERS: usize = 65_536;
@@ -41,14 +41,14 @@ const RANKED_AT_ONCE: usize = 16;
 
 /// What a store remembers beside its database.
 #[derive(Default)]
-pub struct Notes {
+pub struct StoreNotes {
     rows: AtomicU64,
     bytes: AtomicU64,
     /// A session keeps its number for ever, and no other one gets it.
     numbers: Mutex<HashMap<String, i64>>,
 }
 
-impl Notes {
+impl StoreNotes {
     fn count(&self, rows: usize, bytes: usize) {
         self.rows.fetch_add(rows as u64, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -58,8 +58,11 @@ impl Notes {
         self.count(events.len(), events.iter().map(|row| row.event.bytes.len()).sum());
     }
 
-    fn reads(&self) -> Reads {
-        Reads { rows: self.rows.load(Ordering::Relaxed), bytes: self.bytes.load(Ordering::Relaxed) }
+    fn reads(&self) -> ReadCounts {
+        ReadCounts {
+            rows: self.rows.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
     }
 
     fn number(&self, id: &str) -> Option<i64> {

@@ -9,15 +9,15 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::time::Duration;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection as _, PgConnection, Postgres, Row as _};
 
-use super::database::Sql;
-use super::db::{Cells, Db, Query};
+use super::database::SqlDatabase;
+use super::db::{SqlConnection, SqlQuery, SqlRow};
 use super::rows::{event_columns, event_row, number_of};
-use super::{Notes, failed, is_taken, signed};
+use super::{StoreNotes, failed, is_taken, signed};
 use crate::error::StoreError;
 use crate::types::{EventRow, Millis, NewEvent};
 
@@ -45,7 +45,7 @@ const PART: usize = 400_000;
 pub struct PostgresStore {
     place: String,
     pool: PgPool,
-    notes: Notes,
+    notes: StoreNotes,
 }
 
 impl PostgresStore {
@@ -71,7 +71,7 @@ impl PostgresStore {
             .acquire_timeout(WAIT)
             .test_before_acquire(false)
             .connect_lazy_with(options);
-        Ok(Self { place, pool, notes: Notes::default() })
+        Ok(Self { place, pool, notes: StoreNotes::default() })
     }
 }
 
@@ -118,7 +118,7 @@ async fn migrate(db: &mut PgConnection) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)
 }
 
-impl Sql for PostgresStore {
+impl SqlDatabase for PostgresStore {
     type Db = PgConnection;
     type Writer<'a> = PoolConnection<Postgres>;
     type Reader<'a> = PoolConnection<Postgres>;
@@ -127,7 +127,7 @@ impl Sql for PostgresStore {
         &self.place
     }
 
-    fn notes(&self) -> &Notes {
+    fn notes(&self) -> &StoreNotes {
         &self.notes
     }
 
@@ -145,7 +145,7 @@ impl Sql for PostgresStore {
     }
 }
 
-impl Db for PgConnection {
+impl SqlConnection for PgConnection {
     type Row = PgRow;
 
     const BEGIN: &'static str = "BEGIN";
@@ -155,11 +155,11 @@ impl Db for PgConnection {
     /// Events of one insert outside a transaction.
     const AT_ONCE: usize = 10_000;
 
-    async fn execute(&mut self, query: Query<'_>) -> Result<u64, sqlx::Error> {
+    async fn execute(&mut self, query: SqlQuery<'_>) -> Result<u64, sqlx::Error> {
         Ok(query.bound().execute(self).await?.rows_affected())
     }
 
-    async fn fetch(&mut self, query: Query<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
+    async fn fetch(&mut self, query: SqlQuery<'_>) -> Result<Vec<PgRow>, sqlx::Error> {
         query.bound().fetch_all(self).await
     }
 
@@ -177,7 +177,7 @@ impl Db for PgConnection {
         let usages: Vec<Option<&str>> = events.iter().map(|event| event.usage.as_deref()).collect();
         let bytes: Vec<&[u8]> = events.iter().map(|event| &event.bytes[..]).collect();
         let origins: Vec<Option<&str>> =
-            events.iter().map(|event| event.origin.map(Origin::name)).collect();
+            events.iter().map(|event| event.origin.map(TextOrigin::name)).collect();
         let outcome = sqlx::query(
             "INSERT INTO events (session_no, seq, turn, tokens, hash, usage, bytes, made, origin) \
              SELECT $1, $2 + n - 1, turn, tokens, hash, usage, bytes, $8, origin \
@@ -292,7 +292,7 @@ impl Db for PgConnection {
     }
 }
 
-impl Cells for PgRow {
+impl SqlRow for PgRow {
     fn integer(&self, at: usize) -> Result<Option<i64>, StoreError> {
         self.try_get(at).map_err(failed)
     }

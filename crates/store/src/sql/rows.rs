@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use midfold_core::{Hash, Origin};
+use midfold_core::{Hash, TextOrigin};
 
-use super::db::Cells;
+use super::db::SqlRow;
 use crate::error::StoreError;
 use crate::types::{
-    CallRow, EventRow, FoldRow, Job, JobState, NewCall, NewEvent, NewFold, NewJob, NewSession,
-    SessionRow,
+    CallRow, EventRow, FoldRow, JobState, NewCall, NewEvent, NewFold, NewJob, NewSession,
+    SessionRow, StoreJob,
 };
 
 /// Columns of an event, in the order that they are read.
@@ -84,8 +84,8 @@ fn state(name: &str) -> Result<JobState, StoreError> {
         .ok_or_else(|| StoreError::Damaged(format!("a job in state `{name}`")))
 }
 
-fn origin(name: &str) -> Result<Origin, StoreError> {
-    Origin::from_name(name)
+fn origin(name: &str) -> Result<TextOrigin, StoreError> {
+    TextOrigin::from_name(name)
         .ok_or_else(|| StoreError::Damaged(format!("an event of origin `{name}`")))
 }
 
@@ -94,39 +94,39 @@ fn there<T>(value: Option<T>, at: usize) -> Result<T, StoreError> {
     value.ok_or_else(|| StoreError::Damaged(format!("column {at} of a row is empty")))
 }
 
-pub(super) fn integer_of<R: Cells>(row: &R, at: usize) -> Result<i64, StoreError> {
+pub(super) fn integer_of<R: SqlRow>(row: &R, at: usize) -> Result<i64, StoreError> {
     there(row.integer(at)?, at)
 }
 
-pub(super) fn number_of<R: Cells>(row: &R, at: usize) -> Result<u64, StoreError> {
+pub(super) fn number_of<R: SqlRow>(row: &R, at: usize) -> Result<u64, StoreError> {
     integer_of(row, at).map(unsigned)
 }
 
-fn small_of<R: Cells>(row: &R, at: usize) -> Result<u32, StoreError> {
+fn small_of<R: SqlRow>(row: &R, at: usize) -> Result<u32, StoreError> {
     integer_of(row, at).map(small)
 }
 
-fn text_of<R: Cells>(row: &R, at: usize) -> Result<String, StoreError> {
+fn text_of<R: SqlRow>(row: &R, at: usize) -> Result<String, StoreError> {
     there(row.text(at)?, at).map(str::to_owned)
 }
 
-fn text_or_none<R: Cells>(row: &R, at: usize) -> Result<Option<String>, StoreError> {
+fn text_or_none<R: SqlRow>(row: &R, at: usize) -> Result<Option<String>, StoreError> {
     Ok(row.text(at)?.map(str::to_owned))
 }
 
-fn bytes_of<R: Cells>(row: &R, at: usize) -> Result<&[u8], StoreError> {
+fn bytes_of<R: SqlRow>(row: &R, at: usize) -> Result<&[u8], StoreError> {
     there(row.bytes(at)?, at)
 }
 
-pub(super) fn hash_of<R: Cells>(row: &R, at: usize) -> Result<Hash, StoreError> {
+pub(super) fn hash_of<R: SqlRow>(row: &R, at: usize) -> Result<Hash, StoreError> {
     hash(bytes_of(row, at)?)
 }
 
-pub(super) fn hash_or_none<R: Cells>(row: &R, at: usize) -> Result<Option<Hash>, StoreError> {
+pub(super) fn hash_or_none<R: SqlRow>(row: &R, at: usize) -> Result<Option<Hash>, StoreError> {
     row.bytes(at)?.map(hash).transpose()
 }
 
-pub(super) fn session_row<R: Cells>(row: &R) -> Result<SessionRow, StoreError> {
+pub(super) fn session_row<R: SqlRow>(row: &R) -> Result<SessionRow, StoreError> {
     let last = row.integer(10)?;
     let turn = row.integer(12)?;
     Ok(SessionRow {
@@ -148,7 +148,7 @@ pub(super) fn session_row<R: Cells>(row: &R) -> Result<SessionRow, StoreError> {
     })
 }
 
-pub(super) fn event_row<R: Cells>(row: &R) -> Result<EventRow, StoreError> {
+pub(super) fn event_row<R: SqlRow>(row: &R) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         seq: number_of(row, 0)?,
         event: NewEvent {
@@ -162,12 +162,12 @@ pub(super) fn event_row<R: Cells>(row: &R) -> Result<EventRow, StoreError> {
     })
 }
 
-pub(super) fn fold_row<R: Cells>(row: &R) -> Result<FoldRow, StoreError> {
+pub(super) fn fold_row<R: SqlRow>(row: &R) -> Result<FoldRow, StoreError> {
     fold_from(row, 0)
 }
 
 /// A fold whose columns start at this one.
-pub(super) fn fold_from<R: Cells>(row: &R, at: usize) -> Result<FoldRow, StoreError> {
+pub(super) fn fold_from<R: SqlRow>(row: &R, at: usize) -> Result<FoldRow, StoreError> {
     let fold = NewFold {
         id: hash_of(row, at + 1)?,
         start: number_of(row, at + 2)?,
@@ -183,8 +183,8 @@ pub(super) fn fold_from<R: Cells>(row: &R, at: usize) -> Result<FoldRow, StoreEr
     Ok(FoldRow { number: number_of(row, at)?, fold })
 }
 
-pub(super) fn job_row<R: Cells>(row: &R) -> Result<Job, StoreError> {
-    Ok(Job {
+pub(super) fn job_row<R: SqlRow>(row: &R) -> Result<StoreJob, StoreError> {
+    Ok(StoreJob {
         id: number_of(row, 0)?,
         job: NewJob {
             key: text_of(row, 1)?,
@@ -205,7 +205,7 @@ pub(super) fn job_row<R: Cells>(row: &R) -> Result<Job, StoreError> {
     })
 }
 
-pub(super) fn call_row<R: Cells>(row: &R) -> Result<CallRow, StoreError> {
+pub(super) fn call_row<R: SqlRow>(row: &R) -> Result<CallRow, StoreError> {
     let call = NewCall {
         number: number_of(row, 0)?,
         head: number_of(row, 1)?,

@@ -2,15 +2,20 @@
 
 use std::ops::Range;
 
-use super::database::{Sql, gone};
-use super::db::Db;
+use super::database::{SqlDatabase, gone};
+use super::db::SqlConnection;
 use super::{events, index};
 use crate::error::StoreError;
-use crate::text::{Matcher, Postings, Ranking};
+use crate::text::{CandidateRanking, Matcher, Postings};
 use crate::types::{EventRow, Hit};
 
 /// Takes into the index what was appended since the last search.
-async fn catch_up<S: Sql>(store: &S, id: &str, no: i64, dialect: &str) -> Result<(), StoreError> {
+async fn catch_up<S: SqlDatabase>(
+    store: &S,
+    id: &str,
+    no: i64,
+    dialect: &str,
+) -> Result<(), StoreError> {
     loop {
         let indexed = index::indexed(&mut *store.reader().await?, no).await?;
         let (from, head) = indexed.ok_or_else(|| gone(store, id))?;
@@ -29,7 +34,7 @@ async fn catch_up<S: Sql>(store: &S, id: &str, no: i64, dialect: &str) -> Result
     }
 }
 
-pub(super) async fn search_words<S: Sql>(
+pub(super) async fn search_words<S: SqlDatabase>(
     store: &S,
     (id, no): (&str, i64),
     dialect: &str,
@@ -49,7 +54,7 @@ pub(super) async fn search_words<S: Sql>(
             break postings;
         }
     };
-    let mut ranking = Ranking::new(words, phrase, &postings);
+    let mut ranking = CandidateRanking::new(words, phrase, &postings);
     let mut best = postings.best();
     // One pass over the log's pages, whatever the order of the scores.
     best.sort_unstable();
@@ -65,7 +70,7 @@ pub(super) async fn search_words<S: Sql>(
     Ok(ranking.finish(limit))
 }
 
-pub(super) async fn scan<S: Sql>(
+pub(super) async fn scan<S: SqlDatabase>(
     store: &S,
     no: i64,
     dialect: &str,

@@ -3,12 +3,15 @@
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
 
-use super::db::{Cells, Db, query};
+use super::db::{SqlConnection, SqlRow, query};
 use super::rows::{hash_or_none, integer_of, number_of, select_session, session_row};
 use crate::error::StoreError;
-use crate::types::{Identified, NewSession, SessionRow};
+use crate::types::{IdentifiedSession, NewSession, SessionRow};
 
-pub(super) async fn create<D: Db>(db: &mut D, new: &NewSession) -> Result<bool, StoreError> {
+pub(super) async fn create<D: SqlConnection>(
+    db: &mut D,
+    new: &NewSession,
+) -> Result<bool, StoreError> {
     let done = query(
         "INSERT INTO sessions (id, dialect, profile, counter, policy, meta, created, owner) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
@@ -26,7 +29,7 @@ pub(super) async fn create<D: Db>(db: &mut D, new: &NewSession) -> Result<bool, 
     Ok(done == 1)
 }
 
-pub(super) async fn find_number<D: Db>(db: &mut D, id: &str) -> Result<i64, StoreError> {
+pub(super) async fn find_number<D: SqlConnection>(db: &mut D, id: &str) -> Result<i64, StoreError> {
     // PostgreSQL cannot even be asked about such an id.
     let found = match id.contains('\0') {
         true => None,
@@ -37,12 +40,15 @@ pub(super) async fn find_number<D: Db>(db: &mut D, id: &str) -> Result<i64, Stor
 }
 
 /// Nothing where there is no session of this number any more.
-pub(super) async fn session<D: Db>(db: &mut D, no: i64) -> Result<Option<SessionRow>, StoreError> {
+pub(super) async fn session<D: SqlConnection>(
+    db: &mut D,
+    no: i64,
+) -> Result<Option<SessionRow>, StoreError> {
     let row = query(select_session!("WHERE s.no = $1")).bind(no).maybe(db).await?;
     row.as_ref().map(session_row).transpose()
 }
 
-pub(super) async fn sessions<D: Db>(
+pub(super) async fn sessions<D: SqlConnection>(
     db: &mut D,
     after: &str,
     limit: u32,
@@ -55,7 +61,7 @@ pub(super) async fn sessions<D: Db>(
     all.iter().map(session_row).collect()
 }
 
-pub(super) async fn save_state<D: Db>(
+pub(super) async fn save_state<D: SqlConnection>(
     db: &mut D,
     no: i64,
     expected: u64,
@@ -74,7 +80,7 @@ pub(super) async fn save_state<D: Db>(
 }
 
 /// False where there is no session of this number any more. It stays there while the note is made.
-pub(super) async fn identify<D: Db>(
+pub(super) async fn identify<D: SqlConnection>(
     db: &mut D,
     no: i64,
     identity: Hash,
@@ -91,10 +97,10 @@ pub(super) async fn identify<D: Db>(
     Ok(query.run(db).await? == 1)
 }
 
-pub(super) async fn identified<D: Db>(
+pub(super) async fn identified<D: SqlConnection>(
     db: &mut D,
     identities: &[Hash],
-) -> Result<Option<Identified>, StoreError> {
+) -> Result<Option<IdentifiedSession>, StoreError> {
     if identities.is_empty() {
         return Ok(None);
     }
@@ -106,7 +112,7 @@ pub(super) async fn identified<D: Db>(
     );
     let asked = identities.iter().fold(query(AssertSqlSafe(sql)), |query, it| query.bind(it));
     let Some(row) = asked.maybe(db).await? else { return Ok(None) };
-    Ok(Some(Identified {
+    Ok(Some(IdentifiedSession {
         id: row.text(0)?.unwrap_or_default().to_owned(),
         events: number_of(&row, 1)?,
         active: hash_or_none(&row, 2)?,

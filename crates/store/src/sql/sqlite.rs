@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
@@ -20,11 +20,11 @@ use sqlx::sqlite::{
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection as _, Row as _, Sqlite, SqliteConnection};
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::database::Sql;
-use super::db::{Cells, Db, Query};
-use super::opened::Opened;
+use super::database::SqlDatabase;
+use super::db::{SqlConnection, SqlQuery, SqlRow};
+use super::open_file::OpenedFile;
 use super::rows::{event_columns, event_row, number_of, runs_text};
-use super::{Notes, failed, is_taken, kind_of, signed};
+use super::{StoreNotes, failed, is_taken, kind_of, signed};
 use crate::error::{FailureKind, StoreError};
 use crate::private;
 use crate::types::{EventRow, Millis, NewEvent};
@@ -56,14 +56,14 @@ pub struct SqliteStore {
     place: String,
     writer: Mutex<SqliteConnection>,
     readers: SqlitePool,
-    notes: Notes,
+    notes: StoreNotes,
     options: SqliteConnectOptions,
     /// Pages that the file may have.
     pages: AtomicU32,
     /// Milliseconds that a writer waits for another process.
     wait: AtomicU32,
     /// The file that was opened.
-    file: Opened,
+    file: OpenedFile,
 }
 
 impl SqliteStore {
@@ -102,7 +102,7 @@ impl SqliteStore {
             .disable_statement_logging();
         let mut writer = connect(&options).await.map_err(at)?;
         migrate(&mut writer).await.map_err(at)?;
-        let file = Opened::at(path);
+        let file = OpenedFile::at(path);
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .test_before_acquire(false)
@@ -111,7 +111,7 @@ impl SqliteStore {
             place,
             writer: Mutex::new(writer),
             readers,
-            notes: Notes::default(),
+            notes: StoreNotes::default(),
             options,
             pages: AtomicU32::new(MOST_PAGES),
             wait: AtomicU32::new(u32::try_from(BUSY.as_millis()).unwrap_or(u32::MAX)),
@@ -227,7 +227,7 @@ fn rowid(no: i64, seq: u64) -> i64 {
     (no << 32) | signed(seq.min(u64::from(u32::MAX)))
 }
 
-impl Sql for SqliteStore {
+impl SqlDatabase for SqliteStore {
     type Db = SqliteConnection;
     type Writer<'a> = MutexGuard<'a, SqliteConnection>;
     type Reader<'a> = PoolConnection<Sqlite>;
@@ -236,7 +236,7 @@ impl Sql for SqliteStore {
         &self.place
     }
 
-    fn notes(&self) -> &Notes {
+    fn notes(&self) -> &StoreNotes {
         &self.notes
     }
 
@@ -275,7 +275,7 @@ impl Sql for SqliteStore {
     }
 }
 
-impl Db for SqliteConnection {
+impl SqlConnection for SqliteConnection {
     type Row = SqliteRow;
 
     const BEGIN: &'static str = "BEGIN IMMEDIATE";
@@ -284,11 +284,11 @@ impl Db for SqliteConnection {
     const TAKE: &'static str = "";
     const AT_ONCE: usize = 1;
 
-    async fn execute(&mut self, query: Query<'_>) -> Result<u64, sqlx::Error> {
+    async fn execute(&mut self, query: SqlQuery<'_>) -> Result<u64, sqlx::Error> {
         Ok(query.bound().execute(self).await?.rows_affected())
     }
 
-    async fn fetch(&mut self, query: Query<'_>) -> Result<Vec<SqliteRow>, sqlx::Error> {
+    async fn fetch(&mut self, query: SqlQuery<'_>) -> Result<Vec<SqliteRow>, sqlx::Error> {
         query.bound().fetch_all(self).await
     }
 
@@ -334,7 +334,7 @@ impl Db for SqliteConnection {
                     .bind(event.usage.as_deref())
                     .bind(&event.bytes[..])
                     .bind(signed(now))
-                    .bind(event.origin.map(Origin::name));
+                    .bind(event.origin.map(TextOrigin::name));
                 seq = seq.saturating_add(1);
             }
             match query.execute(&mut *self).await {
@@ -417,7 +417,7 @@ impl Db for SqliteConnection {
     }
 }
 
-impl Cells for SqliteRow {
+impl SqlRow for SqliteRow {
     fn integer(&self, at: usize) -> Result<Option<i64>, StoreError> {
         self.try_get(at).map_err(failed)
     }

@@ -5,28 +5,29 @@ use std::ops::Range;
 use async_trait::async_trait;
 use midfold_core::Hash;
 
-use super::database::{Sql, gone, number, row, still};
-use super::db::Db;
+use super::database::{SqlDatabase, gone, number, row, still};
+use super::db::SqlConnection;
 use super::search::{scan, search_words};
 use super::{activity, answers, calls, delete, events, folds, jobs, restore, sessions, windows};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::text::Matcher;
 use crate::types::{
-    Activity, Answer, Append, Appended, CallRow, Claim, Done, EventRow, Extent, FoldRow, Hit,
-    Identified, Job, LearnedWindow, Lease, Loaded, Millis, NewCall, NewFold, NewJob, NewSession,
-    Newest, Parts, Put, Reads, Search, SessionRow,
+    AnswerHistory, AppendOutcome, AppendRequest, CallRow, EventRow, FoldRow, Hit,
+    IdentifiedSession, JobClaim, JobOutcome, LearnedWindow, Lease, LoadedSession, LogSearch,
+    Millis, NewCall, NewFold, NewJob, NewSession, NewestQuery, PutOutcome, ReadCounts,
+    SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
 };
 use crate::{assemble, check};
 
 #[async_trait]
-impl<S: Sql> Store for S {
+impl<S: SqlDatabase> Store for S {
     fn place(&self) -> String {
-        Sql::place(self).to_owned()
+        SqlDatabase::place(self).to_owned()
     }
 
     fn is_there(&self) -> Result<(), StoreError> {
-        Sql::is_there(self)
+        SqlDatabase::is_there(self)
     }
 
     async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError> {
@@ -55,11 +56,11 @@ impl<S: Sql> Store for S {
         Ok(all)
     }
 
-    async fn newest(&self, asked: &Newest) -> Result<Vec<Activity>, StoreError> {
+    async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError> {
         activity::newest(&mut *self.reader().await?, asked).await
     }
 
-    async fn activity(&self, id: &str) -> Result<Activity, StoreError> {
+    async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError> {
         let no = number(self, id).await?;
         let found = activity::one(&mut *self.reader().await?, no).await?;
         found.ok_or_else(|| gone(self, id))
@@ -84,11 +85,19 @@ impl<S: Sql> Store for S {
         Err(gone(self, id))
     }
 
-    async fn identified(&self, identities: &[Hash]) -> Result<Option<Identified>, StoreError> {
+    async fn identified(
+        &self,
+        identities: &[Hash],
+    ) -> Result<Option<IdentifiedSession>, StoreError> {
         sessions::identified(&mut *self.reader().await?, identities).await
     }
 
-    async fn put_answer(&self, key: Hash, answer: &Answer, now: Millis) -> Result<(), StoreError> {
+    async fn put_answer(
+        &self,
+        key: Hash,
+        answer: &AnswerHistory,
+        now: Millis,
+    ) -> Result<(), StoreError> {
         let no = match &answer.session {
             Some(id) => Some(number(self, id).await?),
             None => None,
@@ -99,7 +108,7 @@ impl<S: Sql> Store for S {
         Err(gone(self, answer.session.as_deref().unwrap_or_default()))
     }
 
-    async fn answer(&self, key: Hash) -> Result<Option<Answer>, StoreError> {
+    async fn answer(&self, key: Hash) -> Result<Option<AnswerHistory>, StoreError> {
         answers::answer(&mut *self.reader().await?, key).await
     }
 
@@ -123,15 +132,15 @@ impl<S: Sql> Store for S {
         windows::count(&mut *self.reader().await?, since).await
     }
 
-    async fn append(&self, id: &str, append: Append) -> Result<Appended, StoreError> {
+    async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError> {
         check::append(id, &append)?;
         let no = number(self, id).await?;
-        let Append { expected, events, key, job, now } = &append;
+        let AppendRequest { expected, events, key, job, now } = &append;
         let count = events.len() as u64;
         let mut db = self.writer().await?;
         let one = key.is_none() && job.is_none() && (1..=S::Db::AT_ONCE).contains(&events.len());
         let answer = match one {
-            true => db.insert_events(no, *expected, events, *now).await?.then_some(Appended {
+            true => db.insert_events(no, *expected, events, *now).await?.then_some(AppendOutcome {
                 first: *expected,
                 count,
                 repeated: false,
@@ -159,7 +168,7 @@ impl<S: Sql> Store for S {
         Ok(found)
     }
 
-    async fn load(&self, id: &str) -> Result<Loaded, StoreError> {
+    async fn load(&self, id: &str) -> Result<LoadedSession, StoreError> {
         let mut no = number(self, id).await?;
         let mut db = self.reader().await?;
         // Events and folds never change: the session's row alone is the snapshot.
@@ -184,7 +193,7 @@ impl<S: Sql> Store for S {
         Ok(assemble::loaded(session, fold, events))
     }
 
-    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<Put, StoreError> {
+    async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<PutOutcome, StoreError> {
         let no = number(self, id).await?;
         let put = folds::put_fold(&mut *self.writer().await?, no, fold).await?;
         put.ok_or_else(|| gone(self, id))
@@ -227,7 +236,7 @@ impl<S: Sql> Store for S {
         Ok(queued)
     }
 
-    async fn claim(&self, wanted: &Claim) -> Result<Vec<Job>, StoreError> {
+    async fn claim(&self, wanted: &JobClaim) -> Result<Vec<StoreJob>, StoreError> {
         jobs::claim(&mut *self.writer().await?, wanted).await
     }
 
@@ -235,7 +244,7 @@ impl<S: Sql> Store for S {
         jobs::heartbeat(&mut *self.writer().await?, lease, until).await
     }
 
-    async fn finish(&self, lease: &Lease, done: &Done) -> Result<bool, StoreError> {
+    async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError> {
         jobs::finish(&mut *self.writer().await?, lease, done).await
     }
 
@@ -248,7 +257,7 @@ impl<S: Sql> Store for S {
         jobs::fail(&mut *self.writer().await?, lease, reason, retry_at).await
     }
 
-    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<Job>, StoreError> {
+    async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError> {
         let Some(id) = id else {
             return jobs::jobs(&mut *self.reader().await?, None, limit).await;
         };
@@ -261,7 +270,7 @@ impl<S: Sql> Store for S {
         Ok(found)
     }
 
-    async fn job(&self, id: &str, key: &str) -> Result<Option<Job>, StoreError> {
+    async fn job(&self, id: &str, key: &str) -> Result<Option<StoreJob>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
         let found = jobs::job(&mut *db, no, key).await?;
@@ -271,7 +280,7 @@ impl<S: Sql> Store for S {
         Ok(found)
     }
 
-    async fn newest_job(&self, id: &str) -> Result<Option<Job>, StoreError> {
+    async fn newest_job(&self, id: &str) -> Result<Option<StoreJob>, StoreError> {
         let no = number(self, id).await?;
         let mut db = self.reader().await?;
         let found = jobs::newest_job(&mut *db, no).await?;
@@ -336,7 +345,7 @@ impl<S: Sql> Store for S {
         Ok(found)
     }
 
-    async fn extent(&self, id: &str) -> Result<Extent, StoreError> {
+    async fn extent(&self, id: &str) -> Result<SessionExtent, StoreError> {
         let mut db = self.reader().await?;
         let no = sessions::find_number(&mut *db, id).await?;
         delete::extent(&mut *db, no).await?.ok_or_else(|| gone(self, id))
@@ -353,21 +362,25 @@ impl<S: Sql> Store for S {
         delete::idle(&mut *self.reader().await?, since, after, limit).await
     }
 
-    async fn delete(&self, id: &str, idle_since: Option<Millis>) -> Result<Extent, StoreError> {
+    async fn delete(
+        &self,
+        id: &str,
+        idle_since: Option<Millis>,
+    ) -> Result<SessionExtent, StoreError> {
         let extent = delete::delete(&mut *self.writer().await?, id, idle_since).await?;
         self.notes().forget(id);
         extent.ok_or_else(|| StoreError::NoSession(id.to_owned()))
     }
 
     async fn scrub(&self) -> Result<(), StoreError> {
-        Sql::scrub(self).await
+        SqlDatabase::scrub(self).await
     }
 
-    async fn restore(&self, parts: Parts<'_>, now: Millis) -> Result<(), StoreError> {
+    async fn restore(&self, parts: TransferParts<'_>, now: Millis) -> Result<(), StoreError> {
         restore::restore(&mut *self.writer().await?, parts, now).await
     }
 
-    async fn search(&self, id: &str, query: &Search) -> Result<Vec<Hit>, StoreError> {
+    async fn search(&self, id: &str, query: &LogSearch) -> Result<Vec<Hit>, StoreError> {
         let matcher = Matcher::new(query)?;
         let (no, row) = row(self, id).await?;
         let asked = query.range.clone().unwrap_or(0..row.head);
@@ -382,7 +395,7 @@ impl<S: Sql> Store for S {
         }
     }
 
-    fn reads(&self) -> Reads {
+    fn reads(&self) -> ReadCounts {
         self.notes().reads()
     }
 }

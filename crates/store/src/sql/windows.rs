@@ -2,14 +2,14 @@
 
 use midfold_core::Hash;
 
-use super::db::{Db, query};
+use super::db::{SqlConnection, query};
 use super::failed;
 use super::rows::number_of;
 use crate::error::StoreError;
 use crate::store::MOST_WINDOWS;
 use crate::types::{LearnedWindow, Millis};
 
-pub(super) async fn put<D: Db>(
+pub(super) async fn put<D: SqlConnection>(
     db: &mut D,
     key: Hash,
     window: &LearnedWindow,
@@ -36,7 +36,11 @@ pub(super) async fn put<D: Db>(
     tx.commit().await.map_err(failed)
 }
 
-pub(super) async fn raise<D: Db>(db: &mut D, key: Hash, tokens: u64) -> Result<(), StoreError> {
+pub(super) async fn raise<D: SqlConnection>(
+    db: &mut D,
+    key: Hash,
+    tokens: u64,
+) -> Result<(), StoreError> {
     query("UPDATE windows SET tokens = $2 WHERE source = $1 AND tokens < $2")
         .bind(&key)
         .bind(tokens)
@@ -45,7 +49,7 @@ pub(super) async fn raise<D: Db>(db: &mut D, key: Hash, tokens: u64) -> Result<(
         .map(drop)
 }
 
-pub(super) async fn window<D: Db>(
+pub(super) async fn window<D: SqlConnection>(
     db: &mut D,
     key: Hash,
 ) -> Result<Option<LearnedWindow>, StoreError> {
@@ -61,7 +65,7 @@ pub(super) async fn window<D: Db>(
     }))
 }
 
-pub(super) async fn count<D: Db>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
+pub(super) async fn count<D: SqlConnection>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
     let row = query("SELECT count(*) FROM windows WHERE learned >= $1").bind(since).one(db).await?;
     number_of(&row, 0)
 }

@@ -1,7 +1,7 @@
 //! One line of an export, and what can be wrong with it.
 
 use bytes::Bytes;
-use midfold_core::{Hash, Origin};
+use midfold_core::{Hash, TextOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
@@ -28,7 +28,7 @@ pub enum TransferError {
 
 /// What was written or read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct TransferCounts {
     /// Sessions.
     pub sessions: u64,
     /// Events.
@@ -41,7 +41,7 @@ pub struct Moved {
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) enum Line {
+pub(super) enum TransferLine {
     Midfold {
         version: u32,
     },
@@ -52,13 +52,13 @@ pub(super) enum Line {
         state: String,
     },
     Event {
-        bytes: Content,
+        bytes: EventContent,
         hash: Hash,
         turn: u32,
         tokens: u32,
         usage: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        origin: Option<Origin>,
+        origin: Option<TextOrigin>,
     },
     Fold(Box<FoldLine>),
     Call {
@@ -70,7 +70,7 @@ pub(super) enum Line {
         now: u64,
         usage: Option<String>,
     },
-    End(Moved),
+    End(TransferCounts),
 }
 
 impl From<FoldLine> for NewFold {
@@ -98,12 +98,12 @@ pub(super) struct FoldLine {
 /// An event's bytes: text where they are text.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Content {
+pub(super) enum EventContent {
     Text(String),
     Hex(String),
 }
 
-impl Content {
+impl EventContent {
     pub(super) fn of(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::Text(text.to_owned()),

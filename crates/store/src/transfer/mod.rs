@@ -14,14 +14,14 @@ use std::io::{BufRead, Write};
 
 use crate::store::Store;
 use crate::types::{Millis, NewCall, NewEvent, NewFold};
-use line::{Content, FoldLine, Line, PAGE};
-pub use line::{Moved, TransferError, VERSION};
-use reader::Reader;
+use line::{EventContent, FoldLine, PAGE, TransferLine};
+pub use line::{TransferCounts, TransferError, VERSION};
+use reader::PartReader;
 
 /// Sessions that are read at once.
 const SESSIONS: u32 = 256;
 
-fn put(out: &mut impl Write, line: &Line) -> Result<(), TransferError> {
+fn put(out: &mut impl Write, line: &TransferLine) -> Result<(), TransferError> {
     serde_json::to_writer(&mut *out, line).map_err(std::io::Error::from)?;
     Ok(out.write_all(b"\n")?)
 }
@@ -34,9 +34,9 @@ pub async fn export<W: Write + Send>(
     store: &dyn Store,
     only: Option<&str>,
     out: &mut W,
-) -> Result<Moved, TransferError> {
-    let mut moved = Moved::default();
-    put(out, &Line::Midfold { version: VERSION })?;
+) -> Result<TransferCounts, TransferError> {
+    let mut moved = TransferCounts::default();
+    put(out, &TransferLine::Midfold { version: VERSION })?;
     if let Some(id) = only {
         export_session(store, id, out, &mut moved).await?;
     } else {
@@ -50,7 +50,7 @@ pub async fn export<W: Write + Send>(
             }
         }
     }
-    put(out, &Line::End(moved))?;
+    put(out, &TransferLine::End(moved))?;
     out.flush()?;
     Ok(moved)
 }
@@ -59,13 +59,13 @@ async fn export_session<W: Write + Send>(
     store: &dyn Store,
     id: &str,
     out: &mut W,
-    moved: &mut Moved,
+    moved: &mut TransferCounts,
 ) -> Result<(), TransferError> {
     let row = store.session(id).await?;
     // Read after the session's row: so the active fold is among them.
     let folds = store.folds(id).await?;
     let (head, active, state) = (row.head, row.active, row.state);
-    put(out, &Line::Session { new: row.new, head, active, state })?;
+    put(out, &TransferLine::Session { new: row.new, head, active, state })?;
     moved.sessions += 1;
     let mut seq = 0;
     while seq < head {
@@ -74,8 +74,8 @@ async fn export_session<W: Write + Send>(
         seq = last.seq + 1;
         for row in page {
             let NewEvent { bytes, hash, turn, tokens, usage, origin } = row.event;
-            let bytes = Content::of(&bytes);
-            put(out, &Line::Event { bytes, hash, turn, tokens, usage, origin })?;
+            let bytes = EventContent::of(&bytes);
+            put(out, &TransferLine::Event { bytes, hash, turn, tokens, usage, origin })?;
             moved.events += 1;
         }
     }
@@ -84,12 +84,12 @@ async fn export_session<W: Write + Send>(
         let NewFold { id, start, end, before, through, policy, recap, kept, body, now } = row.fold;
         let kept = kept.into_iter().map(|run| (run.start, run.end)).collect();
         let fold = FoldLine { id, start, end, before, through, policy, recap, kept, now, body };
-        put(out, &Line::Fold(Box::new(fold)))?;
+        put(out, &TransferLine::Fold(Box::new(fold)))?;
         moved.folds += 1;
     }
     for row in store.calls(id).await?.into_iter().take_while(|row| row.call.head <= head) {
         let NewCall { number, head, fold, hash, body, now } = row.call;
-        put(out, &Line::Call { number, head, fold, hash, body, now, usage: row.usage })?;
+        put(out, &TransferLine::Call { number, head, fold, hash, body, now, usage: row.usage })?;
         moved.calls += 1;
     }
     Ok(())
@@ -102,17 +102,21 @@ async fn export_session<W: Write + Send>(
 /// another order or written by another version changes nothing.
 ///
 /// # Errors
-/// [`TransferError::Line`] for a bad file; [`StoreError::Exists`](crate::error::StoreError::Exists) for a session that is there
+/// [`TransferError::TransferLine`] for a bad file; [`StoreError::Exists`](crate::error::StoreError::Exists) for a session that is there
 /// already.
-pub async fn import<R, F>(store: &dyn Store, now: Millis, open: F) -> Result<Moved, TransferError>
+pub async fn import<R, F>(
+    store: &dyn Store,
+    now: Millis,
+    open: F,
+) -> Result<TransferCounts, TransferError>
 where
     R: BufRead + Send,
     F: Fn() -> std::io::Result<R> + Send,
 {
-    let mut survey = Reader::new(open()?);
+    let mut survey = PartReader::new(open()?);
     survey.by_ref().try_for_each(|part| part.map(drop)).or_else(|error| survey.why(error))?;
     // Checked again as it is stored: the file may have changed meanwhile.
-    let mut parts = Reader::new(open()?);
+    let mut parts = PartReader::new(open()?);
     store.restore(&mut parts, now).await.or_else(|error| parts.why(error))?;
     Ok(parts.moved())
 }

@@ -5,26 +5,26 @@ use std::io::{BufRead, Lines};
 
 use midfold_core::Hash;
 use midfold_core::fold::Fold;
-use midfold_core::log::Log;
+use midfold_core::log::EventLog;
 
-use super::line::{FoldLine, Line, Moved, PAGE, TransferError, VERSION};
+use super::line::{FoldLine, PAGE, TransferCounts, TransferError, TransferLine, VERSION};
 use crate::error::StoreError;
 use crate::fsck::{empty_log, is_call_sound, of_fold};
-use crate::types::{NewCall, NewEvent, NewFold, Part};
+use crate::types::{NewCall, NewEvent, NewFold, TransferPart};
 
-/// Reads parts out of lines. After an error there is nothing more; [`Reader::why`] says which.
-pub(super) struct Reader<R> {
+/// Reads parts out of lines. After an error there is nothing more; [`PartReader::why`] says which.
+pub(super) struct PartReader<R> {
     lines: Lines<R>,
     line: u64,
-    moved: Moved,
-    open: Option<Open>,
-    ready: VecDeque<Part>,
+    moved: TransferCounts,
+    open: Option<OpenTransfer>,
+    ready: VecDeque<TransferPart>,
     ended: bool,
     failed: Option<TransferError>,
 }
 
 /// The session that is being read.
-struct Open {
+struct OpenTransfer {
     promised: u64,
     active: Option<Hash>,
     state: String,
@@ -35,21 +35,21 @@ struct Open {
     calls: u64,
     last_call: Hash,
     /// The events as they are read anew; none where their format or counter is not known here.
-    replay: Option<Log>,
+    replay: Option<EventLog>,
 }
 
-impl Open {
+impl OpenTransfer {
     fn head(&self) -> u64 {
         self.hashes.len() as u64 - 1
     }
 }
 
-impl<R: BufRead> Reader<R> {
+impl<R: BufRead> PartReader<R> {
     pub fn new(file: R) -> Self {
         Self {
             lines: file.lines(),
             line: 0,
-            moved: Moved::default(),
+            moved: TransferCounts::default(),
             open: None,
             ready: VecDeque::new(),
             ended: false,
@@ -58,7 +58,7 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// What was read so far.
-    pub fn moved(&self) -> Moved {
+    pub fn moved(&self) -> TransferCounts {
         self.moved
     }
 
@@ -90,26 +90,26 @@ impl<R: BufRead> Reader<R> {
         TransferError::Line { line: self.line, problem: problem.to_owned() }
     }
 
-    fn session(&mut self) -> Result<&mut Open, TransferError> {
+    fn session(&mut self) -> Result<&mut OpenTransfer, TransferError> {
         let line = self.line;
         let problem = "a record before the first session".to_owned();
         self.open.as_mut().ok_or(TransferError::Line { line, problem })
     }
 
-    fn take(&mut self, record: Line) -> Result<(), TransferError> {
+    fn take(&mut self, record: TransferLine) -> Result<(), TransferError> {
         match record {
-            Line::Midfold { version } if self.line == 1 && version == VERSION => Ok(()),
-            Line::Midfold { version } if self.line == 1 => {
+            TransferLine::Midfold { version } if self.line == 1 && version == VERSION => Ok(()),
+            TransferLine::Midfold { version } if self.line == 1 => {
                 Err(self.bad(&format!("version {version}; this midfold reads {VERSION}")))
             }
             _ if self.line == 1 => Err(self.bad("not an export of midfold")),
-            Line::Midfold { .. } => Err(self.bad("a second beginning")),
-            Line::Session { new, head, active, state } => {
+            TransferLine::Midfold { .. } => Err(self.bad("a second beginning")),
+            TransferLine::Session { new, head, active, state } => {
                 self.close()?;
                 let replay = empty_log(&new);
-                self.ready.push_back(Part::Session(new));
+                self.ready.push_back(TransferPart::Session(new));
                 self.moved.sessions += 1;
-                self.open = Some(Open {
+                self.open = Some(OpenTransfer {
                     promised: head,
                     active,
                     state,
@@ -122,15 +122,15 @@ impl<R: BufRead> Reader<R> {
                 });
                 Ok(())
             }
-            Line::Event { bytes, hash, turn, tokens, usage, origin } => {
+            TransferLine::Event { bytes, hash, turn, tokens, usage, origin } => {
                 let bytes = bytes.bytes().map_err(|problem| self.bad(&problem))?;
                 self.event(NewEvent { bytes, hash, turn, tokens, usage, origin })
             }
-            Line::Fold(fold) => self.fold(*fold),
-            Line::Call { number, head, fold, hash, body, now, usage } => {
+            TransferLine::Fold(fold) => self.fold(*fold),
+            TransferLine::Call { number, head, fold, hash, body, now, usage } => {
                 self.call(NewCall { number, head, fold, hash, body, now }, usage)
             }
-            Line::End(promised) => {
+            TransferLine::End(promised) => {
                 self.close()?;
                 self.ended = true;
                 if promised == self.moved { Ok(()) } else { Err(self.bad("records are missing")) }
@@ -181,7 +181,7 @@ impl<R: BufRead> Reader<R> {
             return Err(self.bad(&format!("fold {:?} {problem}", new.id)));
         }
         open.folds.insert(new.id);
-        self.ready.push_back(Part::Fold(Box::new(new)));
+        self.ready.push_back(TransferPart::Fold(Box::new(new)));
         self.moved.folds += 1;
         Ok(())
     }
@@ -196,7 +196,7 @@ impl<R: BufRead> Reader<R> {
         }
         open.calls += 1;
         open.last_call = call.hash;
-        self.ready.push_back(Part::Call(Box::new(call), usage));
+        self.ready.push_back(TransferPart::Call(Box::new(call), usage));
         self.moved.calls += 1;
         Ok(())
     }
@@ -205,7 +205,7 @@ impl<R: BufRead> Reader<R> {
     fn flush(&mut self) {
         let waiting = self.open.as_mut().map(|open| std::mem::take(&mut open.waiting));
         if let Some(events) = waiting.filter(|events| !events.is_empty()) {
-            self.ready.push_back(Part::Events(events));
+            self.ready.push_back(TransferPart::Events(events));
         }
     }
 
@@ -219,13 +219,13 @@ impl<R: BufRead> Reader<R> {
         if open.active.is_some_and(|active| !open.folds.contains(&active)) {
             return Err(self.bad("the active fold of the session before is missing"));
         }
-        self.ready.push_back(Part::Done(open.active, open.state));
+        self.ready.push_back(TransferPart::Done(open.active, open.state));
         Ok(())
     }
 }
 
 /// What the record of the next event says otherwise than the event does.
-fn wrong_figure(log: &mut Log, event: &NewEvent) -> Option<String> {
+fn wrong_figure(log: &mut EventLog, event: &NewEvent) -> Option<String> {
     log.append(event.raw());
     let read = log.events().last()?;
     let figures = [("turn", read.turn, event.turn), ("tokens", read.tokens.total, event.tokens)];
@@ -237,8 +237,8 @@ fn wrong_figure(log: &mut Log, event: &NewEvent) -> Option<String> {
     Some(format!("its `{field}` is {says}, and {how}: the record was changed"))
 }
 
-impl<R: BufRead> Iterator for Reader<R> {
-    type Item = Result<Part, StoreError>;
+impl<R: BufRead> Iterator for PartReader<R> {
+    type Item = Result<TransferPart, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

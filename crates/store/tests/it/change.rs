@@ -8,17 +8,17 @@ use std::sync::Arc;
 use midfold_core::audit::audit;
 use midfold_core::budget::Budget;
 use midfold_core::event::RawEvent;
-use midfold_core::explain::{Answer, Explanation, Moment, explain};
-use midfold_core::plan::Outcome;
+use midfold_core::explain::{AskedMoment, Explanation, SightAnswer, explain};
+use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
 use midfold_store::recall::{describe, described_text};
-use midfold_store::{MemoryStore, Meta, NewSession, Store, Stored};
+use midfold_store::{MemoryStore, NewSession, SessionMeta, Store, StoredSession};
 
 const WINDOW: u64 = 8_000;
 
-async fn made() -> (Arc<dyn Store>, Stored) {
+async fn made() -> (Arc<dyn Store>, StoredSession) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(WINDOW),
         envelope: Vec::new(),
         parent: None,
@@ -36,20 +36,20 @@ async fn made() -> (Arc<dyn Store>, Stored) {
         meta: serde_json::to_string(&meta).unwrap(),
         created: 0,
     };
-    let mut stored = Stored::create(store.clone(), new).await.unwrap();
+    let mut stored = StoredSession::create(store.clone(), new).await.unwrap();
     let lines = midfold_testkit::coding_session(7, 12);
     let events = lines.into_iter().map(|line| RawEvent::new(line.into())).collect();
     stored.append(events, None, 0).await.unwrap();
     (store, stored)
 }
 
-async fn compacted(stored: &mut Stored) -> midfold_core::fold::Fold {
+async fn compacted(stored: &mut StoredSession) -> midfold_core::fold::Fold {
     let outcome = stored.compact(None, 0).await.unwrap();
-    assert!(matches!(outcome, Outcome::Folded(_)), "{outcome:?}");
+    assert!(matches!(outcome, PlanOutcome::Folded(_)), "{outcome:?}");
     stored.folds().await.unwrap().pop().unwrap()
 }
 
-async fn say(stored: &mut Stored, role: &str, text: &str) {
+async fn say(stored: &mut StoredSession, role: &str, text: &str) {
     let message = serde_json::json!({ "role": role, "content": text });
     stored.append(vec![RawEvent::new(message.to_string().into())], None, 0).await.unwrap();
 }
@@ -62,7 +62,7 @@ async fn a_new_policy_survives_a_reload_and_is_on_record() {
     for name in Policy::preset_names() {
         let policy = Policy::preset(name).unwrap();
         stored.set_policy(&policy).await.unwrap();
-        stored = Stored::open(store.clone(), "a").await.unwrap();
+        stored = StoredSession::open(store.clone(), "a").await.unwrap();
         let status = stored.status(0).await.unwrap();
         assert_eq!(status.policy, policy.name);
         assert_eq!(status.policy_fingerprint, policy.fingerprint(), "{name}");
@@ -70,7 +70,7 @@ async fn a_new_policy_survives_a_reload_and_is_on_record() {
     }
     let policy = Policy::preset("head-tail").unwrap();
     stored.set_policy(&policy).await.unwrap();
-    let mut stored = Stored::open(store.clone(), "a").await.unwrap();
+    let mut stored = StoredSession::open(store.clone(), "a").await.unwrap();
     let fold = compacted(&mut stored).await;
     assert_eq!(
         (fold.policy.as_str(), fold.policy_fingerprint),
@@ -78,7 +78,7 @@ async fn a_new_policy_survives_a_reload_and_is_on_record() {
     );
     // A fork and a folded session, which is read without its covered events, have it too.
     let fork = stored.fork("b", None, 0).await.unwrap();
-    for mut session in [fork, Stored::open(store, "a").await.unwrap()] {
+    for mut session in [fork, StoredSession::open(store, "a").await.unwrap()] {
         assert_eq!(session.status(0).await.unwrap().policy, "head-tail");
     }
 }
@@ -90,7 +90,7 @@ async fn what_was_prepared_by_another_policy_is_not_taken() {
         let (_, mut stored) = made().await;
         let tokens = stored.whole().await.unwrap().load().upper;
         stored.update_model("", Some(tokens * 100 / 92)).await.unwrap();
-        let Outcome::Folded(prepared) = stored.preview(None).await.unwrap() else { panic!() };
+        let PlanOutcome::Folded(prepared) = stored.preview(None).await.unwrap() else { panic!() };
         if change {
             stored.set_policy(&Policy::preset(policy).unwrap()).await.unwrap();
         }
@@ -106,11 +106,11 @@ async fn what_was_prepared_by_another_policy_is_not_taken() {
 #[tokio::test]
 async fn another_node_does_not_undo_a_change() {
     let (store, mut one) = made().await;
-    let mut two = Stored::open(store.clone(), "a").await.unwrap();
+    let mut two = StoredSession::open(store.clone(), "a").await.unwrap();
     two.pin(3, true).await.unwrap();
     one.set_policy(&Policy::preset("hermes").unwrap()).await.unwrap();
     two.update_model("small", Some(6_000)).await.unwrap();
-    let status = Stored::open(store, "a").await.unwrap().status(0).await.unwrap();
+    let status = StoredSession::open(store, "a").await.unwrap().status(0).await.unwrap();
     assert_eq!((status.policy.as_str(), status.model.as_str()), ("hermes", "small"));
     assert_eq!((status.context_length, status.pins), (6_000, vec![3]));
 }
@@ -119,7 +119,7 @@ async fn another_node_does_not_undo_a_change() {
 async fn a_new_window_counts_from_then_on() {
     let (store, mut stored) = made().await;
     stored.update_model("large", Some(1_000_000)).await.unwrap();
-    let mut stored = Stored::open(store, "a").await.unwrap();
+    let mut stored = StoredSession::open(store, "a").await.unwrap();
     assert!(stored.context(false, 0).await.unwrap().folded.is_none());
     stored.update_model("small", Some(4_000)).await.unwrap();
     let sent = stored.context(false, 0).await.unwrap();
@@ -148,7 +148,7 @@ async fn a_lost_name_that_is_asked_for_again_is_told_everywhere() {
     let folds = stored.folds().await.unwrap();
     let audited = audit(&log, &folds, None, &[]).receipts[0].asked_again.clone();
     let described = describe(&*store, "a", "").await.unwrap();
-    let explained = explain(&log, &folds, &[], &name, Moment::Now(Some(fold.id))).unwrap();
+    let explained = explain(&log, &folds, &[], &name, AskedMoment::Now(Some(fold.id))).unwrap();
     assert_eq!(described.asked_again, audited);
     let [again] = &explained.asked_again[..] else { panic!("{explained}") };
     assert!(audited.contains(&again.reference));
@@ -167,13 +167,14 @@ async fn explain_answers_for_a_message_by_its_number() {
     let fold = compacted(&mut stored).await;
     let log = stored.whole().await.unwrap().log().clone();
     let ask = |text: &str| -> Explanation {
-        explain(&log, std::slice::from_ref(&fold), &[], text, Moment::Now(Some(fold.id))).unwrap()
+        explain(&log, std::slice::from_ref(&fold), &[], text, AskedMoment::Now(Some(fold.id)))
+            .unwrap()
     };
     let covered = fold.span.start;
     let gone = ask(&format!("@{covered}"));
-    assert_eq!((gone.answer, gone.occurrences.len()), (Answer::Gone, 1));
+    assert_eq!((gone.answer, gone.occurrences.len()), (SightAnswer::Gone, 1));
     assert_eq!(gone.occurrences[0].left.as_ref().unwrap().rule, "marker");
-    assert_eq!(ask(&format!("@{}", log.len() - 1)).answer, Answer::Verbatim);
+    assert_eq!(ask(&format!("@{}", log.len() - 1)).answer, SightAnswer::Verbatim);
     // No message has this number: then it is a text like any other.
-    assert_eq!(ask(&format!("@{}", log.len())).answer, Answer::NeverSaid);
+    assert_eq!(ask(&format!("@{}", log.len())).answer, SightAnswer::NeverSaid);
 }

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use midfold_core::project::project;
-use midfold_store::worker::Worker;
-use midfold_store::{JobState, MemoryStore, Store, Stored, fsck};
+use midfold_store::worker::JobWorker;
+use midfold_store::{JobState, MemoryStore, Store, StoredSession, fsck};
 use midfold_testkit::Rng;
 use script::{ID, Said, Script};
 
@@ -39,7 +39,7 @@ async fn driver() {
     let script = Script::new(number(SEED, 0), TURNS);
     let store = midfold_store::open(&url).await.unwrap();
     let worker = script::worker(store.clone(), number(LIFE, 0));
-    let mut stored = Stored::open(store, ID).await.unwrap();
+    let mut stored = StoredSession::open(store, ID).await.unwrap();
     let next = script.next(stored.row().head);
     // The answer may have been lost on the way: a retry gets it again.
     if let Some(last) = next.checked_sub(1)
@@ -113,8 +113,8 @@ fn run_and_kill(url: &str, seed: u64, life: u64, lines: usize, wait: Duration) -
 
 /// The run that nobody disturbs.
 struct Undisturbed {
-    stored: Stored,
-    worker: Worker,
+    stored: StoredSession,
+    worker: JobWorker,
     next: usize,
     /// Each step's context.
     contexts: HashMap<usize, Vec<u8>>,
@@ -123,7 +123,7 @@ struct Undisturbed {
 impl Undisturbed {
     async fn new() -> Self {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let stored = Stored::create(store.clone(), script::new_session()).await.unwrap();
+        let stored = StoredSession::create(store.clone(), script::new_session()).await.unwrap();
         Self { stored, worker: script::worker(store, 0), next: 0, contexts: HashMap::new() }
     }
 
@@ -182,7 +182,7 @@ async fn check(store: &dyn Store, script: &Script, said: &[String], tally: &mut 
         }
     }
     let outcome = |prefix: &str| {
-        let of = |job: &&midfold_store::Job| {
+        let of = |job: &&midfold_store::StoreJob| {
             job.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(prefix))
         };
         jobs.iter().filter(of).collect::<Vec<_>>()
@@ -209,7 +209,7 @@ async fn check(store: &dyn Store, script: &Script, said: &[String], tally: &mut 
 /// The context of the newest step: as the store leads to it, as computed from the log alone, and
 /// as a run has it that nobody disturbed.
 async fn compare(store: &Arc<dyn Store>, script: &Script, calm: &mut Undisturbed, life: u64) {
-    let mut stored = Stored::open(store.clone(), ID).await.unwrap();
+    let mut stored = StoredSession::open(store.clone(), ID).await.unwrap();
     let Some(step) = script.next(stored.row().head).checked_sub(1) else { return };
     let worker = script::worker(store.clone(), life);
     let sent = script::after_append(&mut stored, &worker, script, step, drop).await.unwrap();
@@ -328,7 +328,7 @@ async fn postgres_keeps_what_it_said_when_it_is_killed() {
     let (script, mut rng) = (Arc::new(Script::new(33, 50 * crashes)), Rng::new(33));
     assert!(script.steps() > LIFE * crashes, "{} steps", script.steps());
     let store = midfold_store::open(&url).await.unwrap();
-    let mut stored = Stored::create(store.clone(), script::new_session()).await.unwrap();
+    let mut stored = StoredSession::create(store.clone(), script::new_session()).await.unwrap();
     for crash in 0..crashes {
         let first = script.next(stored.row().head);
         let (durable, seen) = tokio::sync::watch::channel(first);

@@ -7,16 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use midfold_core::budget::Budget;
 use midfold_core::event::RawEvent;
-use midfold_core::narrate::{Finish, SummaryReply};
+use midfold_core::narrate::{FinishReason, SummaryReply};
 use midfold_core::policy::Policy;
-use midfold_store::worker::Worker;
-use midfold_store::{MemoryStore, Meta, NewSession, Store, StoreError, Stored, StoredError, fsck};
+use midfold_store::worker::JobWorker;
+use midfold_store::{
+    MemoryStore, NewSession, SessionMeta, Store, StoreError, StoredError, StoredSession, fsck,
+};
 use midfold_testkit::emit;
 
 fn new(id: &str) -> NewSession {
     let mut policy = Policy::preset("default").unwrap();
     policy.narration.on = true;
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(8_000),
         envelope: vec![],
         parent: None,
@@ -42,8 +44,8 @@ fn messages(seed: u64, turns: usize) -> Vec<RawEvent> {
 }
 
 /// A session with a fold, a call and a job that waits.
-async fn folded(store: &Arc<dyn Store>, id: &str) -> Stored {
-    let mut stored = Stored::create(store.clone(), new(id)).await.unwrap();
+async fn folded(store: &Arc<dyn Store>, id: &str) -> StoredSession {
+    let mut stored = StoredSession::create(store.clone(), new(id)).await.unwrap();
     stored.append(messages(3, 12), Some("first".into()), 2).await.unwrap();
     stored.compact(None, 3).await.unwrap();
     stored.append(messages(4, 6), None, 4).await.unwrap();
@@ -89,7 +91,7 @@ async fn a_fork_is_whole_without_its_parent() {
 
         is_clean(&*store).await;
         assert_eq!(store.events("fork", 0..u64::MAX).await.unwrap(), events);
-        let mut fork = Stored::open(store.clone(), "fork").await.unwrap();
+        let mut fork = StoredSession::open(store.clone(), "fork").await.unwrap();
         assert_eq!(fork.context(false, 7).await.unwrap().context.bytes(), before);
         assert_eq!(fork.meta().parent.as_ref().unwrap().0, "s", "where it came from is on record");
         // It goes on: it appends, folds, undoes, and is forked itself.
@@ -121,7 +123,7 @@ async fn who_holds_a_deleted_session_is_told_and_brings_nothing_back() {
         is_gone(held.undo(None).await);
         is_gone(held.pin(3, true).await);
         is_gone(held.reload().await);
-        is_gone(Stored::open(store.clone(), "s").await.map(drop));
+        is_gone(StoredSession::open(store.clone(), "s").await.map(drop));
         assert_eq!(store.sessions(None, 9).await.unwrap(), []);
         assert_eq!(store.jobs(None, 9).await.unwrap(), []);
     }
@@ -131,7 +133,7 @@ async fn who_holds_a_deleted_session_is_told_and_brings_nothing_back() {
 async fn a_worker_whose_session_is_deleted_has_lost_its_job() {
     let folder = tempfile::tempdir().unwrap();
     for store in stores(folder.path()).await {
-        let mut stored = Stored::create(store.clone(), new("s")).await.unwrap();
+        let mut stored = StoredSession::create(store.clone(), new("s")).await.unwrap();
         for event in messages(3, 40) {
             if store.jobs(Some("s"), 1).await.unwrap().len() == 1 {
                 break;
@@ -141,7 +143,7 @@ async fn a_worker_whose_session_is_deleted_has_lost_its_job() {
         let time = Arc::new(AtomicU64::new(10_000));
         let read = time.clone();
         let clock = Arc::new(move || read.load(Ordering::SeqCst));
-        let worker = Worker::new(store.clone(), "w", clock);
+        let worker = JobWorker::new(store.clone(), "w", clock);
         let under = store.clone();
         let narrate = move |request: midfold_core::narrate::SummaryRequest| {
             let store = under.clone();
@@ -152,7 +154,7 @@ async fn a_worker_whose_session_is_deleted_has_lost_its_job() {
                 for section in &request.sections {
                     text.push_str(&format!("- **{section}:** work went on as planned\n"));
                 }
-                let (finish, model) = (Finish::Stop, "test".into());
+                let (finish, model) = (FinishReason::Stop, "test".into());
                 Ok(SummaryReply { text, finish, model, usage: None, calls: 1 })
             }
         };

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
-use midfold_core::fold::Joining;
-use midfold_core::ledger::{Call, Ledger};
+use midfold_core::fold::FoldJoin;
+use midfold_core::ledger::{CallInput, Ledger};
 use midfold_core::meter::Meter;
-use midfold_core::plan::Outcome;
+use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use midfold_store::{
-    Append, Claim, Done, MemoryStore, NewCall, NewEvent, NewFold, NewJob, NewSession, Store, fsck,
-    transfer,
+    AppendRequest, JobClaim, JobOutcome, MemoryStore, NewCall, NewEvent, NewFold, NewJob,
+    NewSession, Store, fsck, transfer,
 };
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
@@ -51,11 +51,11 @@ async fn fill(store: &dyn Store) {
             origin: None,
         };
         let events = session.log().events()[head..].iter().map(event).collect();
-        let append = Append { expected: head as u64, events, ..Append::default() };
+        let append = AppendRequest { expected: head as u64, events, ..AppendRequest::default() };
         store.append("s", append).await.unwrap();
         head = session.log().len();
         let budget = Budget::new(session.log().tokens() / 2);
-        let Outcome::Folded(fold) = session.compact(&budget, None).unwrap() else {
+        let PlanOutcome::Folded(fold) = session.compact(&budget, None).unwrap() else {
             panic!("part {part} folds nothing")
         };
         let row = NewFold::of(&fold, 1).unwrap();
@@ -70,9 +70,9 @@ async fn fill(store: &dyn Store) {
                 run_at: 0,
             };
             assert!(store.enqueue(job).await.unwrap());
-            let claim = Claim { worker: "w".to_owned(), now: 1, until: 2, limit: 1 };
+            let claim = JobClaim { worker: "w".to_owned(), now: 1, until: 2, limit: 1 };
             let lease = store.claim(&claim).await.unwrap()[0].lease();
-            let done = Done { verdict: "accepted".to_owned(), fold: Some(row) };
+            let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(row) };
             assert!(store.finish(&lease, &done).await.unwrap());
         } else {
             store.put_fold("s", &row).await.unwrap();
@@ -83,8 +83,8 @@ async fn fill(store: &dyn Store) {
     let mut ledger = Ledger::default();
     let meter = Meter::exact();
     for number in 1..3 {
-        let call = Call {
-            joining: &Joining::default(),
+        let call = CallInput {
+            joining: &FoldJoin::default(),
             events: 5,
             head_hash: Hash::ROOT,
             fold: None,
@@ -105,7 +105,7 @@ async fn fill(store: &dyn Store) {
     let hash = Hash::ROOT.chain(&bytes);
     let event =
         NewEvent { bytes, hash, turn: 0, tokens: 1, usage: Some("{}".to_owned()), origin: None };
-    let append = Append { events: vec![event], ..Append::default() };
+    let append = AppendRequest { events: vec![event], ..AppendRequest::default() };
     store.append("odd \"ä\"", append).await.unwrap();
 }
 
@@ -164,7 +164,7 @@ async fn fsck_finds_every_change_made_behind_the_stores_back() {
         db.close().await.unwrap();
         let store = midfold_store::open(&url(&path)).await.unwrap();
         let report = fsck(&*store).await.unwrap();
-        let says = |finding: &fsck::Finding| {
+        let says = |finding: &fsck::FsckFinding| {
             finding.place.starts_with(place) && finding.problem.contains(problem)
         };
         assert!(report.findings.iter().any(says), "{change}: {:#?}", report.findings);

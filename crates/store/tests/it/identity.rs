@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use midfold_core::budget::{Budget, Ratio};
 use midfold_core::event::RawEvent;
-use midfold_core::plan::Outcome;
+use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
-use midfold_store::{MemoryStore, Meta, NewSession, Store, Stored, fsck};
+use midfold_store::{MemoryStore, NewSession, SessionMeta, Store, StoredSession, fsck};
 
 fn message(role: &str, text: &str) -> RawEvent {
     let line = format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}");
@@ -39,8 +39,8 @@ fn result(at: usize) -> RawEvent {
 
 /// A session of 62 messages and a step that waits for its last result, folded behind a marker: the
 /// recap is the same whatever it covers. The tail is that step.
-async fn folded(store: Arc<dyn Store>) -> Stored {
-    let meta = Meta {
+async fn folded(store: Arc<dyn Store>) -> StoredSession {
+    let meta = SessionMeta {
         budget: Budget::new(3_000),
         envelope: Vec::new(),
         parent: None,
@@ -60,7 +60,7 @@ async fn folded(store: Arc<dyn Store>) -> Stored {
         meta: serde_json::to_string(&meta).unwrap(),
         created: 1,
     };
-    let mut stored = Stored::create(store, new).await.unwrap();
+    let mut stored = StoredSession::create(store, new).await.unwrap();
     let mut events = vec![message("system", "s"), message("user", "the task")];
     for at in 0..30 {
         events.push(message("assistant", &format!("reply {at} {}", "blah ".repeat(40))));
@@ -70,17 +70,17 @@ async fn folded(store: Arc<dyn Store>) -> Stored {
     events.extend((0..CALLS - 1).map(result));
     stored.append(events, None, 1).await.unwrap();
     stored.pin(REPLY, true).await.unwrap();
-    assert!(matches!(stored.compact(None, 1).await.unwrap(), Outcome::Folded(_)));
+    assert!(matches!(stored.compact(None, 1).await.unwrap(), PlanOutcome::Folded(_)));
     stored
 }
 
 /// Whether the remark of event 5 is in the context.
-async fn says_the_remark(stored: &mut Stored) -> bool {
+async fn says_the_remark(stored: &mut StoredSession) -> bool {
     let bytes = stored.context(false, 2).await.unwrap().context.bytes();
     String::from_utf8(bytes).unwrap().contains("remark 1 ")
 }
 
-async fn is_sound(store: &dyn Store, stored: &mut Stored) {
+async fn is_sound(store: &dyn Store, stored: &mut StoredSession) {
     let report = fsck(store).await.unwrap();
     assert!(report.is_clean(), "{:?}", report.findings);
     let session = stored.whole().await.unwrap();
@@ -96,7 +96,7 @@ async fn a_pin_after_an_undo_makes_another_fold() {
     let first = stored.row().active;
     stored.undo(None).await.unwrap();
     stored.pin(5, true).await.unwrap();
-    assert!(matches!(stored.compact(None, 2).await.unwrap(), Outcome::Folded(_)));
+    assert!(matches!(stored.compact(None, 2).await.unwrap(), PlanOutcome::Folded(_)));
     assert!(says_the_remark(&mut stored).await, "the pinned message is not in the context");
     assert_ne!(stored.row().active, first);
     is_sound(&*store, &mut stored).await;
@@ -123,7 +123,7 @@ async fn a_fold_over_the_span_of_the_active_one_does_not_get_stuck() {
     stored.pin(5, true).await.unwrap();
     stored.append(vec![result(CALLS - 1)], None, 2).await.unwrap();
     let outcome = stored.compact(None, 2).await.unwrap();
-    let Outcome::Folded(fold) = outcome else { panic!("{outcome:?}") };
+    let PlanOutcome::Folded(fold) = outcome else { panic!("{outcome:?}") };
     assert_eq!(fold.span, span, "the test needs a second fold of the same span");
     assert!(says_the_remark(&mut stored).await, "the pinned message is not in the context");
     is_sound(&*store, &mut stored).await;
@@ -133,7 +133,7 @@ async fn a_fold_over_the_span_of_the_active_one_does_not_get_stuck() {
 #[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn an_old_database_is_taken_over_with_its_folds() {
-    use midfold_store::{Append, NewFold};
+    use midfold_store::{AppendRequest, NewFold};
     use sqlx::{Connection, SqliteConnection};
 
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
@@ -172,11 +172,11 @@ async fn an_old_database_is_taken_over_with_its_folds() {
     store.create(stored.row().new.clone()).await.unwrap();
     let events = memory.events("s", 0..stored.row().head).await.unwrap();
     let events = events.into_iter().map(|row| row.event).collect();
-    store.append("s", Append { events, ..Append::default() }).await.unwrap();
+    store.append("s", AppendRequest { events, ..AppendRequest::default() }).await.unwrap();
     assert_eq!(store.folds("s").await.unwrap()[0].fold, row, "the old fold is there as it was");
     store.activate("s", None, Some(row.id)).await.unwrap();
 
-    let mut stored = Stored::open(store.clone(), "s").await.unwrap();
+    let mut stored = StoredSession::open(store.clone(), "s").await.unwrap();
     is_sound(&*store, &mut stored).await;
     stored.pin(REPLY, false).await.unwrap();
     stored.pin(5, true).await.unwrap();

@@ -11,11 +11,13 @@ use midfold_core::budget::Budget;
 use midfold_core::event::RawEvent;
 use midfold_core::inject::Injections;
 use midfold_core::meter::Meter;
-use midfold_core::narrate::{FailureClass, Finish, SummaryFailure, SummaryReply, SummaryRequest};
+use midfold_core::narrate::{
+    FailureClass, FinishReason, SummaryFailure, SummaryReply, SummaryRequest,
+};
 use midfold_core::policy::Policy;
-use midfold_store::worker::{Clock, Worker};
+use midfold_store::worker::{Clock, JobWorker};
 use midfold_store::{
-    JobState, MemoryStore, Meta, NewSession, Store, StoreError, Stored, StoredError,
+    JobState, MemoryStore, NewSession, SessionMeta, Store, StoreError, StoredError, StoredSession,
 };
 use midfold_testkit::emit;
 
@@ -29,7 +31,7 @@ fn raw(seed: u64, turns: usize) -> Vec<RawEvent> {
 fn new(id: &str, narrate: bool) -> NewSession {
     let mut policy = Policy::preset("default").unwrap();
     policy.narration.on = narrate;
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(WINDOW),
         envelope: Vec::new(),
         parent: None,
@@ -49,14 +51,14 @@ fn new(id: &str, narrate: bool) -> NewSession {
     }
 }
 
-async fn make(id: &str, narrate: bool) -> (Arc<dyn Store>, Stored) {
+async fn make(id: &str, narrate: bool) -> (Arc<dyn Store>, StoredSession) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let stored = Stored::create(store.clone(), new(id, narrate)).await.unwrap();
+    let stored = StoredSession::create(store.clone(), new(id, narrate)).await.unwrap();
     (store, stored)
 }
 
 /// Appends one event at a time until the context is at least this share of the window.
-async fn fill(stored: &mut Stored, seed: u64, percent: u64) {
+async fn fill(stored: &mut StoredSession, seed: u64, percent: u64) {
     for event in raw(seed, 60) {
         stored.append(vec![event], None, 2).await.unwrap();
         let open = stored.whole().await.unwrap().log().has_open_call();
@@ -72,7 +74,7 @@ fn good(request: &SummaryRequest) -> SummaryReply {
     for section in &request.sections {
         text.push_str(&format!("- **{section}:** work went on as planned\n"));
     }
-    SummaryReply { text, finish: Finish::Stop, model: "test".into(), usage: None, calls: 1 }
+    SummaryReply { text, finish: FinishReason::Stop, model: "test".into(), usage: None, calls: 1 }
 }
 
 fn clock() -> (Clock, Arc<AtomicU64>) {
@@ -92,7 +94,7 @@ async fn what_is_stored_is_what_the_engine_does_in_memory() {
         engine.append(event.clone());
         // Half of the time as a new process that knows nothing.
         if at % 2 == 0 {
-            stored = Stored::open(store.clone(), "s").await.unwrap();
+            stored = StoredSession::open(store.clone(), "s").await.unwrap();
         }
         let appended = stored.append(vec![event], None, 2).await.unwrap();
         assert_eq!((appended.first, appended.count), (at as u64, 1));
@@ -130,7 +132,7 @@ async fn what_is_stored_is_what_the_engine_does_in_memory() {
 #[tokio::test]
 async fn who_expects_a_place_loses_to_another_writer_and_who_expects_none_goes_on() {
     let (store, mut first) = make("s", false).await;
-    let mut second = Stored::open(store.clone(), "s").await.unwrap();
+    let mut second = StoredSession::open(store.clone(), "s").await.unwrap();
     let events = raw(3, 2);
     first.append(vec![events[0].clone()], None, 2).await.unwrap();
     let lost = second.append_at(0, vec![events[1].clone()], 2).await;
@@ -148,7 +150,7 @@ async fn who_expects_a_place_loses_to_another_writer_and_who_expects_none_goes_o
     assert_eq!(behind.first, 2, "the handle was read again and goes on");
     let keyed = |events: &[RawEvent]| events[2..4].to_vec();
     let one = second.append(keyed(&events), Some("k".into()), 2).await.unwrap();
-    let mut third = Stored::open(store, "s").await.unwrap();
+    let mut third = StoredSession::open(store, "s").await.unwrap();
     let two = third.append(keyed(&events), Some("k".into()), 2).await.unwrap();
     assert_eq!((one.first, one.count, one.repeated), (3, 2, false));
     assert_eq!((two.first, two.count, two.repeated), (3, 2, true));
@@ -161,7 +163,7 @@ async fn many_writers_that_expect_nothing_all_append() {
     let writer = |at: usize| {
         let store = store.clone();
         tokio::spawn(async move {
-            let mut stored = Stored::open(store, "s").await.unwrap();
+            let mut stored = StoredSession::open(store, "s").await.unwrap();
             for event in raw(at as u64, 30).into_iter().take(50) {
                 stored.append(vec![event], None, 2).await.unwrap();
                 tokio::task::yield_now().await;
@@ -180,7 +182,7 @@ async fn many_writers_that_expect_nothing_all_append() {
 async fn two_nodes_that_fold_at_once_end_with_one_fold() {
     let (store, mut first) = make("s", false).await;
     fill(&mut first, 3, 82).await;
-    let mut second = Stored::open(store.clone(), "s").await.unwrap();
+    let mut second = StoredSession::open(store.clone(), "s").await.unwrap();
     let one = first.context(false, 3).await.unwrap();
     let two = second.context(false, 3).await.unwrap();
     assert!(one.folded.is_some());
@@ -196,12 +198,12 @@ async fn a_span_is_narrated_before_the_trigger_fires() {
     assert_eq!(jobs.len(), 1, "queued once, with the append that crossed the line");
     assert_eq!(jobs[0].state, JobState::Ready);
     let (clock, _) = clock();
-    let worker = Worker::new(store.clone(), "w", clock);
+    let worker = JobWorker::new(store.clone(), "w", clock);
     let report = worker.step(|request| async move { Ok(good(&request)) }).await.unwrap().unwrap();
     assert_eq!((report.code.as_str(), report.folded), ("accepted", true), "{report:?}");
-    let before = Stored::open(store.clone(), "s").await.unwrap().row().active;
+    let before = StoredSession::open(store.clone(), "s").await.unwrap().row().active;
     assert_eq!(before, None, "what a worker finished is not active yet");
-    let mut stored = Stored::open(store.clone(), "s").await.unwrap();
+    let mut stored = StoredSession::open(store.clone(), "s").await.unwrap();
     fill(&mut stored, 9, 80).await;
     let sent = stored.context(true, 20_000).await.unwrap();
     assert!(sent.folded.is_some());
@@ -219,7 +221,7 @@ async fn a_failing_model_costs_nothing_and_is_on_record() {
         let (store, mut stored) = make("s", true).await;
         fill(&mut stored, 3, 62).await;
         let (clock, time) = clock();
-        let worker = Worker::new(store.clone(), "w", clock);
+        let worker = JobWorker::new(store.clone(), "w", clock);
         let fail = |_| async move { Err(SummaryFailure { class, detail: "no".into() }) };
         let mut attempts = 0;
         for _ in 0..10 {
@@ -233,7 +235,7 @@ async fn a_failing_model_costs_nothing_and_is_on_record() {
         assert_eq!(job.state, JobState::Dead);
         assert!(job.outcome.unwrap().starts_with(class.as_str()));
         // The turn goes on at once, with the computed recap, and the record says why.
-        let mut stored = Stored::open(store.clone(), "s").await.unwrap();
+        let mut stored = StoredSession::open(store.clone(), "s").await.unwrap();
         fill(&mut stored, 9, 80).await;
         let sent = stored.context(true, 3).await.unwrap();
         let folds = stored.folds().await.unwrap();
@@ -255,7 +257,7 @@ async fn a_refused_reply_is_on_record_and_the_fallback_stands() {
     let (store, mut stored) = make("s", true).await;
     fill(&mut stored, 3, 62).await;
     let (clock, _) = clock();
-    let worker = Worker::new(store.clone(), "w", clock);
+    let worker = JobWorker::new(store.clone(), "w", clock);
     let invent = |request: SummaryRequest| async move {
         let mut reply = good(&request);
         reply.text = reply
@@ -266,7 +268,7 @@ async fn a_refused_reply_is_on_record_and_the_fallback_stands() {
     let report = worker.step(invent).await.unwrap().unwrap();
     assert_eq!((report.code.as_str(), report.folded), ("ungrounded", false), "{report:?}");
     fill(&mut stored, 9, 80).await;
-    let mut stored = Stored::open(store, "s").await.unwrap();
+    let mut stored = StoredSession::open(store, "s").await.unwrap();
     let sent = stored.context(false, 3).await.unwrap();
     let fold = stored.folds().await.unwrap().pop().unwrap();
     assert_eq!(sent.folded, Some(fold.id));
@@ -282,7 +284,7 @@ async fn undo_pin_fork_and_restart() {
     stored.pin(5, true).await.unwrap();
     assert!(matches!(stored.pin(5_000, true).await, Err(StoredError::NoEvent { .. })));
     let folded = stored.context(false, 3).await.unwrap();
-    let mut again = Stored::open(store.clone(), "s").await.unwrap();
+    let mut again = StoredSession::open(store.clone(), "s").await.unwrap();
     assert_eq!(again.context(false, 3).await.unwrap().context.bytes(), folded.context.bytes());
     assert_eq!(again.status(3).await.unwrap().pins, [5]);
     let at = again.row().head;
@@ -290,7 +292,7 @@ async fn undo_pin_fork_and_restart() {
     assert_eq!(fork.context(false, 4).await.unwrap().context.bytes(), folded.context.bytes());
     assert_eq!((fork.row().head, fork.meta().parent.clone()), (at, Some(("s".into(), at))));
     again.undo(None).await.unwrap();
-    let mut after = Stored::open(store.clone(), "s").await.unwrap();
+    let mut after = StoredSession::open(store.clone(), "s").await.unwrap();
     assert_eq!(
         after.context(false, 5).await.unwrap().context.bytes(),
         whole,
@@ -307,7 +309,7 @@ async fn hooks_speak_last_and_within_their_reserve() {
     fill(&mut stored, 3, 70).await;
     let mut injections = Injections::default();
     injections.register("memory", 1_000).unwrap();
-    let mut stored = Stored::open(store, "s").await.unwrap().with_injections(injections);
+    let mut stored = StoredSession::open(store, "s").await.unwrap().with_injections(injections);
     assert_eq!(stored.budget().tokens(), WINDOW - 1_000);
     let plain = stored.context(false, 3).await.unwrap().context;
     let with = stored.context_with(&[("memory", "It rains.")], true, 3).await.unwrap();

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use midfold_core::budget::Budget;
 use midfold_core::event::RawEvent;
-use midfold_core::log::Log;
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
-use midfold_core::plan::{Outcome, Plan, plan};
+use midfold_core::plan::{PlanOutcome, PlanRequest, plan};
 use midfold_core::policy::Policy;
 use midfold_core::project::project;
 use midfold_formats::{DialectKind, profile};
-use midfold_store::{MemoryStore, Meta, NewSession, Store, Stored, fsck};
+use midfold_store::{MemoryStore, NewSession, SessionMeta, Store, StoredSession, fsck};
 
 const WINDOW: u64 = 6_000;
 const BINDS: &str = "claude-opus-5-5";
@@ -41,9 +41,9 @@ fn at_work() -> Vec<RawEvent> {
     std::iter::once(user("Fix retry")).chain((0..20).flat_map(step)).collect()
 }
 
-async fn session(model: &str, events: Vec<RawEvent>) -> (Arc<dyn Store>, Stored) {
+async fn session(model: &str, events: Vec<RawEvent>) -> (Arc<dyn Store>, StoredSession) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(WINDOW),
         envelope: Vec::new(),
         parent: None,
@@ -61,23 +61,23 @@ async fn session(model: &str, events: Vec<RawEvent>) -> (Arc<dyn Store>, Stored)
         meta: serde_json::to_string(&meta).unwrap(),
         created: 1,
     };
-    let mut stored = Stored::create(store.clone(), new).await.unwrap();
+    let mut stored = StoredSession::create(store.clone(), new).await.unwrap();
     stored.update_model(model, None).await.unwrap();
     stored.append(events, None, 1).await.unwrap();
     (store, stored)
 }
 
-async fn fold(stored: &mut Stored) {
+async fn fold(stored: &mut StoredSession) {
     let outcome = stored.compact(None, 2).await.unwrap();
-    assert!(matches!(outcome, Outcome::Folded(_)), "{outcome:?}");
+    assert!(matches!(outcome, PlanOutcome::Folded(_)), "{outcome:?}");
 }
 
 /// Signatures that stand in the context.
-async fn signatures(stored: &mut Stored) -> usize {
+async fn signatures(stored: &mut StoredSession) -> usize {
     text(stored).await.matches("\"signature\"").count()
 }
 
-async fn text(stored: &mut Stored) -> String {
+async fn text(stored: &mut StoredSession) -> String {
     let bytes = stored.context(false, 3).await.unwrap().context.bytes();
     String::from_utf8(bytes).unwrap()
 }
@@ -91,7 +91,7 @@ async fn a_fold_voids_what_was_thought_before_it_and_nothing_after_it() {
     stored.append(step(20).to_vec(), None, 3).await.unwrap();
     assert!(text(&mut stored).await.contains("sig-20."), "it is bound to the folded context");
     // The same for a process that reads head, fold and tail alone.
-    let mut again = Stored::open(store.clone(), "s").await.unwrap();
+    let mut again = StoredSession::open(store.clone(), "s").await.unwrap();
     assert_eq!(text(&mut again).await, text(&mut stored).await);
     fold(&mut again).await;
     assert_eq!(signatures(&mut again).await, 0, "a second fold voids that, too");
@@ -105,14 +105,14 @@ async fn a_file_and_a_stored_session_fold_alike() {
     fold(&mut stored).await;
     let rules = profile::for_model(profile::ANTHROPIC, BINDS);
     let counter = midfold_tokens::by_name("chars:3.2").unwrap();
-    let mut log = Log::new(DialectKind::Anthropic.shared(), rules, counter);
+    let mut log = EventLog::new(DialectKind::Anthropic.shared(), rules, counter);
     at_work().into_iter().for_each(|event| {
         log.append(event);
     });
     let (policy, budget) = (Policy::preset("default").unwrap(), Budget::new(WINDOW));
-    let cause = midfold_core::plan::Cause::Manual;
-    let request = Plan { cause, ..Plan::new(&log, &policy, &budget, Meter::exact()) };
-    let Outcome::Folded(fold) = plan(&request).unwrap() else { panic!("nothing is folded") };
+    let cause = midfold_core::plan::FoldCause::Manual;
+    let request = PlanRequest { cause, ..PlanRequest::new(&log, &policy, &budget, Meter::exact()) };
+    let PlanOutcome::Folded(fold) = plan(&request).unwrap() else { panic!("nothing is folded") };
     let bytes = project(&log, Some(&fold)).bytes();
     assert_eq!(text(&mut stored).await, String::from_utf8(bytes).unwrap());
 }

@@ -7,19 +7,20 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
-use midfold_core::fold::{Entry, Fold};
+use midfold_core::fold::{Fold, FoldEntry};
 use midfold_core::ids::identifiers;
 use midfold_core::meter::Meter;
-use midfold_core::plan::Outcome;
+use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
 use midfold_core::{Hash, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use midfold_store::recall::{
-    Grep, MAX_PAGE_CHARS, Page, RecallError, Shape, What, describe, dispatch, expand, grep, names,
-    tools,
+    ExpandTarget, GrepQuery, MAX_PAGE_CHARS, OriginalPage, RecallError, ToolListShape, describe,
+    dispatch, expand, grep, names, tools,
 };
 use midfold_store::{
-    Append, MemoryStore, NewEvent, NewFold, NewSession, SearchMode, Store, StoreError, event_text,
+    AppendRequest, MemoryStore, NewEvent, NewFold, NewSession, SearchMode, Store, StoreError,
+    event_text,
 };
 use midfold_testkit::coding_session;
 use serde_json::Value;
@@ -55,17 +56,17 @@ async fn folded_with(line: &str) -> (MemoryStore, Fold, u64, Vec<String>) {
         origin: None,
     };
     let events = session.log().events().iter().map(event).collect();
-    store.append("s1", Append { events, ..Append::default() }).await.unwrap();
+    store.append("s1", AppendRequest { events, ..AppendRequest::default() }).await.unwrap();
     let budget = Budget::new(session.log().tokens() / 2);
-    let Outcome::Folded(fold) = session.compact(&budget, None).unwrap() else { unreachable!() };
+    let PlanOutcome::Folded(fold) = session.compact(&budget, None).unwrap() else { unreachable!() };
     store.put_fold("s1", &row(&fold)).await.unwrap();
     store.activate("s1", None, Some(fold.id)).await.unwrap();
     (store, *fold, planted as u64, messages)
 }
 
 fn row(fold: &Fold) -> NewFold {
-    let kept = |entry: &Entry| match entry {
-        Entry::Verbatim { from, to } => Some(u64::from(*from)..u64::from(*to)),
+    let kept = |entry: &FoldEntry| match entry {
+        FoldEntry::Verbatim { from, to } => Some(u64::from(*from)..u64::from(*to)),
         _ => None,
     };
     NewFold {
@@ -90,25 +91,25 @@ async fn grep_finds_what_the_marker_hides() {
         (SearchMode::Literal, "bay-7 opens"),
         (SearchMode::Regex, r"bay-\d opens"),
     ] {
-        let found = grep(&store, "s1", &Grep::new(query, mode)).await.unwrap().found;
+        let found = grep(&store, "s1", &GrepQuery::new(query, mode)).await.unwrap().found;
         assert_eq!(found[0].event, planted);
         assert_eq!(found[0].role, "user");
         assert!(found[0].snippet.contains("marmalade"));
     }
-    let bad = grep(&store, "s1", &Grep::new("(", SearchMode::Regex)).await;
+    let bad = grep(&store, "s1", &GrepQuery::new("(", SearchMode::Regex)).await;
     assert!(matches!(bad, Err(RecallError::Store(StoreError::Query(_)))));
-    let nothing = grep(&store, "s1", &Grep::default()).await;
+    let nothing = grep(&store, "s1", &GrepQuery::default()).await;
     assert!(matches!(nothing, Err(RecallError::Nothing)));
 }
 
 #[tokio::test]
 async fn pages_together_are_the_originals() {
     let (store, fold, _, messages) = folded().await;
-    let what = What::parse("[Earlier messages truncated]").unwrap();
-    let id = What::parse(&fold.id.to_hex()).unwrap();
+    let what = ExpandTarget::parse("[Earlier messages truncated]").unwrap();
+    let id = ExpandTarget::parse(&fold.id.to_hex()).unwrap();
     let (mut whole, mut pages, mut cursor) = (Vec::<(u64, String)>::new(), 0, None);
     loop {
-        let Page { originals, next } =
+        let OriginalPage { originals, next } =
             expand(&store, "s1", &what, cursor.as_deref(), 700).await.unwrap();
         let chars: usize = originals.iter().map(|part| part.text.chars().count()).sum();
         assert!(chars <= 700);
@@ -146,7 +147,7 @@ async fn pages_together_are_the_originals() {
 #[tokio::test]
 async fn an_event_comes_back_from_any_place() {
     let (store, _, planted, _) = folded().await;
-    let what = What::event(planted);
+    let what = ExpandTarget::event(planted);
     let page = expand(&store, "s1", &what, None, 10).await.unwrap();
     assert_eq!((page.originals[0].text.as_str(), page.originals[0].cut), ("the heron_", true));
     let page = expand(&store, "s1", &what, page.next.as_deref(), 1_000).await.unwrap();
@@ -159,7 +160,7 @@ async fn an_event_comes_back_from_any_place() {
     let past = format!("{planted}:{}", usize::MAX);
     let page = expand(&store, "s1", &what, Some(&past), 10).await.unwrap();
     assert_eq!(page.originals[0].text, "");
-    let range = What::parse(&format!("{}-{}", planted, u64::from(u32::MAX))).unwrap();
+    let range = ExpandTarget::parse(&format!("{}-{}", planted, u64::from(u32::MAX))).unwrap();
     let page = expand(&store, "s1", &range, None, 100_000).await.unwrap();
     assert_eq!(page.originals[0].event, planted);
 }
@@ -255,17 +256,21 @@ async fn an_agent_finds_and_expands() {
 #[tokio::test]
 async fn what_the_fold_took_out_can_be_searched_alone() {
     let (store, fold, planted, _) = folded().await;
-    let ask =
-        |query: &str| Grep { folded: true, limit: 50, ..Grep::new(query, SearchMode::Literal) };
+    let ask = |query: &str| GrepQuery {
+        folded: true,
+        limit: 50,
+        ..GrepQuery::new(query, SearchMode::Literal)
+    };
     let found = grep(&store, "s1", &ask("marmalade")).await.unwrap().found;
     assert_eq!(found.iter().map(|hit| hit.event).collect::<Vec<_>>(), [planted]);
     let (kept, span) = (row(&fold).kept, u64::from(fold.span.start)..u64::from(fold.span.end));
     let left = |seq: u64| span.contains(&seq) && !kept.iter().any(|run| run.contains(&seq));
-    let all = grep(&store, "s1", &Grep { folded: true, role: Some("tool".into()), ..ask("") })
+    let all = grep(&store, "s1", &GrepQuery { folded: true, role: Some("tool".into()), ..ask("") })
         .await
         .unwrap();
     assert!(all.found.len() > 5 && all.found.iter().all(|hit| left(hit.event)));
-    let first = grep(&store, "s1", &Grep { role: Some("system".into()), ..ask("") }).await.unwrap();
+    let first =
+        grep(&store, "s1", &GrepQuery { role: Some("system".into()), ..ask("") }).await.unwrap();
     assert_eq!((first.found.len(), first.total, first.next), (0, 0, None));
 }
 
@@ -283,10 +288,10 @@ async fn every_hit_can_be_reached() {
         NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None, origin: None }
     };
     let events = (0..1_234).map(event).collect();
-    store.append("s1", Append { events, ..Append::default() }).await.unwrap();
+    store.append("s1", AppendRequest { events, ..AppendRequest::default() }).await.unwrap();
     let (mut skip, mut seen) = (0, Vec::new());
     loop {
-        let ask = Grep { limit: 50, skip, ..Grep::new("pebble", SearchMode::Literal) };
+        let ask = GrepQuery { limit: 50, skip, ..GrepQuery::new("pebble", SearchMode::Literal) };
         let hits = grep(&store, "s1", &ask).await.unwrap();
         assert_eq!(hits.total, 1_234);
         seen.extend(hits.found.iter().map(|hit| hit.event));
@@ -305,7 +310,7 @@ async fn hits_come_in_pages_that_say_how_to_go_on() {
         let page = call(&store, "recall_grep", &arguments).await;
         let heads = page.lines().filter(|line| line.starts_with('@'));
         seen.extend(
-            heads.map(|line| What::number(line.split([' ', ',']).next().unwrap()).unwrap()),
+            heads.map(|line| ExpandTarget::number(line.split([' ', ',']).next().unwrap()).unwrap()),
         );
         let Some(next) = page.lines().last().unwrap().strip_prefix("next: recall_grep(") else {
             break;
@@ -364,8 +369,8 @@ async fn bad_calls_are_answered_with_what_to_do() {
 
 #[test]
 fn tools_have_the_shape_of_their_provider() {
-    let openai: Value = serde_json::from_str(&tools(Shape::OpenAi)).unwrap();
-    let anthropic: Value = serde_json::from_str(&tools(Shape::Anthropic)).unwrap();
+    let openai: Value = serde_json::from_str(&tools(ToolListShape::OpenAi)).unwrap();
+    let anthropic: Value = serde_json::from_str(&tools(ToolListShape::Anthropic)).unwrap();
     for (a, b) in openai.as_array().unwrap().iter().zip(anthropic.as_array().unwrap()) {
         assert_eq!(a["type"], "function");
         assert_eq!(a["function"]["name"], b["name"]);
@@ -385,7 +390,7 @@ async fn nothing_folded_nothing_to_recall() {
     let new =
         NewSession { id: "s1".into(), dialect: "openai-chat".into(), ..NewSession::default() };
     store.create(new).await.unwrap();
-    let empty = expand(&store, "s1", &What::event(0), None, 10).await;
+    let empty = expand(&store, "s1", &ExpandTarget::event(0), None, 10).await;
     assert!(matches!(empty, Err(RecallError::Empty)));
     assert!(matches!(describe(&store, "s1", "").await, Err(RecallError::Unfolded)));
     assert!(matches!(names(&store, "s1", "", 10).await, Err(RecallError::Unfolded)));

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_formats::DialectKind;
 use midfold_store::recall::{
-    Grep, Hits, Page, RecallError, What, expand, grep, hits_text, outline, outline_text, page_text,
+    ExpandTarget, GrepQuery, HitPage, OriginalPage, RecallError, expand, grep, hits_text, outline,
+    outline_text, page_text,
 };
-use midfold_store::{Append, MemoryStore, NewEvent, NewSession, SearchMode, Store};
+use midfold_store::{AppendRequest, MemoryStore, NewEvent, NewSession, SearchMode, Store};
 use serde_json::{Value, json};
 
 /// Who says what, as no dialect writes it.
@@ -105,23 +106,23 @@ async fn stored(dialect: &str, said: &[Said]) -> MemoryStore {
         hash = hash.chain(&bytes);
         events.push(NewEvent { bytes, hash, turn, tokens: 1, usage: None, origin: None });
     }
-    store.append("s", Append { events, ..Append::default() }).await.unwrap();
+    store.append("s", AppendRequest { events, ..AppendRequest::default() }).await.unwrap();
     store
 }
 
-async fn hits(store: &dyn Store, ask: Grep) -> Hits {
+async fn hits(store: &dyn Store, ask: GrepQuery) -> HitPage {
     grep(store, "s", &ask).await.unwrap()
 }
 
-fn seqs(hits: &Hits) -> Vec<u64> {
+fn seqs(hits: &HitPage) -> Vec<u64> {
     hits.found.iter().map(|found| found.event).collect()
 }
 
-async fn page(store: &dyn Store, what: &str, max_chars: usize) -> Page {
-    expand(store, "s", &What::parse(what).unwrap(), None, max_chars).await.unwrap()
+async fn page(store: &dyn Store, what: &str, max_chars: usize) -> OriginalPage {
+    expand(store, "s", &ExpandTarget::parse(what).unwrap(), None, max_chars).await.unwrap()
 }
 
-fn numbers(page: &Page) -> Vec<u64> {
+fn numbers(page: &OriginalPage) -> Vec<u64> {
     page.originals.iter().map(|original| original.event).collect()
 }
 
@@ -187,26 +188,30 @@ The file src/lib.rs has been updated.
 async fn filters_narrow_a_search() {
     for dialect in DIALECTS {
         let store = stored(dialect, &conversation()).await;
-        let all = Grep::default();
-        let ask = |ask: Grep| hits(&store, ask);
-        let errors = ask(Grep { errors: true, ..all.clone() }).await;
+        let all = GrepQuery::default();
+        let ask = |ask: GrepQuery| hits(&store, ask);
+        let errors = ask(GrepQuery { errors: true, ..all.clone() }).await;
         assert_eq!(seqs(&errors), [2], "{dialect}");
         assert_eq!(errors.found[0].outcome.as_deref(), Some("failed (exit 101)"));
         assert_eq!(errors.found[0].action.as_deref(), Some("Bash cargo build"));
-        let tool = |name: &str| Grep { tool: Some(name.into()), ..all.clone() };
+        let tool = |name: &str| GrepQuery { tool: Some(name.into()), ..all.clone() };
         assert_eq!(seqs(&ask(tool("read")).await), [3, 4, 9, 10], "{dialect}");
         assert_eq!(seqs(&ask(tool("SHELL")).await), [1, 2, 7, 8], "{dialect}");
-        let role = |name: &str| Grep { role: Some(name.into()), ..all.clone() };
+        let role = |name: &str| GrepQuery { role: Some(name.into()), ..all.clone() };
         assert_eq!(seqs(&ask(role("user")).await), [0, 12], "{dialect}");
         assert_eq!(seqs(&ask(role("tool")).await), [2, 4, 6, 8, 10], "{dialect}");
-        let within = Some(Grep::range("3-5,12").unwrap());
-        assert_eq!(seqs(&ask(Grep { within, ..all.clone() }).await), [3, 4, 5, 12], "{dialect}");
+        let within = Some(GrepQuery::range("3-5,12").unwrap());
+        assert_eq!(
+            seqs(&ask(GrepQuery { within, ..all.clone() }).await),
+            [3, 4, 5, 12],
+            "{dialect}"
+        );
         // Both at once, with a query: words, best first; a text, newest first.
-        let words = Grep { query: "crate here".into(), ..tool("edit") };
+        let words = GrepQuery { query: "crate here".into(), ..tool("edit") };
         assert_eq!(seqs(&ask(words).await), [5], "{dialect}");
-        let text = Grep { query: "lib.rs".into(), mode: SearchMode::Literal, ..tool("edit") };
+        let text = GrepQuery { query: "lib.rs".into(), mode: SearchMode::Literal, ..tool("edit") };
         assert_eq!(seqs(&ask(text).await), [6, 5], "{dialect}");
-        let none = grep(&store, "s", &Grep { folded: true, ..all.clone() }).await;
+        let none = grep(&store, "s", &GrepQuery { folded: true, ..all.clone() }).await;
         assert!(matches!(none, Err(RecallError::Unfolded)), "{dialect}");
         let unknown = grep(&store, "s", &tool("sed")).await.unwrap_err().to_string();
         assert!(
@@ -227,7 +232,7 @@ async fn calls_are_found_by_the_tool_and_by_what_they_say() {
             (SearchMode::Regex, "^command: cd /w/heron", &[7, 1]),
             (SearchMode::Literal, "add \"quotes\"", &[12]),
         ] {
-            let found = hits(&store, Grep::new(query, mode)).await;
+            let found = hits(&store, GrepQuery::new(query, mode)).await;
             assert_eq!(seqs(&found), wanted, "{dialect} {query}");
         }
     }
@@ -236,7 +241,7 @@ async fn calls_are_found_by_the_tool_and_by_what_they_say() {
 #[tokio::test]
 async fn a_hit_says_what_is_the_newest() {
     let store = stored("anthropic", &conversation()).await;
-    let found = hits(&store, Grep::new("fn main() {}", SearchMode::Literal)).await;
+    let found = hits(&store, GrepQuery::new("fn main() {}", SearchMode::Literal)).await;
     let shown = hits_text(&found);
     assert_eq!(
         shown,
@@ -248,9 +253,10 @@ async fn a_hit_says_what_is_the_newest() {
 "
     );
     // Calls that share a line are calls of their own.
-    let calls = Grep { role: Some("assistant".into()), ..Grep::new("read", SearchMode::Text) };
+    let calls =
+        GrepQuery { role: Some("assistant".into()), ..GrepQuery::new("read", SearchMode::Text) };
     assert_eq!(seqs(&hits(&store, calls).await), [9, 3]);
-    let old = hits(&store, Grep::new("crate::gone", SearchMode::Literal)).await;
+    let old = hits(&store, GrepQuery::new("crate::gone", SearchMode::Literal)).await;
     let read = old.found.iter().find(|found| found.event == 4).unwrap();
     let version = read.version.as_ref().unwrap();
     assert_eq!((version.path.as_str(), version.newest, version.see), ("src/lib.rs", false, 10));
@@ -259,10 +265,11 @@ async fn a_hit_says_what_is_the_newest() {
     said.push(Call("Read", json!({ "file_path": "src/main.rs" })));
     said.push(Result("1\tuse std::fmt;\n2\tfn main() {}".into()));
     let both = stored("anthropic", &said).await;
-    let ask = Grep { role: Some("tool".into()), ..Grep::new("fn main", SearchMode::Literal) };
+    let ask =
+        GrepQuery { role: Some("tool".into()), ..GrepQuery::new("fn main", SearchMode::Literal) };
     let found = hits(&both, ask).await;
     assert_eq!((seqs(&found), &found.found[1].also), (vec![14, 10], &vec![4]));
-    let wide = Grep { context: 1, ..Grep::new("unresolved import", SearchMode::Literal) };
+    let wide = GrepQuery { context: 1, ..GrepQuery::new("unresolved import", SearchMode::Literal) };
     assert_eq!(
         hits_text(&hits(&store, wide).await),
         "\
@@ -313,7 +320,7 @@ async fn pages_end_between_messages_and_lines() {
     let mut said = conversation();
     said.extend([Call("Read", json!({ "path": "a.log" })), Result(long.clone())]);
     let store = stored("anthropic", &said).await;
-    let all = What::parse("0-14").unwrap();
+    let all = ExpandTarget::parse("0-14").unwrap();
     let (mut cursor, mut pages, mut texts) = (None::<String>, 0, String::new());
     loop {
         let page = expand(&store, "s", &all, cursor.as_deref(), 600).await.unwrap();
@@ -332,7 +339,7 @@ async fn pages_end_between_messages_and_lines() {
     }
     assert_eq!(texts, long);
     assert!(pages > 10, "{pages}");
-    let line = expand(&store, "s", &What::event(14), Some("14:L300"), 40).await.unwrap();
+    let line = expand(&store, "s", &ExpandTarget::event(14), Some("14:L300"), 40).await.unwrap();
     let last = line.originals.last().unwrap();
     assert!(last.text.starts_with("line 299 of"), "{last:?}");
     let before: usize = long.split_inclusive('\n').take(299).map(|l| l.chars().count()).sum();
@@ -359,7 +366,7 @@ async fn parallel_calls_find_their_results() {
         NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None, origin: None }
     };
     let events = messages.iter().map(event).collect();
-    store.append("s", Append { events, ..Append::default() }).await.unwrap();
+    store.append("s", AppendRequest { events, ..AppendRequest::default() }).await.unwrap();
     assert_eq!(
         page_text(&page(&store, "2", 8_000).await),
         "\
@@ -376,7 +383,7 @@ result of Read y.rs: failed
 no such file
 "
     );
-    let failed = hits(&store, Grep { errors: true, ..Grep::default() }).await;
+    let failed = hits(&store, GrepQuery { errors: true, ..GrepQuery::default() }).await;
     assert_eq!(
         hits_text(&failed),
         "@2 tool: Read x.rs; Read y.rs, 1 failed, turn 1\n  no such file\n"
@@ -405,7 +412,7 @@ async fn long_steps_are_whole() {
         NewEvent { bytes, hash, turn: 1, tokens: 1, usage: None, origin: None }
     };
     let events = values.iter().map(event).collect();
-    store.append("s", Append { events, ..Append::default() }).await.unwrap();
+    store.append("s", AppendRequest { events, ..AppendRequest::default() }).await.unwrap();
     let last = page(&store, "400", 8_000).await;
     assert_eq!(numbers(&last), [200, 400]);
     assert_eq!(last.originals[1].action.as_deref(), Some("Read f199"));

@@ -2,10 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use midfold_store::SearchMode;
-use midfold_store::inside::{LINE, Lines, Query};
+use midfold_store::inside::{LINE, LineQuery, MessageLines};
 
-fn lines(query: &str, mode: SearchMode, text: &str, context: usize) -> Lines {
-    Query::new(query, mode).unwrap().lines(text, text, context)
+fn lines(query: &str, mode: SearchMode, text: &str, context: usize) -> MessageLines {
+    LineQuery::new(query, mode).unwrap().lines(text, text, context)
 }
 
 #[test]

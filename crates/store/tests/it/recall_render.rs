@@ -1,7 +1,7 @@
 //! What recall brought back, as text.
 
 use midfold_store::inside::{RUNS, clean, headline, list, push_repeats};
-use midfold_store::recall::{Original, Page, page_text};
+use midfold_store::recall::{Original, OriginalPage, page_text};
 
 fn original(event: u64, same_as: Option<u64>) -> Original {
     Original { event, role: "tool".into(), same_as, text: "x".into(), ..Original::default() }
@@ -12,7 +12,7 @@ fn repeats_of_a_step_are_one_line() {
     let mut originals = vec![original(12, None), original(13, None)];
     originals.extend((14..172).map(|at| original(at, Some(12 + at % 2))));
     originals.extend([original(172, Some(12)), original(173, None)]);
-    let shown = page_text(&Page { originals, next: None });
+    let shown = page_text(&OriginalPage { originals, next: None });
     let repeats: Vec<_> = shown.lines().filter(|line| line.contains("same")).collect();
     assert_eq!(repeats, ["── @14-@171: same as @12-@13, 79 times", "── @172: same as @12"]);
     let three = [original(9, Some(1)), original(10, Some(1)), original(11, Some(1))];

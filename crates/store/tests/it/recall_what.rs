@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use midfold_store::recall::{RecallError, What};
+use midfold_store::recall::{ExpandTarget, RecallError};
 
 /// As a list: `[12..13]` in brackets looks like one of numbers.
 fn one(run: Range<u64>) -> Vec<Range<u64>> {
@@ -11,8 +11,8 @@ fn one(run: Range<u64>) -> Vec<Range<u64>> {
 
 #[test]
 fn numbers_are_read_as_people_write_them() {
-    let runs = |text| match What::parse(text) {
-        Ok(What::Events(runs)) => runs,
+    let runs = |text| match ExpandTarget::parse(text) {
+        Ok(ExpandTarget::Events(runs)) => runs,
         other => panic!("{text}: {other:?}"),
     };
     for text in ["12", "@12", "#12", " event 12", "message @12", "[12]", "@12,", "12, 12"] {
@@ -27,7 +27,10 @@ fn numbers_are_read_as_people_write_them() {
     assert_eq!(runs("1-3,4-5"), one(1..6));
     assert_eq!((runs("12-"), runs("@12..")), (one(12..u64::MAX), one(12..u64::MAX)));
     for text in ["20-12", "0-18446744073709551615", "-", "", ",", "-12", "a,12"] {
-        assert!(matches!(What::parse(text), Err(RecallError::What(_))), "{text}");
+        assert!(matches!(ExpandTarget::parse(text), Err(RecallError::What(_))), "{text}");
     }
-    assert_eq!(What::parse("fold:DEADbeef").ok(), Some(What::Fold("deadbeef".into())));
+    assert_eq!(
+        ExpandTarget::parse("fold:DEADbeef").ok(),
+        Some(ExpandTarget::Fold("deadbeef".into()))
+    );
 }

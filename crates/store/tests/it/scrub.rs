@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use midfold_core::Hash;
 use midfold_store::{
-    Answer, Append, Claim, Done, NewCall, NewEvent, NewFold, NewJob, NewSession, Store, StoreError,
+    AnswerHistory, AppendRequest, JobClaim, JobOutcome, NewCall, NewEvent, NewFold, NewJob,
+    NewSession, Store, StoreError,
 };
 
 fn new(id: &str) -> NewSession {
@@ -49,11 +50,11 @@ async fn fill(store: &dyn Store, id: &str, text: &str) {
         hash = new[1].hash;
         let key = (round % 3 == 0).then(|| format!("key {text} {round}"));
         let queued = (round == 5).then(|| job(id, format!("{text} job"), text));
-        let append = Append { expected: head, key, events: new, job: queued, now: 2 };
+        let append = AppendRequest { expected: head, key, events: new, job: queued, now: 2 };
         head += store.append(id, append).await.unwrap().count;
         store.identify(id, hash, head).await.unwrap();
         let rest = text.repeat(round + 1).into();
-        let answer = Answer { session: Some(id.to_owned()), events: head, rest };
+        let answer = AnswerHistory { session: Some(id.to_owned()), events: head, rest };
         store.put_answer(hash, &answer, 2).await.unwrap();
         store.put_fold(id, &fold(&format!("{text} {round}"))).await.unwrap();
         let state = format!("{{\"said\":\"{}\"}}", text.repeat(round + 1));
@@ -64,9 +65,9 @@ async fn fill(store: &dyn Store, id: &str, text: &str) {
         store.record_call(id, &call).await.unwrap();
         store.settle_call(id, number, text).await.unwrap();
     }
-    let claim = Claim { worker: text.to_owned(), now: 5, until: 9, limit: 1 };
+    let claim = JobClaim { worker: text.to_owned(), now: 5, until: 9, limit: 1 };
     let claimed = store.claim(&claim).await.unwrap().remove(0);
-    let done = Done { verdict: text.to_owned(), fold: Some(fold(&format!("{text} done"))) };
+    let done = JobOutcome { verdict: text.to_owned(), fold: Some(fold(&format!("{text} done"))) };
     assert!(store.finish(&claimed.lease(), &done).await.unwrap());
 }
 
@@ -79,16 +80,19 @@ async fn race(store: &Arc<dyn Store>, rounds: u64) {
                 let name = format!("{kind}-{round}");
                 let head = store.session("s").await.map_or(0, |row| row.head);
                 let new = events(Hash::ROOT, [name.clone()]);
-                let append = Append { expected: head, events: new, ..Append::default() };
-                let keyed = Append { key: Some(name.clone()), ..append.clone() };
-                let queued = Append { job: Some(job("s", name.clone(), "{}")), ..append.clone() };
+                let append =
+                    AppendRequest { expected: head, events: new, ..AppendRequest::default() };
+                let keyed = AppendRequest { key: Some(name.clone()), ..append.clone() };
+                let queued =
+                    AppendRequest { job: Some(job("s", name.clone(), "{}")), ..append.clone() };
                 let done = match (kind + round) % 8 {
                     0 => store.append("s", append).await.map(drop),
                     1 => store.append("s", keyed).await.map(drop),
                     2 => store.append("s", queued).await.map(drop),
                     3 => store.put_fold("s", &fold(&name)).await.map(drop),
                     6 => {
-                        let answer = Answer { session: Some("s".into()), ..Answer::default() };
+                        let answer =
+                            AnswerHistory { session: Some("s".into()), ..AnswerHistory::default() };
                         let key = Hash::ROOT.chain(name.as_bytes());
                         store.put_answer(key, &answer, round).await
                     }
@@ -101,9 +105,9 @@ async fn race(store: &Arc<dyn Store>, rounds: u64) {
                         store.record_call("s", &call).await.map(drop)
                     }
                     _ => {
-                        let claim = Claim { worker: name, now: round, until: round, limit: 1 };
+                        let claim = JobClaim { worker: name, now: round, until: round, limit: 1 };
                         let claimed = store.claim(&claim).await.unwrap().pop();
-                        let done = Done { verdict: "done".into(), fold: Some(fold("late")) };
+                        let done = JobOutcome { verdict: "done".into(), fold: Some(fold("late")) };
                         match claimed {
                             Some(job) => store.finish(&job.lease(), &done).await.map(drop),
                             None => Ok(()),
@@ -125,7 +129,7 @@ async fn race(store: &Arc<dyn Store>, rounds: u64) {
     for _ in 0..rounds {
         store.create(new("s")).await.unwrap();
         tokio::task::yield_now().await;
-        store.search("s", &midfold_store::Search::default()).await.unwrap_err();
+        store.search("s", &midfold_store::LogSearch::default()).await.unwrap_err();
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
         store.delete("s", None).await.unwrap();
     }
@@ -138,7 +142,7 @@ async fn race(store: &Arc<dyn Store>, rounds: u64) {
 mod sqlite {
     use std::path::Path;
 
-    use midfold_store::{Search, SqliteStore, fsck};
+    use midfold_store::{LogSearch, SqliteStore, fsck};
     use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
     use super::*;
@@ -181,7 +185,8 @@ mod sqlite {
         fill(&store, "a", "beforehand").await;
         fill(&store, "m quagmire", "quagmire").await;
         fill(&store, "z", "afterwards").await;
-        let search = |query: &str| Search { query: query.into(), limit: 90, ..Search::default() };
+        let search =
+            |query: &str| LogSearch { query: query.into(), limit: 90, ..LogSearch::default() };
         for (id, text) in [("a", "beforehand"), ("m quagmire", "quagmire"), ("z", "afterwards")] {
             assert!(store.search(id, &search(text)).await.unwrap().len() > 1);
         }
@@ -259,10 +264,10 @@ mod sqlite {
         let path = folder.path().join("store.db");
         let (one, two) =
             (SqliteStore::open(&path).await.unwrap(), SqliteStore::open(&path).await.unwrap());
-        let append = |expected| Append {
+        let append = |expected| AppendRequest {
             expected,
             events: events(Hash::ROOT, ["hi".to_owned()]),
-            ..Append::default()
+            ..AppendRequest::default()
         };
         one.create(new("a")).await.unwrap();
         one.append("a", append(0)).await.unwrap();
@@ -311,7 +316,8 @@ mod sqlite {
         assert_eq!(store.extent("a").await.unwrap().changed, 100);
         assert_eq!(store.idle(101, None, 9).await.unwrap(), ["a"]);
         let new_events = events(Hash([0; 32]), ["hi".to_owned()]);
-        let append = Append { expected: 1, events: new_events, now: 900, ..Append::default() };
+        let append =
+            AppendRequest { expected: 1, events: new_events, now: 900, ..AppendRequest::default() };
         store.append("a", append).await.unwrap();
         assert_eq!(store.extent("a").await.unwrap().changed, 900);
         store.delete("a", None).await.unwrap();

@@ -85,7 +85,7 @@ async fn urls_that_name_no_store_say_what_does() {
 #[tokio::test]
 async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
     use midfold_core::Hash;
-    use midfold_store::{Append, NewEvent, NewJob, NewSession, Store, fsck};
+    use midfold_store::{AppendRequest, NewEvent, NewJob, NewSession, Store, fsck};
     use sqlx::Connection;
 
     let folder = tempfile::tempdir().unwrap();
@@ -123,7 +123,7 @@ async fn a_full_disk_loses_nothing_and_is_over_when_it_is_over() {
             run_at: 0,
         });
         let key = keyed.then(|| format!("key {round}"));
-        let append = Append { expected: head, key, events, job, now: 0 };
+        let append = AppendRequest { expected: head, key, events, job, now: 0 };
         match store.append("s", append).await {
             Ok(answer) => {
                 head += answer.count;

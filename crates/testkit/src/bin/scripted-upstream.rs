@@ -8,7 +8,8 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use midfold_testkit::upstream::{
-    Fault, Flavour, Loop, Once, Script, Settings, Strictness, Upstream, When,
+    FaultTime, Flavour, OneCall, PlannedFault, ScriptedUpstream, StepLoop, Strictness,
+    UpstreamScript, UpstreamSettings,
 };
 
 const USAGE: &str = "\
@@ -66,10 +67,10 @@ fn say(text: &str) {
     let _ = out.flush();
 }
 
-fn serve(address: SocketAddr, settings: Settings) -> std::io::Result<()> {
+fn serve(address: SocketAddr, settings: UpstreamSettings) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_io().build()?;
     runtime.block_on(async {
-        let upstream = Upstream::listen(address, settings).await?;
+        let upstream = ScriptedUpstream::listen(address, settings).await?;
         say(&format!("listening on {}", upstream.url()));
         std::future::pending().await
     })
@@ -78,12 +79,12 @@ fn serve(address: SocketAddr, settings: Settings) -> std::io::Result<()> {
 /// Nothing where the options ask for a text only, which was printed.
 fn options(
     mut args: impl Iterator<Item = String>,
-) -> Result<Option<(SocketAddr, Settings)>, String> {
+) -> Result<Option<(SocketAddr, UpstreamSettings)>, String> {
     let mut address = SocketAddr::from(([127, 0, 0, 1], 0));
-    let mut settings = Settings::default();
+    let mut settings = UpstreamSettings::default();
     let mut script = "shell-loop".to_owned();
     let mut text = "Hello.".to_owned();
-    let mut steps = Loop::default();
+    let mut steps = StepLoop::default();
     let mut arguments = serde_json::Value::Object(serde_json::Map::new());
     while let Some(name) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{name} needs a value; see --help"));
@@ -140,12 +141,12 @@ fn options(
         }
     }
     settings.script = match script.as_str() {
-        "shell-loop" => Script::ShellLoop(steps),
-        "text-loop" => Script::TextLoop(steps),
-        "fixed" => Script::Fixed(text),
+        "shell-loop" => UpstreamScript::ShellLoop(steps),
+        "text-loop" => UpstreamScript::TextLoop(steps),
+        "fixed" => UpstreamScript::Fixed(text),
         "once" => {
             let tool = steps.tool.ok_or("--script once needs --tool; see --help")?;
-            Script::Once(Once { tool, arguments })
+            UpstreamScript::Once(OneCall { tool, arguments })
         }
         other => {
             return Err(format!("--script is shell-loop, text-loop, once or fixed, not {other}"));
@@ -162,23 +163,25 @@ fn lines(text: &str) -> String {
     text.replace("\\n", "\n")
 }
 
-fn fault(text: &str) -> Result<(When, Fault), String> {
+fn fault(text: &str) -> Result<(FaultTime, PlannedFault), String> {
     let wrong = || format!("--fault cannot be {text}; see --help");
     let (when, what) = text.split_once('=').ok_or_else(wrong)?;
     let when = match when.split_once('/') {
-        Some((nth, of)) => When::Every { nth: parsed("--fault", nth)?, of: parsed("--fault", of)? },
-        None => When::Number(parsed("--fault", when)?),
+        Some((nth, of)) => {
+            FaultTime::Every { nth: parsed("--fault", nth)?, of: parsed("--fault", of)? }
+        }
+        None => FaultTime::Number(parsed("--fault", when)?),
     };
     let (what, after) = what.split_once(':').unwrap_or((what, "1"));
     let after = parsed("--fault", after)?;
     let fault = match what {
-        "429" => Fault::RateLimited { retry_after: "1".to_owned() },
-        "500" => Fault::ServerError,
-        "reset" => Fault::Reset,
-        "cut" => Fault::Cut { after },
-        "hang" => Fault::Hang { after },
-        "error" => Fault::StreamError { after },
-        "held" => Fault::Held,
+        "429" => PlannedFault::RateLimited { retry_after: "1".to_owned() },
+        "500" => PlannedFault::ServerError,
+        "reset" => PlannedFault::Reset,
+        "cut" => PlannedFault::Cut { after },
+        "hang" => PlannedFault::Hang { after },
+        "error" => PlannedFault::StreamError { after },
+        "held" => PlannedFault::Held,
         _ => return Err(wrong()),
     };
     Ok((when, fault))

@@ -4,45 +4,45 @@ use std::sync::PoisonError;
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Dialect, fnv};
-use super::cache::Prefix;
+use super::cache::CachePrefix;
 use super::count;
-use super::endpoint::{Endpoint, How};
-use super::errors::{Broken, Failure, Flavour, Sizes, error, overflow, window};
-use super::fault::Fault;
-use super::reply::{Kind, Reply};
-use super::settings::Settings;
-use super::shared::{Inner, Recorded, Shared};
-use super::stats::{Entry, Outcome, raw_messages};
-use super::stream::{self, CREATED, Made, failed};
+use super::endpoint::{Endpoint, ReplyMode};
+use super::errors::{BrokenRule, Flavour, OverflowSizes, ServerFailure, error, overflow, window};
+use super::fault::PlannedFault;
+use super::reply::{ReplyKind, ScriptedReply};
+use super::request_parts::{AskedParts, WireDialect, fnv};
+use super::settings::UpstreamSettings;
+use super::shared::{RecordedCall, SharedInner, SharedState};
+use super::stats::{RequestOutcome, StatsEntry, raw_messages};
+use super::stream::{self, CREATED, NumberedReply, failed};
 use super::strict::check;
 
 /// What is sent back.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ServerAnswer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
-    pub body: Body,
-    pub fault: Option<Fault>,
+    pub body: ServerBody,
+    pub fault: Option<PlannedFault>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum ServerBody {
     Whole(String),
     /// With a content type.
     Pieces(&'static str, Vec<String>),
 }
 
-impl Answer {
+impl ServerAnswer {
     fn json(status: u16, body: &Value) -> Self {
-        Self { status, headers: Vec::new(), body: Body::Whole(body.to_string()), fault: None }
+        Self { status, headers: Vec::new(), body: ServerBody::Whole(body.to_string()), fault: None }
     }
 }
 
-impl From<Failure> for Answer {
-    fn from(failure: Failure) -> Self {
+impl From<ServerFailure> for ServerAnswer {
+    fn from(failure: ServerFailure) -> Self {
         let headers = failure.headers.into_iter().map(|(name, value)| (name.to_owned(), value));
-        let body = Body::Whole(failure.body);
+        let body = ServerBody::Whole(failure.body);
         Self { status: failure.status, headers: headers.collect(), body, fault: None }
     }
 }
@@ -60,7 +60,7 @@ const SESSION_HEADERS: [&str; 8] = [
 ];
 
 /// Answers a request, and writes down what it was.
-pub(crate) fn answer(shared: &Shared, request: &Recorded) -> Answer {
+pub(crate) fn answer(shared: &SharedState, request: &RecordedCall) -> ServerAnswer {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     if let Some(answer) = control(shared, &request.method, path) {
         return answer;
@@ -73,41 +73,41 @@ pub(crate) fn answer(shared: &Shared, request: &Recorded) -> Answer {
             model_answer(shared, &mut inner, request, dialect, model, how)
         }
         Endpoint::Count { dialect, model } => counted(shared, request, dialect, model),
-        Endpoint::Models(dialect) => Answer::json(200, &models(dialect, request)),
+        Endpoint::Models(dialect) => ServerAnswer::json(200, &models(dialect, request)),
         Endpoint::Unknown(dialect) => {
             let text = match dialect {
-                Dialect::Messages => "Not Found".to_owned(),
+                WireDialect::Messages => "Not Found".to_owned(),
                 _ => format!("Invalid URL ({} {path})", request.method),
             };
-            error(dialect, 404, &Broken::new(text)).into()
+            error(dialect, 404, &BrokenRule::new(text)).into()
         }
     };
     inner.recorded[at].status =
-        if matches!(answer.fault, Some(Fault::Reset)) { 0 } else { answer.status };
+        if matches!(answer.fault, Some(PlannedFault::Reset)) { 0 } else { answer.status };
     answer
 }
 
 /// What tests of other languages ask.
-fn control(shared: &Shared, method: &str, path: &str) -> Option<Answer> {
+fn control(shared: &SharedState, method: &str, path: &str) -> Option<ServerAnswer> {
     match (method, path) {
         ("GET", "/__stats") => {
             let inner = shared.inner.lock().unwrap_or_else(PoisonError::into_inner);
-            Some(Answer::json(200, &inner.stats.json()))
+            Some(ServerAnswer::json(200, &inner.stats.json()))
         }
         ("POST", "/__reset") => {
-            *shared.inner.lock().unwrap_or_else(PoisonError::into_inner) = Inner::default();
-            Some(Answer::json(200, &json!({})))
+            *shared.inner.lock().unwrap_or_else(PoisonError::into_inner) = SharedInner::default();
+            Some(ServerAnswer::json(200, &json!({})))
         }
         ("POST", "/__release") => {
             shared.held.add_permits(1);
-            Some(Answer::json(200, &json!({})))
+            Some(ServerAnswer::json(200, &json!({})))
         }
         _ => None,
     }
 }
 
-fn models(dialect: Dialect, request: &Recorded) -> Value {
-    if dialect == Dialect::Gemini {
+fn models(dialect: WireDialect, request: &RecordedCall) -> Value {
+    if dialect == WireDialect::Gemini {
         return json!({"models": [{"name": "models/scripted", "displayName": "Scripted",
             "supportedGenerationMethods": ["generateContent", "countTokens"]}]});
     }
@@ -122,30 +122,35 @@ fn models(dialect: Dialect, request: &Recorded) -> Value {
 
 /// The body as a request, or the refusal of what is no JSON object.
 fn parsed(
-    request: &Recorded,
-    dialect: Dialect,
+    request: &RecordedCall,
+    dialect: WireDialect,
     model: Option<String>,
-    how: How,
-) -> Result<Asked, Failure> {
+    how: ReplyMode,
+) -> Result<AskedParts, ServerFailure> {
     let body = serde_json::from_slice::<Value>(&request.body).ok().filter(Value::is_object);
     let Some(body) = body else {
         let text = "We could not parse the JSON body of your request.";
-        return Err(error(dialect, 400, &Broken::new(text)));
+        return Err(error(dialect, 400, &BrokenRule::new(text)));
     };
     let streams = match how {
-        How::AsBodySays => body["stream"] == true,
-        How::Whole => false,
-        How::Events | How::Array => true,
+        ReplyMode::AsBodySays => body["stream"] == true,
+        ReplyMode::Whole => false,
+        ReplyMode::Events | ReplyMode::Array => true,
     };
-    Ok(Asked::new(dialect, model, streams, body))
+    Ok(AskedParts::new(dialect, model, streams, body))
 }
 
-fn counted(shared: &Shared, request: &Recorded, dialect: Dialect, model: Option<String>) -> Answer {
-    let mut asked = match parsed(request, dialect, model, How::Whole) {
+fn counted(
+    shared: &SharedState,
+    request: &RecordedCall,
+    dialect: WireDialect,
+    model: Option<String>,
+) -> ServerAnswer {
+    let mut asked = match parsed(request, dialect, model, ReplyMode::Whole) {
         Ok(asked) => asked,
         Err(failure) => return failure.into(),
     };
-    if dialect == Dialect::Messages {
+    if dialect == WireDialect::Messages {
         // Counting needs no room for a reply.
         asked.body["max_tokens"] = json!(1);
         if let Err(broken) = check(&asked, shared.settings().strict) {
@@ -153,41 +158,41 @@ fn counted(shared: &Shared, request: &Recorded, dialect: Dialect, model: Option<
         }
     } else if asked.body["generateContentRequest"].is_object() {
         let inner = asked.body["generateContentRequest"].clone();
-        asked = Asked::new(dialect, Some(asked.model.clone()), false, inner);
+        asked = AskedParts::new(dialect, Some(asked.model.clone()), false, inner);
     }
     let tokens = count::prompt(&asked);
-    Answer::json(
+    ServerAnswer::json(
         200,
         &match dialect {
-            Dialect::Gemini => json!({"totalTokens": tokens}),
+            WireDialect::Gemini => json!({"totalTokens": tokens}),
             _ => json!({"input_tokens": tokens}),
         },
     )
 }
 
-fn session(request: &Recorded, body: &Value) -> String {
+fn session(request: &RecordedCall, body: &Value) -> String {
     let header = SESSION_HEADERS.iter().find_map(|name| request.header(name));
     header.or(body["prompt_cache_key"].as_str()).unwrap_or_default().to_owned()
 }
 
 /// The answer of a request to a model, written down.
 fn model_answer(
-    shared: &Shared,
-    inner: &mut Inner,
-    request: &Recorded,
-    dialect: Dialect,
+    shared: &SharedState,
+    inner: &mut SharedInner,
+    request: &RecordedCall,
+    dialect: WireDialect,
     model: Option<String>,
-    how: How,
-) -> Answer {
+    how: ReplyMode,
+) -> ServerAnswer {
     inner.number += 1;
-    let mut entry = Entry {
+    let mut entry = StatsEntry {
         number: inner.number,
         endpoint: request.target.clone(),
         dialect,
         model: String::new(),
         session: String::new(),
-        kind: Kind::Turn,
-        outcome: Outcome::Answered,
+        kind: ReplyKind::Turn,
+        outcome: RequestOutcome::Answered,
         status: 200,
         prompt_tokens: 0,
         cached_tokens: 0,
@@ -204,24 +209,25 @@ fn model_answer(
         Ok(asked) => replied(shared, inner, request, asked, how, &mut entry),
         Err(failure) => refused(failure, "no JSON object", &mut entry),
     };
-    entry.status = if matches!(answer.fault, Some(Fault::Reset)) { 0 } else { answer.status };
+    entry.status =
+        if matches!(answer.fault, Some(PlannedFault::Reset)) { 0 } else { answer.status };
     inner.stats.push(entry);
     answer
 }
 
-fn refused(failure: Failure, text: &str, entry: &mut Entry) -> Answer {
-    entry.outcome = Outcome::Refused(text.to_owned());
+fn refused(failure: ServerFailure, text: &str, entry: &mut StatsEntry) -> ServerAnswer {
+    entry.outcome = RequestOutcome::Refused(text.to_owned());
     failure.into()
 }
 
 fn replied(
-    shared: &Shared,
-    inner: &mut Inner,
-    request: &Recorded,
-    mut asked: Asked,
-    how: How,
-    entry: &mut Entry,
-) -> Answer {
+    shared: &SharedState,
+    inner: &mut SharedInner,
+    request: &RecordedCall,
+    mut asked: AskedParts,
+    how: ReplyMode,
+    entry: &mut StatsEntry,
+) -> ServerAnswer {
     let settings = shared.settings();
     let dialect = asked.dialect;
     entry.model = asked.model.clone();
@@ -229,7 +235,7 @@ fn replied(
     let fault =
         settings.faults.iter().find(|(when, _)| when.is(entry.number)).map(|(_, f)| f.clone());
     if let Some(answer) = fault.as_ref().and_then(|fault| instead(dialect, fault, asked.streams)) {
-        entry.outcome = Outcome::Fault;
+        entry.outcome = RequestOutcome::Fault;
         return answer;
     }
     if let Err((status, broken)) = inner.state.resolve(&mut asked, settings.keeps()) {
@@ -239,15 +245,15 @@ fn replied(
     if let Err(broken) = check(&asked, settings.strict) {
         return refused(error(dialect, 400, &broken), &broken.message, entry);
     }
-    let mut prefix = Prefix::new(&asked);
+    let mut prefix = CachePrefix::new(&asked);
     let mut prompt = prefix.total();
     entry.prompt_tokens = prompt;
     if let Some(limit) = settings.limit.filter(|limit| prompt > *limit)
         && settings.flavour == Flavour::SilentTruncate
     {
-        entry.outcome = Outcome::Overflow;
+        entry.outcome = RequestOutcome::Overflow;
         truncate(&mut asked, limit / 2);
-        prefix = Prefix::new(&asked);
+        prefix = CachePrefix::new(&asked);
         prompt = prefix.total();
     }
     let mut reply = settings.script.reply(&asked, &settings.summary_phrases);
@@ -255,19 +261,19 @@ fn replied(
     let output = if settings.count_output { asked.max_tokens().unwrap_or(0) } else { 0 };
     let over = settings.limit.filter(|limit| prompt + output > *limit);
     if let Some(limit) = over {
-        entry.outcome = Outcome::Overflow;
-        let sizes = Sizes { prompt, output, limit };
+        entry.outcome = RequestOutcome::Overflow;
+        let sizes = OverflowSizes { prompt, output, limit };
         if let Some(answer) = too_long(&settings, &asked, &reply, sizes) {
             return answer;
         }
-        reply = Reply { text: String::new(), calls: Vec::new(), ..reply };
+        reply = ScriptedReply { text: String::new(), calls: Vec::new(), ..reply };
     } else if fault.as_ref().is_some_and(|fault| !fault.passes()) {
-        entry.outcome = Outcome::Fault;
+        entry.outcome = RequestOutcome::Fault;
     }
-    let answered = entry.outcome == Outcome::Answered;
-    let explicit = settings.explicit_cache && dialect == Dialect::Messages;
+    let answered = entry.outcome == RequestOutcome::Answered;
+    let explicit = settings.explicit_cache && dialect == WireDialect::Messages;
     let cached = if over.is_some() { 0 } else { inner.cache.read(&prefix, explicit) };
-    let mut made = Made::new(&asked, &reply, prompt, cached, settings.thinks(&asked));
+    let mut made = NumberedReply::new(&asked, &reply, prompt, cached, settings.thinks(&asked));
     made.bind = settings.bind_thinking;
     made.written = prefix.marked().saturating_sub(cached);
     if over.is_some() {
@@ -276,7 +282,7 @@ fn replied(
     entry.cached_tokens = cached;
     entry.output_tokens = made.output;
     if answered {
-        if reply.kind == Kind::Turn {
+        if reply.kind == ReplyKind::Turn {
             let raw = raw_messages(&request.body, dialect, asked.items.len());
             let common = inner.turns.next(&entry.session, &prefix, raw);
             entry.append_only = common.map(|common| common.append_only);
@@ -287,67 +293,78 @@ fn replied(
         inner.state.keep(&made, settings.keeps());
     }
     // A prompt that was cut in silence had a reply, too.
-    if over.is_none() && entry.outcome != Outcome::Fault {
+    if over.is_none() && entry.outcome != RequestOutcome::Fault {
         inner.stats.needed(&entry.session, &reply.uses);
     }
     let body = match how {
-        How::Array => Body::Pieces("application/json; charset=UTF-8", listed(&made)),
-        _ if asked.streams => Body::Pieces("text/event-stream; charset=utf-8", made.events()),
-        _ => Body::Whole(made.whole().to_string()),
+        ReplyMode::Array => ServerBody::Pieces("application/json; charset=UTF-8", listed(&made)),
+        _ if asked.streams => ServerBody::Pieces("text/event-stream; charset=utf-8", made.events()),
+        _ => ServerBody::Whole(made.whole().to_string()),
     };
-    Answer { status: 200, headers: extra(dialect, &made.seed), body, fault }
+    ServerAnswer { status: 200, headers: extra(dialect, &made.seed), body, fault }
 }
 
 /// An answer that takes the place of any reply.
-fn instead(dialect: Dialect, fault: &Fault, streams: bool) -> Option<Answer> {
+fn instead(dialect: WireDialect, fault: &PlannedFault, streams: bool) -> Option<ServerAnswer> {
     let answer = match fault {
-        Fault::Status { code, headers, body } => Answer {
+        PlannedFault::Status { code, headers, body } => ServerAnswer {
             status: *code,
             headers: headers.clone(),
-            body: Body::Whole(body.clone()),
+            body: ServerBody::Whole(body.clone()),
             fault: None,
         },
-        Fault::RateLimited { retry_after } => {
+        PlannedFault::RateLimited { retry_after } => {
             let text = "Rate limit reached for requests. Please try again later.";
-            let mut answer = Answer::from(error(dialect, 429, &Broken::new(text)));
+            let mut answer = ServerAnswer::from(error(dialect, 429, &BrokenRule::new(text)));
             answer.headers.push(("retry-after".to_owned(), retry_after.clone()));
             answer
         }
-        Fault::StreamError { .. } if streams => return None,
-        Fault::ServerError | Fault::StreamError { .. } => error(
+        PlannedFault::StreamError { .. } if streams => return None,
+        PlannedFault::ServerError | PlannedFault::StreamError { .. } => error(
             dialect,
             500,
-            &Broken::new("The server had an error while processing your request."),
+            &BrokenRule::new("The server had an error while processing your request."),
         )
         .into(),
-        Fault::Reset => Answer { fault: Some(Fault::Reset), ..Answer::json(200, &Value::Null) },
-        Fault::Cut { .. } | Fault::Hang { .. } | Fault::Held => return None,
+        PlannedFault::Reset => ServerAnswer {
+            fault: Some(PlannedFault::Reset),
+            ..ServerAnswer::json(200, &Value::Null)
+        },
+        PlannedFault::Cut { .. } | PlannedFault::Hang { .. } | PlannedFault::Held => return None,
     };
     Some(answer)
 }
 
 /// Drops messages from the front until the rest is no more than this, as Ollama does; the last one stays.
-fn truncate(asked: &mut Asked, tokens: u64) {
+fn truncate(asked: &mut AskedParts, tokens: u64) {
     while asked.items.len() > 1 && count::prompt(asked) > tokens {
         asked.items.remove(0);
     }
 }
 
 /// The error of a prompt that does not fit; nothing where the backend says nothing.
-fn too_long(settings: &Settings, asked: &Asked, reply: &Reply, sizes: Sizes) -> Option<Answer> {
+fn too_long(
+    settings: &UpstreamSettings,
+    asked: &AskedParts,
+    reply: &ScriptedReply,
+    sizes: OverflowSizes,
+) -> Option<ServerAnswer> {
     let native = settings.flavour == Flavour::Native;
-    if native && settings.overflow_in_stream && asked.streams && asked.dialect == Dialect::Responses
+    if native
+        && settings.overflow_in_stream
+        && asked.streams
+        && asked.dialect == WireDialect::Responses
     {
-        let made = Made::new(asked, reply, sizes.prompt, 0, false);
+        let made = NumberedReply::new(asked, reply, sizes.prompt, 0, false);
         let events = stream::responses::refused(&made, &window());
-        let body = Body::Pieces("text/event-stream; charset=utf-8", events);
-        return Some(Answer { status: 200, headers: Vec::new(), body, fault: None });
+        let body = ServerBody::Pieces("text/event-stream; charset=utf-8", events);
+        return Some(ServerAnswer { status: 200, headers: Vec::new(), body, fault: None });
     }
-    overflow(asked.dialect, settings.flavour, sizes).map(Answer::from)
+    overflow(asked.dialect, settings.flavour, sizes).map(ServerAnswer::from)
 }
 
 /// The chunks of a Gemini stream as one JSON array.
-fn listed(made: &Made<'_>) -> Vec<String> {
+fn listed(made: &NumberedReply<'_>) -> Vec<String> {
     let chunks = stream::gemini::chunks(made);
     let last = chunks.len().saturating_sub(1);
     let pieces = chunks.iter().enumerate().map(|(at, chunk)| {
@@ -359,18 +376,18 @@ fn listed(made: &Made<'_>) -> Vec<String> {
 }
 
 /// Headers that providers add and clients read.
-fn extra(dialect: Dialect, seed: &str) -> Vec<(String, String)> {
+fn extra(dialect: WireDialect, seed: &str) -> Vec<(String, String)> {
     let pairs: &[(&str, &str)] = match dialect {
-        Dialect::Chat | Dialect::Responses => &[
+        WireDialect::Chat | WireDialect::Responses => &[
             ("openai-processing-ms", "7"),
             ("x-ratelimit-limit-tokens", "1000000"),
             ("x-ratelimit-remaining-tokens", "999000"),
         ],
-        Dialect::Messages => &[("anthropic-ratelimit-tokens-remaining", "999000")],
-        Dialect::Gemini => &[("server-timing", "gfet4t7; dur=7")],
+        WireDialect::Messages => &[("anthropic-ratelimit-tokens-remaining", "999000")],
+        WireDialect::Gemini => &[("server-timing", "gfet4t7; dur=7")],
     };
     let id = match dialect {
-        Dialect::Messages => "request-id",
+        WireDialect::Messages => "request-id",
         _ => "x-request-id",
     };
     let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -378,6 +395,6 @@ fn extra(dialect: Dialect, seed: &str) -> Vec<(String, String)> {
 }
 
 /// What stands in the stream instead of the rest, for the fault of an error event.
-pub(crate) fn failure_event(dialect: Dialect) -> String {
+pub(crate) fn failure_event(dialect: WireDialect) -> String {
     failed(dialect)
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::asked::{Asked, fnv};
-use super::count::{BYTES_PER_TOKEN, Weight, ordered, weigh};
+use super::count::{BYTES_PER_TOKEN, PromptWeight, ordered, weigh};
+use super::request_parts::{AskedParts, fnv};
 
 /// How many accepted requests the cache remembers.
 pub const REMEMBERED: usize = 64;
@@ -18,18 +18,18 @@ const BEFORE_MESSAGES: usize = 2;
 
 /// A prompt as the cache sees it: tools, instructions, then each message.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Prefix {
+pub(crate) struct CachePrefix {
     /// Dialect and model: caches are not shared between models.
     of: u64,
     /// Digest of each part.
     parts: Vec<u64>,
-    weights: Vec<Weight>,
+    weights: Vec<PromptWeight>,
     /// Which parts have a cache mark.
     marks: Vec<usize>,
 }
 
-impl Prefix {
-    pub fn new(asked: &Asked) -> Self {
+impl CachePrefix {
+    pub fn new(asked: &AskedParts) -> Self {
         let of = fnv(format!("{} {}", asked.dialect.name(), asked.model).as_bytes());
         let weighed = ordered(asked).map(|part| {
             let text = part.to_string();
@@ -48,7 +48,7 @@ impl Prefix {
 
     /// Tokens of the whole prompt.
     pub fn total(&self) -> u64 {
-        self.weights.iter().copied().fold(Weight::default(), Weight::and).tokens()
+        self.weights.iter().copied().fold(PromptWeight::default(), PromptWeight::and).tokens()
     }
 
     /// Tokens up to the last cache mark.
@@ -76,9 +76,10 @@ impl Prefix {
 
     /// Tokens of the first parts, rounded down: a token over the edge is not cached.
     fn tokens(&self, parts: usize) -> u64 {
-        let sum = self.weights[..parts].iter().copied().fold(Weight::default(), Weight::and);
+        let sum =
+            self.weights[..parts].iter().copied().fold(PromptWeight::default(), PromptWeight::and);
         let cut = if parts == self.weights.len() { 0 } else { BYTES_PER_TOKEN - 1 };
-        Weight { bytes: sum.bytes.saturating_sub(cut), ..sum }.tokens().min(self.total())
+        PromptWeight { bytes: sum.bytes.saturating_sub(cut), ..sum }.tokens().min(self.total())
     }
 }
 
@@ -95,15 +96,15 @@ fn marked(part: &Value) -> bool {
 
 /// The prefixes of the last accepted requests.
 #[derive(Debug, Default)]
-pub(crate) struct Cache {
-    known: VecDeque<Prefix>,
+pub(crate) struct PrefixCache {
+    known: VecDeque<CachePrefix>,
 }
 
-impl Cache {
+impl PrefixCache {
     /// Tokens of the longest prefix that it shares with a remembered request; remembers it too.
     ///
     /// With `explicit`, a prefix is remembered up to a mark only, and found from a mark only.
-    pub fn read(&mut self, prefix: &Prefix, explicit: bool) -> u64 {
+    pub fn read(&mut self, prefix: &CachePrefix, explicit: bool) -> u64 {
         let longest = self.known.iter().map(|known| {
             let common = prefix.common(known);
             if explicit { found(prefix, known, common) } else { common }
@@ -119,7 +120,7 @@ impl Cache {
 
 /// Parts up to the last mark of a known request that is among the common ones and not too far before a
 /// mark of this one.
-fn found(prefix: &Prefix, known: &Prefix, common: usize) -> usize {
+fn found(prefix: &CachePrefix, known: &CachePrefix, common: usize) -> usize {
     let near =
         |mark: &&usize| prefix.marks.iter().any(|own| (**mark..=**mark + LOOKBACK).contains(own));
     let marks = known.marks.iter().filter(|mark| **mark < common).filter(near);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::asked::{Asked, unmarked};
+use super::request_parts::{AskedParts, unmarked};
 
 /// Bytes of compact JSON that make one token.
 ///
@@ -21,12 +21,12 @@ pub(crate) fn of_bytes(bytes: usize) -> u64 {
 
 /// Weight of one part of a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Weight {
+pub(crate) struct PromptWeight {
     pub bytes: usize,
     pub pictures: u64,
 }
 
-impl Weight {
+impl PromptWeight {
     pub fn tokens(self) -> u64 {
         of_bytes(self.bytes) + self.pictures * PICTURE_TOKENS
     }
@@ -39,25 +39,25 @@ impl Weight {
 /// The parts of a prompt in the order in which providers cache them: tools, instructions, messages.
 ///
 /// They have no cache marks; pictures are still in them.
-pub(crate) fn ordered(asked: &Asked) -> impl Iterator<Item = Value> {
+pub(crate) fn ordered(asked: &AskedParts) -> impl Iterator<Item = Value> {
     [&asked.tools, &asked.system].into_iter().chain(&asked.items).map(unmarked)
 }
 
 /// Weight of a part whose compact JSON has so many bytes.
-pub(crate) fn weigh(part: &Value, bytes: usize) -> Weight {
+pub(crate) fn weigh(part: &Value, bytes: usize) -> PromptWeight {
     if part.is_null() {
-        return Weight::default();
+        return PromptWeight::default();
     }
     let mut data = Vec::new();
     pictures(part, &mut data);
     // Base64 has nothing to escape, so its bytes are those of the JSON.
-    Weight { bytes: bytes - data.iter().sum::<usize>(), pictures: data.len() as u64 }
+    PromptWeight { bytes: bytes - data.iter().sum::<usize>(), pictures: data.len() as u64 }
 }
 
 /// Tokens of a whole prompt.
-pub(crate) fn prompt(asked: &Asked) -> u64 {
+pub(crate) fn prompt(asked: &AskedParts) -> u64 {
     let weights = ordered(asked).map(|part| weigh(&part, part.to_string().len()));
-    weights.fold(Weight::default(), Weight::and).tokens()
+    weights.fold(PromptWeight::default(), PromptWeight::and).tokens()
 }
 
 /// The bytes of each picture's data.

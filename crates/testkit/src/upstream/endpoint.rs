@@ -1,29 +1,29 @@
 //! Which endpoint a path is.
 
-use super::asked::Dialect;
+use super::request_parts::WireDialect;
 
 /// An endpoint of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// A reply of the model.
     Model {
-        dialect: Dialect,
+        dialect: WireDialect,
         /// The model, where the path names it.
         model: Option<String>,
-        how: How,
+        how: ReplyMode,
     },
     /// Tokens of a prompt.
     Count {
-        dialect: Dialect,
+        dialect: WireDialect,
         model: Option<String>,
     },
-    Models(Dialect),
-    Unknown(Dialect),
+    Models(WireDialect),
+    Unknown(WireDialect),
 }
 
 /// Whether a reply is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum ReplyMode {
     /// Where the body says `stream: true`.
     AsBodySays,
     Whole,
@@ -37,16 +37,16 @@ impl Endpoint {
     pub fn of(method: &str, path: &str, query: &str) -> Self {
         let plain = path.trim_end_matches('/');
         let plain = plain.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(plain);
-        let model = |dialect| Self::Model { dialect, model: None, how: How::AsBodySays };
+        let model = |dialect| Self::Model { dialect, model: None, how: ReplyMode::AsBodySays };
         match (method, plain) {
-            ("POST", "/chat/completions") => model(Dialect::Chat),
-            ("POST", "/responses") => model(Dialect::Responses),
-            ("POST", "/messages") => model(Dialect::Messages),
+            ("POST", "/chat/completions") => model(WireDialect::Chat),
+            ("POST", "/responses") => model(WireDialect::Responses),
+            ("POST", "/messages") => model(WireDialect::Messages),
             ("POST", "/messages/count_tokens") => {
-                Self::Count { dialect: Dialect::Messages, model: None }
+                Self::Count { dialect: WireDialect::Messages, model: None }
             }
-            ("GET", "/models") => Self::Models(Dialect::Chat),
-            ("GET", "/v1beta/models") => Self::Models(Dialect::Gemini),
+            ("GET", "/models") => Self::Models(WireDialect::Chat),
+            ("GET", "/v1beta/models") => Self::Models(WireDialect::Gemini),
             _ => Self::gemini(method, plain, query),
         }
     }
@@ -58,12 +58,12 @@ impl Endpoint {
         if let Some((model, action)) = named.filter(|_| method == "POST") {
             let sse = query.split('&').any(|pair| pair == "alt=sse");
             let how = match action {
-                "streamGenerateContent" if sse => Some(How::Events),
-                "streamGenerateContent" => Some(How::Array),
-                "generateContent" => Some(How::Whole),
+                "streamGenerateContent" if sse => Some(ReplyMode::Events),
+                "streamGenerateContent" => Some(ReplyMode::Array),
+                "generateContent" => Some(ReplyMode::Whole),
                 _ => None,
             };
-            let (dialect, model) = (Dialect::Gemini, Some(model.to_owned()));
+            let (dialect, model) = (WireDialect::Gemini, Some(model.to_owned()));
             if let Some(how) = how {
                 return Self::Model { dialect, model, how };
             }
@@ -72,11 +72,11 @@ impl Endpoint {
             }
         }
         Self::Unknown(if beta.is_some() {
-            Dialect::Gemini
+            WireDialect::Gemini
         } else if path.starts_with("/messages") {
-            Dialect::Messages
+            WireDialect::Messages
         } else {
-            Dialect::Chat
+            WireDialect::Chat
         })
     }
 }

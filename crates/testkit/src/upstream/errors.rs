@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::asked::Dialect;
+use super::request_parts::WireDialect;
 
 /// An answer that is not a reply.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ServerFailure {
     pub status: u16,
     /// More headers.
     pub headers: Vec<(&'static str, String)>,
     pub body: String,
 }
 
-impl Failure {
+impl ServerFailure {
     fn json(status: u16, body: &Value) -> Self {
         Self { status, headers: Vec::new(), body: body.to_string() }
     }
@@ -21,7 +21,7 @@ impl Failure {
 
 /// A rule that a request breaks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct BrokenRule {
     pub message: String,
     pub param: Option<String>,
     pub code: Option<&'static str>,
@@ -29,7 +29,7 @@ pub(crate) struct Broken {
     pub details: Option<&'static str>,
 }
 
-impl Broken {
+impl BrokenRule {
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), ..Self::default() }
     }
@@ -40,12 +40,12 @@ impl Broken {
 }
 
 /// An error as the provider of a dialect writes it.
-pub(crate) fn error(dialect: Dialect, status: u16, broken: &Broken) -> Failure {
+pub(crate) fn error(dialect: WireDialect, status: u16, broken: &BrokenRule) -> ServerFailure {
     let message = &broken.message;
     let body = match dialect {
-        Dialect::Chat | Dialect::Responses => json!({"error": {"message": message,
+        WireDialect::Chat | WireDialect::Responses => json!({"error": {"message": message,
             "type": openai_type(status), "param": broken.param, "code": broken.code}}),
-        Dialect::Messages => {
+        WireDialect::Messages => {
             let mut body = json!({"type": "error", "request_id": "req_scripted",
                 "error": {"type": anthropic_type(status), "message": message}});
             if let Some(code) = broken.details {
@@ -53,10 +53,10 @@ pub(crate) fn error(dialect: Dialect, status: u16, broken: &Broken) -> Failure {
             }
             body
         }
-        Dialect::Gemini => json!({"error": {"code": status, "message": message,
+        WireDialect::Gemini => json!({"error": {"code": status, "message": message,
             "status": google_status(status)}}),
     };
-    Failure::json(status, &body)
+    ServerFailure::json(status, &body)
 }
 
 fn openai_type(status: u16) -> &'static str {
@@ -204,41 +204,45 @@ impl Flavour {
 
 /// The numbers in an overflow message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
+pub(crate) struct OverflowSizes {
     pub prompt: u64,
     pub output: u64,
     pub limit: u64,
 }
 
 /// A prompt that does not fit. Nothing for what is silent.
-pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Option<Failure> {
-    let Sizes { prompt, output, limit } = sizes;
+pub(crate) fn overflow(
+    dialect: WireDialect,
+    flavour: Flavour,
+    sizes: OverflowSizes,
+) -> Option<ServerFailure> {
+    let OverflowSizes { prompt, output, limit } = sizes;
     let sum = prompt + output;
-    let simple = |message: String| Some(error(dialect, 400, &Broken::new(message)));
+    let simple = |message: String| Some(error(dialect, 400, &BrokenRule::new(message)));
     let openai = |message: String| {
         let code = Some("context_length_exceeded");
         let param = Some("messages".to_owned());
-        Some(error(dialect, 400, &Broken { message, param, code, details: None }))
+        Some(error(dialect, 400, &BrokenRule { message, param, code, details: None }))
     };
     match flavour {
         Flavour::SilentLength | Flavour::SilentTruncate => None,
         Flavour::Native => match dialect {
-            Dialect::Chat => openai(format!(
+            WireDialect::Chat => openai(format!(
                 "This model's maximum context length is {limit} tokens. However, your messages \
                  resulted in {prompt} tokens. Please reduce the length of the messages."
             )),
-            Dialect::Responses => Some(error(dialect, 400, &window())),
-            Dialect::Messages if prompt > limit => {
+            WireDialect::Responses => Some(error(dialect, 400, &window())),
+            WireDialect::Messages if prompt > limit => {
                 simple(format!("prompt is too long: {prompt} tokens > {limit} maximum"))
             }
-            Dialect::Messages => simple(anthropic_sum(sizes)),
-            Dialect::Gemini => simple(format!(
+            WireDialect::Messages => simple(anthropic_sum(sizes)),
+            WireDialect::Gemini => simple(format!(
                 "The input token count ({prompt}) exceeds the maximum number of tokens allowed \
                  ({limit})."
             )),
         },
         Flavour::AnthropicSum => simple(anthropic_sum(sizes)),
-        Flavour::VllmOld => Some(Failure::json(
+        Flavour::VllmOld => Some(ServerFailure::json(
             400,
             &json!({"object": "error",
             "message": format!("This model's maximum context length is {limit} tokens. However, you \
@@ -246,7 +250,7 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
                 reduce the length of the messages or completion."),
             "type": "BadRequestError", "param": null, "code": 400}),
         )),
-        Flavour::Vllm => Some(Failure::json(
+        Flavour::Vllm => Some(ServerFailure::json(
             400,
             &json!({"error": {
             "message": format!("You passed {prompt} input tokens and requested {output} output tokens. \
@@ -255,14 +259,14 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
                 (parameter=input_tokens, value={prompt})", limit.saturating_sub(output)),
             "type": "BadRequestError", "param": "input_tokens", "code": 400}}),
         )),
-        Flavour::Sglang => Some(Failure::json(
+        Flavour::Sglang => Some(ServerFailure::json(
             400,
             &json!({"object": "error",
             "message": format!("The input ({prompt} tokens) is longer than the model's context \
                 length ({limit} tokens)."),
             "type": "BadRequestError", "param": null, "code": 400}),
         )),
-        Flavour::LlamaCpp => Some(Failure::json(
+        Flavour::LlamaCpp => Some(ServerFailure::json(
             400,
             &json!({"error": {"code": 400,
             "message": "the request exceeds the available context size, try increasing it",
@@ -272,7 +276,7 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
             "prompt too long; exceeded max context length by {} tokens",
             prompt.saturating_sub(limit)
         )),
-        Flavour::OpenRouter => Some(Failure::json(
+        Flavour::OpenRouter => Some(ServerFailure::json(
             400,
             &json!({"error": {"code": 400,
             "message": format!("This endpoint's maximum context length is {limit} tokens. However, you \
@@ -280,7 +284,7 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
                 reduce the length of either one, or use the \"middle-out\" transform to compress your \
                 prompt automatically."), "metadata": {"provider_name": null}}}),
         )),
-        Flavour::Xai => Some(Failure::json(
+        Flavour::Xai => Some(ServerFailure::json(
             400,
             &json!({
             "code": "Client specified an invalid argument",
@@ -293,13 +297,13 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
         Flavour::Together => simple(format!(
             "Input length {prompt} exceeds the maximum allowed input length of {limit} tokens."
         )),
-        Flavour::LmStudio => Some(Failure::json(
+        Flavour::LmStudio => Some(ServerFailure::json(
             400,
             &json!({"error": format!(
             "The number of tokens to keep from the initial prompt is greater than the context length \
              ({prompt} > {limit}).")}),
         )),
-        Flavour::Copilot => Some(Failure::json(
+        Flavour::Copilot => Some(ServerFailure::json(
             400,
             &json!({"error": {
             "message": format!("prompt token count of {prompt} exceeds the limit of {limit}"),
@@ -309,18 +313,21 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
         Flavour::Kimi => simple(format!(
             "Your request exceeded model token limit: {limit} (requested: {prompt})"
         )),
-        Flavour::Mistral => Some(Failure::json(
+        Flavour::Mistral => Some(ServerFailure::json(
             400,
             &json!({"object": "error",
             "message": format!("Prompt contains {prompt} tokens and 0 draft tokens, too large for \
                 model with {limit} maximum context length"),
             "type": "invalid_request_error", "param": null, "code": "3051"}),
         )),
-        Flavour::Bedrock => Some(Failure {
+        Flavour::Bedrock => Some(ServerFailure {
             headers: vec![("x-amzn-errortype", "ValidationException".to_owned())],
-            ..Failure::json(400, &json!({"message": "Input is too long for requested model."}))
+            ..ServerFailure::json(
+                400,
+                &json!({"message": "Input is too long for requested model."}),
+            )
         }),
-        Flavour::Zai => Some(Failure::json(
+        Flavour::Zai => Some(ServerFailure::json(
             400,
             &json!({"error": {"code": "1261",
             "message": "Prompt exceeds max length"}}),
@@ -328,20 +335,20 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
         Flavour::DashScope => simple(format!(
             "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, {limit}]"
         )),
-        Flavour::Cohere => Some(Failure::json(
+        Flavour::Cohere => Some(ServerFailure::json(
             400,
             &json!({"message": format!(
             "too many tokens: total number of tokens in the prompt cannot exceed {limit} - received \
              {prompt}.")}),
         )),
         Flavour::CerebrasEmpty => {
-            Some(Failure { status: 400, headers: Vec::new(), body: String::new() })
+            Some(ServerFailure { status: 400, headers: Vec::new(), body: String::new() })
         }
         Flavour::Cerebras => openai(format!(
             "Please reduce the length of the messages or completion. Current length is {prompt} \
              while limit is {limit}"
         )),
-        Flavour::LiteLlm => Some(Failure::json(
+        Flavour::LiteLlm => Some(ServerFailure::json(
             400,
             &json!({"error": {
             "message": format!("litellm.ContextWindowExceededError: litellm.BadRequestError: \
@@ -350,14 +357,14 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
             "type": null, "param": null, "code": "400"}}),
         )),
         Flavour::TooLarge => {
-            Some(error(dialect, 413, &Broken::new("Request exceeds the maximum size")))
+            Some(error(dialect, 413, &BrokenRule::new("Request exceeds the maximum size")))
         }
-        Flavour::Throttled => Some(Failure {
+        Flavour::Throttled => Some(ServerFailure {
             headers: vec![("retry-after", "1".to_owned())],
             ..error(
                 dialect,
                 429,
-                &Broken::new(
+                &BrokenRule::new(
                     "ThrottlingException: Too many tokens, please wait before trying again.",
                 ),
             )
@@ -365,7 +372,7 @@ pub(crate) fn overflow(dialect: Dialect, flavour: Flavour, sizes: Sizes) -> Opti
     }
 }
 
-fn anthropic_sum(Sizes { prompt, output, limit }: Sizes) -> String {
+fn anthropic_sum(OverflowSizes { prompt, output, limit }: OverflowSizes) -> String {
     format!(
         "input length and `max_tokens` exceed context limit: {prompt} + {output} > {limit}, decrease \
          input length or `max_tokens` and try again"
@@ -373,8 +380,8 @@ fn anthropic_sum(Sizes { prompt, output, limit }: Sizes) -> String {
 }
 
 /// What Responses says, with the status 400 or in the stream.
-pub(crate) fn window() -> Broken {
-    Broken {
+pub(crate) fn window() -> BrokenRule {
+    BrokenRule {
         message:
             "Your input exceeds the context window of this model. Please adjust your input and \
                   try again."

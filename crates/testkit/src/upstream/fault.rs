@@ -2,7 +2,7 @@
 
 /// One thing that goes wrong.
 #[derive(Clone, Debug)]
-pub enum Fault {
+pub enum PlannedFault {
     /// This answer instead of any other.
     Status {
         /// The status code.
@@ -42,7 +42,7 @@ pub enum Fault {
 
 /// Which requests to a model a fault is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum FaultTime {
     /// The one with this number, from 1 on.
     Number(u64),
     /// Of every `of` requests the one in place `nth`, from 1 on.
@@ -54,7 +54,7 @@ pub enum When {
     },
 }
 
-impl When {
+impl FaultTime {
     /// Whether it is for this number.
     #[must_use]
     pub fn is(self, number: u64) -> bool {
@@ -65,7 +65,7 @@ impl When {
     }
 }
 
-impl Fault {
+impl PlannedFault {
     /// Whether the reply is complete in spite of it.
     pub(crate) fn passes(&self) -> bool {
         matches!(self, Self::Hang { .. } | Self::Held)

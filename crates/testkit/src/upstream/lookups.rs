@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::asked::{Asked, Tool};
-use super::reply::{Call, Use};
+use super::reply::{FactUse, ReplyCall};
+use super::request_parts::{AskedParts, OfferedTool};
 use super::shell::line;
 
 /// The tool.
@@ -33,22 +33,27 @@ impl LookUps {
 
     /// The call with which something is looked up for this step, where that was not done yet; and whether the step
     /// waits for it.
-    pub(super) fn call(self, step: u32, asked: &Asked, tools: &[Tool]) -> Option<(Call, bool)> {
+    pub(super) fn call(
+        self,
+        step: u32,
+        asked: &AskedParts,
+        tools: &[OfferedTool],
+    ) -> Option<(ReplyCall, bool)> {
         let part = self.part(step)?;
         let is_done = self != Self::Endless && is_asked(asked, part);
         if is_done || !tools.iter().any(|tool| tool.name == TOOL) {
             return None;
         }
         let arguments = json!({"query": name(part)});
-        let call = Call { name: TOOL.to_owned(), arguments, custom: false };
+        let call = ReplyCall { name: TOOL.to_owned(), arguments, custom: false };
         Some((call, !matches!(self, Self::Beside(_))))
     }
 
     /// Whether what was looked up for this step, or beside the one before, is there.
-    pub(super) fn uses(self, step: u32, asked: &Asked, read: &str) -> Option<Use> {
+    pub(super) fn uses(self, step: u32, asked: &AskedParts, read: &str) -> Option<FactUse> {
         let at = if matches!(self, Self::Beside(_)) { step.checked_sub(1)? } else { step };
         let part = self.part(at).filter(|part| is_asked(asked, *part))?;
-        Some(Use { step, part: part + LOOKED_UP, found: read.contains(&line(part, LINE)) })
+        Some(FactUse { step, part: part + LOOKED_UP, found: read.contains(&line(part, LINE)) })
     }
 }
 
@@ -58,7 +63,7 @@ fn name(part: u32) -> String {
 }
 
 /// Whether a call asks for this part: in an output a colon follows the name.
-fn is_asked(asked: &Asked, part: u32) -> bool {
+fn is_asked(asked: &AskedParts, part: u32) -> bool {
     let name = name(part);
     let ends = [format!("{name}\""), format!("{name}\\")];
     asked.items.iter().any(|item| {

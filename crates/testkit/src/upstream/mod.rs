@@ -4,7 +4,7 @@
 //! the prompt by one simple rule ([`BYTES_PER_TOKEN`]); refuses what does not fit in a provider's own
 //! words ([`Flavour`]) and what breaks a provider's rules ([`Strictness`]); says which part of a prompt
 //! a prefix cache would have had; plays an agent that needs what it read many steps ago
-//! ([`Script`]); and fails when told to ([`Fault`]). [`agent`] is a client for it.
+//! ([`UpstreamScript`]); and fails when told to ([`PlannedFault`]). [`agent`] is a client for it.
 //!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {
@@ -24,7 +24,6 @@
 
 pub mod agent;
 mod answer;
-mod asked;
 mod cache;
 mod count;
 mod endpoint;
@@ -34,6 +33,7 @@ mod lookups;
 mod once;
 mod provider;
 mod reply;
+mod request_parts;
 mod script;
 mod server;
 mod settings;
@@ -51,37 +51,37 @@ use std::sync::{Arc, PoisonError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-pub use self::asked::Dialect;
 pub use self::cache::REMEMBERED;
 pub use self::count::{BYTES_PER_TOKEN, PICTURE_TOKENS};
 pub use self::errors::Flavour;
-pub use self::fault::{Fault, When};
+pub use self::fault::{FaultTime, PlannedFault};
 pub use self::lookups::LookUps;
-pub use self::once::Once;
-pub use self::provider::Provider;
-pub use self::reply::Kind;
-pub use self::script::{DECIDED, Loop, Script, task};
-pub use self::settings::Settings;
-pub use self::shared::Recorded;
-pub use self::stats::{Entry, Outcome, Stats};
+pub use self::once::OneCall;
+pub use self::provider::ScriptedProvider;
+pub use self::reply::ReplyKind;
+pub use self::request_parts::WireDialect;
+pub use self::script::{DECIDED, StepLoop, UpstreamScript, task};
+pub use self::settings::UpstreamSettings;
+pub use self::shared::RecordedCall;
+pub use self::stats::{RequestOutcome, Stats, StatsEntry};
 pub use self::strict::Strictness;
 
-use self::shared::{Inner, Shared};
+use self::shared::{SharedInner, SharedState};
 
 /// The server. Dropping it closes every connection, the hanging ones too.
 #[derive(Debug)]
-pub struct Upstream {
+pub struct ScriptedUpstream {
     url: String,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     task: JoinHandle<()>,
 }
 
-impl Upstream {
+impl ScriptedUpstream {
     /// Starts one on a free port of the loopback.
     ///
     /// # Errors
     /// When no port can be had.
-    pub async fn start(settings: Settings) -> io::Result<Self> {
+    pub async fn start(settings: UpstreamSettings) -> io::Result<Self> {
         Self::listen(SocketAddr::from(([127, 0, 0, 1], 0)), settings).await
     }
 
@@ -89,10 +89,10 @@ impl Upstream {
     ///
     /// # Errors
     /// When the address cannot be had.
-    pub async fn listen(address: SocketAddr, settings: Settings) -> io::Result<Self> {
+    pub async fn listen(address: SocketAddr, settings: UpstreamSettings) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let shared = Arc::new(Shared::new(settings));
+        let shared = Arc::new(SharedState::new(settings));
         let task = tokio::spawn(server::accept(listener, Arc::clone(&shared)));
         Ok(Self { url, shared, task })
     }
@@ -111,17 +111,17 @@ impl Upstream {
 
     /// All requests so far, those that are none to a model too.
     #[must_use]
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<RecordedCall> {
         self.inner(|inner| inner.recorded.clone())
     }
 
     /// Forgets all requests, what it kept and what it cached.
     pub fn reset(&self) {
-        self.inner(|inner| *inner = Inner::default());
+        self.inner(|inner| *inner = SharedInner::default());
     }
 
     /// Changes how it behaves from the next request on.
-    pub fn change(&self, change: impl FnOnce(&mut Settings)) {
+    pub fn change(&self, change: impl FnOnce(&mut UpstreamSettings)) {
         let mut settings = self.shared.settings.write().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut settings));
     }
@@ -138,12 +138,12 @@ impl Upstream {
         self.shared.held.add_permits(1);
     }
 
-    fn inner<T>(&self, read: impl FnOnce(&mut Inner) -> T) -> T {
+    fn inner<T>(&self, read: impl FnOnce(&mut SharedInner) -> T) -> T {
         read(&mut self.shared.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Drop for Upstream {
+impl Drop for ScriptedUpstream {
     fn drop(&mut self) {
         self.task.abort();
         self.shared.held.close();

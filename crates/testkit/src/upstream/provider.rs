@@ -2,27 +2,27 @@
 
 use std::sync::{Arc, PoisonError};
 
-use super::answer::{Body, answer};
-use super::settings::Settings;
-use super::shared::{Recorded, Shared};
+use super::answer::{ServerBody, answer};
+use super::settings::UpstreamSettings;
+use super::shared::{RecordedCall, SharedState};
 use super::stats::Stats;
 
 /// The scripted provider without a network. Faults that are none of the answer itself (resets, cuts, hangs) do not
 /// happen: whoever asks has to play them.
 #[derive(Debug)]
-pub struct Provider(Shared);
+pub struct ScriptedProvider(SharedState);
 
-impl Provider {
+impl ScriptedProvider {
     /// A provider that behaves so.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
-        Self(Shared::new(settings))
+    pub fn new(settings: UpstreamSettings) -> Self {
+        Self(SharedState::new(settings))
     }
 
     /// Status and body of the answer to a request.
     #[must_use]
     pub fn answer(&self, target: &str, headers: &[(String, String)], body: &[u8]) -> (u16, String) {
-        let request = Recorded {
+        let request = RecordedCall {
             method: "POST".to_owned(),
             target: target.to_owned(),
             headers: headers.to_vec(),
@@ -31,8 +31,8 @@ impl Provider {
         };
         let answer = answer(&self.0, &request);
         let text = match answer.body {
-            Body::Whole(text) => text,
-            Body::Pieces(_, pieces) => pieces.concat(),
+            ServerBody::Whole(text) => text,
+            ServerBody::Pieces(_, pieces) => pieces.concat(),
         };
         (answer.status, text)
     }
@@ -49,7 +49,7 @@ impl Provider {
     }
 
     /// Changes how it behaves from the next request on.
-    pub fn change(&self, change: impl FnOnce(&mut Settings)) {
+    pub fn change(&self, change: impl FnOnce(&mut UpstreamSettings)) {
         let mut settings = self.0.settings.write().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut settings));
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReplyKind {
     /// A turn of the agent.
     Turn,
     /// A request without tools beside the conversation: a title, a probe.
@@ -15,7 +15,7 @@ pub enum Kind {
     Count,
 }
 
-impl Kind {
+impl ReplyKind {
     /// Its name in statistics.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -30,7 +30,7 @@ impl Kind {
 
 /// A call of a tool.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct ReplyCall {
     pub name: String,
     pub arguments: Value,
     /// Free text instead of arguments.
@@ -39,7 +39,7 @@ pub(crate) struct Call {
 
 /// A fact that was needed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Use {
+pub(crate) struct FactUse {
     /// Where: the step, one more than the last for the final answer.
     pub step: u32,
     pub part: u32,
@@ -48,18 +48,18 @@ pub(crate) struct Use {
 
 /// What the model answers.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply {
-    pub kind: Kind,
+pub(crate) struct ScriptedReply {
+    pub kind: ReplyKind,
     pub text: String,
-    pub calls: Vec<Call>,
-    pub uses: Vec<Use>,
+    pub calls: Vec<ReplyCall>,
+    pub uses: Vec<FactUse>,
     /// The highest step that it starts or has seen.
     pub step: Option<u32>,
     pub done: bool,
 }
 
-impl Reply {
-    pub fn said(kind: Kind, text: String) -> Self {
+impl ScriptedReply {
+    pub fn said(kind: ReplyKind, text: String) -> Self {
         Self { kind, text, calls: Vec::new(), uses: Vec::new(), step: None, done: false }
     }
 }

@@ -2,36 +2,36 @@
 
 use serde_json::{Map, Value, json};
 
-use super::asked::{Asked, Tool, array};
 use super::lookups::LookUps;
-use super::once::Once;
-use super::reply::{Call, Kind, Reply, Use};
+use super::once::OneCall;
+use super::reply::{FactUse, ReplyCall, ReplyKind, ScriptedReply};
+use super::request_parts::{AskedParts, OfferedTool, array};
 use super::shell::{code, command, fact, found, highest, mark};
 
 /// What the server plays.
 #[derive(Clone, Debug)]
-pub enum Script {
+pub enum UpstreamScript {
     /// An agent that runs one numbered command after another with a tool.
-    ShellLoop(Loop),
+    ShellLoop(StepLoop),
     /// The same for clients without tools: the commands stand in the text, in a code block.
-    TextLoop(Loop),
+    TextLoop(StepLoop),
     /// One call of one tool, with the same arguments always.
-    Once(Once),
+    Once(OneCall),
     /// Always the same text.
     Fixed(String),
 }
 
-impl Script {
+impl UpstreamScript {
     /// An agent of this many steps.
     #[must_use]
     pub fn shell_loop(steps: u32) -> Self {
-        Self::ShellLoop(Loop { steps, ..Loop::default() })
+        Self::ShellLoop(StepLoop { steps, ..StepLoop::default() })
     }
 
     /// An agent of this many steps that writes its commands as text.
     #[must_use]
     pub fn text_loop(steps: u32) -> Self {
-        Self::TextLoop(Loop { steps, ..Loop::default() })
+        Self::TextLoop(StepLoop { steps, ..StepLoop::default() })
     }
 
     /// Always this text.
@@ -41,7 +41,7 @@ impl Script {
     }
 }
 
-impl Default for Script {
+impl Default for UpstreamScript {
     fn default() -> Self {
         Self::shell_loop(20)
     }
@@ -56,7 +56,7 @@ pub const DECIDED: u32 = 1_000;
 /// more than the highest number in the last message that has one: a request whose older part was
 /// folded goes on where it was.
 #[derive(Clone, Debug)]
-pub struct Loop {
+pub struct StepLoop {
     /// Steps until the final answer.
     pub steps: u32,
     /// Tokens that one step prints, about.
@@ -84,7 +84,7 @@ pub struct Loop {
     pub look_ups: Option<LookUps>,
 }
 
-impl Default for Loop {
+impl Default for StepLoop {
     fn default() -> Self {
         Self {
             steps: 20,
@@ -103,7 +103,7 @@ impl Default for Loop {
     }
 }
 
-impl Loop {
+impl StepLoop {
     /// Whether the result of this step has a fact.
     #[must_use]
     pub fn plants(&self, step: u32) -> bool {
@@ -148,17 +148,17 @@ const SUMMARY_PHRASES: [&str; 9] = [
     "summarize the conversation",
 ];
 
-impl Script {
+impl UpstreamScript {
     /// Answers a request.
-    pub(crate) fn reply(&self, asked: &Asked, phrases: &[String]) -> Reply {
+    pub(crate) fn reply(&self, asked: &AskedParts, phrases: &[String]) -> ScriptedReply {
         let tools = asked.offered();
         if summarises(asked, tools.is_empty(), phrases) {
             return summary(asked);
         }
         match self {
-            Self::Fixed(text) => Reply::said(Kind::Turn, text.clone()),
+            Self::Fixed(text) => ScriptedReply::said(ReplyKind::Turn, text.clone()),
             Self::ShellLoop(_) | Self::Once(_) if tools.is_empty() => {
-                Reply::said(Kind::Side, "A scripted run".to_owned())
+                ScriptedReply::said(ReplyKind::Side, "A scripted run".to_owned())
             }
             Self::ShellLoop(script) => script.next(asked, Some(&tools)),
             Self::TextLoop(script) => script.next(asked, None),
@@ -168,7 +168,7 @@ impl Script {
 }
 
 /// All strings that a model reads, as JSON.
-fn read(asked: &Asked) -> String {
+fn read(asked: &AskedParts) -> String {
     let mut text = asked.system.to_string();
     for item in &asked.items {
         text.push('\n');
@@ -177,7 +177,7 @@ fn read(asked: &Asked) -> String {
     text
 }
 
-fn summarises(asked: &Asked, toolless: bool, phrases: &[String]) -> bool {
+fn summarises(asked: &AskedParts, toolless: bool, phrases: &[String]) -> bool {
     let has = |value: &Value| {
         let text = value.to_string().to_ascii_lowercase();
         let mut all = SUMMARY_PHRASES.iter().copied().chain(phrases.iter().map(String::as_str));
@@ -188,7 +188,7 @@ fn summarises(asked: &Asked, toolless: bool, phrases: &[String]) -> bool {
         || toolless && (has(&asked.system) || asked.items.first().is_some_and(has))
 }
 
-fn summary(asked: &Asked) -> Reply {
+fn summary(asked: &AskedParts) -> ScriptedReply {
     let read = read(asked);
     let step = highest(&read);
     let mut text = "Summary of the work so far. ".to_owned();
@@ -201,11 +201,11 @@ fn summary(asked: &Asked) -> Reply {
             text.push_str(&format!("The code of part {part} is {code}. "));
         }
     }
-    Reply { step, ..Reply::said(Kind::Summary, text.trim_end().to_owned()) }
+    ScriptedReply { step, ..ScriptedReply::said(ReplyKind::Summary, text.trim_end().to_owned()) }
 }
 
-impl Loop {
-    fn next(&self, asked: &Asked, tools: Option<&[Tool]>) -> Reply {
+impl StepLoop {
+    fn next(&self, asked: &AskedParts, tools: Option<&[OfferedTool]>) -> ScriptedReply {
         let done = self.done(asked);
         let read = read(asked);
         let step = done + 1;
@@ -214,7 +214,11 @@ impl Loop {
         let looks_up = self.look_ups.zip(tools).and_then(|(it, tools)| it.call(step, asked, tools));
         if let Some((call, true)) = looks_up {
             let text = format!("For part {step} I look something up. ");
-            return Reply { calls: vec![call], uses, ..Reply::said(Kind::Turn, text) };
+            return ScriptedReply {
+                calls: vec![call],
+                uses,
+                ..ScriptedReply::said(ReplyKind::Turn, text)
+            };
         }
         let mut text = String::new();
         // What the last results said is noted in the model's own words, as agents do.
@@ -234,7 +238,7 @@ impl Loop {
         for step in done + 1..=last {
             let needed = self.needs(step).map(|part| {
                 let seen = found(&read, part);
-                uses.push(Use { step, part, found: seen == Some(code(part).as_str()) });
+                uses.push(FactUse { step, part, found: seen == Some(code(part).as_str()) });
                 seen.unwrap_or("UNKNOWN")
             });
             let command = command(step, self.result_tokens, self.plants(step), needed);
@@ -250,23 +254,28 @@ impl Loop {
             text.push_str(&format!("Next comes part {}.", done + 1));
         }
         let text = text.trim().to_owned();
-        Reply { calls, uses, step: Some(last), ..Reply::said(Kind::Turn, text) }
+        ScriptedReply {
+            calls,
+            uses,
+            step: Some(last),
+            ..ScriptedReply::said(ReplyKind::Turn, text)
+        }
     }
 
     /// The highest step that was done. What was looked up is of earlier ones.
-    fn done(&self, asked: &Asked) -> u32 {
+    fn done(&self, asked: &AskedParts) -> u32 {
         let mut steps = asked.items.iter().rev().filter_map(|item| highest(&item.to_string()));
         let done = if self.look_ups.is_some() { steps.max() } else { steps.next() };
         done.unwrap_or(0)
     }
 
-    fn last(&self, read: &str, noted: String, tools: bool) -> Reply {
+    fn last(&self, read: &str, noted: String, tools: bool) -> ScriptedReply {
         let mut uses = Vec::new();
         let mut codes = Vec::new();
         for part in self.all() {
             let seen = found(read, part);
             let found = seen == Some(code(part).as_str());
-            uses.push(Use { step: self.steps + 1, part, found });
+            uses.push(FactUse { step: self.steps + 1, part, found });
             codes.push(format!("part {part}: {}", seen.unwrap_or("UNKNOWN")));
         }
         let (before, after) =
@@ -276,11 +285,16 @@ impl Loop {
             self.steps,
             codes.join(", ")
         );
-        Reply { uses, step: Some(self.steps), done: true, ..Reply::said(Kind::Turn, text) }
+        ScriptedReply {
+            uses,
+            step: Some(self.steps),
+            done: true,
+            ..ScriptedReply::said(ReplyKind::Turn, text)
+        }
     }
 
     /// The call of a step, in the form that the tool's schema asks for.
-    fn call(&self, step: u32, command: &str, tools: &[Tool]) -> Option<Call> {
+    fn call(&self, step: u32, command: &str, tools: &[OfferedTool]) -> Option<ReplyCall> {
         let tool = match &self.tool {
             Some(name) => tools.iter().find(|tool| tool.name == *name),
             None => tools.iter().filter(|tool| takes_text(tool)).max_by_key(|tool| likeness(tool)),
@@ -288,7 +302,7 @@ impl Loop {
         let tool = tool.or_else(|| tools.first())?;
         let (name, custom) = (tool.name.clone(), tool.custom);
         if custom {
-            return Some(Call { name, arguments: Value::String(command.to_owned()), custom });
+            return Some(ReplyCall { name, arguments: Value::String(command.to_owned()), custom });
         }
         let properties = tool.schema["properties"].as_object().cloned().unwrap_or_default();
         let argument = self.argument.clone().or_else(|| argument(&tool.schema, &properties));
@@ -301,7 +315,7 @@ impl Loop {
         let list = kind(&properties.get(&argument).cloned().unwrap_or_default()) == "array";
         let value = if list { json!(["bash", "-lc", command]) } else { json!(command) };
         arguments.insert(argument, value);
-        Some(Call { name, arguments: Value::Object(arguments), custom })
+        Some(ReplyCall { name, arguments: Value::Object(arguments), custom })
     }
 }
 
@@ -317,13 +331,13 @@ fn kind(schema: &Value) -> String {
     named.as_ref().and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase()
 }
 
-fn takes_text(tool: &Tool) -> bool {
+fn takes_text(tool: &OfferedTool) -> bool {
     let Some(properties) = tool.schema["properties"].as_object() else { return tool.custom };
     properties.values().any(|schema| matches!(kind(schema).as_str(), "string" | "array"))
 }
 
 /// How much a tool looks like a shell; of equal ones the first is taken, so later is less.
-fn likeness(tool: &Tool) -> u32 {
+fn likeness(tool: &OfferedTool) -> u32 {
     let name = tool.name.to_ascii_lowercase();
     let exact = [
         "bash",

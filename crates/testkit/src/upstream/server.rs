@@ -15,15 +15,15 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use super::answer::{Answer, Body, answer, failure_event};
-use super::asked::Dialect;
+use super::answer::{ServerAnswer, ServerBody, answer, failure_event};
 use super::endpoint::Endpoint;
-use super::fault::Fault;
-use super::shared::{Recorded, Shared};
+use super::fault::PlannedFault;
+use super::request_parts::WireDialect;
+use super::shared::{RecordedCall, SharedState};
 
-type Sent = UnsyncBoxBody<Bytes, io::Error>;
+type SentBody = UnsyncBoxBody<Bytes, io::Error>;
 
-pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+pub(crate) async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     // Owned by this task: aborting it drops the set, and with it every connection.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -32,7 +32,7 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn connection(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+async fn connection(stream: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let stream = stream.into_std()?;
     // A second handle of the same socket, to reset it from the answer.
@@ -49,16 +49,16 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
 /// An error closes the connection without an answer.
 async fn serve(
     request: Request<Incoming>,
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedState>,
     socket: &StdStream,
-) -> io::Result<Response<Sent>> {
+) -> io::Result<Response<SentBody>> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
     let headers = head.headers.iter().map(|(name, value)| {
         (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
     });
-    let recorded = Recorded {
+    let recorded = RecordedCall {
         method: head.method.to_string(),
         target,
         headers: headers.collect(),
@@ -69,44 +69,44 @@ async fn serve(
     if !recorded.target.starts_with("/__") {
         shared.arrived.add_permits(1);
     }
-    if matches!(answer.fault, Some(Fault::Reset)) {
+    if matches!(answer.fault, Some(PlannedFault::Reset)) {
         TcpStream::from_std(socket.try_clone()?)?.set_zero_linger()?;
         return Err(io::Error::from(io::ErrorKind::ConnectionReset));
     }
     let path = recorded.target.split('?').next().unwrap_or_default();
     let dialect = match Endpoint::of(&recorded.method, path, "") {
         Endpoint::Model { dialect, .. } | Endpoint::Unknown(dialect) => dialect,
-        _ => Dialect::Chat,
+        _ => WireDialect::Chat,
     };
     response(answer, dialect, shared).map_err(io::Error::other)
 }
 
 fn response(
-    answer: Answer,
-    dialect: Dialect,
-    shared: &Arc<Shared>,
-) -> hyper::http::Result<Response<Sent>> {
+    answer: ServerAnswer,
+    dialect: WireDialect,
+    shared: &Arc<SharedState>,
+) -> hyper::http::Result<Response<SentBody>> {
     let kind = match &answer.body {
-        Body::Whole(_) => "application/json",
-        Body::Pieces(kind, _) => kind,
+        ServerBody::Whole(_) => "application/json",
+        ServerBody::Pieces(kind, _) => kind,
     };
     let mut response = Response::builder().status(answer.status).header("content-type", kind);
     for (name, value) in &answer.headers {
         response = response.header(name, value);
     }
     let (pieces, fault) = match (answer.body, answer.fault) {
-        (Body::Whole(text), None) => {
+        (ServerBody::Whole(text), None) => {
             let body = Full::new(Bytes::from(text)).map_err(|never| match never {});
             return response.body(body.boxed_unsync());
         }
-        (Body::Whole(text), fault) => {
+        (ServerBody::Whole(text), fault) => {
             let middle = text.floor_char_boundary(text.len() / 2);
             let halves = vec![text[..middle].to_owned(), text[middle..].to_owned()];
             // The length is known, so that a cut is one.
             response = response.header("content-length", text.len());
             (halves, fault.map(halved))
         }
-        (Body::Pieces(_, events), fault) => (events, fault),
+        (ServerBody::Pieces(_, events), fault) => (events, fault),
     };
     let (sender, channel) = Channel::new(1);
     tokio::spawn(send(sender, pieces, fault, dialect, Arc::clone(shared)));
@@ -114,10 +114,10 @@ fn response(
 }
 
 /// A whole answer has no events: the fault is in its middle.
-fn halved(fault: Fault) -> Fault {
+fn halved(fault: PlannedFault) -> PlannedFault {
     match fault {
-        Fault::Cut { .. } => Fault::Cut { after: 1 },
-        Fault::Hang { .. } => Fault::Hang { after: 0 },
+        PlannedFault::Cut { .. } => PlannedFault::Cut { after: 1 },
+        PlannedFault::Hang { .. } => PlannedFault::Hang { after: 0 },
         other => other,
     }
 }
@@ -126,21 +126,21 @@ fn halved(fault: Fault) -> Fault {
 async fn send(
     mut sender: Sender<Bytes, io::Error>,
     pieces: Vec<String>,
-    fault: Option<Fault>,
-    dialect: Dialect,
-    shared: Arc<Shared>,
+    fault: Option<PlannedFault>,
+    dialect: WireDialect,
+    shared: Arc<SharedState>,
 ) {
     let wait =
         async || shared.held.acquire().await.map(tokio::sync::SemaphorePermit::forget).is_ok();
     for (at, piece) in pieces.into_iter().enumerate() {
         let goes_on = match &fault {
-            Some(Fault::Held) => wait().await,
-            Some(Fault::Hang { after }) if *after == at => wait().await,
-            Some(Fault::Cut { after }) if *after == at => {
+            Some(PlannedFault::Held) => wait().await,
+            Some(PlannedFault::Hang { after }) if *after == at => wait().await,
+            Some(PlannedFault::Cut { after }) if *after == at => {
                 sender.abort(io::Error::from(io::ErrorKind::ConnectionAborted));
                 return;
             }
-            Some(Fault::StreamError { after }) if *after == at => {
+            Some(PlannedFault::StreamError { after }) if *after == at => {
                 let _ = sender.send_data(Bytes::from(failure_event(dialect))).await;
                 return;
             }

@@ -1,15 +1,15 @@
 //! How the server behaves.
 
-use super::asked::{Asked, Dialect, array};
 use super::errors::Flavour;
-use super::fault::{Fault, When};
-use super::script::Script;
-use super::state::Keeps;
+use super::fault::{FaultTime, PlannedFault};
+use super::request_parts::{AskedParts, WireDialect, array};
+use super::script::UpstreamScript;
+use super::state::KeptKinds;
 use super::strict::Strictness;
 
 /// How the server behaves.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct UpstreamSettings {
     /// Tokens that a prompt may have; any number without one.
     pub limit: Option<u64>,
     /// Whether the tokens that a request allows for its reply count against the limit.
@@ -19,7 +19,7 @@ pub struct Settings {
     /// Whether a streamed Responses request learns that in the stream instead of by a status.
     pub overflow_in_stream: bool,
     /// What it plays.
-    pub script: Script,
+    pub script: UpstreamScript,
     /// What else is in the prompts of clients' own compaction.
     pub summary_phrases: Vec<String>,
     /// What it refuses.
@@ -36,28 +36,28 @@ pub struct Settings {
     /// Whether it keeps Anthropic threads; requests with `thread` are refused otherwise.
     pub threads: bool,
     /// What goes wrong, and when; the first one that fits a request happens.
-    pub faults: Vec<(When, Fault)>,
+    pub faults: Vec<(FaultTime, PlannedFault)>,
 }
 
-impl Settings {
+impl UpstreamSettings {
     /// Which kinds of state it keeps.
-    pub(crate) fn keeps(&self) -> Keeps {
-        Keeps { responses: self.stateful, threads: self.threads }
+    pub(crate) fn keeps(&self) -> KeptKinds {
+        KeptKinds { responses: self.stateful, threads: self.threads }
     }
 
     /// Whether the model thinks before it answers.
-    pub(crate) fn thinks(&self, asked: &Asked) -> bool {
+    pub(crate) fn thinks(&self, asked: &AskedParts) -> bool {
         let body = &asked.body;
         self.reasoning
             || match asked.dialect {
-                Dialect::Chat => false,
-                Dialect::Responses => {
+                WireDialect::Chat => false,
+                WireDialect::Responses => {
                     array(&body["include"]).iter().any(|name| name == "reasoning.encrypted_content")
                 }
-                Dialect::Messages => {
+                WireDialect::Messages => {
                     matches!(body["thinking"]["type"].as_str(), Some("enabled" | "adaptive"))
                 }
-                Dialect::Gemini => {
+                WireDialect::Gemini => {
                     body["generationConfig"]["thinkingConfig"]["includeThoughts"] == true
                 }
             }

@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::Semaphore;
 
-use super::cache::Cache;
-use super::settings::Settings;
-use super::state::State;
-use super::stats::{Stats, Turns};
+use super::cache::PrefixCache;
+use super::settings::UpstreamSettings;
+use super::state::ReplyState;
+use super::stats::{AnsweredTurns, Stats};
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct RecordedCall {
     /// `POST`.
     pub method: String,
     /// Path and query.
@@ -24,7 +24,7 @@ pub struct Recorded {
     pub status: u16,
 }
 
-impl Recorded {
+impl RecordedCall {
     /// The value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -39,25 +39,25 @@ impl Recorded {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Inner {
+pub(crate) struct SharedInner {
     pub stats: Stats,
-    pub cache: Cache,
-    pub turns: Turns,
-    pub state: State,
-    pub recorded: Vec<Recorded>,
+    pub cache: PrefixCache,
+    pub turns: AnsweredTurns,
+    pub state: ReplyState,
+    pub recorded: Vec<RecordedCall>,
     pub number: u64,
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub settings: RwLock<Arc<Settings>>,
-    pub inner: Mutex<Inner>,
+pub(crate) struct SharedState {
+    pub settings: RwLock<Arc<UpstreamSettings>>,
+    pub inner: Mutex<SharedInner>,
     pub arrived: Semaphore,
     pub held: Semaphore,
 }
 
-impl Shared {
-    pub fn new(settings: Settings) -> Self {
+impl SharedState {
+    pub fn new(settings: UpstreamSettings) -> Self {
         Self {
             settings: RwLock::new(Arc::new(settings)),
             inner: Mutex::default(),
@@ -66,7 +66,7 @@ impl Shared {
         }
     }
 
-    pub fn settings(&self) -> Arc<Settings> {
+    pub fn settings(&self) -> Arc<UpstreamSettings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::asked::{Asked, Dialect, unmarked};
-use super::errors::Broken;
-use super::stream::{Made, messages, responses};
+use super::errors::BrokenRule;
+use super::request_parts::{AskedParts, WireDialect, unmarked};
+use super::stream::{NumberedReply, messages, responses};
 
 /// A conversation up to and with a reply.
 #[derive(Clone, Debug)]
-struct Kept {
+struct KeptReply {
     system: Value,
     tools: Value,
     items: Vec<Value>,
@@ -18,49 +18,53 @@ struct Kept {
 
 /// Conversations by the id of their last reply.
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    kept: BTreeMap<String, Kept>,
+pub(crate) struct ReplyState {
+    kept: BTreeMap<String, KeptReply>,
 }
 
 /// Which kinds of state the server keeps.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Keeps {
+pub(crate) struct KeptKinds {
     pub responses: bool,
     pub threads: bool,
 }
 
-impl State {
+impl ReplyState {
     /// Puts what is kept before what was sent; status and rule where that cannot be.
-    pub fn resolve(&self, asked: &mut Asked, keeps: Keeps) -> Result<(), (u16, Broken)> {
+    pub fn resolve(
+        &self,
+        asked: &mut AskedParts,
+        keeps: KeptKinds,
+    ) -> Result<(), (u16, BrokenRule)> {
         match asked.dialect {
-            Dialect::Responses => {
+            WireDialect::Responses => {
                 self.referred(asked, keeps.responses)?;
                 self.previous(asked, keeps.responses)
             }
-            Dialect::Messages => self.thread(asked, keeps.threads),
-            Dialect::Chat | Dialect::Gemini => Ok(()),
+            WireDialect::Messages => self.thread(asked, keeps.threads),
+            WireDialect::Chat | WireDialect::Gemini => Ok(()),
         }
     }
 
     /// Items that are named by their id only.
-    fn referred(&self, asked: &mut Asked, keeps: bool) -> Result<(), (u16, Broken)> {
+    fn referred(&self, asked: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
         let known = || self.kept.values().flat_map(|kept| &kept.items).filter(|_| keeps);
         for item in asked.items.iter_mut().filter(|item| item["type"] == "item_reference") {
             let Some(found) = known().find(|known| known["id"] == item["id"]) else {
                 let id = item["id"].as_str().unwrap_or_default();
                 let text = format!("Item with id '{id}' not found.");
-                return Err((404, Broken::at(text, "input".to_owned())));
+                return Err((404, BrokenRule::at(text, "input".to_owned())));
             };
             *item = found.clone();
         }
         Ok(())
     }
 
-    fn previous(&self, asked: &mut Asked, keeps: bool) -> Result<(), (u16, Broken)> {
+    fn previous(&self, asked: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
         let Some(id) = asked.body["previous_response_id"].as_str() else { return Ok(()) };
         let kept = self.kept.get(id).filter(|_| keeps);
         let Some(kept) = kept else {
-            let broken = Broken {
+            let broken = BrokenRule {
                 message: format!("Previous response with id '{id}' not found."),
                 param: Some("previous_response_id".to_owned()),
                 code: Some("previous_response_not_found"),
@@ -73,7 +77,7 @@ impl State {
         Ok(())
     }
 
-    fn thread(&self, asked: &mut Asked, keeps: bool) -> Result<(), (u16, Broken)> {
+    fn thread(&self, asked: &mut AskedParts, keeps: bool) -> Result<(), (u16, BrokenRule)> {
         let thread = &asked.body["thread"];
         if thread.is_null() {
             return Ok(());
@@ -81,7 +85,7 @@ impl State {
         if !keeps {
             let details = Some("thread_unsupported_request");
             let text = "thread: this request cannot be threaded";
-            return Err((400, Broken { details, ..Broken::new(text) }));
+            return Err((400, BrokenRule { details, ..BrokenRule::new(text) }));
         }
         if thread["type"] != "continue" {
             return Ok(());
@@ -90,7 +94,7 @@ impl State {
         let Some(kept) = self.kept.get(id) else {
             let details = Some("thread_not_found");
             let text = format!("thread: no thread was found for the message {id}");
-            return Err((404, Broken { details, ..Broken::new(text) }));
+            return Err((404, BrokenRule { details, ..BrokenRule::new(text) }));
         };
         asked.items.splice(0..0, kept.items.iter().cloned());
         if asked.system.is_null() {
@@ -103,13 +107,13 @@ impl State {
     }
 
     /// Keeps a conversation with its new reply, where its client wants that.
-    pub fn keep(&mut self, made: &Made<'_>, keeps: Keeps) {
+    pub fn keep(&mut self, made: &NumberedReply<'_>, keeps: KeptKinds) {
         let asked = made.asked;
         let (id, said) = match asked.dialect {
-            Dialect::Responses if keeps.responses && asked.body["store"] != false => {
+            WireDialect::Responses if keeps.responses && asked.body["store"] != false => {
                 (responses::id(made), responses::output(made))
             }
-            Dialect::Messages if keeps.threads && !asked.body["thread"].is_null() => {
+            WireDialect::Messages if keeps.threads && !asked.body["thread"].is_null() => {
                 let content = messages::content(made);
                 (messages::id(made), vec![json!({"role": "assistant", "content": content})])
             }
@@ -117,7 +121,7 @@ impl State {
         };
         // Marks are of one request: four of them are all that the next one may have.
         let items = asked.items.iter().map(unmarked).chain(said).collect();
-        let kept = Kept { system: unmarked(&asked.system), tools: asked.tools.clone(), items };
+        let kept = KeptReply { system: unmarked(&asked.system), tools: asked.tools.clone(), items };
         self.kept.insert(id, kept);
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::asked::{Dialect, fnv};
-use super::cache::Prefix;
-use super::reply::{Kind, Use};
+use super::cache::CachePrefix;
+use super::reply::{FactUse, ReplyKind};
+use super::request_parts::{WireDialect, fnv};
 
 /// How a request ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// With a reply.
     Answered,
     /// With an error because it breaks a rule of the provider, in the provider's words.
@@ -22,7 +22,7 @@ pub enum Outcome {
     Fault,
 }
 
-impl Outcome {
+impl RequestOutcome {
     /// Its name in statistics.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -37,21 +37,21 @@ impl Outcome {
 
 /// One request to a model.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct StatsEntry {
     /// From 1 on, over all requests to a model.
     pub number: u64,
     /// Its path.
     pub endpoint: String,
     /// Its dialect.
-    pub dialect: Dialect,
+    pub dialect: WireDialect,
     /// The model that it names.
     pub model: String,
     /// The session that its headers or its `prompt_cache_key` name, if any.
     pub session: String,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: ReplyKind,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     /// The status of the answer; 0 for a reset.
     pub status: u16,
     /// Tokens of the prompt.
@@ -78,7 +78,7 @@ pub struct Entry {
     pub step: Option<u32>,
 }
 
-impl Entry {
+impl StatsEntry {
     /// Its price, in tenths of the price of one token that is read: 10 for one that is not cached, 1 for a
     /// cached one, 50 for one that is written.
     #[must_use]
@@ -106,7 +106,7 @@ impl Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     /// The requests, in order of arrival.
-    pub requests: Vec<Entry>,
+    pub requests: Vec<StatsEntry>,
     /// The texts of refusals, in order.
     pub refused: Vec<String>,
     /// Requests that did not fit.
@@ -137,7 +137,7 @@ pub struct Stats {
     pub output_tokens: u64,
     /// Tokens of the largest answered prompt.
     pub peak_tokens: u64,
-    /// Price of everything: see [`Entry::cost_tenths`].
+    /// Price of everything: see [`StatsEntry::cost_tenths`].
     pub cost_tenths: u64,
     /// The highest step of an answered turn.
     pub step: u32,
@@ -147,14 +147,14 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn push(&mut self, entry: Entry) {
+    pub(crate) fn push(&mut self, entry: StatsEntry) {
         match &entry.outcome {
-            Outcome::Answered => {
+            RequestOutcome::Answered => {
                 match entry.kind {
-                    Kind::Turn => self.turns += 1,
-                    Kind::Side => self.sides += 1,
-                    Kind::Summary => self.summaries += 1,
-                    Kind::Count => {}
+                    ReplyKind::Turn => self.turns += 1,
+                    ReplyKind::Side => self.sides += 1,
+                    ReplyKind::Summary => self.summaries += 1,
+                    ReplyKind::Count => {}
                 }
                 match entry.append_only {
                     Some(true) => self.appends += 1,
@@ -169,15 +169,15 @@ impl Stats {
                 self.cost_tenths += entry.cost_tenths();
                 self.step = self.step.max(entry.step.unwrap_or(0));
             }
-            Outcome::Refused(text) => self.refused.push(text.clone()),
-            Outcome::Overflow => self.overflows += 1,
-            Outcome::Fault => self.faults += 1,
+            RequestOutcome::Refused(text) => self.refused.push(text.clone()),
+            RequestOutcome::Overflow => self.overflows += 1,
+            RequestOutcome::Fault => self.faults += 1,
         }
         self.requests.push(entry);
     }
 
     /// A retry of a step counts as the last attempt does.
-    pub(crate) fn needed(&mut self, session: &str, uses: &[Use]) {
+    pub(crate) fn needed(&mut self, session: &str, uses: &[FactUse]) {
         for one in uses {
             self.needed.insert((session.to_owned(), one.step, one.part), one.found);
         }
@@ -200,34 +200,40 @@ impl Stats {
                 "cost_tenths": self.cost_tenths, "step": self.step, "done": self.done,
             },
             "refused": self.refused,
-            "requests": self.requests.iter().map(Entry::json).collect::<Vec<_>>(),
+            "requests": self.requests.iter().map(StatsEntry::json).collect::<Vec<_>>(),
         })
     }
 }
 
 /// The last answered turn of each session, to tell what was appended to it.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
-    last: BTreeMap<String, (Prefix, Vec<Raw>)>,
+pub(crate) struct AnsweredTurns {
+    last: BTreeMap<String, (CachePrefix, Vec<RawMessage>)>,
 }
 
 /// What a turn has in common with the one before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Common {
+pub(crate) struct CommonTurn {
     pub append_only: bool,
     pub shared: usize,
     pub same_bytes: Option<bool>,
 }
 
-impl Turns {
+impl AnsweredTurns {
     /// Compares a turn with the one before; it is the last one then.
-    pub fn next(&mut self, session: &str, prefix: &Prefix, raw: Vec<Raw>) -> Option<Common> {
+    pub fn next(
+        &mut self,
+        session: &str,
+        prefix: &CachePrefix,
+        raw: Vec<RawMessage>,
+    ) -> Option<CommonTurn> {
         let now = (prefix.clone(), raw.clone());
         let (before, before_raw) = self.last.insert(session.to_owned(), now)?;
         let shared = prefix.shared(&before);
         let pairs = raw.iter().zip(&before_raw).take(shared);
-        let same = |(a, b): (&Raw, &Raw)| a.marked || b.marked || a.digest == b.digest;
-        Some(Common {
+        let same =
+            |(a, b): (&RawMessage, &RawMessage)| a.marked || b.marked || a.digest == b.digest;
+        Some(CommonTurn {
             append_only: prefix.extends(&before),
             shared,
             same_bytes: (raw.len() >= shared && before_raw.len() >= shared)
@@ -238,24 +244,24 @@ impl Turns {
 
 /// A message as it was written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Raw {
+pub(crate) struct RawMessage {
     digest: u64,
     marked: bool,
 }
 
 /// The messages of a body as they were written; none where the server has some of them.
-pub(crate) fn raw_messages(body: &[u8], dialect: Dialect, expected: usize) -> Vec<Raw> {
+pub(crate) fn raw_messages(body: &[u8], dialect: WireDialect, expected: usize) -> Vec<RawMessage> {
     let key = match dialect {
-        Dialect::Chat | Dialect::Messages => "messages",
-        Dialect::Responses => "input",
-        Dialect::Gemini => "contents",
+        WireDialect::Chat | WireDialect::Messages => "messages",
+        WireDialect::Responses => "input",
+        WireDialect::Gemini => "contents",
     };
     let fields = serde_json::from_slice::<BTreeMap<String, &RawValue>>(body).unwrap_or_default();
     let list = fields.get(key).map(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()));
     let list = list.and_then(Result::ok).filter(|list| list.len() == expected);
     let raw = list.unwrap_or_default().into_iter().map(|message| {
         let text = message.get();
-        Raw { digest: fnv(text.as_bytes()), marked: text.contains("\"cache_control\"") }
+        RawMessage { digest: fnv(text.as_bytes()), marked: text.contains("\"cache_control\"") }
     });
     raw.collect()
 }

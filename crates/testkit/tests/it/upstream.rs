@@ -2,26 +2,26 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use midfold_testkit::upstream::agent::{Agent, End, Habits};
+use midfold_testkit::upstream::agent::{ClientAgent, Habits, RunEnd};
 use midfold_testkit::upstream::shell::{code, output};
 use midfold_testkit::upstream::{
-    DECIDED, Dialect, Flavour, Kind, Loop, Outcome, Recorded, Script, Settings, Stats, Strictness,
-    Upstream, task,
+    DECIDED, Flavour, RecordedCall, ReplyKind, RequestOutcome, ScriptedUpstream, Stats, StepLoop,
+    Strictness, UpstreamScript, UpstreamSettings, WireDialect, task,
 };
 
-fn agent(dialect: Dialect, upstream: &Upstream, stream: bool) -> Agent {
-    Agent { stream, thinking: true, ..Agent::new(dialect, upstream.url()) }
+fn agent(dialect: WireDialect, upstream: &ScriptedUpstream, stream: bool) -> ClientAgent {
+    ClientAgent { stream, thinking: true, ..ClientAgent::new(dialect, upstream.url()) }
 }
 
 /// Every dialect, whole and streamed.
-fn ways() -> impl Iterator<Item = (Dialect, bool)> {
-    Dialect::ALL.into_iter().flat_map(|dialect| [(dialect, false), (dialect, true)])
+fn ways() -> impl Iterator<Item = (WireDialect, bool)> {
+    WireDialect::ALL.into_iter().flat_map(|dialect| [(dialect, false), (dialect, true)])
 }
 
 #[tokio::test]
 async fn twenty_steps_are_appended_cached_and_finished() {
     for (dialect, stream) in ways() {
-        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
         let run = agent(dialect, &upstream, stream).run().await;
         let stats = upstream.stats();
         let of = format!("{dialect:?} {stream} {:?} {:?}", run.end, stats.refused);
@@ -33,7 +33,10 @@ async fn twenty_steps_are_appended_cached_and_finished() {
         // Parts 3 and 8 are needed ten steps later, and all four at the end.
         assert_eq!(stats.facts_used, 6, "{of}");
         cached_grows(&stats);
-        assert!(stats.requests.iter().all(|r| r.kind == Kind::Turn && r.output_tokens > 0), "{of}");
+        assert!(
+            stats.requests.iter().all(|r| r.kind == ReplyKind::Turn && r.output_tokens > 0),
+            "{of}"
+        );
     }
 }
 
@@ -51,29 +54,29 @@ fn cached_grows(stats: &Stats) {
 #[tokio::test]
 async fn usage_is_in_each_providers_own_fields() {
     for (dialect, stream) in ways() {
-        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
         let run = agent(dialect, &upstream, stream).run().await;
         let last = upstream.stats().requests.last().unwrap().clone();
         let usage = run.usages.last().unwrap();
         let (prompt, cached, output) = match dialect {
-            Dialect::Chat => (
+            WireDialect::Chat => (
                 usage["prompt_tokens"].as_u64(),
                 usage["prompt_tokens_details"]["cached_tokens"].as_u64(),
                 usage["completion_tokens"].as_u64(),
             ),
-            Dialect::Responses => (
+            WireDialect::Responses => (
                 usage["input_tokens"].as_u64(),
                 usage["input_tokens_details"]["cached_tokens"].as_u64(),
                 usage["output_tokens"].as_u64(),
             ),
-            Dialect::Messages => {
+            WireDialect::Messages => {
                 let [fresh, written, read] =
                     ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
                         .map(|name| usage[name].as_u64().unwrap());
                 assert!(written > 0 && fresh == 0, "everything up to the mark is written");
                 (Some(fresh + written + read), Some(read), usage["output_tokens"].as_u64())
             }
-            Dialect::Gemini => (
+            WireDialect::Gemini => (
                 usage["promptTokenCount"].as_u64(),
                 usage["cachedContentTokenCount"].as_u64(),
                 usage["candidatesTokenCount"].as_u64(),
@@ -88,15 +91,15 @@ async fn usage_is_in_each_providers_own_fields() {
 #[tokio::test]
 async fn a_prompt_over_the_limit_is_refused_in_the_providers_words() {
     for (dialect, stream) in ways() {
-        let settings = Settings { limit: Some(4_000), ..Settings::default() };
-        let upstream = Upstream::start(settings).await.unwrap();
+        let settings = UpstreamSettings { limit: Some(4_000), ..UpstreamSettings::default() };
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
         let run = agent(dialect, &upstream, stream).run().await;
-        let Some(End::Failed { status: 400, body }) = &run.end else { panic!("{:?}", run.end) };
+        let Some(RunEnd::Failed { status: 400, body }) = &run.end else { panic!("{:?}", run.end) };
         let words = match dialect {
-            Dialect::Chat => "\"code\":\"context_length_exceeded\"",
-            Dialect::Responses => "Your input exceeds the context window of this model",
-            Dialect::Messages => "tokens > 4000 maximum",
-            Dialect::Gemini => "exceeds the maximum number of tokens allowed (4000).",
+            WireDialect::Chat => "\"code\":\"context_length_exceeded\"",
+            WireDialect::Responses => "Your input exceeds the context window of this model",
+            WireDialect::Messages => "tokens > 4000 maximum",
+            WireDialect::Gemini => "exceeds the maximum number of tokens allowed (4000).",
         };
         assert!(body.contains(words), "{body}");
         let stats = upstream.stats();
@@ -108,10 +111,14 @@ async fn a_prompt_over_the_limit_is_refused_in_the_providers_words() {
 
 #[tokio::test]
 async fn responses_can_fail_in_the_stream() {
-    let settings = Settings { limit: Some(4_000), overflow_in_stream: true, ..Settings::default() };
-    let upstream = Upstream::start(settings).await.unwrap();
-    let run = agent(Dialect::Responses, &upstream, true).run().await;
-    let Some(End::Failed { status: 200, body }) = &run.end else { panic!("{:?}", run.end) };
+    let settings = UpstreamSettings {
+        limit: Some(4_000),
+        overflow_in_stream: true,
+        ..UpstreamSettings::default()
+    };
+    let upstream = ScriptedUpstream::start(settings).await.unwrap();
+    let run = agent(WireDialect::Responses, &upstream, true).run().await;
+    let Some(RunEnd::Failed { status: 200, body }) = &run.end else { panic!("{:?}", run.end) };
     assert!(body.contains("response.failed") && body.contains("context_length_exceeded"), "{body}");
     assert_eq!(upstream.stats().overflows, 1);
 }
@@ -121,10 +128,10 @@ async fn every_flavour_has_its_own_words() {
     let mut bodies = Vec::new();
     for flavour in Flavour::ALL {
         assert_eq!(Flavour::named(&flavour.name()), Some(flavour));
-        let settings = Settings { limit: Some(10), flavour, ..Settings::default() };
-        let upstream = Upstream::start(settings).await.unwrap();
-        let run = agent(Dialect::Chat, &upstream, false).run().await;
-        let Some(End::Failed { status, body }) = run.end else { panic!("{flavour:?}") };
+        let settings = UpstreamSettings { limit: Some(10), flavour, ..UpstreamSettings::default() };
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
+        let run = agent(WireDialect::Chat, &upstream, false).run().await;
+        let Some(RunEnd::Failed { status, body }) = run.end else { panic!("{flavour:?}") };
         let expected = match flavour {
             Flavour::TooLarge => 413,
             Flavour::Throttled => 429,
@@ -134,23 +141,27 @@ async fn every_flavour_has_its_own_words() {
         assert!(!bodies.contains(&body), "{flavour:?}");
         bodies.push(body);
     }
-    let settings =
-        Settings { limit: Some(10), flavour: Flavour::SilentLength, ..Settings::default() };
-    let upstream = Upstream::start(settings).await.unwrap();
-    let run = agent(Dialect::Chat, &upstream, false).run().await;
+    let settings = UpstreamSettings {
+        limit: Some(10),
+        flavour: Flavour::SilentLength,
+        ..UpstreamSettings::default()
+    };
+    let upstream = ScriptedUpstream::start(settings).await.unwrap();
+    let run = agent(WireDialect::Chat, &upstream, false).run().await;
     assert_eq!(run.answer(), Some(""));
     assert!(
         String::from_utf8_lossy(&run.exchanges[0].body).contains("\"finish_reason\":\"length\"")
     );
-    assert_eq!(upstream.stats().requests[0].outcome, Outcome::Overflow);
+    assert_eq!(upstream.stats().requests[0].outcome, RequestOutcome::Overflow);
 }
 
 #[tokio::test]
 async fn room_for_the_reply_can_count_against_the_limit() {
-    let settings = Settings { limit: Some(1_000), count_output: true, ..Settings::default() };
-    let upstream = Upstream::start(settings).await.unwrap();
-    let run = Agent::new(Dialect::Messages, upstream.url()).run().await;
-    let Some(End::Failed { body, .. }) = run.end else { panic!() };
+    let settings =
+        UpstreamSettings { limit: Some(1_000), count_output: true, ..UpstreamSettings::default() };
+    let upstream = ScriptedUpstream::start(settings).await.unwrap();
+    let run = ClientAgent::new(WireDialect::Messages, upstream.url()).run().await;
+    let Some(RunEnd::Failed { body, .. }) = run.end else { panic!() };
     assert!(body.contains("input length and `max_tokens` exceed context limit: "), "{body}");
     assert!(body.contains(" + 1024 > 1000,"), "{body}");
 }
@@ -158,8 +169,11 @@ async fn room_for_the_reply_can_count_against_the_limit() {
 #[tokio::test]
 async fn parallel_calls_are_answered_together() {
     for (dialect, stream) in ways() {
-        let script = Script::ShellLoop(Loop { parallel: 3, ..Loop::default() });
-        let upstream = Upstream::start(Settings { script, ..Settings::default() }).await.unwrap();
+        let script = UpstreamScript::ShellLoop(StepLoop { parallel: 3, ..StepLoop::default() });
+        let upstream =
+            ScriptedUpstream::start(UpstreamSettings { script, ..UpstreamSettings::default() })
+                .await
+                .unwrap();
         let run = agent(dialect, &upstream, stream).run().await;
         let stats = upstream.stats();
         assert!(run.answer().is_some(), "{:?} {:?}", run.end, stats.refused);
@@ -179,8 +193,8 @@ async fn habits_of_clients_are_legal() {
     let unmarked = Habits { unmarked: true, ..Habits::default() };
     for (dialect, stream) in ways() {
         for habits in [all, unmarked] {
-            let upstream = Upstream::start(Settings::default()).await.unwrap();
-            let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+            let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
+            let run = ClientAgent { habits, ..agent(dialect, &upstream, stream) }.run().await;
             let stats = upstream.stats();
             assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
             assert_eq!(stats.appends, 20, "{dialect:?}");
@@ -191,9 +205,9 @@ async fn habits_of_clients_are_legal() {
 #[tokio::test]
 async fn an_ephemeral_tail_is_no_append() {
     for (dialect, stream) in ways() {
-        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
         let habits = Habits { ephemeral: true, ..Habits::default() };
-        let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+        let run = ClientAgent { habits, ..agent(dialect, &upstream, stream) }.run().await;
         let stats = upstream.stats();
         assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
         assert_eq!((stats.appends, stats.rewrites), (0, 20), "{dialect:?}");
@@ -205,10 +219,13 @@ async fn an_ephemeral_tail_is_no_append() {
 #[tokio::test]
 async fn clients_without_tools_run_code_blocks() {
     for (dialect, stream) in ways() {
-        let settings = Settings { script: Script::text_loop(12), ..Settings::default() };
-        let upstream = Upstream::start(settings).await.unwrap();
+        let settings = UpstreamSettings {
+            script: UpstreamScript::text_loop(12),
+            ..UpstreamSettings::default()
+        };
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
         let habits = Habits { toolless: true, ..Habits::default() };
-        let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+        let run = ClientAgent { habits, ..agent(dialect, &upstream, stream) }.run().await;
         let stats = upstream.stats();
         assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
         assert_eq!((run.steps, stats.facts_missing, stats.appends), (12, 0, 12), "{dialect:?}");
@@ -217,8 +234,8 @@ async fn clients_without_tools_run_code_blocks() {
 
 #[tokio::test]
 async fn what_is_gone_from_the_prompt_is_missing_in_the_answer() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
-    let mut session = agent(Dialect::Chat, &upstream, false).start();
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
+    let mut session = agent(WireDialect::Chat, &upstream, false).start();
     for _ in 0..9 {
         session.turn().await;
     }
@@ -238,21 +255,21 @@ async fn what_is_gone_from_the_prompt_is_missing_in_the_answer() {
 
 #[tokio::test]
 async fn side_calls_and_summaries_are_told_apart() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
-    let mut main = agent(Dialect::Messages, &upstream, false).start();
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
+    let mut main = agent(WireDialect::Messages, &upstream, false).start();
     for _ in 0..4 {
         main.turn().await;
     }
     let mut compaction = main.clone();
     compaction.say("Your task is to create a detailed summary of the conversation so far.");
     compaction.turn().await;
-    let Some(End::Finished(text)) = compaction.end() else { panic!("{:?}", compaction.end()) };
+    let Some(RunEnd::Finished(text)) = compaction.end() else { panic!("{:?}", compaction.end()) };
     assert!(text.contains("[step 4] is done") && text.contains(&code(3)), "{text}");
     let habits = Habits { toolless: true, ..Habits::default() };
-    let title = Agent {
+    let title = ClientAgent {
         habits,
         task: "A title, please.".to_owned(),
-        ..agent(Dialect::Chat, &upstream, true)
+        ..agent(WireDialect::Chat, &upstream, true)
     };
     assert_eq!(title.run().await.answer(), Some("A scripted run"));
     let stats = upstream.stats();
@@ -274,8 +291,8 @@ fn a_shell_prints_what_the_client_says_it_prints() {
 /// The commands of a whole run.
 #[tokio::main(flavor = "current_thread")]
 async fn commands() -> Vec<String> {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
-    let run = agent(Dialect::Chat, &upstream, false).run().await;
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
+    let run = agent(WireDialect::Chat, &upstream, false).run().await;
     let calls = run.history.iter().filter_map(|message| {
         let text = message["tool_calls"][0]["function"]["arguments"].as_str()?;
         let arguments: serde_json::Value = serde_json::from_str(text).unwrap();
@@ -286,10 +303,10 @@ async fn commands() -> Vec<String> {
 
 #[tokio::test]
 async fn requests_are_kept_as_they_came() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
     let headers = vec![("x-session-id".to_owned(), "s1".to_owned())];
-    let run = Agent { headers, ..agent(Dialect::Chat, &upstream, false) }.run().await;
-    let requests: Vec<Recorded> = upstream.requests();
+    let run = ClientAgent { headers, ..agent(WireDialect::Chat, &upstream, false) }.run().await;
+    let requests: Vec<RecordedCall> = upstream.requests();
     assert_eq!(requests.len(), run.exchanges.len());
     for (request, exchange) in requests.iter().zip(&run.exchanges) {
         assert_eq!(request.body, exchange.sent.as_bytes());
@@ -311,10 +328,11 @@ async fn requests_are_kept_as_they_came() {
 #[tokio::test]
 async fn anthropic_caches_at_marks() {
     for (unmarked, hits) in [(false, 20), (true, 0)] {
-        let settings = Settings { explicit_cache: true, ..Settings::default() };
-        let upstream = Upstream::start(settings).await.unwrap();
+        let settings = UpstreamSettings { explicit_cache: true, ..UpstreamSettings::default() };
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
         let habits = Habits { unmarked, ..Habits::default() };
-        let run = Agent { habits, ..agent(Dialect::Messages, &upstream, false) }.run().await;
+        let run =
+            ClientAgent { habits, ..agent(WireDialect::Messages, &upstream, false) }.run().await;
         assert!(run.answer().is_some());
         let cached = upstream.stats().requests.iter().filter(|r| r.cached_tokens > 0).count();
         assert_eq!(cached, hits);
@@ -326,10 +344,11 @@ async fn anthropic_caches_at_marks() {
 #[tokio::test]
 async fn clients_can_leave_the_conversation_to_the_server() {
     for stream in [false, true] {
-        for dialect in [Dialect::Responses, Dialect::Messages] {
-            let settings = Settings { stateful: true, threads: true, ..Settings::default() };
-            let upstream = Upstream::start(settings).await.unwrap();
-            let client = Agent { server_state: true, ..agent(dialect, &upstream, stream) };
+        for dialect in [WireDialect::Responses, WireDialect::Messages] {
+            let settings =
+                UpstreamSettings { stateful: true, threads: true, ..UpstreamSettings::default() };
+            let upstream = ScriptedUpstream::start(settings).await.unwrap();
+            let client = ClientAgent { server_state: true, ..agent(dialect, &upstream, stream) };
             let run = client.run().await;
             let stats = upstream.stats();
             assert!(run.answer().is_some(), "{dialect:?} {:?} {:?}", run.end, stats.refused);
@@ -342,22 +361,22 @@ async fn clients_can_leave_the_conversation_to_the_server() {
 
 #[tokio::test]
 async fn a_server_without_state_says_so() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
-    let client = |dialect| Agent { server_state: true, ..agent(dialect, &upstream, false) };
-    let run = client(Dialect::Messages).run().await;
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
+    let client = |dialect| ClientAgent { server_state: true, ..agent(dialect, &upstream, false) };
+    let run = client(WireDialect::Messages).run().await;
     assert!(run.answer().is_some(), "{:?}", run.end);
     assert_eq!(run.statuses()[..2], [400, 200], "the same request goes without its thread");
-    let run = client(Dialect::Responses).run().await;
-    let Some(End::Failed { status: 400, body }) = run.end else { panic!("{:?}", run.end) };
+    let run = client(WireDialect::Responses).run().await;
+    let Some(RunEnd::Failed { status: 400, body }) = run.end else { panic!("{:?}", run.end) };
     assert!(body.contains("previous_response_not_found"), "{body}");
 }
 
 #[tokio::test]
 async fn what_a_client_adds_comes_before_the_task() {
     for (dialect, stream) in ways() {
-        let upstream = Upstream::start(Settings::default()).await.unwrap();
+        let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
         let habits = Habits { injected: true, ..Habits::default() };
-        let run = Agent { habits, ..agent(dialect, &upstream, stream) }.run().await;
+        let run = ClientAgent { habits, ..agent(dialect, &upstream, stream) }.run().await;
         assert!(run.answer().is_some(), "{dialect:?} {:?}", run.end);
         let first = &run.exchanges[0].sent;
         assert!(first.find("environment_context") < first.find("Read all 20 parts"), "{first}");
@@ -367,9 +386,12 @@ async fn what_a_client_adds_comes_before_the_task() {
 #[tokio::test]
 async fn a_silent_backend_drops_the_front() {
     let flavour = Flavour::SilentTruncate;
-    let settings = Settings { limit: Some(6_000), flavour, ..Settings::default() };
-    let upstream = Upstream::start(Settings { strict: Strictness::Off, ..settings }).await.unwrap();
-    let run = agent(Dialect::Chat, &upstream, false).run().await;
+    let settings = UpstreamSettings { limit: Some(6_000), flavour, ..UpstreamSettings::default() };
+    let upstream =
+        ScriptedUpstream::start(UpstreamSettings { strict: Strictness::Off, ..settings })
+            .await
+            .unwrap();
+    let run = agent(WireDialect::Chat, &upstream, false).run().await;
     let stats = upstream.stats();
     let answer = run.answer().unwrap_or_else(|| panic!("{:?} {:?}", run.end, stats));
     assert!(answer.contains("part 3: UNKNOWN"), "{answer}");
@@ -380,8 +402,8 @@ async fn a_silent_backend_drops_the_front() {
 
 #[tokio::test]
 async fn gemini_streams_a_list_without_sse() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
-    let client = Agent::new(Dialect::Gemini, upstream.url());
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
+    let client = ClientAgent::new(WireDialect::Gemini, upstream.url());
     let body = client.clone().start().body().to_string();
     let got = client.post("/v1beta/models/m:streamGenerateContent", &body).await;
     assert_eq!(
@@ -395,15 +417,15 @@ async fn gemini_streams_a_list_without_sse() {
 
 #[tokio::test]
 async fn a_limit_can_drop_and_rise_in_a_run() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
-    let mut session = agent(Dialect::Responses, &upstream, true).start();
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
+    let mut session = agent(WireDialect::Responses, &upstream, true).start();
     for _ in 0..5 {
         session.turn().await;
     }
     upstream.change(|settings| settings.limit = Some(1_000));
     let mut fork = session.clone();
     fork.turn().await;
-    assert!(matches!(fork.end(), Some(End::Failed { status: 400, .. })));
+    assert!(matches!(fork.end(), Some(RunEnd::Failed { status: 400, .. })));
     upstream.change(|settings| settings.limit = None);
     session.turn().await;
     assert_eq!(session.end(), None);
@@ -414,10 +436,10 @@ async fn a_limit_can_drop_and_rise_in_a_run() {
 
 #[tokio::test]
 async fn other_bytes_for_the_same_message_are_seen() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
-    let mut session = agent(Dialect::Chat, &upstream, false).start();
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
+    let mut session = agent(WireDialect::Chat, &upstream, false).start();
     session.turn().await;
-    let client = agent(Dialect::Chat, &upstream, false);
+    let client = agent(WireDialect::Chat, &upstream, false);
     session.turn().await;
     let body = session.body().to_string();
     let spaced = body.replacen("{\"content\":", "{ \"content\":", 1);
@@ -444,9 +466,12 @@ fn fold(value: &mut serde_json::Value) {
 #[tokio::test]
 async fn a_client_that_folds_old_results_gets_through() {
     for (dialect, stream) in ways() {
-        let settings =
-            Settings { limit: Some(12_000), script: Script::shell_loop(30), ..Settings::default() };
-        let upstream = Upstream::start(settings).await.unwrap();
+        let settings = UpstreamSettings {
+            limit: Some(12_000),
+            script: UpstreamScript::shell_loop(30),
+            ..UpstreamSettings::default()
+        };
+        let upstream = ScriptedUpstream::start(settings).await.unwrap();
         let mut session = agent(dialect, &upstream, stream).start();
         while session.end().is_none() {
             session.turn().await;
@@ -468,9 +493,12 @@ async fn a_client_that_folds_old_results_gets_through() {
 #[tokio::test]
 async fn facts_of_the_task_and_of_the_model_are_needed_too() {
     for (dialect, stream) in ways() {
-        let script = Loop { decide_every: 6, task_fact: true, ..Loop::default() };
-        let script = Script::ShellLoop(script);
-        let upstream = Upstream::start(Settings { script, ..Settings::default() }).await.unwrap();
+        let script = StepLoop { decide_every: 6, task_fact: true, ..StepLoop::default() };
+        let script = UpstreamScript::ShellLoop(script);
+        let upstream =
+            ScriptedUpstream::start(UpstreamSettings { script, ..UpstreamSettings::default() })
+                .await
+                .unwrap();
         let run = agent(dialect, &upstream, stream).run().await;
         let answer = run.answer().unwrap();
         // Steps 2, 8, 14 and 20; step 8 has both kinds, and what was printed is needed first.

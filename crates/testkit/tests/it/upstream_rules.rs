@@ -2,23 +2,27 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use midfold_testkit::upstream::agent::{Agent, End};
-use midfold_testkit::upstream::{Dialect, Settings, Strictness, Upstream};
+use midfold_testkit::upstream::agent::{ClientAgent, RunEnd};
+use midfold_testkit::upstream::{ScriptedUpstream, Strictness, UpstreamSettings, WireDialect};
 use serde_json::{Value, json};
 
 /// The refusal of a history after some steps and a change to it.
-async fn refusal(dialect: Dialect, thinking: bool, change: impl FnOnce(&mut Vec<Value>)) -> String {
-    refusal_by(Settings::default(), dialect, thinking, change).await
-}
-
-async fn refusal_by(
-    settings: Settings,
-    dialect: Dialect,
+async fn refusal(
+    dialect: WireDialect,
     thinking: bool,
     change: impl FnOnce(&mut Vec<Value>),
 ) -> String {
-    let upstream = Upstream::start(settings).await.unwrap();
-    let mut session = Agent { thinking, ..Agent::new(dialect, upstream.url()) }.start();
+    refusal_by(UpstreamSettings::default(), dialect, thinking, change).await
+}
+
+async fn refusal_by(
+    settings: UpstreamSettings,
+    dialect: WireDialect,
+    thinking: bool,
+    change: impl FnOnce(&mut Vec<Value>),
+) -> String {
+    let upstream = ScriptedUpstream::start(settings).await.unwrap();
+    let mut session = ClientAgent { thinking, ..ClientAgent::new(dialect, upstream.url()) }.start();
     for _ in 0..3 {
         session.turn().await;
         assert_eq!(session.end(), None);
@@ -26,7 +30,7 @@ async fn refusal_by(
     change(&mut session.history);
     session.turn().await;
     match session.end() {
-        Some(End::Failed { status: 400, body }) => {
+        Some(RunEnd::Failed { status: 400, body }) => {
             let stats = upstream.stats();
             assert_eq!((stats.refused.len(), stats.overflows), (1, 0));
             let body: Value = serde_json::from_str(body).unwrap();
@@ -44,7 +48,7 @@ fn has(text: &str, part: &str) {
 
 #[tokio::test]
 async fn chat_pairs_calls_and_results() {
-    let dialect = Dialect::Chat;
+    let dialect = WireDialect::Chat;
     // user, call 1, result 1, call 2, result 2, call 3, result 3
     has(
         &refusal(dialect, false, |h| drop(h.remove(1))).await,
@@ -70,30 +74,32 @@ async fn chat_pairs_calls_and_results() {
 
 #[tokio::test]
 async fn templates_ask_for_alternation() {
-    let settings = || Settings { strict: Strictness::Templates, ..Settings::default() };
+    let settings =
+        || UpstreamSettings { strict: Strictness::Templates, ..UpstreamSettings::default() };
     let user = || json!({"role": "user", "content": "More."});
-    let text = refusal_by(settings(), Dialect::Chat, false, |h| h.push(user())).await;
+    let text = refusal_by(settings(), WireDialect::Chat, false, |h| h.push(user())).await;
     assert_eq!(text, "Unexpected role 'user' after role 'tool'");
     let thoughtless = |h: &mut Vec<Value>| h[3]["reasoning_content"] = Value::Null;
-    let thinks = Settings { reasoning: true, ..settings() };
-    let text = refusal_by(thinks, Dialect::Chat, false, thoughtless).await;
+    let thinks = UpstreamSettings { reasoning: true, ..settings() };
+    let text = refusal_by(thinks, WireDialect::Chat, false, thoughtless).await;
     has(&text, "Missing `reasoning_content` field in the assistant message at message index 4");
-    let text = refusal_by(settings(), Dialect::Chat, false, |h| h.insert(1, user())).await;
+    let text = refusal_by(settings(), WireDialect::Chat, false, |h| h.insert(1, user())).await;
     assert_eq!(text, "Unexpected role 'user' after role 'user'");
 }
 
 #[tokio::test]
 async fn some_backends_ask_for_results_at_once() {
-    let settings = || Settings { strict: Strictness::Templates, ..Settings::default() };
+    let settings =
+        || UpstreamSettings { strict: Strictness::Templates, ..UpstreamSettings::default() };
     // user, message 1, call 1, result 1
     let apart = |h: &mut Vec<Value>| h.insert(3, json!({"role": "user", "content": "Well?"}));
-    let text = refusal_by(settings(), Dialect::Responses, false, apart).await;
+    let text = refusal_by(settings(), WireDialect::Responses, false, apart).await;
     has(&text, "No tool output found for function call call_");
 }
 
 #[tokio::test]
 async fn responses_pair_calls_and_keep_reasoning() {
-    let dialect = Dialect::Responses;
+    let dialect = WireDialect::Responses;
     // user, then reasoning, message, call, output for each step
     has(
         &refusal(dialect, true, |h| drop(h.pop())).await,
@@ -133,7 +139,7 @@ async fn responses_pair_calls_and_keep_reasoning() {
 
 #[tokio::test]
 async fn messages_pair_calls_and_results() {
-    let dialect = Dialect::Messages;
+    let dialect = WireDialect::Messages;
     // user, assistant 1, results 1, assistant 2, results 2, assistant 3, results 3
     has(&refusal(dialect, false, |h| drop(h.pop())).await, "must end with a user message");
     has(
@@ -195,7 +201,7 @@ async fn messages_pair_calls_and_results() {
 
 #[tokio::test]
 async fn thinking_comes_back_as_it_was() {
-    let dialect = Dialect::Messages;
+    let dialect = WireDialect::Messages;
     let bare = |h: &mut Vec<Value>| drop(h[5]["content"].as_array_mut().unwrap().remove(0));
     has(
         &refusal(dialect, true, bare).await,
@@ -203,14 +209,15 @@ async fn thinking_comes_back_as_it_was() {
     );
     let other = |h: &mut Vec<Value>| h[3]["content"][0]["thinking"] = json!("Something else.");
     has(&refusal(dialect, true, other).await, "Invalid `signature` in `thinking` block");
-    let settings = || Settings { bind_thinking: true, ..Settings::default() };
+    let settings = || UpstreamSettings { bind_thinking: true, ..UpstreamSettings::default() };
     let folded = |h: &mut Vec<Value>| h[2]["content"][0]["content"] = json!("[folded]");
     let text = refusal_by(settings(), dialect, true, folded).await;
     has(&text, "messages.3.content.0: Invalid `signature` in `thinking` block. The block is bound");
 
     // Without a change it is legal, and with all thinking but the open round's gone as well.
-    let upstream = Upstream::start(settings()).await.unwrap();
-    let mut session = Agent { thinking: true, ..Agent::new(dialect, upstream.url()) }.start();
+    let upstream = ScriptedUpstream::start(settings()).await.unwrap();
+    let mut session =
+        ClientAgent { thinking: true, ..ClientAgent::new(dialect, upstream.url()) }.start();
     for _ in 0..3 {
         session.turn().await;
     }
@@ -223,7 +230,7 @@ async fn thinking_comes_back_as_it_was() {
 
 #[tokio::test]
 async fn gemini_pairs_alternates_and_keeps_signatures() {
-    let dialect = Dialect::Gemini;
+    let dialect = WireDialect::Gemini;
     // user, model 1, responses 1, model 2, responses 2, model 3, responses 3
     has(
         &refusal(dialect, false, |h| drop(h.pop())).await,
@@ -239,7 +246,8 @@ async fn gemini_pairs_alternates_and_keeps_signatures() {
         "the number of function response parts is equal",
     );
     let more = |h: &mut Vec<Value>| h.push(json!({"role": "user", "parts": [{"text": "More."}]}));
-    let settings = Settings { strict: Strictness::Templates, ..Settings::default() };
+    let settings =
+        UpstreamSettings { strict: Strictness::Templates, ..UpstreamSettings::default() };
     has(&refusal_by(settings, dialect, false, more).await, "alternate between user and model");
     let part = |h: &mut Vec<Value>, at: usize| {
         let parts = h[at]["parts"].as_array_mut().unwrap();
@@ -259,9 +267,13 @@ async fn gemini_pairs_alternates_and_keeps_signatures() {
 
 #[tokio::test]
 async fn strictness_can_be_off() {
-    let upstream =
-        Upstream::start(Settings { strict: Strictness::Off, ..Settings::default() }).await.unwrap();
-    let mut session = Agent::new(Dialect::Chat, upstream.url()).start();
+    let upstream = ScriptedUpstream::start(UpstreamSettings {
+        strict: Strictness::Off,
+        ..UpstreamSettings::default()
+    })
+    .await
+    .unwrap();
+    let mut session = ClientAgent::new(WireDialect::Chat, upstream.url()).start();
     session.turn().await;
     session.history.remove(1);
     session.turn().await;
@@ -270,9 +282,9 @@ async fn strictness_can_be_off() {
 
 #[tokio::test]
 async fn an_empty_list_of_tools_is_refused() {
-    let upstream = Upstream::start(Settings::default()).await.unwrap();
+    let upstream = ScriptedUpstream::start(UpstreamSettings::default()).await.unwrap();
     let body = json!({"model": "m", "tools": [], "messages": [{"role": "user", "content": "Hi"}]});
-    let client = Agent::new(Dialect::Chat, upstream.url());
+    let client = ClientAgent::new(WireDialect::Chat, upstream.url());
     let got = client.post("/v1/chat/completions", &body.to_string()).await;
     assert_eq!(got.status, 400);
     assert_eq!(upstream.stats().refused, ["[] is too short - 'tools'"]);

@@ -6,14 +6,14 @@ use std::collections::BinaryHeap;
 
 use super::layout::{ABSENT, hash};
 use super::recent;
-use super::vocabulary::Vocabulary;
+use super::vocabulary::BpeVocabulary;
 
 /// Pieces up to this many bytes are searched for the lowest rank each time: for them that is faster than a heap.
 const SHORT: usize = 48;
 
 /// The tokens of a piece.
 #[inline]
-pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+pub(super) fn count(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     match piece {
         [] => 0,
         [_] => 1,
@@ -31,7 +31,7 @@ pub(super) fn count(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
     }
 }
 
-fn short(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+fn short(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     // Where each part starts, with the end of the piece behind the last one; and the rank of each part together
     // with the next one.
     let (mut starts, mut ranks) = ([0_u8; SHORT + 1], [ABSENT; SHORT + 1]);
@@ -70,7 +70,7 @@ fn short(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
 
 /// A part of a long piece, by the byte that it starts with; its neighbours are found without a search.
 #[derive(Clone, Copy)]
-struct Part {
+struct PiecePart {
     before: u32,
     /// The start of the next one, which is where this one ends.
     next: u32,
@@ -78,12 +78,12 @@ struct Part {
     rank: u32,
 }
 
-fn long(vocabulary: &Vocabulary, piece: &[u8]) -> u64 {
+fn long(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     let end = piece.len();
-    let mut parts: Vec<Part> = (0..end)
+    let mut parts: Vec<PiecePart> = (0..end)
         .map(|at| {
             let rank = piece.get(at + 1).map_or(ABSENT, |&next| vocabulary.pair(piece[at], next));
-            Part { before: at.saturating_sub(1) as u32, next: at as u32 + 1, rank }
+            PiecePart { before: at.saturating_sub(1) as u32, next: at as u32 + 1, rank }
         })
         .collect();
     let known = parts.iter().enumerate().filter(|(_, part)| part.rank != ABSENT);

@@ -9,28 +9,30 @@ mod pieces;
 mod recent;
 mod vocabulary;
 
-use pieces::{Expression, Pieces};
-use vocabulary::{Vocabulary, embedded};
+use pieces::{SplitExpression, TextPieces};
+use vocabulary::{BpeVocabulary, embedded};
 
 /// A vocabulary and the expression that texts are split with before.
 pub struct Encoding {
-    vocabulary: Vocabulary,
-    expression: Expression,
+    vocabulary: BpeVocabulary,
+    expression: SplitExpression,
 }
 
 /// The vocabulary of the newer models of OpenAI.
 #[cfg(feature = "o200k")]
 pub static O200K: Encoding =
-    Encoding { vocabulary: embedded!(0, "o200k"), expression: Expression::O200k };
+    Encoding { vocabulary: embedded!(0, "o200k"), expression: SplitExpression::O200k };
 /// The vocabulary of GPT-4 and GPT-3.5.
 #[cfg(feature = "cl100k")]
 pub static CL100K: Encoding =
-    Encoding { vocabulary: embedded!(1, "cl100k"), expression: Expression::Cl100k };
+    Encoding { vocabulary: embedded!(1, "cl100k"), expression: SplitExpression::Cl100k };
 
 impl Encoding {
     /// The tokens of a text. The texts of special tokens count as ordinary ones.
     pub fn count(&self, text: &str) -> u64 {
-        Pieces::of(text, self.expression).map(|piece| merge::count(&self.vocabulary, piece)).sum()
+        TextPieces::of(text, self.expression)
+            .map(|piece| merge::count(&self.vocabulary, piece))
+            .sum()
     }
 
     /// The token of a rank; nothing where there is none.

@@ -25,7 +25,7 @@ const DIGITS: usize = 3;
 
 /// Which expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expression {
+pub(crate) enum SplitExpression {
     /// Words are split where lower case turns to upper case; an ending like `'s` belongs to its word.
     O200k,
     /// Words are runs of letters; an ending is a piece of its own.
@@ -33,19 +33,19 @@ pub(crate) enum Expression {
 }
 
 /// The pieces of a text.
-pub(super) struct Pieces<'a> {
+pub(super) struct TextPieces<'a> {
     bytes: &'a [u8],
     at: usize,
-    expression: Expression,
+    expression: SplitExpression,
 }
 
-impl<'a> Pieces<'a> {
-    pub fn of(text: &'a str, expression: Expression) -> Self {
+impl<'a> TextPieces<'a> {
+    pub fn of(text: &'a str, expression: SplitExpression) -> Self {
         Self { bytes: text.as_bytes(), at: 0, expression }
     }
 }
 
-impl<'a> Iterator for Pieces<'a> {
+impl<'a> Iterator for TextPieces<'a> {
     type Item = &'a [u8];
 
     #[inline]
@@ -53,8 +53,8 @@ impl<'a> Iterator for Pieces<'a> {
         let start = self.at;
         let (class, behind) = class(self.bytes, start)?;
         self.at = match self.expression {
-            Expression::O200k => o200k(self.bytes, start, class, behind),
-            Expression::Cl100k => cl100k(self.bytes, start, class, behind),
+            SplitExpression::O200k => o200k(self.bytes, start, class, behind),
+            SplitExpression::Cl100k => cl100k(self.bytes, start, class, behind),
         };
         self.bytes.get(start..self.at)
     }

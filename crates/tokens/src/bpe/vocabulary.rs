@@ -3,26 +3,26 @@
 use super::layout::{ABSENT, MOST, RANK_BITS, hash, tag};
 
 /// A number in a table, which has no alignment.
-type Word = [u8; 4];
+type TableWord = [u8; 4];
 
 /// A vocabulary, read in place.
-pub(crate) struct Vocabulary {
+pub(crate) struct BpeVocabulary {
     /// No other one in this program has it.
     number: u8,
     /// The tokens, one behind the other, by rank.
     bytes: &'static [u8],
     /// Where each token ends.
-    ends: &'static [Word],
+    ends: &'static [TableWord],
     /// Ranks of the tokens of two bytes, by both.
-    pairs: &'static [Word],
+    pairs: &'static [TableWord],
     /// Ranks of the longer ones, by their hash; a search goes on until a slot is free.
-    slots: &'static [Word],
+    slots: &'static [TableWord],
 }
 
 /// The tables that `build.rs` wrote under this name.
 macro_rules! embedded {
     ($number:literal, $name:literal) => {
-        $crate::bpe::vocabulary::Vocabulary::new(
+        $crate::bpe::vocabulary::BpeVocabulary::new(
             $number,
             include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/bytes")),
             include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "/ends")),
@@ -33,7 +33,7 @@ macro_rules! embedded {
 }
 pub(super) use embedded;
 
-impl Vocabulary {
+impl BpeVocabulary {
     pub(super) const fn new(
         number: u8,
         bytes: &'static [u8],
@@ -101,6 +101,6 @@ impl Vocabulary {
 }
 
 #[inline]
-fn word(table: &[Word], at: usize) -> u32 {
+fn word(table: &[TableWord], at: usize) -> u32 {
     u32::from_le_bytes(table[at])
 }

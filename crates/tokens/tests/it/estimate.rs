@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use midfold_tokens::{Content, by_name};
+use midfold_tokens::{TextKind, by_name};
 
 /// A small generator, so that the texts are the same for ever.
 struct Dice(u64);
@@ -175,7 +175,7 @@ fn classes() -> Vec<(&'static str, String)> {
 fn error(texts: &[&str]) -> f64 {
     let (exact, estimate) = (by_name("o200k").unwrap(), by_name("estimate:openai").unwrap());
     let sum = |counter: &dyn midfold_tokens::Counter| -> f64 {
-        texts.iter().map(|text| f64::from(counter.count(text, Content::Result))).sum()
+        texts.iter().map(|text| f64::from(counter.count(text, TextKind::Result))).sum()
     };
     sum(&*estimate) / sum(&*exact) - 1.0
 }
@@ -215,10 +215,10 @@ fn families_follow_the_measured_table() {
     let base = by_name("estimate:openai").unwrap();
     for (class, wanted) in table {
         let text = &classes.iter().find(|(name, _)| *name == class).unwrap().1;
-        let unit = f64::from(base.count(text, Content::Result)) / 1_000.0;
+        let unit = f64::from(base.count(text, TextKind::Result)) / 1_000.0;
         for (name, want) in ["claude", "claude-old", "gemini"].iter().zip(wanted) {
             let counter = by_name(&format!("estimate:{name}")).unwrap();
-            let got = f64::from(counter.count(text, Content::Result)) / unit;
+            let got = f64::from(counter.count(text, TextKind::Result)) / unit;
             println!("{class} {name}: {got:.0} (table {want})");
             assert!((got / f64::from(want) - 1.0).abs() <= 0.2, "{class} {name}: {got} for {want}");
         }
@@ -228,9 +228,9 @@ fn families_follow_the_measured_table() {
 #[test]
 fn small_and_odd_texts() {
     let estimate = by_name("estimate:openai").unwrap();
-    assert_eq!(estimate.count("", Content::Prose), 0);
-    assert_eq!(estimate.count("a", Content::Prose), 1);
-    let twice = |text: &str| estimate.count(text, Content::Prose);
+    assert_eq!(estimate.count("", TextKind::Prose), 0);
+    assert_eq!(estimate.count("a", TextKind::Prose), 1);
+    let twice = |text: &str| estimate.count(text, TextKind::Prose);
     // Blocks are counted apart: long texts grow linearly, whatever the block borders cut.
     let line = "The quick brown fox jumps over the lazy dog, 42 times.\n";
     let (one, many) = (twice(&line.repeat(10)), twice(&line.repeat(1_000)));

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use midfold_tokens::{Content, Counter, by_name};
+use midfold_tokens::{Counter, TextKind, by_name};
 use proptest::prelude::*;
 
 fn counter(name: &str) -> Arc<dyn Counter> {
@@ -12,7 +12,7 @@ fn counter(name: &str) -> Arc<dyn Counter> {
 }
 
 fn ours(name: &str, text: &str) -> usize {
-    counter(name).count(text, Content::Prose) as usize
+    counter(name).count(text, TextKind::Prose) as usize
 }
 
 const TRICKY: &[&str] = &[

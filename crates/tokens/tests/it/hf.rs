@@ -1,6 +1,6 @@
 //! A `tokenizer.json` of a user.
 
-use midfold_tokens::{Content, Counter, hf_from_bytes};
+use midfold_tokens::{Counter, TextKind, hf_from_bytes};
 
 const TINY: &str = r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],
     "normalizer":null,"pre_tokenizer":{"type":"Whitespace"},"post_processor":null,

@@ -5,17 +5,17 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::parts::{title, told};
-use super::sheet::{Room, Sheet};
-use crate::paint::Paint;
-use crate::seen::{Answer, Explained, Occurrence, Sight};
-use crate::state::State;
+use super::sheet::{ScreenSheet, ViewRoom};
+use crate::paint::PaintStyle;
+use crate::state::TopState;
+use crate::views::{ExplainedText, OccurrenceLine, SightLine, SightWord};
 use midfold::weave::Tint;
 
 /// Messages that are told of.
 const TOLD: usize = 50;
 
-pub(super) fn sheet(state: &State, room: Room) -> Sheet {
-    let mut sheet = Sheet::default();
+pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
+    let mut sheet = ScreenSheet::default();
     let Some(question) = &state.question else { return sheet };
     sheet.head.push(title("why forgotten", question.id.shown(), room.width));
     sheet.head.push(Line::default());
@@ -27,15 +27,17 @@ pub(super) fn sheet(state: &State, room: Room) -> Sheet {
     sheet
 }
 
-fn told_of(state: &State, found: &Explained, width: usize) -> Vec<Line<'static>> {
-    let paint = Paint { color: state.color };
+fn told_of(state: &TopState, found: &ExplainedText, width: usize) -> Vec<Line<'static>> {
+    let paint = PaintStyle { color: state.color };
     let (tint, answer) = match found.answer {
-        Answer::NeverSaid => (Tint::Yellow, "No message of this session says it."),
-        Answer::NotYet => (Tint::Yellow, "It had not been said."),
-        Answer::Verbatim => (Tint::Green, "It is not forgotten: the model sees it, word for word."),
-        Answer::Edited => (Tint::Green, "The model sees it, in a shortened message."),
-        Answer::InRecap => (Tint::Green, "The model sees it in the recap only."),
-        Answer::Gone => (Tint::Red, "The model does not see it any more."),
+        SightWord::NeverSaid => (Tint::Yellow, "No message of this session says it."),
+        SightWord::NotYet => (Tint::Yellow, "It had not been said."),
+        SightWord::Verbatim => {
+            (Tint::Green, "It is not forgotten: the model sees it, word for word.")
+        }
+        SightWord::Edited => (Tint::Green, "The model sees it, in a shortened message."),
+        SightWord::InRecap => (Tint::Green, "The model sees it in the recap only."),
+        SightWord::Gone => (Tint::Red, "The model does not see it any more."),
     };
     let plain = Style::new();
     let strong = plain.add_modifier(Modifier::BOLD);
@@ -71,7 +73,7 @@ fn told_of(state: &State, found: &Explained, width: usize) -> Vec<Line<'static>>
     lines
 }
 
-fn one(lines: &mut Vec<Line<'static>>, occurrence: &Occurrence, width: usize) {
+fn one(lines: &mut Vec<Line<'static>>, occurrence: &OccurrenceLine, width: usize) {
     lines.push(Line::default());
     let head =
         format!("Message {} ({}): {}", occurrence.seq, occurrence.role, sight(&occurrence.sight));
@@ -91,20 +93,20 @@ fn one(lines: &mut Vec<Line<'static>>, occurrence: &Occurrence, width: usize) {
         let text = format!("used again in message {} by the {}, {when}", used.seq, used.by);
         lines.extend(told(&text, 3, width, Style::new()));
     }
-    if occurrence.recall && !matches!(occurrence.sight, Sight::Verbatim { .. }) {
+    if occurrence.recall && !matches!(occurrence.sight, SightLine::Verbatim { .. }) {
         lines.extend(told("the original is in the log: recall brings it back", 3, width, dim));
     }
 }
 
-fn sight(sight: &Sight) -> String {
+fn sight(sight: &SightLine) -> String {
     let still = |named: bool| if named { "still says it" } else { "does not say it any more" };
     match sight {
-        Sight::NotYet => "came later".to_owned(),
-        Sight::Verbatim { place } => format!("sent as it is ({place})"),
-        Sight::Edited { named } => format!("sent shortened, {}", still(*named)),
-        Sight::Repaired { named } => format!("sent otherwise, to be valid; {}", still(*named)),
-        Sight::Recap { named: true } => "in the recap, which says it".to_owned(),
-        Sight::Recap { named: false } => "in the recap, which does not say it".to_owned(),
-        Sight::Marker => "behind the marker".to_owned(),
+        SightLine::NotYet => "came later".to_owned(),
+        SightLine::Verbatim { place } => format!("sent as it is ({place})"),
+        SightLine::Edited { named } => format!("sent shortened, {}", still(*named)),
+        SightLine::Repaired { named } => format!("sent otherwise, to be valid; {}", still(*named)),
+        SightLine::Recap { named: true } => "in the recap, which says it".to_owned(),
+        SightLine::Recap { named: false } => "in the recap, which does not say it".to_owned(),
+        SightLine::Marker => "behind the marker".to_owned(),
     }
 }

@@ -7,17 +7,17 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::parts::{rule, strip, title, told};
-use super::sheet::{Room, Sheet};
+use super::sheet::{ScreenSheet, ViewRoom};
 use crate::figures::{age, facts};
-use crate::paint::{Paint, dim};
-use crate::seen::{Edit, Fold, LostGroup};
-use crate::state::State;
+use crate::paint::{PaintStyle, dim};
+use crate::state::TopState;
+use crate::views::{EditLine, FoldPage, LostGroup};
 
 /// Places that are named of edits of one kind.
 const PLACES: usize = 8;
 
-pub(super) fn sheet(state: &State, room: Room) -> Sheet {
-    let mut sheet = Sheet::default();
+pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
+    let mut sheet = ScreenSheet::default();
     let Some(opened) = &state.opened else { return sheet };
     let number = opened.number().unwrap_or(0);
     let name = opened.detail.as_ref().map_or(opened.id.shown(), |detail| detail.row.name());
@@ -29,7 +29,7 @@ pub(super) fn sheet(state: &State, room: Room) -> Sheet {
     let events = opened.fabric.as_ref().map_or(0, |fabric| fabric.events);
     let cells = fold.fold.cells(events);
     let mut line = Line::from(" ");
-    let paint = Paint { color: state.color };
+    let paint = PaintStyle { color: state.color };
     for span in strip(paint, &cells, cells.len(), room.width.saturating_sub(2)) {
         line.push_span(span);
     }
@@ -39,7 +39,7 @@ pub(super) fn sheet(state: &State, room: Room) -> Sheet {
 }
 
 /// All of a fold in lines.
-pub(super) fn outline(state: &State, fold: &Fold, width: usize) -> Vec<Line<'static>> {
+pub(super) fn outline(state: &TopState, fold: &FoldPage, width: usize) -> Vec<Line<'static>> {
     let brief = &fold.fold;
     let mut all = vec![format!("{} → {} tokens", number(brief.before), number(brief.after))];
     all.push(format!("{} freed", number(brief.freed)));
@@ -99,16 +99,16 @@ fn lost(group: &LostGroup, width: usize) -> Vec<Line<'static>> {
 }
 
 /// Edits by rule and reason, the most of them first.
-fn edits(edits: &[Edit]) -> Vec<String> {
-    let mut kinds: BTreeMap<(&str, &str, &str), Vec<&Edit>> = BTreeMap::new();
+fn edits(edits: &[EditLine]) -> Vec<String> {
+    let mut kinds: BTreeMap<(&str, &str, &str), Vec<&EditLine>> = BTreeMap::new();
     for edit in edits {
         let kind = (edit.reducer.as_str(), edit.reason.as_str(), edit.kind.as_str());
         kinds.entry(kind).or_default().push(edit);
     }
     let mut kinds: Vec<_> = kinds.into_iter().collect();
     kinds.sort_by_key(|(_, edits)| std::cmp::Reverse(edits.len()));
-    let line = |((reducer, reason, kind), edits): ((&str, &str, &str), Vec<&Edit>)| {
-        let sum = |of: fn(&Edit) -> u64| number(edits.iter().map(|edit| of(edit)).sum());
+    let line = |((reducer, reason, kind), edits): ((&str, &str, &str), Vec<&EditLine>)| {
+        let sum = |of: fn(&EditLine) -> u64| number(edits.iter().map(|edit| of(edit)).sum());
         let (before, after) = (sum(|edit| edit.tokens_before), sum(|edit| edit.tokens_after));
         let mut seqs: Vec<u64> = edits.iter().map(|edit| edit.seq).collect();
         seqs.dedup();

@@ -4,10 +4,10 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::parts::{rule, title, told};
-use super::sheet::{Room, Sheet};
+use super::sheet::{ScreenSheet, ViewRoom};
 use crate::figures::pad;
 use crate::paint::bold;
-use crate::state::State;
+use crate::state::TopState;
 
 const KEYS: [(&str, &str); 8] = [
     ("↑ ↓  j k", "choose a session or a fold; scroll"),
@@ -35,8 +35,8 @@ shows what became of most of its messages. • is the fold that is read now, ✗
 const READ_ONLY: &str = "Nothing is changed here. `midfold session` and the console of `midfold serve` fold, pin, undo \
 and set the policy.";
 
-pub(super) fn sheet(state: &State, room: Room) -> Sheet {
-    let mut sheet = Sheet::default();
+pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
+    let mut sheet = ScreenSheet::default();
     sheet.head.push(title("help", state.place.as_str(), room.width));
     sheet.body.extend(told(READ_ONLY, 1, room.width, Style::new()));
     let mut table = |heading: &str, rows: &[(&str, &str)]| {

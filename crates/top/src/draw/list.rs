@@ -5,11 +5,11 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::parts::{around, bar, title};
-use super::sheet::{Room, Sheet};
+use super::sheet::{ScreenSheet, ViewRoom};
 use crate::figures::{age, facts, fit, pad, percent, short};
-use crate::paint::{Paint, bold, dim};
-use crate::seen::{Fault, Row};
-use crate::state::State;
+use crate::paint::{PaintStyle, bold, dim};
+use crate::state::TopState;
+use crate::views::{FaultLine, SessionRow};
 
 /// Columns from which on model and client have their own.
 const WIDE: usize = 120;
@@ -24,7 +24,7 @@ struct Widths {
 
 impl Widths {
     /// On paper, as many as the longest takes.
-    fn of(state: &State, room: Room) -> Self {
+    fn of(state: &TopState, room: ViewRoom) -> Self {
         if !room.is_paper {
             return Self { model: 18, client: 16 };
         }
@@ -36,28 +36,28 @@ impl Widths {
 /// What stands above the model and the client.
 const HEADS: [&str; 2] = ["MODEL", "CLIENT"];
 
-fn client(row: &Row) -> &str {
+fn client(row: &SessionRow) -> &str {
     row.client.as_ref().map_or("", crate::Clean::as_str)
 }
 
 /// Columns of the longest text of its kind.
-fn longest(state: &State, text: impl Fn(&Row) -> &str) -> usize {
+fn longest(state: &TopState, text: impl Fn(&SessionRow) -> &str) -> usize {
     state.rows.iter().flatten().map(|row| text(row).width()).max().unwrap_or(0)
 }
 
 /// Columns of the list on paper, where nothing of it is cut.
-pub(crate) fn width(state: &State) -> usize {
-    let room = Room { width: 0, height: 0, is_paper: true };
+pub(crate) fn width(state: &TopState) -> usize {
+    let room = ViewRoom { width: 0, height: 0, is_paper: true };
     let Widths { model, client } = Widths::of(state, room);
-    let name = longest(state, Row::name) + MARK.width();
+    let name = longest(state, SessionRow::name) + MARK.width();
     (FIGURES + model + client + 4 + name + 1).max(WIDE)
 }
 
 /// Marks a session of which requests went on as they came.
 const MARK: &str = "▲ ";
 
-pub(super) fn sheet(state: &State, room: Room) -> Sheet {
-    let mut sheet = Sheet::default();
+pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
+    let mut sheet = ScreenSheet::default();
     let Some(all) = &state.rows else {
         sheet.head.push(title("midfold top", state.place.as_str(), room.width));
         sheet.body.extend([Line::default(), Line::from("  reading the sessions …")]);
@@ -96,11 +96,11 @@ pub(super) fn sheet(state: &State, room: Room) -> Sheet {
 }
 
 /// How many sessions there is room for.
-pub(super) fn rows(state: &State, room: Room) -> usize {
+pub(super) fn rows(state: &TopState, room: ViewRoom) -> usize {
     room.height.saturating_sub(2 + about(state, room).len()).max(1)
 }
 
-fn heading(widths: &Widths, room: Room) -> String {
+fn heading(widths: &Widths, room: ViewRoom) -> String {
     if room.is_narrow() {
         return pad("  FILL         F  AGE  SESSION", room.width, false);
     }
@@ -117,8 +117,14 @@ fn beside([model, client]: [&str; 2], widths: &Widths) -> String {
     pad(model, widths.model, false) + "  " + &pad(client, widths.client, false) + "  "
 }
 
-fn one(state: &State, row: &Row, is_chosen: bool, widths: &Widths, room: Room) -> Line<'static> {
-    let paint = Paint { color: state.color };
+fn one(
+    state: &TopState,
+    row: &SessionRow,
+    is_chosen: bool,
+    widths: &Widths,
+    room: ViewRoom,
+) -> Line<'static> {
+    let paint = PaintStyle { color: state.color };
     let mut line = Line::from(if is_chosen { bold("› ") } else { "  ".into() });
     let share = |share: Option<f64>| share.map_or("–".to_owned(), percent);
     let age = age(row.changed, state.now);
@@ -151,12 +157,12 @@ fn one(state: &State, row: &Row, is_chosen: bool, widths: &Widths, room: Room) -
 }
 
 /// The name of a session, behind a mark where requests of it went on as they came.
-fn marked(row: &Row) -> String {
+fn marked(row: &SessionRow) -> String {
     if row.faults.is_empty() { row.name().to_owned() } else { format!("{MARK}{}", row.name()) }
 }
 
 /// The chosen session, in words.
-fn about(state: &State, room: Room) -> Vec<Line<'static>> {
+fn about(state: &TopState, room: ViewRoom) -> Vec<Line<'static>> {
     // It is for those who choose, and there is no choosing on paper.
     let has_room = room.height >= 12 && !room.is_paper;
     let Some(row) = state.row().filter(|_| has_room) else { return Vec::new() };
@@ -170,7 +176,7 @@ fn about(state: &State, room: Room) -> Vec<Line<'static>> {
         let [sent, everything] = [cost.sent, cost.everything].map(|cost| number(cost as u64));
         all.push(format!("{} for {sent} instead of {everything}", plural(row.calls, "call")));
     }
-    all.extend(row.faults.iter().map(Fault::told));
+    all.extend(row.faults.iter().map(FaultLine::told));
     let lines = facts(&all, room.width.saturating_sub(2));
     let mut out = vec![Line::from(dim("─".repeat(room.width)))];
     out.extend(lines.into_iter().map(|line| Line::from(format!(" {line}"))));

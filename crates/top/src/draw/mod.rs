@@ -12,16 +12,16 @@ use ratatui::Frame;
 use ratatui::text::Line;
 
 use crate::figures::fit;
-use crate::paint::{Paint, bold, dim};
-use crate::state::{Reach, State, View};
+use crate::paint::{PaintStyle, bold, dim};
+use crate::state::{KeyReach, TopState, TopView};
 pub(crate) use list::width as list_width;
 use midfold::weave::Tint;
-pub(crate) use sheet::{Room, Sheet};
+pub(crate) use sheet::{ScreenSheet, ViewRoom};
 
 /// Draws what the state shows.
-pub fn draw(state: &State, frame: &mut Frame<'_>) {
+pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
     let area = frame.area();
-    let room = Room {
+    let room = ViewRoom {
         width: area.width.into(),
         height: usize::from(area.height).saturating_sub(1),
         is_paper: false,
@@ -42,31 +42,31 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
 }
 
 /// What a view shows in this room.
-pub(crate) fn sheet(state: &State, room: Room) -> Sheet {
+pub(crate) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     match state.view() {
-        View::List => list::sheet(state, room),
-        View::Session => session::sheet(state, room),
-        View::Fold => fold::sheet(state, room),
-        View::Answer => answer::sheet(state, room),
-        View::Help => help::sheet(state, room),
+        TopView::List => list::sheet(state, room),
+        TopView::Session => session::sheet(state, room),
+        TopView::Fold => fold::sheet(state, room),
+        TopView::Answer => answer::sheet(state, room),
+        TopView::Help => help::sheet(state, room),
     }
 }
 
 /// As far as keys lead in what the state shows.
 #[must_use]
-pub fn reach(state: &State) -> Reach {
-    let room = Room::of(state);
-    let Sheet { head, body } = sheet(state, room);
+pub fn reach(state: &TopState) -> KeyReach {
+    let room = ViewRoom::of(state);
+    let ScreenSheet { head, body } = sheet(state, room);
     let page = match state.view() {
-        View::List => list::rows(state, room),
-        View::Session => 5,
+        TopView::List => list::rows(state, room),
+        TopView::Session => 5,
         _ => room.height.saturating_sub(head.len() + 1),
     };
-    Reach { page, furthest: body.len().saturating_sub(room.height.saturating_sub(head.len())) }
+    KeyReach { page, furthest: body.len().saturating_sub(room.height.saturating_sub(head.len())) }
 }
 
 /// The line at the bottom: what is typed, else what went wrong, else the keys.
-fn foot(state: &State, width: usize) -> Line<'static> {
+fn foot(state: &TopState, width: usize) -> Line<'static> {
     if let Some((_, text)) = &state.prompt {
         let label = if width < 60 { " forgot: " } else { " why did it forget: " };
         // The end is what is being typed.
@@ -76,16 +76,16 @@ fn foot(state: &State, width: usize) -> Line<'static> {
         return Line::from(vec![bold(label), end.into(), "▏".into()]);
     }
     if let Some(trouble) = &state.trouble {
-        let paint = Paint { color: state.color };
+        let paint = PaintStyle { color: state.color };
         let hint = trouble.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
         let text = fit(&format!(" {trouble}{hint}"), width);
         return Line::from(vec![paint.tinted(Tint::Red, text)]);
     }
     let keys = match state.view() {
-        View::List if width < 60 => " ⏎ open  / forgot  o sort  ? help  q",
-        View::List => " ↑↓ choose   ⏎ open   / why forgotten   o sort   ? help   q quit",
-        View::Session if width < 60 => " ↑↓ fold  ⏎ open  / forgot  ? help  q",
-        View::Session => " ↑↓ fold   ⏎ open it   / why forgotten   ? help   q back",
+        TopView::List if width < 60 => " ⏎ open  / forgot  o sort  ? help  q",
+        TopView::List => " ↑↓ choose   ⏎ open   / why forgotten   o sort   ? help   q quit",
+        TopView::Session if width < 60 => " ↑↓ fold  ⏎ open  / forgot  ? help  q",
+        TopView::Session => " ↑↓ fold   ⏎ open it   / why forgotten   ? help   q back",
         _ if width < 60 => " ↑↓ scroll  / forgot  ? help  q back",
         _ => " ↑↓ scroll   / why forgotten   ? help   q back",
     };

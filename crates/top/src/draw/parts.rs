@@ -1,22 +1,22 @@
 //! What several views have: bars, strips, legends, headings.
 
-use midfold::core::replay::Cell;
+use midfold::core::replay::FabricCell;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use crate::figures::{fit, wrap};
-use crate::paint::{Paint, bold, dim};
-use crate::seen::Row;
+use crate::paint::{PaintStyle, bold, dim};
+use crate::views::SessionRow;
 use midfold::weave::{self, Tint, glyph};
 
 /// Of the threshold: what is above it is soon folded.
 const SOON: f64 = 0.9;
 
 /// How full the window is, with a mark where folding starts.
-pub(super) fn bar(paint: Paint, row: &Row, width: usize) -> Vec<Span<'static>> {
+pub(super) fn bar(paint: PaintStyle, row: &SessionRow, width: usize) -> Vec<Span<'static>> {
     let place =
-        |tokens: u64| (crate::seen::share(tokens, row.window) * width as f64).min(width as f64);
+        |tokens: u64| (crate::views::share(tokens, row.window) * width as f64).min(width as f64);
     let filled = (place(row.fill).round() as usize).max(usize::from(row.fill > 0));
     let mark = (place(row.threshold) as usize).min(width.saturating_sub(1));
     let has_mark = row.threshold > 0 && row.window > 0;
@@ -35,13 +35,13 @@ pub(super) fn bar(paint: Paint, row: &Row, width: usize) -> Vec<Span<'static>> {
 
 /// Messages as glyphs.
 pub(super) fn strip(
-    paint: Paint,
-    cells: &[Cell],
+    paint: PaintStyle,
+    cells: &[FabricCell],
     events: usize,
     columns: usize,
 ) -> Vec<Span<'static>> {
     let shown = weave::strip(cells, events, columns);
-    let one = |cell: &Cell| {
+    let one = |cell: &FabricCell| {
         let glyph = glyph(*cell);
         paint.tinted(glyph.tint, glyph.mark.to_string())
     };
@@ -49,7 +49,7 @@ pub(super) fn strip(
 }
 
 /// The glyphs that are there, with their names.
-pub(super) fn legend(paint: Paint, there: &[Cell], width: usize) -> Vec<Line<'static>> {
+pub(super) fn legend(paint: PaintStyle, there: &[FabricCell], width: usize) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     for cell in weave::ALL.into_iter().filter(|cell| there.contains(cell)) {
         let glyph = glyph(cell);

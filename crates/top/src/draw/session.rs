@@ -1,6 +1,6 @@
 //! One session: how full it is, its fabric, and the chosen fold.
 
-use midfold::core::replay::Cell;
+use midfold::core::replay::FabricCell;
 use midfold::{number, plural};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -8,14 +8,14 @@ use unicode_width::UnicodeWidthStr;
 
 use super::fold::outline;
 use super::parts::{around, bar, legend, rule, strip, title, told};
-use super::sheet::{Room, Sheet};
+use super::sheet::{ScreenSheet, ViewRoom};
 use crate::figures::{age, facts, percent, short};
-use crate::paint::{Paint, bold, dim};
-use crate::seen::{Brief, Fabric, Fault, Row};
-use crate::state::{Opened, State};
+use crate::paint::{PaintStyle, bold, dim};
+use crate::state::{OpenedSession, TopState};
+use crate::views::{FabricColumns, FaultLine, FoldLine, SessionRow};
 
-pub(super) fn sheet(state: &State, room: Room) -> Sheet {
-    let mut sheet = Sheet::default();
+pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
+    let mut sheet = ScreenSheet::default();
     let Some(opened) = &state.opened else { return sheet };
     sheet.head = head(state, opened, room);
     let Some(fabric) = &opened.fabric else {
@@ -30,12 +30,12 @@ pub(super) fn sheet(state: &State, room: Room) -> Sheet {
 }
 
 /// What a session is called, how full it is, when it folds.
-fn head(state: &State, opened: &Opened, room: Room) -> Vec<Line<'static>> {
+fn head(state: &TopState, opened: &OpenedSession, room: ViewRoom) -> Vec<Line<'static>> {
     let Some(detail) = &opened.detail else {
         return vec![title(opened.id.shown(), state.place.as_str(), room.width), Line::default()];
     };
     let row = &detail.row;
-    let paint = Paint { color: state.color };
+    let paint = PaintStyle { color: state.color };
     let width = if room.is_paper { room.width.max(row.name().width() + 2) } else { room.width };
     let mut lines = vec![title(row.name(), "", width)];
     let mut gauge = Line::from(" ");
@@ -60,7 +60,7 @@ fn head(state: &State, opened: &Opened, room: Room) -> Vec<Line<'static>> {
     lines
 }
 
-fn figures(state: &State, row: &Row) -> Vec<String> {
+fn figures(state: &TopState, row: &SessionRow) -> Vec<String> {
     let mut all = vec![row.id.shown().to_owned(), row.model.to_string()];
     all.extend(row.client.as_ref().map(ToString::to_string));
     all.push(format!("policy {}", row.policy));
@@ -68,20 +68,20 @@ fn figures(state: &State, row: &Row) -> Vec<String> {
     all.push(plural(row.calls, "call"));
     all.extend(row.cost.map(|cost| format!("cost {}", cost.change())));
     all.extend(row.cache_share.map(|share| format!("{} from the cache", percent(share))));
-    all.extend(row.faults.iter().map(Fault::told));
+    all.extend(row.faults.iter().map(FaultLine::told));
     all.push(format!("changed {} ago", age(row.changed, state.now)));
     all
 }
 
 /// A row for each fold, and one for now.
 fn weave(
-    state: &State,
-    opened: &Opened,
-    fabric: &Fabric,
+    state: &TopState,
+    opened: &OpenedSession,
+    fabric: &FabricColumns,
     width: usize,
     room: usize,
 ) -> Vec<Line<'static>> {
-    let paint = Paint { color: state.color };
+    let paint = PaintStyle { color: state.color };
     let events = usize::try_from(fabric.events).unwrap_or(usize::MAX);
     let is_narrow = width < 60;
     let label = if is_narrow { 17 } else { 24 };
@@ -115,7 +115,7 @@ fn weave(
         Line::from(bold(format!("{:label$}", if is_narrow { "  now" } else { "   now" })));
     strip(paint, &now, events, columns).into_iter().for_each(|span| line.push_span(span));
     lines.push(line);
-    let mut there: Vec<Cell> = now;
+    let mut there: Vec<FabricCell> = now;
     there.extend(fabric.folds.iter().flat_map(|fold| fold.cells(fabric.events)));
     let mut names = legend(paint, &there, width);
     let per = events.div_ceil(columns);
@@ -130,7 +130,7 @@ fn weave(
     lines
 }
 
-fn labelled(fold: &Brief, is_chosen: bool, is_narrow: bool) -> String {
+fn labelled(fold: &FoldLine, is_chosen: bool, is_narrow: bool) -> String {
     let mark = if is_chosen { "›" } else { " " };
     let state = match (fold.active, fold.undone) {
         (true, _) => "•",
@@ -146,15 +146,21 @@ fn labelled(fold: &Brief, is_chosen: bool, is_narrow: bool) -> String {
 }
 
 /// The messages as they are sent now: through the active fold, and what came after it.
-fn now(fabric: &Fabric) -> Vec<Cell> {
+fn now(fabric: &FabricColumns) -> Vec<FabricCell> {
     let active = fabric.folds.iter().find(|fold| fold.active);
     let mut cells = active.map(|fold| fold.cells(fabric.events)).unwrap_or_default();
-    cells.resize(usize::try_from(fabric.events).unwrap_or(0).max(cells.len()), Cell::Verbatim);
+    cells
+        .resize(usize::try_from(fabric.events).unwrap_or(0).max(cells.len()), FabricCell::Verbatim);
     cells
 }
 
 /// The chosen fold, as far as there is room.
-fn chosen(state: &State, opened: &Opened, width: usize, room: usize) -> Vec<Line<'static>> {
+fn chosen(
+    state: &TopState,
+    opened: &OpenedSession,
+    width: usize,
+    room: usize,
+) -> Vec<Line<'static>> {
     let Some(number) = opened.number() else {
         return vec![Line::default(), Line::from("  Nothing was folded yet: all of it is sent.")];
     };

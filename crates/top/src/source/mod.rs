@@ -7,14 +7,14 @@ use std::fmt::{Display, Formatter};
 use std::future::Future;
 use std::sync::Arc;
 
-use midfold::{Advise, Door, Failure};
+use midfold::{AdvisedError, Door, Failure};
 use serde_json::Value;
 
 pub use server::ServerSource;
 pub use store::StoreSource;
 
 use crate::clean::Clean;
-use crate::seen::{Answered, Id};
+use crate::views::{SessionId, SourceAnswer};
 
 /// Sessions that are listed: the newest.
 pub(crate) const LISTED: u32 = 500;
@@ -24,57 +24,65 @@ pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum SourceQuestion {
     /// The sessions, newest change first.
     Sessions,
     /// A session.
-    Detail(Id),
+    Detail(SessionId),
     /// What each fold of a session made of each message.
-    Fabric(Id),
+    Fabric(SessionId),
     /// The fold of this number.
-    Fold(Id, u64),
+    Fold(SessionId, u64),
     /// What became of a text.
-    Explain(Id, String),
+    Explain(SessionId, String),
 }
 
 /// Answers questions, in the JSON forms of `midfold::view`: over HTTP they are the same.
-pub trait Source: Send + Sync + 'static {
+pub trait AnswerSource: Send + Sync + 'static {
     /// Where it is: for the title.
     fn place(&self) -> String;
 
     /// The answer as JSON.
-    fn json(&self, ask: &Ask) -> impl Future<Output = Result<Value, Trouble>> + Send;
+    fn json(
+        &self,
+        ask: &SourceQuestion,
+    ) -> impl Future<Output = Result<Value, SourceTrouble>> + Send;
 
     /// The answer.
-    fn answer(&self, ask: &Ask) -> impl Future<Output = Result<Answered, Trouble>> + Send {
+    fn answer(
+        &self,
+        ask: &SourceQuestion,
+    ) -> impl Future<Output = Result<SourceAnswer, SourceTrouble>> + Send {
         async move { read(ask, self.json(ask).await?) }
     }
 }
 
-fn read(ask: &Ask, value: Value) -> Result<Answered, Trouble> {
+fn read(ask: &SourceQuestion, value: Value) -> Result<SourceAnswer, SourceTrouble> {
     let answered = match ask {
-        Ask::Sessions => serde_json::from_value(value).map(Answered::Sessions),
-        Ask::Detail(_) => serde_json::from_value(value).map(Answered::Detail),
-        Ask::Fabric(_) => serde_json::from_value(value).map(Answered::Fabric),
-        Ask::Fold(..) => serde_json::from_value(value).map(Answered::Fold),
-        Ask::Explain(..) => serde_json::from_value(value).map(Answered::Explained),
+        SourceQuestion::Sessions => serde_json::from_value(value).map(SourceAnswer::Sessions),
+        SourceQuestion::Detail(_) => serde_json::from_value(value).map(SourceAnswer::Detail),
+        SourceQuestion::Fabric(_) => serde_json::from_value(value).map(SourceAnswer::Fabric),
+        SourceQuestion::Fold(..) => serde_json::from_value(value).map(SourceAnswer::Fold),
+        SourceQuestion::Explain(..) => serde_json::from_value(value).map(SourceAnswer::Explained),
     };
     answered.map_err(|error| {
-        Trouble::new(&format!("the answer is not what this version of midfold reads: {error}"))
-            .hint("use the same version here and for the server")
+        SourceTrouble::new(&format!(
+            "the answer is not what this version of midfold reads: {error}"
+        ))
+        .hint("use the same version here and for the server")
     })
 }
 
 /// Why there is no answer, and what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
+pub struct SourceTrouble {
     /// What is wrong, and where.
     pub message: Clean,
     /// What to do.
     pub hints: Vec<Clean>,
 }
 
-impl Trouble {
+impl SourceTrouble {
     pub(crate) fn new(message: &str) -> Self {
         Self { message: Clean::new(message), hints: Vec::new() }
     }
@@ -85,7 +93,7 @@ impl Trouble {
     }
 }
 
-impl<E: Advise> From<E> for Trouble {
+impl<E: AdvisedError> From<E> for SourceTrouble {
     fn from(error: E) -> Self {
         let Failure { message, hints, .. } = error.advise(Door::Command);
         Self {
@@ -95,7 +103,7 @@ impl<E: Advise> From<E> for Trouble {
     }
 }
 
-impl Display for Trouble {
+impl Display for SourceTrouble {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         self.message.fmt(f)
     }

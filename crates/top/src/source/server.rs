@@ -10,7 +10,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Ask, LISTED, Source, Trouble};
+use super::{AnswerSource, LISTED, SourceQuestion, SourceTrouble};
 
 /// Carries the key of a client.
 const KEY: HeaderName = HeaderName::from_static("midfold-key");
@@ -32,9 +32,9 @@ impl ServerSource {
     ///
     /// # Errors
     /// When the address or the key cannot be used, or TLS cannot be set up.
-    pub fn new(url: &str, key: Option<&str>) -> Result<Self, Trouble> {
+    pub fn new(url: &str, key: Option<&str>) -> Result<Self, SourceTrouble> {
         let wrong = |why: &str| {
-            Trouble::new(&format!("the address of the server cannot be used: {why}"))
+            SourceTrouble::new(&format!("the address of the server cannot be used: {why}"))
                 .hint("it looks like http://127.0.0.1:7878")
         };
         let mut base = Url::parse(url).map_err(|_| wrong("it does not parse"))?;
@@ -49,7 +49,7 @@ impl ServerSource {
         let mut headers = HeaderMap::new();
         if let Some(key) = key {
             let mut value = HeaderValue::from_str(key.trim())
-                .map_err(|_| Trouble::new("the key has characters that no header takes"))?;
+                .map_err(|_| SourceTrouble::new("the key has characters that no header takes"))?;
             value.set_sensitive(true);
             headers.insert(KEY, value);
         }
@@ -67,27 +67,27 @@ impl ServerSource {
         Ok(Self { client, base })
     }
 
-    pub(crate) fn url(&self, ask: &Ask) -> Url {
+    pub(crate) fn url(&self, ask: &SourceQuestion) -> Url {
         let mut url = self.base.clone();
         let number;
         let path: Vec<&str> = match ask {
-            Ask::Sessions => vec![],
-            Ask::Detail(id) => vec![id.raw()],
-            Ask::Fabric(id) => vec![id.raw(), "fabric"],
-            Ask::Fold(id, fold) => {
+            SourceQuestion::Sessions => vec![],
+            SourceQuestion::Detail(id) => vec![id.raw()],
+            SourceQuestion::Fabric(id) => vec![id.raw(), "fabric"],
+            SourceQuestion::Fold(id, fold) => {
                 number = fold.to_string();
                 vec![id.raw(), "folds", &number]
             }
-            Ask::Explain(id, _) => vec![id.raw(), "explain"],
+            SourceQuestion::Explain(id, _) => vec![id.raw(), "explain"],
         };
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(["v1", "sessions"]).extend(path);
         }
         match ask {
-            Ask::Sessions => {
+            SourceQuestion::Sessions => {
                 url.query_pairs_mut().append_pair("limit", &LISTED.to_string());
             }
-            Ask::Explain(_, text) => {
+            SourceQuestion::Explain(_, text) => {
                 url.query_pairs_mut().append_pair("text", text);
             }
             _ => {}
@@ -95,43 +95,43 @@ impl ServerSource {
         url
     }
 
-    async fn get(&self, url: Url) -> Result<(StatusCode, Vec<u8>), Trouble> {
+    async fn get(&self, url: Url) -> Result<(StatusCode, Vec<u8>), SourceTrouble> {
         let broken = |error: reqwest::Error| self.broken(&error);
         let mut response = self.client.get(url).send().await.map_err(broken)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(broken)? {
             if body.len() + chunk.len() > LONGEST {
-                return Err(Trouble::new("the server's answer is larger than what is read"));
+                return Err(SourceTrouble::new("the server's answer is larger than what is read"));
             }
             body.extend_from_slice(&chunk);
         }
         Ok((response.status(), body))
     }
 
-    fn broken(&self, error: &reqwest::Error) -> Trouble {
+    fn broken(&self, error: &reqwest::Error) -> SourceTrouble {
         let place = self.place();
         let what = match error {
             error if error.is_connect() => "cannot be reached",
             error if error.is_timeout() => "does not answer in time",
             _ => "broke the connection",
         };
-        Trouble::new(&format!("{place} {what}"))
+        SourceTrouble::new(&format!("{place} {what}"))
             .hint("`midfold serve --store URL` is what answers there; see --server")
     }
 }
 
-impl Source for ServerSource {
+impl AnswerSource for ServerSource {
     fn place(&self) -> String {
         self.base.as_str().trim_end_matches('/').to_owned()
     }
 
-    async fn json(&self, ask: &Ask) -> Result<Value, Trouble> {
+    async fn json(&self, ask: &SourceQuestion) -> Result<Value, SourceTrouble> {
         let (status, body) = self.get(self.url(ask)).await?;
         if !status.is_success() {
             return Err(refused(&self.place(), status, &body));
         }
         serde_json::from_slice(&body).map_err(|_| {
-            Trouble::new(&format!("{} does not answer as midfold does", self.place()))
+            SourceTrouble::new(&format!("{} does not answer as midfold does", self.place()))
                 .hint("name the address of a `midfold serve`")
         })
     }
@@ -139,25 +139,25 @@ impl Source for ServerSource {
 
 /// What a server says of a request that it refused.
 #[derive(Default, Deserialize)]
-struct Problem {
+struct ServerProblem {
     detail: Option<String>,
-    error: Option<Told>,
+    error: Option<ProviderError>,
     #[serde(default)]
     hints: Vec<String>,
 }
 
 /// The form that clients of providers read.
 #[derive(Deserialize)]
-struct Told {
+struct ProviderError {
     message: String,
 }
 
 /// Why there is no answer, as a person reads it.
-pub fn refused(place: &str, status: StatusCode, body: &[u8]) -> Trouble {
-    let problem: Problem = serde_json::from_slice(body).unwrap_or_default();
+pub fn refused(place: &str, status: StatusCode, body: &[u8]) -> SourceTrouble {
+    let problem: ServerProblem = serde_json::from_slice(body).unwrap_or_default();
     let detail = problem.detail.or(problem.error.map(|told| told.message));
     let said = detail.unwrap_or_else(|| format!("{place} answers with status {status}"));
-    let trouble = Trouble::new(&said);
+    let trouble = SourceTrouble::new(&said);
     match status {
         // What the server would do about it is said in its words: routes.
         StatusCode::NOT_FOUND => {
@@ -177,7 +177,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// TLS with ring, for this client alone: a library does not set a process-wide provider.
-fn tls() -> Result<rustls::ClientConfig, Trouble> {
+fn tls() -> Result<rustls::ClientConfig, SourceTrouble> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -186,6 +186,6 @@ fn tls() -> Result<rustls::ClientConfig, Trouble> {
     Ok(builder.with_no_client_auth())
 }
 
-fn unusable(error: impl std::fmt::Display) -> Trouble {
-    Trouble::new(&format!("a client for HTTP cannot be set up: {error}"))
+fn unusable(error: impl std::fmt::Display) -> SourceTrouble {
+    SourceTrouble::new(&format!("a client for HTTP cannot be set up: {error}"))
 }

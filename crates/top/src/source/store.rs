@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use midfold::store::{Newest, Store, Stored, StoredError};
-use midfold::view::{Detail, Fabric, FoldDetail, Overviews, explained};
+use midfold::store::{NewestQuery, Store, StoredError, StoredSession};
+use midfold::view::{FabricView, FoldDetail, OverviewCache, SessionDetail, explained};
 use midfold::{Door, advise_in};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Ask, Clock, LISTED, Source, Trouble};
+use super::{AnswerSource, Clock, LISTED, SourceQuestion, SourceTrouble};
 
 /// The sessions of a store.
 pub struct StoreSource {
     store: Arc<dyn Store>,
-    overviews: Overviews,
+    overviews: OverviewCache,
     clock: Clock,
 }
 
@@ -21,11 +21,11 @@ impl StoreSource {
     /// Of this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Self {
-        Self { overviews: Overviews::new(Arc::clone(&store)), store, clock }
+        Self { overviews: OverviewCache::new(Arc::clone(&store)), store, clock }
     }
 
-    async fn sessions(&self) -> Result<Value, Trouble> {
-        let asked = Newest { limit: LISTED, ..Newest::default() };
+    async fn sessions(&self) -> Result<Value, SourceTrouble> {
+        let asked = NewestQuery { limit: LISTED, ..NewestQuery::default() };
         let sessions = self.overviews.newest(&asked).await?;
         let is_full = sessions.len() as u64 >= u64::from(LISTED);
         let next = sessions.last().filter(|_| is_full).map(|session| session.tick);
@@ -33,28 +33,31 @@ impl StoreSource {
         Ok(json!({ "sessions": sessions, "next": next }))
     }
 
-    async fn of_session(&self, ask: &Ask, id: &str) -> Result<Value, StoredError> {
-        let mut stored = Stored::open(Arc::clone(&self.store), id).await?;
+    async fn of_session(&self, ask: &SourceQuestion, id: &str) -> Result<Value, StoredError> {
+        let mut stored = StoredSession::open(Arc::clone(&self.store), id).await?;
         Ok(match ask {
-            Ask::Fold(_, number) => value(&FoldDetail::of(&mut stored, *number).await?),
-            Ask::Explain(_, text) => value(&explained(&mut stored, text, None).await?),
-            Ask::Fabric(_) => value(&Fabric::of(&mut stored).await?),
-            Ask::Detail(_) | Ask::Sessions => {
-                value(&Detail::of(&self.overviews, &mut stored, (self.clock)()).await?)
+            SourceQuestion::Fold(_, number) => value(&FoldDetail::of(&mut stored, *number).await?),
+            SourceQuestion::Explain(_, text) => value(&explained(&mut stored, text, None).await?),
+            SourceQuestion::Fabric(_) => value(&FabricView::of(&mut stored).await?),
+            SourceQuestion::Detail(_) | SourceQuestion::Sessions => {
+                value(&SessionDetail::of(&self.overviews, &mut stored, (self.clock)()).await?)
             }
         })
     }
 }
 
-impl Source for StoreSource {
+impl AnswerSource for StoreSource {
     fn place(&self) -> String {
         self.store.place()
     }
 
-    async fn json(&self, ask: &Ask) -> Result<Value, Trouble> {
+    async fn json(&self, ask: &SourceQuestion) -> Result<Value, SourceTrouble> {
         let id = match ask {
-            Ask::Sessions => return self.sessions().await,
-            Ask::Detail(id) | Ask::Fabric(id) | Ask::Fold(id, _) | Ask::Explain(id, _) => id.raw(),
+            SourceQuestion::Sessions => return self.sessions().await,
+            SourceQuestion::Detail(id)
+            | SourceQuestion::Fabric(id)
+            | SourceQuestion::Fold(id, _)
+            | SourceQuestion::Explain(id, _) => id.raw(),
         };
         match self.of_session(ask, id).await {
             Ok(value) => Ok(value),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use midfold_top::{Ask, Key, Source, State, Trouble, draw, settle};
+use midfold_top::{
+    AnswerSource, PressedKey, SourceQuestion, SourceTrouble, TopState, draw, settle,
+};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Value, json};
@@ -17,27 +19,27 @@ pub struct Canned {
     pub explained: Value,
 }
 
-impl Source for Canned {
+impl AnswerSource for Canned {
     fn place(&self) -> String {
         "sqlite:/data/midfold.db".to_owned()
     }
 
-    async fn json(&self, ask: &Ask) -> Result<Value, Trouble> {
+    async fn json(&self, ask: &SourceQuestion) -> Result<Value, SourceTrouble> {
         Ok(match ask {
-            Ask::Sessions => self.sessions.clone(),
-            Ask::Detail(id) => {
+            SourceQuestion::Sessions => self.sessions.clone(),
+            SourceQuestion::Detail(id) => {
                 let all = self.sessions["sessions"].as_array().unwrap();
                 let mut row = all.iter().find(|row| row["id"] == id.raw()).unwrap().clone();
                 row["line"] = "at 18,735 tokens (ratio), 5,136 to go".into();
                 row
             }
-            Ask::Fabric(_) => self.fabric.clone(),
-            Ask::Fold(_, number) => {
+            SourceQuestion::Fabric(_) => self.fabric.clone(),
+            SourceQuestion::Fold(_, number) => {
                 let mut fold = self.fold.clone();
                 fold["fold"]["number"] = (*number).into();
                 fold
             }
-            Ask::Explain(_, text) => {
+            SourceQuestion::Explain(_, text) => {
                 let mut found = self.explained.clone();
                 found["text"] = text.as_str().into();
                 found
@@ -139,19 +141,19 @@ pub fn canned() -> Canned {
 /// Somebody in front of a source.
 pub struct Person {
     pub source: Arc<Canned>,
-    pub state: State,
+    pub state: TopState,
     pub size: (u16, u16),
 }
 
 impl Person {
     pub async fn new(source: Canned, size: (u16, u16)) -> Self {
-        let mut state = State::new(&source.place(), false, NOW);
+        let mut state = TopState::new(&source.place(), false, NOW);
         state.resize(size.0, size.1);
-        settle(&source, &mut state, vec![Ask::Sessions]).await.unwrap();
+        settle(&source, &mut state, vec![SourceQuestion::Sessions]).await.unwrap();
         Self { source: Arc::new(source), state, size }
     }
 
-    pub async fn press(&mut self, keys: impl IntoIterator<Item = Key>) {
+    pub async fn press(&mut self, keys: impl IntoIterator<Item = PressedKey>) {
         for key in keys {
             self.state.reached(midfold_top::reach(&self.state));
             let asks = self.state.press(key);
@@ -160,7 +162,7 @@ impl Person {
     }
 
     pub async fn types(&mut self, text: &str) {
-        self.press(text.chars().map(Key::Char)).await;
+        self.press(text.chars().map(PressedKey::Char)).await;
     }
 
     pub fn sees(&self) -> String {
@@ -169,7 +171,7 @@ impl Person {
 }
 
 /// A frame as text: `|` is the edge of the screen.
-pub fn seen(state: &State, (columns, rows): (u16, u16)) -> String {
+pub fn seen(state: &TopState, (columns, rows): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| draw(state, frame)).unwrap();
     let buffer = terminal.backend().buffer();

@@ -1,6 +1,6 @@
 //! Frames, as people see them.
 
-use midfold_top::{Ask, Key, Sort, State, View, plain};
+use midfold_top::{ListOrder, PressedKey, SourceQuestion, TopState, TopView, plain};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -37,13 +37,25 @@ async fn a_store_without_sessions() {
     sees!("empty-80", Person::new(nobody(), WIDE).await.sees());
     sees!("empty-40", Person::new(nobody(), (40, 8)).await.sees());
     let mut person = Person::new(nobody(), WIDE).await;
-    person.press([Key::Down, Key::Enter, Key::Char('/'), Key::Char('o'), Key::End]).await;
-    assert_eq!(person.state.view(), View::List, "there is nothing to open and nothing to ask of");
+    person
+        .press([
+            PressedKey::Down,
+            PressedKey::Enter,
+            PressedKey::Char('/'),
+            PressedKey::Char('o'),
+            PressedKey::End,
+        ])
+        .await;
+    assert_eq!(
+        person.state.view(),
+        TopView::List,
+        "there is nothing to open and nothing to ask of"
+    );
 }
 
 #[test]
 fn before_the_first_answer() {
-    let state = State::new("memory", false, NOW);
+    let state = TopState::new("memory", false, NOW);
     assert!(seen(&state, WIDE).contains("reading the sessions"));
 }
 
@@ -51,9 +63,9 @@ fn before_the_first_answer() {
 async fn a_session_with_folds() {
     for (name, size) in [("session-80", WIDE), ("session-40", NARROW)] {
         let mut person = Person::new(canned(), size).await;
-        person.press([Key::Enter]).await;
+        person.press([PressedKey::Enter]).await;
         sees!(name, person.sees());
-        person.press([Key::Up]).await;
+        person.press([PressedKey::Up]).await;
         assert!(person.sees().contains("fold 2 of 3"), "{}", person.sees());
     }
 }
@@ -62,8 +74,8 @@ async fn a_session_with_folds() {
 async fn a_fold() {
     for (name, size) in [("fold-80", (80, 32)), ("fold-40", (40, 44))] {
         let mut person = Person::new(canned(), size).await;
-        person.press([Key::Enter, Key::Enter]).await;
-        assert_eq!(person.state.view(), View::Fold);
+        person.press([PressedKey::Enter, PressedKey::Enter]).await;
+        assert_eq!(person.state.view(), TopView::Fold);
         sees!(name, person.sees());
     }
 }
@@ -72,11 +84,18 @@ async fn a_fold() {
 async fn why_it_forgot() {
     for (name, size) in [("forgot-80", WIDE), ("forgot-40", (40, 32))] {
         let mut person = Person::new(canned(), size).await;
-        person.press([Key::Char('/')]).await;
+        person.press([PressedKey::Char('/')]).await;
         person.types("LED-41q0").await;
-        person.press([Key::Backspace, Key::Backspace, Key::Char('0'), Key::Char('1')]).await;
+        person
+            .press([
+                PressedKey::Backspace,
+                PressedKey::Backspace,
+                PressedKey::Char('0'),
+                PressedKey::Char('1'),
+            ])
+            .await;
         assert!(person.sees().contains("forg") && person.sees().contains("LED-4101▏"));
-        person.press([Key::Enter]).await;
+        person.press([PressedKey::Enter]).await;
         sees!(name, person.sees());
     }
 }
@@ -85,7 +104,7 @@ async fn why_it_forgot() {
 async fn help() {
     for (name, size) in [("help-80", WIDE), ("help-40", (40, 44))] {
         let mut person = Person::new(canned(), size).await;
-        person.press([Key::Char('?')]).await;
+        person.press([PressedKey::Char('?')]).await;
         sees!(name, person.sees());
     }
 }
@@ -101,7 +120,7 @@ async fn text_for_pipes() {
     );
     sees!("plain-list", list);
     let mut person = Person::new(canned(), WIDE).await;
-    person.press([Key::Enter]).await;
+    person.press([PressedKey::Enter]).await;
     sees!("plain-session", plain(&person.state, 80));
 }
 
@@ -119,15 +138,15 @@ async fn a_pipe_gets_every_session() {
 #[tokio::test]
 async fn it_is_sorted_as_asked_and_the_choice_stays() {
     let mut person = Person::new(canned(), WIDE).await;
-    person.press([Key::Down]).await;
+    person.press([PressedKey::Down]).await;
     let first = |person: &Person| person.sees().lines().nth(2).unwrap().to_owned();
     for (sort, name) in [
-        (Sort::Fill, "01k9-nameless"),
-        (Sort::Cost, "Look through"),
-        (Sort::Folds, "01k9-nameless"),
-        (Sort::Changed, "Look through"),
+        (ListOrder::Fill, "01k9-nameless"),
+        (ListOrder::Cost, "Look through"),
+        (ListOrder::Folds, "01k9-nameless"),
+        (ListOrder::Changed, "Look through"),
     ] {
-        person.press([Key::Char('o')]).await;
+        person.press([PressedKey::Char('o')]).await;
         assert!(first(&person).contains(name), "{sort:?}: {}", person.sees());
         let chosen = person.sees().lines().find(|line| line.starts_with('›')).unwrap().to_owned();
         assert!(chosen.contains("01k9-nameless"), "{sort:?}: {chosen}");
@@ -137,65 +156,65 @@ async fn it_is_sorted_as_asked_and_the_choice_stays() {
 #[tokio::test]
 async fn back_leads_to_the_list_and_out() {
     let mut person = Person::new(canned(), WIDE).await;
-    person.press([Key::Enter, Key::Enter, Key::Char('?')]).await;
-    for view in [View::Fold, View::Session, View::List] {
-        person.press([Key::Esc]).await;
+    person.press([PressedKey::Enter, PressedKey::Enter, PressedKey::Char('?')]).await;
+    for view in [TopView::Fold, TopView::Session, TopView::List] {
+        person.press([PressedKey::Esc]).await;
         assert_eq!(person.state.view(), view);
     }
-    person.press([Key::Char('/'), Key::Char('q'), Key::Esc]).await;
+    person.press([PressedKey::Char('/'), PressedKey::Char('q'), PressedKey::Esc]).await;
     assert!(!person.state.is_done(), "a letter that is typed does not quit");
-    person.press([Key::Char('q')]).await;
+    person.press([PressedKey::Char('q')]).await;
     assert!(person.state.is_done());
 }
 
 #[tokio::test]
 async fn a_page_is_scrolled_as_far_as_it_goes() {
     let mut person = Person::new(canned(), (80, 10)).await;
-    person.press([Key::Enter, Key::Enter]).await;
+    person.press([PressedKey::Enter, PressedKey::Enter]).await;
     let top = person.sees();
-    person.press([Key::End]).await;
+    person.press([PressedKey::End]).await;
     let end = person.sees();
     assert!(end.contains("LED-4101") && !top.contains("LED-4101"), "{end}");
-    person.press([Key::Down, Key::PageDown]).await;
+    person.press([PressedKey::Down, PressedKey::PageDown]).await;
     assert_eq!(person.sees(), end);
-    person.press([Key::Home]).await;
+    person.press([PressedKey::Home]).await;
     assert_eq!(person.sees(), top);
 }
 
 #[tokio::test]
 async fn what_changed_is_read_again_and_nothing_else() {
     let mut person = Person::new(canned(), WIDE).await;
-    person.press([Key::Enter]).await;
+    person.press([PressedKey::Enter]).await;
     let answer = |tick: u64| {
         let mut sessions = canned().sessions;
         sessions["sessions"][0]["tick"] = tick.into();
         Canned { sessions, ..canned() }
     };
-    assert_eq!(person.state.tick(NOW + 500), [Ask::Sessions]);
-    let same = midfold_top::Source::answer(&answer(400), &Ask::Sessions).await;
-    assert_eq!(person.state.answered(&Ask::Sessions, same), []);
-    let other = midfold_top::Source::answer(&answer(401), &Ask::Sessions).await;
-    let asks = person.state.answered(&Ask::Sessions, other);
-    assert!(matches!(asks[..], [Ask::Detail(_), Ask::Fabric(_)]), "{asks:?}");
+    assert_eq!(person.state.tick(NOW + 500), [SourceQuestion::Sessions]);
+    let same = midfold_top::AnswerSource::answer(&answer(400), &SourceQuestion::Sessions).await;
+    assert_eq!(person.state.answered(&SourceQuestion::Sessions, same), []);
+    let other = midfold_top::AnswerSource::answer(&answer(401), &SourceQuestion::Sessions).await;
+    let asks = person.state.answered(&SourceQuestion::Sessions, other);
+    assert!(matches!(asks[..], [SourceQuestion::Detail(_), SourceQuestion::Fabric(_)]), "{asks:?}");
 }
 
 #[tokio::test]
 async fn what_failed_is_said_until_it_works_again() {
     let mut person = Person::new(canned(), WIDE).await;
     let source = midfold_top::ServerSource::new("ftp://x", None).err().unwrap();
-    assert_eq!(person.state.answered(&Ask::Sessions, Err(source)), []);
+    assert_eq!(person.state.answered(&SourceQuestion::Sessions, Err(source)), []);
     assert!(person.sees().contains("the address of the server cannot be used"));
     assert!(person.sees().contains("Look through"), "what was known stays");
-    let again = midfold_top::Source::answer(&canned(), &Ask::Sessions).await;
-    assert_eq!(person.state.answered(&Ask::Sessions, again), []);
+    let again = midfold_top::AnswerSource::answer(&canned(), &SourceQuestion::Sessions).await;
+    assert_eq!(person.state.answered(&SourceQuestion::Sessions, again), []);
     assert!(!person.sees().contains("cannot be used"));
 }
 
 #[tokio::test]
 async fn colours_are_there_where_they_are_wanted() {
     for (color, expected) in [(true, true), (false, false)] {
-        let mut state = State::new("memory", color, NOW);
-        midfold_top::settle(&canned(), &mut state, vec![Ask::Sessions]).await.unwrap();
+        let mut state = TopState::new("memory", color, NOW);
+        midfold_top::settle(&canned(), &mut state, vec![SourceQuestion::Sessions]).await.unwrap();
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
         terminal.draw(|frame| midfold_top::draw(&state, frame)).unwrap();
         let cells = &terminal.backend().buffer().content;
@@ -208,7 +227,12 @@ async fn colours_are_there_where_they_are_wanted() {
 async fn no_screen_is_too_small() {
     for size in [(1, 1), (3, 2), (10, 3), (20, 5), (39, 7), (300, 100)] {
         let mut person = Person::new(canned(), size).await;
-        for keys in [&[Key::Enter][..], &[Key::Enter], &[Key::Char('?')], &[Key::Char('/')]] {
+        for keys in [
+            &[PressedKey::Enter][..],
+            &[PressedKey::Enter],
+            &[PressedKey::Char('?')],
+            &[PressedKey::Char('/')],
+        ] {
             person.press(keys.iter().copied()).await;
             assert_eq!(person.sees().lines().count(), usize::from(size.1));
         }

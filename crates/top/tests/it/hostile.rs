@@ -1,6 +1,6 @@
 //! Whatever a transcript says, the terminal shows letters.
 
-use midfold_top::Key;
+use midfold_top::PressedKey;
 use serde_json::Value;
 
 use crate::canned::{Canned, Person, canned};
@@ -49,14 +49,14 @@ async fn hostile_text_moves_no_cursor() {
         let mut person = Person::new(spoiled(), size).await;
         check(&person.sees());
         assert!(person.sees().contains("]0;owneda"), "{}", person.sees());
-        for keys in [Key::Enter, Key::Enter] {
+        for keys in [PressedKey::Enter, PressedKey::Enter] {
             person.press([keys]).await;
             check(&person.sees());
         }
-        person.press([Key::Char('/')]).await;
+        person.press([PressedKey::Char('/')]).await;
         person.types("a\u{202e}b").await;
         check(&person.sees());
-        person.press([Key::Enter]).await;
+        person.press([PressedKey::Enter]).await;
         check(&person.sees());
         check(&midfold_top::plain(&person.state, size.0));
     }

@@ -3,20 +3,22 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use midfold_top::{Ask, Happened, Key, Source, State, Trouble, run};
+use midfold_top::{
+    AnswerSource, PressedKey, SourceQuestion, SourceTrouble, TerminalEvent, TopState, run,
+};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tokio::sync::mpsc::channel;
 
 use crate::canned::{NOW, canned};
 
-async fn ran(keys: &[Key], ended: bool) -> Terminal<TestBackend> {
+async fn ran(keys: &[PressedKey], ended: bool) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
     let source = Arc::new(canned());
-    let state = State::new(&source.place(), false, NOW);
+    let state = TopState::new(&source.place(), false, NOW);
     let (send, receive) = channel(keys.len().max(1));
     for key in keys {
-        send.send(Happened::Pressed(*key)).await.unwrap();
+        send.send(TerminalEvent::Pressed(*key)).await.unwrap();
     }
     let clock = Arc::new(|| NOW);
     let ended = async move {
@@ -31,9 +33,9 @@ async fn ran(keys: &[Key], ended: bool) -> Terminal<TestBackend> {
 
 #[tokio::test]
 async fn it_runs_until_somebody_quits() {
-    let terminal = ran(&[Key::Char('?'), Key::Interrupt], false).await;
+    let terminal = ran(&[PressedKey::Char('?'), PressedKey::Interrupt], false).await;
     assert!(terminal.backend().to_string().contains("midfold session"), "the last frame was help");
-    ran(&[Key::Char('q')], false).await;
+    ran(&[PressedKey::Char('q')], false).await;
 }
 
 #[tokio::test]
@@ -44,12 +46,12 @@ async fn it_ends_when_it_is_told_to() {
 /// A source that a mistake of ours ends.
 struct Broken;
 
-impl Source for Broken {
+impl AnswerSource for Broken {
     fn place(&self) -> String {
         "nowhere".to_owned()
     }
 
-    async fn json(&self, _: &Ask) -> Result<serde_json::Value, Trouble> {
+    async fn json(&self, _: &SourceQuestion) -> Result<serde_json::Value, SourceTrouble> {
         panic!("on purpose")
     }
 }
@@ -59,7 +61,7 @@ impl Source for Broken {
 async fn a_question_that_panics_ends_it() {
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
     let (_send, receive) = channel(1);
-    let state = State::new("nowhere", false, NOW);
+    let state = TopState::new("nowhere", false, NOW);
     let clock = Arc::new(|| NOW);
     let done = run(Arc::new(Broken), state, &mut terminal, receive, clock, pending()).await;
     let error = done.unwrap_err();

@@ -1,21 +1,21 @@
 //! Where a server is asked, and what it says when it refuses.
 
 use midfold_top::inside::{refused, url};
-use midfold_top::{Ask, Id, ServerSource};
+use midfold_top::{ServerSource, SessionId, SourceQuestion};
 use reqwest::StatusCode;
 
 #[test]
 fn ids_and_texts_are_escaped() {
     let source = ServerSource::new("http://127.0.0.1:1/below/", None).ok();
     let url = |ask| source.as_ref().map(|source| url(source, &ask).to_string()).unwrap_or_default();
-    let id = || Id::from("a/b ?c".to_owned());
-    assert_eq!(url(Ask::Sessions), "http://127.0.0.1:1/below/v1/sessions?limit=500");
+    let id = || SessionId::from("a/b ?c".to_owned());
+    assert_eq!(url(SourceQuestion::Sessions), "http://127.0.0.1:1/below/v1/sessions?limit=500");
     assert_eq!(
-        url(Ask::Fold(id(), 3)),
+        url(SourceQuestion::Fold(id(), 3)),
         "http://127.0.0.1:1/below/v1/sessions/a%2Fb%20%3Fc/folds/3"
     );
     assert_eq!(
-        url(Ask::Explain(id(), "x&y=é".to_owned())),
+        url(SourceQuestion::Explain(id(), "x&y=é".to_owned())),
         "http://127.0.0.1:1/below/v1/sessions/a%2Fb%20%3Fc/explain?text=x%26y%3D%C3%A9"
     );
 }

@@ -3,31 +3,34 @@
 use std::sync::Arc;
 
 use midfold::Policy;
-use midfold::proxy::Rules;
-use midfold_serve::{Config, Key as ClientKey, KeyHash, Keys, Running};
-use midfold_top::{Ask, Id, Key, ServerSource, Source, State, StoreSource, plain, settle};
+use midfold::proxy::ProxyRules;
+use midfold_serve::{ApiKey as ClientKey, ApiKeys, KeyHash, RunningServer, ServeConfig};
+use midfold_top::{
+    AnswerSource, PressedKey, ServerSource, SessionId, SourceQuestion, StoreSource, TopState,
+    plain, settle,
+};
 
 use crate::canned::{NOW, seen};
 use crate::stored;
 
-async fn served(store: Arc<dyn midfold::store::Store>, keys: Option<Keys>) -> Running {
-    let rules = Rules::new(Policy::preset("default").unwrap());
-    let mut config = Config::new(rules, Arc::new(|| NOW));
+async fn served(store: Arc<dyn midfold::store::Store>, keys: Option<ApiKeys>) -> RunningServer {
+    let rules = ProxyRules::new(Policy::preset("default").unwrap());
+    let mut config = ServeConfig::new(rules, Arc::new(|| NOW));
     config.store = Some(store);
     config.keys = keys;
     midfold_serve::start(config).await.unwrap()
 }
 
-fn all() -> Vec<Ask> {
-    let id = || Id::from("a/b c".to_owned());
+fn all() -> Vec<SourceQuestion> {
+    let id = || SessionId::from("a/b c".to_owned());
     let text = "LED-4101 & more?".to_owned();
     vec![
-        Ask::Sessions,
-        Ask::Detail(id()),
-        Ask::Fabric(id()),
-        Ask::Fold(id(), 1),
-        Ask::Explain(id(), text),
-        Ask::Explain(id(), "src/".to_owned()),
+        SourceQuestion::Sessions,
+        SourceQuestion::Detail(id()),
+        SourceQuestion::Fabric(id()),
+        SourceQuestion::Fold(id(), 1),
+        SourceQuestion::Explain(id(), text),
+        SourceQuestion::Explain(id(), "src/".to_owned()),
     ]
 }
 
@@ -41,8 +44,10 @@ async fn a_server_and_its_store_answer_alike() {
         let (here, there) = (here.answer(&ask).await, there.answer(&ask).await);
         assert_eq!(here.unwrap(), there.unwrap(), "{ask:?}");
     }
-    let id = Id::from("a/b c".to_owned());
-    for ask in [Ask::Fabric(Id::from("none".to_owned())), Ask::Fold(id, 9)] {
+    let id = SessionId::from("a/b c".to_owned());
+    for ask in
+        [SourceQuestion::Fabric(SessionId::from("none".to_owned())), SourceQuestion::Fold(id, 9)]
+    {
         let here = here.answer(&ask).await.unwrap_err();
         let there = there.answer(&ask).await.unwrap_err();
         assert!(!here.message.as_str().is_empty());
@@ -55,14 +60,14 @@ async fn a_server_and_its_store_answer_alike() {
 #[tokio::test]
 async fn a_folded_session_is_shown() {
     let source = StoreSource::new(stored::store().await, Arc::new(|| NOW));
-    let mut state = State::new(&source.place(), false, NOW);
-    let asks = state.open(&Id::from("a/b c".to_owned()));
+    let mut state = TopState::new(&source.place(), false, NOW);
+    let asks = state.open(&SessionId::from("a/b c".to_owned()));
     settle(&source, &mut state, asks).await.unwrap();
     let text = plain(&state, 80);
     for expected in ["fold 1 of 1", "in the recap", "## Conversation Summary", "next fold:"] {
         assert!(text.contains(expected), "{expected}: {text}");
     }
-    let asks = state.press(Key::Enter);
+    let asks = state.press(PressedKey::Enter);
     settle(&source, &mut state, asks).await.unwrap();
     assert!(seen(&state, (80, 40)).contains("out of the context"));
 }
@@ -74,7 +79,7 @@ async fn who_does_not_answer_is_named() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let source = ServerSource::new(&format!("http://{address}"), None).unwrap();
-    let trouble = source.answer(&Ask::Sessions).await.unwrap_err();
+    let trouble = source.answer(&SourceQuestion::Sessions).await.unwrap_err();
     assert_eq!(trouble.to_string(), format!("http://{address} cannot be reached"));
     assert!(trouble.hints[0].as_str().contains("midfold serve"));
 }
@@ -84,12 +89,12 @@ async fn a_server_with_keys_wants_one() {
     let key = ClientKey::from_bytes([7; 32]).as_str().to_owned();
     let hash = KeyHash::of(&key);
     let text = format!("[[key]]\nname = \"ann\"\nhash = \"{hash}\"\nscopes = [\"sessions\"]\n");
-    let keys = Keys::from_toml(&text).unwrap();
+    let keys = ApiKeys::from_toml(&text).unwrap();
     let server = served(stored::store().await, Some(keys)).await;
     let url = format!("http://{}", server.address());
     let ask = |key: Option<String>| {
         let source = ServerSource::new(&url, key.as_deref()).unwrap();
-        async move { source.answer(&Ask::Sessions).await }
+        async move { source.answer(&SourceQuestion::Sessions).await }
     };
     let trouble = ask(None).await.unwrap_err();
     let hints: Vec<String> = trouble.hints.iter().map(ToString::to_string).collect();

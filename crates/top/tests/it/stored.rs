@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use midfold::core::budget::Budget;
 use midfold::core::event::RawEvent;
-use midfold::store::{MemoryStore, Meta, NewSession, Store, Stored};
-use midfold::{Outcome, Policy};
+use midfold::store::{MemoryStore, NewSession, SessionMeta, Store, StoredSession};
+use midfold::{PlanOutcome, Policy};
 
 use crate::canned::NOW;
 
 pub async fn store() -> Arc<dyn Store> {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(8_000),
         envelope: Vec::new(),
         parent: None,
@@ -29,11 +29,11 @@ pub async fn store() -> Arc<dyn Store> {
         meta: serde_json::to_string(&meta).unwrap(),
         created: NOW - 60_000,
     };
-    let mut stored = Stored::create(store.clone(), new).await.unwrap();
+    let mut stored = StoredSession::create(store.clone(), new).await.unwrap();
     let lines = midfold_testkit::coding_session(7, 12);
     let events = lines.into_iter().map(|line| RawEvent::new(line.into())).collect();
     stored.append(events, None, NOW - 30_000).await.unwrap();
     let outcome = stored.compact(None, NOW - 10_000).await.unwrap();
-    assert!(matches!(outcome, Outcome::Folded(_)), "{outcome:?}");
+    assert!(matches!(outcome, PlanOutcome::Folded(_)), "{outcome:?}");
     store
 }

@@ -1,6 +1,6 @@
 //! The fabric: a glyph for each fate, and many messages in few columns.
 
-use midfold::core::replay::Cell;
+use midfold::core::replay::FabricCell;
 use midfold::weave::{ALL, cell, glyph, strip};
 
 #[test]
@@ -15,12 +15,12 @@ fn every_fate_has_a_letter_and_a_glyph_of_its_own() {
 
 #[test]
 fn a_column_shows_most_of_its_messages_and_every_pin() {
-    let mut cells = vec![Cell::Verbatim; 2];
-    cells.extend([Cell::Recap; 6]);
-    cells.extend([Cell::Verbatim; 2]);
-    assert_eq!(strip(&cells, 10, 5)[..2], [Cell::Verbatim, Cell::Recap]);
-    cells[5] = Cell::Pinned;
-    assert_eq!(strip(&cells, 10, 5)[2], Cell::Pinned);
+    let mut cells = vec![FabricCell::Verbatim; 2];
+    cells.extend([FabricCell::Recap; 6]);
+    cells.extend([FabricCell::Verbatim; 2]);
+    assert_eq!(strip(&cells, 10, 5)[..2], [FabricCell::Verbatim, FabricCell::Recap]);
+    cells[5] = FabricCell::Pinned;
+    assert_eq!(strip(&cells, 10, 5)[2], FabricCell::Pinned);
     assert_eq!(strip(&cells, 20, 10).len(), 5, "it knew half of the messages");
     assert_eq!(strip(&cells, 20, 100).len(), 10);
     assert!(strip(&[], 0, 10).is_empty());

@@ -2,21 +2,21 @@
 
 use std::path::Path;
 
-use midfold_cli::inside::{Client, Front, VARIABLES};
-use midfold_serve::Upstreams;
+use midfold_cli::inside::{KnownClient, ProxyFront, VARIABLES};
+use midfold_serve::UpstreamTable;
 
 #[test]
 fn clients_are_known_by_the_end_of_a_path() {
-    let name = |path: &str| Client::of(Path::new(path)).map(|client| client.name);
+    let name = |path: &str| KnownClient::of(Path::new(path)).map(|client| client.name);
     assert_eq!(name("/opt/bin/codex"), Some("codex"));
     assert_eq!(name("claude.exe"), Some("claude"));
     assert_eq!(name("claudette"), None);
 }
 
-fn front(upstream: &str) -> Front {
-    let mut upstreams = Upstreams::default();
+fn front(upstream: &str) -> ProxyFront {
+    let mut upstreams = UpstreamTable::default();
     upstreams.set(upstream).unwrap();
-    Front { origin: "http://127.0.0.1:9".to_owned(), upstreams }
+    ProxyFront { origin: "http://127.0.0.1:9".to_owned(), upstreams }
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use clap::Parser;
 use midfold::Setup;
-use midfold_args::{Cli, Command, Import};
-use midfold_cli::inside::{Follower, Host, Make};
+use midfold_args::{Cli, Command, ImportArgs};
+use midfold_cli::inside::{FileFollower, OpenStore, StoreCreation};
 
-fn parsed(path: &Path) -> Import {
+fn parsed(path: &Path) -> ImportArgs {
     let path = path.display().to_string();
     let cli = Cli::parse_from(["midfold", "import", &path, "--watch", "--store", "memory"]);
     match cli.command {
@@ -46,7 +46,7 @@ fn claude(blocks: usize, stop: &str) -> String {
 }
 
 /// What each step brings: the session, new messages, all messages.
-async fn steps(follower: &mut Follower<'_>) -> Vec<(String, u64, u64)> {
+async fn steps(follower: &mut FileFollower<'_>) -> Vec<(String, u64, u64)> {
     let done = follower.step().await.unwrap();
     let new = done.into_iter().filter(|done| done.new > 0);
     new.map(|done| (done.id, done.new, done.messages)).collect()
@@ -61,8 +61,8 @@ async fn lines_come_once_they_are_whole() {
     let file = folder("watch-lines").join("run.jsonl");
     fs::write(&file, "").unwrap();
     let (args, mut setup) = (parsed(&file), Setup::new());
-    let host = Host::open(&args.at, Make::Yes).await.unwrap();
-    let mut follower = Follower::new(&host, &args, &mut setup, None);
+    let host = OpenStore::open(&args.at, StoreCreation::Yes).await.unwrap();
+    let mut follower = FileFollower::new(&host, &args, &mut setup, None);
     assert_eq!(steps(&mut follower).await, []);
     let (one_line, two) = (message("one"), message("two"));
     fs::write(&file, one_line.clone() + &two[..12]).unwrap();
@@ -86,8 +86,8 @@ async fn a_reply_comes_once_it_is_finished() {
     let file = folder("watch-reply").join("c.jsonl");
     fs::write(&file, claude(1, "null")).unwrap();
     let (args, mut setup) = (parsed(&file), Setup::new());
-    let host = Host::open(&args.at, Make::Yes).await.unwrap();
-    let mut follower = Follower::new(&host, &args, &mut setup, None);
+    let host = OpenStore::open(&args.at, StoreCreation::Yes).await.unwrap();
+    let mut follower = FileFollower::new(&host, &args, &mut setup, None);
     assert_eq!(steps(&mut follower).await, one("session-c", 1, 1));
     assert_eq!((steps(&mut follower).await, follower.waiting), (vec![], 1));
     fs::write(&file, claude(3, "\"end_turn\"")).unwrap();
@@ -101,8 +101,8 @@ async fn a_reply_comes_once_it_is_finished() {
 async fn the_newest_file_of_a_folder_is_followed() {
     let place = folder("watch-folder");
     let (args, mut setup) = (parsed(&place), Setup::new());
-    let host = Host::open(&args.at, Make::Yes).await.unwrap();
-    let mut follower = Follower::new(&host, &args, &mut setup, None);
+    let host = OpenStore::open(&args.at, StoreCreation::Yes).await.unwrap();
+    let mut follower = FileFollower::new(&host, &args, &mut setup, None);
     assert_eq!(steps(&mut follower).await, []);
     let write = |name: &str, text: String, second: u64| {
         let path = place.join(name);

@@ -1,21 +1,22 @@
 //! The line at the end of `midfold run`.
 
-use midfold::core::spent::Cost;
+use midfold::core::spending::PromptCost;
 use midfold_cli::inside::saving::line;
-use midfold_serve::Totals;
+use midfold_serve::ServerTotals;
 
 #[test]
 fn the_line_says_what_happened() {
-    let none = Totals::default();
+    let none = ServerTotals::default();
     assert!(line(&none).starts_with("no request came through"));
-    let small = Totals { requests: 3, with_history: 1, tokens_before: 9, tokens_after: 9, ..none };
+    let small =
+        ServerTotals { requests: 3, with_history: 1, tokens_before: 9, tokens_after: 9, ..none };
     assert_eq!(line(&small), "1 model request, nothing was folded");
-    let folded = Totals {
+    let folded = ServerTotals {
         requests: 16,
         with_history: 15,
         folded: 9,
         folds: 4,
-        cost: Some(Cost { sent: 48_000.4, everything: 96_000.0 }),
+        cost: Some(PromptCost { sent: 48_000.4, everything: 96_000.0 }),
         tokens_before: 210_000,
         tokens_after: 105_000,
         prompt_tokens: 100_000,
@@ -28,11 +29,11 @@ fn the_line_says_what_happened() {
         "15 model requests, 4 folds, cost −50 %: 48,000 tokens; sending everything: 96,000, \
          54 % from the provider's cache, 2 not looked at"
     );
-    let earlier = Totals { folds: 0, faults: 0, cache_read_tokens: 0, ..folded };
+    let earlier = ServerTotals { folds: 0, faults: 0, cache_read_tokens: 0, ..folded };
     assert_eq!(
         line(&earlier),
         "15 model requests, an earlier fold, cost −50 %: 48,000 tokens; sending everything: 96,000"
     );
-    let unreported = Totals { cost: None, ..earlier };
+    let unreported = ServerTotals { cost: None, ..earlier };
     assert_eq!(line(&unreported), "15 model requests, an earlier fold");
 }

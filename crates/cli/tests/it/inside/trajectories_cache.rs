@@ -3,17 +3,17 @@
 use std::fs;
 
 use midfold::core::Hash;
-use midfold::core::narrate::{Finish, SummaryReply};
-use midfold_cli::inside::Cache;
+use midfold::core::narrate::{FinishReason, SummaryReply};
+use midfold_cli::inside::AnswerCache;
 
 #[test]
 fn an_answer_is_found_under_what_was_asked_and_nowhere_else() {
     let folder = std::env::temp_dir().join(format!("midfold-cache-{}", std::process::id()));
-    let cache = Cache::open(&folder).unwrap();
+    let cache = AnswerCache::open(&folder).unwrap();
     let (one, two) = (Hash::ROOT.chain(b"one"), Hash::ROOT.chain(b"two"));
     let reply = SummaryReply {
         text: "Done.".to_owned(),
-        finish: Finish::Stop,
+        finish: FinishReason::Stop,
         model: "m".to_owned(),
         usage: None,
         calls: 2,

@@ -1,6 +1,6 @@
 //! The file of Hermes' trajectory compressor.
 
-use midfold_cli::inside::{Config, family};
+use midfold_cli::inside::{JobFile, family};
 
 #[test]
 fn every_key_of_the_peer_is_known() {
@@ -34,7 +34,7 @@ metrics:
   per_trajectory: false
   output_file: compression_metrics.json
 ";
-    let config = Config::parse("a.yaml", text, false).unwrap();
+    let config = JobFile::parse("a.yaml", text, false).unwrap();
     assert_eq!(
         (config.target, config.summary, config.keep_last),
         (Some(29_000), Some(750), Some(6))
@@ -48,15 +48,15 @@ metrics:
     assert_eq!(config.notes[1], "without effect, since -o names the output: output.output_suffix");
     assert_eq!(config.summariser.retry_delay, Some(2.0));
     // With a model, only the name of the output is not the file's to give.
-    assert_eq!(Config::parse("a.yaml", text, true).unwrap().notes.len(), 1);
+    assert_eq!(JobFile::parse("a.yaml", text, true).unwrap().notes.len(), 1);
     let text = text.replace("base_url: null", "base_url: http://127.0.0.1:1");
-    assert_eq!(Config::parse("a.yaml", &text, false).unwrap().notes.len(), 1);
+    assert_eq!(JobFile::parse("a.yaml", &text, false).unwrap().notes.len(), 1);
     assert_eq!(family(&config.tokenizer.unwrap()), Some("kimi_k2"));
 }
 
 #[test]
 fn what_is_wrong_is_named() {
-    let error = |text| Config::parse("a.yaml", text, false).unwrap_err().message;
+    let error = |text| JobFile::parse("a.yaml", text, false).unwrap_err().message;
     assert!(
         error("compression:\n  target_max_tokens: many").contains("compression.target_max_tokens")
     );
@@ -64,12 +64,12 @@ fn what_is_wrong_is_named() {
     assert!(error("a: [").contains("not YAML"));
     assert!(error("metrics: {output_file: ../x}").contains("no plain file name"));
     assert!(error("summarization: {retry_delay: -1}").contains("summarization.retry_delay"));
-    assert!(Config::parse("a.yaml", "", false).unwrap().notes.is_empty());
-    let notes = Config::parse("a.yaml", "compression: {target: 5}\nmine: 1", false).unwrap().notes;
+    assert!(JobFile::parse("a.yaml", "", false).unwrap().notes.is_empty());
+    let notes = JobFile::parse("a.yaml", "compression: {target: 5}\nmine: 1", false).unwrap().notes;
     assert_eq!(notes, ["unknown in a.yaml: compression.target, mine"]);
     let text = "protected_turns: {first_system: false, first_human: true}";
-    let notes = Config::parse("a.yaml", text, false).unwrap().notes;
+    let notes = JobFile::parse("a.yaml", text, false).unwrap().notes;
     assert!(notes[0].contains("first_system = false") && notes.len() == 1, "{notes:?}");
     let text = "protected_turns: {first_system: false, first_human: false, first_gpt: false, first_tool: false}";
-    assert!(Config::parse("a.yaml", text, false).unwrap().notes.is_empty());
+    assert!(JobFile::parse("a.yaml", text, false).unwrap().notes.is_empty());
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use midfold_cli::inside::{Chunks, Position};
+use midfold_cli::inside::{LineChunks, LinePosition};
 
 #[test]
 fn chunks_begin_anywhere_and_go_on_the_same() {
@@ -15,14 +15,14 @@ fn chunks_begin_anywhere_and_go_on_the_same() {
     std::fs::write(&files[1], "").unwrap();
     std::fs::write(&files[2], "last\n\n").unwrap();
     let all = |from| {
-        let mut chunks = Chunks::new(&files, from, 100_000);
+        let mut chunks = LineChunks::new(&files, from, 100_000);
         let mut found = Vec::new();
         while let Some(chunk) = chunks.next_chunk().unwrap() {
             found.push((chunk.from, chunk.to, chunk.bytes));
         }
         found
     };
-    let whole = all(Position::default());
+    let whole = all(LinePosition::default());
     assert!(whole.len() > 3);
     let text: Vec<u8> = whole.iter().flat_map(|(_, _, bytes)| bytes.clone()).collect();
     assert_eq!(text, [a.join("\n").as_bytes(), b"last\n\n"].concat());
@@ -30,6 +30,6 @@ fn chunks_begin_anywhere_and_go_on_the_same() {
         assert_eq!(all(*to), whole[at + 1..]);
     }
     let last = whole.last().unwrap().1;
-    assert_eq!(last, Position { file: 2, offset: 6, line: 2, read: 6 });
+    assert_eq!(last, LinePosition { file: 2, offset: 6, line: 2, read: 6 });
     std::fs::remove_dir_all(folder).unwrap();
 }

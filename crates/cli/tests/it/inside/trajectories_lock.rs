@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use midfold_cli::inside::Lock;
+use midfold_cli::inside::RunLock;
 
 #[test]
 fn one_at_a_time_and_nothing_stays() {
@@ -12,11 +12,11 @@ fn one_at_a_time_and_nothing_stays() {
     let output = Path::new("out.jsonl");
     // A file that a killed run left is no lock.
     fs::write(&path, "").unwrap();
-    let lock = Lock::take(&path, output).unwrap();
-    let refused = Lock::take(&path, output).err().unwrap();
+    let lock = RunLock::take(&path, output).unwrap();
+    let refused = RunLock::take(&path, output).err().unwrap();
     assert_eq!((refused.code, &*refused.message), (1, "another run is writing out.jsonl"));
     drop(lock);
-    let again = Lock::take(&path, output).unwrap();
+    let again = RunLock::take(&path, output).unwrap();
     drop(again);
     assert!(!cfg!(unix) || !path.exists());
 }
@@ -31,7 +31,7 @@ fn of_many_at_once_one_has_it() {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..500 {
-                    let Ok(lock) = Lock::take(&path, Path::new("out")) else { continue };
+                    let Ok(lock) = RunLock::take(&path, Path::new("out")) else { continue };
                     assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
                     holders.fetch_sub(1, Ordering::SeqCst);
                     drop(lock);

@@ -1,11 +1,11 @@
 //! The files that were used.
 
-use super::Writer;
+use super::RecapWriter;
 use crate::recap::escape;
-use crate::recap::gather::{FileUse, Gathered};
+use crate::recap::gather::{FileUse, GatheredFacts};
 use crate::recap::section;
 
-impl Writer<'_> {
+impl RecapWriter<'_> {
     /// The files section, within `allowed`, and how many files it names: first those that changed, with
     /// `read` those that were read, too.
     pub(super) fn files(&self, allowed: u64, read: bool) -> (String, usize) {
@@ -15,7 +15,11 @@ impl Writer<'_> {
         let mut text = format!("### {}\n", section::FILES);
         let mut listed = 0;
         let mut left = allowed.saturating_sub(self.cost(&text));
-        let lists = [("changed", Use::Changed), ("scratch", Use::Scratch), ("read", Use::Read)];
+        let lists = [
+            ("changed", FileUseKind::Changed),
+            ("scratch", FileUseKind::Scratch),
+            ("read", FileUseKind::Read),
+        ];
         for (label, kind) in lists.into_iter().take(if read { 3 } else { 1 }) {
             let entry = |(path, used): (String, &FileUse)| match used.message {
                 None => path,
@@ -36,10 +40,11 @@ impl Writer<'_> {
     fn file_blocks(&self, allowed: u64) -> (String, usize) {
         let (mut left, mut listed) = (allowed, 0);
         let mut text = String::new();
-        let paths = |kinds: &[Use]| -> Vec<String> {
+        let paths = |kinds: &[FileUseKind]| -> Vec<String> {
             files(self.gathered, kinds).into_iter().map(|(path, _)| path).collect()
         };
-        let (changed, read) = (paths(&[Use::Changed, Use::Scratch]), paths(&[Use::Read]));
+        let (changed, read) =
+            (paths(&[FileUseKind::Changed, FileUseKind::Scratch]), paths(&[FileUseKind::Read]));
         let whole = |label: &str, paths: &[String]| match paths {
             [] => String::new(),
             paths => format!("<{label}>\n{}\n</{label}>\n", paths.join("\n")),
@@ -89,14 +94,14 @@ pub(super) fn most(about: usize, max: usize, fits: impl Fn(usize) -> bool) -> us
 
 /// What a file was used for. One that was changed is told as changed alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum FileUseKind {
     Changed,
     /// In a folder for temporary files, or gone again.
     Scratch,
     Read,
 }
 
-impl Use {
+impl FileUseKind {
     fn of(used: &FileUse) -> Self {
         match used {
             FileUse { modified: true, scratch: true, .. } => Self::Scratch,
@@ -107,12 +112,12 @@ impl Use {
 }
 
 /// Files of these uses, newest use first.
-fn files<'a>(gathered: &'a Gathered, uses: &[Use]) -> Vec<(String, &'a FileUse)> {
+fn files<'a>(gathered: &'a GatheredFacts, uses: &[FileUseKind]) -> Vec<(String, &'a FileUse)> {
     let mut found: Vec<_> = gathered
         .files
         .iter()
         .filter(|(_, used)| !(used.gone && used.scratch))
-        .filter(|(_, used)| uses.contains(&Use::of(used)))
+        .filter(|(_, used)| uses.contains(&FileUseKind::of(used)))
         .collect();
     found.sort_by(|a, b| b.1.last.cmp(&a.1.last).then_with(|| a.0.cmp(b.0)));
     found.into_iter().map(|(path, used)| (escape::inline(path, 300), used)).collect()

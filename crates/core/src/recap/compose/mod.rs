@@ -11,24 +11,24 @@ mod task;
 
 use rustc_hash::FxHashSet;
 
-use crate::counter::Content;
+use crate::counter::TextKind;
 use crate::fold::IdList;
 use crate::ids::identifiers;
 use crate::log::RECALL_TOOL;
 use crate::recap::escape;
-use crate::recap::frame::Frame;
-use crate::recap::gather::Gathered;
-use crate::recap::group::{Grouped, common_root, group};
+use crate::recap::frame::RecapFrame;
+use crate::recap::gather::GatheredFacts;
+use crate::recap::group::{GroupedStatement, common_root, group};
 use crate::recap::rank::{rank, with_parts};
-use crate::recap::select::Ranked;
-use crate::recap::statement::Kind;
+use crate::recap::select::RankedStatements;
+use crate::recap::statement::StatementKind;
 use crate::recap::{END, LEFT_OUT, NOTE_START, section};
 use crate::redact::REPLACEMENT;
 use crate::seal;
 
 /// A composed recap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Composed {
+pub struct ComposedRecap {
     /// The text.
     pub text: String,
     /// Tokens of the text.
@@ -74,8 +74,8 @@ const LEAST_FILES: u64 = 96;
 
 /// Composes the recap.
 #[must_use]
-pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
-    let mut writer = Writer { out: String::new(), frame, gathered, left: frame.cap };
+pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedRecap {
+    let mut writer = RecapWriter { out: String::new(), frame, gathered, left: frame.cap };
     let root = common_root(gathered);
     writer.push(&head_lines(gathered, frame, root.as_deref()));
     let end_of = |text: &str| match frame.before {
@@ -92,13 +92,14 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
         _ => group(gathered, frame, root.as_deref()),
     };
     let told = writer.task(&statements, body * share::TASK / 100);
-    statements
-        .retain(|one| one.statement.kind != Kind::Asked || !told.contains(&one.statement.message));
+    statements.retain(|one| {
+        one.statement.kind != StatementKind::Asked || !told.contains(&one.statement.message)
+    });
     writer.notes(body * share::NOTES / 100);
     // What the state tells of a failed check is told once.
     let checked = writer.state(body * share::STATE / 100);
     statements.retain(|one| {
-        one.statement.kind != Kind::Failed || !checked.contains(&one.statement.message)
+        one.statement.kind != StatementKind::Failed || !checked.contains(&one.statement.message)
     });
     if narrated {
         writer.push(frame.narration);
@@ -127,8 +128,8 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
     let mut text = gathered.secrets.without(&writer.out).into_owned();
     text.push_str(&end_of(&text));
     let redacted = u32::try_from(text.matches(REPLACEMENT).count()).unwrap_or(u32::MAX);
-    Composed {
-        tokens: u64::from(frame.counter.count(&text, Content::Prose)),
+    ComposedRecap {
+        tokens: u64::from(frame.counter.count(&text, TextKind::Prose)),
         kept: IdList::of(ranked.said.iter().copied().flat_map(with_parts), 0),
         lost: IdList::of(ranked.best.iter().copied(), ranked.rest),
         files: listed,
@@ -139,7 +140,7 @@ pub fn compose(gathered: &Gathered, frame: &Frame<'_>) -> Composed {
 }
 
 /// The header and what the recap is. A short recap says of itself no more than that.
-fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> String {
+fn head_lines(gathered: &GatheredFacts, frame: &RecapFrame<'_>, root: Option<&str>) -> String {
     let count = gathered.messages;
     let (s, verb) = if count == 1 { ("", "is") } else { ("s", "are") };
     let which =
@@ -167,7 +168,7 @@ fn head_lines(gathered: &Gathered, frame: &Frame<'_>, root: Option<&str>) -> Str
 }
 
 /// Which of the user's messages stay between the covered ones.
-fn stayed(gathered: &Gathered, frame: &Frame<'_>) -> String {
+fn stayed(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> String {
     let numbers: Vec<String> =
         frame.stayed.iter().map(|seq| format!("@{}", seq + gathered.shift)).collect();
     match numbers.first() {
@@ -183,16 +184,16 @@ fn stayed(gathered: &Gathered, frame: &Frame<'_>) -> String {
     }
 }
 
-struct Writer<'a> {
+struct RecapWriter<'a> {
     out: String,
-    frame: &'a Frame<'a>,
-    gathered: &'a Gathered,
+    frame: &'a RecapFrame<'a>,
+    gathered: &'a GatheredFacts,
     left: u64,
 }
 
-impl Writer<'_> {
+impl RecapWriter<'_> {
     fn cost(&self, text: &str) -> u64 {
-        u64::from(self.frame.counter.count(text, Content::Prose))
+        u64::from(self.frame.counter.count(text, TextKind::Prose))
     }
 
     fn push(&mut self, text: &str) {
@@ -244,13 +245,13 @@ impl Writer<'_> {
     }
 
     /// What was said and done, and what failed. Says of which statements.
-    fn statements(&mut self, statements: &[Grouped], allowed: u64) -> Vec<usize> {
+    fn statements(&mut self, statements: &[GroupedStatement], allowed: u64) -> Vec<usize> {
         if allowed < MIN_SECTION {
             return Vec::new();
         }
         let nothing = Vec::new();
         let later = self.frame.later.map_or(&nothing, |later| &later.statements);
-        let ranked = Ranked::of(statements, later, self.frame.focus);
+        let ranked = RankedStatements::of(statements, later, self.frame.focus);
         // Characters of a token are learned from what was written: counts are for the whole.
         let mut best = (String::new(), Vec::new());
         let (mut fits, mut over) = (0, None);
@@ -282,9 +283,11 @@ impl Writer<'_> {
     }
 
     /// The lines by section, in the order of their messages.
-    fn sections(&self, statements: &[Grouped], lines: &[(usize, String)]) -> String {
+    fn sections(&self, statements: &[GroupedStatement], lines: &[(usize, String)]) -> String {
         let mut text = String::new();
-        let failed = |kind| matches!(kind, Kind::Failed | Kind::Rejected | Kind::Stopped);
+        let failed = |kind| {
+            matches!(kind, StatementKind::Failed | StatementKind::Rejected | StatementKind::Stopped)
+        };
         for (name, wanted) in [(section::DONE, false), (section::FAILED, true)] {
             let of = |(at, _): &&(usize, String)| failed(statements[*at].statement.kind) == wanted;
             let mut chosen: Vec<_> = lines.iter().filter(of).collect();
@@ -307,16 +310,16 @@ impl Writer<'_> {
     }
 
     /// Says how much found no room, by kind.
-    fn left_out(&mut self, statements: &[Grouped], told: &[usize], files: usize) {
+    fn left_out(&mut self, statements: &[GroupedStatement], told: &[usize], files: usize) {
         let told: FxHashSet<usize> = told.iter().copied().collect();
         let mut counts = [0_usize; 5];
         let untold = statements.iter().enumerate().filter(|(at, _)| !told.contains(at));
         for (_, one) in untold {
             let kind = match one.statement.kind {
-                Kind::Asked => 0,
-                Kind::Said | Kind::Concluded => 1,
-                Kind::Changed => 2,
-                Kind::Found => 4,
+                StatementKind::Asked => 0,
+                StatementKind::Said | StatementKind::Concluded => 1,
+                StatementKind::Changed => 2,
+                StatementKind::Found => 4,
                 _ => 3,
             };
             counts[kind] += 1;

@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashSet;
 
-use super::Writer;
-use crate::recap::checks::Check;
+use super::RecapWriter;
+use crate::recap::checks::CheckResult;
 use crate::recap::escape;
-use crate::recap::gather::{FileUse, Gathered};
-use crate::recap::history::{Commit, History, Request};
+use crate::recap::gather::{FileUse, GatheredFacts};
+use crate::recap::history::{CommitRecord, MergeRequest, WorkHistory};
 use crate::recap::{section, state};
 
 /// Most checks that are told.
@@ -16,7 +16,7 @@ const PAST: u32 = 100;
 /// Most files that are named.
 const FILES: usize = 12;
 
-impl Writer<'_> {
+impl RecapWriter<'_> {
     /// The to-do list, the newest verdict of each check, what is committed, pushed and changed since. Says
     /// which messages a failed check is told of.
     pub(super) fn state(&mut self, allowed: u64) -> FxHashSet<u32> {
@@ -76,15 +76,15 @@ impl Writer<'_> {
     }
 
     /// The checks that are told, the newest first, without those that a message which stays says more of.
-    fn told_checks(&self) -> Vec<Check> {
+    fn told_checks(&self) -> Vec<CheckResult> {
         let later = || self.frame.later.into_iter().flat_map(|later| &later.checks);
-        let stands = |check: &&Check| {
+        let stands = |check: &&CheckResult| {
             !later().any(|newer| newer.supersedes(check)) && (check.passed || !self.is_past(check))
         };
         self.gathered.checks.iter().rev().filter(stands).take(CHECKS).cloned().collect()
     }
 
-    fn checks(&self, told: &[Check]) -> Vec<String> {
+    fn checks(&self, told: &[CheckResult]) -> Vec<String> {
         // Where all ran in the folder of the session it need not be told.
         let folders: std::collections::BTreeSet<_> =
             told.iter().filter_map(|check| check.folder()).collect();
@@ -102,14 +102,14 @@ impl Writer<'_> {
 
     /// Whether the work went on from a failure without that check: it was committed since, or another
     /// check was run long after it. What it would say now is not known.
-    fn is_past(&self, check: &Check) -> bool {
+    fn is_past(&self, check: &CheckResult) -> bool {
         let committed = self.gathered.history.commits.last().map(|commit| commit.message);
         let newest = self.gathered.checks.iter().map(|other| other.message).max().unwrap_or(0);
         committed > Some(check.message) || newest > check.message + PAST
     }
 
     fn history(&self) -> Vec<String> {
-        let History { requests, push, .. } = &self.gathered.history;
+        let WorkHistory { requests, push, .. } = &self.gathered.history;
         let commits = self.gathered.history.told();
         let older = self.gathered.history.older;
         let older = (older > 0).then(|| format!("{}{older}", state::OLDER));
@@ -126,12 +126,12 @@ impl Writer<'_> {
         lines
     }
 
-    fn later(&self, is: impl Fn(&Gathered) -> bool) -> bool {
+    fn later(&self, is: impl Fn(&GatheredFacts) -> bool) -> bool {
         self.frame.later.is_none_or(is)
     }
 
     /// `changed since the last commit: 2 files: a.rs, b.rs`.
-    fn changed_line(&self, commit: &Commit) -> Option<String> {
+    fn changed_line(&self, commit: &CommitRecord) -> Option<String> {
         let mut changed = self.changed_after(commit.message);
         let count = changed.len();
         changed.sort_by_key(|(_, used)| std::cmp::Reverse(used.last));
@@ -192,7 +192,7 @@ fn plural(count: usize) -> &'static str {
 }
 
 /// `` `cargo test` ok @12 (213 passed) ``.
-fn check_line(check: &Check, folder: bool) -> String {
+fn check_line(check: &CheckResult, folder: bool) -> String {
     let command = escape::inline(&check.command, 120);
     let folder = check.folder().filter(|_| folder).map(|folder| escape::inline(folder, 80));
     let command =
@@ -208,13 +208,13 @@ fn check_line(check: &Check, folder: bool) -> String {
 }
 
 /// `1a2b3c4 Fix the parser @40`.
-fn commit_line(commit: &Commit) -> String {
+fn commit_line(commit: &CommitRecord) -> String {
     let hash = if commit.hash.is_empty() { "(no hash)" } else { &commit.hash };
     format!("{hash} {} @{}", escape::inline(&commit.subject, 120), commit.message)
 }
 
 /// `#12 Mend the parser @44`.
-fn request_line(request: &Request) -> String {
+fn request_line(request: &MergeRequest) -> String {
     let title = escape::inline(&request.title, 120);
     let space = if title.is_empty() { "" } else { " " };
     format!("#{}{space}{title} @{}", request.number, request.message)

@@ -1,18 +1,18 @@
 //! The task: requests that are nowhere else.
 
-use super::Writer;
-use crate::recap::group::Grouped;
+use super::RecapWriter;
+use crate::recap::group::GroupedStatement;
 use crate::recap::section;
 use crate::recap::select::line;
-use crate::recap::statement::{Kind, Statement};
+use crate::recap::statement::{Statement, StatementKind};
 
-impl Writer<'_> {
+impl RecapWriter<'_> {
     /// The first request and the newest, where they are nowhere else. Says of which messages they are.
-    pub(super) fn task(&mut self, statements: &[Grouped], allowed: u64) -> Vec<u32> {
+    pub(super) fn task(&mut self, statements: &[GroupedStatement], allowed: u64) -> Vec<u32> {
         let mut text = format!("### {}\n", section::TASK);
         let mut left = allowed.saturating_sub(self.cost(&text));
         let mut told = Vec::new();
-        let asked = |one: &&Grouped| one.statement.kind == Kind::Asked;
+        let asked = |one: &&GroupedStatement| one.statement.kind == StatementKind::Asked;
         let first = statements.iter().find(asked).filter(|_| !self.frame.task_in_head);
         let newest = statements.iter().rfind(asked).filter(|_| !self.frame.task_elsewhere);
         let mut requests: Vec<&Statement> =

@@ -3,7 +3,7 @@ mod sets;
 
 use sets::made;
 
-use super::rules::Rule;
+use super::rules::KeyRule;
 use super::*;
 use proptest::prelude::*;
 
@@ -177,7 +177,7 @@ fn every_format_is_found_and_only_the_secret_goes() {
         assert_eq!(Redactor::shared().find(&text).len(), 1, "{name}");
     }
     let samples = sets::secrets(1);
-    let row = |rule: &Rule| {
+    let row = |rule: &KeyRule| {
         let starts = |text: &str| {
             let text = text.to_ascii_lowercase();
             rule.keywords.iter().any(|word| text.contains(&word.to_ascii_lowercase()))
@@ -193,9 +193,12 @@ fn every_format_lets_a_near_miss_through() {
     // The prefix alone, the prefix with a short rest, the prefix inside a word.
     for (name, before, secret, after) in positives() {
         // What a command or a file holds in the place of a password is one, however short.
-        let told = |rule: &Rule| {
+        let told = |rule: &KeyRule| {
             rule.name == name
-                && matches!(rule.judge, Judge::Told | Judge::Given | Judge::UrlPassword)
+                && matches!(
+                    rule.judge,
+                    MatchJudge::Told | MatchJudge::Given | MatchJudge::UrlPassword
+                )
         };
         let other = !RULES.iter().any(|rule| rule.name == name);
         if other || ["private-key", "cookie"].contains(&name) || RULES.iter().any(told) {

@@ -8,21 +8,21 @@ const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// A secret and how it stands in a log.
-pub(super) struct Sample {
+pub(super) struct SecretSample {
     pub kind: &'static str,
     pub text: String,
     pub secret: String,
 }
 
 /// One secret of each kind; another `seed` gives others.
-pub(super) fn secrets(seed: usize) -> Vec<Sample> {
+pub(super) fn secrets(seed: usize) -> Vec<SecretSample> {
     let rows = lines(include_str!("kinds.txt")).map(|line| {
         let (kind, form) = line.split_once(": ").unwrap();
         let text = filled(form, seed);
         let (before, rest) = text.split_once('«').unwrap();
         let (secret, after) = rest.split_once('»').unwrap();
         let text = format!("{before}{secret}{}", after.replace(['«', '»'], ""));
-        Sample { kind, text, secret: secret.to_owned() }
+        SecretSample { kind, text, secret: secret.to_owned() }
     });
     rows.collect()
 }

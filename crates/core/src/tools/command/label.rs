@@ -1,23 +1,24 @@
 //! What a command does, on one line: what is run, without what only prepares it or shows less of its
 //! output; of a script its first words.
 
-use super::purpose::Purpose;
+use super::purpose::CommandPurpose;
 use super::script::wrote;
-use super::step::{Command, Step};
+use super::step::{CommandDeeds, SimpleStep};
 use crate::salient::shorten;
-use crate::tools::shell::End;
+use crate::tools::shell::CommandEnd;
 
 /// The label of a command, of at most `max` characters. In a cut one the end is `…`, behind a word:
 /// half a command is another command.
-pub(crate) fn label(command: &Command<'_>, text: &str, max: usize) -> String {
+pub(crate) fn label(command: &CommandDeeds<'_>, text: &str, max: usize) -> String {
     let mut out = String::new();
     let mut joint = "";
     let mut skipping = false;
     // What works is told; where nothing does, what is changed, and else what is looked at.
     let most = command.steps.iter().map(|step| rank(step.purpose)).max().unwrap_or_default();
     for step in &command.steps {
-        let shows_less = skipping && step.purpose == Purpose::LookUp;
-        skipping = step.end == End::Pipe && (shows_less || step.purpose != Purpose::LookUp);
+        let shows_less = skipping && step.purpose == CommandPurpose::LookUp;
+        skipping =
+            step.end == CommandEnd::Pipe && (shows_less || step.purpose != CommandPurpose::LookUp);
         let own = of_step(step, max);
         // The same before a change and after it is told once.
         if most > 0 && rank(step.purpose) == most && !shows_less && !out.ends_with(&own) {
@@ -27,9 +28,9 @@ pub(crate) fn label(command: &Command<'_>, text: &str, max: usize) -> String {
             out.push_str(&own);
         }
         joint = match step.end {
-            End::And => " && ",
-            End::Or => " || ",
-            End::Pipe => " | ",
+            CommandEnd::And => " && ",
+            CommandEnd::Or => " || ",
+            CommandEnd::Pipe => " | ",
             _ => "; ",
         };
     }
@@ -45,16 +46,16 @@ pub(crate) fn label(command: &Command<'_>, text: &str, max: usize) -> String {
     cut_at_word(&out.replace('`', "'"), max)
 }
 
-fn rank(purpose: Purpose) -> u8 {
+fn rank(purpose: CommandPurpose) -> u8 {
     match purpose {
-        Purpose::Prepare => 0,
-        Purpose::LookUp => 1,
-        Purpose::Edit => 2,
+        CommandPurpose::Prepare => 0,
+        CommandPurpose::LookUp => 1,
+        CommandPurpose::Edit => 2,
         _ => 3,
     }
 }
 
-impl Step<'_> {
+impl SimpleStep<'_> {
     /// The label of one simple command.
     pub(crate) fn label(&self, max: usize) -> String {
         cut_at_word(&of_step(self, max).replace('`', "'"), max)
@@ -66,7 +67,7 @@ pub(crate) fn script_label(tool: &str, code: &str, max: usize) -> String {
     cut_at_word(&format!("{tool}: {}", of_script(code, max)), max)
 }
 
-fn of_step(step: &Step<'_>, max: usize) -> String {
+fn of_step(step: &SimpleStep<'_>, max: usize) -> String {
     if let Some(script) = step.script.as_deref() {
         let name = step.text.split_whitespace().next().unwrap_or_default();
         let name = name.rsplit('/').next().unwrap_or(name);

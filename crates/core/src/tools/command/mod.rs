@@ -11,9 +11,9 @@ mod step;
 pub(crate) mod versions;
 
 pub(crate) use label::{cut_at_word, label, script_label};
-pub(crate) use purpose::Purpose;
-pub(crate) use run::Run;
-pub(crate) use step::{Command, Step};
+pub(crate) use purpose::CommandPurpose;
+pub(crate) use run::CommandRun;
+pub(crate) use step::{CommandDeeds, SimpleStep};
 
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,9 @@
 
 /// What a simple command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Purpose {
+pub(crate) enum CommandPurpose {
     /// It checks the work.
-    Check(Checks),
+    Check(CheckKind),
     /// It changes the history of the work, or hands it on: commits, pushes, opens a request.
     Versions,
     /// It installs something.
@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
 
 /// What a check checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Checks {
+pub(crate) enum CheckKind {
     /// Tests.
     Test,
     /// Style and known faults.

@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-use super::purpose::Checks;
+use super::purpose::CheckKind;
 use crate::tools::programs::programs;
 
 /// Program and subcommand, folder, and what it is run over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct CommandRun {
     folder: Option<String>,
     program: Vec<String>,
     /// `cargo test`: what tables know it by.
@@ -22,7 +22,7 @@ pub(crate) struct Run {
     narrowed: BTreeSet<String>,
 }
 
-impl Run {
+impl CommandRun {
     /// Of the words of a simple command without runners.
     pub(super) fn of(words: &[String], folder: Option<&str>) -> Self {
         let known = programs();
@@ -205,7 +205,7 @@ impl Run {
     }
 
     /// What the name of a project's script or target says that it checks.
-    pub(super) fn named(&self) -> Option<Checks> {
+    pub(super) fn named(&self) -> Option<CheckKind> {
         let known = programs();
         let first = self.program();
         let scratch = known.places.is_scratch(first);
@@ -259,7 +259,7 @@ impl Run {
 }
 
 /// What the words of a name tell: `test:unit`, `run_tests.sh`.
-fn of_name(name: &str) -> Option<Checks> {
+fn of_name(name: &str) -> Option<CheckKind> {
     let name = name.rsplit('/').next().unwrap_or(name);
     let mut words =
         name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

@@ -2,35 +2,35 @@
 
 use std::borrow::Cow;
 
-use super::purpose::{Checks, Purpose};
-use super::run::{self, Run};
+use super::purpose::{CheckKind, CommandPurpose};
+use super::run::{self, CommandRun};
 use super::script;
-use crate::tools::programs::{Named, programs};
-use crate::tools::shell::{self, End, Part};
+use crate::tools::programs::{NamedPrograms, programs};
+use crate::tools::shell::{self, CommandEnd, CommandPart};
 
 /// A simple command.
 #[derive(Clone, Debug)]
-pub(crate) struct Step<'a> {
+pub(crate) struct SimpleStep<'a> {
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: CommandPurpose,
     /// What it runs, as far as it is compared.
-    pub run: Run,
+    pub run: CommandRun,
     /// As it is written, without prefixes and redirections.
     pub text: &'a str,
     /// The script that it is given.
     pub script: Option<Cow<'a, str>>,
     /// What comes behind it.
-    pub end: End,
+    pub end: CommandEnd,
 }
 
 /// The deeds of a command, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Command<'a> {
+pub(crate) struct CommandDeeds<'a> {
     /// Its simple commands.
-    pub steps: Vec<Step<'a>>,
+    pub steps: Vec<SimpleStep<'a>>,
 }
 
-impl<'a> Command<'a> {
+impl<'a> CommandDeeds<'a> {
     /// Reads a command. Total: what is broken is read up to where it breaks.
     pub(crate) fn of(text: &'a str) -> Self {
         let mut folder: Option<String> = None;
@@ -45,32 +45,32 @@ impl<'a> Command<'a> {
     }
 
     /// The checks of the work in it.
-    pub(crate) fn checks(&self) -> impl Iterator<Item = &Step<'a>> {
+    pub(crate) fn checks(&self) -> impl Iterator<Item = &SimpleStep<'a>> {
         self.steps.iter().filter(|step| step.is_check())
     }
 
     /// What the command as a whole is for: the purpose of what weighs most in it.
-    pub(crate) fn purpose(&self) -> Purpose {
-        let rank = |purpose: Purpose| match purpose {
-            Purpose::Check(_) => 7,
-            Purpose::Versions => 6,
-            Purpose::Install => 5,
-            Purpose::Other => 4,
-            Purpose::Script => 3,
-            Purpose::Edit => 2,
-            Purpose::LookUp => 1,
-            Purpose::Prepare => 0,
+    pub(crate) fn purpose(&self) -> CommandPurpose {
+        let rank = |purpose: CommandPurpose| match purpose {
+            CommandPurpose::Check(_) => 7,
+            CommandPurpose::Versions => 6,
+            CommandPurpose::Install => 5,
+            CommandPurpose::Other => 4,
+            CommandPurpose::Script => 3,
+            CommandPurpose::Edit => 2,
+            CommandPurpose::LookUp => 1,
+            CommandPurpose::Prepare => 0,
         };
         // What only takes what another shows is a part of that one.
         let purposes = self.steps.iter().map(|step| step.purpose);
-        purposes.max_by_key(|purpose| rank(*purpose)).unwrap_or(Purpose::Other)
+        purposes.max_by_key(|purpose| rank(*purpose)).unwrap_or(CommandPurpose::Other)
     }
 }
 
-impl Step<'_> {
+impl SimpleStep<'_> {
     /// Whether it checks the work.
     pub(crate) fn is_check(&self) -> bool {
-        matches!(self.purpose, Purpose::Check(_))
+        matches!(self.purpose, CommandPurpose::Check(_))
     }
 }
 
@@ -83,18 +83,23 @@ fn joined(from: Option<&str>, to: &str) -> String {
     }
 }
 
-fn step<'a>(part: &Part<'a>, folder: Option<&str>) -> Step<'a> {
+fn step<'a>(part: &CommandPart<'a>, folder: Option<&str>) -> SimpleStep<'a> {
     let words = run::without_runners(&part.words);
-    let mut run = Run::of(words, folder);
+    let mut run = CommandRun::of(words, folder);
     let inline = script::given(words);
     let interprets = run.interprets();
     let fed = part.body.filter(|_| interprets && run.names_no_file());
     let script = inline.or(fed.map(Cow::Borrowed));
     let purpose = purpose_of(part, words, &mut run, script.is_some());
-    Step { purpose, run, text: part.text.trim(), script, end: part.end }
+    SimpleStep { purpose, run, text: part.text.trim(), script, end: part.end }
 }
 
-fn purpose_of(part: &Part<'_>, words: &[String], run: &mut Run, script: bool) -> Purpose {
+fn purpose_of(
+    part: &CommandPart<'_>,
+    words: &[String],
+    run: &mut CommandRun,
+    script: bool,
+) -> CommandPurpose {
     let known = programs();
     let (program, both) = (run.program(), run.key());
     let has = |flag: &str| words.iter().any(|word| word == flag);
@@ -102,50 +107,51 @@ fn purpose_of(part: &Part<'_>, words: &[String], run: &mut Run, script: bool) ->
     let asks = words.len() <= 3
         && ["--version", "-V", "--help", "-h", "version"].iter().any(|flag| has(flag));
     if script {
-        return Purpose::Script;
+        return CommandPurpose::Script;
     }
     if asks {
-        return Purpose::LookUp;
+        return CommandPurpose::LookUp;
     }
     let writes = !part.writes.is_empty();
     if writes && matches!(program, "cat" | "echo" | "printf" | "tee") {
-        return Purpose::Edit;
+        return CommandPurpose::Edit;
     }
     if known.prepares.contains(program) && program != "mkdir" {
-        return Purpose::Prepare;
+        return CommandPurpose::Prepare;
     }
     let formats = [program, both].iter().any(|name| known.formats.programs.contains(*name));
     if formats {
         let checks = words.iter().any(|word| known.formats.checking.contains(word));
-        return if checks { Purpose::Check(Checks::Lint) } else { Purpose::Edit };
+        return if checks { CommandPurpose::Check(CheckKind::Lint) } else { CommandPurpose::Edit };
     }
     if let Some(checks) = known.checks.of(both).or_else(|| known.checks.of(program)) {
         // `npm run x` says by its name what it checks; a target of `make` may as well be no check.
         let no_check = known.targets.contains(program) && run.is_no_check();
         return if no_check {
-            Purpose::Other
+            CommandPurpose::Other
         } else {
-            Purpose::Check(run.named().unwrap_or(checks))
+            CommandPurpose::Check(run.named().unwrap_or(checks))
         };
     }
-    let named = |list: &Named| list.programs.contains(both) || list.programs.contains(program);
+    let named =
+        |list: &NamedPrograms| list.programs.contains(both) || list.programs.contains(program);
     if named(&known.installs) {
-        return Purpose::Install;
+        return CommandPurpose::Install;
     }
     if program == "sed" && words.iter().any(|word| shell::in_place(word)) {
-        return Purpose::Edit;
+        return CommandPurpose::Edit;
     }
     if run.is_lookup(words) {
-        return Purpose::LookUp;
+        return CommandPurpose::LookUp;
     }
     if matches!(program, "git" | "gh" | "glab" | "hg" | "svn" | "jj") {
-        return Purpose::Versions;
+        return CommandPurpose::Versions;
     }
     if named(&known.edits) {
-        return Purpose::Edit;
+        return CommandPurpose::Edit;
     }
     if let Some(checks) = run.named() {
-        return Purpose::Check(checks);
+        return CommandPurpose::Check(checks);
     }
-    if run.interprets() { Purpose::Script } else { Purpose::Other }
+    if run.interprets() { CommandPurpose::Script } else { CommandPurpose::Other }
 }

@@ -1,10 +1,10 @@
-use super::purpose::Checks;
+use super::purpose::CheckKind;
 use super::script::wrote;
-use super::versions::{Deed, deeds};
+use super::versions::{HistoryDeed, deeds};
 use super::*;
 
-fn only(text: &str) -> Run {
-    let command = Command::of(text);
+fn only(text: &str) -> CommandRun {
+    let command = CommandDeeds::of(text);
     let step = command.checks().next().unwrap_or_else(|| panic!("no check in {text}: {command:?}"));
     step.run.clone()
 }
@@ -59,39 +59,39 @@ fn a_run_over_as_much_covers_the_other() {
 
 #[test]
 fn each_command_has_a_purpose() {
-    use Checks::{Build, Lint, Test, Types};
+    use CheckKind::{Build, Lint, Test, Types};
     for (text, purpose) in [
-        ("cargo test", Purpose::Check(Test)),
-        ("python tests/runtests.py admin", Purpose::Check(Test)),
-        ("python manage.py test blog", Purpose::Check(Test)),
-        ("npm test", Purpose::Check(Test)),
-        ("pnpm run typecheck", Purpose::Check(Types)),
-        ("yarn lint", Purpose::Check(Lint)),
-        ("make fmt && make lint", Purpose::Check(Lint)),
-        ("go build ./...", Purpose::Check(Build)),
-        ("black --check .", Purpose::Check(Lint)),
-        ("black .", Purpose::Edit),
-        ("ls src; pytest", Purpose::Check(Test)),
-        ("ls -la /w", Purpose::LookUp),
-        ("git log --oneline | head", Purpose::LookUp),
-        ("gh pr view 12", Purpose::LookUp),
-        ("gh pr create --title x", Purpose::Versions),
-        ("git add -A && git commit -m x", Purpose::Versions),
-        ("git branch -D old", Purpose::Versions),
-        ("python3 --version", Purpose::LookUp),
-        ("pip install -e .", Purpose::Install),
-        ("uv pip install x", Purpose::Install),
-        ("python3 run.py --week", Purpose::Script),
-        ("python test_it.py", Purpose::Script),
-        ("python3 - <<'E'\nprint(1)\nE", Purpose::Script),
-        ("python3 -c 'print(1)' | head", Purpose::Script),
-        ("cat > a.py <<'E'\nx\nE", Purpose::Edit),
-        ("sed -i s/a/b/ x", Purpose::Edit),
-        ("make deploy", Purpose::Other),
-        ("./serve --port 1", Purpose::Other),
-        ("cd x", Purpose::Prepare),
+        ("cargo test", CommandPurpose::Check(Test)),
+        ("python tests/runtests.py admin", CommandPurpose::Check(Test)),
+        ("python manage.py test blog", CommandPurpose::Check(Test)),
+        ("npm test", CommandPurpose::Check(Test)),
+        ("pnpm run typecheck", CommandPurpose::Check(Types)),
+        ("yarn lint", CommandPurpose::Check(Lint)),
+        ("make fmt && make lint", CommandPurpose::Check(Lint)),
+        ("go build ./...", CommandPurpose::Check(Build)),
+        ("black --check .", CommandPurpose::Check(Lint)),
+        ("black .", CommandPurpose::Edit),
+        ("ls src; pytest", CommandPurpose::Check(Test)),
+        ("ls -la /w", CommandPurpose::LookUp),
+        ("git log --oneline | head", CommandPurpose::LookUp),
+        ("gh pr view 12", CommandPurpose::LookUp),
+        ("gh pr create --title x", CommandPurpose::Versions),
+        ("git add -A && git commit -m x", CommandPurpose::Versions),
+        ("git branch -D old", CommandPurpose::Versions),
+        ("python3 --version", CommandPurpose::LookUp),
+        ("pip install -e .", CommandPurpose::Install),
+        ("uv pip install x", CommandPurpose::Install),
+        ("python3 run.py --week", CommandPurpose::Script),
+        ("python test_it.py", CommandPurpose::Script),
+        ("python3 - <<'E'\nprint(1)\nE", CommandPurpose::Script),
+        ("python3 -c 'print(1)' | head", CommandPurpose::Script),
+        ("cat > a.py <<'E'\nx\nE", CommandPurpose::Edit),
+        ("sed -i s/a/b/ x", CommandPurpose::Edit),
+        ("make deploy", CommandPurpose::Other),
+        ("./serve --port 1", CommandPurpose::Other),
+        ("cd x", CommandPurpose::Prepare),
     ] {
-        assert_eq!(Command::of(text).purpose(), purpose, "{text}");
+        assert_eq!(CommandDeeds::of(text).purpose(), purpose, "{text}");
     }
 }
 
@@ -113,10 +113,10 @@ fn a_label_says_what_a_command_does() {
         ("node -e 'console.log(1)'", "node: console.log(1)"),
         ("echo hi", "echo hi"),
     ] {
-        assert_eq!(label(&Command::of(text), text, 100), told, "{text}");
+        assert_eq!(label(&CommandDeeds::of(text), text, 100), told, "{text}");
     }
     let long = format!("grep -rn {} src", "word ".repeat(60));
-    let cut = label(&Command::of(&long), &long, 60);
+    let cut = label(&CommandDeeds::of(&long), &long, 60);
     assert!(cut.ends_with("word …") && cut.chars().count() <= 62, "{cut}");
 }
 
@@ -158,12 +158,12 @@ fn a_script_tells_what_it_writes() {
     assert_eq!(edits, [("x = 1".to_owned(), "x = 2".to_owned())]);
 }
 
-fn done(text: &str, output: &str, ok: bool) -> Vec<Deed> {
-    deeds(text, &Command::of(text), || output.lines().map(str::to_owned).collect(), ok)
+fn done(text: &str, output: &str, ok: bool) -> Vec<HistoryDeed> {
+    deeds(text, &CommandDeeds::of(text), || output.lines().map(str::to_owned).collect(), ok)
 }
 
-fn commit(hash: &str, subject: &str) -> Deed {
-    Deed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends: false }
+fn commit(hash: &str, subject: &str) -> HistoryDeed {
+    HistoryDeed::Committed { hash: hash.to_owned(), subject: subject.to_owned(), amends: false }
 }
 
 #[test]
@@ -181,20 +181,20 @@ fn commits_pushes_and_requests_are_read() {
     assert_eq!(done("echo '[main 1a2b3c4] Fix it'", "[main 1a2b3c4] Fix it", true), []);
     assert_eq!(
         done("git push", "To github.com:a/b\n   17d213a..45ffe0a  main -> main", false),
-        [Deed::Pushed("main".to_owned())]
+        [HistoryDeed::Pushed("main".to_owned())]
     );
     assert_eq!(done("git push", " ! [rejected]  main -> main (fetch first)", true), []);
     assert_eq!(done("git push 2>&1 | tail -1", "remote: Resolving", false), []);
     assert_eq!(
         done("gh pr create --title \"Mend it\" --body b", "https://github.com/o/r/pull/123", false),
-        [Deed::Requested { number: 123, title: "Mend it".to_owned() }]
+        [HistoryDeed::Requested { number: 123, title: "Mend it".to_owned() }]
     );
     let log = "OK\n50 chars\n9c01fd6 dev <dev@example.org> fix: keep it\n CHANGES.md | 1 +\n 1 file changed, 2 insertions(+)";
     assert_eq!(done("bash ci.sh 102", log, true), [commit("9c01fd6", "fix: keep it")]);
     assert_eq!(done("git log --stat -1", log, true).len(), 1);
-    assert_eq!(done("git reset --soft HEAD~2", "", true), [Deed::TookBack(2)]);
+    assert_eq!(done("git reset --soft HEAD~2", "", true), [HistoryDeed::TookBack(2)]);
     assert_eq!(
         done("git log --oneline -1", "1a2b3c4 (HEAD -> main, origin/main) Fix it", true),
-        [Deed::Listed { hash: "1a2b3c4".to_owned(), subject: "Fix it".to_owned() }]
+        [HistoryDeed::Listed { hash: "1a2b3c4".to_owned(), subject: "Fix it".to_owned() }]
     );
 }

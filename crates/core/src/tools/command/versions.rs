@@ -1,13 +1,13 @@
 //! What a command did to the history of the work: commits with hash and subject, pushes, requests to
 //! merge. Read from the command and from what git and its hosts print.
 
-use super::purpose::Purpose;
-use super::step::{Command, Step};
+use super::purpose::CommandPurpose;
+use super::step::{CommandDeeds, SimpleStep};
 use crate::tools::shell;
 
 /// One thing that was done to the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum HistoryDeed {
     /// A commit. The hash is empty where nothing printed it.
     Committed {
         /// As git abbreviates it.
@@ -43,10 +43,10 @@ pub(crate) enum Deed {
 /// that it is known to have ended well, so that silence says that it was done.
 pub(crate) fn deeds(
     text: &str,
-    command: &Command<'_>,
+    command: &CommandDeeds<'_>,
     lines: impl FnOnce() -> Vec<String>,
     ok: bool,
-) -> Vec<Deed> {
+) -> Vec<HistoryDeed> {
     let mut out = Vec::new();
     let scripts = command.steps.iter().any(|step| step.script.is_none() && runs_on(step.purpose));
     if !scripts && !command.steps.iter().any(is_host) {
@@ -66,24 +66,30 @@ pub(crate) fn deeds(
                 let message = messages.next().unwrap_or_default();
                 let amends = has("--amend");
                 if let Some((hash, subject)) = printed.next() {
-                    out.push(Deed::Committed { hash, subject, amends });
+                    out.push(HistoryDeed::Committed { hash, subject, amends });
                 } else if let Some(hash) = shown_as(&message, lines) {
                     // A listing shows it, whatever came of what else the call did.
-                    out.push(Deed::Committed { hash, subject: message, amends });
+                    out.push(HistoryDeed::Committed { hash, subject: message, amends });
                 } else if ok && (!message.is_empty() || amends) && !nothing(lines) {
-                    out.push(Deed::Committed { hash: String::new(), subject: message, amends });
+                    out.push(HistoryDeed::Committed {
+                        hash: String::new(),
+                        subject: message,
+                        amends,
+                    });
                 }
             }
             "git merge" | "git cherry-pick" | "git revert" => {
-                out.extend(printed.next().map(|(hash, subject)| Deed::Committed {
+                out.extend(printed.next().map(|(hash, subject)| HistoryDeed::Committed {
                     hash,
                     subject,
                     amends: false,
                 }));
             }
-            "git reset" => out.extend(back(step.text).map(Deed::TookBack)),
-            "git rebase" if ok => out.push(Deed::Moved),
-            "git push" if !has("--dry-run") => out.extend(pushed(lines, ok).map(Deed::Pushed)),
+            "git reset" => out.extend(back(step.text).map(HistoryDeed::TookBack)),
+            "git rebase" if ok => out.push(HistoryDeed::Moved),
+            "git push" if !has("--dry-run") => {
+                out.extend(pushed(lines, ok).map(HistoryDeed::Pushed))
+            }
             "gh pr" | "glab mr" if has("create") => out.extend(requested(step, text, lines)),
             "git log" | "git rev-parse" | "git show" | "git reflog" => {
                 out.extend(lines.iter().take(LISTED).filter_map(|line| listed(line)));
@@ -94,20 +100,20 @@ pub(crate) fn deeds(
     out
 }
 
-fn is_host(step: &Step<'_>) -> bool {
-    matches!(step.purpose, Purpose::Versions | Purpose::LookUp)
+fn is_host(step: &SimpleStep<'_>) -> bool {
+    matches!(step.purpose, CommandPurpose::Versions | CommandPurpose::LookUp)
         && ["git", "gh ", "glab"].iter().any(|name| step.run.key().starts_with(name))
 }
 
 /// Whether a simple command may commit by itself: a script of the project.
-fn runs_on(purpose: Purpose) -> bool {
-    matches!(purpose, Purpose::Check(_) | Purpose::Script | Purpose::Other)
+fn runs_on(purpose: CommandPurpose) -> bool {
+    matches!(purpose, CommandPurpose::Check(_) | CommandPurpose::Script | CommandPurpose::Other)
 }
 
 /// The commit that a script made: git's own line, or one line with a hash above `2 files changed, …`.
-fn by_script(lines: &[String]) -> Option<Deed> {
+fn by_script(lines: &[String]) -> Option<HistoryDeed> {
     if let Some((hash, subject)) = lines.iter().find_map(|line| committed(line)) {
-        return Some(Deed::Committed { hash, subject, amends: false });
+        return Some(HistoryDeed::Committed { hash, subject, amends: false });
     }
     let counts = |line: &String| {
         line.contains(" changed, ") && line.starts_with(|c: char| c.is_ascii_digit())
@@ -118,11 +124,11 @@ fn by_script(lines: &[String]) -> Option<Deed> {
     }
     let mut found = lines.iter().filter_map(|line| listed(line));
     match (found.next(), found.next()) {
-        (Some(Deed::Listed { hash, subject }), None) if !subject.is_empty() => {
+        (Some(HistoryDeed::Listed { hash, subject }), None) if !subject.is_empty() => {
             // `%h %an <%ae> %s`.
             let named = subject.split_once("> ").filter(|(author, _)| author.contains('@'));
             let subject = named.map_or(&*subject, |(_, subject)| subject).to_owned();
-            Some(Deed::Committed { hash, subject, amends: false })
+            Some(HistoryDeed::Committed { hash, subject, amends: false })
         }
         _ => None,
     }
@@ -141,7 +147,7 @@ fn committed(line: &str) -> Option<(String, String)> {
 }
 
 /// `1a2b3c4 (HEAD -> main) subject`, and a hash alone.
-fn listed(line: &str) -> Option<Deed> {
+fn listed(line: &str) -> Option<HistoryDeed> {
     let line = line.trim_start_matches(['*', '|', ' ']);
     let (hash, rest) = line.split_once(' ').unwrap_or((line, ""));
     if !is_hash(hash) {
@@ -150,13 +156,13 @@ fn listed(line: &str) -> Option<Deed> {
     let rest = rest.trim_start();
     let named = rest.strip_prefix('(').and_then(|rest| rest.split_once(") "));
     let subject = named.map_or(rest, |(_, subject)| subject).trim().to_owned();
-    Some(Deed::Listed { hash: hash.to_owned(), subject })
+    Some(HistoryDeed::Listed { hash: hash.to_owned(), subject })
 }
 
 /// The hash of a commit with this subject in a listing.
 fn shown_as(subject: &str, lines: &[String]) -> Option<String> {
     let hash = |line: &String| match listed(line)? {
-        Deed::Listed { hash, subject: shown } if shown == subject => Some(hash),
+        HistoryDeed::Listed { hash, subject: shown } if shown == subject => Some(hash),
         _ => None,
     };
     lines.iter().take(LISTED).find_map(hash).filter(|_| !subject.is_empty())
@@ -237,7 +243,7 @@ fn pushed(lines: &[String], ok: bool) -> Option<String> {
 }
 
 /// The number of the request that was opened, from its address.
-fn requested(step: &Step<'_>, text: &str, lines: &[String]) -> Option<Deed> {
+fn requested(step: &SimpleStep<'_>, text: &str, lines: &[String]) -> Option<HistoryDeed> {
     let number = |line: &String| {
         let at = ["/pull/", "/merge_requests/"]
             .iter()
@@ -252,5 +258,5 @@ fn requested(step: &Step<'_>, text: &str, lines: &[String]) -> Option<Deed> {
         let at = part.words.iter().position(|word| word == "--title" || word == "-t")?;
         part.words.get(at + 1).cloned()
     });
-    Some(Deed::Requested { number, title: title.unwrap_or_default() })
+    Some(HistoryDeed::Requested { number, title: title.unwrap_or_default() })
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::known::Known;
+use super::known::KnownOutcomes;
 use super::lines::{self, raised};
 
 /// The rank of the line of an exception among those of `causes`: behind what a test run tells of itself.
@@ -11,10 +11,10 @@ const EXCEPTION: usize = 5;
 const NAME: usize = 8;
 
 /// The line of an output that tells why it failed.
-pub(super) fn cause(known: &Known, text: &str) -> Option<String> {
+pub(super) fn cause(known: &KnownOutcomes, text: &str) -> Option<String> {
     let mut best: Option<(usize, String)> = None;
     let mut chained = false;
-    let mut reader = Reader::default();
+    let mut reader = OutputReader::default();
     let mut at = 0;
     for raw in text.split('\n') {
         let start = at;
@@ -70,8 +70,8 @@ fn is_chain(line: &str) -> bool {
 
 /// The lines of a failure that may tell why: without the source that tools echo around it, and
 /// without what they say of other tests.
-pub(super) fn telling_lines(known: &Known, text: &str) -> Vec<String> {
-    let mut reader = Reader::default();
+pub(super) fn telling_lines(known: &KnownOutcomes, text: &str) -> Vec<String> {
+    let mut reader = OutputReader::default();
     let tells = |raw: &&str| !reader.echoes(raw);
     let lines: Vec<_> = text.split('\n').filter(tells).map(lines::clean).collect();
     let tells = |line: &str| lines::says(line) && !known.is_idle(line) && !known.wraps(line);
@@ -80,14 +80,14 @@ pub(super) fn telling_lines(known: &Known, text: &str) -> Vec<String> {
 
 /// Reads an output line by line, and knows which lines are source that a tool echoes.
 #[derive(Default)]
-struct Reader {
+struct OutputReader {
     /// The indentation of the line of a traceback above: what is deeper is source.
     frame: Option<usize>,
     /// In the report of a failed test of pytest: what is indented is source.
     report: bool,
 }
 
-impl Reader {
+impl OutputReader {
     fn echoes(&mut self, raw: &str) -> bool {
         let line = raw.trim_start();
         let margin = raw.len() - line.len();

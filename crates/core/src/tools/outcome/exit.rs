@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
-use super::lines::{self, Windows};
+use super::lines::{self, ResultWindows};
 
 /// Lines at the start and at the end in which harnesses report.
 const FIRST: usize = 6;
@@ -15,13 +15,13 @@ const LAST: usize = 8;
 const WORDS: [&str; 3] = ["exit", "code", "status"];
 
 /// The patterns, compiled once: their classes are of ASCII, those of Unicode take long to compile.
-struct Patterns {
+struct ExitPatterns {
     words: AhoCorasick,
     lines: Vec<Regex>,
     json: Regex,
 }
 
-static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Option<ExitPatterns>> = LazyLock::new(|| {
     let lines = [
         r"<(?:returncode|exit_code|exitcode)>\s*(-?[0-9]{1,10})\s*</",
         r"(?i)^[^0-9A-Za-z_]{0,4}(?:process |command )?exit(?:ed|s)?(?: with)?[ _-]?(?:exit )?(?:code|status)?\s*[:=]?\s*(-?[0-9]{1,10})(?-u:\b)[^0-9A-Za-z_]{0,3}$",
@@ -30,7 +30,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
         r"(?i)^command executed .{0,200}exit code: (-?[0-9]{1,10})(?-u:\b)",
     ];
     let json = r#""(?:exit_code|exitCode|returncode|return_code)"\s*:\s*(-?[0-9]{1,10})(?-u:\b)"#;
-    Some(Patterns {
+    Some(ExitPatterns {
         words: AhoCorasick::builder().ascii_case_insensitive(true).build(WORDS).ok()?,
         lines: lines.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect(),
         json: Regex::new(json).ok()?,
@@ -38,7 +38,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
 });
 
 /// The exit code that the harness reports.
-pub(super) fn code(windows: &Windows<'_>) -> Option<i64> {
+pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
     let patterns = PATTERNS.as_ref()?;
     if windows.head.trim_start().starts_with(['{', '[']) {
         let last = patterns.json.captures_iter(windows.tail).last();
@@ -59,7 +59,7 @@ pub(super) fn code(windows: &Windows<'_>) -> Option<i64> {
 }
 
 /// The exit code that the command itself printed last: `…; echo "exit: $?"`.
-pub(super) fn asked(windows: &Windows<'_>) -> Option<i64> {
+pub(super) fn asked(windows: &ResultWindows<'_>) -> Option<i64> {
     let line = lines::lines(windows.tail).rev().find(|line| lines::says(line))?;
     let word = line.rsplit([' ', '=', ':', '(', '[']).next()?;
     word.trim_end_matches([')', ']', '.', '=', '-']).parse().ok()

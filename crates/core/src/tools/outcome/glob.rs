@@ -3,12 +3,12 @@
 
 /// A pattern.
 #[derive(Clone, Debug)]
-pub(super) struct Glob {
-    parts: Vec<Part>,
+pub(super) struct LineGlob {
+    parts: Vec<GlobPart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum GlobPart {
     /// This text.
     Text(String),
     /// `*`: any text.
@@ -21,17 +21,17 @@ enum Part {
     Word,
 }
 
-impl Glob {
+impl LineGlob {
     pub(super) fn new(pattern: &str) -> Self {
         let mut parts = Vec::new();
         let mut text = String::new();
         let mut chars = pattern.chars();
         while let Some(c) = chars.next() {
             let part = match c {
-                '*' => Part::Any,
-                '#' => Part::Some,
-                '@' => Part::Number,
-                '~' => Part::Word,
+                '*' => GlobPart::Any,
+                '#' => GlobPart::Some,
+                '@' => GlobPart::Number,
+                '~' => GlobPart::Word,
                 '\\' => {
                     text.extend(chars.next());
                     continue;
@@ -42,12 +42,12 @@ impl Glob {
                 }
             };
             if !text.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut text)));
+                parts.push(GlobPart::Text(std::mem::take(&mut text)));
             }
             parts.push(part);
         }
         if !text.is_empty() {
-            parts.push(Part::Text(text));
+            parts.push(GlobPart::Text(text));
         }
         Self { parts }
     }
@@ -55,7 +55,7 @@ impl Glob {
     /// The longest text that every matching line holds.
     pub(super) fn needs(&self) -> &str {
         let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(&**text),
+            GlobPart::Text(text) => Some(&**text),
             _ => None,
         });
         texts.max_by_key(|text| text.len()).unwrap_or_default()
@@ -68,23 +68,25 @@ impl Glob {
 
 /// Whether the parts match the whole line from `at` on. Lines are short, and texts are searched,
 /// so that trying again costs little.
-fn here(parts: &[Part], line: &[u8], at: usize) -> bool {
+fn here(parts: &[GlobPart], line: &[u8], at: usize) -> bool {
     let rest = line.get(at..).unwrap_or_default();
     let Some((part, parts)) = parts.split_first() else { return rest.is_empty() };
     match part {
-        Part::Text(text) => rest.starts_with(text.as_bytes()) && here(parts, line, at + text.len()),
-        Part::Any => match parts.first() {
+        GlobPart::Text(text) => {
+            rest.starts_with(text.as_bytes()) && here(parts, line, at + text.len())
+        }
+        GlobPart::Any => match parts.first() {
             None => true,
-            Some(Part::Text(text)) => memchr::memmem::find_iter(rest, text.as_bytes())
+            Some(GlobPart::Text(text)) => memchr::memmem::find_iter(rest, text.as_bytes())
                 .any(|found| here(parts, line, at + found)),
             Some(_) => (at..=line.len()).any(|at| here(parts, line, at)),
         },
-        Part::Some | Part::Number => {
+        GlobPart::Some | GlobPart::Number => {
             let inside = at.checked_sub(1).and_then(|at| line.get(at)).is_some_and(|b| digit(*b));
             let length = rest.iter().take_while(|b| digit(**b)).count();
             let number = &rest[..length];
             let wanted = match part {
-                Part::Some => number.iter().any(|b| (b'1'..=b'9').contains(b)),
+                GlobPart::Some => number.iter().any(|b| (b'1'..=b'9').contains(b)),
                 _ => number.first().is_some_and(u8::is_ascii_digit),
             };
             // `1.` at the end of a sentence.
@@ -92,7 +94,7 @@ fn here(parts: &[Part], line: &[u8], at: usize) -> bool {
                 matches!(number.last(), Some(b'.' | b',')) && here(parts, line, at + length - 1);
             wanted && !inside && (shorter || here(parts, line, at + length))
         }
-        Part::Word => {
+        GlobPart::Word => {
             let length = rest.iter().take_while(|b| word(**b)).count();
             (1..=length).rev().any(|length| here(parts, line, at + length))
         }
@@ -109,7 +111,7 @@ fn word(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Glob;
+    use super::LineGlob;
 
     #[test]
     fn patterns_match_whole_lines() {
@@ -130,8 +132,8 @@ mod tests {
             ("\\# fail #", "# fail 3", true),
             ("", "", true),
         ] {
-            assert_eq!(Glob::new(pattern).matches(line), wanted, "{pattern} {line}");
+            assert_eq!(LineGlob::new(pattern).matches(line), wanted, "{pattern} {line}");
         }
-        assert_eq!(Glob::new("=*# failed*in @s").needs(), " failed");
+        assert_eq!(LineGlob::new("=*# failed*in @s").needs(), " failed");
     }
 }

@@ -10,33 +10,33 @@ use aho_corasick::AhoCorasick;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::glob::Glob;
-use super::lines::{self, Windows, raised};
-use super::missing::Missing;
-use super::proof::Proof;
-use super::refusal::{Refusal, Refusals};
-use super::signs::{Sign, Signs};
-use super::verdict::Verdict;
+use super::glob::LineGlob;
+use super::lines::{self, ResultWindows, raised};
+use super::missing::MissingProgram;
+use super::proof::ResultProof;
+use super::refusal::{RefusalTable, RefusalTexts};
+use super::signs::{OutcomeSign, OutcomeSigns};
+use super::verdict::CallVerdict;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    lines: Vec<Lines>,
-    shows: Shows,
-    tools: Own,
-    edits: Own,
-    noise: Noise,
-    absent: Noise,
-    background: Noise,
-    idle: Noise,
-    missing: Missing,
-    refusals: Vec<Refusal>,
+struct OutcomeFile {
+    lines: Vec<LinePatterns>,
+    shows: ShowPatterns,
+    tools: OwnPatterns,
+    edits: OwnPatterns,
+    noise: NoisePatterns,
+    absent: NoisePatterns,
+    background: NoisePatterns,
+    idle: NoisePatterns,
+    missing: MissingProgram,
+    refusals: Vec<RefusalTexts>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
-struct Lines {
+struct LinePatterns {
     of: String,
     failed: Vec<String>,
     passed: Vec<String>,
@@ -52,14 +52,14 @@ struct Lines {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Shows {
+struct ShowPatterns {
     complaints: Vec<String>,
     errors: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Own {
+struct OwnPatterns {
     errors: Vec<String>,
     #[serde(default)]
     done: Vec<String>,
@@ -67,13 +67,13 @@ struct Own {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Noise {
+struct NoisePatterns {
     lines: Vec<String>,
 }
 
-struct Mark {
-    glob: Glob,
-    sign: Sign,
+struct MarkPattern {
+    glob: LineGlob,
+    sign: OutcomeSign,
     /// The tools that write it.
     of: &'static str,
     after: Option<String>,
@@ -84,64 +84,64 @@ struct Mark {
 const NEAR: usize = 20;
 
 /// The file, ready to be used.
-pub(super) struct Known {
-    marks: Vec<Mark>,
+pub(super) struct KnownOutcomes {
+    marks: Vec<MarkPattern>,
     pieces: AhoCorasick,
     /// Marks by piece.
     by_piece: Vec<Vec<usize>>,
     complaints: Vec<String>,
-    shown: Vec<Glob>,
-    tool_errors: Vec<Glob>,
-    edit_errors: Vec<Glob>,
-    edit_done: Vec<Glob>,
-    noise: Vec<Glob>,
-    absent: Vec<Glob>,
-    background: Vec<Glob>,
+    shown: Vec<LineGlob>,
+    tool_errors: Vec<LineGlob>,
+    edit_errors: Vec<LineGlob>,
+    edit_done: Vec<LineGlob>,
+    noise: Vec<LineGlob>,
+    absent: Vec<LineGlob>,
+    background: Vec<LineGlob>,
     /// Why something failed, each with its place in the list of its tool.
-    pub(super) causes: Vec<(usize, Glob)>,
-    wraps: Vec<Glob>,
-    idle: Vec<Glob>,
-    pub(super) missing: Missing,
-    refusals: Refusals,
+    pub(super) causes: Vec<(usize, LineGlob)>,
+    wraps: Vec<LineGlob>,
+    idle: Vec<LineGlob>,
+    pub(super) missing: MissingProgram,
+    refusals: RefusalTable,
 }
 
 /// None only if the file, which is part of the program and which tests read, is broken.
-pub(super) fn table() -> Option<&'static Known> {
-    static TABLE: LazyLock<Option<Known>> = LazyLock::new(|| {
+pub(super) fn table() -> Option<&'static KnownOutcomes> {
+    static TABLE: LazyLock<Option<KnownOutcomes>> = LazyLock::new(|| {
         let file = toml::from_str(include_str!("../../../data/outcomes.toml")).ok()?;
-        Known::new(file)
+        KnownOutcomes::new(file)
     });
     TABLE.as_ref()
 }
 
-fn globs(patterns: &[String]) -> Vec<Glob> {
-    patterns.iter().map(|pattern| Glob::new(pattern)).collect()
+fn globs(patterns: &[String]) -> Vec<LineGlob> {
+    patterns.iter().map(|pattern| LineGlob::new(pattern)).collect()
 }
 
-fn any(globs: &[Glob], line: &str) -> bool {
+fn any(globs: &[LineGlob], line: &str) -> bool {
     globs.iter().any(|glob| glob.matches(line))
 }
 
-impl Known {
-    fn new(file: File) -> Option<Self> {
+impl KnownOutcomes {
+    fn new(file: OutcomeFile) -> Option<Self> {
         let mut marks = Vec::new();
         let (mut causes, mut wraps) = (Vec::new(), Vec::new());
         for lines in file.lines {
-            causes.extend(lines.causes.iter().map(|cause| Glob::new(cause)).enumerate());
+            causes.extend(lines.causes.iter().map(|cause| LineGlob::new(cause)).enumerate());
             wraps.extend(globs(&lines.wraps));
             // The table lives as long as the program.
             let of: &'static str = lines.of.clone().leak();
             let lists = [
-                (Sign::Harmless, &lines.harmless),
-                (Sign::Failed, &lines.failed),
-                (Sign::Broken, &lines.broken),
-                (Sign::Passed, &lines.passed),
-                (Sign::Error, &lines.errors),
-                (Sign::Done, &lines.done),
+                (OutcomeSign::Harmless, &lines.harmless),
+                (OutcomeSign::Failed, &lines.failed),
+                (OutcomeSign::Broken, &lines.broken),
+                (OutcomeSign::Passed, &lines.passed),
+                (OutcomeSign::Error, &lines.errors),
+                (OutcomeSign::Done, &lines.done),
             ];
             for (sign, patterns) in lists {
-                marks.extend(patterns.iter().map(|pattern| Mark {
-                    glob: Glob::new(pattern),
+                marks.extend(patterns.iter().map(|pattern| MarkPattern {
+                    glob: LineGlob::new(pattern),
                     sign,
                     of,
                     after: lines.after.clone(),
@@ -178,21 +178,21 @@ impl Known {
             wraps,
             idle: globs(&file.idle.lines),
             missing: file.missing,
-            refusals: Refusals::new(file.refusals),
+            refusals: RefusalTable::new(file.refusals),
         })
     }
 
     /// The signs in the output of a command.
-    pub(super) fn signs(&self, windows: &Windows<'_>) -> Signs {
-        let mut signs = Signs::default();
+    pub(super) fn signs(&self, windows: &ResultWindows<'_>) -> OutcomeSigns {
+        let mut signs = OutcomeSigns::default();
         for (from, window) in windows.parts() {
-            let mut found: Vec<(usize, Sign, &'static str)> = Vec::new();
+            let mut found: Vec<(usize, OutcomeSign, &'static str)> = Vec::new();
             for hit in self.pieces.find_overlapping_iter(window) {
                 let start = window[..hit.start()].rfind('\n').map_or(0, |at| at + 1);
                 let line = lines::clean(line_at(window, start));
                 let marks = self.by_piece.get(hit.pattern().as_usize()).into_iter().flatten();
                 let marks = marks.filter_map(|&mark| self.marks.get(mark));
-                let applies = |mark: &&Mark| {
+                let applies = |mark: &&MarkPattern| {
                     mark.glob.matches(&line)
                         && mark.after.as_ref().is_none_or(|after| is_below(window, start, after))
                         && (!mark.last || self.is_last(window, start))
@@ -208,7 +208,7 @@ impl Known {
                     .sum::<usize>()
                     .min(window.len());
             found.retain(|&(start, sign, _)| {
-                sign != Sign::Done || from == windows.from && start >= near
+                sign != OutcomeSign::Done || from == windows.from && start >= near
             });
             found.sort_unstable();
             // The strongest sign of a line counts.
@@ -230,8 +230,12 @@ impl Known {
 
     /// The signs in the output of a command that shows content: only what its programs say of
     /// themselves.
-    pub(super) fn complaints(&self, windows: &Windows<'_>, proof: &Proof) -> Signs {
-        let mut signs = Signs::default();
+    pub(super) fn complaints(
+        &self,
+        windows: &ResultWindows<'_>,
+        proof: &ResultProof,
+    ) -> OutcomeSigns {
+        let mut signs = OutcomeSigns::default();
         for (from, window) in windows.parts() {
             let mut at = from;
             for raw in window.split_inclusive('\n') {
@@ -244,7 +248,7 @@ impl Known {
                         && !line.contains("binary file matches")
                 });
                 if named || any(&self.shown, &line) {
-                    signs.add(Sign::Error, "", at, &line, false);
+                    signs.add(OutcomeSign::Error, "", at, &line, false);
                 }
                 at += raw.len();
             }
@@ -279,19 +283,19 @@ impl Known {
 
     /// Whether a tool writes the line where all went well.
     pub(super) fn says_well(&self, line: &str) -> bool {
-        let signs = self.signs(&Windows::of(line));
+        let signs = self.signs(&ResultWindows::of(line));
         matches!(line.trim_end_matches('.'), "ok" | "OK" | "Done" | "done" | "PASS")
             || signs.good() && !signs.bad()
     }
 
     /// Whether a shell or an interpreter says that what it was to run is not there.
-    pub(super) fn is_absent(&self, windows: &Windows<'_>, told: &str) -> bool {
+    pub(super) fn is_absent(&self, windows: &ResultWindows<'_>, told: &str) -> bool {
         let mut last = lines::lines(windows.tail).rev().filter(|line| lines::says(line));
         any(&self.absent, told) || last.by_ref().take(3).any(|line| any(&self.absent, &line))
     }
 
     /// The line in which the result says that the command goes on behind it.
-    pub(super) fn goes_on<'a>(&self, windows: &Windows<'a>) -> Option<Cow<'a, str>> {
+    pub(super) fn goes_on<'a>(&self, windows: &ResultWindows<'a>) -> Option<Cow<'a, str>> {
         let mut first = lines::lines(windows.head).filter(|line| lines::says(line));
         first.by_ref().take(3).find(|line| any(&self.background, line))
     }
@@ -299,12 +303,12 @@ impl Known {
     /// The line that says most where no sign does: in a failure the first that speaks of one.
     pub(super) fn telling(
         &self,
-        windows: &Windows<'_>,
-        verdict: Option<Verdict>,
+        windows: &ResultWindows<'_>,
+        verdict: Option<CallVerdict>,
     ) -> Option<String> {
         const WORDS: [&str; 6] = ["rror", "ailed", "ailure", "FAIL", "ERROR", "annot "];
         let speaks = |line: &str| WORDS.iter().any(|word| line.contains(word));
-        if verdict == Some(Verdict::Failed) {
+        if verdict == Some(CallVerdict::Failed) {
             let mut lines = windows.parts().flat_map(|(_, window)| lines::lines(window));
             let tells = |l: &str| lines::says(l) && !self.is_noise(l) && !self.is_idle(l);
             let found = lines.find(|line| speaks(line) && tells(line));
@@ -316,7 +320,7 @@ impl Known {
     }
 
     /// The first line that says something.
-    pub(super) fn first_line(&self, windows: &Windows<'_>) -> Option<String> {
+    pub(super) fn first_line(&self, windows: &ResultWindows<'_>) -> Option<String> {
         let mut lines = lines::lines(windows.head);
         let line = lines.find(|line| lines::says(line) && !self.is_noise(line))?;
         Some(lines::telling(&line))
@@ -330,14 +334,14 @@ impl Known {
     /// Whether the call was forbidden or stopped.
     pub(super) fn refusal(
         &self,
-        windows: &Windows<'_>,
+        windows: &ResultWindows<'_>,
         flagged: Option<bool>,
-    ) -> Option<super::refusal::Refused> {
+    ) -> Option<super::refusal::RefusedCall> {
         self.refusals.of(windows, flagged, |line| self.is_noise(line))
     }
 
     /// The last line that says something.
-    pub(super) fn last_line(&self, windows: &Windows<'_>) -> Option<String> {
+    pub(super) fn last_line(&self, windows: &ResultWindows<'_>) -> Option<String> {
         let mut lines = lines::lines(windows.tail).rev();
         let tells = |l: &str| lines::says(l) && !self.is_noise(l) && !self.refusals.ends(l);
         let line = lines.find(|line| tells(line))?;

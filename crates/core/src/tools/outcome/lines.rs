@@ -37,14 +37,14 @@ const WRAPPERS: [&str; 18] = [
 ];
 
 /// The start and the end of a result. A short result is all tail, and its head is the same.
-pub(super) struct Windows<'a> {
+pub(super) struct ResultWindows<'a> {
     pub head: &'a str,
     pub tail: &'a str,
     /// Where the tail starts.
     pub from: usize,
 }
 
-impl<'a> Windows<'a> {
+impl<'a> ResultWindows<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         let from = text.ceil_char_boundary(text.len().saturating_sub(TAIL));
         // A line that is cut says something else than it did.

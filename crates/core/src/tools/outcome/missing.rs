@@ -5,12 +5,12 @@ use serde::Deserialize;
 /// What stands around its name, as `data/outcomes.toml` has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Missing {
+pub(super) struct MissingProgram {
     names: Vec<(String, String)>,
     ends: Vec<String>,
 }
 
-impl Missing {
+impl MissingProgram {
     /// The name in a line, as packages are named: `tests.settings` is in `tests`, `@a/b/c` in `@a/b`. A
     /// file of the project is no package.
     pub(super) fn of(&self, line: &str) -> Option<String> {

@@ -17,21 +17,21 @@ mod verdict;
 
 use std::borrow::Cow;
 
-use super::args::Arguments;
+use super::args::CallArguments;
 use super::facts::{CallFacts, ToolKind};
 use crate::salient::shorten;
-use known::Known;
-use lines::Windows;
-use proof::Proof;
-use refusal::Refused;
-use signs::Signs;
-pub use verdict::Verdict;
+use known::KnownOutcomes;
+use lines::ResultWindows;
+use proof::ResultProof;
+use refusal::RefusedCall;
+use signs::OutcomeSigns;
+pub use verdict::CallVerdict;
 
 /// What the result of a call says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CallResult {
     /// How it ended, only where an exit code or a known line says so.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<CallVerdict>,
     /// The exit code, where one is reported.
     pub exit: Option<i64>,
     /// Lines of the result.
@@ -67,7 +67,7 @@ pub struct Outcome {
 /// How something failed. Only what failed has one, and its line is none that a tool writes where all
 /// went well, so that `failed …: ok` cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct CallFailure {
     line: Option<String>,
     totals: Option<String>,
 }
@@ -75,7 +75,7 @@ pub struct Failure {
 /// Longest line of a failure with its totals, in characters.
 const BOTH: usize = 118;
 
-impl Failure {
+impl CallFailure {
     /// The line that says most, where there is one.
     #[must_use]
     pub fn line(&self) -> Option<&str> {
@@ -98,10 +98,10 @@ impl Failure {
     }
 }
 
-impl Outcome {
+impl CallResult {
     /// How it failed, where it did.
     #[must_use]
-    pub fn failure(&self) -> Option<Failure> {
+    pub fn failure(&self) -> Option<CallFailure> {
         let well = |line: &String| known::table().is_some_and(|known| known.says_well(line));
         let telling = || self.telling.clone().filter(|line| !well(line));
         let exit = || self.exit.filter(|code| *code != 0).map(|code| format!("exit {code}"));
@@ -109,18 +109,18 @@ impl Outcome {
             return None;
         }
         Some(match &self.cause {
-            Some(cause) => Failure {
+            Some(cause) => CallFailure {
                 line: Some(cause.clone()),
                 totals: telling().filter(|totals| !cause.contains(&**totals)),
             },
-            None => Failure { line: telling().or_else(exit), totals: None },
+            None => CallFailure { line: telling().or_else(exit), totals: None },
         })
     }
 
     /// Whether it ran and did not do what was asked.
     #[must_use]
     pub fn failed(&self) -> bool {
-        self.verdict == Some(Verdict::Failed)
+        self.verdict == Some(CallVerdict::Failed)
     }
 }
 
@@ -137,16 +137,16 @@ pub(super) fn read(
     text: &str,
     flagged: Option<bool>,
     flags_each: bool,
-) -> Outcome {
-    let mut outcome = Outcome { lines: lines::count(text), ..Outcome::default() };
+) -> CallResult {
+    let mut outcome = CallResult { lines: lines::count(text), ..CallResult::default() };
     let Some(known) = known::table() else { return outcome };
-    let windows = Windows::of(text);
-    if let Some(Refused { verdict, reason, cancelled }) = known.refusal(&windows, flagged) {
+    let windows = ResultWindows::of(text);
+    if let Some(RefusedCall { verdict, reason, cancelled }) = known.refusal(&windows, flagged) {
         outcome.verdict = Some(verdict);
         outcome.cancelled = cancelled;
         outcome.reason = reason.map(|reason| shorten(&reason, REASON)).filter(|r| !r.is_empty());
         outcome.telling = match verdict {
-            Verdict::Interrupted if facts.kind == ToolKind::Shell => known.last_line(&windows),
+            CallVerdict::Interrupted if facts.kind == ToolKind::Shell => known.last_line(&windows),
             _ => None,
         };
         outcome.telling = outcome.telling.or_else(|| known.first_line(&windows));
@@ -166,16 +166,16 @@ pub(super) fn read(
 
 /// Whether words stand in it by which clients lead to those of the user.
 pub(super) fn may_hold_reason(text: &str) -> bool {
-    known::table().is_some_and(|known| known.may_hold_reason(Windows::of(text).head))
+    known::table().is_some_and(|known| known.may_hold_reason(ResultWindows::of(text).head))
 }
 
 /// A tool that runs no command: its own word is its flag, or the first line of a short result.
 fn tool(
-    known: &Known,
+    known: &KnownOutcomes,
     kind: ToolKind,
-    windows: &Windows<'_>,
+    windows: &ResultWindows<'_>,
     flagged: Option<bool>,
-    outcome: &mut Outcome,
+    outcome: &mut CallResult,
 ) {
     let changes = matches!(kind, ToolKind::Write | ToolKind::Edit);
     if changes {
@@ -186,11 +186,11 @@ fn tool(
         && (changes || outcome.lines <= SHORT)
         && known.tool_error(&first, changes);
     outcome.verdict = match (flagged, outcome.exit) {
-        (Some(true), _) => Some(Verdict::Failed),
-        (_, Some(code)) if code != 0 => Some(Verdict::Failed),
-        _ if bad => Some(Verdict::Failed),
-        (_, Some(_)) => Some(Verdict::Ok),
-        _ if changes && known.edit_done(&first) => Some(Verdict::Ok),
+        (Some(true), _) => Some(CallVerdict::Failed),
+        (_, Some(code)) if code != 0 => Some(CallVerdict::Failed),
+        _ if bad => Some(CallVerdict::Failed),
+        (_, Some(_)) => Some(CallVerdict::Ok),
+        _ if changes && known.edit_done(&first) => Some(CallVerdict::Ok),
         _ => None,
     };
     if outcome.verdict.is_some() && !first.is_empty() {
@@ -199,23 +199,23 @@ fn tool(
 }
 
 fn shell(
-    known: &Known,
+    known: &KnownOutcomes,
     facts: &CallFacts,
     text: &str,
     (flagged, flags_each): (Option<bool>, bool),
-    outcome: &mut Outcome,
+    outcome: &mut CallResult,
 ) {
-    let unknown = || Proof { checks: true, ..Proof::default() };
-    let proof = facts.command.as_deref().map_or_else(unknown, Proof::of);
+    let unknown = || ResultProof { checks: true, ..ResultProof::default() };
+    let proof = facts.command.as_deref().map_or_else(unknown, ResultProof::of);
     let body = body(text);
-    let windows = Windows::of(&body);
-    outcome.exit = exit::code(&Windows::of(text));
+    let windows = ResultWindows::of(&body);
+    outcome.exit = exit::code(&ResultWindows::of(text));
     let asked = if proof.asked { exit::asked(&windows) } else { None };
     outcome.exit = asked.or(outcome.exit);
     let signs =
         if proof.shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
     // Where the client flags each failure, what it did not flag is exit 0.
-    let goes_on = known.goes_on(&Windows::of(text));
+    let goes_on = known.goes_on(&ResultWindows::of(text));
     let runs_on = goes_on.is_some();
     let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
@@ -224,7 +224,7 @@ fn shell(
     let ends_well = || known.last_line(&windows).is_some_and(|line| known.says_well(&line));
     let recovered = proof.again && (signs.recovered() || signs.failed.is_some() && ends_well());
     outcome.verdict = match exit {
-        Some(0) | None if recovered && flagged != Some(true) => Some(Verdict::Ok),
+        Some(0) | None if recovered && flagged != Some(true) => Some(CallVerdict::Ok),
         _ => verdict(exit, flagged, &proof, asked.is_some(), &signs),
     };
     outcome.runs_on = runs_on;
@@ -244,7 +244,7 @@ fn shell(
             .map(|line| lines::telling(&line))
             .or_else(|| known.telling(&windows, outcome.verdict)),
     };
-    if outcome.verdict == Some(Verdict::Failed) {
+    if outcome.verdict == Some(CallVerdict::Failed) {
         let front = &body[..body.floor_char_boundary(CAUSE_BYTES)];
         let cause = if proof.shows { None } else { cause::cause(known, front) };
         outcome.cause = cause.or_else(|| signs.error().map(lines::telling));
@@ -253,30 +253,31 @@ fn shell(
         }
     }
     let told = outcome.telling.as_deref().unwrap_or_default();
-    outcome.absent = outcome.verdict == Some(Verdict::Failed) && known.is_absent(&windows, told);
+    outcome.absent =
+        outcome.verdict == Some(CallVerdict::Failed) && known.is_absent(&windows, told);
 }
 
 /// What the exit code and the known lines prove together.
 fn verdict(
     exit: Option<i64>,
     flagged: Option<bool>,
-    proof: &Proof,
+    proof: &ResultProof,
     asked: bool,
-    signs: &Signs,
-) -> Option<Verdict> {
+    signs: &OutcomeSigns,
+) -> Option<CallVerdict> {
     let masked = proof.masked && !asked;
     // Totals count where a check wrote them: a headline of a report is none.
     if signs.failed.is_some() && proof.checks {
-        return Some(Verdict::Failed);
+        return Some(CallVerdict::Failed);
     }
     let bad = if proof.checks { signs.bad() } else { signs.bad_beside_totals() };
     match exit {
-        Some(0) if !(masked || proof.earlier && bad) => Some(Verdict::Ok),
-        Some(0) | None if bad => Some(Verdict::Failed),
-        None if flagged == Some(true) => Some(Verdict::Failed),
-        Some(0) | None => signs.good().then_some(Verdict::Ok),
+        Some(0) if !(masked || proof.earlier && bad) => Some(CallVerdict::Ok),
+        Some(0) | None if bad => Some(CallVerdict::Failed),
+        None if flagged == Some(true) => Some(CallVerdict::Failed),
+        Some(0) | None => signs.good().then_some(CallVerdict::Ok),
         Some(code) if proof.is_mild(code) && !bad => None,
-        Some(_) => Some(Verdict::Failed),
+        Some(_) => Some(CallVerdict::Failed),
     }
 }
 
@@ -306,7 +307,7 @@ fn body(text: &str) -> Cow<'_, str> {
     if !text.trim_start().starts_with("{\"") {
         return Cow::Borrowed(text);
     }
-    let fields = Arguments::read(text);
+    let fields = CallArguments::read(text);
     let field = |names: &[&str]| {
         fields.first(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>())
     };

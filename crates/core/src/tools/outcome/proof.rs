@@ -1,12 +1,12 @@
 //! What an exit code proves about a command, judged by the command's text.
 
-use crate::tools::command::Command;
+use crate::tools::command::CommandDeeds;
 use crate::tools::programs::programs;
-use crate::tools::shell::{self, End, Part};
+use crate::tools::shell::{self, CommandEnd, CommandPart};
 
 /// What a result of a command can prove.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Proof {
+pub(super) struct ResultProof {
     /// It only shows content: what is in its output says nothing about it.
     pub shows: bool,
     /// The exit code is that of something else: `… | tail`, `… || true`, `…; echo done`.
@@ -29,17 +29,18 @@ pub(super) struct Proof {
 const XARGS: i64 = 123;
 const PIPE: i64 = 141;
 
-impl Proof {
+impl ResultProof {
     pub(super) fn of(command: &str) -> Self {
         // `bash -c "…"`: what counts is inside.
         let command = shell::unwrapped(command);
         let parts = shell::parts(&command);
-        let read = Command::of(&command);
+        let read = CommandDeeds::of(&command);
         let names = |name: &str| parts.iter().any(|p| program(p) == "set" && p.holds(name));
         let (pipefail, strict) = (names("pipefail"), parts.iter().any(is_strict));
-        let mut lists: Vec<&[Part<'_>]> =
-            parts.split_inclusive(|part| matches!(part.end, End::Then | End::Background)).collect();
-        let works = |part: &Part<'_>| !is_idle(part) && !shows(part);
+        let mut lists: Vec<&[CommandPart<'_>]> = parts
+            .split_inclusive(|part| matches!(part.end, CommandEnd::Then | CommandEnd::Background))
+            .collect();
+        let works = |part: &CommandPart<'_>| !is_idle(part) && !shows(part);
         let mut proof = Self {
             shows: !parts.is_empty() && !parts.iter().any(works),
             checks: read.checks().next().is_some(),
@@ -57,7 +58,7 @@ impl Proof {
         proof.mild = is_answer(last);
         proof.masked = (worked && !strict && !last.iter().any(works) && !leaves(last))
             || parts.iter().any(|part| part.control)
-            || last.last().is_some_and(|part| part.end == End::Background)
+            || last.last().is_some_and(|part| part.end == CommandEnd::Background)
             || is_masked(last, pipefail);
         proof
     }
@@ -74,16 +75,16 @@ impl Proof {
 }
 
 /// Whether the last list of commands hides the exit code of one of them.
-fn is_masked(list: &[Part<'_>], pipefail: bool) -> bool {
+fn is_masked(list: &[CommandPart<'_>], pipefail: bool) -> bool {
     list.iter().enumerate().any(|(at, part)| {
         let next = list.get(at + 1);
         match part.end {
             // The end of a pipe: what comes next is no more in it.
-            End::Pipe => {
-                let end = list[at + 1..].iter().find(|part| part.end != End::Pipe);
+            CommandEnd::Pipe => {
+                let end = list[at + 1..].iter().find(|part| part.end != CommandEnd::Pipe);
                 !pipefail && end.or(list.last()).is_some_and(|end| shows(end) || is_idle(end))
             }
-            End::Or => !next.is_some_and(|next| {
+            CommandEnd::Or => !next.is_some_and(|next| {
                 matches!(program(next), "exit" | "return" | "false") && !next.holds("0")
             }),
             _ => false,
@@ -92,13 +93,13 @@ fn is_masked(list: &[Part<'_>], pipefail: bool) -> bool {
 }
 
 /// Whether the list ends with `exit`, which passes a code on: `exit $status`.
-fn leaves(list: &[Part<'_>]) -> bool {
+fn leaves(list: &[CommandPart<'_>]) -> bool {
     list.last().is_some_and(|part| program(part) == "exit" && !part.holds("0"))
 }
 
 /// Whether what decides the exit code of the list is a question.
-fn is_answer(list: &[Part<'_>]) -> bool {
-    let asks = |part: &Part<'_>| {
+fn is_answer(list: &[CommandPart<'_>]) -> bool {
+    let asks = |part: &CommandPart<'_>| {
         let compares = program(part) == "git" && matches!(subcommand(part), Some("grep" | "diff"));
         programs().answers.contains(program(part)) || compares
     };
@@ -106,7 +107,7 @@ fn is_answer(list: &[Part<'_>]) -> bool {
     deciding.next().is_some_and(asks)
 }
 
-fn is_idle(part: &Part<'_>) -> bool {
+fn is_idle(part: &CommandPart<'_>) -> bool {
     // `cat > f <<EOF` writes what the command holds.
     let writes = matches!(program(part), "cat" | "tee") && !part.writes.is_empty();
     programs().idle.contains(program(part))
@@ -115,7 +116,7 @@ fn is_idle(part: &Part<'_>) -> bool {
         || program(part) == "exit"
 }
 
-fn shows(part: &Part<'_>) -> bool {
+fn shows(part: &CommandPart<'_>) -> bool {
     let name = program(part);
     if name == "sed" && part.words.iter().any(|word| shell::in_place(word)) {
         return false;
@@ -134,18 +135,18 @@ fn shows(part: &Part<'_>) -> bool {
 }
 
 /// `…; echo $?` and its like.
-fn asks(part: &Part<'_>) -> bool {
+fn asks(part: &CommandPart<'_>) -> bool {
     matches!(program(part), "echo" | "printf")
         && part.words.iter().any(|word| word.contains("$?") || word.contains("PIPESTATUS"))
 }
 
-fn is_strict(part: &Part<'_>) -> bool {
+fn is_strict(part: &CommandPart<'_>) -> bool {
     program(part) == "set"
         && part.words.iter().any(|w| w.starts_with("-e") || w == "-xe" || w == "errexit")
 }
 
 /// The name of the program, behind `xargs`.
-fn program<'p>(part: &'p Part<'_>) -> &'p str {
+fn program<'p>(part: &'p CommandPart<'_>) -> &'p str {
     let mut words = part.words.iter();
     let name = words.next().map(|word| base(word)).unwrap_or_default();
     if name == "xargs" {
@@ -162,7 +163,7 @@ fn base(word: &str) -> &str {
 }
 
 /// The first word that is neither a flag nor the folder of `-C`.
-fn subcommand<'p>(part: &'p Part<'_>) -> Option<&'p str> {
+fn subcommand<'p>(part: &'p CommandPart<'_>) -> Option<&'p str> {
     let mut words = part.words.iter().skip(1);
     while let Some(word) = words.next() {
         if matches!(&**word, "-C" | "-c" | "-n" | "--namespace") {

@@ -3,15 +3,15 @@
 
 use serde::Deserialize;
 
-use super::glob::Glob;
-use super::lines::{self, Windows};
-use super::verdict::Verdict;
+use super::glob::LineGlob;
+use super::lines::{self, ResultWindows};
+use super::verdict::CallVerdict;
 
 /// Texts of one kind, as `data/outcomes.toml` has them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Refusal {
-    verdict: Word,
+pub(super) struct RefusalTexts {
+    verdict: RefusalWord,
     starts: Vec<String>,
     lines: Vec<String>,
     #[serde(default)]
@@ -22,7 +22,7 @@ pub(super) struct Refusal {
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-enum Word {
+enum RefusalWord {
     Rejected,
     Blocked,
     Cancelled,
@@ -30,13 +30,13 @@ enum Word {
 }
 
 /// All of them, ready to be used.
-pub(super) struct Refusals {
-    all: Vec<(Refusal, Vec<Glob>)>,
+pub(super) struct RefusalTable {
+    all: Vec<(RefusalTexts, Vec<LineGlob>)>,
 }
 
 /// A call that did not run, or not to its end.
-pub(super) struct Refused {
-    pub verdict: Verdict,
+pub(super) struct RefusedCall {
+    pub verdict: CallVerdict,
     /// What the user said.
     pub reason: Option<String>,
     /// It was dropped with another one of its batch.
@@ -46,10 +46,10 @@ pub(super) struct Refused {
 /// Characters of a line that a pattern is tried on: the texts are short.
 const LINE: usize = 320;
 
-impl Refusals {
-    pub(super) fn new(all: Vec<Refusal>) -> Self {
-        let with_globs = |refusal: Refusal| {
-            let globs = refusal.globs.iter().map(|glob| Glob::new(glob)).collect();
+impl RefusalTable {
+    pub(super) fn new(all: Vec<RefusalTexts>) -> Self {
+        let with_globs = |refusal: RefusalTexts| {
+            let globs = refusal.globs.iter().map(|glob| LineGlob::new(glob)).collect();
             (refusal, globs)
         };
         Self { all: all.into_iter().map(with_globs).collect() }
@@ -68,10 +68,10 @@ impl Refusals {
     /// Whether the call was forbidden or stopped, and what the user said about it.
     pub(super) fn of(
         &self,
-        windows: &Windows<'_>,
+        windows: &ResultWindows<'_>,
         flagged: Option<bool>,
         is_noise: impl Fn(&str) -> bool,
-    ) -> Option<Refused> {
+    ) -> Option<RefusedCall> {
         let mut own = lines::lines(windows.head).filter(|line| !line.is_empty());
         let mut first = own.next().unwrap_or_default();
         // Cline wraps what it blocks itself.
@@ -98,14 +98,14 @@ impl Refusals {
                 || says(&last) && flagged != Some(false)
             {
                 let verdict = match refusal.verdict {
-                    Word::Rejected => Verdict::Rejected,
-                    Word::Blocked => Verdict::Blocked,
-                    Word::Interrupted | Word::Cancelled => Verdict::Interrupted,
+                    RefusalWord::Rejected => CallVerdict::Rejected,
+                    RefusalWord::Blocked => CallVerdict::Blocked,
+                    RefusalWord::Interrupted | RefusalWord::Cancelled => CallVerdict::Interrupted,
                 };
-                let cancelled = refusal.verdict == Word::Cancelled;
+                let cancelled = refusal.verdict == RefusalWord::Cancelled;
                 let reason = || reason(windows, &refusal.after);
-                let reason = (verdict == Verdict::Rejected).then(reason).flatten();
-                return Some(Refused { verdict, reason, cancelled });
+                let reason = (verdict == CallVerdict::Rejected).then(reason).flatten();
+                return Some(RefusedCall { verdict, reason, cancelled });
             }
         }
         None
@@ -116,7 +116,7 @@ impl Refusals {
 const WRAPPED: &str = "The tool execution failed with the following error:";
 
 /// What the user said: the text behind the words that lead to it.
-fn reason(windows: &Windows<'_>, leads: &[String]) -> Option<String> {
+fn reason(windows: &ResultWindows<'_>, leads: &[String]) -> Option<String> {
     let text = windows.head;
     let said = leads.iter().find_map(|lead| text.split_once(&**lead).map(|(_, said)| said))?;
     let said = said.split("\n\nNote: ").next().unwrap_or(said).trim();

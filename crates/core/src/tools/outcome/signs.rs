@@ -1,10 +1,10 @@
 //! What the lines of a result are signs of.
 
-use super::verdict::Verdict;
+use super::verdict::CallVerdict;
 
 /// What a line is a sign of, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Sign {
+pub(super) enum OutcomeSign {
     Harmless,
     Failed,
     Broken,
@@ -15,7 +15,7 @@ pub(super) enum Sign {
 
 /// Where in a result the signs stand, and the lines.
 #[derive(Default)]
-pub(super) struct Signs {
+pub(super) struct OutcomeSigns {
     /// The last totals with failures.
     pub failed: Option<String>,
     failed_at: Option<usize>,
@@ -37,7 +37,7 @@ pub(super) struct Signs {
     pub passed_of: &'static str,
 }
 
-impl Signs {
+impl OutcomeSigns {
     /// Whether totals without a failure follow the last ones with one, and no error does.
     pub(super) fn recovered(&self) -> bool {
         let passed = self.passed.as_ref().map(|(at, _)| *at);
@@ -61,11 +61,11 @@ impl Signs {
     }
 
     /// The line of them that says most.
-    pub(super) fn telling(&self, verdict: Option<Verdict>) -> Option<String> {
+    pub(super) fn telling(&self, verdict: Option<CallVerdict>) -> Option<String> {
         let passed = || self.passed.as_ref().map(|(_, line)| line.clone());
         match verdict {
-            Some(Verdict::Failed) => self.failed.clone().or_else(|| self.error.clone()),
-            Some(Verdict::Ok) => passed().or_else(|| self.done.clone()),
+            Some(CallVerdict::Failed) => self.failed.clone().or_else(|| self.error.clone()),
+            Some(CallVerdict::Ok) => passed().or_else(|| self.done.clone()),
             _ => None,
         }
     }
@@ -76,35 +76,43 @@ impl Signs {
     }
 
     /// Notes a sign. `wraps`: the line says only that something inside failed.
-    pub(super) fn add(&mut self, sign: Sign, of: &'static str, at: usize, line: &str, wraps: bool) {
-        if sign == Sign::Failed || matches!(sign, Sign::Broken | Sign::Error) && self.of.is_empty()
+    pub(super) fn add(
+        &mut self,
+        sign: OutcomeSign,
+        of: &'static str,
+        at: usize,
+        line: &str,
+        wraps: bool,
+    ) {
+        if sign == OutcomeSign::Failed
+            || matches!(sign, OutcomeSign::Broken | OutcomeSign::Error) && self.of.is_empty()
         {
             self.of = of;
         }
-        self.beside |= matches!(sign, Sign::Broken | Sign::Error);
+        self.beside |= matches!(sign, OutcomeSign::Broken | OutcomeSign::Error);
         let numbers = |line: &str| line.bytes().any(|b| b.is_ascii_digit());
         match sign {
-            Sign::Harmless => {}
-            Sign::Failed => {
+            OutcomeSign::Harmless => {}
+            OutcomeSign::Failed => {
                 self.failed_at = self.failed_at.max(Some(at));
                 let known = self.failed.as_deref();
                 if known.is_none_or(|known| numbers(line) || !numbers(known)) {
                     self.failed = Some(line.to_owned());
                 }
             }
-            Sign::Passed => {
+            OutcomeSign::Passed => {
                 self.passed = Some((at, line.to_owned()));
                 self.passed_of = of;
             }
-            Sign::Broken | Sign::Error => {
+            OutcomeSign::Broken | OutcomeSign::Error => {
                 if self.error.is_none() || self.wrapped && !wraps {
                     self.error = Some(line.to_owned());
                     self.wrapped = wraps;
                 }
-                self.broken |= sign == Sign::Broken;
+                self.broken |= sign == OutcomeSign::Broken;
                 self.bad_at = self.bad_at.max(Some(at));
             }
-            Sign::Done => self.done = Some(line.to_owned()),
+            OutcomeSign::Done => self.done = Some(line.to_owned()),
         }
     }
 }

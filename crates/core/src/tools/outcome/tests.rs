@@ -1,11 +1,12 @@
-use super::{Outcome, Verdict};
+use super::{CallResult, CallVerdict};
 use crate::tools::{CallFacts, ToolKind, ToolTable};
-use Verdict::{Failed, Interrupted, Ok, Rejected};
+use CallVerdict::{Failed, Interrupted, Ok, Rejected};
 
 /// Command, result, flag, verdict, telling line or, of what was rejected, reason.
-type Row = (&'static str, &'static str, Option<bool>, Option<Verdict>, Option<&'static str>);
+type OutcomeRow =
+    (&'static str, &'static str, Option<bool>, Option<CallVerdict>, Option<&'static str>);
 
-fn run(command: &str, result: &str, flagged: Option<bool>) -> Outcome {
+fn run(command: &str, result: &str, flagged: Option<bool>) -> CallResult {
     let facts = CallFacts {
         kind: ToolKind::Shell,
         command: (!command.is_empty()).then(|| command.to_owned()),
@@ -15,7 +16,7 @@ fn run(command: &str, result: &str, flagged: Option<bool>) -> Outcome {
 }
 
 #[track_caller]
-fn check(rows: &[Row]) {
+fn check(rows: &[OutcomeRow]) {
     let wrong = rows.iter().filter_map(|&(command, result, flagged, verdict, telling)| {
         let outcome = run(command, result, flagged);
         let said = if verdict == Some(Rejected) { outcome.reason } else { outcome.telling };
@@ -125,7 +126,7 @@ fn known_lines_of_other_programs() {
 }
 
 /// Command, exit code, output, verdict, telling.
-type ExitRow = (&'static str, i64, &'static str, Option<Verdict>, Option<&'static str>);
+type ExitRow = (&'static str, i64, &'static str, Option<CallVerdict>, Option<&'static str>);
 
 #[test]
 #[rustfmt::skip]
@@ -238,7 +239,7 @@ fn what_a_client_does_not_let_run_is_no_rejection() {
         "The tool execution failed with the following error:\n<error>\nAccess to .env is blocked by the .clineignore file settings. You must try to continue in the task without using this file.\n</error>",
         "Command execution blocked by CLINE_COMMAND_PERMISSIONS: no match. You must try a different approach.",
     ] {
-        assert_eq!(run("npm i", text, None).verdict, Some(Verdict::Blocked), "{text}");
+        assert_eq!(run("npm i", text, None).verdict, Some(CallVerdict::Blocked), "{text}");
     }
     assert_eq!(run("cat a.md", "This command requires approval", Some(false)).verdict, None);
 }
@@ -306,7 +307,7 @@ fn what_is_missing_is_told_by_its_package() {
 }
 
 /// Kind, result, flag, verdict, telling.
-type ToolRow = (ToolKind, &'static str, Option<bool>, Option<Verdict>, Option<&'static str>);
+type ToolRow = (ToolKind, &'static str, Option<bool>, Option<CallVerdict>, Option<&'static str>);
 
 #[test]
 #[rustfmt::skip]

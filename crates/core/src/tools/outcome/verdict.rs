@@ -2,7 +2,7 @@
 
 /// What is known of how a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CallVerdict {
     /// It did what was asked.
     Ok,
     /// It ran and did not.

@@ -2,10 +2,10 @@
 
 use midfold_core::Hash;
 use midfold_core::audit::{Audit, audit, rule};
-use midfold_core::fold::{Entry, Fold};
+use midfold_core::fold::{Fold, FoldEntry};
+use midfold_core::fold_standing::{FoldStanding, aside};
 use midfold_core::ledger::CallRecord;
-use midfold_core::standing::{Standing, aside};
-use midfold_core::trigger::Cause;
+use midfold_core::trigger::FoldCause;
 
 use super::talk::Talk;
 
@@ -75,7 +75,7 @@ fn forged_folds_are_found() {
     };
     let recap = forged(&|fold| {
         for entry in &mut fold.entries {
-            if let Entry::Recap { bytes } = entry {
+            if let FoldEntry::Recap { bytes } = entry {
                 *bytes = bytes.replace("nest", "best");
             }
         }
@@ -155,14 +155,19 @@ fn only_folds_in_force_are_counted() {
     talk.send();
     let mut folds = talk.session.folds().to_vec();
     for fold in folds.iter_mut().filter(|fold| fold.id == prepared.id) {
-        fold.cause = Cause::Prepared;
+        fold.cause = FoldCause::Prepared;
     }
     let found = audit(talk.session.log(), &folds, Some(last.id), &talk.calls);
     assert!(found.is_clean(), "{found}");
     assert_eq!(found.folds, 4);
-    let stand: Vec<Standing> = found.receipts.iter().map(|receipt| receipt.standing).collect();
-    let three = [Standing::InForce; 3];
-    let rest = [Standing::Prepared, Standing::Undone, Standing::Superseded, Standing::InForce];
+    let stand: Vec<FoldStanding> = found.receipts.iter().map(|receipt| receipt.standing).collect();
+    let three = [FoldStanding::InForce; 3];
+    let rest = [
+        FoldStanding::Prepared,
+        FoldStanding::Undone,
+        FoldStanding::Superseded,
+        FoldStanding::InForce,
+    ];
     let wanted = [&three[..], &rest[..]].concat();
     assert_eq!(stand, wanted, "{:?}", (undone.id, found.to_string()));
     assert_eq!(aside(&stand), "1 prepared, 1 undone, 1 replaced unsent");

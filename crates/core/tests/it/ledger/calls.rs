@@ -2,7 +2,7 @@
 
 use midfold_core::Hash;
 use midfold_core::event::Usage;
-use midfold_core::ledger::{CallRecord, Ledger, Prefix, Settled};
+use midfold_core::ledger::{CallRecord, Ledger, ReportedCost, SharedPrefix};
 
 use super::talk::Talk;
 
@@ -42,7 +42,7 @@ fn records_are_numbered_and_chained() {
 fn the_prefix_is_what_a_cache_can_serve() {
     let talk = three_calls();
     let [first, second, third] = &talk.calls[..] else { unreachable!() };
-    assert_eq!(first.prefix, Prefix::default());
+    assert_eq!(first.prefix, SharedPrefix::default());
     assert_eq!(second.prefix.messages, first.messages);
     assert_eq!(second.prefix.tokens, first.tokens_counted);
     assert_eq!(second.prefix.bytes + 1 + u64::from(first.messages), first.bytes);
@@ -83,8 +83,9 @@ fn records_survive_json() {
     let back: CallRecord = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
     assert_eq!(back, record);
     let settled =
-        Settled { usage: Usage { prompt: 900, output: 3, cache_read: 600, cache_write: 0 } };
-    let back: Settled = serde_json::from_str(&serde_json::to_string(&settled).unwrap()).unwrap();
+        ReportedCost { usage: Usage { prompt: 900, output: 3, cache_read: 600, cache_write: 0 } };
+    let back: ReportedCost =
+        serde_json::from_str(&serde_json::to_string(&settled).unwrap()).unwrap();
     assert_eq!((back, back.uncached()), (settled, 300));
 }
 

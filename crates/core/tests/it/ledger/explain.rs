@@ -1,7 +1,7 @@
 //! Twenty planted facts with known fates, over four sessions.
 
 use midfold_core::explain::{
-    Answer, ExplainError, Explanation, Moment, Occurrence, Place, Sight, explain,
+    AskedMoment, ExplainError, Explanation, Occurrence, Sight, SightAnswer, VerbatimPlace, explain,
 };
 use midfold_core::fold::Fold;
 use midfold_core::view::Role;
@@ -9,8 +9,8 @@ use midfold_core::view::Role;
 use super::talk::Talk;
 
 fn ask(talk: &Talk, text: &str, at: Option<u64>) -> Explanation {
-    let now = Moment::Now(talk.session.active().map(|fold| fold.id));
-    let moment = at.map_or(now, Moment::Call);
+    let now = AskedMoment::Now(talk.session.active().map(|fold| fold.id));
+    let moment = at.map_or(now, AskedMoment::Call);
     explain(talk.session.log(), talk.session.folds(), &talk.calls, text, moment).unwrap()
 }
 
@@ -26,7 +26,7 @@ fn left_with(occurrence: &Occurrence, number: u32, fold: &Fold, rule: &str) {
     assert!(occurrence.recall);
 }
 
-const VERBATIM: fn(Place) -> Sight = |place| Sight::Verbatim { place };
+const VERBATIM: fn(VerbatimPlace) -> Sight = |place| Sight::Verbatim { place };
 const RECAP: fn(bool) -> Sight = |named| Sight::Recap { named };
 
 /// A session with two folds that leave recaps, and a call before, between and after them.
@@ -125,14 +125,14 @@ fn facts_one_to_fourteen_under_recaps() {
     // 1, 2: the head.
     for (text, seq) in [("KESTREL-11", p.system), ("heron_task.toml", p.task)] {
         let found = ask(&p.talk, text, None);
-        assert_eq!(found.answer, Answer::Verbatim);
-        assert_eq!(of(&found, seq).sight, VERBATIM(Place::Head));
+        assert_eq!(found.answer, SightAnswer::Verbatim);
+        assert_eq!(of(&found, seq).sight, VERBATIM(VerbatimPlace::Head));
         assert_eq!(of(&found, seq).left, None);
     }
 
     // 3: dropped by the first fold, never needed again.
     let found = ask(&p.talk, "marmalade", None);
-    assert_eq!(found.answer, Answer::Gone);
+    assert_eq!(found.answer, SightAnswer::Gone);
     assert_eq!(found.lost_with.as_ref().unwrap().id, one.id);
     assert_eq!(of(&found, p.dropped).sight, RECAP(false));
     left_with(of(&found, p.dropped), 1, one, "recap");
@@ -140,13 +140,13 @@ fn facts_one_to_fourteen_under_recaps() {
 
     // 4: the same fact at the call before that fold.
     let found = ask(&p.talk, "marmalade", Some(first));
-    assert_eq!((found.answer, found.fold.clone()), (Answer::Verbatim, None));
-    assert_eq!(of(&found, p.dropped).sight, VERBATIM(Place::Tail));
+    assert_eq!((found.answer, found.fold.clone()), (SightAnswer::Verbatim, None));
+    assert_eq!(of(&found, p.dropped).sight, VERBATIM(VerbatimPlace::Tail));
     assert_eq!(of(&found, p.dropped).left, None);
 
     // 5: dropped, and used again after it had left.
     let found = ask(&p.talk, "tangerine", Some(between));
-    assert_eq!((found.answer, found.call), (Answer::Gone, Some(between)));
+    assert_eq!((found.answer, found.call), (SightAnswer::Gone, Some(between)));
     left_with(of(&found, p.used), 1, one, "recap");
     let again = of(&found, p.used).used.as_ref().unwrap();
     assert_eq!((again.seq, again.by, again.after_left), (p.used_again, Role::Assistant, true));
@@ -154,11 +154,11 @@ fn facts_one_to_fourteen_under_recaps() {
 
     // 6: dropped, then brought back by recall: the newer event carries it, until the next fold.
     let found = ask(&p.talk, "persimmon", Some(recalling));
-    assert_eq!(found.answer, Answer::Verbatim);
+    assert_eq!(found.answer, SightAnswer::Verbatim);
     assert_eq!(of(&found, p.recalled).sight, RECAP(false));
-    assert_eq!(of(&found, p.brought_back).sight, VERBATIM(Place::Tail));
+    assert_eq!(of(&found, p.brought_back).sight, VERBATIM(VerbatimPlace::Tail));
     let found = ask(&p.talk, "persimmon", Some(last));
-    assert_eq!(found.answer, Answer::Verbatim);
+    assert_eq!(found.answer, SightAnswer::Verbatim);
     left_with(of(&found, p.recalled), 1, one, "recap");
     left_with(of(&found, p.brought_back), 2, two, "recap");
     let again = of(&found, p.recalled).used.as_ref().unwrap();
@@ -167,7 +167,7 @@ fn facts_one_to_fourteen_under_recaps() {
     // 7: an identifier that the recap names, through both folds.
     for at in [between, last] {
         let found = ask(&p.talk, "src/parser/lexer.rs", Some(at));
-        assert_eq!(found.answer, Answer::InRecap);
+        assert_eq!(found.answer, SightAnswer::InRecap);
         assert_eq!(of(&found, p.path - 1).sight, RECAP(true));
         left_with(of(&found, p.path - 1), 1, one, "recap");
         assert_eq!(found.lost_with, None);
@@ -175,38 +175,38 @@ fn facts_one_to_fourteen_under_recaps() {
 
     // 8: a rule of the user, kept in the recap's words.
     let found = ask(&p.talk, "Never edit anything below vendor/osprey-4", None);
-    assert_eq!(found.answer, Answer::InRecap);
+    assert_eq!(found.answer, SightAnswer::InRecap);
     left_with(of(&found, p.rule), 1, one, "recap");
 
     // 9: pinned, through both folds.
     let found = ask(&p.talk, "wagtail", None);
-    assert_eq!(of(&found, p.pinned).sight, VERBATIM(Place::Pinned));
+    assert_eq!(of(&found, p.pinned).sight, VERBATIM(VerbatimPlace::Pinned));
     assert_eq!(of(&found, p.pinned).left, None);
 
     // 10: dropped by the second fold only.
     let found = ask(&p.talk, "bittern", None);
-    assert_eq!(found.answer, Answer::Gone);
+    assert_eq!(found.answer, SightAnswer::Gone);
     assert_eq!(found.lost_with.as_ref().unwrap().number, 2);
     left_with(of(&found, p.second), 2, two, "recap");
 
     // 11: named by the second recap only.
     let found = ask(&p.talk, "src/emit/wheatear.rs", None);
-    assert_eq!(found.answer, Answer::InRecap);
+    assert_eq!(found.answer, SightAnswer::InRecap);
     left_with(of(&found, p.second_path - 1), 2, two, "recap");
 
     // 12: not said yet.
     let found = ask(&p.talk, "bittern", Some(first));
-    assert_eq!(found.answer, Answer::NotYet);
+    assert_eq!(found.answer, SightAnswer::NotYet);
     assert_eq!(of(&found, p.second).sight, Sight::NotYet);
     assert!(!of(&found, p.second).recall);
 
     // 13: the tail.
     let found = ask(&p.talk, "dunnock", None);
-    assert_eq!(of(&found, p.tail).sight, VERBATIM(Place::Tail));
+    assert_eq!(of(&found, p.tail).sight, VERBATIM(VerbatimPlace::Tail));
 
     // 14: never said.
     let found = ask(&p.talk, "albatross", None);
-    assert_eq!((found.answer, found.occurrences.len()), (Answer::NeverSaid, 0));
+    assert_eq!((found.answer, found.occurrences.len()), (SightAnswer::NeverSaid, 0));
 }
 
 #[test]
@@ -223,12 +223,12 @@ fn facts_fifteen_and_sixteen_behind_a_marker() {
 
     // 15: not even an identifier survives a marker.
     let found = ask(&talk, "src/birds/redstart.rs", None);
-    assert_eq!((found.answer, found.in_recap), (Answer::Gone, false));
+    assert_eq!((found.answer, found.in_recap), (SightAnswer::Gone, false));
     assert_eq!(of(&found, covered).sight, Sight::Marker);
     left_with(of(&found, covered), 1, &fold, "marker");
     // 16: behind the marker, and said again while it still was there.
     let found = ask(&talk, "fieldfare", None);
-    assert_eq!(found.answer, Answer::Verbatim);
+    assert_eq!(found.answer, SightAnswer::Verbatim);
     assert_eq!(of(&found, twice).sight, Sight::Marker);
     let used = of(&found, twice).used.as_ref().unwrap();
     assert_eq!((used.seq, used.after_left), (again, false));
@@ -246,7 +246,7 @@ fn facts_seventeen_to_twenty_under_reducers() {
     (0..6).for_each(|_| talk.filler(500));
     let fold = talk.fold();
     let found = ask(&talk, "siskin", None);
-    assert_eq!(found.answer, Answer::Gone);
+    assert_eq!(found.answer, SightAnswer::Gone);
     let Sight::Edited { named: false, reducer, reason } = &of(&found, expired).sight else {
         unreachable!("{:?}", of(&found, expired).sight)
     };
@@ -272,10 +272,10 @@ fn facts_seventeen_to_twenty_under_reducers() {
     (0..6).for_each(|_| talk.filler(500));
     let fold = talk.fold();
     let found = ask(&talk, "twite", None);
-    assert_eq!(found.answer, Answer::Gone);
+    assert_eq!(found.answer, SightAnswer::Gone);
     left_with(of(&found, stubbed), 1, &fold, "stub");
     let found = ask(&talk, "linnet.lock", None);
-    assert_eq!(found.answer, Answer::Edited);
+    assert_eq!(found.answer, SightAnswer::Edited);
     assert!(matches!(&of(&found, stubbed).sight, Sight::Edited { named: true, .. }));
     assert_eq!(of(&found, stubbed).left, None);
     let found = ask(&talk, "brambling", None);
@@ -306,13 +306,13 @@ fn a_question_without_an_answer_says_why() {
     let ask = |text: &str, moment| {
         explain(p.talk.session.log(), p.talk.session.folds(), &p.talk.calls, text, moment)
     };
-    assert_eq!(ask("  ", Moment::Newest), Err(ExplainError::Empty));
-    assert_eq!(ask("x", Moment::Call(9)), Err(ExplainError::NoCall(9, 4)));
-    assert_eq!(ask("x", Moment::Newest).unwrap().call, Some(4));
+    assert_eq!(ask("  ", AskedMoment::Newest), Err(ExplainError::Empty));
+    assert_eq!(ask("x", AskedMoment::Call(9)), Err(ExplainError::NoCall(9, 4)));
+    assert_eq!(ask("x", AskedMoment::Newest).unwrap().call, Some(4));
     let (log, calls) = (p.talk.session.log(), &p.talk.calls);
-    let without = explain(log, &[], calls, "x", Moment::Newest);
+    let without = explain(log, &[], calls, "x", AskedMoment::Newest);
     assert!(matches!(without, Err(ExplainError::NoFold(_))));
-    assert_eq!(explain(log, &[], &[], "x", Moment::Newest), Err(ExplainError::NoCalls));
+    assert_eq!(explain(log, &[], &[], "x", AskedMoment::Newest), Err(ExplainError::NoCalls));
 }
 
 /// An undone fold took nothing away: what it covered is there again.
@@ -321,12 +321,12 @@ fn what_an_undone_fold_covered_is_back() {
     let mut p = planted();
     p.talk.session.undo(None).unwrap();
     let found = ask(&p.talk, "bittern", None);
-    assert_eq!(found.answer, Answer::Verbatim);
+    assert_eq!(found.answer, SightAnswer::Verbatim);
     assert_eq!(found.fold.as_ref().unwrap().id, p.folds[0].id);
     assert_eq!(of(&found, p.second).left, None);
-    assert_eq!(ask(&p.talk, "marmalade", None).answer, Answer::Gone);
+    assert_eq!(ask(&p.talk, "marmalade", None).answer, SightAnswer::Gone);
     // The call that was made through it still knows.
-    assert_eq!(ask(&p.talk, "bittern", Some(4)).answer, Answer::Gone);
+    assert_eq!(ask(&p.talk, "bittern", Some(4)).answer, SightAnswer::Gone);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The injection seam.
 
-use midfold_core::fold::Joining;
-use midfold_core::inject::{InjectError, Injections, Rules, Sent};
-use midfold_core::ledger::Call;
+use midfold_core::fold::FoldJoin;
+use midfold_core::inject::{InjectError, InjectedContext, Injections, MessageRules};
+use midfold_core::ledger::CallInput;
 use midfold_core::meter::Meter;
 use midfold_core::policy::Policy;
 use midfold_formats::{DialectKind, profile, verify};
@@ -16,12 +16,12 @@ fn hooks() -> Injections {
     hooks
 }
 
-fn apply(talk: &Talk, outputs: &[(&str, &str)]) -> Result<Sent, InjectError> {
+fn apply(talk: &Talk, outputs: &[(&str, &str)]) -> Result<InjectedContext, InjectError> {
     let (context, meter) = (talk.session.view(), Meter::exact());
-    hooks().apply(&context, outputs, &Rules { log: talk.session.log(), meter: &meter })
+    hooks().apply(&context, outputs, &MessageRules { log: talk.session.log(), meter: &meter })
 }
 
-fn talk(profile: midfold_core::Profile) -> Talk {
+fn talk(profile: midfold_core::ProviderProfile) -> Talk {
     let mut talk = Talk::with(Policy::preset("default").unwrap(), profile, 8_000);
     talk.say("user", "Count the birds.");
     talk.say("assistant", "Nine.");
@@ -66,7 +66,7 @@ fn an_overrun_names_hook_reserve_and_size() {
 fn the_reserve_holds_for_the_upper_estimate() {
     let talk = talk(profile::OPENAI);
     let meter = Meter::chars_over_four();
-    let rules = Rules { log: talk.session.log(), meter: &meter };
+    let rules = MessageRules { log: talk.session.log(), meter: &meter };
     let text = "word ".repeat(20);
     assert!(apply(&talk, &[("clock", &text)]).is_ok());
     let error = hooks().apply(&talk.session.view(), &[("clock", &text)], &rules).err().unwrap();
@@ -107,10 +107,10 @@ fn the_ledger_records_injections_apart() {
     talk.send();
     let sent = apply(&talk, &[("clock", "It is noon.")]).unwrap();
     let log = talk.session.log();
-    let joining = Joining { session: "s1".into(), turn: 2, request: 1 };
+    let joining = FoldJoin { session: "s1".into(), turn: 2, request: 1 };
     let record = talk.ledger.record_sent(
         &sent,
-        &Call {
+        &CallInput {
             joining: &joining,
             events: 3,
             head_hash: log.head_hash(),

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
-use midfold_core::fold::{Fold, Joining};
-use midfold_core::ledger::{Call, CallRecord, Ledger};
+use midfold_core::fold::{Fold, FoldJoin};
+use midfold_core::ledger::{CallInput, CallRecord, Ledger};
 use midfold_core::meter::Meter;
-use midfold_core::plan::Outcome;
+use midfold_core::plan::PlanOutcome;
 use midfold_core::policy::Policy;
-use midfold_core::{Profile, RawEvent};
+use midfold_core::{ProviderProfile, RawEvent};
 use midfold_formats::{DialectKind, profile};
 use midfold_testkit::quoted;
 
@@ -30,7 +30,7 @@ impl Talk {
         Self::with(Policy::from_toml(policy).unwrap(), profile::OPENAI, window)
     }
 
-    pub fn with(policy: Policy, profile: Profile, window: u64) -> Self {
+    pub fn with(policy: Policy, profile: ProviderProfile, window: u64) -> Self {
         let dialect = DialectKind::from_name(profile.dialect).unwrap().shared();
         let session =
             Session::new("s1", policy, dialect, profile, Arc::new(Quarter), Meter::exact());
@@ -83,8 +83,8 @@ impl Talk {
     pub fn fold(&mut self) -> Fold {
         let budget = self.budget.clone();
         match self.session.compact(&budget, None).unwrap() {
-            Outcome::Folded(fold) => *fold,
-            Outcome::Nothing(why) => unreachable!("{why}"),
+            PlanOutcome::Folded(fold) => *fold,
+            PlanOutcome::Nothing(why) => unreachable!("{why}"),
         }
     }
 
@@ -93,8 +93,8 @@ impl Talk {
         let log = self.session.log();
         let record = self.ledger.record(
             &self.session.view(),
-            &Call {
-                joining: &Joining { session: "s1".to_owned(), turn: 1, request: 1 },
+            &CallInput {
+                joining: &FoldJoin { session: "s1".to_owned(), turn: 1, request: 1 },
                 events: u32::try_from(log.len()).unwrap(),
                 head_hash: log.head_hash(),
                 fold: self.session.active(),

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold_core::RawEvent;
-use midfold_core::log::Log;
-use midfold_core::prices::Prices;
-use midfold_core::replay::{Outside, Recording, ReplayError, Replayed, Settings, Strategy, replay};
+use midfold_core::log::EventLog;
+use midfold_core::prices::PriceTable;
+use midfold_core::replay::{
+    OutsideEngine, Recording, ReplayError, ReplayResult, ReplaySettings, ReplayStrategy, replay,
+};
 use midfold_formats::{DialectKind, profile};
 use midfold_testkit::quoted;
 
@@ -53,9 +55,9 @@ pub fn said(role: &str, text: &str) -> Bytes {
     Bytes::from(format!(r#"{{"role":"{role}","content":{}}}"#, quoted(text)))
 }
 
-pub fn log(kind: DialectKind, messages: &[Bytes]) -> Log {
+pub fn log(kind: DialectKind, messages: &[Bytes]) -> EventLog {
     let events = messages.iter().map(|bytes| RawEvent::new(bytes.clone()));
-    Log::of(kind.shared(), profile::for_dialect(kind)[0], Arc::new(Quarter), events)
+    EventLog::of(kind.shared(), profile::for_dialect(kind)[0], Arc::new(Quarter), events)
 }
 
 pub fn recording(kind: DialectKind, messages: &[Bytes]) -> Recording {
@@ -65,35 +67,40 @@ pub fn recording(kind: DialectKind, messages: &[Bytes]) -> Recording {
 /// An engine that does what a test says.
 pub struct Does<F>(pub F);
 
-impl<F: FnMut(&[Bytes], u64) -> Result<Vec<Bytes>, String>> Outside for Does<F> {
+impl<F: FnMut(&[Bytes], u64) -> Result<Vec<Bytes>, String>> OutsideEngine for Does<F> {
     fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String> {
         self.0(messages, window)
     }
 }
 
 /// Replays with an engine that a test writes.
-pub fn outside(talk: &Talk, window: u64, engine: impl FnMut(&[Bytes]) -> Vec<Bytes>) -> Replayed {
+pub fn outside(
+    talk: &Talk,
+    window: u64,
+    engine: impl FnMut(&[Bytes]) -> Vec<Bytes>,
+) -> ReplayResult {
     let mut engine = engine;
     let mut engine = Does(|messages: &[Bytes], _| Ok(engine(messages)));
-    run(&talk.recording(), Strategy::Outside(&mut engine), window).unwrap()
+    run(&talk.recording(), ReplayStrategy::Outside(&mut engine), window).unwrap()
 }
 
 pub fn run(
     recording: &Recording,
-    strategy: Strategy<'_>,
+    strategy: ReplayStrategy<'_>,
     window: u64,
-) -> Result<Replayed, ReplayError> {
-    with(recording, strategy, window, &Prices::reference(), false)
+) -> Result<ReplayResult, ReplayError> {
+    with(recording, strategy, window, &PriceTable::reference(), false)
 }
 
 pub fn with(
     recording: &Recording,
-    strategy: Strategy<'_>,
+    strategy: ReplayStrategy<'_>,
     window: u64,
-    prices: &Prices,
+    prices: &PriceTable,
     search: bool,
-) -> Result<Replayed, ReplayError> {
+) -> Result<ReplayResult, ReplayError> {
     let rules = profile::rules(recording.log().profile());
-    let settings = Settings { window, rules: &rules, search, prices, clock: None, watch: None };
+    let settings =
+        ReplaySettings { window, rules: &rules, search, prices, clock: None, watch: None };
     replay(recording, strategy, &settings)
 }

@@ -1,9 +1,9 @@
 //! Prefixes, breaks and prices, reckoned by hand.
 
 use midfold_core::RawEvent;
-use midfold_core::log::Log;
-use midfold_core::prices::{Cliff, HOUR, Prices};
-use midfold_core::replay::{Recording, Replayed, Strategy};
+use midfold_core::log::EventLog;
+use midfold_core::prices::{HOUR, PriceCliff, PriceTable};
+use midfold_core::replay::{Recording, ReplayResult, ReplayStrategy};
 
 use super::bench::{Talk, outside, run, said, with};
 
@@ -20,7 +20,7 @@ fn talk() -> Talk {
 
 #[test]
 fn without_a_break_every_request_pays_a_tenth_for_what_it_repeats() {
-    let found = run(&talk().recording(), Strategy::Raw, 100_000).unwrap();
+    let found = run(&talk().recording(), ReplayStrategy::Raw, 100_000).unwrap();
     let rows = found.requests.iter().map(|r| (r.at, r.raw, r.tokens, r.prefix, r.broke));
     assert_eq!(
         rows.collect::<Vec<_>>(),
@@ -58,17 +58,17 @@ fn a_fold_pays_in_full_from_its_first_changed_message_on() {
 
 #[test]
 fn a_price_table_knows_a_least_prefix_and_a_cliff() {
-    let table = Prices {
+    let table = PriceTable {
         name: "made up".to_owned(),
         unit: "USD per million tokens".to_owned(),
         input: 2.0,
         read: 0.2,
         write: 2.5,
         min_prefix: 500,
-        cliff: Some(Cliff { above: 1_600, input: 2.0, output: 1.0 }),
-        ..Prices::reference()
+        cliff: Some(PriceCliff { above: 1_600, input: 2.0, output: 1.0 }),
+        ..PriceTable::reference()
     };
-    let found = with(&talk().recording(), Strategy::Raw, 100_000, &table, false).unwrap();
+    let found = with(&talk().recording(), ReplayStrategy::Raw, 100_000, &table, false).unwrap();
     let sum = &found.measures;
     // 104 tokens are below what is cached: plain input. 622 are written, the prefix of 104 is too
     // short to be read. 1,640 are above the cliff: all twice as dear.
@@ -87,7 +87,7 @@ fn what_travels_beside_the_messages_is_sent_and_cached_but_not_in_the_ratio() {
     let beside = log.envelope_tokens();
     assert!(beside > 0 && log.tokens() == bare + beside);
     let recording = Recording::new(log);
-    let found = run(&recording, Strategy::Raw, 100_000).unwrap();
+    let found = run(&recording, ReplayStrategy::Raw, 100_000).unwrap();
     let first = (found.requests[0].tokens, found.requests[0].prefix);
     assert_eq!(first, (104 + beside, 0));
     assert_eq!(found.requests[1].prefix, 104 + beside);
@@ -100,7 +100,7 @@ fn timed(times: [Option<u64>; 6]) -> Recording {
     let bare = super::bench::log(midfold_formats::DialectKind::OpenAiChat, &[]);
     let events = talk().0.into_iter().zip(times);
     let events = events.map(|(bytes, at)| RawEvent { at, ..RawEvent::new(bytes) });
-    Recording::new(Log::of(
+    Recording::new(EventLog::of(
         midfold_formats::DialectKind::OpenAiChat.shared(),
         *bare.profile(),
         std::sync::Arc::clone(bare.counter()),
@@ -108,8 +108,8 @@ fn timed(times: [Option<u64>; 6]) -> Recording {
     ))
 }
 
-fn at(prices: &Prices, times: [Option<u64>; 6]) -> Replayed {
-    with(&timed(times), Strategy::Raw, 100_000, prices, false).unwrap()
+fn at(prices: &PriceTable, times: [Option<u64>; 6]) -> ReplayResult {
+    with(&timed(times), ReplayStrategy::Raw, 100_000, prices, false).unwrap()
 }
 
 /// The second request comes five minutes after the first, the third a little more after that.
@@ -118,7 +118,7 @@ const LATE: [Option<u64>; 6] =
 
 #[test]
 fn what_a_cache_forgot_is_paid_for_in_full() {
-    let own = Prices::reference();
+    let own = PriceTable::reference();
     let found = at(&own, LATE);
     let sum = &found.measures;
     assert_eq!(found.requests.iter().map(|r| r.cold).collect::<Vec<_>>(), [false, false, true]);
@@ -142,10 +142,10 @@ fn what_a_cache_forgot_is_paid_for_in_full() {
 fn a_gap_counts_only_between_two_requests_whose_times_are_known() {
     let mut times = LATE.map(|at| at.map(|at| at * 100));
     times[2] = None;
-    let sum = at(&Prices::reference(), times).measures;
+    let sum = at(&PriceTable::reference(), times).measures;
     assert_eq!((sum.timed, sum.cold, sum.cost), (0, 0, 13_000 + 65_790 + 133_470));
     // Records that were written out of order are no gap.
     let back = [Some(9_000_000), None, Some(8_000_000), None, Some(1_000_000), None];
-    let sum = at(&Prices::reference(), back).measures;
+    let sum = at(&PriceTable::reference(), back).measures;
     assert_eq!((sum.timed, sum.cold), (2, 0));
 }

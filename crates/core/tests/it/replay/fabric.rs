@@ -1,7 +1,7 @@
 //! What became of every event, fold by fold.
 
 use midfold_core::policy::Policy;
-use midfold_core::replay::{FoldRow, Strategy};
+use midfold_core::replay::{FoldRow, ReplayStrategy};
 
 use super::bench::{Talk, run};
 
@@ -33,8 +33,8 @@ fn every_row_has_a_cell_for_every_event_and_what_left_stays_away() {
     let talk = steps(24);
     let recording = talk.recording();
     let policy = head_tail();
-    for strategy in [Strategy::Stateless(&policy), Strategy::Session(&policy)] {
-        let session = matches!(strategy, Strategy::Session(_));
+    for strategy in [ReplayStrategy::Stateless(&policy), ReplayStrategy::Session(&policy)] {
+        let session = matches!(strategy, ReplayStrategy::Session(_));
         let found = run(&recording, strategy, 6_000).unwrap();
         assert!(found.folds.len() >= 2, "session: {session}");
         for fold in &found.folds {
@@ -56,7 +56,7 @@ fn every_row_has_a_cell_for_every_event_and_what_left_stays_away() {
 fn recaps_stubs_and_reasons_are_told_apart() {
     let talk = steps(40);
     let policy = Policy::preset("default").unwrap();
-    for strategy in [Strategy::Stateless(&policy), Strategy::Session(&policy)] {
+    for strategy in [ReplayStrategy::Stateless(&policy), ReplayStrategy::Session(&policy)] {
         let found = run(&talk.recording(), strategy, 8_000).unwrap();
         assert!(found.folds.len() >= 2);
         for fold in &found.folds {
@@ -80,7 +80,7 @@ fn recaps_stubs_and_reasons_are_told_apart() {
 #[test]
 fn cleared_results_are_stubs_while_their_calls_stay() {
     let policy = Policy::preset("clear").unwrap();
-    let found = run(&steps(24).recording(), Strategy::Session(&policy), 8_000).unwrap();
+    let found = run(&steps(24).recording(), ReplayStrategy::Session(&policy), 8_000).unwrap();
     let row = letters(&found.folds[0]);
     assert!(row.starts_with("vvvsvsvs") && row.ends_with("vvvvvv"), "{row}");
     assert!(found.folds[0].why.values().all(|why| why.starts_with("retain: ")));
@@ -88,7 +88,7 @@ fn cleared_results_are_stubs_while_their_calls_stay() {
 
 #[test]
 fn raw_never_folds() {
-    let found = run(&steps(24).recording(), Strategy::Raw, 4_000).unwrap();
+    let found = run(&steps(24).recording(), ReplayStrategy::Raw, 4_000).unwrap();
     assert!(found.folds.is_empty() && found.measures.folds == 0 && found.losses.is_empty());
     assert!((found.measures.recall.ratio() - 1.0).abs() < 1e-9);
     assert!(found.requests.iter().all(|row| row.tokens == row.raw && row.fold.is_none()));

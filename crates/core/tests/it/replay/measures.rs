@@ -2,13 +2,15 @@
 
 use bytes::Bytes;
 use midfold_core::policy::Policy;
-use midfold_core::replay::{Arguments, NameClass, Recording, ReplayError, Share, Strategy};
+use midfold_core::replay::{
+    ArgumentTexts, KeptShare, NameClass, Recording, ReplayError, ReplayStrategy,
+};
 use midfold_formats::DialectKind;
 
 use super::bench::{Does, Talk, log, outside, run, said, with};
 
-fn share(need: u64, have: u64) -> Share {
-    Share { need, have }
+fn share(need: u64, have: u64) -> KeptShare {
+    KeptShare { need, have }
 }
 
 /// A task with two names, talk that hides it, and an answer that uses both and a new one.
@@ -35,7 +37,7 @@ fn recall_is_what_the_answer_uses_of_history_and_the_context_holds() {
         assert_eq!(found.measures.at_risk, share(2, have), "{text}");
         // The first request had a history within 0.8 windows.
         assert_eq!((found.measures.requests, found.measures.counted), (2, 1));
-        assert_eq!(found.requests[0].at_risk, Share::default());
+        assert_eq!(found.requests[0].at_risk, KeptShare::default());
         assert_eq!(found.requests[1].at_risk, share(2, have));
     }
 }
@@ -75,16 +77,16 @@ fn names_in_arguments_are_those_that_the_agent_meant() {
         .result("c2", "done");
     // What was sent reads `tquotaOf`; `zebra` is behind a bracket and is the same in both.
     for (arguments, text, have) in [
-        (Arguments::Meant, "quotaOf", 1),
-        (Arguments::Meant, "tquotaOf", 0),
-        (Arguments::Sent, "quotaOf", 0),
-        (Arguments::Sent, "tquotaOf", 1),
+        (ArgumentTexts::Meant, "quotaOf", 1),
+        (ArgumentTexts::Meant, "tquotaOf", 0),
+        (ArgumentTexts::Sent, "quotaOf", 0),
+        (ArgumentTexts::Sent, "tquotaOf", 1),
     ] {
         let recording = Recording::read(log(DialectKind::OpenAiChat, &talk.0), arguments);
         // The task, the call and its result give way to the text.
         let mut engine =
             Does(|messages: &[Bytes], _| Ok([&[said("user", text)], &messages[3..]].concat()));
-        let found = run(&recording, Strategy::Outside(&mut engine), 2_000).unwrap().measures;
+        let found = run(&recording, ReplayStrategy::Outside(&mut engine), 2_000).unwrap().measures;
         assert_eq!(found.at_risk, share(1, have), "{arguments:?}");
         assert_eq!(found.rare, share(4, have), "{arguments:?}: write, content, zebra and it");
     }
@@ -168,7 +170,7 @@ fn a_read_counts_as_repeated_when_its_result_is_gone() {
         all
     };
     assert_eq!(rereads(stub), 1, "the call is there, what it brought is not");
-    let found = run(&files().recording(), Strategy::Raw, 2_000).unwrap();
+    let found = run(&files().recording(), ReplayStrategy::Raw, 2_000).unwrap();
     assert_eq!(found.measures.rereads, 0);
 }
 
@@ -185,8 +187,8 @@ fn losses_say_where_when_how_often_and_whether_a_search_helps() {
         .say("assistant", "src/alpha.rs again");
     let recording = talk.recording();
     let mut cut = Does(|messages: &[Bytes], _| Ok(vec![messages.last().unwrap().clone()]));
-    let strategy = Strategy::Outside(&mut cut);
-    let prices = midfold_core::prices::Prices::reference();
+    let strategy = ReplayStrategy::Outside(&mut cut);
+    let prices = midfold_core::prices::PriceTable::reference();
     let found = with(&recording, strategy, 2_000, &prices, true).unwrap();
     let losses: Vec<_> = found
         .losses
@@ -209,7 +211,7 @@ fn losses_say_where_when_how_often_and_whether_a_search_helps() {
 #[test]
 fn over_and_invalid_count_requests() {
     let talk = hidden(12_000).filler("user", 400).say("assistant", "Done.");
-    let found = run(&talk.recording(), Strategy::Raw, 2_000).unwrap();
+    let found = run(&talk.recording(), ReplayStrategy::Raw, 2_000).unwrap();
     assert_eq!((found.measures.over, found.measures.invalid), (2, 0));
     assert!(found.folds.is_empty() && found.measures.breaks == 0);
     // Two results without their call are one context that no provider takes.
@@ -259,7 +261,7 @@ fn an_engine_that_changes_nothing_is_no_fold() {
 #[test]
 fn an_engine_that_fails_is_an_error_with_its_words() {
     let mut engine = Does(|_: &[Bytes], window| Err(format!("no room in {window}")));
-    let error = run(&hidden(12_000).recording(), Strategy::Outside(&mut engine), 2_000);
+    let error = run(&hidden(12_000).recording(), ReplayStrategy::Outside(&mut engine), 2_000);
     let error = error.unwrap_err();
     assert!(matches!(&error, ReplayError::Outside(text) if text == "no room in 2000"), "{error}");
 }
@@ -267,6 +269,6 @@ fn an_engine_that_fails_is_an_error_with_its_words() {
 #[test]
 fn what_cannot_fit_is_an_error_and_not_a_figure() {
     let policy = Policy::preset("default").unwrap();
-    let error = run(&hidden(40_000).recording(), Strategy::Stateless(&policy), 2_000);
+    let error = run(&hidden(40_000).recording(), ReplayStrategy::Stateless(&policy), 2_000);
     assert!(matches!(error.unwrap_err(), ReplayError::Plan(_)));
 }

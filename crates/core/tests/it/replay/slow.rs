@@ -7,14 +7,15 @@ use bytes::Bytes;
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
 use midfold_core::ids::identifiers;
-use midfold_core::log::Log;
+use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
-use midfold_core::plan::{Outcome, Plan, PlanError, plan};
+use midfold_core::plan::{PlanError, PlanOutcome, PlanRequest, plan};
 use midfold_core::policy::Policy;
-use midfold_core::prices::Prices;
+use midfold_core::prices::PriceTable;
 use midfold_core::project::{Context, project};
 use midfold_core::replay::{
-    Arguments, Recording, ReplayError, Replayed, Settings, Strategy, message_text, replay,
+    ArgumentTexts, Recording, ReplayError, ReplayResult, ReplaySettings, ReplayStrategy,
+    message_text, replay,
 };
 use midfold_core::view::Role;
 use midfold_formats::{DialectKind, profile};
@@ -49,9 +50,9 @@ struct Sums {
     rules: (u64, u64),
 }
 
-fn fast(found: &Replayed) -> Sums {
+fn fast(found: &ReplayResult) -> Sums {
     let m = &found.measures;
-    let pair = |share: midfold_core::replay::Share| (share.need, share.have);
+    let pair = |share: midfold_core::replay::KeptShare| (share.need, share.have);
     Sums {
         requests: m.requests,
         counted: m.counted,
@@ -103,8 +104,8 @@ impl Plain<'_> {
             Form::Stateless => {
                 self.held.extend(new.iter().cloned());
                 let log = log(self.kind, &self.held);
-                let outcome = plan(&Plan::new(&log, self.policy, &budget, Meter::exact()))?;
-                let Outcome::Folded(fold) = outcome else {
+                let outcome = plan(&PlanRequest::new(&log, self.policy, &budget, Meter::exact()))?;
+                let PlanOutcome::Folded(fold) = outcome else {
                     return Ok((project(&log, None), false));
                 };
                 let context = project(&log, Some(&fold));
@@ -116,9 +117,11 @@ impl Plain<'_> {
 }
 
 /// The whole text of a context, read anew.
-fn text_of(log: &Log) -> String {
-    let texts =
-        log.events().iter().map(|event| message_text(&event.bytes, &event.view, Arguments::Meant));
+fn text_of(log: &EventLog) -> String {
+    let texts = log
+        .events()
+        .iter()
+        .map(|event| message_text(&event.bytes, &event.view, ArgumentTexts::Meant));
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -181,7 +184,7 @@ fn slow(
     let texts: Vec<String> = whole
         .events()
         .iter()
-        .map(|event| message_text(&event.bytes, &event.view, Arguments::Meant))
+        .map(|event| message_text(&event.bytes, &event.view, ArgumentTexts::Meant))
         .collect();
     let mut plain = Plain { form, kind, policy, window, held: Vec::new(), session: None, fed: 0 };
     let mut sums = Sums::default();
@@ -248,13 +251,13 @@ proptest! {
         let recording = Recording::new(log(kind, &messages));
         let window = (recording.log().tokens() * share / 10).max(3_000);
         let rules = profile::rules(recording.log().profile());
-        let prices = Prices::reference();
+        let prices = PriceTable::reference();
         let settings =
-            Settings { window, rules: &rules, search: false, prices: &prices, clock: None, watch: None };
+            ReplaySettings { window, rules: &rules, search: false, prices: &prices, clock: None, watch: None };
         let strategy = match form {
-            Form::Raw => Strategy::Raw,
-            Form::Stateless => Strategy::Stateless(&policy),
-            Form::Session => Strategy::Session(&policy),
+            Form::Raw => ReplayStrategy::Raw,
+            Form::Stateless => ReplayStrategy::Stateless(&policy),
+            Form::Session => ReplayStrategy::Session(&policy),
         };
         let found = replay(&recording, strategy, &settings);
         match slow(form, kind, &messages, &policy, window) {
@@ -274,9 +277,9 @@ fn hostile_conversations_are_judged_alike_too() {
         for form in [Form::Raw, Form::Stateless, Form::Session] {
             let recording = Recording::new(log(kind, &messages));
             let strategy = match form {
-                Form::Raw => Strategy::Raw,
-                Form::Stateless => Strategy::Stateless(&policy),
-                Form::Session => Strategy::Session(&policy),
+                Form::Raw => ReplayStrategy::Raw,
+                Form::Stateless => ReplayStrategy::Stateless(&policy),
+                Form::Session => ReplayStrategy::Session(&policy),
             };
             let found = super::bench::run(&recording, strategy, 2_000);
             match slow(form, kind, &messages, &policy, 2_000) {

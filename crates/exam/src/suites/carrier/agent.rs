@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Message;
+use super::CarrierMessage;
 use super::rng::Rng;
-use crate::error::{At as _, Error, Result};
+use crate::error::{ErrorPlace as _, ExamError, ExamResult};
 
 const TRADES: &str = include_str!("../../../data/agents.toml");
 
@@ -26,7 +26,7 @@ struct Trade {
 }
 
 #[derive(Deserialize)]
-struct Trades {
+struct AgentTrades {
     trade: Vec<Trade>,
 }
 
@@ -37,28 +37,28 @@ pub const NAMES: [&str; 3] = ["code", "operations", "research"];
 ///
 /// # Errors
 /// When there is no such trade.
-pub fn session(trade: &str, seed: u64, tokens: usize) -> Result<Vec<Message>> {
-    let trades: Trades = toml::from_str(TRADES).at("agents.toml")?;
+pub fn session(trade: &str, seed: u64, tokens: usize) -> ExamResult<Vec<CarrierMessage>> {
+    let trades: AgentTrades = toml::from_str(TRADES).at("agents.toml")?;
     let found = trades.trade.into_iter().find(|one| one.name == trade);
-    let trade = found.ok_or_else(|| Error(format!("no trade {trade}")))?;
+    let trade = found.ok_or_else(|| ExamError(format!("no trade {trade}")))?;
     let rng = &mut Rng::new(seed);
-    let mut out = vec![Message::system(trade.system.clone())];
+    let mut out = vec![CarrierMessage::system(trade.system.clone())];
     let (mut size, mut calls) = (0, 0);
     while size < tokens {
         let from = out.len();
-        out.push(Message::user(trade.fill(rng, &trade.asks)));
+        out.push(CarrierMessage::user(trade.fill(rng, &trade.asks)));
         for _ in 0..rng.between(5, 12) {
             calls += 1;
             out.extend(trade.step(rng, calls));
         }
-        out.push(Message::assistant(trade.fill(rng, std::slice::from_ref(&trade.done))));
+        out.push(CarrierMessage::assistant(trade.fill(rng, std::slice::from_ref(&trade.done))));
         size += out[from..].iter().map(|m| m.content.len() * 10 / 32 + 30).sum::<usize>();
     }
     Ok(out)
 }
 
 impl Trade {
-    fn step(&self, rng: &mut Rng, number: usize) -> [Message; 2] {
+    fn step(&self, rng: &mut Rng, number: usize) -> [CarrierMessage; 2] {
         let mut result = String::new();
         for _ in 0..rng.between(12, 70) {
             let _ = writeln!(result, "{}", self.fill(rng, &self.lines));
@@ -67,7 +67,13 @@ impl Trade {
         let (file, subject) = (self.fill(rng, &self.files), rng.pick(&self.subjects).to_owned());
         let arguments = json!({ "on": file, "about": subject });
         let says = self.fill(rng, &self.says);
-        Message::step(&says, &format!("call_{}_{number}", rng.hex(8)), &tool, arguments, result)
+        CarrierMessage::step(
+            &says,
+            &format!("call_{}_{number}", rng.hex(8)),
+            &tool,
+            arguments,
+            result,
+        )
     }
 
     fn fill(&self, rng: &mut Rng, of: &[String]) -> String {

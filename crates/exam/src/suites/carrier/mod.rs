@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Something that is said once, and the word that tells whether it is still known.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Told {
+pub struct CarriedFact {
     /// The sentence.
     pub says: String,
     /// The word.
@@ -18,7 +18,7 @@ pub struct Told {
 
 /// One message of Chat Completions.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct CarrierMessage {
     /// Who: `system`, `user`, `assistant` or `tool`.
     pub role: &'static str,
     /// The text.
@@ -27,7 +27,7 @@ pub struct Message {
     pub call: Option<(String, String, Value)>,
 }
 
-impl Message {
+impl CarrierMessage {
     fn of(role: &'static str, content: impl Into<String>) -> Self {
         Self { role, content: content.into(), call: None }
     }
@@ -84,7 +84,7 @@ impl Message {
 
 /// The place of the first user message at or behind this share of a conversation's bytes, in per cent.
 #[must_use]
-pub fn turn_at(messages: &[Message], percent: usize) -> usize {
+pub fn turn_at(messages: &[CarrierMessage], percent: usize) -> usize {
     let total: usize = messages.iter().map(|message| message.content.len()).sum();
     let mut seen = 0;
     for (at, message) in messages.iter().enumerate() {

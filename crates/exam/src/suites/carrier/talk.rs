@@ -3,59 +3,59 @@
 use serde::Deserialize;
 
 use super::rng::Rng;
-use super::{Message, Told};
-use crate::error::{At as _, Result};
+use super::{CarriedFact, CarrierMessage};
+use crate::error::{ErrorPlace as _, ExamResult};
 
 const WORDS: &str = include_str!("../../../data/chat.toml");
 
 /// What the talk is made of.
 #[derive(Deserialize)]
-pub struct Talk {
+pub struct CarrierTalk {
     people: Vec<String>,
     places: Vec<String>,
     adjectives: Vec<String>,
     when: Vec<String>,
-    topic: Vec<Topic>,
-    talk: Sentences,
-    fact: Vec<Told>,
+    topic: Vec<TalkTopic>,
+    talk: TalkSentences,
+    fact: Vec<CarriedFact>,
 }
 
 #[derive(Deserialize)]
-struct Topic {
+struct TalkTopic {
     name: String,
     nouns: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Sentences {
+struct TalkSentences {
     ask: Vec<String>,
     chat: Vec<String>,
     answer: Vec<String>,
 }
 
-impl Talk {
+impl CarrierTalk {
     /// Reads the words.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn new() -> Result<Self> {
+    pub fn new() -> ExamResult<Self> {
         toml::from_str(WORDS).at("chat.toml")
     }
 
     /// The facts that a chat tells.
     #[must_use]
-    pub fn facts(&self) -> &[Told] {
+    pub fn facts(&self) -> &[CarriedFact] {
         &self.fact
     }
 
     /// A chat of about `tokens` tokens (of 3.2 characters), with each fact once, evenly spread.
     #[must_use]
-    pub fn chat(&self, seed: u64, tokens: usize) -> Vec<Message> {
+    pub fn chat(&self, seed: u64, tokens: usize) -> Vec<CarrierMessage> {
         let rng = &mut Rng::new(seed);
         let mut out = vec![
-            Message::system("You are a friendly companion for long conversations."),
-            Message::user("Good morning! I have the day off and feel like talking."),
-            Message::assistant("Good morning! What is on your mind?"),
+            CarrierMessage::system("You are a friendly companion for long conversations."),
+            CarrierMessage::user("Good morning! I have the day off and feel like talking."),
+            CarrierMessage::assistant("Good morning! What is on your mind?"),
         ];
         let (mut size, mut facts) = (0, self.fact.iter());
         let every = tokens / (self.fact.len() + 1);
@@ -76,7 +76,7 @@ impl Talk {
 
     /// One short exchange of small talk.
     #[must_use]
-    pub fn small(&self, rng: &mut Rng) -> [Message; 2] {
+    pub fn small(&self, rng: &mut Rng) -> [CarrierMessage; 2] {
         self.exchange(rng, (1, 2), (1, 2))
     }
 
@@ -86,7 +86,7 @@ impl Talk {
         rng: &mut Rng,
         said: (usize, usize),
         answered: (usize, usize),
-    ) -> [Message; 2] {
+    ) -> [CarrierMessage; 2] {
         let topic = rng.below(self.topic.len());
         let mut user = Vec::new();
         for _ in 0..rng.between(said.0, said.1) {
@@ -102,7 +102,7 @@ impl Talk {
             let at = answer.len() / 2;
             answer.insert(at, "\n\n".to_owned());
         }
-        [Message::user(joined(&user)), Message::assistant(joined(&answer))]
+        [CarrierMessage::user(joined(&user)), CarrierMessage::assistant(joined(&answer))]
     }
 
     /// A long message of the user on several matters, in paragraphs, with `inside` in the midst of one.

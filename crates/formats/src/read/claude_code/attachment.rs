@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use midfold_core::jsonstr;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::record::{Message, is_clients};
-use crate::fields::Fields;
+use super::record::{RecordMessage, is_clients};
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// What a client adds, by the type of its record: how it is announced, the member that names what it is
@@ -27,7 +27,10 @@ const ADDED: &[(&str, &str, &str, &[&str])] = &[
 ];
 
 /// The message that an attachment is sent as, and who speaks in it; none for one that is not sent.
-pub(super) fn read(input: &[u8], record: &Fields<'_>) -> Option<(Option<Origin>, Message)> {
+pub(super) fn read(
+    input: &[u8],
+    record: &ObjectFields<'_>,
+) -> Option<(Option<TextOrigin>, RecordMessage)> {
     let attachment = record.inner("attachment");
     let kind = attachment.text("type")?;
     if kind == "queued_command" {
@@ -48,27 +51,27 @@ pub(super) fn read(input: &[u8], record: &Fields<'_>) -> Option<(Option<Origin>,
     jsonstr::encode_into(&text, &mut bytes);
     bytes.push(b'}');
     let range = record.object("attachment")?;
-    Some((Some(Origin::Injected), Message::made(range, bytes)))
+    Some((Some(TextOrigin::Injected), RecordMessage::made(range, bytes)))
 }
 
 /// What waited in the client's queue until the agent had time: mostly a person's words, sometimes the
 /// client's news of a task.
 fn queued(
     input: &[u8],
-    record: &Fields<'_>,
-    attachment: &Fields<'_>,
-) -> Option<(Option<Origin>, Message)> {
+    record: &ObjectFields<'_>,
+    attachment: &ObjectFields<'_>,
+) -> Option<(Option<TextOrigin>, RecordMessage)> {
     let said = said(input, attachment, "prompt")?;
     let is_prompt = attachment.text("commandMode").is_none_or(|mode| mode == "prompt");
     let is_persons = is_prompt && !is_clients(attachment) && !is_clients(record);
-    Some(((!is_persons).then_some(Origin::Injected), said))
+    Some(((!is_persons).then_some(TextOrigin::Injected), said))
 }
 
 /// A message of the user's with the content that a member holds, a text or blocks, as it is there.
-pub(super) fn said(input: &[u8], fields: &Fields<'_>, name: &str) -> Option<Message> {
+pub(super) fn said(input: &[u8], fields: &ObjectFields<'_>, name: &str) -> Option<RecordMessage> {
     let content = fields.string(name).or_else(|| fields.array(name)).filter(|at| at.len() > 2)?;
     let bytes = [br#"{"role":"user","content":"#, &input[content.clone()], b"}"].concat();
-    Some(Message::made(content, bytes))
+    Some(RecordMessage::made(content, bytes))
 }
 
 /// How deep texts are looked for in an attachment.

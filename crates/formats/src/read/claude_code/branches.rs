@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::record::{Kind, Line};
-use crate::read::source::Source;
+use super::record::{RecordKind, RecordLine};
+use crate::read::source::InputSource;
 
 /// A person who goes back and asks anew leaves a branch behind: of user messages with the same
 /// parent only the one with the newest end is in the context. Records of tools branch, too, and
 /// all of those stay.
-pub(super) fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
+pub(super) fn drop_abandoned(source: &mut InputSource<'_>, lines: &mut [RecordLine]) {
     // The echo of a command, `/exit` or `/login`, is newer than nothing that a person wrote.
     let age = |at: usize| if lines[at].is_echo { at } else { at + lines.len() };
     let mut newest: Vec<usize> = (0..lines.len()).map(age).collect();
@@ -19,8 +19,10 @@ pub(super) fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
     }
     // Of the real users below one parent (or at the root of one conversation): the newest.
     let mut kept: HashMap<(Option<usize>, usize), usize> = HashMap::new();
-    let place = |line: &Line| (line.parent, line.group);
-    let asks = |line: &Line| line.kind == Kind::RealUser && (line.parent.is_some() || line.is_root);
+    let place = |line: &RecordLine| (line.parent, line.group);
+    let asks = |line: &RecordLine| {
+        line.kind == RecordKind::RealUser && (line.parent.is_some() || line.is_root)
+    };
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| asks(line)) {
         let best = kept.entry(place(line)).or_insert(at);
         if newest[at] > newest[*best] {
@@ -49,7 +51,7 @@ pub(super) fn drop_abandoned(source: &mut Source<'_>, lines: &mut [Line]) {
 /// A session that begins with an accepted plan, or goes on in a new file, may begin with records of the
 /// one before: their chain starts at a record that is in another file. Where the newest chain starts
 /// here, at a root, nothing before that root is sent.
-pub(super) fn drop_session_before(source: &mut Source<'_>, lines: &mut [Line]) {
+pub(super) fn drop_session_before(source: &mut InputSource<'_>, lines: &mut [RecordLine]) {
     // Parents are before their children.
     let mut starts: Vec<usize> = (0..lines.len()).collect();
     for at in 0..lines.len() {
@@ -60,10 +62,11 @@ pub(super) fn drop_session_before(source: &mut Source<'_>, lines: &mut [Line]) {
     // Of each conversation the newest record, up to where the client compacted.
     let mut newest: HashMap<usize, usize> = HashMap::new();
     let mut compacted: HashMap<usize, usize> = HashMap::new();
-    let is_beside = |line: &Line| matches!(line.kind, Kind::Beside(_));
-    let is_message = |line: &Line| !line.message.is_empty() && !line.is_echo && !is_beside(line);
+    let is_beside = |line: &RecordLine| matches!(line.kind, RecordKind::Beside(_));
+    let is_message =
+        |line: &RecordLine| !line.message.is_empty() && !line.is_echo && !is_beside(line);
     for (at, line) in lines.iter().enumerate() {
-        if line.kind == Kind::Boundary {
+        if line.kind == RecordKind::Boundary {
             compacted.entry(line.group).or_insert(at);
         } else if is_message(line) && !line.dropped && !compacted.contains_key(&line.group) {
             newest.insert(line.group, at);

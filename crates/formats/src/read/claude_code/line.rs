@@ -3,31 +3,35 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
+use super::after_compaction;
 use super::attachment;
-use super::kept;
 use super::queue::Queue;
-use super::record::{Group, Kind, Line, Message, is_clients};
-use crate::fields::Fields;
-use crate::read::source::Source;
-use crate::read::text::Record;
+use super::record::{RecordGroup, RecordKind, RecordLine, RecordMessage, is_clients};
+use crate::fields::ObjectFields;
+use crate::read::source::InputSource;
+use crate::read::text::TopValue;
 
 /// What is known of the lines that were read.
 #[derive(Default)]
-struct Reading {
-    lines: Vec<Line>,
+struct LineReading {
+    lines: Vec<RecordLine>,
     by_uuid: HashMap<String, usize>,
-    groups: Vec<Group>,
+    groups: Vec<RecordGroup>,
     by_agent: HashMap<String, usize>,
 }
 
 /// The lines of the file, and the conversations that they are of.
-pub(super) fn lines(source: &mut Source<'_>, records: &[Record]) -> (Vec<Line>, Vec<Group>) {
-    let mut read = Reading { lines: Vec::with_capacity(records.len()), ..Reading::default() };
+pub(super) fn lines(
+    source: &mut InputSource<'_>,
+    records: &[TopValue],
+) -> (Vec<RecordLine>, Vec<RecordGroup>) {
+    let mut read =
+        LineReading { lines: Vec::with_capacity(records.len()), ..LineReading::default() };
     let mut queue = Queue::of(source.input, records);
     for record in records {
-        let fields = Fields::of(source.input, record.range.clone());
+        let fields = ObjectFields::of(source.input, record.range.clone());
         let uuid = fields.text("uuid").map(Cow::into_owned);
         if uuid.as_ref().is_some_and(|uuid| read.by_uuid.contains_key(uuid)) {
             continue;
@@ -37,22 +41,24 @@ pub(super) fn lines(source: &mut Source<'_>, records: &[Record]) -> (Vec<Line>, 
         let (kind, message) = match queue.taken(source.input, record, &fields) {
             Some(said) => {
                 // It hangs nowhere: it belongs to what was newest then.
-                let hangs = |line: &Line| line.parent.is_some() || line.is_root;
+                let hangs = |line: &RecordLine| line.parent.is_some() || line.is_root;
                 let mut newest = read.lines.iter();
                 parent = newest.rposition(|line| line.group == group && hangs(line));
-                (Kind::Beside(None), said)
+                (RecordKind::Beside(None), said)
             }
             None => kind_of(source, record, &fields),
         };
         let kept = match kind {
-            Kind::Boundary => kept::lines(source.input, &fields, &read.lines, &read.by_uuid),
+            RecordKind::Boundary => {
+                after_compaction::lines(source.input, &fields, &read.lines, &read.by_uuid)
+            }
             _ => Vec::new(),
         };
         if let Some(uuid) = uuid {
             read.by_uuid.insert(uuid, read.lines.len());
         }
-        read.lines.push(Line {
-            is_echo: kind == Kind::RealUser && message.is_echo(source.input),
+        read.lines.push(RecordLine {
+            is_echo: kind == RecordKind::RealUser && message.is_echo(source.input),
             kind,
             message,
             line: record.line,
@@ -66,9 +72,9 @@ pub(super) fn lines(source: &mut Source<'_>, records: &[Record]) -> (Vec<Line>, 
     (read.lines, read.groups)
 }
 
-impl Reading {
+impl LineReading {
     /// The conversation of a record.
-    fn group(&mut self, fields: &Fields<'_>, parent: Option<usize>, line: usize) -> usize {
+    fn group(&mut self, fields: &ObjectFields<'_>, parent: Option<usize>, line: usize) -> usize {
         let is_sidechain = fields.is_true("isSidechain");
         let agent = fields.text("agentId").filter(|_| is_sidechain);
         let parent = parent.map(|at| self.lines[at].group).filter(|at| !self.groups[*at].is_main);
@@ -84,7 +90,7 @@ impl Reading {
                 let groups = &mut self.groups;
                 *self.by_agent.entry(name).or_insert_with_key(|name| {
                     let id = is_sidechain.then(|| name.clone());
-                    groups.push(Group { id, is_main: !is_sidechain });
+                    groups.push(RecordGroup { id, is_main: !is_sidechain });
                     groups.len() - 1
                 })
             }
@@ -97,37 +103,45 @@ impl Reading {
     }
 }
 
-fn kind_of(source: &mut Source<'_>, record: &Record, fields: &Fields<'_>) -> (Kind, Message) {
-    let nothing = Message::default();
+fn kind_of(
+    source: &mut InputSource<'_>,
+    record: &TopValue,
+    fields: &ObjectFields<'_>,
+) -> (RecordKind, RecordMessage) {
+    let nothing = RecordMessage::default();
     let kind = fields.text("type").unwrap_or_default();
     match &*kind {
-        "system" if fields.is("subtype", "compact_boundary") => return (Kind::Boundary, nothing),
+        "system" if fields.is("subtype", "compact_boundary") => {
+            return (RecordKind::Boundary, nothing);
+        }
         "system" if fields.is("subtype", "microcompact_boundary") => {
-            kept::note_cleared(source, record, fields);
-            return (Kind::Link, nothing);
+            after_compaction::note_cleared(source, record, fields);
+            return (RecordKind::Link, nothing);
         }
         "attachment" => {
             let sent = attachment::read(source.input, fields);
-            return sent.map_or((Kind::Link, nothing), |(who, said)| (Kind::Beside(who), said));
+            return sent.map_or((RecordKind::Link, nothing), |(who, said)| {
+                (RecordKind::Beside(who), said)
+            });
         }
         _ => {}
     }
-    let Some(range) = fields.object("message") else { return (Kind::Link, nothing) };
+    let Some(range) = fields.object("message") else { return (RecordKind::Link, nothing) };
     let message = match &*kind {
         "assistant" if fields.is_true("isApiErrorMessage") => {
             let told = "an error that the client showed as a reply is left out";
             source.note(record.range.start, "api-error", told);
-            return (Kind::Link, nothing);
+            return (RecordKind::Link, nothing);
         }
-        "assistant" | "user" => Message::of(source.input, range),
-        _ => return (Kind::Link, nothing),
+        "assistant" | "user" => RecordMessage::of(source.input, range),
+        _ => return (RecordKind::Link, nothing),
     };
     let kind = match &*kind {
-        "assistant" => Kind::Assistant,
-        _ if fields.is_true("isCompactSummary") => Kind::User(Some(Origin::Recap)),
-        _ if message.has_results(source.input) => Kind::User(None),
-        _ if is_clients(fields) => Kind::User(Some(Origin::Injected)),
-        _ => Kind::RealUser,
+        "assistant" => RecordKind::Assistant,
+        _ if fields.is_true("isCompactSummary") => RecordKind::User(Some(TextOrigin::Recap)),
+        _ if message.has_results(source.input) => RecordKind::User(None),
+        _ if is_clients(fields) => RecordKind::User(Some(TextOrigin::Injected)),
+        _ => RecordKind::RealUser,
     };
     (kind, message)
 }

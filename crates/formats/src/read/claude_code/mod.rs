@@ -1,8 +1,8 @@
 //! Session and subagent files of Claude Code: a tree of records, one a line.
 
+mod after_compaction;
 mod attachment;
 mod branches;
-mod kept;
 mod line;
 mod queue;
 mod record;
@@ -10,20 +10,20 @@ mod record;
 use std::collections::HashMap;
 
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::source::Source;
-use super::text::Record;
-use super::{Conversation, Format};
-use crate::problem::Problem;
+use super::source::InputSource;
+use super::text::TopValue;
+use super::{Conversation, TranscriptFormat};
+use crate::problem::ReadProblem;
 use crate::scan;
-use record::{Group, Kind, Line, Message};
+use record::{RecordGroup, RecordKind, RecordLine, RecordMessage};
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let (mut lines, groups) = line::lines(source, records);
     branches::drop_abandoned(source, &mut lines);
     branches::drop_session_before(source, &mut lines);
-    let mut by_group: Vec<Vec<Line>> = groups.iter().map(|_| Vec::new()).collect();
+    let mut by_group: Vec<Vec<RecordLine>> = groups.iter().map(|_| Vec::new()).collect();
     for line in lines.into_iter().filter(|line| !line.dropped) {
         by_group[line.group].push(line);
     }
@@ -40,19 +40,19 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 /// What is sent since the client compacted; where the record is asked for, what was sent up to
 /// each compaction before it, too. With each whether it is a subagent's.
 fn conversations(
-    source: &mut Source<'_>,
-    lines: &[Line],
-    about: &Group,
+    source: &mut InputSource<'_>,
+    lines: &[RecordLine],
+    about: &RecordGroup,
 ) -> Vec<(bool, Conversation)> {
-    let all = |wanted: Kind| {
+    let all = |wanted: RecordKind| {
         let found = lines.iter().enumerate().filter(move |(_, line)| line.kind == wanted);
         found.map(|(at, _)| at).collect::<Vec<_>>()
     };
-    let mut restarts = all(Kind::Boundary);
+    let mut restarts = all(RecordKind::Boundary);
     if restarts.is_empty() {
-        restarts = all(Kind::User(Some(Origin::Recap)));
+        restarts = all(RecordKind::User(Some(TextOrigin::Recap)));
     }
-    let has_message = |line: &&Line| !line.message.is_empty();
+    let has_message = |line: &&RecordLine| !line.message.is_empty();
     if source.recorded {
         restarts.insert(0, 0);
     } else {
@@ -62,7 +62,7 @@ fn conversations(
         let before = lines[..last].iter().filter(has_message).count().saturating_sub(kept);
         if before > 0 {
             let told = format!("{before} records before it are no longer in the context");
-            source.problems.push(Problem::new("compacted-before", told).at(lines[last].line));
+            source.problems.push(ReadProblem::new("compacted-before", told).at(lines[last].line));
         }
     }
     let ends = restarts.iter().skip(1).copied().chain([lines.len()]);
@@ -70,7 +70,7 @@ fn conversations(
     for (start, end) in restarts.iter().zip(ends) {
         let live = live(lines, *start, end);
         let Some(first) = live.iter().map(|line| line.line).min() else { continue };
-        let mut conversation = Conversation::new(Format::ClaudeCode, first);
+        let mut conversation = Conversation::new(TranscriptFormat::ClaudeCode, first);
         conversation.id.clone_from(&about.id);
         add_events(source, &live, lines[*start].line, &mut conversation);
         found.push((!about.is_main, conversation));
@@ -79,12 +79,12 @@ fn conversations(
 }
 
 /// The lines of a stretch with a message: behind the summary those that the client kept from before it.
-fn live(lines: &[Line], start: usize, end: usize) -> Vec<&Line> {
-    let sent = |line: &&Line| !line.message.is_empty();
-    let mut live: Vec<&Line> = lines[start..end].iter().filter(sent).collect();
-    let is_kept = |line: &&Line| lines[start].kept.contains(&line.line);
-    let kept: Vec<&Line> = lines[..start].iter().filter(sent).filter(is_kept).collect();
-    let is_recap = |line: &&Line| line.kind == Kind::User(Some(Origin::Recap));
+fn live(lines: &[RecordLine], start: usize, end: usize) -> Vec<&RecordLine> {
+    let sent = |line: &&RecordLine| !line.message.is_empty();
+    let mut live: Vec<&RecordLine> = lines[start..end].iter().filter(sent).collect();
+    let is_kept = |line: &&RecordLine| lines[start].kept.contains(&line.line);
+    let kept: Vec<&RecordLine> = lines[..start].iter().filter(sent).filter(is_kept).collect();
+    let is_recap = |line: &&RecordLine| line.kind == RecordKind::User(Some(TextOrigin::Recap));
     let behind = live.iter().position(is_recap).map_or(0, |at| at + 1);
     live.splice(behind..behind, kept);
     live
@@ -93,29 +93,29 @@ fn live(lines: &[Line], start: usize, end: usize) -> Vec<&Line> {
 /// Records of one message id are one message, at the place of the first. `start` is the line where the
 /// stretch starts: what a reply from before it cost, it cost in another context.
 fn add_events(
-    source: &mut Source<'_>,
-    live: &[&Line],
+    source: &mut InputSource<'_>,
+    live: &[&RecordLine],
     start: usize,
     conversation: &mut Conversation,
 ) {
-    let mut parts: Vec<(&Line, Vec<&Message>)> = Vec::with_capacity(live.len());
+    let mut parts: Vec<(&RecordLine, Vec<&RecordMessage>)> = Vec::with_capacity(live.len());
     let mut by_id: HashMap<&str, usize> = HashMap::new();
-    let mut beside: Vec<&Line> = Vec::new();
+    let mut beside: Vec<&RecordLine> = Vec::new();
     for line in live {
         let message = &line.message;
-        if let Kind::Beside(_) = line.kind {
+        if let RecordKind::Beside(_) = line.kind {
             beside.push(line);
             continue;
         }
         // What is said beside a batch is sent behind all of its results.
         let goes_on = match line.kind {
-            Kind::Assistant => message.id.as_deref().is_some_and(|id| by_id.contains_key(id)),
+            RecordKind::Assistant => message.id.as_deref().is_some_and(|id| by_id.contains_key(id)),
             _ => message.has_results(source.input),
         };
         if !goes_on {
             parts.extend(beside.drain(..).map(|line| (line, vec![&line.message])));
         }
-        if line.kind == Kind::Assistant {
+        if line.kind == RecordKind::Assistant {
             if message.model.is_some() {
                 conversation.envelope.model.clone_from(&message.model);
             }
@@ -132,10 +132,10 @@ fn add_events(
     parts.extend(beside.drain(..).map(|line| (line, vec![&line.message])));
     for (line, messages) in parts {
         let mut event = joined(source, &messages);
-        if let Kind::User(origin) | Kind::Beside(origin) = line.kind {
+        if let RecordKind::User(origin) | RecordKind::Beside(origin) = line.kind {
             event.origin = origin;
         }
-        if line.kind == Kind::Assistant && line.line >= start {
+        if line.kind == RecordKind::Assistant && line.line >= start {
             event.usage = messages.last().and_then(|message| message.usage);
         }
         conversation.events.push(event);
@@ -143,7 +143,7 @@ fn add_events(
 }
 
 /// The first message with the blocks of the others behind its own.
-fn joined(source: &mut Source<'_>, messages: &[&Message]) -> RawEvent {
+fn joined(source: &mut InputSource<'_>, messages: &[&RecordMessage]) -> RawEvent {
     let [first, others @ ..] = messages else { return source.built(Vec::new(), Vec::new()) };
     let input = source.input;
     if let Some(made) = &first.made {

@@ -4,24 +4,24 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::attachment;
-use super::record::Message;
-use crate::fields::Fields;
-use crate::read::text::Record;
+use super::record::RecordMessage;
+use crate::fields::ObjectFields;
+use crate::read::text::TopValue;
 
 /// The queue, while a file is read.
 pub(super) struct Queue {
-    waiting: VecDeque<(String, Message)>,
+    waiting: VecDeque<(String, RecordMessage)>,
     /// Texts of newer records that have the same words: how many are still to be matched.
     attached: HashMap<String, usize>,
 }
 
 impl Queue {
-    pub(super) fn of(input: &[u8], records: &[Record]) -> Self {
+    pub(super) fn of(input: &[u8], records: &[TopValue]) -> Self {
         let mut attached = HashMap::new();
         // Most files have no queue, and are not gone through.
         let has_queue = memchr::memmem::find(input, b"queue-operation").is_some();
         for record in records.iter().filter(|_| has_queue) {
-            let fields = Fields::of(input, record.range.clone());
+            let fields = ObjectFields::of(input, record.range.clone());
             let attachment = fields.inner("attachment");
             if attachment.is("type", "queued_command") {
                 *attached.entry(text(input, &attachment, "prompt")).or_insert(0) += 1;
@@ -35,9 +35,9 @@ impl Queue {
     pub(super) fn taken(
         &mut self,
         input: &[u8],
-        record: &Record,
-        fields: &Fields<'_>,
-    ) -> Option<Message> {
+        record: &TopValue,
+        fields: &ObjectFields<'_>,
+    ) -> Option<RecordMessage> {
         if !fields.is("type", "queue-operation") {
             return None;
         }
@@ -56,7 +56,12 @@ impl Queue {
         None
     }
 
-    fn removed(&mut self, input: &[u8], record: &Record, fields: &Fields<'_>) -> Option<Message> {
+    fn removed(
+        &mut self,
+        input: &[u8],
+        record: &TopValue,
+        fields: &ObjectFields<'_>,
+    ) -> Option<RecordMessage> {
         let named = fields.has("content").then(|| text(input, fields, "content"));
         let at = named.map_or(Some(0), |named| {
             self.waiting.iter().position(|(waiting, _)| *waiting == named)
@@ -73,7 +78,7 @@ impl Queue {
     }
 }
 
-fn text(input: &[u8], fields: &Fields<'_>, name: &str) -> String {
+fn text(input: &[u8], fields: &ObjectFields<'_>, name: &str) -> String {
     let mut out = String::new();
     if let Some(range) = fields.get(name) {
         attachment::strings(input, range, 2, &mut out);

@@ -5,22 +5,22 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::event::Usage;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
 use crate::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// What a record is for the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// Something that a person typed.
     RealUser,
     /// Anything else that is sent in the user's role.
-    User(Option<Origin>),
+    User(Option<TextOrigin>),
     /// What stands beside the messages and is sent with them: what a person typed while the agent worked,
     /// and what the client adds.
-    Beside(Option<Origin>),
+    Beside(Option<TextOrigin>),
     Assistant,
     /// Where the client compacted.
     Boundary,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 
 /// What is asked about a `message` object, found in one walk over it.
 #[derive(Clone, Default)]
-pub(super) struct Message {
+pub(super) struct RecordMessage {
     pub range: Range<usize>,
     /// Its list of blocks.
     pub blocks: Option<Range<usize>>,
@@ -41,9 +41,9 @@ pub(super) struct Message {
     pub made: Option<Bytes>,
 }
 
-impl Message {
+impl RecordMessage {
     pub(super) fn of(input: &[u8], range: Range<usize>) -> Self {
-        let fields = Fields::of(input, range.clone());
+        let fields = ObjectFields::of(input, range.clone());
         Self {
             range,
             blocks: fields.array("content"),
@@ -77,7 +77,7 @@ impl Message {
             return false;
         }
         let view = DialectKind::Anthropic.dialect().view(&input[self.range.clone()]);
-        view.origin == Origin::Injected
+        view.origin == TextOrigin::Injected
     }
 }
 
@@ -85,10 +85,10 @@ impl Message {
 const ECHO: usize = 1 << 16;
 
 /// One line of the file.
-pub(super) struct Line {
-    pub kind: Kind,
+pub(super) struct RecordLine {
+    pub kind: RecordKind,
     /// The `message` object; empty for lines without one.
-    pub message: Message,
+    pub message: RecordMessage,
     pub line: usize,
     /// Index of the parent among the lines of the file.
     pub parent: Option<usize>,
@@ -104,13 +104,13 @@ pub(super) struct Line {
 }
 
 /// Id and place of a conversation of the file.
-pub(super) struct Group {
+pub(super) struct RecordGroup {
     pub id: Option<String>,
     pub is_main: bool,
 }
 
 /// Whether the client says that nobody typed what a record holds.
-pub(super) fn is_clients(fields: &Fields<'_>) -> bool {
+pub(super) fn is_clients(fields: &ObjectFields<'_>) -> bool {
     let origin = fields.inner("origin").text("kind");
     fields.is_true("isMeta")
         || fields.is("promptSource", "system")

@@ -6,13 +6,13 @@
 
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 
-use super::super::chat::{self, Part};
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::chat::{self, ContentPart};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 
 /// What a session starts with.
 const START: &str = "# aider chat started at ";
@@ -31,32 +31,32 @@ pub(super) fn is_history(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(START.as_bytes())
 }
 
-pub(super) fn is_of(doc: Doc<'_>, _: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, _: &[TopValue]) -> bool {
     is_history(doc.bytes)
 }
 
 /// Who wrote a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Voice {
+enum AiderVoice {
     User,
     Own,
     Model,
 }
 
 /// Lines of one voice in a row, without what marks them.
-struct Passage {
-    voice: Voice,
+struct AiderPassage {
+    voice: AiderVoice,
     text: String,
     at: Range<usize>,
 }
 
-pub(super) fn read(source: &mut Source<'_>, _: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
     let text = String::from_utf8_lossy(source.input).into_owned();
     // Positions are those of the file where it is UTF-8, and not far off where it is not.
     let size = source.input.len();
     let is_marked = text.lines().any(|line| line.starts_with(USER) && line.ends_with("  "));
     let mut found = Vec::new();
-    let mut session = Session::default();
+    let mut session = AiderSession::default();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let range = at.min(size)..(at + line.len()).min(size);
@@ -70,9 +70,9 @@ pub(super) fn read(source: &mut Source<'_>, _: &[Record]) -> Vec<Conversation> {
         }
         let marked = |mark| bare.strip_prefix(mark).filter(|_| !is_marked || bare.ends_with("  "));
         match (marked(USER), marked(OWN)) {
-            (Some(words), _) => session.line(Voice::User, words.trim_end(), range),
-            (None, Some(words)) => session.line(Voice::Own, words.trim_end(), range),
-            (None, None) => session.line(Voice::Model, bare, range),
+            (Some(words), _) => session.line(AiderVoice::User, words.trim_end(), range),
+            (None, Some(words)) => session.line(AiderVoice::Own, words.trim_end(), range),
+            (None, None) => session.line(AiderVoice::Model, bare, range),
         }
     }
     found.extend(session.end(source));
@@ -81,38 +81,38 @@ pub(super) fn read(source: &mut Source<'_>, _: &[Record]) -> Vec<Conversation> {
 
 /// One start of aider, which knows nothing of those before.
 #[derive(Default)]
-struct Session {
+struct AiderSession {
     id: Option<String>,
     start: usize,
-    passages: Vec<Passage>,
+    passages: Vec<AiderPassage>,
     /// A blank line stood behind the last passage: the next line of the user's is another message.
     is_apart: bool,
 }
 
-impl Session {
-    fn line(&mut self, voice: Voice, words: &str, at: Range<usize>) {
+impl AiderSession {
+    fn line(&mut self, voice: AiderVoice, words: &str, at: Range<usize>) {
         match self.passages.last_mut() {
-            Some(last) if last.voice == voice && !(voice == Voice::User && self.is_apart) => {
+            Some(last) if last.voice == voice && !(voice == AiderVoice::User && self.is_apart) => {
                 last.text.push('\n');
                 last.text.push_str(words);
                 last.at.end = at.end;
             }
             // Blank lines between two voices are nobody's.
-            _ if voice == Voice::Model && words.trim().is_empty() => self.is_apart = true,
+            _ if voice == AiderVoice::Model && words.trim().is_empty() => self.is_apart = true,
             _ => {
                 self.is_apart = false;
-                self.passages.push(Passage { voice, text: words.to_owned(), at });
+                self.passages.push(AiderPassage { voice, text: words.to_owned(), at });
             }
         }
     }
 
-    fn end(self, source: &mut Source<'_>) -> Vec<Conversation> {
-        let mut about = Conversation::new(Format::Aider, source.line_of(self.start));
+    fn end(self, source: &mut InputSource<'_>) -> Vec<Conversation> {
+        let mut about = Conversation::new(TranscriptFormat::Aider, source.line_of(self.start));
         about.id = self.id;
         let mut found = Vec::new();
         let mut conversation = about.beside();
         for passage in self.passages {
-            if passage.voice == Voice::User && CLEARING.contains(&passage.text.trim()) {
+            if passage.voice == AiderVoice::User && CLEARING.contains(&passage.text.trim()) {
                 let fresh = conversation.beside();
                 let before = std::mem::replace(&mut conversation, fresh);
                 if source.recorded {
@@ -123,7 +123,7 @@ impl Session {
                     source.note(passage.at.start, "compacted-before", told);
                 }
             }
-            if passage.voice == Voice::Own {
+            if passage.voice == AiderVoice::Own {
                 let model = model(&passage.text);
                 conversation.envelope.model = model.or(conversation.envelope.model);
             }
@@ -135,22 +135,22 @@ impl Session {
     }
 }
 
-fn event(source: &mut Source<'_>, conversation: &mut Conversation, passage: Passage) {
+fn event(source: &mut InputSource<'_>, conversation: &mut Conversation, passage: AiderPassage) {
     let text = passage.text.trim();
-    let parts = [Part::Text(chat::token(text))];
+    let parts = [ContentPart::Text(chat::token(text))];
     let (bytes, origin) = match passage.voice {
-        Voice::Model => (chat::reply(&parts, &[], &[]), None),
-        Voice::Own => {
+        AiderVoice::Model => (chat::reply(&parts, &[], &[]), None),
+        AiderVoice::Own => {
             // Before anything was said it is how aider was set up, later what came of it.
             let is_first = conversation.events.is_empty();
-            let origin = if is_first { Origin::Injected } else { Origin::Observation };
+            let origin = if is_first { TextOrigin::Injected } else { TextOrigin::Observation };
             (chat::message("user", &parts), Some(origin))
         }
-        Voice::User => {
+        AiderVoice::User => {
             let command = text.split_whitespace().next().filter(|word| word.starts_with('/'));
             let words = command.map_or("", |command| text[command.len()..].trim());
             let is_asked = command.is_none_or(|name| ASKING.contains(&name) && !words.is_empty());
-            (chat::message("user", &parts), (!is_asked).then_some(Origin::Injected))
+            (chat::message("user", &parts), (!is_asked).then_some(TextOrigin::Injected))
         }
     };
     let mut event = source.built(bytes, vec![passage.at]);

@@ -8,15 +8,15 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 
-use super::super::chat::{self, Call, Part, Token};
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::chat::{self, ChatCall, ContentPart, StringToken};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 use super::items;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Kinds of contents that are known.
@@ -34,7 +34,7 @@ const KINDS: [&str; 11] = [
     "model_editable_context",
 ];
 
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &["conversations"]).next().is_some_and(|at| {
         let fields = doc.fields(at);
         let mapping = fields.object("mapping");
@@ -46,8 +46,8 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
     })
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
-    let doc = Doc { bytes: source.input, outline: None };
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+    let doc = InputDocument { bytes: source.input, outline: None };
     let all: Vec<Range<usize>> = items::all(doc, records, &["conversations"]).collect();
     let mut found = Vec::new();
     for at in all {
@@ -56,11 +56,11 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
             source.note(at.start, "unrecognised-record", "left out, no tree of messages");
             continue;
         };
-        let mut about = Conversation::new(Format::ChatGpt, source.line_of(at.start));
+        let mut about = Conversation::new(TranscriptFormat::ChatGpt, source.line_of(at.start));
         about.id = fields.label("conversation_id").or_else(|| fields.label("id"));
         about.envelope.model = fields.label("default_model_slug");
         let messages = path(source, mapping, fields.label("current_node"));
-        let mut teller = Teller::new(about);
+        let mut teller = ChatgptWriter::new(about);
         for message in messages {
             teller.message(source, message);
         }
@@ -71,7 +71,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 
 /// The messages from the root to the node that the user sees last.
 fn path(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     mapping: Range<usize>,
     current: Option<String>,
 ) -> Vec<Range<usize>> {
@@ -81,7 +81,7 @@ fn path(
     let at = mapping.start;
     for node in scan::members(input, mapping) {
         let name = midfold_core::jsonstr::decode(&input[node.key]).into_owned();
-        let fields = Fields::of(input, node.value);
+        let fields = ObjectFields::of(input, node.value);
         let message = fields.object("message");
         if message.is_some() {
             last = Some(name.clone());
@@ -117,33 +117,33 @@ fn path(
 }
 
 /// A call whose result has not come.
-struct Open<'a> {
-    id: Token<'a>,
-    name: Token<'a>,
+struct ChatgptCall<'a> {
+    id: StringToken<'a>,
+    name: StringToken<'a>,
 }
 
 /// Puts messages together.
-struct Teller<'a> {
+struct ChatgptWriter<'a> {
     found: Conversation,
     /// Thoughts that belong to the reply that follows.
-    thoughts: Vec<Token<'a>>,
+    thoughts: Vec<StringToken<'a>>,
     thought_at: Vec<Range<usize>>,
-    open: Option<Open<'a>>,
+    open: Option<ChatgptCall<'a>>,
     /// What came back from the open call so far.
-    result: Vec<Part<'a>>,
+    result: Vec<ContentPart<'a>>,
     result_at: Vec<Range<usize>>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> ChatgptWriter<'a> {
     fn new(found: Conversation) -> Self {
         let (thoughts, thought_at, result, result_at) =
             <(Vec<_>, Vec<_>, Vec<_>, Vec<_>)>::default();
         Self { found, thoughts, thought_at, open: None, result, result_at }
     }
 
-    fn message(&mut self, source: &mut Source<'a>, at: Range<usize>) {
+    fn message(&mut self, source: &mut InputSource<'a>, at: Range<usize>) {
         let input = source.input;
-        let fields = Fields::of(input, at.clone());
+        let fields = ObjectFields::of(input, at.clone());
         let metadata = fields.inner("metadata");
         let content = fields.inner("content");
         let role = fields.inner("author").text("role").unwrap_or_default();
@@ -153,7 +153,7 @@ impl<'a> Teller<'a> {
         let mut parts = parts(input, &kind, &content);
         if !KINDS.contains(&&*kind) {
             // Of a kind that is not known here, all of it.
-            parts.extend(fields.raw("content").map(Part::unknown));
+            parts.extend(fields.raw("content").map(ContentPart::unknown));
         }
         if &*role == "tool" {
             self.result.extend(parts);
@@ -162,8 +162,8 @@ impl<'a> Teller<'a> {
         self.answer(source);
         if &*kind == "thoughts" {
             let all = scan::elements(input, content.array("thoughts").unwrap_or(0..0));
-            let thoughts = all.map(|thought| Fields::of(input, thought));
-            let words = |thought: Fields<'a>| {
+            let thoughts = all.map(|thought| ObjectFields::of(input, thought));
+            let words = |thought: ObjectFields<'a>| {
                 let content = chat::text_of(&thought, "content").filter(|text| text.len() > 2);
                 content.or_else(|| chat::text_of(&thought, "summary"))
             };
@@ -181,17 +181,17 @@ impl<'a> Teller<'a> {
             || metadata.is_true("is_visually_hidden_from_conversation");
         let bytes = chat::message(if is_user { "user" } else { "system" }, &parts);
         let mut event = source.built(bytes, vec![at]);
-        event.origin = (is_user && by_client).then_some(Origin::Injected);
+        event.origin = (is_user && by_client).then_some(TextOrigin::Injected);
         self.found.events.push(event);
     }
 
     /// What the model said: words to the user, or a call where it is for a tool.
     fn reply(
         &mut self,
-        source: &mut Source<'a>,
+        source: &mut InputSource<'a>,
         at: Range<usize>,
-        fields: &Fields<'a>,
-        parts: &[Part<'a>],
+        fields: &ObjectFields<'a>,
+        parts: &[ContentPart<'a>],
     ) {
         let recipient =
             fields.raw("recipient").filter(|name| *name != br#""all""# && name.len() > 2);
@@ -203,11 +203,11 @@ impl<'a> Teller<'a> {
         let bytes = match recipient.filter(|name| name.first() == Some(&b'"')) {
             Some(name) => {
                 let words = arguments(parts);
-                let id: Token<'a> = Cow::Borrowed(fields.raw("id").unwrap_or(b"\"\""));
-                let name: Token<'a> = Cow::Borrowed(name);
-                let call = Call { id: id.clone(), name: name.clone(), arguments: Some(&words) };
+                let id: StringToken<'a> = Cow::Borrowed(fields.raw("id").unwrap_or(b"\"\""));
+                let name: StringToken<'a> = Cow::Borrowed(name);
+                let call = ChatCall { id: id.clone(), name: name.clone(), arguments: Some(&words) };
                 let bytes = chat::reply(&[], &thoughts, &[call]);
-                self.open = Some(Open { id, name });
+                self.open = Some(ChatgptCall { id, name });
                 bytes
             }
             None => chat::reply(parts, &thoughts, &[]),
@@ -217,7 +217,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Ends the result that was read: several messages of a tool in a row answer one call.
-    fn answer(&mut self, source: &mut Source<'a>) {
+    fn answer(&mut self, source: &mut InputSource<'a>) {
         let parts = std::mem::take(&mut self.result);
         let from = std::mem::take(&mut self.result_at);
         if from.is_empty() {
@@ -228,14 +228,14 @@ impl<'a> Teller<'a> {
             None if parts.is_empty() => return,
             None => {
                 let mut event = source.built(chat::message("user", &parts), from);
-                event.origin = Some(Origin::Observation);
+                event.origin = Some(TextOrigin::Observation);
                 event
             }
         };
         self.found.events.push(event);
     }
 
-    fn end(mut self, source: &mut Source<'a>) -> Option<Conversation> {
+    fn end(mut self, source: &mut InputSource<'a>) -> Option<Conversation> {
         self.answer(source);
         let thoughts = std::mem::take(&mut self.thoughts);
         if !thoughts.is_empty() {
@@ -247,9 +247,9 @@ impl<'a> Teller<'a> {
 }
 
 /// What a tool was sent: JSON as it is, code under a name.
-fn arguments(parts: &[Part<'_>]) -> Vec<u8> {
+fn arguments(parts: &[ContentPart<'_>]) -> Vec<u8> {
     let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(midfold_core::jsonstr::decode(text)),
+        ContentPart::Text(text) => Some(midfold_core::jsonstr::decode(text)),
         _ => None,
     });
     let words = texts.collect::<Vec<_>>().join("\n");
@@ -263,10 +263,10 @@ fn arguments(parts: &[Part<'_>]) -> Vec<u8> {
 }
 
 /// The words of a content; empty strings are none.
-fn parts<'a>(input: &'a [u8], kind: &str, content: &Fields<'a>) -> Vec<Part<'a>> {
-    let texts = |names: &[&str]| -> Vec<Part<'a>> {
+fn parts<'a>(input: &'a [u8], kind: &str, content: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
+    let texts = |names: &[&str]| -> Vec<ContentPart<'a>> {
         let all = names.iter().filter_map(|name| chat::text_of(content, name));
-        all.filter(|text| text.len() > 2).map(Part::Text).collect()
+        all.filter(|text| text.len() > 2).map(ContentPart::Text).collect()
     };
     match kind {
         "text" | "multimodal_text" => {
@@ -285,16 +285,17 @@ fn parts<'a>(input: &'a [u8], kind: &str, content: &Fields<'a>) -> Vec<Part<'a>>
 }
 
 /// One part: a text, a picture that is only named, or the words of a sound.
-fn part(input: &[u8], at: Range<usize>) -> Option<Part<'_>> {
+fn part(input: &[u8], at: Range<usize>) -> Option<ContentPart<'_>> {
     let bytes = &input[at.clone()];
     if bytes.first() == Some(&b'"') {
-        return (bytes.len() > 2).then_some(Part::Text(Cow::Borrowed(bytes)));
+        return (bytes.len() > 2).then_some(ContentPart::Text(Cow::Borrowed(bytes)));
     }
-    let fields = Fields::of(input, at);
+    let fields = ObjectFields::of(input, at);
     if let Some(text) = chat::text_of(&fields, "text") {
-        return Some(Part::Text(text));
+        return Some(ContentPart::Text(text));
     }
     let pointer = fields.text("asset_pointer");
-    let named = pointer.map(|pointer| Part::Text(chat::token(&format!("[image {pointer}]"))));
-    Some(named.unwrap_or_else(|| Part::unknown(bytes)))
+    let named =
+        pointer.map(|pointer| ContentPart::Text(chat::token(&format!("[image {pointer}]"))));
+    Some(named.unwrap_or_else(|| ContentPart::unknown(bytes)))
 }

@@ -9,14 +9,14 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::{Origin, Voice};
+use midfold_core::{PassageVoice, TextOrigin};
 
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format, Wrapper};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, MessageWrapper, TranscriptFormat};
 use super::items;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 use crate::voices::split;
 use crate::wrappers::RESULT;
@@ -38,7 +38,7 @@ const MARKS: [&str; 7] = [
 /// Texts that the client puts beside a result. `\u{44}` is a D.
 const BESIDE: [&str; 3] = ["<environment_details>", "# task_progress", "# TO\u{44}O LIST"];
 
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &[]).take(LOOK).any(|at| {
         let fields = doc.fields(at);
         let is_message = fields.is("role", "user") || fields.is("role", "assistant");
@@ -47,7 +47,7 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
 }
 
 /// Whether a text of a message is what the client says of its environment, or a result with its label.
-fn is_labelled(doc: Doc<'_>, message: &Fields<'_>) -> bool {
+fn is_labelled(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> bool {
     message.is("role", "user")
         && doc.elements(message.array("content").unwrap_or(0..0)).any(|block| {
             let text = doc.fields(block).text("text").unwrap_or_default();
@@ -58,7 +58,7 @@ fn is_labelled(doc: Doc<'_>, message: &Fields<'_>) -> bool {
 }
 
 /// Whether this is `ui_messages.json`: what the client shows.
-pub(super) fn is_shown(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_shown(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &[]).next().is_some_and(|at| {
         let fields = doc.fields(at);
         let kind = fields.text("type").unwrap_or_default();
@@ -66,13 +66,13 @@ pub(super) fn is_shown(doc: Doc<'_>, records: &[Record]) -> bool {
     })
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
-    let doc = Doc { bytes: source.input, outline: None };
+    let doc = InputDocument { bytes: source.input, outline: None };
     let all: Vec<Range<usize>> = items::all(doc, records, &[]).collect();
-    let mut about = Conversation::new(Format::Cline, first.line);
+    let mut about = Conversation::new(TranscriptFormat::Cline, first.line);
     if doc.bytes.get(first.range.start) == Some(&b'[') {
-        about.envelope.wrapper = Some(Wrapper::default());
+        about.envelope.wrapper = Some(MessageWrapper::default());
     }
     let mut found = Vec::new();
     if source.recorded {
@@ -92,7 +92,7 @@ fn before<'m>(
     all: &'m [Range<usize>],
 ) -> Vec<impl Iterator<Item = Range<usize>> + use<'m>> {
     let ends = (0..all.len()).filter_map(|at| {
-        let message = Fields::of(input, all[at].clone());
+        let message = ObjectFields::of(input, all[at].clone());
         let is_summary = message.is_true("isSummary");
         (is_summary || message.is_true("isTruncationMarker")).then_some((at, is_summary))
     });
@@ -109,9 +109,9 @@ fn before<'m>(
 
 /// What is left after the client's own compactions: all from the newest summary on, without what a marker
 /// of a truncation hides. A summary or marker that was taken back hides nothing.
-fn sent<'m>(source: &mut Source<'_>, all: &'m [Range<usize>]) -> Vec<&'m Range<usize>> {
+fn sent<'m>(source: &mut InputSource<'_>, all: &'m [Range<usize>]) -> Vec<&'m Range<usize>> {
     let input = source.input;
-    let fields = |at: &Range<usize>| Fields::of(input, at.clone());
+    let fields = |at: &Range<usize>| ObjectFields::of(input, at.clone());
     let from = all.iter().rposition(|at| fields(at).is_true("isSummary")).unwrap_or(0);
     let markers: HashSet<String> = all[from..]
         .iter()
@@ -133,14 +133,14 @@ fn sent<'m>(source: &mut Source<'_>, all: &'m [Range<usize>]) -> Vec<&'m Range<u
 }
 
 fn conversation(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     about: &Conversation,
     messages: impl Iterator<Item = Range<usize>>,
 ) -> Conversation {
     let mut conversation = about.beside();
     let mut open = Vec::new();
     for at in messages {
-        let fields = Fields::of(source.input, at.clone());
+        let fields = ObjectFields::of(source.input, at.clone());
         if fields.is("type", "reasoning") && !fields.has("content") {
             let told = "a reasoning item that only its own provider reads is left out";
             source.note(at.start, "encrypted-reasoning", told);
@@ -154,16 +154,16 @@ fn conversation(
 }
 
 /// A call that waits for its result: its name, and the token of its id.
-struct Open<'a> {
+struct ClineCall<'a> {
     name: String,
     id: &'a [u8],
 }
 
 fn event<'a>(
-    source: &mut Source<'a>,
+    source: &mut InputSource<'a>,
     at: Range<usize>,
-    fields: &Fields<'a>,
-    open: &mut Vec<Open<'a>>,
+    fields: &ObjectFields<'a>,
+    open: &mut Vec<ClineCall<'a>>,
 ) -> RawEvent {
     let input = source.input;
     let blocks: Vec<Range<usize>> =
@@ -173,7 +173,9 @@ fn event<'a>(
         return source.event(at);
     }
     let answered = |id: &[u8]| {
-        blocks.iter().any(|block| Fields::of(input, block.clone()).raw("tool_use_id") == Some(id))
+        blocks
+            .iter()
+            .any(|block| ObjectFields::of(input, block.clone()).raw("tool_use_id") == Some(id))
     };
     open.retain(|call| !answered(call.id));
     let (content, beside) = with_results(input, fields, &blocks, open);
@@ -187,20 +189,20 @@ fn event<'a>(
         None => source.event(at),
     };
     if fields.is_true("isSummary") {
-        event.origin = Some(Origin::Recap);
+        event.origin = Some(TextOrigin::Recap);
     } else if fields.is_true("isTruncationMarker") {
-        event.origin = Some(Origin::Injected);
+        event.origin = Some(TextOrigin::Injected);
     } else {
         event.origin = spoken(input, fields, &beside);
     }
     event
 }
 
-fn call(input: &[u8], block: Range<usize>) -> Option<Open<'_>> {
-    let fields = Fields::of(input, block);
+fn call(input: &[u8], block: Range<usize>) -> Option<ClineCall<'_>> {
+    let fields = ObjectFields::of(input, block);
     let is_call = fields.is("type", "tool_use");
     let id = fields.raw("id").filter(|id| is_call && id.len() > 2)?;
-    Some(Open { name: fields.label("name").unwrap_or_default(), id })
+    Some(ClineCall { name: fields.label("name").unwrap_or_default(), id })
 }
 
 /// The name in the label of a result, and whether the result stands behind it in the same text.
@@ -214,9 +216,9 @@ fn label(text: &str) -> Option<(&str, bool)> {
 }
 
 /// Whose words stand beside the results; `None` where the user's are among them.
-fn spoken(input: &[u8], fields: &Fields<'_>, blocks: &[Range<usize>]) -> Option<Origin> {
-    let blocks: Vec<Fields<'_>> =
-        blocks.iter().map(|block| Fields::of(input, block.clone())).collect();
+fn spoken(input: &[u8], fields: &ObjectFields<'_>, blocks: &[Range<usize>]) -> Option<TextOrigin> {
+    let blocks: Vec<ObjectFields<'_>> =
+        blocks.iter().map(|block| ObjectFields::of(input, block.clone())).collect();
     if blocks.iter().any(|block| !block.is("type", "text") && !block.is("type", "tool_result")) {
         return None;
     }
@@ -224,11 +226,15 @@ fn spoken(input: &[u8], fields: &Fields<'_>, blocks: &[Range<usize>]) -> Option<
     let whole = fields.text("content");
     let texts: Vec<&str> = texts.iter().chain(&whole).map(|text| &**text).collect();
     let passages = split(&texts);
-    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
-    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
+    let has = |wanted: PassageVoice| passages.iter().any(|(voice, _)| *voice == wanted);
+    match (
+        has(PassageVoice::User) || has(PassageVoice::Shown),
+        has(PassageVoice::Tool),
+        has(PassageVoice::Client),
+    ) {
         (true, ..) | (_, false, false) => None,
-        (_, true, _) => Some(Origin::Observation),
-        (_, _, true) => Some(Origin::Injected),
+        (_, true, _) => Some(TextOrigin::Observation),
+        (_, _, true) => Some(TextOrigin::Injected),
     }
 }
 
@@ -236,15 +242,15 @@ fn spoken(input: &[u8], fields: &Fields<'_>, blocks: &[Range<usize>]) -> Option<
 /// blocks that are beside results.
 fn with_results(
     input: &[u8],
-    fields: &Fields<'_>,
+    fields: &ObjectFields<'_>,
     blocks: &[Range<usize>],
-    open: &mut Vec<Open<'_>>,
+    open: &mut Vec<ClineCall<'_>>,
 ) -> (Option<Vec<u8>>, Vec<Range<usize>>) {
     let mut results: Vec<(&[u8], Vec<&[u8]>)> = Vec::new();
     let mut beside: Vec<Range<usize>> = Vec::new();
     let mut goes_on = false;
     for at in blocks {
-        let block = Fields::of(input, at.clone());
+        let block = ObjectFields::of(input, at.clone());
         let text = block.text("text").unwrap_or_default();
         let text = text.trim();
         if let Some((name, whole)) = label(text)
@@ -282,6 +288,6 @@ fn with_results(
 
 /// The first open call of this name, else the only one: tools of a server are called by another name than
 /// their label says.
-fn answered_by(open: &[Open<'_>], name: &str) -> Option<usize> {
+fn answered_by(open: &[ClineCall<'_>], name: &str) -> Option<usize> {
     open.iter().position(|call| call.name == name).or_else(|| (open.len() == 1).then_some(0))
 }

@@ -6,19 +6,19 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
-use super::copilot_message::{self, Found};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
+use super::copilot_message::{self, CopilotFacts};
 use super::first;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Whether an event of a session is there, or a session of older versions.
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     const KINDS: [&str; 8] = [
         "session.start",
         "session.resume",
@@ -39,28 +39,30 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
 }
 
 /// One event of a session that was not taken back.
-struct Event<'a> {
-    record: &'a Record,
+struct CopilotEvent<'a> {
+    record: &'a TopValue,
     kind: String,
 }
 
 /// The main conversation, or that of a subagent.
-struct Group {
+struct CopilotGroup {
     conversation: Conversation,
     /// How many messages there were when a compaction began: what came meanwhile stays.
     mark: usize,
     before: Vec<Conversation>,
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let events = events(source, records);
-    let found = Found::of(input, events.iter().map(|event| (&*event.kind, &event.record.range)));
-    let mut session = Session { groups: Vec::new(), by_agent: HashMap::new(), shown: (0, None) };
+    let found =
+        CopilotFacts::of(input, events.iter().map(|event| (&*event.kind, &event.record.range)));
+    let mut session =
+        CopilotSession { groups: Vec::new(), by_agent: HashMap::new(), shown: (0, None) };
     for event in &events {
         session.take(source, event, &found);
     }
-    let Session { groups, shown: (count, first), .. } = session;
+    let CopilotSession { groups, shown: (count, first), .. } = session;
     if let Some(first) = first {
         let told = format!("{count} notes and errors that the client shows and never sends");
         source.note(first, "not-sent", told);
@@ -73,11 +75,11 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 }
 
 /// The events without those that a rewind took back.
-fn events<'a>(source: &mut Source<'_>, records: &'a [Record]) -> Vec<Event<'a>> {
-    let mut events: Vec<Event<'a>> = Vec::with_capacity(records.len());
+fn events<'a>(source: &mut InputSource<'_>, records: &'a [TopValue]) -> Vec<CopilotEvent<'a>> {
+    let mut events: Vec<CopilotEvent<'a>> = Vec::with_capacity(records.len());
     let mut by_id: HashMap<String, usize> = HashMap::new();
     for record in records {
-        let fields = Fields::of(source.input, record.range.clone());
+        let fields = ObjectFields::of(source.input, record.range.clone());
         let kind = fields.text("type").unwrap_or_default().into_owned();
         if kind == "session.snapshot_rewind" {
             let to = fields.inner("data").label("upToEventId");
@@ -91,35 +93,40 @@ fn events<'a>(source: &mut Source<'_>, records: &'a [Record]) -> Vec<Event<'a>> 
         if let Some(id) = fields.label("id") {
             by_id.insert(id, events.len());
         }
-        events.push(Event { record, kind });
+        events.push(CopilotEvent { record, kind });
     }
     events
 }
 
-struct Session {
+struct CopilotSession {
     /// With each the agent that it is of, none for the main one.
-    groups: Vec<(Option<String>, Group)>,
+    groups: Vec<(Option<String>, CopilotGroup)>,
     by_agent: HashMap<Option<String>, usize>,
     /// Words that are only shown, and where the first are.
     shown: (usize, Option<usize>),
 }
 
-impl Session {
-    fn group(&mut self, agent: Option<String>, line: usize) -> &mut Group {
+impl CopilotSession {
+    fn group(&mut self, agent: Option<String>, line: usize) -> &mut CopilotGroup {
         let at = *self.by_agent.entry(agent).or_insert_with_key(|agent| {
-            let mut conversation = Conversation::new(Format::Copilot, line);
+            let mut conversation = Conversation::new(TranscriptFormat::Copilot, line);
             conversation.id.clone_from(agent);
-            let group = Group { conversation, mark: 0, before: Vec::new() };
+            let group = CopilotGroup { conversation, mark: 0, before: Vec::new() };
             self.groups.push((agent.clone(), group));
             self.groups.len() - 1
         });
         &mut self.groups[at].1
     }
 
-    fn take<'a>(&mut self, source: &mut Source<'a>, event: &Event<'_>, found: &Found<'a>) {
+    fn take<'a>(
+        &mut self,
+        source: &mut InputSource<'a>,
+        event: &CopilotEvent<'_>,
+        found: &CopilotFacts<'a>,
+    ) {
         let input = source.input;
         let at = event.record.range.clone();
-        let fields = Fields::of(input, at.clone());
+        let fields = ObjectFields::of(input, at.clone());
         let data = fields.inner("data");
         let agent = fields.label("agentId").or_else(|| data.label("parentToolCallId"));
         let line = event.record.line;
@@ -144,7 +151,7 @@ impl Session {
                 self.group(agent, line).conversation.events.extend(told);
             }
             "system.notification" => {
-                let told = copilot_message::words(source, &data, &at, Origin::Injected);
+                let told = copilot_message::words(source, &data, &at, TextOrigin::Injected);
                 self.group(agent, line).conversation.events.extend(told);
             }
             "assistant.message" => {
@@ -189,8 +196,8 @@ impl Session {
     /// What was there when a compaction began is a summary now.
     fn compact(
         &mut self,
-        source: &mut Source<'_>,
-        data: &Fields<'_>,
+        source: &mut InputSource<'_>,
+        data: &ObjectFields<'_>,
         at: &Range<usize>,
         agent: Option<String>,
         line: usize,

@@ -6,27 +6,27 @@ use std::ops::Range;
 
 use memchr::memmem;
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, Call, Part, Token, token};
-use super::super::source::Source;
-use super::spoken::Spoken;
-use super::step::Step;
-use crate::fields::Fields;
+use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
+use super::super::source::InputSource;
+use super::spoken::SpokenParts;
+use super::step::ClientStep;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// What other events of a session tell about a message.
-pub(super) struct Found<'a> {
+pub(super) struct CopilotFacts<'a> {
     input: &'a [u8],
     /// What each call gave back: the `data` of its end.
     results: HashMap<String, Range<usize>>,
     /// The calls that the model made.
     asked: HashSet<String>,
     /// Pictures by the name that a message has for them.
-    assets: HashMap<String, (Token<'a>, Token<'a>)>,
+    assets: HashMap<String, (StringToken<'a>, StringToken<'a>)>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> CopilotFacts<'a> {
     pub(super) fn of<'b>(
         input: &'a [u8],
         events: impl Iterator<Item = (&'b str, &'b Range<usize>)>,
@@ -34,8 +34,8 @@ impl<'a> Found<'a> {
         let (results, asked, assets) = (HashMap::new(), HashSet::new(), HashMap::new());
         let mut found = Self { input, results, asked, assets };
         for (kind, at) in events {
-            let Some(data) = Fields::of(input, at.clone()).object("data") else { continue };
-            let fields = Fields::of(input, data.clone());
+            let Some(data) = ObjectFields::of(input, at.clone()).object("data") else { continue };
+            let fields = ObjectFields::of(input, data.clone());
             match kind {
                 "tool.execution_complete" => {
                     found.results.extend(fields.label("toolCallId").map(|id| (id, data)));
@@ -56,42 +56,42 @@ impl<'a> Found<'a> {
     }
 
     /// Whether the model made the call whose end this is.
-    pub(super) fn is_asked(&self, data: &Fields<'_>) -> bool {
+    pub(super) fn is_asked(&self, data: &ObjectFields<'_>) -> bool {
         data.label("toolCallId").is_some_and(|id| self.asked.contains(&id))
     }
 
     /// The picture in a part: its bytes, or the name of them.
-    fn image(&self, part: &Fields<'a>) -> Option<Part<'a>> {
+    fn image(&self, part: &ObjectFields<'a>) -> Option<ContentPart<'a>> {
         let own = chat::text_of(part, "mimeType").zip(chat::text_of(part, "data"));
         let (mime, data) = own.or_else(|| self.assets.get(&part.label("assetId")?).cloned())?;
         let is_image = chat::inside(&mime).starts_with(b"image");
-        is_image.then_some(Part::Image { mime, data })
+        is_image.then_some(ContentPart::Image { mime, data })
     }
 }
 
 fn requests<'a>(
     input: &'a [u8],
-    data: &Fields<'a>,
-) -> impl Iterator<Item = (Range<usize>, Fields<'a>)> {
+    data: &ObjectFields<'a>,
+) -> impl Iterator<Item = (Range<usize>, ObjectFields<'a>)> {
     let list = data.array("toolRequests").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| (at.clone(), Fields::of(input, at)))
+    scan::elements(input, list).map(move |at| (at.clone(), ObjectFields::of(input, at)))
 }
 
 /// What was typed, and around it what the client adds before it sends it.
 pub(super) fn user<'a>(
-    source: &mut Source<'a>,
-    data: &Fields<'a>,
+    source: &mut InputSource<'a>,
+    data: &ObjectFields<'a>,
     at: &Range<usize>,
-    found: &Found<'a>,
+    found: &CopilotFacts<'a>,
 ) -> Vec<RawEvent> {
     let input: &'a [u8] = source.input;
-    let mut spoken = Spoken::default();
-    let injected = Some(Origin::Injected);
+    let mut spoken = SpokenParts::default();
+    let injected = Some(TextOrigin::Injected);
     let by_client = data.text("source").is_some_and(|source| source != "user")
         || data.is_true("isAutopilotContinuation");
     let origin = injected.filter(|_| by_client);
     let typed = chat::text_of(data, "content").unwrap_or_else(|| token(""));
-    let quoted = |text: &[u8]| Part::Text(Cow::Owned([b"\"", text, b"\""].concat()));
+    let quoted = |text: &[u8]| ContentPart::Text(Cow::Owned([b"\"", text, b"\""].concat()));
     let sent = chat::text_of(data, "transformedContent");
     let inner = chat::inside(&typed);
     let place = sent.as_ref().and_then(|sent| {
@@ -103,18 +103,18 @@ pub(super) fn user<'a>(
     match (sent, place) {
         (_, Some((before, after))) => {
             spoken.push(injected, quoted(&before), at.clone());
-            spoken.push(origin, Part::Text(typed), at.clone());
+            spoken.push(origin, ContentPart::Text(typed), at.clone());
             behind = after;
         }
-        (Some(sent), None) => spoken.push(origin, Part::Text(sent), at.clone()),
-        (None, None) => spoken.push(origin, Part::Text(typed), at.clone()),
+        (Some(sent), None) => spoken.push(origin, ContentPart::Text(sent), at.clone()),
+        (None, None) => spoken.push(origin, ContentPart::Text(typed), at.clone()),
     }
     let list = data.array("attachments").unwrap_or(0..0);
     for part in scan::elements(input, list) {
-        if let Some(image) = found.image(&Fields::of(input, part.clone())) {
+        if let Some(image) = found.image(&ObjectFields::of(input, part.clone())) {
             spoken.push(origin, image, part);
         } else if !data.has("transformedContent") {
-            spoken.push(injected, Part::unknown(&input[part.clone()]), part);
+            spoken.push(injected, ContentPart::unknown(&input[part.clone()]), part);
         }
     }
     spoken.push(injected, quoted(&behind), at.clone());
@@ -132,36 +132,36 @@ fn place_of(text: &[u8], inner: &[u8]) -> Option<usize> {
 
 /// The `content` of an event that the client makes, in the user's role.
 pub(super) fn words<'a>(
-    source: &mut Source<'a>,
-    data: &Fields<'a>,
+    source: &mut InputSource<'a>,
+    data: &ObjectFields<'a>,
     at: &Range<usize>,
-    origin: Origin,
+    origin: TextOrigin,
 ) -> Vec<RawEvent> {
-    let mut spoken = Spoken::default();
+    let mut spoken = SpokenParts::default();
     if let Some(text) = chat::text_of(data, "content") {
-        spoken.push(Some(origin), Part::Text(text), at.clone());
+        spoken.push(Some(origin), ContentPart::Text(text), at.clone());
     }
     spoken.events(source)
 }
 
-pub(super) fn recap(source: &mut Source<'_>, summary: Range<usize>) -> RawEvent {
-    let words = Part::Text(Cow::Borrowed(&source.input[summary.clone()]));
+pub(super) fn recap(source: &mut InputSource<'_>, summary: Range<usize>) -> RawEvent {
+    let words = ContentPart::Text(Cow::Borrowed(&source.input[summary.clone()]));
     let mut event = source.built(chat::message("user", &[words]), vec![summary]);
-    event.origin = Some(Origin::Recap);
+    event.origin = Some(TextOrigin::Recap);
     event
 }
 
 /// What the model said, and behind it what its calls gave back.
 pub(super) fn reply<'a>(
-    source: &mut Source<'a>,
-    data: &Fields<'a>,
+    source: &mut InputSource<'a>,
+    data: &ObjectFields<'a>,
     at: &Range<usize>,
-    found: &Found<'a>,
+    found: &CopilotFacts<'a>,
 ) -> Vec<RawEvent> {
     let input: &'a [u8] = source.input;
-    let mut step = Step::default();
+    let mut step = ClientStep::default();
     if let Some(text) = chat::text_of(data, "content") {
-        step.say(Part::Text(text), at.clone());
+        step.say(ContentPart::Text(text), at.clone());
     }
     if let Some(text) = chat::text_of(data, "reasoningText") {
         step.think(text, at.clone());
@@ -170,10 +170,10 @@ pub(super) fn reply<'a>(
         let named = |name| chat::text_of(&request, name).unwrap_or_else(|| token(""));
         let (id, name) = (named("toolCallId"), named("name"));
         let arguments = request.raw("arguments");
-        step.call(Call { id: id.clone(), name: name.clone(), arguments }, at);
+        step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at);
         let result = request.label("toolCallId").and_then(|id| found.results.get(&id));
         if let Some(result) = result {
-            let parts = result_parts(&Fields::of(input, result.clone()), found);
+            let parts = result_parts(&ObjectFields::of(input, result.clone()), found);
             step.answer((id, name), parts, result.clone());
         }
     }
@@ -181,7 +181,7 @@ pub(super) fn reply<'a>(
 }
 
 /// What a call gave back: what the model is sent of it, or its error.
-fn result_parts<'a>(data: &Fields<'a>, found: &Found<'a>) -> Vec<Part<'a>> {
+fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<ContentPart<'a>> {
     let result = data.inner("result");
     let error = data.inner("error");
     let text = chat::text_of(&result, "content").or_else(|| chat::text_of(&error, "message"));
@@ -189,20 +189,20 @@ fn result_parts<'a>(data: &Fields<'a>, found: &Found<'a>) -> Vec<Part<'a>> {
     let text = text.or_else(|| chat::text_of(data, "error").filter(|_| error.is_empty()));
     let list = result.array("binaryResultsForLlm").unwrap_or(0..0);
     let images = scan::elements(found.input, list)
-        .filter_map(|at| found.image(&Fields::of(found.input, at)));
-    text.map(Part::Text).into_iter().chain(images).collect()
+        .filter_map(|at| found.image(&ObjectFields::of(found.input, at)));
+    text.map(ContentPart::Text).into_iter().chain(images).collect()
 }
 
 /// What a tool gave back that a person called, not the model.
 pub(super) fn by_hand<'a>(
-    source: &mut Source<'a>,
-    data: &Fields<'a>,
+    source: &mut InputSource<'a>,
+    data: &ObjectFields<'a>,
     at: &Range<usize>,
-    found: &Found<'a>,
+    found: &CopilotFacts<'a>,
 ) -> Vec<RawEvent> {
-    let mut spoken = Spoken::default();
+    let mut spoken = SpokenParts::default();
     for part in result_parts(data, found) {
-        spoken.push(Some(Origin::Observation), part, at.clone());
+        spoken.push(Some(TextOrigin::Observation), part, at.clone());
     }
     spoken.events(source)
 }

@@ -8,21 +8,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, Call, Part, Token, token};
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 use super::first;
-use super::spoken::Spoken;
-use super::step::Step;
-use crate::fields::Fields;
+use super::spoken::SpokenParts;
+use super::step::ClientStep;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Whether a line is one of a transcript, or one that only the stream has.
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         match fields.text("type").as_deref() {
@@ -39,12 +39,12 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
 }
 
 /// What is gathered while the lines are read.
-struct Reading<'a> {
+struct CursorReading<'a> {
     input: &'a [u8],
     conversation: Conversation,
-    step: Step<'a>,
+    step: ClientStep<'a>,
     /// Words of the model since its last call, for streams that tell them in pieces and then whole.
-    pieces: Vec<(Token<'a>, Range<usize>)>,
+    pieces: Vec<(StringToken<'a>, Range<usize>)>,
     /// How long they are together.
     length: usize,
     /// Thoughts in pieces.
@@ -58,13 +58,13 @@ struct Reading<'a> {
     shown: (usize, Option<usize>),
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
-    let mut reading = Reading {
+    let mut reading = CursorReading {
         input,
-        conversation: Conversation::new(Format::Cursor, first.line),
-        step: Step::default(),
+        conversation: Conversation::new(TranscriptFormat::Cursor, first.line),
+        step: ClientStep::default(),
         pieces: Vec::new(),
         length: 0,
         thought: Vec::new(),
@@ -78,7 +78,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
         reading.take(source, record);
     }
     reading.flush(source);
-    let Reading { conversation, unanswered, shown, .. } = reading;
+    let CursorReading { conversation, unanswered, shown, .. } = reading;
     if let (count, Some(first)) = unanswered {
         let told = format!("the results of {count} calls are not in a transcript of Cursor's");
         source.note(first, "no-results", told);
@@ -91,19 +91,19 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 }
 
 /// The ends of calls: a stream tells each when it starts and when it is done.
-fn results(input: &[u8], records: &[Record]) -> HashMap<String, Range<usize>> {
+fn results(input: &[u8], records: &[TopValue]) -> HashMap<String, Range<usize>> {
     let done = records.iter().filter_map(|record| {
-        let fields = Fields::of(input, record.range.clone());
+        let fields = ObjectFields::of(input, record.range.clone());
         let is_done = fields.is("type", "tool_call") && fields.is("subtype", "completed");
         Some((fields.label("call_id").filter(|_| is_done)?, fields.object("tool_call")?))
     });
     done.collect()
 }
 
-impl<'a> Reading<'a> {
-    fn take(&mut self, source: &mut Source<'a>, record: &Record) {
+impl<'a> CursorReading<'a> {
+    fn take(&mut self, source: &mut InputSource<'a>, record: &TopValue) {
         let at = record.range.clone();
-        let fields = Fields::of(self.input, at.clone());
+        let fields = ObjectFields::of(self.input, at.clone());
         let about = &mut self.conversation;
         about.id = about.id.take().or_else(|| fields.label("session_id"));
         let message = fields.inner("message");
@@ -135,7 +135,12 @@ impl<'a> Reading<'a> {
     }
 
     /// The words and calls of one line of the model's.
-    fn reply(&mut self, source: &mut Source<'a>, message: &Fields<'a>, at: &Range<usize>) {
+    fn reply(
+        &mut self,
+        source: &mut InputSource<'a>,
+        message: &ObjectFields<'a>,
+        at: &Range<usize>,
+    ) {
         if self.step.has_calls() {
             self.flush(source);
         }
@@ -144,7 +149,7 @@ impl<'a> Reading<'a> {
         }
         let blocks = message.array("content").unwrap_or(0..0);
         for at in scan::elements(self.input, blocks) {
-            let block = Fields::of(self.input, at.clone());
+            let block = ObjectFields::of(self.input, at.clone());
             let named = |name| chat::text_of(&block, name);
             match &*block.text("type").unwrap_or_default() {
                 "text" => self.say(named("text").unwrap_or_else(|| token("")), &at),
@@ -159,18 +164,18 @@ impl<'a> Reading<'a> {
                     self.settle();
                     self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.or(Some(at.start)));
                     let arguments = block.raw("input");
-                    self.step.call(Call { id, name, arguments }, at);
+                    self.step.call(ChatCall { id, name, arguments }, at);
                 }
                 _ => {
                     self.settle();
-                    self.step.say(Part::unknown(&self.input[at.clone()]), at);
+                    self.step.say(ContentPart::unknown(&self.input[at.clone()]), at);
                 }
             }
         }
     }
 
     /// Words of the model. A stream of pieces tells all of them together at its end: that is no new word.
-    fn say(&mut self, text: Token<'a>, at: &Range<usize>) {
+    fn say(&mut self, text: StringToken<'a>, at: &Range<usize>) {
         let whole = chat::inside(&text);
         // The lengths first: an answer may come in many thousand pieces.
         let is_told = !self.pieces.is_empty()
@@ -192,18 +197,18 @@ impl<'a> Reading<'a> {
         }
         self.length = 0;
         for (text, at) in self.pieces.drain(..) {
-            self.step.say(Part::Text(text), at);
+            self.step.say(ContentPart::Text(text), at);
         }
     }
 
-    fn flush(&mut self, source: &mut Source<'a>) {
+    fn flush(&mut self, source: &mut InputSource<'a>) {
         self.settle();
         let events = self.step.finish(source, None);
         self.conversation.events.extend(events);
     }
 
     /// A call of the stream with its result, at the place where it starts.
-    fn call_of_stream(&mut self, fields: &Fields<'a>, at: &Range<usize>) {
+    fn call_of_stream(&mut self, fields: &ObjectFields<'a>, at: &Range<usize>) {
         let key = fields.label("call_id").unwrap_or_default();
         let is_start = fields.is("subtype", "started");
         let done = self.results.remove(&key);
@@ -216,7 +221,7 @@ impl<'a> Reading<'a> {
         let (name, call) = tool(self.input, started);
         let id = chat::text_of(fields, "call_id").unwrap_or_else(|| token(""));
         let arguments = call.raw("args").or_else(|| call.raw("arguments"));
-        self.step.call(Call { id: id.clone(), name: name.clone(), arguments }, at.clone());
+        self.step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at.clone());
         let Some(done) = done else {
             self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.or(Some(at.start)));
             return;
@@ -225,13 +230,13 @@ impl<'a> Reading<'a> {
         let result = call.inner("result");
         let text = chat::text_of(&result.inner("success"), "content");
         let text = text.or_else(|| chat::text_of(&call, "result"));
-        self.step.answer((id, name), text.map(Part::Text).into_iter().collect(), done);
+        self.step.answer((id, name), text.map(ContentPart::Text).into_iter().collect(), done);
     }
 }
 
 /// The tool's name and what its call holds: `{"readToolCall": {…}}`, or `{"function": {"name": …}}`.
-fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (Token<'a>, Fields<'a>) {
-    let fields = Fields::of(input, call.clone());
+fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (StringToken<'a>, ObjectFields<'a>) {
+    let fields = ObjectFields::of(input, call.clone());
     let function = fields.inner("function");
     if let Some(name) = chat::text_of(&function, "name") {
         return (name, function);
@@ -243,36 +248,40 @@ fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (Token<'a>, Fields<'a>) {
     let Some(member) = scan::members(input, call).find(is_tool) else { return (token(""), fields) };
     let name = chat::inside(&input[member.key]);
     let name = name.strip_suffix(b"ToolCall").unwrap_or(name);
-    (token(&String::from_utf8_lossy(name)), Fields::of(input, member.value))
+    (token(&String::from_utf8_lossy(name)), ObjectFields::of(input, member.value))
 }
 
 /// What a line in the user's role says. The person's words stand in a tag; texts in other tags are the client's.
-fn said<'a>(input: &'a [u8], message: &Fields<'a>) -> Spoken<'a> {
-    let mut spoken = Spoken::default();
-    let origin = |text: &Token<'_>| {
+fn said<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
+    let mut spoken = SpokenParts::default();
+    let origin = |text: &StringToken<'_>| {
         let text = String::from_utf8_lossy(chat::inside(text)).into_owned();
         let is_client = text.starts_with('<') && !text.contains("<user_query>");
-        is_client.then_some(Origin::Injected)
+        is_client.then_some(TextOrigin::Injected)
     };
     if let Some(at) = message.string("content") {
         let text = Cow::Borrowed(&input[at.clone()]);
-        spoken.push(origin(&text), Part::Text(text), at);
+        spoken.push(origin(&text), ContentPart::Text(text), at);
     }
     for at in scan::elements(input, message.array("content").unwrap_or(0..0)) {
-        let block = Fields::of(input, at.clone());
+        let block = ObjectFields::of(input, at.clone());
         match chat::text_of(&block, "text").filter(|_| block.is("type", "text")) {
-            Some(text) => spoken.push(origin(&text), Part::Text(text), at),
+            Some(text) => spoken.push(origin(&text), ContentPart::Text(text), at),
             None => match image(&block) {
                 Some(image) => spoken.push(None, image, at),
-                None => spoken.push(Some(Origin::Injected), Part::unknown(&input[at.clone()]), at),
+                None => spoken.push(
+                    Some(TextOrigin::Injected),
+                    ContentPart::unknown(&input[at.clone()]),
+                    at,
+                ),
             },
         }
     }
     spoken
 }
 
-fn image<'a>(block: &Fields<'a>) -> Option<Part<'a>> {
+fn image<'a>(block: &ObjectFields<'a>) -> Option<ContentPart<'a>> {
     let source = block.inner("source");
     let data = chat::text_of(&source, "data").filter(|_| block.is("type", "image"))?;
-    Some(Part::Image { mime: chat::text_of(&source, "media_type")?, data })
+    Some(ContentPart::Image { mime: chat::text_of(&source, "media_type")?, data })
 }

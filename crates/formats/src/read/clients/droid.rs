@@ -8,19 +8,19 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, Part};
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::chat::{self, ContentPart};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 use super::first;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Whether a session of Droid's starts, or a record is one that only Droid writes.
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         match &*fields.text("type").unwrap_or_default() {
@@ -39,12 +39,12 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
     })
 }
 
-fn is_call(block: &Fields<'_>) -> bool {
+fn is_call(block: &ObjectFields<'_>) -> bool {
     block.is("type", "tool_use") || block.is("type", "tool_result")
 }
 
 /// A message on the way to the newest, and where it stands.
-struct Message {
+struct DroidMessage {
     range: Range<usize>,
     line: usize,
     id: Option<String>,
@@ -53,7 +53,7 @@ struct Message {
 }
 
 /// Where the client compacted.
-struct Compaction {
+struct DroidCompaction {
     record: Range<usize>,
     summary: Range<usize>,
     /// The first message that it keeps, among all.
@@ -62,16 +62,16 @@ struct Compaction {
     end: usize,
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
-    let mut about = Conversation::new(Format::Droid, first.line);
-    let mut messages: Vec<Message> = Vec::new();
+    let mut about = Conversation::new(TranscriptFormat::Droid, first.line);
+    let mut messages: Vec<DroidMessage> = Vec::new();
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut compactions = Vec::new();
     let mut found = Vec::new();
     for record in records {
-        let fields = Fields::of(input, record.range.clone());
+        let fields = ObjectFields::of(input, record.range.clone());
         match &*fields.text("type").unwrap_or_default() {
             "session_start" => {
                 let before = std::mem::take(&mut messages);
@@ -82,7 +82,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
                     &about,
                 ));
                 by_id.clear();
-                about = Conversation::new(Format::Droid, record.line);
+                about = Conversation::new(TranscriptFormat::Droid, record.line);
                 about.id = fields.label("id");
             }
             "message" => {
@@ -98,13 +98,13 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
                 if let Some(id) = &id {
                     by_id.insert(id.clone(), messages.len());
                 }
-                messages.push(Message { range: at, line: record.line, id, parent });
+                messages.push(DroidMessage { range: at, line: record.line, id, parent });
             }
             "compaction_state" => {
                 let Some(summary) = fields.string("summaryText") else { continue };
                 let kept = first_kept(&fields, &by_id).unwrap_or(messages.len());
                 let (record, end) = (record.range.clone(), messages.len());
-                compactions.push(Compaction { record, summary, kept, end });
+                compactions.push(DroidCompaction { record, summary, kept, end });
             }
             _ => {}
         }
@@ -115,7 +115,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 
 /// The message behind those that a summary stands for: its anchor is the last of them, or the first that is kept
 /// where its place is not below the count of those that went.
-fn first_kept(fields: &Fields<'_>, by_id: &HashMap<String, usize>) -> Option<usize> {
+fn first_kept(fields: &ObjectFields<'_>, by_id: &HashMap<String, usize>) -> Option<usize> {
     let anchor = fields.inner("anchorMessage");
     let at = anchor.label("id").and_then(|id| by_id.get(&id).copied())?;
     let counts = (anchor.count("index"), fields.count("removedCount"));
@@ -124,9 +124,9 @@ fn first_kept(fields: &Fields<'_>, by_id: &HashMap<String, usize>) -> Option<usi
 }
 
 fn conversations(
-    source: &mut Source<'_>,
-    messages: Vec<Message>,
-    mut compactions: Vec<Compaction>,
+    source: &mut InputSource<'_>,
+    messages: Vec<DroidMessage>,
+    mut compactions: Vec<DroidCompaction>,
     about: &Conversation,
 ) -> Vec<Conversation> {
     let path = path(source, &messages);
@@ -166,13 +166,13 @@ fn conversations(
     }
     if let (count, Some(line)) = shown {
         let told = format!("{count} messages that only a person is shown are left out");
-        source.problems.push(crate::problem::Problem::new("not-sent", told).at(line));
+        source.problems.push(crate::problem::ReadProblem::new("not-sent", told).at(line));
     }
     found
 }
 
-fn count(source: &Source<'_>, message: &Message, shown: &mut (usize, Option<usize>)) {
-    let fields = Fields::of(source.input, message.range.clone());
+fn count(source: &InputSource<'_>, message: &DroidMessage, shown: &mut (usize, Option<usize>)) {
+    let fields = ObjectFields::of(source.input, message.range.clone());
     let has_words = fields
         .array("content")
         .is_some_and(|list| scan::elements(source.input, list).next().is_some());
@@ -182,7 +182,7 @@ fn count(source: &Source<'_>, message: &Message, shown: &mut (usize, Option<usiz
 }
 
 /// The messages from the first to the newest.
-fn path(source: &mut Source<'_>, messages: &[Message]) -> Vec<usize> {
+fn path(source: &mut InputSource<'_>, messages: &[DroidMessage]) -> Vec<usize> {
     // Parents are before their children, so this ends.
     let newest = messages.len().checked_sub(1);
     let mut path: Vec<usize> = std::iter::successors(newest, |at| messages[*at].parent).collect();
@@ -199,17 +199,17 @@ fn path(source: &mut Source<'_>, messages: &[Message]) -> Vec<usize> {
     path
 }
 
-fn recap(source: &mut Source<'_>, summary: Range<usize>) -> RawEvent {
-    let words = Part::Text(Cow::Borrowed(&source.input[summary.clone()]));
+fn recap(source: &mut InputSource<'_>, summary: Range<usize>) -> RawEvent {
+    let words = ContentPart::Text(Cow::Borrowed(&source.input[summary.clone()]));
     let mut event = source.built(chat::message("user", &[words]), vec![summary]);
-    event.origin = Some(Origin::Recap);
+    event.origin = Some(TextOrigin::Recap);
     event
 }
 
 /// The message as it is sent; `None` for one that only a person is shown.
-fn event(source: &mut Source<'_>, message: &Message) -> Option<RawEvent> {
+fn event(source: &mut InputSource<'_>, message: &DroidMessage) -> Option<RawEvent> {
     let input = source.input;
-    let fields = Fields::of(input, message.range.clone());
+    let fields = ObjectFields::of(input, message.range.clone());
     let visible = fields.text("visibility").unwrap_or_default();
     if !fields.has("content")
         || fields.has("hookEventName")
@@ -220,12 +220,13 @@ fn event(source: &mut Source<'_>, message: &Message) -> Option<RawEvent> {
     let mut event = source.event(message.range.clone());
     event.usage = crate::usage::anthropic(&fields.inner("usage"));
     let blocks = fields.array("content").unwrap_or(0..0);
-    let blocks: Vec<_> = scan::elements(input, blocks).map(|at| Fields::of(input, at)).collect();
-    let is_reminder = |block: &Fields<'_>| {
+    let blocks: Vec<_> =
+        scan::elements(input, blocks).map(|at| ObjectFields::of(input, at)).collect();
+    let is_reminder = |block: &ObjectFields<'_>| {
         block.text("text").is_some_and(|text| text.trim_start().starts_with("<system-reminder>"))
     };
     let is_injected = visible == "llm_only" && !blocks.iter().any(is_call)
         || !blocks.is_empty() && blocks.iter().all(is_reminder);
-    event.origin = (fields.is("role", "user") && is_injected).then_some(Origin::Injected);
+    event.origin = (fields.is("role", "user") && is_injected).then_some(TextOrigin::Injected);
     Some(event)
 }

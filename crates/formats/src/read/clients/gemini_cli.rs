@@ -7,16 +7,16 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 use super::{first, gemini_cli_message};
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Whether it is a record of a session, a checkpoint, or the list of what was typed.
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         is_header(&fields)
@@ -31,24 +31,24 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
     })
 }
 
-fn is_header(fields: &Fields<'_>) -> bool {
+fn is_header(fields: &ObjectFields<'_>) -> bool {
     fields.string("sessionId").is_some() && fields.string("projectHash").is_some()
 }
 
 /// The contents that a checkpoint holds.
-fn checkpoint(fields: &Fields<'_>) -> Option<Range<usize>> {
+fn checkpoint(fields: &ObjectFields<'_>) -> Option<Range<usize>> {
     fields.array("clientHistory").or_else(|| fields.array("history"))
 }
 
 /// An entry of `logs.json`: a line that was typed, without any answer.
-fn is_typed(fields: &Fields<'_>) -> bool {
+fn is_typed(fields: &ObjectFields<'_>) -> bool {
     fields.string("sessionId").is_some()
         && fields.count("messageId").is_some()
         && fields.string("message").is_some()
 }
 
 /// Messages of a session as they stand, by their ids.
-struct Session {
+struct GeminiCliSession {
     about: Conversation,
     /// A place is empty where a message was taken out.
     messages: Vec<Option<Range<usize>>>,
@@ -57,17 +57,17 @@ struct Session {
     before: Vec<Conversation>,
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
-    let mut session = Session::new(first.line);
+    let mut session = GeminiCliSession::new(first.line);
     let mut found = Vec::new();
     for record in records {
-        let fields = Fields::of(source.input, record.range.clone());
+        let fields = ObjectFields::of(source.input, record.range.clone());
         let starts = is_header(&fields)
             && !session.messages.is_empty()
             && fields.label("sessionId") != session.about.id;
         if starts {
-            let before = std::mem::replace(&mut session, Session::new(record.line));
+            let before = std::mem::replace(&mut session, GeminiCliSession::new(record.line));
             found.extend(before.finish(source));
         }
         session.take(source, record, &fields);
@@ -76,18 +76,18 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
     found
 }
 
-impl Session {
+impl GeminiCliSession {
     fn new(line: usize) -> Self {
-        let about = Conversation::new(Format::GeminiCli, line);
+        let about = Conversation::new(TranscriptFormat::GeminiCli, line);
         Self { about, messages: Vec::new(), by_id: HashMap::new(), before: Vec::new() }
     }
 
-    fn take(&mut self, source: &mut Source<'_>, record: &Record, fields: &Fields<'_>) {
+    fn take(&mut self, source: &mut InputSource<'_>, record: &TopValue, fields: &ObjectFields<'_>) {
         let input = source.input;
         if let Some(id) = fields.text("$rewindTo") {
             self.rewind(source, record, &id);
         } else if let Some(set) = fields.object("$set") {
-            let set = Fields::of(input, set);
+            let set = ObjectFields::of(input, set);
             self.about.id = set.label("sessionId").or(self.about.id.take());
             if let Some(messages) = set.array("messages") {
                 self.replace(source, record, messages);
@@ -109,9 +109,9 @@ impl Session {
     }
 
     /// A list of messages, or of lines that were typed.
-    fn take_list(&mut self, source: &mut Source<'_>, record: &Record) {
+    fn take_list(&mut self, source: &mut InputSource<'_>, record: &TopValue) {
         let input = source.input;
-        let is_typed = |at| is_typed(&Fields::of(input, at));
+        let is_typed = |at| is_typed(&ObjectFields::of(input, at));
         let count = scan::elements(input, record.range.clone()).filter(|at| is_typed(at.clone()));
         let count = count.count();
         if count > 0 {
@@ -129,7 +129,7 @@ impl Session {
 
     /// A message in the place of the one with its id, or behind all others.
     fn put(&mut self, input: &[u8], at: Range<usize>) {
-        let Some(id) = Fields::of(input, at.clone()).label("id") else {
+        let Some(id) = ObjectFields::of(input, at.clone()).label("id") else {
             self.messages.push(Some(at));
             return;
         };
@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// What stands from the message of this id on is no longer there; all of it where there is no such message.
-    fn rewind(&mut self, source: &mut Source<'_>, record: &Record, id: &str) {
+    fn rewind(&mut self, source: &mut InputSource<'_>, record: &TopValue, id: &str) {
         let from = self.by_id.get(id).copied().unwrap_or(0);
         let count = self.messages.drain(from..).flatten().count();
         self.by_id.retain(|_, place| *place < from);
@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// After a compaction only these are in the context. They are the newest text of what they replace, too.
-    fn replace(&mut self, source: &mut Source<'_>, record: &Record, messages: Range<usize>) {
+    fn replace(&mut self, source: &mut InputSource<'_>, record: &TopValue, messages: Range<usize>) {
         let input = source.input;
         let before: Vec<_> = std::mem::take(&mut self.messages);
         let ids = std::mem::take(&mut self.by_id);
@@ -175,7 +175,7 @@ impl Session {
         }
     }
 
-    fn finish(self, source: &mut Source<'_>) -> Vec<Conversation> {
+    fn finish(self, source: &mut InputSource<'_>) -> Vec<Conversation> {
         let Self { mut about, messages, before, .. } = self;
         gemini_cli_message::fill(source, messages.into_iter().flatten(), &mut about);
         let all = before.into_iter().chain([about]);

@@ -5,17 +5,17 @@ use std::ops::Range;
 
 use midfold_core::event::RawEvent;
 use midfold_core::jsonstr;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
 use super::super::Conversation;
 use super::super::chat::{self, one_line};
-use super::super::source::Source;
-use crate::fields::Fields;
+use super::super::source::InputSource;
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// Adds what these records are sent as.
 pub(super) fn fill(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     records: impl Iterator<Item = Range<usize>>,
     conversation: &mut Conversation,
 ) {
@@ -24,18 +24,18 @@ pub(super) fn fill(
     let answered = answered(input, &records);
     let mut unsent = (0, None);
     for (at, range) in records.iter().enumerate() {
-        let fields = Fields::of(input, range.clone());
+        let fields = ObjectFields::of(input, range.clone());
         conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
         let events = match &*fields.text("type").unwrap_or_default() {
             "user" => {
-                let next = records.get(at + 1).map(|next| Fields::of(input, next.clone()));
+                let next = records.get(at + 1).map(|next| ObjectFields::of(input, next.clone()));
                 let is_answered = next.is_some_and(|next| next.is("type", "gemini"));
                 user(source, range, &fields, is_answered)
             }
             // Pictures of a tool's result, which the client sends beside it.
             "info" if has_media(input, &fields) => {
                 let mut event = content(source, "user", &parts(input, &fields), range);
-                event.origin = Some(Origin::Observation);
+                event.origin = Some(TextOrigin::Observation);
                 vec![event]
             }
             // A content of a checkpoint.
@@ -61,7 +61,7 @@ pub(super) fn fill(
 
 /// The calls whose results have a record of their own.
 fn answered(input: &[u8], records: &[Range<usize>]) -> HashSet<String> {
-    let lists = records.iter().map(|at| Fields::of(input, at.clone()));
+    let lists = records.iter().map(|at| ObjectFields::of(input, at.clone()));
     let lists = lists.filter(|fields| fields.is("type", "user"));
     let parts = lists.flat_map(|fields| {
         scan::elements(input, fields.array("content").unwrap_or(0..0)).collect::<Vec<_>>()
@@ -70,22 +70,22 @@ fn answered(input: &[u8], records: &[Range<usize>]) -> HashSet<String> {
 }
 
 fn response_id(input: &[u8], part: Range<usize>) -> Option<String> {
-    Fields::of(input, part).inner("functionResponse").label("id")
+    ObjectFields::of(input, part).inner("functionResponse").label("id")
 }
 
 /// The `content` of a record as JSON parts: it is a string, a part, or a list of both.
-fn parts(input: &[u8], fields: &Fields<'_>) -> Vec<Vec<u8>> {
+fn parts(input: &[u8], fields: &ObjectFields<'_>) -> Vec<Vec<u8>> {
     match fields.array("content") {
         Some(list) => scan::elements(input, list).filter_map(|at| part(&input[at])).collect(),
         None => fields.raw("content").and_then(part).into_iter().collect(),
     }
 }
 
-fn part_of(part: &[u8]) -> Fields<'_> {
-    Fields::of(part, 0..part.len())
+fn part_of(part: &[u8]) -> ObjectFields<'_> {
+    ObjectFields::of(part, 0..part.len())
 }
 
-fn has_media(input: &[u8], fields: &Fields<'_>) -> bool {
+fn has_media(input: &[u8], fields: &ObjectFields<'_>) -> bool {
     let is_media = |part: &Vec<u8>| {
         let part = part_of(part);
         part.has("inlineData") || part.has("fileData")
@@ -94,7 +94,7 @@ fn has_media(input: &[u8], fields: &Fields<'_>) -> bool {
 }
 
 fn content(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     role: &str,
     parts: &[Vec<u8>],
     range: &Range<usize>,
@@ -118,27 +118,27 @@ const INJECTED: [&str; 4] = [
     "Here is a summary of changes in the user's editor context",
 ];
 
-fn origin_of(text: &str) -> Option<Origin> {
+fn origin_of(text: &str) -> Option<TextOrigin> {
     let text = text.trim_start();
     if text.starts_with("<state_snapshot>") {
-        return Some(Origin::Recap);
+        return Some(TextOrigin::Recap);
     }
     let is_injected = INJECTED.iter().any(|opening| text.starts_with(opening));
-    (is_injected || text == "Please continue.").then_some(Origin::Injected)
+    (is_injected || text == "Please continue.").then_some(TextOrigin::Injected)
 }
 
-fn told_origin(input: &[u8], fields: &Fields<'_>, name: &str) -> Option<Origin> {
+fn told_origin(input: &[u8], fields: &ObjectFields<'_>, name: &str) -> Option<TextOrigin> {
     if !fields.is("role", "user") {
         return None;
     }
     let first = scan::elements(input, fields.array(name)?).next()?;
-    origin_of(&Fields::of(input, first).text("text")?)
+    origin_of(&ObjectFields::of(input, first).text("text")?)
 }
 
 fn user(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     range: &Range<usize>,
-    fields: &Fields<'_>,
+    fields: &ObjectFields<'_>,
     is_answered: bool,
 ) -> Vec<RawEvent> {
     let parts = parts(source.input, fields);
@@ -156,15 +156,15 @@ fn user(
 
 /// What the model said, and behind it what its calls gave back.
 fn reply(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     range: &Range<usize>,
-    fields: &Fields<'_>,
+    fields: &ObjectFields<'_>,
     answered: &HashSet<String>,
 ) -> Vec<RawEvent> {
     let input = source.input;
     let said = parts(input, fields);
     let list = fields.array("toolCalls").unwrap_or(0..0);
-    let calls: Vec<_> = scan::elements(input, list).map(|at| Fields::of(input, at)).collect();
+    let calls: Vec<_> = scan::elements(input, list).map(|at| ObjectFields::of(input, at)).collect();
     let is_whole = said.iter().any(|part| {
         let part = part_of(part);
         part.has("functionCall") || part.has("thought")
@@ -190,10 +190,10 @@ fn reply(
     events
 }
 
-fn thoughts(input: &[u8], fields: &Fields<'_>) -> Vec<Vec<u8>> {
+fn thoughts(input: &[u8], fields: &ObjectFields<'_>) -> Vec<Vec<u8>> {
     let list = fields.array("thoughts").unwrap_or(0..0);
-    let thoughts = scan::elements(input, list).map(|at| Fields::of(input, at));
-    let text = |thought: Fields<'_>| {
+    let thoughts = scan::elements(input, list).map(|at| ObjectFields::of(input, at));
+    let text = |thought: ObjectFields<'_>| {
         let subject = thought.raw("subject").map(chat::inside).unwrap_or_default();
         let words = thought.raw("description").map(chat::inside).unwrap_or_default();
         let (open, close) = if subject.is_empty() { ("", "") } else { ("**", "** ") };
@@ -204,18 +204,18 @@ fn thoughts(input: &[u8], fields: &Fields<'_>) -> Vec<Vec<u8>> {
 }
 
 /// A member as it stands, or an empty text or object in its place.
-fn raw<'a>(fields: &Fields<'a>, name: &str, empty: &'static [u8]) -> &'a [u8] {
+fn raw<'a>(fields: &ObjectFields<'a>, name: &str, empty: &'static [u8]) -> &'a [u8] {
     fields.raw(name).filter(|value| value != b"null").unwrap_or(empty)
 }
 
-fn call(call: &Fields<'_>) -> Vec<u8> {
+fn call(call: &ObjectFields<'_>) -> Vec<u8> {
     let (id, name) = (raw(call, "id", br#""""#), raw(call, "name", br#""""#));
     let args = raw(call, "args", b"{}");
     [br#"{"functionCall":{"id":"#, id, br#","name":"#, name, br#","args":"#, args, b"}}"].concat()
 }
 
 /// All results of a step are in one message. A result that the client recorded with each of its calls is there once.
-fn results(input: &[u8], calls: &[Fields<'_>], answered: &HashSet<String>) -> Vec<Vec<u8>> {
+fn results(input: &[u8], calls: &[ObjectFields<'_>], answered: &HashSet<String>) -> Vec<Vec<u8>> {
     let mut seen = answered.clone();
     let mut parts = Vec::new();
     for call in calls {
@@ -257,7 +257,7 @@ fn part(value: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-fn response(call: &Fields<'_>, name: &str, value: &[u8]) -> Vec<u8> {
+fn response(call: &ObjectFields<'_>, name: &str, value: &[u8]) -> Vec<u8> {
     let (id, tool) = (raw(call, "id", br#""""#), raw(call, "name", br#""""#));
     let name = format!(r#","response":{{"{name}":"#);
     let open = br#"{"functionResponse":{"id":"#;

@@ -7,16 +7,16 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 
-use super::super::chat::{self, Call, Part, Token};
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
+use super::super::chat::{self, ChatCall, ContentPart, StringToken};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
 use super::super::times;
-use super::super::{Conversation, Format};
+use super::super::{Conversation, TranscriptFormat};
 use super::items;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Members that hold the messages.
@@ -25,11 +25,11 @@ const HOLDERS: [&str; 2] = ["conversation", "messages"];
 /// Messages that are looked at to tell whose file it is.
 const LOOK: usize = 8;
 
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &HOLDERS).take(LOOK).any(|at| is_message(doc, &doc.fields(at)))
 }
 
-fn is_message(doc: Doc<'_>, fields: &Fields<'_>) -> bool {
+fn is_message(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> bool {
     const OWN: [&str; 2] = ["userVisible", "agentVisible"];
     let metadata = fields.inner("metadata");
     let own = || {
@@ -44,8 +44,8 @@ fn is_message(doc: Doc<'_>, fields: &Fields<'_>) -> bool {
         && (OWN.iter().any(|name| metadata.has(name)) || own())
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
-    let doc = Doc { bytes: source.input, outline: None };
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+    let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut lines = Vec::new();
     for record in records {
@@ -53,14 +53,14 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
             lines.push(record.range.clone());
             continue;
         };
-        let mut about = Conversation::new(Format::Goose, record.line);
+        let mut about = Conversation::new(TranscriptFormat::Goose, record.line);
         let session = doc.fields(record.range.clone());
         about.id = session.label("id");
         about.envelope.model = session.inner("model_config").label("model_name");
         found.extend(conversations(source, &about, scan::elements(doc.bytes, list).collect()));
     }
     if let Some(first) = records.first().filter(|_| !lines.is_empty()) {
-        let about = Conversation::new(Format::Goose, first.line);
+        let about = Conversation::new(TranscriptFormat::Goose, first.line);
         found.extend(conversations(source, &about, lines));
     }
     found
@@ -72,19 +72,19 @@ struct Visibility {
     agent: bool,
 }
 
-fn visibility(fields: &Fields<'_>) -> Visibility {
+fn visibility(fields: &ObjectFields<'_>) -> Visibility {
     let metadata = fields.inner("metadata");
     let sees = |name| metadata.raw(name) != Some(b"false");
     Visibility { user: sees("userVisible"), agent: sees("agentVisible") }
 }
 
 fn conversations(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     about: &Conversation,
     messages: Vec<Range<usize>>,
 ) -> Vec<Conversation> {
     let input = source.input;
-    let is_message = |at: &Range<usize>| Fields::of(input, at.clone()).has("role");
+    let is_message = |at: &Range<usize>| ObjectFields::of(input, at.clone()).has("role");
     let messages: Vec<_> = messages.into_iter().filter(is_message).collect();
     let starts = summaries(input, &messages);
     let mut found = Vec::new();
@@ -95,7 +95,8 @@ fn conversations(
         }
     }
     if !source.recorded {
-        let is_hidden = |at: &&Range<usize>| !visibility(&Fields::of(input, (*at).clone())).agent;
+        let is_hidden =
+            |at: &&Range<usize>| !visibility(&ObjectFields::of(input, (*at).clone())).agent;
         let (before, after) = messages.split_at(starts.last().copied().unwrap_or(0));
         let gone = before.iter().filter(is_hidden).count();
         if let Some(start) = after.first().filter(|_| gone > 0) {
@@ -119,7 +120,7 @@ fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
     let mut hidden_before = false;
     let mut found = Vec::new();
     for (at, message) in messages.iter().enumerate() {
-        let fields = Fields::of(input, message.clone());
+        let fields = ObjectFields::of(input, message.clone());
         let seen = visibility(&fields);
         if !seen.user && fields.is("role", "user") && hidden_before && is_words(input, &fields) {
             found.push(at);
@@ -130,30 +131,30 @@ fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
     found
 }
 
-fn is_words(input: &[u8], fields: &Fields<'_>) -> bool {
+fn is_words(input: &[u8], fields: &ObjectFields<'_>) -> bool {
     let parts = scan::elements(input, fields.array("content").unwrap_or(0..0));
-    parts.into_iter().all(|part| Fields::of(input, part).is("type", "text"))
+    parts.into_iter().all(|part| ObjectFields::of(input, part).is("type", "text"))
 }
 
 fn conversation(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     about: &Conversation,
     messages: &[Range<usize>],
     summaries: &[usize],
     from: usize,
     sent: bool,
 ) -> Conversation {
-    let mut teller = Teller { found: about.beside(), open: HashSet::new(), unsent: None };
+    let mut teller = GooseWriter { found: about.beside(), open: HashSet::new(), unsent: None };
     for (at, message) in messages.iter().enumerate() {
-        let fields = Fields::of(source.input, message.clone());
+        let fields = ObjectFields::of(source.input, message.clone());
         let seen = visibility(&fields);
         if sent && !seen.agent {
             continue;
         }
         let origin = if summaries.binary_search(&(from + at)).is_ok() {
-            Some(Origin::Recap)
+            Some(TextOrigin::Recap)
         } else {
-            (!seen.user && seen.agent).then_some(Origin::Injected)
+            (!seen.user && seen.agent).then_some(TextOrigin::Injected)
         };
         teller.message(source, message, &fields, origin);
     }
@@ -165,7 +166,7 @@ fn conversation(
 }
 
 /// Puts messages together from their parts.
-struct Teller {
+struct GooseWriter {
     found: Conversation,
     /// Ids of calls whose results have not come.
     open: HashSet<Vec<u8>>,
@@ -173,20 +174,20 @@ struct Teller {
     unsent: Option<(usize, usize)>,
 }
 
-impl Teller {
+impl GooseWriter {
     fn message<'a>(
         &mut self,
-        source: &mut Source<'a>,
+        source: &mut InputSource<'a>,
         at: &Range<usize>,
-        fields: &Fields<'a>,
-        origin: Option<Origin>,
+        fields: &ObjectFields<'a>,
+        origin: Option<TextOrigin>,
     ) {
         let input = source.input;
         let mut parts = Vec::new();
         let mut thoughts = Vec::new();
         let mut calls = Vec::new();
         for part in scan::elements(input, fields.array("content").unwrap_or(0..0)) {
-            let content = Fields::of(input, part.clone());
+            let content = ObjectFields::of(input, part.clone());
             match &*content.text("type").unwrap_or_default() {
                 "toolRequest" | "frontendToolRequest" => match call(&content) {
                     Ok(call) => calls.push(call),
@@ -225,10 +226,10 @@ impl Teller {
     /// The result of a call; of one that is not there, what came back as a text.
     fn result<'a>(
         &mut self,
-        source: &mut Source<'a>,
+        source: &mut InputSource<'a>,
         at: &Range<usize>,
         part: &Range<usize>,
-        content: &Fields<'a>,
+        content: &ObjectFields<'a>,
     ) {
         let input = source.input;
         let id = content.raw("id").unwrap_or(b"\"\"");
@@ -237,14 +238,14 @@ impl Teller {
         let list = result.array("value").or_else(|| value.array("content"));
         let mut parts = Vec::new();
         for item in scan::elements(input, list.unwrap_or(0..0)) {
-            let fields = Fields::of(input, item.clone());
+            let fields = ObjectFields::of(input, item.clone());
             if is_for_user_alone(input, &fields) {
                 self.unsent.get_or_insert((at.start, 0)).1 += 1;
             } else {
                 parts.push(shown(input, item, &fields));
             }
         }
-        parts.extend(chat::text_of(&result, "error").map(Part::Text));
+        parts.extend(chat::text_of(&result, "error").map(ContentPart::Text));
         let bytes = if self.open.remove(id) {
             chat::result(id, None, &parts)
         } else {
@@ -252,28 +253,28 @@ impl Teller {
         };
         let is_result = bytes.starts_with(br#"{"role":"tool""#);
         let mut event = source.built(bytes, vec![part.clone()]);
-        event.origin = (!is_result).then_some(Origin::Observation);
+        event.origin = (!is_result).then_some(TextOrigin::Observation);
         // It is made of a part of the message, and the message has the time.
-        event.at = times::of_field(&Fields::of(input, at.clone()), "created");
+        event.at = times::of_field(&ObjectFields::of(input, at.clone()), "created");
         self.found.events.push(event);
     }
 }
 
 /// A call, or why the model's call could not be read.
-fn call<'a>(content: &Fields<'a>) -> Result<Call<'a>, Part<'a>> {
+fn call<'a>(content: &ObjectFields<'a>) -> Result<ChatCall<'a>, ContentPart<'a>> {
     let request = content.inner("toolCall");
     let value = request.inner("value");
     let Some(name) = value.raw("name") else {
         let error = chat::text_of(&request, "error");
-        let whole = || Part::unknown(content.raw("toolCall").unwrap_or(b"{}"));
-        return Err(error.map_or_else(whole, Part::Text));
+        let whole = || ContentPart::unknown(content.raw("toolCall").unwrap_or(b"{}"));
+        return Err(error.map_or_else(whole, ContentPart::Text));
     };
-    let id: Token<'a> = Cow::Borrowed(content.raw("id").unwrap_or(b"\"\""));
-    Ok(Call { id, name: Cow::Borrowed(name), arguments: value.raw("arguments") })
+    let id: StringToken<'a> = Cow::Borrowed(content.raw("id").unwrap_or(b"\"\""));
+    Ok(ChatCall { id, name: Cow::Borrowed(name), arguments: value.raw("arguments") })
 }
 
 /// Whether the annotations say that only the user is to see it.
-fn is_for_user_alone(input: &[u8], content: &Fields<'_>) -> bool {
+fn is_for_user_alone(input: &[u8], content: &ObjectFields<'_>) -> bool {
     let audience = content.inner("annotations").array("audience");
     audience.is_some_and(|audience| {
         let names = || scan::elements(input, audience.clone()).map(|at| &input[at]);
@@ -281,13 +282,17 @@ fn is_for_user_alone(input: &[u8], content: &Fields<'_>) -> bool {
     })
 }
 
-fn shown<'a>(input: &'a [u8], at: Range<usize>, content: &Fields<'a>) -> Part<'a> {
+fn shown<'a>(input: &'a [u8], at: Range<usize>, content: &ObjectFields<'a>) -> ContentPart<'a> {
     let raw = |name| content.raw(name).map(Cow::Borrowed);
     match &*content.text("type").unwrap_or_default() {
-        "text" => raw("text").map(Part::Text),
-        "image" => raw("mimeType").zip(raw("data")).map(|(mime, data)| Part::Image { mime, data }),
-        "resource" => content.inner("resource").raw("text").map(Cow::Borrowed).map(Part::Text),
+        "text" => raw("text").map(ContentPart::Text),
+        "image" => {
+            raw("mimeType").zip(raw("data")).map(|(mime, data)| ContentPart::Image { mime, data })
+        }
+        "resource" => {
+            content.inner("resource").raw("text").map(Cow::Borrowed).map(ContentPart::Text)
+        }
         _ => None,
     }
-    .unwrap_or_else(|| Part::unknown(&input[at]))
+    .unwrap_or_else(|| ContentPart::unknown(&input[at]))
 }

@@ -8,23 +8,23 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
-use super::super::chat::{self, Part};
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::chat::{self, ContentPart};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 use super::items;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::recaps::is_recap;
 use crate::scan;
 
 /// Messages that are looked at to tell whose list it is.
 const LOOK: usize = 8;
 
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     let Some(first) = records.first() else { return false };
     let is_list = doc.bytes.get(first.range.start) == Some(&b'[');
     if !is_list && is_session(&doc.fields(first.range.clone())) {
@@ -38,15 +38,15 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
     })
 }
 
-fn is_session(fields: &Fields<'_>) -> bool {
+fn is_session(fields: &ObjectFields<'_>) -> bool {
     let exported = ["source", "started_at", "message_count", "tool_call_count"];
     let logged = ["session_id", "session_start", "last_updated"];
     let has = |names: &[&str]| names.iter().all(|name| fields.has(name));
     fields.array("messages").is_some() && (has(&exported) || has(&logged))
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
-    let doc = Doc { bytes: source.input, outline: None };
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+    let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut rows = Vec::new();
     for at in items::all(doc, records, &[]).collect::<Vec<_>>() {
@@ -58,7 +58,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
         }
     }
     if let Some(first) = rows.first().cloned() {
-        let about = Conversation::new(Format::Hermes, source.line_of(first.start));
+        let about = Conversation::new(TranscriptFormat::Hermes, source.line_of(first.start));
         found.extend(conversations(source, &about, rows));
     }
     found
@@ -66,9 +66,9 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 
 /// One session; of a lineage that was compacted into new sessions, the newest one is what is sent.
 fn session(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     at: Range<usize>,
-    fields: &Fields<'_>,
+    fields: &ObjectFields<'_>,
     found: &mut Vec<Conversation>,
 ) {
     let input = source.input;
@@ -79,24 +79,24 @@ fn session(
     };
     if source.recorded {
         for segment in before {
-            own(source, segment.clone(), &Fields::of(input, segment.clone()), found);
+            own(source, segment.clone(), &ObjectFields::of(input, segment.clone()), found);
         }
     } else if !before.is_empty() {
         let told = format!("{} sessions before it are no longer in the context", before.len());
         source.note(newest.start, "compacted-before", told);
     }
-    own(source, newest.clone(), &Fields::of(input, newest.clone()), found);
+    own(source, newest.clone(), &ObjectFields::of(input, newest.clone()), found);
 }
 
 /// What a session holds itself.
 fn own(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     at: Range<usize>,
-    fields: &Fields<'_>,
+    fields: &ObjectFields<'_>,
     found: &mut Vec<Conversation>,
 ) {
     let input = source.input;
-    let mut about = Conversation::new(Format::Hermes, source.line_of(at.start));
+    let mut about = Conversation::new(TranscriptFormat::Hermes, source.line_of(at.start));
     about.id = fields.label("id").or_else(|| fields.label("session_id"));
     about.envelope.model = fields.label("model");
     let tools = fields.array("tools");
@@ -104,11 +104,11 @@ fn own(
     let rows: Vec<Range<usize>> =
         scan::elements(input, fields.array("messages").unwrap_or(0..0)).collect();
     let has_system =
-        rows.first().is_some_and(|row| Fields::of(input, row.clone()).is("role", "system"));
+        rows.first().is_some_and(|row| ObjectFields::of(input, row.clone()).is("role", "system"));
     let prompt = fields.string("system_prompt").filter(|prompt| !has_system && prompt.len() > 2);
     for mut conversation in conversations(source, &about, rows) {
         if let Some(prompt) = prompt.clone() {
-            let words = Part::Text(Cow::Borrowed(&input[prompt.clone()]));
+            let words = ContentPart::Text(Cow::Borrowed(&input[prompt.clone()]));
             let system = source.built(chat::message("system", &[words]), vec![prompt]);
             conversation.events.insert(0, system);
         }
@@ -118,15 +118,16 @@ fn own(
 
 /// The rows that are live; those that it compacted in place where they are asked for, too.
 fn conversations(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     about: &Conversation,
     rows: Vec<Range<usize>>,
 ) -> Vec<Conversation> {
     let input = source.input;
-    let is_set = |fields: &Fields<'_>, name: &str| matches!(fields.raw(name), Some(b"1" | b"true"));
+    let is_set =
+        |fields: &ObjectFields<'_>, name: &str| matches!(fields.raw(name), Some(b"1" | b"true"));
     let (mut live, mut compacted, mut rewound) = (Vec::new(), Vec::new(), 0_usize);
     for row in rows {
-        let fields = Fields::of(input, row.clone());
+        let fields = ObjectFields::of(input, row.clone());
         let is_gone = matches!(fields.raw("active"), Some(b"0" | b"false"));
         if is_set(&fields, "compacted") && is_gone {
             compacted.push(row);
@@ -157,9 +158,9 @@ fn conversations(
     found
 }
 
-fn event(source: &mut Source<'_>, row: Range<usize>) -> RawEvent {
-    let said = Fields::of(source.input, row.clone()).text("content");
+fn event(source: &mut InputSource<'_>, row: Range<usize>) -> RawEvent {
+    let said = ObjectFields::of(source.input, row.clone()).text("content");
     let mut event = source.event(row);
-    event.origin = said.filter(|said| is_recap(said)).map(|_| Origin::Recap);
+    event.origin = said.filter(|said| is_recap(said)).map(|_| TextOrigin::Recap);
     event
 }

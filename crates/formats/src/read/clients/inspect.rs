@@ -7,35 +7,35 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 
-use super::super::chat::{self, Call, Part, Token, inside};
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
-use crate::fields::Fields;
+use super::super::chat::{self, ChatCall, ContentPart, StringToken, inside};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
+use crate::fields::ObjectFields;
 use crate::scan;
 
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     records.first().is_some_and(|record| {
         let fields = doc.fields(record.range.clone());
         is_log(&fields) || is_sample(&fields)
     })
 }
 
-fn is_log(fields: &Fields<'_>) -> bool {
+fn is_log(fields: &ObjectFields<'_>) -> bool {
     let eval = fields.inner("eval");
     eval.has("task") && eval.has("model") && fields.has("version") && fields.has("status")
 }
 
-fn is_sample(fields: &Fields<'_>) -> bool {
+fn is_sample(fields: &ObjectFields<'_>) -> bool {
     let names = ["id", "epoch", "input", "target", "messages"];
     names.iter().all(|name| fields.has(name))
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
-    let doc = Doc { bytes: source.input, outline: None };
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+    let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     for record in records {
         let fields = doc.fields(record.range.clone());
@@ -57,18 +57,18 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 }
 
 fn conversation(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     at: Range<usize>,
     model: Option<String>,
 ) -> Option<Conversation> {
     let input = source.input;
-    let fields = Fields::of(input, at.clone());
-    let mut conversation = Conversation::new(Format::Inspect, source.line_of(at.start));
+    let fields = ObjectFields::of(input, at.clone());
+    let mut conversation = Conversation::new(TranscriptFormat::Inspect, source.line_of(at.start));
     let epoch = fields.label("epoch").filter(|epoch| epoch != "1");
     let id = fields.label("id");
     conversation.id = id.map(|id| epoch.map_or(id.clone(), |epoch| format!("{id}/{epoch}")));
     conversation.envelope.model = model;
-    let teller = Teller::new(input, &fields);
+    let teller = InspectWriter::new(input, &fields);
     for message in &teller.messages {
         let event = teller.message(source, message.clone(), &mut conversation.envelope.model);
         conversation.events.extend(event);
@@ -77,14 +77,14 @@ fn conversation(
         && let Some(text) = fields.string("input")
     {
         // A sample that failed before anything was sent.
-        let words = Part::Text(Cow::Borrowed(&input[text.clone()]));
+        let words = ContentPart::Text(Cow::Borrowed(&input[text.clone()]));
         conversation.events.push(source.built(chat::message("user", &[words]), vec![text]));
     }
     (!conversation.events.is_empty()).then_some(conversation)
 }
 
 /// What a sample holds, and how its messages are put together.
-struct Teller<'a> {
+struct InspectWriter<'a> {
     input: &'a [u8],
     messages: Vec<Range<usize>>,
     /// Long strings stand beside the messages, under their hash.
@@ -93,8 +93,8 @@ struct Teller<'a> {
     says_source: bool,
 }
 
-impl<'a> Teller<'a> {
-    fn new(input: &'a [u8], sample: &Fields<'a>) -> Self {
+impl<'a> InspectWriter<'a> {
+    fn new(input: &'a [u8], sample: &ObjectFields<'a>) -> Self {
         let is_full = |at: &Range<usize>| scan::elements(input, at.clone()).next().is_some();
         let list = ["messages", "input"].iter().find_map(|name| sample.array(name).filter(is_full));
         let messages: Vec<Range<usize>> = scan::elements(input, list.unwrap_or(0..0)).collect();
@@ -103,18 +103,18 @@ impl<'a> Teller<'a> {
             .filter(|member| input.get(member.value.start) == Some(&b'"'))
             .map(|member| (inside(&input[member.key]), &input[member.value]))
             .collect();
-        let says = |at: &Range<usize>| Fields::of(input, at.clone()).is("source", "input");
+        let says = |at: &Range<usize>| ObjectFields::of(input, at.clone()).is("source", "input");
         let says_source = messages.iter().any(says);
         Self { input, messages, attachments, says_source }
     }
 
     fn message(
         &self,
-        source: &mut Source<'a>,
+        source: &mut InputSource<'a>,
         at: Range<usize>,
         model: &mut Option<String>,
     ) -> Option<midfold_core::event::RawEvent> {
-        let fields = Fields::of(self.input, at.clone());
+        let fields = ObjectFields::of(self.input, at.clone());
         let (mut parts, thoughts) = self.content(&fields);
         let mut origin = None;
         let bytes = match &*fields.text("role")? {
@@ -128,11 +128,11 @@ impl<'a> Teller<'a> {
             }
             "tool" => {
                 let error = fields.inner("error");
-                parts.retain(|part| !matches!(part, Part::Text(text) if text.len() <= 2));
+                parts.retain(|part| !matches!(part, ContentPart::Text(text) if text.len() <= 2));
                 parts.extend(chat::text_of(&error, "message").map(|told| {
                     let kind = error.text("type").unwrap_or_default();
                     let told = midfold_core::jsonstr::decode(&told).into_owned();
-                    Part::Text(chat::token(&format!("Error ({kind}): {told}")))
+                    ContentPart::Text(chat::token(&format!("Error ({kind}): {told}")))
                 }));
                 let id = fields.raw("tool_call_id").unwrap_or(b"\"\"");
                 chat::result(id, fields.raw("function"), &parts)
@@ -140,7 +140,7 @@ impl<'a> Teller<'a> {
             _ => {
                 // What neither the task nor an operator says, the agent's own scaffold does.
                 let is_own = fields.string("source").is_none() && self.says_source;
-                origin = is_own.then_some(Origin::Injected);
+                origin = is_own.then_some(TextOrigin::Injected);
                 chat::message("user", &parts)
             }
         };
@@ -149,34 +149,34 @@ impl<'a> Teller<'a> {
         Some(event)
     }
 
-    fn call(&self, at: Range<usize>) -> Call<'a> {
-        let call = Fields::of(self.input, at);
+    fn call(&self, at: Range<usize>) -> ChatCall<'a> {
+        let call = ObjectFields::of(self.input, at);
         let raw = |name| Cow::Borrowed(call.raw(name).unwrap_or(b"\"\""));
-        Call { id: raw("id"), name: raw("function"), arguments: call.raw("arguments") }
+        ChatCall { id: raw("id"), name: raw("function"), arguments: call.raw("arguments") }
     }
 
     /// A string; what stands in its place where it is kept under a hash.
-    fn token(&self, raw: &'a [u8]) -> Token<'a> {
+    fn token(&self, raw: &'a [u8]) -> StringToken<'a> {
         let hash = inside(raw).strip_prefix(b"attachment://");
         let kept = hash.and_then(|hash| self.attachments.get(hash).copied());
         Cow::Borrowed(kept.unwrap_or(raw))
     }
 
-    fn content(&self, message: &Fields<'a>) -> (Vec<Part<'a>>, Vec<Token<'a>>) {
+    fn content(&self, message: &ObjectFields<'a>) -> (Vec<ContentPart<'a>>, Vec<StringToken<'a>>) {
         let (mut parts, mut thoughts) = (Vec::new(), Vec::new());
         if let Some(text) = message.string("content") {
             let token = self.token(&self.input[text]);
-            parts.extend((token.len() > 2).then_some(Part::Text(token)));
+            parts.extend((token.len() > 2).then_some(ContentPart::Text(token)));
         }
         for at in scan::elements(self.input, message.array("content").unwrap_or(0..0)) {
-            let part = Fields::of(self.input, at.clone());
+            let part = ObjectFields::of(self.input, at.clone());
             let string = |name| part.string(name).map(|at| self.token(&self.input[at]));
             match &*part.text("type").unwrap_or_default() {
-                "text" => parts.extend(string("text").map(Part::Text)),
+                "text" => parts.extend(string("text").map(ContentPart::Text)),
                 "reasoning" if part.is_true("redacted") => thoughts.extend(string("summary")),
                 "reasoning" => thoughts.extend(string("reasoning")),
-                "image" => parts.extend(string("image").map(Part::Link)),
-                _ => parts.push(Part::unknown(&self.input[at])),
+                "image" => parts.extend(string("image").map(ContentPart::Link)),
+                _ => parts.push(ContentPart::unknown(&self.input[at])),
             }
         }
         (parts, thoughts)

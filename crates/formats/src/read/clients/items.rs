@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::super::outline::Doc;
-use super::super::text::Record;
+use super::super::outline::InputDocument;
+use super::super::text::TopValue;
 
 /// The elements of the lists that the records are, or hold by one of these names; else the records.
 pub(super) fn all<'a>(
-    doc: Doc<'a>,
-    records: &'a [Record],
+    doc: InputDocument<'a>,
+    records: &'a [TopValue],
     names: &'static [&'static str],
 ) -> impl Iterator<Item = Range<usize>> + 'a {
     records.iter().flat_map(move |record| {
@@ -19,7 +19,11 @@ pub(super) fn all<'a>(
 }
 
 /// The list that a value is, or that it holds by one of these names.
-pub(super) fn list(doc: Doc<'_>, at: Range<usize>, names: &[&str]) -> Option<Range<usize>> {
+pub(super) fn list(
+    doc: InputDocument<'_>,
+    at: Range<usize>,
+    names: &[&str],
+) -> Option<Range<usize>> {
     if doc.bytes.get(at.start) == Some(&b'[') {
         return Some(at);
     }

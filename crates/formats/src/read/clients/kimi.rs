@@ -6,19 +6,19 @@
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
 use super::super::chat;
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 use super::{first, kimi_wire};
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Whether a record is one of the client's own, or an envelope of its wire.
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         let role = fields.text("role").unwrap_or_default();
@@ -26,16 +26,16 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
     })
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let is_wire =
-        |record: &Record| kimi_wire::is_of(&Fields::of(source.input, record.range.clone()));
+        |record: &TopValue| kimi_wire::is_of(&ObjectFields::of(source.input, record.range.clone()));
     if first::records(records).any(is_wire) {
         return kimi_wire::read(source, records);
     }
-    let mut conversation = Conversation::new(Format::Kimi, first.line);
+    let mut conversation = Conversation::new(TranscriptFormat::Kimi, first.line);
     for record in records {
-        let fields = Fields::of(source.input, record.range.clone());
+        let fields = ObjectFields::of(source.input, record.range.clone());
         match &*fields.text("role").unwrap_or_default() {
             "" => source.note(record.range.start, "no-role", "a value without a role is left out"),
             "_system_prompt" => {
@@ -50,7 +50,7 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 }
 
 /// The message as it is, but for thoughts: Chat has them beside the content.
-fn event(source: &mut Source<'_>, fields: &Fields<'_>, at: &Range<usize>) -> RawEvent {
+fn event(source: &mut InputSource<'_>, fields: &ObjectFields<'_>, at: &Range<usize>) -> RawEvent {
     let input = source.input;
     let parts: Vec<_> = parts(input, fields).collect();
     let thoughts: Vec<_> = parts
@@ -82,10 +82,10 @@ fn event(source: &mut Source<'_>, fields: &Fields<'_>, at: &Range<usize>) -> Raw
 
 fn parts<'a>(
     input: &'a [u8],
-    fields: &Fields<'a>,
-) -> impl Iterator<Item = (Range<usize>, Fields<'a>)> {
+    fields: &ObjectFields<'a>,
+) -> impl Iterator<Item = (Range<usize>, ObjectFields<'a>)> {
     let list = fields.array("content").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| (at.clone(), Fields::of(input, at)))
+    scan::elements(input, list).map(move |at| (at.clone(), ObjectFields::of(input, at)))
 }
 
 /// The message with its calls, which are recorded as Chat has them.
@@ -100,12 +100,12 @@ fn with_calls(mut message: Vec<u8>, calls: &[u8]) -> Vec<u8> {
 }
 
 /// Whose words a message in the user's role holds: the client writes its own in tags.
-fn origin<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<Origin> {
+fn origin<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<TextOrigin> {
     const TAGS: [&str; 3] = ["<system>", "<system-reminder>", "<notification"];
     let is_client = |text: &str| TAGS.iter().any(|tag| text.trim_start().starts_with(tag));
     let first = texts.next()?;
     if first.starts_with("<system>Previous context has been compacted") {
-        return Some(Origin::Recap);
+        return Some(TextOrigin::Recap);
     }
-    (is_client(first) && texts.all(is_client)).then_some(Origin::Injected)
+    (is_client(first) && texts.all(is_client)).then_some(TextOrigin::Injected)
 }

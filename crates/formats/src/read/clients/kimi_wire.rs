@@ -6,17 +6,17 @@ use std::ops::Range;
 
 use midfold_core::event::Usage;
 
-use super::super::chat::{self, Part, Token, token};
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
-use super::spoken::Spoken;
-use super::step::Step;
-use crate::fields::Fields;
+use super::super::chat::{self, ContentPart, StringToken, token};
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
+use super::spoken::SpokenParts;
+use super::step::ClientStep;
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// Whether it is the header of a wire file, or one of its records.
-pub(super) fn is_of(fields: &Fields<'_>) -> bool {
+pub(super) fn is_of(fields: &ObjectFields<'_>) -> bool {
     let message = fields.inner("message");
     fields.is("type", "metadata") && fields.string("protocol_version").is_some()
         || fields.has("timestamp")
@@ -25,31 +25,31 @@ pub(super) fn is_of(fields: &Fields<'_>) -> bool {
 }
 
 /// A call whose arguments may come in pieces.
-struct Pending<'a> {
-    id: Token<'a>,
-    name: Token<'a>,
+struct KimiCall<'a> {
+    id: StringToken<'a>,
+    name: StringToken<'a>,
     arguments: Vec<u8>,
     at: Range<usize>,
 }
 
 /// What one agent says and does.
-struct Talk<'a> {
+struct KimiTalk<'a> {
     conversation: Conversation,
     /// Pieces of one text or thought, which are one in the message.
     text: Option<(bool, Vec<u8>, Range<usize>)>,
-    words: Vec<(bool, Token<'a>, Range<usize>)>,
-    calls: Vec<Pending<'a>>,
+    words: Vec<(bool, StringToken<'a>, Range<usize>)>,
+    calls: Vec<KimiCall<'a>>,
     /// The tools of the step's calls, by the ids of these.
-    names: HashMap<String, Token<'a>>,
-    step: Step<'a>,
+    names: HashMap<String, StringToken<'a>>,
+    step: ClientStep<'a>,
     used: Option<Usage>,
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
-    let mut talks: Vec<Talk<'_>> = Vec::new();
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+    let mut talks: Vec<KimiTalk<'_>> = Vec::new();
     let mut by_agent: HashMap<Option<String>, usize> = HashMap::new();
     for record in records {
-        let mut envelope = Fields::of(source.input, record.range.clone()).inner("message");
+        let mut envelope = ObjectFields::of(source.input, record.range.clone()).inner("message");
         let mut agent = None;
         // An agent's events lie in its parent's, which may be an agent's again.
         while envelope.is("type", "SubagentEvent") {
@@ -59,11 +59,11 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
             envelope = payload.inner("event");
         }
         let at = *by_agent.entry(agent).or_insert_with_key(|agent| {
-            let mut conversation = Conversation::new(Format::Kimi, record.line);
+            let mut conversation = Conversation::new(TranscriptFormat::Kimi, record.line);
             conversation.id.clone_from(agent);
             let (words, calls) = (Vec::new(), Vec::new());
-            let (names, step, used) = (HashMap::new(), Step::default(), None);
-            talks.push(Talk { conversation, text: None, words, calls, names, step, used });
+            let (names, step, used) = (HashMap::new(), ClientStep::default(), None);
+            talks.push(KimiTalk { conversation, text: None, words, calls, names, step, used });
             talks.len() - 1
         });
         talks[at].take(source, &envelope, &record.range);
@@ -75,8 +75,13 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
     all.filter(|conversation| !conversation.events.is_empty()).collect()
 }
 
-impl<'a> Talk<'a> {
-    fn take(&mut self, source: &mut Source<'a>, envelope: &Fields<'a>, at: &Range<usize>) {
+impl<'a> KimiTalk<'a> {
+    fn take(
+        &mut self,
+        source: &mut InputSource<'a>,
+        envelope: &ObjectFields<'a>,
+        at: &Range<usize>,
+    ) {
         let payload = envelope.inner("payload");
         let kind = envelope.text("type").unwrap_or_default();
         match &*kind {
@@ -93,13 +98,13 @@ impl<'a> Talk<'a> {
             "ToolCall" => {
                 self.settle();
                 let function = payload.inner("function");
-                let named = |fields: &Fields<'a>, name| {
+                let named = |fields: &ObjectFields<'a>, name| {
                     chat::text_of(fields, name).unwrap_or_else(|| token(""))
                 };
                 let arguments = chat::inside(function.raw("arguments").unwrap_or_default());
                 let name = named(&function, "name");
                 self.names.extend(payload.label("id").map(|id| (id, name.clone())));
-                self.calls.push(Pending {
+                self.calls.push(KimiCall {
                     id: named(&payload, "id"),
                     name,
                     arguments: arguments.to_vec(),
@@ -127,7 +132,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    fn part(&mut self, payload: &Fields<'a>, value: &'a [u8], at: &Range<usize>) {
+    fn part(&mut self, payload: &ObjectFields<'a>, value: &'a [u8], at: &Range<usize>) {
         let is_thought = payload.is("type", "think");
         let text = payload.raw(if is_thought { "think" } else { "text" });
         let Some(text) = text.filter(|_| is_thought || payload.is("type", "text")) else {
@@ -150,7 +155,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    fn result(&mut self, source: &Source<'a>, payload: &Fields<'a>, at: &Range<usize>) {
+    fn result(&mut self, source: &InputSource<'a>, payload: &ObjectFields<'a>, at: &Range<usize>) {
         let name = payload.label("tool_call_id").and_then(|id| self.names.get(&id).cloned());
         let id = chat::text_of(payload, "tool_call_id").unwrap_or_else(|| token(""));
         let value = payload.inner("return_value");
@@ -159,17 +164,17 @@ impl<'a> Talk<'a> {
     }
 
     /// The step as messages.
-    fn flush(&mut self, source: &mut Source<'a>) {
+    fn flush(&mut self, source: &mut InputSource<'a>) {
         self.settle();
         for (is_thought, text, at) in self.words.drain(..) {
             if is_thought {
                 self.step.think(text, at);
             } else {
-                self.step.say(Part::Text(text), at);
+                self.step.say(ContentPart::Text(text), at);
             }
         }
         self.names.clear();
-        for Pending { id, name, arguments, at } in self.calls.drain(..) {
+        for KimiCall { id, name, arguments, at } in self.calls.drain(..) {
             let none = b"{}".to_vec();
             let arguments = if arguments.is_empty() { none } else { arguments };
             self.step.call_whole((id, name), [&b"\""[..], &arguments, b"\""].concat(), at);
@@ -180,24 +185,29 @@ impl<'a> Talk<'a> {
 }
 
 /// A part of a message's content; what is no text and no picture is told as it is.
-pub(super) fn shown<'a>(value: &'a [u8], part: &Fields<'a>) -> Part<'a> {
-    let text = chat::text_of(part, "text").filter(|_| part.is("type", "text")).map(Part::Text);
-    let image = chat::text_of(&part.inner("image_url"), "url").map(Part::Link);
-    text.or(image).unwrap_or_else(|| Part::unknown(value))
+pub(super) fn shown<'a>(value: &'a [u8], part: &ObjectFields<'a>) -> ContentPart<'a> {
+    let text =
+        chat::text_of(part, "text").filter(|_| part.is("type", "text")).map(ContentPart::Text);
+    let image = chat::text_of(&part.inner("image_url"), "url").map(ContentPart::Link);
+    text.or(image).unwrap_or_else(|| ContentPart::unknown(value))
 }
 
 /// What was typed: a text, or a list of parts.
-fn typed<'a>(input: &'a [u8], payload: &Fields<'a>, at: &Range<usize>) -> Spoken<'a> {
-    let mut spoken = Spoken::default();
+fn typed<'a>(input: &'a [u8], payload: &ObjectFields<'a>, at: &Range<usize>) -> SpokenParts<'a> {
+    let mut spoken = SpokenParts::default();
     match payload.array("user_input") {
         None => {
             if let Some(text) = chat::text_of(payload, "user_input") {
-                spoken.push(None, Part::Text(text), at.clone());
+                spoken.push(None, ContentPart::Text(text), at.clone());
             }
         }
         Some(list) => {
             for at in scan::elements(input, list) {
-                spoken.push(None, shown(&input[at.clone()], &Fields::of(input, at.clone())), at);
+                spoken.push(
+                    None,
+                    shown(&input[at.clone()], &ObjectFields::of(input, at.clone())),
+                    at,
+                );
             }
         }
     }
@@ -205,22 +215,23 @@ fn typed<'a>(input: &'a [u8], payload: &Fields<'a>, at: &Range<usize>) -> Spoken
 }
 
 /// What the client makes of a result: its message in a tag, then its output.
-fn result_parts<'a>(input: &'a [u8], value: &Fields<'a>) -> Vec<Part<'a>> {
+fn result_parts<'a>(input: &'a [u8], value: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     let mut parts = Vec::new();
     let message = chat::inside(value.raw("message").unwrap_or_default());
     let is_error = value.is_true("is_error");
     if is_error || !message.is_empty() {
         let error: &[u8] = if is_error { b"ERROR: " } else { b"" };
         let text = [b"\"<system>", error, message, b"</system>\""].concat();
-        parts.push(Part::Text(Cow::Owned(text)));
+        parts.push(ContentPart::Text(Cow::Owned(text)));
     }
     match value.array("output") {
         Some(list) => parts.extend(
-            scan::elements(input, list).map(|at| shown(&input[at.clone()], &Fields::of(input, at))),
+            scan::elements(input, list)
+                .map(|at| shown(&input[at.clone()], &ObjectFields::of(input, at))),
         ),
         None => {
             let text = chat::text_of(value, "output").filter(|text| !chat::inside(text).is_empty());
-            parts.extend(text.map(Part::Text));
+            parts.extend(text.map(ContentPart::Text));
         }
     }
     parts

@@ -7,20 +7,20 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 
-use super::super::chat::{self, Call, Part, Token};
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
-use crate::fields::Fields;
+use super::super::chat::{self, ChatCall, ContentPart, StringToken};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// What Letta itself says in the user's role: objects of these types.
 const EVENTS: [&str; 3] = ["heartbeat", "login", "system_alert"];
 
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     records.first().is_some_and(|record| {
         let fields = doc.fields(record.range.clone());
         let first = doc.elements(fields.array("agents").unwrap_or(0..0)).next();
@@ -29,18 +29,18 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
     })
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let mut found = Vec::new();
     for record in records {
-        let fields = Fields::of(input, record.range.clone());
+        let fields = ObjectFields::of(input, record.range.clone());
         let agents: Vec<Range<usize>> = match fields.array("agents") {
             Some(agents) => scan::elements(input, agents).collect(),
             None => vec![record.range.clone()],
         };
         for agent in agents {
-            let mut about = Conversation::new(Format::Letta, source.line_of(agent.start));
-            let fields = Fields::of(input, agent);
+            let mut about = Conversation::new(TranscriptFormat::Letta, source.line_of(agent.start));
+            let fields = ObjectFields::of(input, agent);
             about.id = fields.label("id").or_else(|| fields.label("name"));
             about.envelope.model = fields.inner("llm_config").label("model");
             let (before, live) = live(source, &fields);
@@ -59,7 +59,10 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 }
 
 /// The messages that are not in the context any more, where they are asked for, and those that are.
-fn live(source: &mut Source<'_>, agent: &Fields<'_>) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+fn live(
+    source: &mut InputSource<'_>,
+    agent: &ObjectFields<'_>,
+) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let input = source.input;
     let list = agent.array("messages").unwrap_or(0..0);
     let all: Vec<Range<usize>> = scan::elements(input, list.clone()).collect();
@@ -73,7 +76,7 @@ fn live(source: &mut Source<'_>, agent: &Fields<'_>) -> (Vec<Range<usize>>, Vec<
     let by_id: HashMap<&[u8], usize> = all
         .iter()
         .enumerate()
-        .filter_map(|(at, message)| Some((Fields::of(input, message.clone()).raw("id")?, at)))
+        .filter_map(|(at, message)| Some((ObjectFields::of(input, message.clone()).raw("id")?, at)))
         .collect();
     let place = |at: Range<usize>| {
         let token = &input[at];
@@ -105,15 +108,15 @@ fn live(source: &mut Source<'_>, agent: &Fields<'_>) -> (Vec<Range<usize>>, Vec<
 
 /// What the parts of a message hold.
 #[derive(Default)]
-struct Content<'a> {
-    parts: Vec<Part<'a>>,
-    thoughts: Vec<Token<'a>>,
-    calls: Vec<Call<'a>>,
+struct LettaContent<'a> {
+    parts: Vec<ContentPart<'a>>,
+    thoughts: Vec<StringToken<'a>>,
+    calls: Vec<ChatCall<'a>>,
 }
 
-fn message(source: &mut Source<'_>, at: Range<usize>, conversation: &mut Conversation) {
+fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Conversation) {
     let input = source.input;
-    let fields = Fields::of(input, at.clone());
+    let fields = ObjectFields::of(input, at.clone());
     let content = content(input, &fields);
     let role = fields.text("role").unwrap_or_default();
     let mut made = Vec::new();
@@ -127,7 +130,8 @@ fn message(source: &mut Source<'_>, at: Range<usize>, conversation: &mut Convers
         "tool" | "approval" => made.extend(results(input, &fields, &content.parts)),
         "system" => made.push(chat::message("system", &content.parts)),
         role => {
-            origin = if role == "summary" { Some(Origin::Recap) } else { spoken(&content.parts) };
+            origin =
+                if role == "summary" { Some(TextOrigin::Recap) } else { spoken(&content.parts) };
             made.push(chat::message("user", &content.parts));
         }
     }
@@ -139,63 +143,64 @@ fn message(source: &mut Source<'_>, at: Range<usize>, conversation: &mut Convers
     conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
 }
 
-fn content<'a>(input: &'a [u8], message: &Fields<'a>) -> Content<'a> {
-    let mut found = Content::default();
+fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> {
+    let mut found = LettaContent::default();
     let whole = ["content", "text"].iter().find_map(|name| message.string(name));
-    found.parts.extend(whole.map(|text| Part::Text(Cow::Borrowed(&input[text]))));
+    found.parts.extend(whole.map(|text| ContentPart::Text(Cow::Borrowed(&input[text]))));
     for at in scan::elements(input, message.array("content").unwrap_or(0..0)) {
-        let part = Fields::of(input, at.clone());
+        let part = ObjectFields::of(input, at.clone());
         let raw = |name: &str| Cow::Borrowed(part.raw(name).unwrap_or(b"\"\""));
         match &*part.text("type").unwrap_or_default() {
-            "text" => found.parts.push(Part::Text(raw("text"))),
+            "text" => found.parts.push(ContentPart::Text(raw("text"))),
             "image" => found.parts.push(picture(&input[at], &part.inner("source"))),
             "reasoning" => found.thoughts.push(raw("reasoning")),
             // Nobody but its provider can read it.
             "redacted_reasoning" | "omitted_reasoning" => {}
             "tool_call" => {
                 let (id, name) = (raw("id"), raw("name"));
-                found.calls.push(Call { id, name, arguments: part.raw("input") });
+                found.calls.push(ChatCall { id, name, arguments: part.raw("input") });
             }
-            "tool_return" => found.parts.push(Part::Text(raw("content"))),
-            _ => found.parts.push(Part::unknown(&input[at])),
+            "tool_return" => found.parts.push(ContentPart::Text(raw("content"))),
+            _ => found.parts.push(ContentPart::unknown(&input[at])),
         }
     }
     for at in scan::elements(input, message.array("tool_calls").unwrap_or(0..0)) {
-        let call = Fields::of(input, at);
+        let call = ObjectFields::of(input, at);
         let function = call.inner("function");
-        let raw = |fields: &Fields<'a>, name| Cow::Borrowed(fields.raw(name).unwrap_or(b"\"\""));
+        let raw =
+            |fields: &ObjectFields<'a>, name| Cow::Borrowed(fields.raw(name).unwrap_or(b"\"\""));
         let (id, name) = (raw(&call, "id"), raw(&function, "name"));
         // Both places may name the same call.
         if found.calls.iter().all(|known| known.id != id) {
-            found.calls.push(Call { id, name, arguments: function.raw("arguments") });
+            found.calls.push(ChatCall { id, name, arguments: function.raw("arguments") });
         }
     }
     found
 }
 
-fn picture<'a>(whole: &'a [u8], source: &Fields<'a>) -> Part<'a> {
+fn picture<'a>(whole: &'a [u8], source: &ObjectFields<'a>) -> ContentPart<'a> {
     let raw = |name| source.raw(name).filter(|value| value.first() == Some(&b'"'));
     match (raw("url"), raw("media_type").zip(raw("data"))) {
-        (Some(url), _) => Part::Link(Cow::Borrowed(url)),
+        (Some(url), _) => ContentPart::Link(Cow::Borrowed(url)),
         (None, Some((mime, data))) => {
-            Part::Image { mime: Cow::Borrowed(mime), data: Cow::Borrowed(data) }
+            ContentPart::Image { mime: Cow::Borrowed(mime), data: Cow::Borrowed(data) }
         }
-        (None, None) => Part::unknown(whole),
+        (None, None) => ContentPart::unknown(whole),
     }
 }
 
 /// One result a call: of several calls each has its own in a list, of one the content is it.
-fn results(input: &[u8], message: &Fields<'_>, parts: &[Part<'_>]) -> Vec<Vec<u8>> {
+fn results(input: &[u8], message: &ObjectFields<'_>, parts: &[ContentPart<'_>]) -> Vec<Vec<u8>> {
     let is_full = |list: &Range<usize>| scan::elements(input, list.clone()).next().is_some();
     let list =
         ["tool_returns", "approvals"].iter().find_map(|name| message.array(name).filter(is_full));
-    let returns: Vec<Fields<'_>> =
-        scan::elements(input, list.unwrap_or(0..0)).map(|at| Fields::of(input, at)).collect();
+    let returns: Vec<ObjectFields<'_>> =
+        scan::elements(input, list.unwrap_or(0..0)).map(|at| ObjectFields::of(input, at)).collect();
     let own = message.raw("tool_call_id").filter(|id| id.first() == Some(&b'"'));
     if let Some(id) = own.filter(|_| returns.len() < 2) {
         return vec![chat::result(id, message.raw("name").filter(|name| *name != b"null"), parts)];
     }
-    let named = |fields: &Fields<'_>| fields.string("tool_call_id").is_some();
+    let named = |fields: &ObjectFields<'_>| fields.string("tool_call_id").is_some();
     if returns.is_empty() || !returns.iter().all(named) {
         return vec![chat::message("user", parts)];
     }
@@ -205,10 +210,11 @@ fn results(input: &[u8], message: &Fields<'_>, parts: &[Part<'_>]) -> Vec<Vec<u8
         .map(|result| {
             let texts = words.iter().filter_map(|name| match result.raw(name)? {
                 b"[]" => None,
-                _ => chat::text_of(result, name).map(Part::Text),
+                _ => chat::text_of(result, name).map(ContentPart::Text),
             });
             let is_denied = result.raw("approve") == Some(b"false");
-            let denied = is_denied.then(|| Part::Text(chat::token("The user denied this call.")));
+            let denied =
+                is_denied.then(|| ContentPart::Text(chat::token("The user denied this call.")));
             let id = result.raw("tool_call_id").unwrap_or(b"\"\"");
             chat::result(id, None, &denied.into_iter().chain(texts).collect::<Vec<_>>())
         })
@@ -216,14 +222,14 @@ fn results(input: &[u8], message: &Fields<'_>, parts: &[Part<'_>]) -> Vec<Vec<u8
 }
 
 /// Whose words a message of the user's role is: Letta wraps what it says itself in an object with a type.
-fn spoken(parts: &[Part<'_>]) -> Option<Origin> {
-    let [Part::Text(token)] = parts else { return None };
+fn spoken(parts: &[ContentPart<'_>]) -> Option<TextOrigin> {
+    let [ContentPart::Text(token)] = parts else { return None };
     let text = midfold_core::jsonstr::decode(token);
     let text = text.trim();
-    let fields = Fields::of(text.as_bytes(), 0..text.len());
+    let fields = ObjectFields::of(text.as_bytes(), 0..text.len());
     let kind = fields.text("type")?;
     let is_recap =
         fields.text("message").is_some_and(|told| told.starts_with("Note: prior messages"));
     let is_event = EVENTS.contains(&&*kind);
-    is_event.then_some(if is_recap { Origin::Recap } else { Origin::Injected })
+    is_event.then_some(if is_recap { TextOrigin::Recap } else { TextOrigin::Injected })
 }

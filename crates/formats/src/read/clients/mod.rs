@@ -30,46 +30,58 @@ mod qwen_turns;
 mod spoken;
 mod step;
 
-use super::outline::Doc;
-use super::source::Source;
-use super::text::Record;
-use super::{Conversation, Format, ReadError};
+use super::outline::InputDocument;
+use super::source::InputSource;
+use super::text::TopValue;
+use super::{Conversation, ReadError, TranscriptFormat};
 
-type Reader = fn(&mut Source<'_>, &[Record]) -> Vec<Conversation>;
+type ClientReader = fn(&mut InputSource<'_>, &[TopValue]) -> Vec<Conversation>;
 
 /// A client, how its files are told from all others, and what reads them.
-struct Client {
-    format: Format,
-    is_of: fn(Doc<'_>, &[Record]) -> bool,
-    read: Reader,
+struct ClientFormat {
+    format: TranscriptFormat,
+    is_of: fn(InputDocument<'_>, &[TopValue]) -> bool,
+    read: ClientReader,
 }
 
 /// In the order in which they are asked.
-const CLIENTS: [Client; 15] = [
-    Client { format: Format::OpenCode, is_of: opencode::is_of, read: opencode::read },
-    Client { format: Format::GeminiCli, is_of: gemini_cli::is_of, read: gemini_cli::read },
-    Client { format: Format::Copilot, is_of: copilot::is_of, read: copilot::read },
-    Client { format: Format::Kimi, is_of: kimi::is_of, read: kimi::read },
-    Client { format: Format::Droid, is_of: droid::is_of, read: droid::read },
-    Client { format: Format::Cursor, is_of: cursor::is_of, read: cursor::read },
-    Client { format: Format::Qwen, is_of: qwen::is_of, read: qwen::read },
-    Client { format: Format::OpenHands, is_of: openhands::is_of, read: openhands::read },
-    Client { format: Format::Goose, is_of: goose::is_of, read: goose::read },
-    Client { format: Format::Hermes, is_of: hermes::is_of, read: hermes::read },
-    Client { format: Format::ChatGpt, is_of: chatgpt::is_of, read: chatgpt::read },
-    Client { format: Format::Letta, is_of: letta::is_of, read: letta::read },
-    Client { format: Format::Inspect, is_of: inspect::is_of, read: inspect::read },
-    Client { format: Format::Cline, is_of: cline::is_of, read: cline::read },
-    Client { format: Format::Aider, is_of: aider::is_of, read: aider::read },
+const CLIENTS: [ClientFormat; 15] = [
+    ClientFormat {
+        format: TranscriptFormat::OpenCode,
+        is_of: opencode::is_of,
+        read: opencode::read,
+    },
+    ClientFormat {
+        format: TranscriptFormat::GeminiCli,
+        is_of: gemini_cli::is_of,
+        read: gemini_cli::read,
+    },
+    ClientFormat { format: TranscriptFormat::Copilot, is_of: copilot::is_of, read: copilot::read },
+    ClientFormat { format: TranscriptFormat::Kimi, is_of: kimi::is_of, read: kimi::read },
+    ClientFormat { format: TranscriptFormat::Droid, is_of: droid::is_of, read: droid::read },
+    ClientFormat { format: TranscriptFormat::Cursor, is_of: cursor::is_of, read: cursor::read },
+    ClientFormat { format: TranscriptFormat::Qwen, is_of: qwen::is_of, read: qwen::read },
+    ClientFormat {
+        format: TranscriptFormat::OpenHands,
+        is_of: openhands::is_of,
+        read: openhands::read,
+    },
+    ClientFormat { format: TranscriptFormat::Goose, is_of: goose::is_of, read: goose::read },
+    ClientFormat { format: TranscriptFormat::Hermes, is_of: hermes::is_of, read: hermes::read },
+    ClientFormat { format: TranscriptFormat::ChatGpt, is_of: chatgpt::is_of, read: chatgpt::read },
+    ClientFormat { format: TranscriptFormat::Letta, is_of: letta::is_of, read: letta::read },
+    ClientFormat { format: TranscriptFormat::Inspect, is_of: inspect::is_of, read: inspect::read },
+    ClientFormat { format: TranscriptFormat::Cline, is_of: cline::is_of, read: cline::read },
+    ClientFormat { format: TranscriptFormat::Aider, is_of: aider::is_of, read: aider::read },
 ];
 
 /// The client that wrote the input.
-pub(super) fn recognise(doc: Doc<'_>, records: &[Record]) -> Option<Format> {
+pub(super) fn recognise(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
     CLIENTS.iter().find(|client| (client.is_of)(doc, records)).map(|client| client.format)
 }
 
 /// What reads the files of a client; `None` for a format that is no client's here.
-pub(super) fn reader(format: Format) -> Option<Reader> {
+pub(super) fn reader(format: TranscriptFormat) -> Option<ClientReader> {
     CLIENTS.iter().find(|client| client.format == format).map(|client| client.read)
 }
 
@@ -79,7 +91,7 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
 }
 
 /// Why a file of a client's is the wrong one: what it keeps beside the conversation.
-pub(super) fn refuse(doc: Doc<'_>, records: &[Record]) -> Option<ReadError> {
+pub(super) fn refuse(doc: InputDocument<'_>, records: &[TopValue]) -> Option<ReadError> {
     cline::is_shown(doc, records).then_some(ReadError::Beside {
         what: "`ui_messages.json`, what Cline or Roo Code shows and never sends",
         instead: "`api_conversation_history.json` of the same folder",

@@ -6,18 +6,18 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
 use super::super::times;
-use super::super::{Conversation, Format};
+use super::super::{Conversation, TranscriptFormat};
 use super::first;
-use super::opencode_message::{self, Unsent};
-use crate::fields::Fields;
+use super::opencode_message::{self, UnsentParts};
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// A message with its parts.
-struct Message {
+struct OpencodeMessage {
     info: Range<usize>,
     parts: Vec<Range<usize>>,
     id: Option<String>,
@@ -28,16 +28,16 @@ struct Message {
     compaction: Option<Option<String>>,
 }
 
-struct Session {
+struct OpencodeSession {
     id: Option<String>,
     /// The session's own record; empty where there is none.
     info: Range<usize>,
     line: usize,
-    messages: Vec<Message>,
+    messages: Vec<OpencodeMessage>,
 }
 
 /// What the values of an input are.
-enum Value {
+enum OpencodeValue {
     /// A whole session.
     Export {
         info: Range<usize>,
@@ -58,17 +58,19 @@ enum Value {
 }
 
 /// Whether it is a message of OpenCode's with its parts, or a file of its storage.
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         match value(doc.bytes, &doc.fields(record.range.clone())) {
-            Value::Export { messages, .. } => first::element(doc, messages).is_some_and(|first| {
-                matches!(value(doc.bytes, &doc.fields(first)), Value::Message { .. })
-            }),
-            Value::Other => {
+            OpencodeValue::Export { messages, .. } => {
+                first::element(doc, messages).is_some_and(|first| {
+                    matches!(value(doc.bytes, &doc.fields(first)), OpencodeValue::Message { .. })
+                })
+            }
+            OpencodeValue::Other => {
                 let first = first::element(doc, record.range.clone());
                 let fields = first.map(|first| doc.fields(first));
                 fields.is_some_and(|fields| {
-                    matches!(value(doc.bytes, &fields), Value::Message { .. })
+                    matches!(value(doc.bytes, &fields), OpencodeValue::Message { .. })
                 })
             }
             _ => true,
@@ -76,37 +78,42 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
     })
 }
 
-fn value(bytes: &[u8], fields: &Fields<'_>) -> Value {
+fn value(bytes: &[u8], fields: &ObjectFields<'_>) -> OpencodeValue {
     if let Some(info) = fields.object("info") {
         if let Some(messages) = fields.array("messages") {
-            return Value::Export { info, messages };
+            return OpencodeValue::Export { info, messages };
         }
-        let Some(parts) = fields.array("parts") else { return Value::Other };
-        let known = Fields::of(bytes, info.clone());
+        let Some(parts) = fields.array("parts") else { return OpencodeValue::Other };
+        let known = ObjectFields::of(bytes, info.clone());
         let is_message = known.has("role") && (known.has("sessionID") || known.has("time"));
-        return if is_message { Value::Message { info, parts } } else { Value::Other };
+        return if is_message {
+            OpencodeValue::Message { info, parts }
+        } else {
+            OpencodeValue::Other
+        };
     }
     let stored = fields.string("id").is_some();
     if stored && fields.string("sessionID").is_some() {
         if fields.string("messageID").is_some() && fields.has("type") {
-            return Value::StoredPart;
+            return OpencodeValue::StoredPart;
         }
         if fields.string("role").is_some() && fields.object("time").is_some() {
-            return Value::StoredMessage;
+            return OpencodeValue::StoredMessage;
         }
     }
     let named = fields.text("id").is_some_and(|id| id.starts_with("ses"));
     let is_session = named && fields.object("time").is_some();
     if is_session && (fields.has("projectID") || fields.has("directory")) {
-        return Value::StoredSession;
+        return OpencodeValue::StoredSession;
     }
-    Value::Other
+    OpencodeValue::Other
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let mut sessions = sessions(source, records);
-    let is_child =
-        |session: &Session| Fields::of(source.input, session.info.clone()).has("parentID");
+    let is_child = |session: &OpencodeSession| {
+        ObjectFields::of(source.input, session.info.clone()).has("parentID")
+    };
     // The main conversation first, subagents in the order of the file.
     sessions.sort_by_key(is_child);
     sessions.iter_mut().flat_map(|session| conversations(source, session)).collect()
@@ -114,8 +121,8 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
 
 /// Sessions while they are gathered from the values of an input.
 #[derive(Default)]
-struct Gathered {
-    sessions: Vec<Session>,
+struct OpencodeSessions {
+    sessions: Vec<OpencodeSession>,
     by_id: HashMap<String, usize>,
     /// Files of parts, by their message.
     parts: HashMap<String, Vec<Range<usize>>>,
@@ -123,46 +130,46 @@ struct Gathered {
     stored: bool,
 }
 
-impl Gathered {
-    fn session(&mut self, id: Option<String>, line: usize) -> &mut Session {
+impl OpencodeSessions {
+    fn session(&mut self, id: Option<String>, line: usize) -> &mut OpencodeSession {
         let at = *self.by_id.entry(id.clone().unwrap_or_default()).or_insert_with(|| {
             let (info, messages) = (0..0, Vec::new());
-            self.sessions.push(Session { id, info, line, messages });
+            self.sessions.push(OpencodeSession { id, info, line, messages });
             self.sessions.len() - 1
         });
         &mut self.sessions[at]
     }
 
     fn take(&mut self, input: &[u8], at: Range<usize>, line: usize) {
-        let fields = Fields::of(input, at.clone());
+        let fields = ObjectFields::of(input, at.clone());
         let message = |info: Range<usize>, parts: Range<usize>| {
             message(input, info, scan::elements(input, parts).collect())
         };
         match value(input, &fields) {
-            Value::Export { info, messages } => {
-                let id = Fields::of(input, info.clone()).label("id");
+            OpencodeValue::Export { info, messages } => {
+                let id = ObjectFields::of(input, info.clone()).label("id");
                 let session = self.session(id, line);
                 session.info = info;
                 for at in scan::elements(input, messages) {
-                    let fields = Fields::of(input, at);
+                    let fields = ObjectFields::of(input, at);
                     let parts = fields.array("parts").unwrap_or(0..0);
                     session.messages.extend(fields.object("info").map(|info| message(info, parts)));
                 }
             }
-            Value::Message { info, parts } => {
-                let id = Fields::of(input, info.clone()).label("sessionID");
+            OpencodeValue::Message { info, parts } => {
+                let id = ObjectFields::of(input, info.clone()).label("sessionID");
                 self.session(id, line).messages.push(message(info, parts));
             }
-            Value::StoredMessage => {
+            OpencodeValue::StoredMessage => {
                 self.stored = true;
                 self.session(fields.label("sessionID"), line).messages.push(message(at, 0..0));
             }
-            Value::StoredPart => {
+            OpencodeValue::StoredPart => {
                 let of = fields.label("messageID").unwrap_or_default();
                 self.parts.entry(of).or_default().push(at);
             }
-            Value::StoredSession => self.session(fields.label("id"), line).info = at,
-            Value::Other => {
+            OpencodeValue::StoredSession => self.session(fields.label("id"), line).info = at,
+            OpencodeValue::Other => {
                 for at in scan::elements(input, at) {
                     self.take_of_list(input, at, line);
                 }
@@ -172,30 +179,31 @@ impl Gathered {
 
     /// A list of messages or of exports; what lies deeper is no session.
     fn take_of_list(&mut self, input: &[u8], at: Range<usize>, line: usize) {
-        let known = value(input, &Fields::of(input, at.clone()));
-        if matches!(known, Value::Export { .. } | Value::Message { .. }) {
+        let known = value(input, &ObjectFields::of(input, at.clone()));
+        if matches!(known, OpencodeValue::Export { .. } | OpencodeValue::Message { .. }) {
             self.take(input, at, line);
         }
     }
 }
 
-fn sessions(source: &mut Source<'_>, records: &[Record]) -> Vec<Session> {
+fn sessions(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<OpencodeSession> {
     let input = source.input;
-    let mut gathered = Gathered::default();
+    let mut gathered = OpencodeSessions::default();
     for record in records {
         gathered.take(input, record.range.clone(), record.line);
     }
-    let Gathered { mut sessions, mut parts, stored, .. } = gathered;
+    let OpencodeSessions { mut sessions, mut parts, stored, .. } = gathered;
     for session in sessions.iter_mut().filter(|_| stored) {
         for message in &mut session.messages {
             let own = message.id.as_ref().and_then(|id| parts.remove(id));
             if let Some(mut own) = own {
-                own.sort_by_cached_key(|at| Fields::of(input, at.clone()).label("id"));
+                own.sort_by_cached_key(|at| ObjectFields::of(input, at.clone()).label("id"));
                 *message = self::message(input, message.info.clone(), own);
             }
         }
         session.messages.sort_by_cached_key(|message| {
-            let time = Fields::of(input, message.info.clone()).inner("time").number("created");
+            let time =
+                ObjectFields::of(input, message.info.clone()).inner("time").number("created");
             (time, message.id.clone())
         });
     }
@@ -211,30 +219,30 @@ fn sessions(source: &mut Source<'_>, records: &[Record]) -> Vec<Session> {
     sessions
 }
 
-fn message(input: &[u8], info: Range<usize>, parts: Vec<Range<usize>>) -> Message {
-    let fields = Fields::of(input, info.clone());
+fn message(input: &[u8], info: Range<usize>, parts: Vec<Range<usize>>) -> OpencodeMessage {
+    let fields = ObjectFields::of(input, info.clone());
     // Older versions record no `finish`.
     let is_finished = fields.has("finish") || fields.inner("time").has("completed");
     let is_summary = fields.is_true("summary") && is_finished && !fields.has("error");
     let compaction = parts.iter().find_map(|at| {
-        let part = Fields::of(input, at.clone());
+        let part = ObjectFields::of(input, at.clone());
         part.is("type", "compaction").then(|| part.label("tail_start_id"))
     });
     let (id, parent) = (fields.label("id"), fields.label("parentID"));
-    Message { info, parts, id, parent, is_summary, compaction }
+    OpencodeMessage { info, parts, id, parent, is_summary, compaction }
 }
 
-fn conversations(source: &mut Source<'_>, session: &mut Session) -> Vec<Conversation> {
+fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) -> Vec<Conversation> {
     take_back(source, session);
     let messages = &session.messages;
-    let mut about = Conversation::new(Format::OpenCode, session.line);
+    let mut about = Conversation::new(TranscriptFormat::OpenCode, session.line);
     about.id.clone_from(&session.id);
     describe(source, messages, &mut about);
     let mut ends: Vec<usize> = (0..messages.len()).filter(|_| source.recorded).collect();
     ends.retain(|at| messages[*at].is_summary);
     let ends = ends.into_iter().map(|summary| asked(messages, summary).unwrap_or(summary));
     let ends: Vec<usize> = ends.chain([messages.len()]).collect();
-    let mut unsent = Unsent::default();
+    let mut unsent = UnsentParts::default();
     let mut found = Vec::new();
     for end in ends {
         let live = live(&messages[..end]);
@@ -245,9 +253,9 @@ fn conversations(source: &mut Source<'_>, session: &mut Session) -> Vec<Conversa
         }
         let mut conversation = about.beside();
         for at in live {
-            let Message { info, parts, .. } = &messages[at];
+            let OpencodeMessage { info, parts, .. } = &messages[at];
             let mut events = opencode_message::events(source, info, parts, &mut unsent);
-            let time = Fields::of(source.input, info.clone()).inner("time");
+            let time = ObjectFields::of(source.input, info.clone()).inner("time");
             let at = ["completed", "created"].iter().find_map(|name| times::of_field(&time, name));
             events.iter_mut().for_each(|event| event.at = at);
             conversation.events.extend(events);
@@ -261,17 +269,18 @@ fn conversations(source: &mut Source<'_>, session: &mut Session) -> Vec<Conversa
 }
 
 /// Where a person went back, the client drops what follows before it sends the next message.
-fn take_back(source: &mut Source<'_>, session: &mut Session) {
+fn take_back(source: &mut InputSource<'_>, session: &mut OpencodeSession) {
     let input = source.input;
-    let revert = Fields::of(input, session.info.clone()).inner("revert");
+    let revert = ObjectFields::of(input, session.info.clone()).inner("revert");
     let Some(from) = revert.label("messageID") else { return };
     let at = session.messages.iter().position(|message| message.id.as_ref() == Some(&from));
     let Some(at) = at else { return };
     let first = session.messages[at].info.start;
     let part = revert.label("partID");
     let kept = part.and_then(|part| {
-        let is_it =
-            |at: &Range<usize>| Fields::of(input, at.clone()).label("id").as_ref() == Some(&part);
+        let is_it = |at: &Range<usize>| {
+            ObjectFields::of(input, at.clone()).label("id").as_ref() == Some(&part)
+        };
         session.messages[at].parts.iter().position(is_it)
     });
     let keeps = kept.filter(|kept| *kept > 0);
@@ -284,9 +293,13 @@ fn take_back(source: &mut Source<'_>, session: &mut Session) {
     source.note(first, "abandoned-branch", told);
 }
 
-fn describe(source: &mut Source<'_>, messages: &[Message], conversation: &mut Conversation) {
+fn describe(
+    source: &mut InputSource<'_>,
+    messages: &[OpencodeMessage],
+    conversation: &mut Conversation,
+) {
     for message in messages {
-        let fields = Fields::of(source.input, message.info.clone());
+        let fields = ObjectFields::of(source.input, message.info.clone());
         let model = fields.label("modelID").or_else(|| fields.inner("model").label("modelID"));
         conversation.envelope.model = model.or(conversation.envelope.model.take());
         if let Some(system) = fields.string("system").or_else(|| fields.array("system")) {
@@ -296,14 +309,14 @@ fn describe(source: &mut Source<'_>, messages: &[Message], conversation: &mut Co
 }
 
 /// The request for a summary.
-fn asked(messages: &[Message], summary: usize) -> Option<usize> {
+fn asked(messages: &[OpencodeMessage], summary: usize) -> Option<usize> {
     let parent = messages[summary].parent.as_ref()?;
-    let is_it = |message: &Message| message.id.as_ref() == Some(parent);
+    let is_it = |message: &OpencodeMessage| message.id.as_ref() == Some(parent);
     messages[..summary].iter().rposition(is_it).filter(|at| messages[*at].compaction.is_some())
 }
 
 /// What is sent of these: the newest summary behind its request, then what it kept, then what followed.
-fn live(messages: &[Message]) -> Vec<usize> {
+fn live(messages: &[OpencodeMessage]) -> Vec<usize> {
     let Some(summary) = messages.iter().rposition(|message| message.is_summary) else {
         return (0..messages.len()).collect();
     };

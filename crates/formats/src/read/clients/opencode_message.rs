@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, Call, Part, Token, token};
-use super::super::source::Source;
-use super::spoken::Spoken;
-use super::step::Step;
-use crate::fields::Fields;
+use super::super::chat::{self, ChatCall, ContentPart, StringToken, token};
+use super::super::source::InputSource;
+use super::spoken::SpokenParts;
+use super::step::ClientStep;
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// What stands for a compaction in the list that is sent.
@@ -22,20 +22,20 @@ const INTERRUPTED: &str = "[Tool execution was interrupted]";
 
 /// What of a session is recorded and not sent.
 #[derive(Default)]
-pub(super) struct Unsent {
+pub(super) struct UnsentParts {
     /// Words that only a person is shown, and where the first are.
     shown: (usize, Option<usize>),
     /// Outputs that were pruned.
     cleared: (usize, Option<usize>),
 }
 
-impl Unsent {
+impl UnsentParts {
     fn count((count, first): &mut (usize, Option<usize>), at: &Range<usize>) {
         *count += 1;
         first.get_or_insert(at.start);
     }
 
-    pub(super) fn tell(self, source: &mut Source<'_>) {
+    pub(super) fn tell(self, source: &mut InputSource<'_>) {
         if let (count, Some(first)) = self.shown {
             let told = format!("{count} notes and errors that the client shows and never sends");
             source.note(first, "not-sent", told);
@@ -49,20 +49,20 @@ impl Unsent {
 
 /// The messages that one record of the client is sent as.
 pub(super) fn events(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     info: &Range<usize>,
     parts: &[Range<usize>],
-    unsent: &mut Unsent,
+    unsent: &mut UnsentParts,
 ) -> Vec<RawEvent> {
-    let fields = Fields::of(source.input, info.clone());
+    let fields = ObjectFields::of(source.input, info.clone());
     if fields.is("role", "assistant") {
         if is_failed(source.input, &fields, parts) {
-            Unsent::count(&mut unsent.shown, info);
+            UnsentParts::count(&mut unsent.shown, info);
             return Vec::new();
         }
         return reply(source, &fields, parts, unsent);
     }
-    let mut spoken = Spoken::default();
+    let mut spoken = SpokenParts::default();
     for at in parts {
         user_part(source.input, at, &mut spoken, unsent);
     }
@@ -70,9 +70,9 @@ pub(super) fn events(
 }
 
 /// A reply that ended in an error is not sent again, but for one that a person broke off.
-fn is_failed(input: &[u8], info: &Fields<'_>, parts: &[Range<usize>]) -> bool {
+fn is_failed(input: &[u8], info: &ObjectFields<'_>, parts: &[Range<usize>]) -> bool {
     let said = |at: &Range<usize>| {
-        let part = Fields::of(input, at.clone());
+        let part = ObjectFields::of(input, at.clone());
         !part.is("type", "step-start") && !part.is("type", "reasoning")
     };
     let error = info.inner("error");
@@ -80,51 +80,58 @@ fn is_failed(input: &[u8], info: &Fields<'_>, parts: &[Range<usize>]) -> bool {
     !error.is_empty() && !is_broken_off
 }
 
-fn user_part<'a>(input: &'a [u8], at: &Range<usize>, spoken: &mut Spoken<'a>, unsent: &mut Unsent) {
-    let part = Fields::of(input, at.clone());
-    let injected = Some(Origin::Injected);
+fn user_part<'a>(
+    input: &'a [u8],
+    at: &Range<usize>,
+    spoken: &mut SpokenParts<'a>,
+    unsent: &mut UnsentParts,
+) {
+    let part = ObjectFields::of(input, at.clone());
+    let injected = Some(TextOrigin::Injected);
     match &*part.text("type").unwrap_or_default() {
-        "text" if part.is_true("ignored") => Unsent::count(&mut unsent.shown, at),
+        "text" if part.is_true("ignored") => UnsentParts::count(&mut unsent.shown, at),
         "text" => {
             let origin = injected.filter(|_| part.is_true("synthetic"));
             if let Some(text) = chat::text_of(&part, "text") {
-                spoken.push(origin, Part::Text(text), at.clone());
+                spoken.push(origin, ContentPart::Text(text), at.clone());
             }
         }
         // The client has put what such a file holds into a text beside it.
         "file" if part.is("mime", "text/plain") || part.is("mime", "application/x-directory") => {}
         "file" => spoken.push(None, file(&part), at.clone()),
-        "compaction" => spoken.push(injected, Part::Text(token(COMPACTION)), at.clone()),
-        "subtask" => spoken.push(injected, Part::Text(token(SUBTASK)), at.clone()),
+        "compaction" => spoken.push(injected, ContentPart::Text(token(COMPACTION)), at.clone()),
+        "subtask" => spoken.push(injected, ContentPart::Text(token(SUBTASK)), at.clone()),
         "agent" | "snapshot" | "patch" | "step-start" | "step-finish" => {}
-        "retry" => Unsent::count(&mut unsent.shown, at),
-        _ => spoken.push(injected, Part::unknown(&input[at.clone()]), at.clone()),
+        "retry" => UnsentParts::count(&mut unsent.shown, at),
+        _ => spoken.push(injected, ContentPart::unknown(&input[at.clone()]), at.clone()),
     }
 }
 
-fn file<'a>(part: &Fields<'a>) -> Part<'a> {
-    let Some(address) = chat::text_of(part, "url") else { return Part::Text(token("[file]")) };
+fn file<'a>(part: &ObjectFields<'a>) -> ContentPart<'a> {
+    let Some(address) = chat::text_of(part, "url") else {
+        return ContentPart::Text(token("[file]"));
+    };
     if part.text("mime").is_some_and(|mime| mime.starts_with("image/")) {
-        return Part::Link(address);
+        return ContentPart::Link(address);
     }
-    Part::File { name: chat::text_of(part, "filename"), data: address }
+    ContentPart::File { name: chat::text_of(part, "filename"), data: address }
 }
 
 /// Each step of a reply is a message, with the results of its calls behind it. Chat has no place for words
 /// between a call and its result, so words behind a call are a message behind its result.
 fn reply(
-    source: &mut Source<'_>,
-    info: &Fields<'_>,
+    source: &mut InputSource<'_>,
+    info: &ObjectFields<'_>,
     parts: &[Range<usize>],
-    unsent: &mut Unsent,
+    unsent: &mut UnsentParts,
 ) -> Vec<RawEvent> {
     let input = source.input;
     let is_recap = info.is_true("summary");
-    let mut step = Step::default();
+    let mut step = ClientStep::default();
     let mut events = Vec::new();
     let mut used = usage::opencode(&info.inner("tokens"));
     for at in parts {
-        let part = Fields::of(input, at.clone());
+        let part = ObjectFields::of(input, at.clone());
         let kind = part.text("type").unwrap_or_default();
         if step.has_calls() && matches!(&*kind, "text" | "reasoning" | "step-start") {
             events.extend(step.finish(source, None));
@@ -132,7 +139,7 @@ fn reply(
         match &*kind {
             "text" => {
                 if let Some(text) = chat::text_of(&part, "text") {
-                    step.say(Part::Text(text), at.clone());
+                    step.say(ContentPart::Text(text), at.clone());
                 }
             }
             "reasoning" => {
@@ -148,8 +155,8 @@ fn reply(
                 events.extend(step.finish(source, of_step));
             }
             "step-start" | "snapshot" | "patch" | "agent" => {}
-            "retry" => Unsent::count(&mut unsent.shown, at),
-            _ => step.say(Part::unknown(&input[at.clone()]), at.clone()),
+            "retry" => UnsentParts::count(&mut unsent.shown, at),
+            _ => step.say(ContentPart::unknown(&input[at.clone()]), at.clone()),
         }
     }
     events.extend(step.finish(source, used));
@@ -161,7 +168,7 @@ fn reply(
     }
     if is_recap {
         for event in &mut events {
-            event.origin = Some(Origin::Recap);
+            event.origin = Some(TextOrigin::Recap);
         }
     }
     events
@@ -172,44 +179,49 @@ fn is_result(message: &[u8]) -> bool {
 }
 
 fn tool<'a>(
-    source: &Source<'a>,
-    part: &Fields<'a>,
+    source: &InputSource<'a>,
+    part: &ObjectFields<'a>,
     at: &Range<usize>,
-    step: &mut Step<'a>,
-    unsent: &mut Unsent,
+    step: &mut ClientStep<'a>,
+    unsent: &mut UnsentParts,
 ) {
     let input = source.input;
     let state = part.inner("state");
     let named = |name| chat::text_of(part, name).unwrap_or(Cow::Borrowed(br#""""#));
     let (id, name) = (named("callID"), named("tool"));
     let arguments = state.raw("input");
-    step.call(Call { id: id.clone(), name: name.clone(), arguments }, at.clone());
-    let text = |name| chat::text_of(&state, name).map(Part::Text);
+    step.call(ChatCall { id: id.clone(), name: name.clone(), arguments }, at.clone());
+    let text = |name| chat::text_of(&state, name).map(ContentPart::Text);
     let parts = match &*state.text("status").unwrap_or_default() {
         "completed" if state.inner("time").has("compacted") && !source.recorded => {
-            Unsent::count(&mut unsent.cleared, at);
-            vec![Part::Text(token(CLEARED))]
+            UnsentParts::count(&mut unsent.cleared, at);
+            vec![ContentPart::Text(token(CLEARED))]
         }
         "completed" => text("output").into_iter().chain(attachments(input, &state)).collect(),
-        "error" => vec![Part::Text(failure(&state))],
+        "error" => vec![ContentPart::Text(failure(&state))],
         // Arguments that were not all there yet are kept as they came.
-        _ => std::iter::once(Part::Text(token(INTERRUPTED)))
+        _ => std::iter::once(ContentPart::Text(token(INTERRUPTED)))
             .chain(text("raw").filter(|_| arguments.is_none_or(|input| input == b"{}")))
-            .filter(|part| !matches!(part, Part::Text(text) if chat::inside(text).is_empty()))
+            .filter(
+                |part| !matches!(part, ContentPart::Text(text) if chat::inside(text).is_empty()),
+            )
             .collect(),
     };
     step.answer((id, name), parts, at.clone());
 }
 
 /// What a call that failed tells: what it had put out where a person broke it off, else its error.
-fn failure<'a>(state: &Fields<'a>) -> Token<'a> {
+fn failure<'a>(state: &ObjectFields<'a>) -> StringToken<'a> {
     let metadata = state.inner("metadata");
     let partial = metadata.string("output").filter(|_| metadata.is_true("interrupted"));
     let partial = partial.and_then(|_| chat::text_of(&metadata, "output"));
     partial.or_else(|| chat::text_of(state, "error")).unwrap_or_else(|| token("[no error text]"))
 }
 
-fn attachments<'a>(input: &'a [u8], state: &Fields<'a>) -> impl Iterator<Item = Part<'a>> {
+fn attachments<'a>(
+    input: &'a [u8],
+    state: &ObjectFields<'a>,
+) -> impl Iterator<Item = ContentPart<'a>> {
     let list = state.array("attachments").unwrap_or(0..0);
-    scan::elements(input, list).map(move |at| file(&Fields::of(input, at)))
+    scan::elements(input, list).map(move |at| file(&ObjectFields::of(input, at)))
 }

@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 use super::{items, openhands_events, openhands_old};
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Members that hold the events in exports and in the rows of evaluations.
@@ -20,7 +20,7 @@ const HOLDERS: [&str; 4] = ["events", "history", "trajectory", "items"];
 /// Events that are looked at to tell whose file it is.
 const LOOK: usize = 8;
 
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &HOLDERS).take(LOOK).any(|at| {
         let fields = doc.fields(at);
         openhands_events::is_event(&fields) || openhands_old::is_event(&fields)
@@ -28,14 +28,14 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
 }
 
 /// Events of the newer kind, and those before 1.0, told by each event; a row of an evaluation is a conversation.
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
-    let doc = Doc { bytes: source.input, outline: None };
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
+    let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();
     let mut lines = Vec::new();
     for record in records {
         match items::list(doc, record.range.clone(), &HOLDERS) {
             Some(list) => {
-                let mut about = Conversation::new(Format::OpenHands, record.line);
+                let mut about = Conversation::new(TranscriptFormat::OpenHands, record.line);
                 let holder = doc.fields(record.range.clone());
                 let names = ["instance_id", "conversation_id", "id"];
                 about.id = names.into_iter().find_map(|name| holder.label(name));
@@ -46,14 +46,14 @@ pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversat
         }
     }
     if let Some(first) = records.first().filter(|_| !lines.is_empty()) {
-        let about = Conversation::new(Format::OpenHands, first.line);
+        let about = Conversation::new(TranscriptFormat::OpenHands, first.line);
         found.extend(conversations(source, &about, lines));
     }
     found
 }
 
 fn conversations(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     about: &Conversation,
     events: Vec<Range<usize>>,
 ) -> Vec<Conversation> {
@@ -61,7 +61,7 @@ fn conversations(
     let is_old = events
         .iter()
         .find_map(|at| {
-            let fields = Fields::of(input, at.clone());
+            let fields = ObjectFields::of(input, at.clone());
             let old = openhands_old::is_event(&fields);
             (old || openhands_events::is_event(&fields)).then_some(old)
         })

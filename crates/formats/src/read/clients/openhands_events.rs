@@ -4,21 +4,21 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
 use super::super::Conversation;
-use super::super::chat::{self, Call, Part, Token};
-use super::super::source::Source;
-use super::openhands_view::{Seen, condense, labels, recap};
-use crate::fields::Fields;
+use super::super::chat::{self, ChatCall, ContentPart, StringToken};
+use super::super::source::InputSource;
+use super::openhands_view::{OpenhandsItem, condense, labels, recap};
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// What stands before a failed result when it is sent.
 const FAILED: &str = "[An error occurred during execution.]\n";
 
 /// Whether an object is an event.
-pub(super) fn is_event(fields: &Fields<'_>) -> bool {
+pub(super) fn is_event(fields: &ObjectFields<'_>) -> bool {
     let kind = fields.text("kind").unwrap_or_default();
     fields.has("id")
         && fields.has("source")
@@ -29,7 +29,7 @@ pub(super) fn is_event(fields: &Fields<'_>) -> bool {
 }
 
 pub(super) fn read(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     about: &Conversation,
     events: &[Range<usize>],
 ) -> Vec<Conversation> {
@@ -50,11 +50,11 @@ pub(super) fn read(
 }
 
 /// The events from the root to the newest one. An event without a parent follows the one before it.
-fn path(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Range<usize>> {
+fn path(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut parents = Vec::with_capacity(events.len());
     for (at, event) in events.iter().enumerate() {
-        let fields = Fields::of(source.input, event.clone());
+        let fields = ObjectFields::of(source.input, event.clone());
         let before = at.checked_sub(1);
         parents.push(match fields.text("parent_id").as_deref() {
             Some("__root__") => None,
@@ -80,14 +80,14 @@ fn path(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Range<usize>> {
 /// What was sent up to each condensation, where that is asked for, and what is sent now. And how many events
 /// with words are never sent, with the place of the first.
 fn views(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     path: &[Range<usize>],
-) -> (Vec<Vec<Seen>>, Option<(usize, usize)>) {
+) -> (Vec<Vec<OpenhandsItem>>, Option<(usize, usize)>) {
     let mut views = Vec::new();
-    let mut view: Vec<Seen> = Vec::new();
+    let mut view: Vec<OpenhandsItem> = Vec::new();
     let mut unsent: Option<(usize, usize)> = None;
     for at in path {
-        let fields = Fields::of(source.input, at.clone());
+        let fields = ObjectFields::of(source.input, at.clone());
         match &*fields.text("kind").unwrap_or_default() {
             "Condensation" => {
                 let forgotten = labels(source.input, fields.array("forgotten_event_ids"));
@@ -105,7 +105,7 @@ fn views(
             | "AgentErrorEvent"
             | "SystemPromptEvent"
             | "CondensationSummaryEvent" => {
-                view.push(Seen::Event { at: at.clone(), id: fields.label("id") });
+                view.push(OpenhandsItem::Event { at: at.clone(), id: fields.label("id") });
             }
             _ if ["detail", "error", "message"]
                 .iter()
@@ -121,29 +121,29 @@ fn views(
 }
 
 fn conversation(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     mut conversation: Conversation,
-    view: &[Seen],
+    view: &[OpenhandsItem],
 ) -> Conversation {
     let input = source.input;
     let mut at = 0;
     while let Some(seen) = view.get(at) {
         at += 1;
         let range = match seen {
-            Seen::Summary(text) => {
+            OpenhandsItem::Summary(text) => {
                 conversation.events.push(recap(source, text.clone()));
                 continue;
             }
-            Seen::Event { at, .. } => at.clone(),
+            OpenhandsItem::Event { at, .. } => at.clone(),
         };
-        let fields = Fields::of(input, range.clone());
+        let fields = ObjectFields::of(input, range.clone());
         match &*fields.text("kind").unwrap_or_default() {
             "ActionEvent" => {
                 // Calls of one response are events in a row.
                 let response = fields.raw("llm_response_id");
                 let mut batch = vec![range];
-                while let Some(Seen::Event { at: next, .. }) = view.get(at) {
-                    let fields = Fields::of(input, next.clone());
+                while let Some(OpenhandsItem::Event { at: next, .. }) = view.get(at) {
+                    let fields = ObjectFields::of(input, next.clone());
                     let same = response.is_some() && fields.raw("llm_response_id") == response;
                     if !same || !fields.is("kind", "ActionEvent") {
                         break;
@@ -156,13 +156,13 @@ fn conversation(
             "SystemPromptEvent" => {
                 let tools = fields.array("tools").filter(|list| {
                     let first = scan::elements(input, list.clone()).next();
-                    first.is_some_and(|tool| Fields::of(input, tool).has("function"))
+                    first.is_some_and(|tool| ObjectFields::of(input, tool).has("function"))
                 });
                 conversation.envelope.tools = tools.map(|tools| source.slice(tools));
-                let parts: Vec<Part<'_>> = ["system_prompt", "dynamic_context"]
+                let parts: Vec<ContentPart<'_>> = ["system_prompt", "dynamic_context"]
                     .iter()
                     .filter_map(|name| chat::text_of(&fields.inner(name), "text"))
-                    .map(Part::Text)
+                    .map(ContentPart::Text)
                     .collect();
                 conversation
                     .events
@@ -181,13 +181,13 @@ fn conversation(
 }
 
 /// One reply: the words and thoughts of its first call, and all calls.
-fn actions(source: &mut Source<'_>, batch: Vec<Range<usize>>) -> RawEvent {
+fn actions(source: &mut InputSource<'_>, batch: Vec<Range<usize>>) -> RawEvent {
     let input = source.input;
     let mut parts = Vec::new();
     let mut thoughts = Vec::new();
     let mut calls = Vec::new();
     for at in &batch {
-        let fields = Fields::of(input, at.clone());
+        let fields = ObjectFields::of(input, at.clone());
         parts.extend(content(input, fields.array("thought")));
         thoughts.extend(reasoning(input, &fields));
         let call = fields.inner("tool_call");
@@ -197,19 +197,19 @@ fn actions(source: &mut Source<'_>, batch: Vec<Range<usize>>) -> RawEvent {
         };
         let arguments = call.raw("arguments").or_else(|| fields.raw("action"));
         let (id, name) = (or_own("id", "tool_call_id"), or_own("name", "tool_name"));
-        calls.push(Call { id, name, arguments });
+        calls.push(ChatCall { id, name, arguments });
     }
     source.built(chat::reply(&parts, &thoughts, &calls), batch)
 }
 
 /// What was thought: in plain words, else in the blocks of one provider.
-fn reasoning<'a>(input: &'a [u8], fields: &Fields<'a>) -> Vec<Token<'a>> {
+fn reasoning<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> Vec<StringToken<'a>> {
     if let Some(plain) = chat::text_of(fields, "reasoning_content").filter(|text| text.len() > 2) {
         return vec![plain];
     }
     let blocks = scan::elements(input, fields.array("thinking_blocks").unwrap_or(0..0));
-    let mut thoughts: Vec<Token<'a>> =
-        blocks.filter_map(|at| chat::text_of(&Fields::of(input, at), "thinking")).collect();
+    let mut thoughts: Vec<StringToken<'a>> =
+        blocks.filter_map(|at| chat::text_of(&ObjectFields::of(input, at), "thinking")).collect();
     if thoughts.is_empty() {
         let item = fields.inner("responses_reasoning_item");
         let summary = scan::elements(input, item.array("summary").unwrap_or(0..0));
@@ -220,17 +220,17 @@ fn reasoning<'a>(input: &'a [u8], fields: &Fields<'a>) -> Vec<Token<'a>> {
 }
 
 /// Texts and pictures of a list.
-fn content(input: &[u8], list: Option<Range<usize>>) -> Vec<Part<'_>> {
+fn content(input: &[u8], list: Option<Range<usize>>) -> Vec<ContentPart<'_>> {
     let mut parts = Vec::new();
     for at in scan::elements(input, list.unwrap_or(0..0)) {
-        let part = Fields::of(input, at.clone());
+        let part = ObjectFields::of(input, at.clone());
         if let Some(text) = chat::text_of(&part, "text").filter(|_| part.is("type", "text")) {
-            parts.push(Part::Text(text));
+            parts.push(ContentPart::Text(text));
         } else if let Some(urls) = part.array("image_urls") {
             let urls = scan::elements(input, urls);
-            parts.extend(urls.map(|at| Part::Link(Cow::Borrowed(&input[at]))));
+            parts.extend(urls.map(|at| ContentPart::Link(Cow::Borrowed(&input[at]))));
         } else {
-            parts.push(Part::unknown(&input[at]));
+            parts.push(ContentPart::unknown(&input[at]));
         }
     }
     parts
@@ -238,15 +238,15 @@ fn content(input: &[u8], list: Option<Range<usize>>) -> Vec<Part<'_>> {
 
 /// A message of a person, of the model, or of the client; and what the client adds to it.
 fn messages(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     at: Range<usize>,
-    fields: &Fields<'_>,
+    fields: &ObjectFields<'_>,
     events: &mut Vec<RawEvent>,
 ) {
     let input = source.input;
     let message = fields.inner("llm_message");
     let parts = match message.string("content") {
-        Some(text) => vec![Part::Text(Cow::Borrowed(&input[text]))],
+        Some(text) => vec![ContentPart::Text(Cow::Borrowed(&input[text]))],
         None => content(input, message.array("content")),
     };
     let is_reply = message.is("role", "assistant");
@@ -257,38 +257,40 @@ fn messages(
     };
     let mut event = source.built(bytes, vec![at.clone()]);
     if message.is("role", "user") && !fields.is("source", "user") {
-        event.origin = Some(Origin::Injected);
+        event.origin = Some(TextOrigin::Injected);
     }
     events.push(event);
     let added = content(input, fields.array("extended_content"));
     if !added.is_empty() {
         let mut event = source.built(chat::message("user", &added), vec![at]);
-        event.origin = Some(Origin::Injected);
+        event.origin = Some(TextOrigin::Injected);
         events.push(event);
     }
 }
 
 /// What came back from a call: a result, an error of the client, or that it was rejected.
-fn result(source: &mut Source<'_>, at: Range<usize>, fields: &Fields<'_>) -> RawEvent {
+fn result(source: &mut InputSource<'_>, at: Range<usize>, fields: &ObjectFields<'_>) -> RawEvent {
     let input = source.input;
     let observation = fields.inner("observation");
     let mut parts = Vec::new();
     if observation.is_true("is_error") {
-        parts.push(Part::Text(chat::token(FAILED)));
+        parts.push(ContentPart::Text(chat::token(FAILED)));
     }
     match observation.array("content") {
         Some(list) => parts.extend(content(input, Some(list))),
-        None if fields.has("error") => parts.extend(chat::text_of(fields, "error").map(Part::Text)),
+        None if fields.has("error") => {
+            parts.extend(chat::text_of(fields, "error").map(ContentPart::Text))
+        }
         None if fields.has("rejection_reason") => {
             let reason = fields.text("rejection_reason").unwrap_or_default();
-            parts.push(Part::Text(chat::token(&format!("Action rejected: {reason}"))));
+            parts.push(ContentPart::Text(chat::token(&format!("Action rejected: {reason}"))));
         }
         None => {
             let text = ["output", "text", "content"]
                 .iter()
                 .find_map(|name| observation.string(name))
-                .map(|text| Part::Text(Cow::Borrowed(&input[text])));
-            let whole = || fields.raw("observation").map(Part::unknown);
+                .map(|text| ContentPart::Text(Cow::Borrowed(&input[text])));
+            let whole = || fields.raw("observation").map(ContentPart::unknown);
             parts.extend(text.or_else(whole));
         }
     }

@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 
 use super::super::Conversation;
-use super::super::chat::{self, Call, Part, Token, inside};
-use super::super::source::Source;
-use super::openhands_view::{Seen, condense, labels, recap};
-use crate::fields::Fields;
+use super::super::chat::{self, ChatCall, ContentPart, StringToken, inside};
+use super::super::source::InputSource;
+use super::openhands_view::{OpenhandsItem, condense, labels, recap};
+use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
 /// Whether an object is an action or an observation.
-pub(super) fn is_event(fields: &Fields<'_>) -> bool {
+pub(super) fn is_event(fields: &ObjectFields<'_>) -> bool {
     let is_action = fields.string("action").is_some() && fields.object("args").is_some();
     let is_result = fields.string("observation").is_some() && fields.has("content");
     (is_action || is_result)
@@ -24,17 +24,17 @@ pub(super) fn is_event(fields: &Fields<'_>) -> bool {
 }
 
 pub(super) fn read(
-    source: &mut Source<'_>,
+    source: &mut InputSource<'_>,
     about: &Conversation,
     events: &[Range<usize>],
 ) -> Vec<Conversation> {
     let mut found = Vec::new();
     for view in views(source, events) {
-        let mut teller = Teller::new(about);
+        let mut teller = OpenhandsWriter::new(about);
         for seen in view {
             match seen {
-                Seen::Summary(text) => teller.found.events.push(recap(source, text)),
-                Seen::Event { at, .. } => teller.event(source, at),
+                OpenhandsItem::Summary(text) => teller.found.events.push(recap(source, text)),
+                OpenhandsItem::Event { at, .. } => teller.event(source, at),
             }
         }
         if let Some((at, count)) = teller.unsent {
@@ -49,13 +49,13 @@ pub(super) fn read(
 }
 
 /// What was sent up to each condensation, where that is asked for, and what is sent now.
-fn views(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Vec<Seen>> {
+fn views(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Vec<OpenhandsItem>> {
     let mut views = Vec::new();
-    let mut view: Vec<Seen> = Vec::new();
+    let mut view: Vec<OpenhandsItem> = Vec::new();
     for at in events {
-        let fields = Fields::of(source.input, at.clone());
+        let fields = ObjectFields::of(source.input, at.clone());
         if !fields.is("action", "condensation") {
-            view.push(Seen::Event { at: at.clone(), id: fields.label("id") });
+            view.push(OpenhandsItem::Event { at: at.clone(), id: fields.label("id") });
             continue;
         }
         if source.recorded {
@@ -66,7 +66,7 @@ fn views(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Vec<Seen>> {
         let summary = args.string("summary").zip(args.count("summary_offset"));
         if summary.is_some() {
             // Only the newest summary is sent.
-            view.retain(|seen| matches!(seen, Seen::Event { .. }));
+            view.retain(|seen| matches!(seen, OpenhandsItem::Event { .. }));
         }
         condense(source, &mut view, &forgotten, summary, at.start);
     }
@@ -75,7 +75,7 @@ fn views(source: &mut Source<'_>, events: &[Range<usize>]) -> Vec<Vec<Seen>> {
 }
 
 /// The ids in a list, or all from one to another.
-fn forgotten(input: &[u8], args: &Fields<'_>) -> HashSet<String> {
+fn forgotten(input: &[u8], args: &ObjectFields<'_>) -> HashSet<String> {
     /// Most events that a range may name: no log has as many.
     const MOST: u64 = 1_000_000;
     let start = args.count("forgotten_events_start_id");
@@ -88,24 +88,24 @@ fn forgotten(input: &[u8], args: &Fields<'_>) -> HashSet<String> {
 }
 
 /// Puts events together to messages.
-struct Teller<'a> {
+struct OpenhandsWriter<'a> {
     found: Conversation,
     /// Responses whose message was told: each of its calls repeats it.
     told: HashSet<String>,
     /// Calls by the id of their event, where no response was recorded.
-    calls: HashMap<String, (Token<'a>, Token<'a>)>,
+    calls: HashMap<String, (StringToken<'a>, StringToken<'a>)>,
     /// How many events with words are never sent, and where the first is.
     unsent: Option<(usize, usize)>,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> OpenhandsWriter<'a> {
     fn new(about: &Conversation) -> Self {
         let (told, calls) = (HashSet::new(), HashMap::new());
         Self { found: about.beside(), told, calls, unsent: None }
     }
 
-    fn event(&mut self, source: &mut Source<'a>, at: Range<usize>) {
-        let fields = Fields::of(source.input, at.clone());
+    fn event(&mut self, source: &mut InputSource<'a>, at: Range<usize>) {
+        let fields = ObjectFields::of(source.input, at.clone());
         if fields.has("action") {
             self.action(source, at, &fields);
         } else {
@@ -113,7 +113,12 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn action(&mut self, source: &mut Source<'a>, at: Range<usize>, fields: &Fields<'a>) {
+    fn action(
+        &mut self,
+        source: &mut InputSource<'a>,
+        at: Range<usize>,
+        fields: &ObjectFields<'a>,
+    ) {
         let input = source.input;
         let args = fields.inner("args");
         let is_user = fields.is("source", "user");
@@ -143,7 +148,7 @@ impl<'a> Teller<'a> {
             | "pause"
             | "resume"
             | "start" => return,
-            _ if is_user => (by_hand(input, &at, fields), Some(Origin::Injected)),
+            _ if is_user => (by_hand(input, &at, fields), Some(TextOrigin::Injected)),
             _ => return self.call(source, at, fields, &response),
         };
         let mut event = source.built(bytes, vec![at]);
@@ -154,14 +159,14 @@ impl<'a> Teller<'a> {
     /// The message that made the call, once; where none was recorded, the action as a call.
     fn call(
         &mut self,
-        source: &mut Source<'a>,
+        source: &mut InputSource<'a>,
         at: Range<usize>,
-        fields: &Fields<'a>,
-        response: &Fields<'a>,
+        fields: &ObjectFields<'a>,
+        response: &ObjectFields<'a>,
     ) {
         let input = source.input;
         let choice = scan::elements(input, response.array("choices").unwrap_or(0..0)).next();
-        let message = choice.and_then(|choice| Fields::of(input, choice).object("message"));
+        let message = choice.and_then(|choice| ObjectFields::of(input, choice).object("message"));
         if let Some(message) = message {
             if self.told.insert(response.label("id").unwrap_or_default()) {
                 let mut event = source.event(message);
@@ -177,12 +182,17 @@ impl<'a> Teller<'a> {
         let token = chat::token(&format!("call_{id}"));
         let name = Cow::Borrowed(fields.raw("action").unwrap_or(b"\"\""));
         self.calls.insert(id, (token.clone(), name.clone()));
-        let call = Call { id: token, name, arguments: fields.raw("args") };
+        let call = ChatCall { id: token, name, arguments: fields.raw("args") };
         let bytes = chat::reply(&thought(&args), &[], &[call]);
         self.found.events.push(source.built(bytes, vec![at]));
     }
 
-    fn observation(&mut self, source: &mut Source<'a>, at: Range<usize>, fields: &Fields<'a>) {
+    fn observation(
+        &mut self,
+        source: &mut InputSource<'a>,
+        at: Range<usize>,
+        fields: &ObjectFields<'a>,
+    ) {
         let input = source.input;
         let kind = fields.text("observation").unwrap_or_default();
         let extras = fields.inner("extras");
@@ -198,9 +208,11 @@ impl<'a> Teller<'a> {
                 if parts.is_empty() {
                     return;
                 }
-                (chat::message("user", &parts), Some(Origin::Injected))
+                (chat::message("user", &parts), Some(TextOrigin::Injected))
             }
-            "condense" => (chat::message("user", &text(fields, "content")), Some(Origin::Recap)),
+            "condense" => {
+                (chat::message("user", &text(fields, "content")), Some(TextOrigin::Recap))
+            }
             kind => {
                 let parts = result(input, kind, fields, &extras);
                 let call = fields.inner("tool_call_metadata");
@@ -208,7 +220,7 @@ impl<'a> Teller<'a> {
                 match (call.raw("tool_call_id"), made) {
                     (Some(id), _) => (chat::result(id, call.raw("function_name"), &parts), None),
                     (None, Some((id, name))) => (chat::result(id, Some(name), &parts), None),
-                    (None, None) => (chat::message("user", &parts), Some(Origin::Observation)),
+                    (None, None) => (chat::message("user", &parts), Some(TextOrigin::Observation)),
                 }
             }
         };
@@ -219,12 +231,12 @@ impl<'a> Teller<'a> {
 }
 
 /// The member `name` as the one part that it is.
-fn text<'a>(fields: &Fields<'a>, name: &str) -> Vec<Part<'a>> {
-    chat::text_of(fields, name).map(Part::Text).into_iter().collect()
+fn text<'a>(fields: &ObjectFields<'a>, name: &str) -> Vec<ContentPart<'a>> {
+    chat::text_of(fields, name).map(ContentPart::Text).into_iter().collect()
 }
 
 /// What was thought before an action: a text, or an object with one.
-fn thought<'a>(args: &Fields<'a>) -> Vec<Part<'a>> {
+fn thought<'a>(args: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     let holder = if args.object("thought").is_some() {
         text(&args.inner("thought"), "text")
     } else {
@@ -232,27 +244,31 @@ fn thought<'a>(args: &Fields<'a>) -> Vec<Part<'a>> {
     };
     holder
         .into_iter()
-        .filter(|part| !matches!(part, Part::Text(token) if token.len() <= 2))
+        .filter(|part| !matches!(part, ContentPart::Text(token) if token.len() <= 2))
         .collect()
 }
 
-fn pictures<'a>(input: &'a [u8], fields: &Fields<'a>) -> impl Iterator<Item = Part<'a>> {
+fn pictures<'a>(
+    input: &'a [u8],
+    fields: &ObjectFields<'a>,
+) -> impl Iterator<Item = ContentPart<'a>> {
     let list = ["image_urls", "images_urls"].iter().find_map(|name| fields.array(name));
     scan::elements(input, list.unwrap_or(0..0))
         .filter(move |at| input.get(at.start) == Some(&b'"'))
-        .map(move |at| Part::Link(Cow::Borrowed(&input[at])))
+        .map(move |at| ContentPart::Link(Cow::Borrowed(&input[at])))
 }
 
 /// The last words of the model: what it said beside the call, its thought, and the message of the call.
-fn finish(args: &Fields<'_>, response: &Fields<'_>, input: &[u8]) -> Vec<u8> {
+fn finish(args: &ObjectFields<'_>, response: &ObjectFields<'_>, input: &[u8]) -> Vec<u8> {
     let choice = scan::elements(input, response.array("choices").unwrap_or(0..0)).next();
-    let message = choice.map(|choice| Fields::of(input, choice).inner("message"));
+    let message = choice.map(|choice| ObjectFields::of(input, choice).inner("message"));
     let said = message.map(|message| text(&message, "content")).unwrap_or_default();
-    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut parts: Vec<ContentPart<'_>> = Vec::new();
     let all = said.into_iter().chain(thought(args)).chain(text(args, "final_thought"));
     for part in all {
-        let Part::Text(token) = &part else { continue };
-        let is_told = parts.iter().any(|told| matches!(told, Part::Text(told) if told == token));
+        let ContentPart::Text(token) = &part else { continue };
+        let is_told =
+            parts.iter().any(|told| matches!(told, ContentPart::Text(told) if told == token));
         if token.len() > 2 && !is_told {
             parts.push(part);
         }
@@ -261,17 +277,19 @@ fn finish(args: &Fields<'_>, response: &Fields<'_>, input: &[u8]) -> Vec<u8> {
 }
 
 /// What the user ran without asking the model for anything.
-fn by_hand(input: &[u8], at: &Range<usize>, fields: &Fields<'_>) -> Vec<u8> {
+fn by_hand(input: &[u8], at: &Range<usize>, fields: &ObjectFields<'_>) -> Vec<u8> {
     let command = fields.inner("args").text("command");
     let part = match command {
-        Some(command) => Part::Text(chat::token(&format!("User executed the command:\n{command}"))),
-        None => Part::unknown(&input[at.clone()]),
+        Some(command) => {
+            ContentPart::Text(chat::token(&format!("User executed the command:\n{command}")))
+        }
+        None => ContentPart::unknown(&input[at.clone()]),
     };
     chat::message("user", &[part])
 }
 
 /// What the client looked up for a message: of the workspace, and knowledge.
-fn recalled<'a>(input: &'a [u8], extras: &Fields<'a>) -> Vec<Part<'a>> {
+fn recalled<'a>(input: &'a [u8], extras: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     const WORKSPACE: [&str; 7] = [
         "repo_name",
         "repo_directory",
@@ -282,18 +300,19 @@ fn recalled<'a>(input: &'a [u8], extras: &Fields<'a>) -> Vec<Part<'a>> {
         "working_dir",
     ];
     let knowledge = scan::elements(input, extras.array("microagent_knowledge").unwrap_or(0..0));
-    let knowledge = knowledge.filter_map(|at| chat::text_of(&Fields::of(input, at), "content"));
+    let knowledge =
+        knowledge.filter_map(|at| chat::text_of(&ObjectFields::of(input, at), "content"));
     let workspace = WORKSPACE.iter().filter_map(|name| chat::text_of(extras, name));
-    workspace.chain(knowledge).filter(|token| token.len() > 2).map(Part::Text).collect()
+    workspace.chain(knowledge).filter(|token| token.len() > 2).map(ContentPart::Text).collect()
 }
 
 /// What came back, with what is said behind it when it is sent.
 fn result<'a>(
     input: &'a [u8],
     kind: &str,
-    fields: &Fields<'a>,
-    extras: &Fields<'a>,
-) -> Vec<Part<'a>> {
+    fields: &ObjectFields<'a>,
+    extras: &ObjectFields<'a>,
+) -> Vec<ContentPart<'a>> {
     let exit = extras.inner("metadata").count("exit_code").or_else(|| extras.count("exit_code"));
     let behind = match (kind, exit) {
         ("error", _) => "\n[Error occurred in processing last action]".to_owned(),
@@ -307,5 +326,5 @@ fn result<'a>(
     } else {
         Cow::Owned([b"\"", inside(&content), inside(&chat::token(&behind)), b"\""].concat())
     };
-    std::iter::once(Part::Text(whole)).chain(pictures(input, extras)).collect()
+    std::iter::once(ContentPart::Text(whole)).chain(pictures(input, extras)).collect()
 }

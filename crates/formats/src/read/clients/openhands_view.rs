@@ -4,16 +4,16 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use midfold_core::Origin;
+use midfold_core::TextOrigin;
 use midfold_core::event::RawEvent;
 
-use super::super::chat::{self, Part};
-use super::super::source::Source;
+use super::super::chat::{self, ContentPart};
+use super::super::source::InputSource;
 use crate::scan;
 
 /// What is sent: an event, or a summary in the place of those that were forgotten.
 #[derive(Clone)]
-pub(super) enum Seen {
+pub(super) enum OpenhandsItem {
     Event { at: Range<usize>, id: Option<String> },
     Summary(Range<usize>),
 }
@@ -30,15 +30,15 @@ pub(super) fn labels(input: &[u8], list: Option<Range<usize>>) -> HashSet<String
 
 /// Takes what was forgotten out of a view, and puts the summary in its place.
 pub(super) fn condense(
-    source: &mut Source<'_>,
-    view: &mut Vec<Seen>,
+    source: &mut InputSource<'_>,
+    view: &mut Vec<OpenhandsItem>,
     forgotten: &HashSet<String>,
     summary: Option<(Range<usize>, u64)>,
     at: usize,
 ) {
     let before = view.len();
-    let is_forgotten = |seen: &Seen| match seen {
-        Seen::Event { id: Some(id), .. } => forgotten.contains(id),
+    let is_forgotten = |seen: &OpenhandsItem| match seen {
+        OpenhandsItem::Event { id: Some(id), .. } => forgotten.contains(id),
         _ => false,
     };
     if !forgotten.is_empty() {
@@ -51,14 +51,14 @@ pub(super) fn condense(
     }
     if let Some((summary, offset)) = summary {
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-        view.insert(offset.min(view.len()), Seen::Summary(summary));
+        view.insert(offset.min(view.len()), OpenhandsItem::Summary(summary));
     }
 }
 
 /// A user message of one recorded string that recaps what was forgotten.
-pub(super) fn recap(source: &mut Source<'_>, text: Range<usize>) -> RawEvent {
-    let words = Part::Text(Cow::Borrowed(&source.input[text.clone()]));
+pub(super) fn recap(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
+    let words = ContentPart::Text(Cow::Borrowed(&source.input[text.clone()]));
     let mut event = source.built(chat::message("user", &[words]), vec![text]);
-    event.origin = Some(Origin::Recap);
+    event.origin = Some(TextOrigin::Recap);
     event
 }

@@ -6,19 +6,19 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::super::outline::Doc;
-use super::super::source::Source;
-use super::super::text::Record;
-use super::super::{Conversation, Format};
+use super::super::outline::InputDocument;
+use super::super::source::InputSource;
+use super::super::text::TopValue;
+use super::super::{Conversation, TranscriptFormat};
 use super::first;
-use super::qwen_turns::Turns;
-use crate::fields::Fields;
+use super::qwen_turns::QwenTurns;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Whether a record of the tree holds a content of Gemini's, or is one of the client's own.
-pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
+pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
         let is_node = fields.string("uuid").is_some() && fields.string("sessionId").is_some();
@@ -29,7 +29,7 @@ pub(super) fn is_of(doc: Doc<'_>, records: &[Record]) -> bool {
 }
 
 /// One line of the file.
-struct Line {
+struct QwenLine {
     range: Range<usize>,
     line: usize,
     uuid: String,
@@ -42,18 +42,18 @@ struct Line {
 
 /// Session and agent that a conversation is of.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Group {
+struct QwenGroup {
     session: Option<String>,
     agent: Option<String>,
 }
 
-pub(super) fn read(source: &mut Source<'_>, records: &[Record]) -> Vec<Conversation> {
+pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let (lines, mut groups) = lines(source.input, records);
     let mut found: Vec<(bool, Conversation)> = Vec::new();
     for (at, group) in groups.drain(..).enumerate() {
         let path = path(source, &lines, at);
         let Some(first) = path.first() else { continue };
-        let mut about = Conversation::new(Format::Qwen, lines[*first].line);
+        let mut about = Conversation::new(TranscriptFormat::Qwen, lines[*first].line);
         let is_agent = group.agent.is_some();
         about.id = group.agent.or(group.session);
         let told = conversations(source, &lines, &path, about);
@@ -74,13 +74,13 @@ const ASIDE: [&str; 6] = [
     "managed_session_commit_v1",
 ];
 
-fn lines(input: &[u8], records: &[Record]) -> (Vec<Line>, Vec<Group>) {
-    let mut lines: Vec<Line> = Vec::with_capacity(records.len());
+fn lines(input: &[u8], records: &[TopValue]) -> (Vec<QwenLine>, Vec<QwenGroup>) {
+    let mut lines: Vec<QwenLine> = Vec::with_capacity(records.len());
     let mut by_uuid: HashMap<String, usize> = HashMap::new();
-    let mut groups: Vec<Group> = Vec::new();
-    let mut by_group: HashMap<Group, usize> = HashMap::new();
+    let mut groups: Vec<QwenGroup> = Vec::new();
+    let mut by_group: HashMap<QwenGroup, usize> = HashMap::new();
     for record in records {
-        let fields = Fields::of(input, record.range.clone());
+        let fields = ObjectFields::of(input, record.range.clone());
         let subtype = fields.text("subtype").unwrap_or_default();
         let Some(uuid) = fields.label("uuid").filter(|_| !ASIDE.contains(&&*subtype)) else {
             continue;
@@ -90,7 +90,7 @@ fn lines(input: &[u8], records: &[Record]) -> (Vec<Line>, Vec<Group>) {
         // Parts of one message may be in several records of one id: each hangs on the one before.
         let parent = by_uuid.get(&uuid).copied().or(known);
         let agent = fields.label("agentId").filter(|_| fields.is_true("isSidechain"));
-        let group = Group { session: fields.label("sessionId"), agent };
+        let group = QwenGroup { session: fields.label("sessionId"), agent };
         let group = *by_group.entry(group).or_insert_with_key(|group| {
             groups.push(group.clone());
             groups.len() - 1
@@ -98,13 +98,13 @@ fn lines(input: &[u8], records: &[Record]) -> (Vec<Line>, Vec<Group>) {
         by_uuid.insert(uuid.clone(), lines.len());
         let is_cut = named.is_some() && parent.is_none();
         let (range, line) = (record.range.clone(), record.line);
-        lines.push(Line { range, line, uuid, parent, is_cut, group });
+        lines.push(QwenLine { range, line, uuid, parent, is_cut, group });
     }
     (lines, groups)
 }
 
 /// The lines from the root to the newest of a conversation. A rewind hangs on the place that it went back to.
-fn path(source: &mut Source<'_>, lines: &[Line], group: usize) -> Vec<usize> {
+fn path(source: &mut InputSource<'_>, lines: &[QwenLine], group: usize) -> Vec<usize> {
     let newest = lines.iter().rposition(|line| line.group == group);
     // Parents are before their children, so this ends.
     let mut path: Vec<usize> = std::iter::successors(newest, |at| lines[*at].parent).collect();
@@ -116,10 +116,10 @@ fn path(source: &mut Source<'_>, lines: &[Line], group: usize) -> Vec<usize> {
     }
     let on_path: HashSet<usize> = path.iter().copied().collect();
     let input = source.input;
-    let is_off = |(at, line): &(usize, &Line)| {
+    let is_off = |(at, line): &(usize, &QwenLine)| {
         line.group == group
             && !on_path.contains(at)
-            && Fields::of(input, line.range.clone()).has("message")
+            && ObjectFields::of(input, line.range.clone()).has("message")
     };
     let off: Vec<_> = lines.iter().enumerate().filter(is_off).map(|(_, line)| line).collect();
     if let Some(first) = off.first() {
@@ -130,17 +130,17 @@ fn path(source: &mut Source<'_>, lines: &[Line], group: usize) -> Vec<usize> {
 }
 
 fn conversations(
-    source: &mut Source<'_>,
-    lines: &[Line],
+    source: &mut InputSource<'_>,
+    lines: &[QwenLine],
     path: &[usize],
     mut about: Conversation,
 ) -> Vec<Conversation> {
     let input = source.input;
-    let mut turns = Turns::default();
+    let mut turns = QwenTurns::default();
     let mut found = Vec::new();
     let mut local = (0, None);
     for line in path.iter().map(|at| &lines[*at]) {
-        let fields = Fields::of(input, line.range.clone());
+        let fields = ObjectFields::of(input, line.range.clone());
         about.envelope.model = fields.label("model").or(about.envelope.model);
         if !fields.is("type", "system") {
             add_message(input, &fields, &mut turns);
@@ -187,7 +187,7 @@ fn conversations(
 /// Records in the user's role that no person typed.
 const INJECTED: [&str; 4] = ["notification", "cron", "goal_runtime", "background_task_completed"];
 
-fn add_message(input: &[u8], fields: &Fields<'_>, turns: &mut Turns) {
+fn add_message(input: &[u8], fields: &ObjectFields<'_>, turns: &mut QwenTurns) {
     let subtype = fields.text("subtype").unwrap_or_default();
     // What is said in a voice call goes another way.
     let Some(message) = fields.object("message").filter(|_| subtype != "realtime_message") else {
@@ -195,7 +195,7 @@ fn add_message(input: &[u8], fields: &Fields<'_>, turns: &mut Turns) {
     };
     let is_injected =
         INJECTED.contains(&&*subtype) || fields.is("externalInputKind", "notification");
-    let origin = is_injected.then_some(Origin::Injected);
+    let origin = is_injected.then_some(TextOrigin::Injected);
     if subtype == "mid_turn_user_message" {
         turns.push_beside(input, message);
         return;

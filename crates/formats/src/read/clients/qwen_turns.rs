@@ -4,33 +4,33 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use midfold_core::event::{RawEvent, Usage};
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::super::source::Source;
-use crate::fields::Fields;
+use super::super::source::InputSource;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// What a content says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum QwenKind {
     Model,
     /// Results of calls, perhaps with what a person typed meanwhile.
     Results,
     User,
 }
 
-struct Turn {
-    kind: Kind,
+struct QwenTurn {
+    kind: QwenKind,
     /// Its contents, each in a record of its own.
     contents: Vec<Range<usize>>,
-    origin: Option<Origin>,
+    origin: Option<TextOrigin>,
     usage: Option<Usage>,
 }
 
 /// The context so far.
 #[derive(Default)]
-pub(super) struct Turns {
-    turns: Vec<Turn>,
+pub(super) struct QwenTurns {
+    turns: Vec<QwenTurn>,
     /// Whether the newest turn is one record of something that was typed.
     is_typed: bool,
 }
@@ -38,27 +38,27 @@ pub(super) struct Turns {
 /// The opening of the context that the client sets up.
 const SETUP: &str = "This is the Qwen Code.";
 
-fn parts<'a>(input: &'a [u8], content: &Range<usize>) -> impl Iterator<Item = Fields<'a>> {
-    let list = Fields::of(input, content.clone()).array("parts").unwrap_or(0..0);
-    scan::elements(input, list).map(|at| Fields::of(input, at))
+fn parts<'a>(input: &'a [u8], content: &Range<usize>) -> impl Iterator<Item = ObjectFields<'a>> {
+    let list = ObjectFields::of(input, content.clone()).array("parts").unwrap_or(0..0);
+    scan::elements(input, list).map(|at| ObjectFields::of(input, at))
 }
 
-fn kind(input: &[u8], content: &Range<usize>) -> Kind {
-    if Fields::of(input, content.clone()).is("role", "model") {
-        Kind::Model
+fn kind(input: &[u8], content: &Range<usize>) -> QwenKind {
+    if ObjectFields::of(input, content.clone()).is("role", "model") {
+        QwenKind::Model
     } else if parts(input, content).any(|part| part.has("functionResponse")) {
-        Kind::Results
+        QwenKind::Results
     } else {
-        Kind::User
+        QwenKind::User
     }
 }
 
 /// The parts as they are written: the same content is written twice where the client keeps it.
 fn written<'a>(input: &'a [u8], content: &Range<usize>) -> &'a [u8] {
-    Fields::of(input, content.clone()).raw("parts").unwrap_or_default()
+    ObjectFields::of(input, content.clone()).raw("parts").unwrap_or_default()
 }
 
-impl Turns {
+impl QwenTurns {
     pub(super) fn len(&self) -> usize {
         self.turns.len()
     }
@@ -68,7 +68,7 @@ impl Turns {
         &mut self,
         input: &[u8],
         content: Range<usize>,
-        origin: Option<Origin>,
+        origin: Option<TextOrigin>,
         usage: Option<Usage>,
     ) {
         if parts(input, &content).next().is_none() {
@@ -76,19 +76,19 @@ impl Turns {
         }
         self.is_typed = false;
         let kind = kind(input, &content);
-        match self.turns.last_mut().filter(|turn| turn.kind == kind && kind != Kind::User) {
+        match self.turns.last_mut().filter(|turn| turn.kind == kind && kind != QwenKind::User) {
             Some(turn) => {
                 turn.contents.push(content);
                 turn.usage = usage.or(turn.usage);
             }
-            None => self.turns.push(Turn { kind, contents: vec![content], origin, usage }),
+            None => self.turns.push(QwenTurn { kind, contents: vec![content], origin, usage }),
         }
     }
 
     /// Adds what was typed while tools ran: the client sends it with their results.
     pub(super) fn push_beside(&mut self, input: &[u8], content: Range<usize>) {
         let last = self.turns.last_mut();
-        match last.filter(|turn| turn.kind != Kind::Model && turn.origin.is_none()) {
+        match last.filter(|turn| turn.kind != QwenKind::Model && turn.origin.is_none()) {
             Some(turn) => {
                 turn.contents.push(content);
                 self.is_typed = false;
@@ -103,8 +103,9 @@ impl Turns {
     }
 
     /// Whether the newest turn is the command that a record tells the outcome of, and no model was asked.
-    pub(super) fn is_local(&self, input: &[u8], payload: &Fields<'_>) -> bool {
-        let Some(turn) = self.turns.last().filter(|turn| self.is_typed && turn.kind == Kind::User)
+    pub(super) fn is_local(&self, input: &[u8], payload: &ObjectFields<'_>) -> bool {
+        let Some(turn) =
+            self.turns.last().filter(|turn| self.is_typed && turn.kind == QwenKind::User)
         else {
             return false;
         };
@@ -112,7 +113,8 @@ impl Turns {
         let mut parts = parts(input, content);
         let (Some(only), None) = (parts.next(), parts.next()) else { return false };
         let outcome = payload.array("outputHistoryItems").unwrap_or(0..0);
-        let mut items = scan::elements(input, outcome).map(|at| Fields::of(input, at)).peekable();
+        let mut items =
+            scan::elements(input, outcome).map(|at| ObjectFields::of(input, at)).peekable();
         items.peek().is_some()
             && items.all(|item| item.is("type", "assistant"))
             && payload.is("phase", "result")
@@ -129,22 +131,22 @@ impl Turns {
     /// user's role the first is the summary.
     pub(super) fn restart(&mut self, input: &[u8], history: Range<usize>) {
         let before = std::mem::take(self);
-        let kept: HashMap<&[u8], Option<Origin>> = before
+        let kept: HashMap<&[u8], Option<TextOrigin>> = before
             .turns
             .iter()
-            .filter(|turn| turn.kind == Kind::User)
+            .filter(|turn| turn.kind == QwenKind::User)
             .flat_map(|turn| turn.contents.iter().map(|at| (written(input, at), turn.origin)))
             .collect();
         let mut has_recap = false;
         for content in scan::elements(input, history) {
             let mut origin = None;
-            if kind(input, &content) == Kind::User {
+            if kind(input, &content) == QwenKind::User {
                 origin = kept.get(written(input, &content)).copied().unwrap_or_else(|| {
                     let first = parts(input, &content).next();
                     let text = first.and_then(|part| part.text("text")).unwrap_or_default();
                     let is_recap = !has_recap && !text.starts_with(SETUP);
                     has_recap |= is_recap;
-                    Some(if is_recap { Origin::Recap } else { Origin::Injected })
+                    Some(if is_recap { TextOrigin::Recap } else { TextOrigin::Injected })
                 });
             }
             self.push(input, content, origin, None);
@@ -152,7 +154,7 @@ impl Turns {
     }
 
     /// The turns as messages.
-    pub(super) fn events(&self, source: &mut Source<'_>) -> Vec<RawEvent> {
+    pub(super) fn events(&self, source: &mut InputSource<'_>) -> Vec<RawEvent> {
         let built = self.turns.iter().map(|turn| {
             let mut event = match &turn.contents[..] {
                 [content] => source.event(content.clone()),
@@ -167,13 +169,14 @@ impl Turns {
 }
 
 /// One content of the parts of several.
-fn joined(source: &mut Source<'_>, contents: &[Range<usize>]) -> RawEvent {
+fn joined(source: &mut InputSource<'_>, contents: &[Range<usize>]) -> RawEvent {
     let input = source.input;
-    let role = contents.first().and_then(|first| Fields::of(input, first.clone()).raw("role"));
+    let role =
+        contents.first().and_then(|first| ObjectFields::of(input, first.clone()).raw("role"));
     let mut out = br#"{"role":"#.to_vec();
     out.extend_from_slice(role.unwrap_or(br#""user""#));
     out.extend_from_slice(br#","parts":["#);
-    let lists = contents.iter().map(|at| Fields::of(input, at.clone()).array("parts"));
+    let lists = contents.iter().map(|at| ObjectFields::of(input, at.clone()).array("parts"));
     let parts = lists.flatten().flat_map(|list| scan::elements(input, list));
     for (at, part) in parts.enumerate() {
         if at > 0 {

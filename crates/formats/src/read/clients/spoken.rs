@@ -3,26 +3,31 @@
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::view::Origin;
+use midfold_core::view::TextOrigin;
 
-use super::super::chat::{self, Part};
-use super::super::source::Source;
+use super::super::chat::{self, ContentPart};
+use super::super::source::InputSource;
 
 /// Words of one speaker in a row.
-struct Run<'a> {
-    origin: Option<Origin>,
-    parts: Vec<Part<'a>>,
+struct SpeakerRun<'a> {
+    origin: Option<TextOrigin>,
+    parts: Vec<ContentPart<'a>>,
     ranges: Vec<Range<usize>>,
 }
 
 /// Parts of a message, cut where the speaker changes: an event has one origin.
 #[derive(Default)]
-pub(super) struct Spoken<'a>(Vec<Run<'a>>);
+pub(super) struct SpokenParts<'a>(Vec<SpeakerRun<'a>>);
 
-impl<'a> Spoken<'a> {
+impl<'a> SpokenParts<'a> {
     /// Adds a part that stands in `at`; a text without a letter in it adds nothing.
-    pub(super) fn push(&mut self, origin: Option<Origin>, part: Part<'a>, at: Range<usize>) {
-        if matches!(&part, Part::Text(text) if chat::inside(text).is_empty()) {
+    pub(super) fn push(
+        &mut self,
+        origin: Option<TextOrigin>,
+        part: ContentPart<'a>,
+        at: Range<usize>,
+    ) {
+        if matches!(&part, ContentPart::Text(text) if chat::inside(text).is_empty()) {
             return;
         }
         match self.0.last_mut().filter(|run| run.origin == origin) {
@@ -30,12 +35,12 @@ impl<'a> Spoken<'a> {
                 run.parts.push(part);
                 run.ranges.push(at);
             }
-            None => self.0.push(Run { origin, parts: vec![part], ranges: vec![at] }),
+            None => self.0.push(SpeakerRun { origin, parts: vec![part], ranges: vec![at] }),
         }
     }
 
     /// A message for each speaker, in the order of the parts.
-    pub(super) fn events(self, source: &mut Source<'_>) -> Vec<RawEvent> {
+    pub(super) fn events(self, source: &mut InputSource<'_>) -> Vec<RawEvent> {
         let built = self.0.into_iter().map(|run| {
             let mut event = source.built(chat::message("user", &run.parts), run.ranges);
             event.origin = run.origin;

@@ -1,15 +1,15 @@
 //! Messages: blocks that open, grow and close under a number.
 
-use super::event::{Event, Held};
+use super::event::{HeldEvent, SseEvent};
 use crate::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::recall_tool::calls::{is_others, is_ours};
-use crate::recall_tool::whole::usage::anthropic as spent;
+use crate::recall_tool::joined_answers::usage::anthropic as spent;
 use crate::vendor::rewrite::Splices;
 
 /// What is known of the answers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Messages {
+pub(super) struct MessagesStream {
     /// Answers that ended before this one.
     ended: usize,
     /// Tokens that they wrote.
@@ -22,12 +22,12 @@ pub(super) struct Messages {
     shows_call: bool,
     /// What the answer said of its prompt at its start.
     usage: Vec<u8>,
-    held: Vec<Held>,
+    held: Vec<HeldEvent>,
 }
 
-impl Messages {
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
-        let fields = Fields::of(event.data, 0..event.data.len());
+impl MessagesStream {
+    pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
+        let fields = ObjectFields::of(event.data, 0..event.data.len());
         match fields.text("type").as_deref() {
             Some("message_start") => {
                 let usage = fields.inner("message").raw("usage").unwrap_or_default();
@@ -51,7 +51,7 @@ impl Messages {
         }
     }
 
-    fn open(&mut self, fields: &Fields<'_>) {
+    fn open(&mut self, fields: &ObjectFields<'_>) {
         let block = fields.inner("content_block");
         let is_hidden = is_ours(DialectKind::Anthropic, &block);
         self.hides |= is_hidden;
@@ -60,7 +60,7 @@ impl Messages {
         self.shown += u64::from(!is_hidden);
     }
 
-    fn renumbered(&self, fields: &Fields<'_>, event: &Event<'_>, out: &mut Vec<u8>) {
+    fn renumbered(&self, fields: &ObjectFields<'_>, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         let index = fields.number("index");
         let known = self.blocks.iter().rev().find(|(own, _)| *own == index);
         match known {
@@ -78,7 +78,7 @@ impl Messages {
 
     /// The end of the answer, as the client gets it.
     fn end(&self, data: &[u8]) -> Vec<u8> {
-        let fields = Fields::of(data, 0..data.len());
+        let fields = ObjectFields::of(data, 0..data.len());
         let mut splices = Splices::default();
         if let Some(usage) = fields.object("usage") {
             let start = Some(&self.usage[..]).filter(|_| self.ended > 0);
@@ -96,8 +96,8 @@ impl Messages {
     }
 
     pub(super) fn next(&mut self) {
-        let written = |held: &Held| {
-            let fields = Fields::of(&held.data, 0..held.data.len());
+        let written = |held: &HeldEvent| {
+            let fields = ObjectFields::of(&held.data, 0..held.data.len());
             fields.inner("usage").number("output_tokens")
         };
         let output = self.output + self.held.iter().map(written).max().unwrap_or(0);
@@ -106,7 +106,7 @@ impl Messages {
 
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
         for held in std::mem::take(&mut self.held) {
-            let data = Fields::of(&held.data, 0..held.data.len());
+            let data = ObjectFields::of(&held.data, 0..held.data.len());
             match data.is("type", "message_delta") {
                 true => held.write(&self.end(&held.data), out),
                 false => held.write(&held.data, out),

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 
-use super::event::{Event, Held};
+use super::event::{HeldEvent, SseEvent};
 use crate::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::recall_tool::calls::is_ours;
-use crate::recall_tool::whole::usage::chat as spent;
+use crate::recall_tool::joined_answers::usage::chat as spent;
 use crate::request::without_member;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
@@ -14,7 +14,7 @@ use crate::vendor::write::list;
 
 /// What is known of the answers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chat {
+pub(super) struct ChatStream {
     ended: usize,
     /// Tokens that the answers before wrote, and this one so far.
     output: u64,
@@ -26,11 +26,11 @@ pub(super) struct Chat {
     calls: Vec<(u64, String, Option<u64>)>,
     shown: u64,
     hides: bool,
-    held: Vec<Held>,
+    held: Vec<HeldEvent>,
 }
 
 /// A piece without what is hidden.
-struct Piece {
+struct ShownPiece {
     data: Vec<u8>,
     /// It says something beside its head.
     says: bool,
@@ -38,8 +38,8 @@ struct Piece {
     is_cut: bool,
 }
 
-impl Chat {
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+impl ChatStream {
+    pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         if event.data == b"[DONE]" {
             match self.holds() {
                 true => self.held.push(event.held(event.data)),
@@ -47,7 +47,7 @@ impl Chat {
             }
             return;
         }
-        let fields = Fields::of(event.data, 0..event.data.len());
+        let fields = ObjectFields::of(event.data, 0..event.data.len());
         if self.ended == 0 {
             self.id = self.id.take().or_else(|| fields.raw("id").map(<[u8]>::to_vec));
             self.created =
@@ -56,7 +56,7 @@ impl Chat {
         let used = fields.inner("usage");
         self.written = used.count("completion_tokens").unwrap_or(self.written);
         let piece = self.piece(event.data);
-        let kept = Fields::of(&piece.data, 0..piece.data.len());
+        let kept = ObjectFields::of(&piece.data, 0..piece.data.len());
         let is_end = finish(&piece.data).is_some();
         let is_usage = kept.object("usage").is_some() && !piece.says;
         if !self.holds() || !(is_end || is_usage) {
@@ -82,8 +82,8 @@ impl Chat {
         self.hides || self.ended > 0
     }
 
-    fn piece(&mut self, data: &[u8]) -> Piece {
-        let fields = Fields::of(data, 0..data.len());
+    fn piece(&mut self, data: &[u8]) -> ShownPiece {
+        let fields = ObjectFields::of(data, 0..data.len());
         let mut splices = Splices::default();
         if self.ended > 0 {
             for (name, value) in [("id", &self.id), ("created", &self.created)] {
@@ -97,7 +97,7 @@ impl Chat {
         }
         let (mut says, mut is_cut) = (false, false);
         for choice in scan::elements(data, fields.array("choices").unwrap_or(0..0)) {
-            let choice = Fields::of(data, choice);
+            let choice = ObjectFields::of(data, choice);
             let Some(at) = choice.object("delta") else { continue };
             let mut delta = Bytes::copy_from_slice(&data[at.clone()]);
             if self.ended > 0 {
@@ -112,15 +112,15 @@ impl Chat {
                 splices.replace(at, &delta[..]);
             }
         }
-        Piece { data: splices.apply(data), says, is_cut }
+        ShownPiece { data: splices.apply(data), says, is_cut }
     }
 
     /// The piece of a message with the calls that the client gets, where others are in it.
     fn calls(&mut self, delta: &Bytes) -> Option<Bytes> {
-        let array = Fields::of(delta, 0..delta.len()).array("tool_calls")?;
+        let array = ObjectFields::of(delta, 0..delta.len()).array("tool_calls")?;
         let (mut kept, mut is_other) = (Vec::new(), false);
         for at in scan::elements(delta, array.clone()) {
-            let call = Fields::of(delta, at.clone());
+            let call = ObjectFields::of(delta, at.clone());
             let (own, shown) = (call.number("index"), self.place(&call));
             is_other |= shown != Some(own);
             let Some(shown) = shown else { continue };
@@ -143,7 +143,7 @@ impl Chat {
     }
 
     /// The place by which the client knows a call; none where it is hidden.
-    fn place(&mut self, call: &Fields<'_>) -> Option<u64> {
+    fn place(&mut self, call: &ObjectFields<'_>) -> Option<u64> {
         let index = call.number("index");
         let id = call.text("id").unwrap_or_default();
         let opens = call.inner("function").text("name").is_some_and(|name| !name.is_empty());
@@ -180,8 +180,8 @@ impl Chat {
 
 /// Where a piece says why the answer ended.
 fn finish(data: &[u8]) -> Option<std::ops::Range<usize>> {
-    let choices = Fields::of(data, 0..data.len()).array("choices")?;
-    scan::elements(data, choices).find_map(|at| Fields::of(data, at).string("finish_reason"))
+    let choices = ObjectFields::of(data, 0..data.len()).array("choices")?;
+    scan::elements(data, choices).find_map(|at| ObjectFields::of(data, at).string("finish_reason"))
 }
 
 /// Whether a piece of a message holds more than a role.
@@ -198,7 +198,7 @@ fn open(data: &[u8]) -> Vec<u8> {
     if let Some(at) = finish(data) {
         splices.replace(at, *b"null");
     }
-    if let Some(usage) = Fields::of(data, 0..data.len()).object("usage") {
+    if let Some(usage) = ObjectFields::of(data, 0..data.len()).object("usage") {
         splices.replace(usage, *b"null");
     }
     splices.apply(data)
@@ -206,10 +206,10 @@ fn open(data: &[u8]) -> Vec<u8> {
 
 /// The end that such a piece is.
 fn silent(data: &[u8]) -> Vec<u8> {
-    let choices = Fields::of(data, 0..data.len()).array("choices").unwrap_or(0..0);
+    let choices = ObjectFields::of(data, 0..data.len()).array("choices").unwrap_or(0..0);
     let mut splices = Splices::default();
     for choice in scan::elements(data, choices) {
-        if let Some(delta) = Fields::of(data, choice).object("delta") {
+        if let Some(delta) = ObjectFields::of(data, choice).object("delta") {
             splices.replace(delta, *b"{}");
         }
     }

@@ -3,7 +3,7 @@
 use crate::vendor::rewrite::write_event;
 
 /// An event of a stream.
-pub(super) struct Event<'a> {
+pub(super) struct SseEvent<'a> {
     pub raw: &'a [u8],
     pub name: &'a [u8],
     pub data: &'a [u8],
@@ -11,12 +11,12 @@ pub(super) struct Event<'a> {
 
 /// An event that waits for the end.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldEvent {
     name: Vec<u8>,
     pub data: Vec<u8>,
 }
 
-impl Event<'_> {
+impl SseEvent<'_> {
     pub fn pass(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.raw);
     }
@@ -29,12 +29,12 @@ impl Event<'_> {
         }
     }
 
-    pub fn held(&self, data: impl Into<Vec<u8>>) -> Held {
-        Held { name: self.name.to_vec(), data: data.into() }
+    pub fn held(&self, data: impl Into<Vec<u8>>) -> HeldEvent {
+        HeldEvent { name: self.name.to_vec(), data: data.into() }
     }
 }
 
-impl Held {
+impl HeldEvent {
     pub fn write(&self, data: &[u8], out: &mut Vec<u8>) {
         write_event(&self.name, data, out);
     }

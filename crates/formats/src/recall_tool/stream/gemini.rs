@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::event::{Event, Held};
+use super::event::{HeldEvent, SseEvent};
 use crate::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::recall_tool::calls::is_ours;
+use crate::recall_tool::joined_answers::usage::gemini as spent;
 use crate::recall_tool::signature::Signature;
-use crate::recall_tool::whole::usage::gemini as spent;
 use crate::request::without_member;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
@@ -20,7 +20,7 @@ const NOTHING: &[u8] = br#"[{"text":""}]"#;
 
 /// What is known of the answers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gemini {
+pub(super) struct GeminiStream {
     ended: usize,
     /// Tokens that the answers before wrote, in replies and in thoughts, and this one so far.
     output: (u64, u64),
@@ -28,11 +28,11 @@ pub(super) struct Gemini {
     id: Option<Vec<u8>>,
     hides: bool,
     signature: Signature,
-    held: Vec<Held>,
+    held: Vec<HeldEvent>,
 }
 
-impl Gemini {
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
+impl GeminiStream {
+    pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         let data = event.data;
         let chunk = chunk(data);
         if self.ended == 0 {
@@ -79,7 +79,7 @@ impl Gemini {
 
     /// A part as the client gets it.
     fn part(&mut self, data: &[u8], at: &Range<usize>) -> Option<Vec<u8>> {
-        let part = Fields::of(data, at.clone());
+        let part = ObjectFields::of(data, at.clone());
         if is_ours(DialectKind::Gemini, &part) {
             self.signature.hide(&part);
             return None;
@@ -101,22 +101,22 @@ impl Gemini {
 }
 
 /// A chunk; Code Assist wraps each.
-fn chunk(data: &[u8]) -> Fields<'_> {
-    let whole = Fields::of(data, 0..data.len());
+fn chunk(data: &[u8]) -> ObjectFields<'_> {
+    let whole = ObjectFields::of(data, 0..data.len());
     if whole.object("response").is_some() { whole.inner("response") } else { whole }
 }
 
-fn candidate<'a>(data: &'a [u8], chunk: &Fields<'_>) -> Option<Fields<'a>> {
+fn candidate<'a>(data: &'a [u8], chunk: &ObjectFields<'_>) -> Option<ObjectFields<'a>> {
     let first = scan::elements(data, chunk.array("candidates")?).next()?;
-    Some(Fields::of(data, first))
+    Some(ObjectFields::of(data, first))
 }
 
-fn finish(data: &[u8], chunk: &Fields<'_>) -> bool {
+fn finish(data: &[u8], chunk: &ObjectFields<'_>) -> bool {
     candidate(data, chunk).is_some_and(|it| it.string("finishReason").is_some())
 }
 
 /// The parts of a chunk.
-fn parts(data: &[u8], chunk: &Fields<'_>) -> Option<Range<usize>> {
+fn parts(data: &[u8], chunk: &ObjectFields<'_>) -> Option<Range<usize>> {
     candidate(data, chunk)?.inner("content").array("parts")
 }
 

@@ -9,7 +9,7 @@ mod responses;
 use crate::DialectKind;
 use crate::vendor::rewrite::{RawEvents, event as read};
 
-use event::Event;
+use event::SseEvent;
 
 /// Joins streams of server-sent events. What is said passes at once; calls of the tool do not, and where an answer has
 /// some, its end is held back until it is known whether another answer follows.
@@ -25,31 +25,33 @@ use event::Event;
 /// assert_eq!(out, b"data: {\"type\":\"message_stop\"}\n\n");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub struct JoinedStream {
     events: RawEvents,
-    part: Part,
+    part: JoinedPart,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
-    Anthropic(anthropic::Messages),
-    Chat(chat::Chat),
-    Responses(responses::Responses),
-    Gemini(gemini::Gemini),
+enum JoinedPart {
+    Anthropic(anthropic::MessagesStream),
+    Chat(chat::ChatStream),
+    Responses(responses::ResponsesStream),
+    Gemini(gemini::GeminiStream),
     /// A format that has no such streams.
     Plain,
 }
 
-impl Joined {
+impl JoinedStream {
     /// Nothing came yet.
     #[must_use]
     pub fn new(kind: DialectKind) -> Self {
         let part = match kind {
-            DialectKind::Anthropic => Part::Anthropic(anthropic::Messages::default()),
-            DialectKind::OpenAiChat => Part::Chat(chat::Chat::default()),
-            DialectKind::OpenAiResponses => Part::Responses(responses::Responses::default()),
-            DialectKind::Gemini => Part::Gemini(gemini::Gemini::default()),
-            DialectKind::Bedrock | DialectKind::Ollama | DialectKind::ShareGpt => Part::Plain,
+            DialectKind::Anthropic => JoinedPart::Anthropic(anthropic::MessagesStream::default()),
+            DialectKind::OpenAiChat => JoinedPart::Chat(chat::ChatStream::default()),
+            DialectKind::OpenAiResponses => {
+                JoinedPart::Responses(responses::ResponsesStream::default())
+            }
+            DialectKind::Gemini => JoinedPart::Gemini(gemini::GeminiStream::default()),
+            DialectKind::Bedrock | DialectKind::Ollama | DialectKind::ShareGpt => JoinedPart::Plain,
         };
         Self { events: RawEvents::default(), part }
     }
@@ -65,11 +67,11 @@ impl Joined {
     pub fn next(&mut self, out: &mut Vec<u8>) {
         self.rest(out);
         match &mut self.part {
-            Part::Anthropic(it) => it.next(),
-            Part::Chat(it) => it.next(),
-            Part::Responses(it) => it.next(),
-            Part::Gemini(it) => it.next(),
-            Part::Plain => {}
+            JoinedPart::Anthropic(it) => it.next(),
+            JoinedPart::Chat(it) => it.next(),
+            JoinedPart::Responses(it) => it.next(),
+            JoinedPart::Gemini(it) => it.next(),
+            JoinedPart::Plain => {}
         }
     }
 
@@ -77,11 +79,11 @@ impl Joined {
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.rest(out);
         match &mut self.part {
-            Part::Anthropic(it) => it.finish(out),
-            Part::Chat(it) => it.finish(out),
-            Part::Responses(it) => it.finish(out),
-            Part::Gemini(it) => it.finish(out),
-            Part::Plain => {}
+            JoinedPart::Anthropic(it) => it.finish(out),
+            JoinedPart::Chat(it) => it.finish(out),
+            JoinedPart::Responses(it) => it.finish(out),
+            JoinedPart::Gemini(it) => it.finish(out),
+            JoinedPart::Plain => {}
         }
     }
 
@@ -97,13 +99,13 @@ impl Joined {
             out.extend_from_slice(raw);
             return;
         };
-        let event = Event { raw, name: &name, data: &data };
+        let event = SseEvent { raw, name: &name, data: &data };
         match &mut self.part {
-            Part::Anthropic(it) => it.event(&event, out),
-            Part::Chat(it) => it.event(&event, out),
-            Part::Responses(it) => it.event(&event, out),
-            Part::Gemini(it) => it.event(&event, out),
-            Part::Plain => event.pass(out),
+            JoinedPart::Anthropic(it) => it.event(&event, out),
+            JoinedPart::Chat(it) => it.event(&event, out),
+            JoinedPart::Responses(it) => it.event(&event, out),
+            JoinedPart::Gemini(it) => it.event(&event, out),
+            JoinedPart::Plain => event.pass(out),
         }
     }
 }

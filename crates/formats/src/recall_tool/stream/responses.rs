@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::event::{Event, Held};
+use super::event::{HeldEvent, SseEvent};
 use crate::DialectKind;
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::recall_tool::calls::is_ours;
-use crate::recall_tool::whole::{usage::responses as spent, without_tool};
+use crate::recall_tool::joined_answers::{usage::responses as spent, without_tool};
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
 /// What is known of the answers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Responses {
+pub(super) struct ResponsesStream {
     ended: usize,
     output: u64,
     /// The id by which the client knows the answer, and when it began.
@@ -26,7 +26,7 @@ pub(super) struct Responses {
     /// The numbers of this answer's items, and those that the client knows them by.
     places: Vec<(u64, Option<u64>)>,
     hides: bool,
-    held: Vec<Held>,
+    held: Vec<HeldEvent>,
 }
 
 /// What says that an answer begins.
@@ -34,9 +34,9 @@ const OPENS: [&str; 3] = ["response.created", "response.in_progress", "response.
 /// What says that it has ended.
 const ENDS: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
 
-impl Responses {
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut Vec<u8>) {
-        let fields = Fields::of(event.data, 0..event.data.len());
+impl ResponsesStream {
+    pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
+        let fields = ObjectFields::of(event.data, 0..event.data.len());
         let kind = fields.text("type").unwrap_or_default();
         let response = fields.inner("response");
         if OPENS.contains(&&*kind) {
@@ -69,7 +69,7 @@ impl Responses {
         event.write(&data, out);
     }
 
-    fn open(&mut self, fields: &Fields<'_>) {
+    fn open(&mut self, fields: &ObjectFields<'_>) {
         let is_hidden = is_ours(DialectKind::OpenAiResponses, &fields.inner("item"));
         self.hides |= is_hidden;
         self.places.push((fields.number("output_index"), (!is_hidden).then_some(self.shown)));
@@ -78,7 +78,7 @@ impl Responses {
 
     /// The event as the client gets it.
     fn patched(&mut self, data: &[u8], shown: Option<u64>) -> Vec<u8> {
-        let fields = Fields::of(data, 0..data.len());
+        let fields = ObjectFields::of(data, 0..data.len());
         let mut splices = Splices::default();
         let mut set = |at: Option<Range<usize>>, value: u64| {
             if let Some(at) = at.filter(|at| data[at.clone()] != *value.to_string().as_bytes()) {
@@ -110,8 +110,8 @@ impl Responses {
     }
 
     pub(super) fn next(&mut self) {
-        let written = |held: &Held| {
-            let fields = Fields::of(&held.data, 0..held.data.len());
+        let written = |held: &HeldEvent| {
+            let fields = ObjectFields::of(&held.data, 0..held.data.len());
             fields.inner("response").inner("usage").number("output_tokens")
         };
         self.output += self.held.iter().map(written).max().unwrap_or(0);

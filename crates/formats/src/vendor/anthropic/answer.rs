@@ -2,9 +2,9 @@
 
 use midfold_core::Usage;
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::vendor::rewrite::Splices;
-use crate::vendor::write::{Object, list};
+use crate::vendor::write::{ObjectWriter, list};
 
 /// What an edit did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,17 +40,19 @@ pub enum AppliedEdit {
 pub fn applied_edits(edits: &[AppliedEdit]) -> Vec<u8> {
     let edit = |edit: &AppliedEdit| match *edit {
         AppliedEdit::ClearToolUses { tool_uses, input_tokens } => {
-            Object::of("clear_tool_uses_20250919")
+            ObjectWriter::of("clear_tool_uses_20250919")
                 .number("cleared_tool_uses", tool_uses)
                 .number("cleared_input_tokens", input_tokens)
                 .done()
         }
-        AppliedEdit::ClearThinking { turns, input_tokens } => Object::of("clear_thinking_20251015")
-            .number("cleared_thinking_turns", turns)
-            .number("cleared_input_tokens", input_tokens)
-            .done(),
+        AppliedEdit::ClearThinking { turns, input_tokens } => {
+            ObjectWriter::of("clear_thinking_20251015")
+                .number("cleared_thinking_turns", turns)
+                .number("cleared_input_tokens", input_tokens)
+                .done()
+        }
     };
-    Object::new().raw("applied_edits", &list(edits.iter().map(edit))).done()
+    ObjectWriter::new().raw("applied_edits", &list(edits.iter().map(edit))).done()
 }
 
 /// What one call to a model was for.
@@ -79,13 +81,13 @@ pub fn iterations(all: &[Iteration]) -> Vec<u8> {
             IterationKind::Compaction => "compaction",
             IterationKind::Message => "message",
         };
-        counts(Object::of(kind), &one.usage).done()
+        counts(ObjectWriter::of(kind), &one.usage).done()
     };
     list(all.iter().map(one))
 }
 
 /// The vendor's counts: its input leaves out the cache.
-fn counts(object: Object, usage: &Usage) -> Object {
+fn counts(object: ObjectWriter, usage: &Usage) -> ObjectWriter {
     let cached = usage.cache_read.saturating_add(usage.cache_write);
     object
         .number("input_tokens", usage.prompt.saturating_sub(cached))
@@ -96,7 +98,7 @@ fn counts(object: Object, usage: &Usage) -> Object {
 
 /// A `compaction` block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Block {
+pub struct CompactionBlock {
     /// The summary; `None` where none could be made.
     pub content: Option<String>,
     /// The signature of a block that is made on demand.
@@ -105,11 +107,11 @@ pub struct Block {
     pub encrypted_content: Option<String>,
 }
 
-impl Block {
+impl CompactionBlock {
     /// The block as a client gets it, and sends it back byte for byte.
     #[must_use]
     pub fn json(&self) -> Vec<u8> {
-        Object::of("compaction")
+        ObjectWriter::of("compaction")
             .text_or_null("content", self.content.as_deref())
             .text_if("encrypted_content", self.encrypted_content.as_deref())
             .text_if("signature", self.signature.as_deref())
@@ -119,14 +121,14 @@ impl Block {
 
 /// What opens an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct MessageHead {
     /// `msg_…`
     pub id: String,
     /// The model's name.
     pub model: String,
 }
 
-impl Head {
+impl MessageHead {
     /// The message around this content.
     pub(super) fn message(
         &self,
@@ -134,7 +136,7 @@ impl Head {
         stop_reason: Option<&str>,
         usage: &[u8],
     ) -> Vec<u8> {
-        Object::new()
+        ObjectWriter::new()
             .text("id", &self.id)
             .text("type", "message")
             .text("role", "assistant")
@@ -149,7 +151,7 @@ impl Head {
 
 /// The `usage` of an answer without a reply: nothing, beside what the iterations cost.
 pub(super) fn no_reply(all: Option<&[Iteration]>) -> Vec<u8> {
-    let usage = counts(Object::new(), &Usage::default());
+    let usage = counts(ObjectWriter::new(), &Usage::default());
     match all {
         Some(all) => usage.raw("iterations", &iterations(all)),
         None => usage,
@@ -162,12 +164,12 @@ pub(super) fn no_reply(all: Option<&[Iteration]>) -> Vec<u8> {
 /// without a block and with another `stop_reason`: `max_tokens`, `refusal`, `end_turn`, …
 #[must_use]
 pub fn message(
-    head: &Head,
-    block: Option<&Block>,
+    head: &MessageHead,
+    block: Option<&CompactionBlock>,
     stop_reason: &str,
     all: &[Iteration],
 ) -> Vec<u8> {
-    let content = list(block.map(Block::json));
+    let content = list(block.map(CompactionBlock::json));
     head.message(&content, Some(stop_reason), &no_reply(Some(all)))
 }
 
@@ -184,11 +186,11 @@ pub fn message(
 #[must_use]
 pub fn counted(body: &[u8], cleared: u64) -> Vec<u8> {
     let Some(whole) = crate::scan::value(body, 0) else { return body.to_vec() };
-    let Some(tokens) = Fields::of(body, whole.clone()).count("input_tokens") else {
+    let Some(tokens) = ObjectFields::of(body, whole.clone()).count("input_tokens") else {
         return body.to_vec();
     };
     let original = tokens.saturating_add(cleared);
-    let told = Object::new().number("original_input_tokens", original).done();
+    let told = ObjectWriter::new().number("original_input_tokens", original).done();
     let mut splices = Splices::default();
     splices.set(body, whole, "context_management", &told);
     splices.apply(body)

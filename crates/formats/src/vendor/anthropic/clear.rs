@@ -10,8 +10,10 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::answer::AppliedEdit;
-use super::edits::{ClearInputs, ClearThinking, ClearToolUses, Edit, KeepThinking, Trigger};
-use crate::fields::Fields;
+use super::edits::{
+    ClearInputs, ClearThinking, ClearToolUses, ContextEdit, EditTrigger, KeepThinking,
+};
+use crate::fields::ObjectFields;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
@@ -21,14 +23,14 @@ const CLEARED: &[u8] = br#""[Old tool result content cleared]""#;
 
 /// Messages, and what edits did to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleared {
+pub struct ClearedMessages {
     /// The messages.
     pub messages: Vec<Bytes>,
     /// What each edit did that did something.
     pub applied: Vec<AppliedEdit>,
 }
 
-impl Cleared {
+impl ClearedMessages {
     /// Tokens that all edits took.
     #[must_use]
     pub fn input_tokens(&self) -> u64 {
@@ -41,7 +43,7 @@ impl Cleared {
 }
 
 /// What is known of a conversation beside its messages.
-pub struct Measure<'a> {
+pub struct ConversationMeasure<'a> {
     /// Tokens of what stands beside the messages.
     pub beside: u64,
     /// The model binds its thinking to all that stands before it: what is older than a clearing is void.
@@ -52,13 +54,17 @@ pub struct Measure<'a> {
 
 /// Applies the edits that clear, in their order. Messages that nothing is cleared of keep their bytes.
 #[must_use]
-pub fn clear(messages: Vec<Bytes>, edits: &[Edit], measure: &Measure<'_>) -> Cleared {
-    let mut cleared = Cleared { messages, applied: Vec::new() };
+pub fn clear(
+    messages: Vec<Bytes>,
+    edits: &[ContextEdit],
+    measure: &ConversationMeasure<'_>,
+) -> ClearedMessages {
+    let mut cleared = ClearedMessages { messages, applied: Vec::new() };
     for edit in edits {
         let applied = match edit {
-            Edit::ClearThinking(edit) => thinking(&mut cleared.messages, *edit, measure),
-            Edit::ClearToolUses(edit) => tool_uses(&mut cleared.messages, edit, measure),
-            Edit::Compact(_) | Edit::Other(_) => None,
+            ContextEdit::ClearThinking(edit) => thinking(&mut cleared.messages, *edit, measure),
+            ContextEdit::ClearToolUses(edit) => tool_uses(&mut cleared.messages, edit, measure),
+            ContextEdit::Compact(_) | ContextEdit::Other(_) => None,
         };
         cleared.applied.extend(applied);
     }
@@ -68,7 +74,7 @@ pub fn clear(messages: Vec<Bytes>, edits: &[Edit], measure: &Measure<'_>) -> Cle
 fn thinking(
     messages: &mut [Bytes],
     edit: ClearThinking,
-    measure: &Measure<'_>,
+    measure: &ConversationMeasure<'_>,
 ) -> Option<AppliedEdit> {
     // What a model keeps of itself is all of it, with those that are sold today.
     let KeepThinking::Turns(keep) = edit.keep else { return None };
@@ -90,10 +96,10 @@ fn thinking(
 
 /// A message of the model without its thinking; none where it has none, or nothing else.
 fn without_thinking(message: &Bytes) -> Option<Bytes> {
-    let fields = Fields::of(message, 0..message.len());
+    let fields = ObjectFields::of(message, 0..message.len());
     let content = fields.array("content").filter(|_| fields.is("role", "assistant"))?;
     let thinks = |at: &Range<usize>| {
-        let block = Fields::of(message, at.clone());
+        let block = ObjectFields::of(message, at.clone());
         block.is("type", "thinking") || block.is("type", "redacted_thinking")
     };
     let all: Vec<_> = scan::elements(message, content.clone()).collect();
@@ -107,7 +113,7 @@ fn without_thinking(message: &Bytes) -> Option<Bytes> {
 }
 
 /// A tool's use that has a result.
-struct Use {
+struct UsedTool {
     /// The message and the place of the call's input.
     call: (usize, Range<usize>),
     /// The message and the place of the result's block.
@@ -119,10 +125,10 @@ struct Use {
 fn tool_uses(
     messages: &mut [Bytes],
     edit: &ClearToolUses,
-    measure: &Measure<'_>,
+    measure: &ConversationMeasure<'_>,
 ) -> Option<AppliedEdit> {
     let mut uses = uses(messages);
-    let mut walk = Walk { messages, edit, measure, total: measure.beside, freed: 0, void: 0 };
+    let mut walk = ClearWalk { messages, edit, measure, total: measure.beside, freed: 0, void: 0 };
     for at in 0..=walk.messages.len() {
         if walk.is_request(at) {
             walk.request(at, &mut uses);
@@ -130,7 +136,7 @@ fn tool_uses(
         walk.total += walk.messages.get(at).map_or(0, |message| (measure.count)(message));
     }
     let (freed, void) = (walk.freed, walk.void);
-    let cleared: Vec<&Use> = uses.iter().filter(|used| used.is_cleared).collect();
+    let cleared: Vec<&UsedTool> = uses.iter().filter(|used| used.is_cleared).collect();
     if cleared.is_empty() {
         return None;
     }
@@ -155,10 +161,10 @@ fn tool_uses(
 }
 
 /// One way through a history, request by request.
-struct Walk<'a> {
+struct ClearWalk<'a> {
     messages: &'a [Bytes],
     edit: &'a ClearToolUses,
-    measure: &'a Measure<'a>,
+    measure: &'a ConversationMeasure<'a>,
     /// Tokens of the request at hand, as it was cleared.
     total: u64,
     freed: u64,
@@ -166,29 +172,29 @@ struct Walk<'a> {
     void: usize,
 }
 
-impl Walk<'_> {
+impl ClearWalk<'_> {
     /// Whether a request was sent with the messages before this one.
     fn is_request(&self, at: usize) -> bool {
         let is_model = |at: usize| {
             let message = &self.messages[at];
-            Fields::of(message, 0..message.len()).is("role", "assistant")
+            ObjectFields::of(message, 0..message.len()).is("role", "assistant")
         };
         at == self.messages.len() || at > 0 && is_model(at) && !is_model(at - 1)
     }
 
-    fn request(&mut self, end: usize, uses: &mut [Use]) {
+    fn request(&mut self, end: usize, uses: &mut [UsedTool]) {
         let known = uses.iter().take_while(|used| used.result.0 < end).count();
         let known = &mut uses[..known];
         let open = known.iter().filter(|used| !used.is_cleared).count() as u64;
         let is_over = match self.edit.trigger {
-            Trigger::InputTokens(most) => self.total > most,
-            Trigger::ToolUses(most) => open > most,
+            EditTrigger::InputTokens(most) => self.total > most,
+            EditTrigger::ToolUses(most) => open > most,
         };
         if !is_over {
             return;
         }
-        let may = |used: &&mut Use| !self.edit.exclude_tools.contains(&used.name);
-        let mut may: Vec<&mut Use> = known.iter_mut().filter(may).collect();
+        let may = |used: &&mut UsedTool| !self.edit.exclude_tools.contains(&used.name);
+        let mut may: Vec<&mut UsedTool> = known.iter_mut().filter(may).collect();
         let keep = usize::try_from(self.edit.keep).unwrap_or(usize::MAX);
         may.truncate(may.len().saturating_sub(keep));
         may.retain(|used| !used.is_cleared);
@@ -203,7 +209,7 @@ impl Walk<'_> {
     }
 
     /// Tokens that a use takes, beyond what is left of it when it is cleared.
-    fn frees(&self, used: &Use) -> u64 {
+    fn frees(&self, used: &UsedTool) -> u64 {
         let less = |at: usize, splices: Splices| {
             let before = (self.measure.count)(&self.messages[at]);
             let after = (self.measure.count)(&splices.apply(&self.messages[at]).into());
@@ -231,7 +237,7 @@ impl ClearToolUses {
     }
 }
 
-impl Use {
+impl UsedTool {
     fn clear_result(&self, messages: &[Bytes], splices: &mut Splices) {
         let (at, block) = self.result.clone();
         splices.set(&messages[at], block, "content", CLEARED);
@@ -243,13 +249,13 @@ impl Use {
 }
 
 /// The uses that have a result, by the order of their results.
-fn uses(messages: &[Bytes]) -> Vec<Use> {
+fn uses(messages: &[Bytes]) -> Vec<UsedTool> {
     let mut calls: HashMap<String, (usize, Range<usize>, String)> = HashMap::new();
     let mut uses = Vec::new();
     for (at, message) in messages.iter().enumerate() {
-        let content = Fields::of(message, 0..message.len()).array("content").unwrap_or(0..0);
+        let content = ObjectFields::of(message, 0..message.len()).array("content").unwrap_or(0..0);
         for range in scan::elements(message, content) {
-            let block = Fields::of(message, range.clone());
+            let block = ObjectFields::of(message, range.clone());
             if block.is("type", "tool_use") {
                 let (id, name) = (block.text("id"), block.text("name"));
                 let place = id.zip(block.get("input"));
@@ -262,7 +268,7 @@ fn uses(messages: &[Bytes]) -> Vec<Use> {
                     block.text("tool_use_id").and_then(|id| calls.remove(&*id))
             {
                 let (call, result) = ((call, input), (at, range));
-                uses.push(Use { call, result, name, is_cleared: false });
+                uses.push(UsedTool { call, result, name, is_cleared: false });
             }
         }
     }

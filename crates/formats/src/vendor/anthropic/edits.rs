@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use midfold_core::jsonstr;
 
-use super::Refusal;
-use crate::fields::Fields;
+use super::AnthropicRefusal;
+use crate::fields::ObjectFields;
 use crate::scan;
 
 /// Default trigger of `clear_tool_uses_20250919`, in input tokens.
@@ -23,13 +23,13 @@ pub(super) const OURS: [&str; 3] =
 
 /// One edit of the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edit {
+pub enum ContextEdit {
     /// `clear_thinking_20251015`.
     ClearThinking(ClearThinking),
     /// `clear_tool_uses_20250919`.
     ClearToolUses(ClearToolUses),
     /// `compact_20260112`.
-    Compact(Compact),
+    Compact(CompactEdit),
     /// One of another type: whoever knows it may do it.
     Other(String),
 }
@@ -38,7 +38,7 @@ pub enum Edit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClearToolUses {
     /// From where on it acts.
-    pub trigger: Trigger,
+    pub trigger: EditTrigger,
     /// The newest tool uses, which stay.
     pub keep: u64,
     /// It acts only if it removes this many tokens.
@@ -51,7 +51,7 @@ pub struct ClearToolUses {
 
 /// From where on an edit acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
+pub enum EditTrigger {
     /// The prompt has more tokens than this.
     InputTokens(u64),
     /// It has more tool uses than this.
@@ -91,7 +91,7 @@ pub enum KeepThinking {
 
 /// All is summarised, and the answer goes on behind the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compact {
+pub struct CompactEdit {
     /// The prompt has more input tokens than this: at least 50,000.
     pub trigger: u64,
     /// The answer ends after the summary.
@@ -101,17 +101,20 @@ pub struct Compact {
 }
 
 /// The edits, in their order.
-pub(super) fn read(request: &[u8], management: Range<usize>) -> Result<Vec<Edit>, Refusal> {
-    let fields = Fields::of(request, management);
+pub(super) fn read(
+    request: &[u8],
+    management: Range<usize>,
+) -> Result<Vec<ContextEdit>, AnthropicRefusal> {
+    let fields = ObjectFields::of(request, management);
     let Some(edits) = present(&fields, "edits") else { return Ok(Vec::new()) };
     if request.get(edits.start) != Some(&b'[') {
-        return Err(Refusal::invalid("context_management.edits: must be a list of edits"));
+        return Err(AnthropicRefusal::invalid("context_management.edits: must be a list of edits"));
     }
     let mut found = Vec::new();
     for (at, edit) in scan::elements(request, edits).enumerate() {
-        let place = Place { at, fields: Fields::of(request, edit), request };
+        let place = EditPlace { at, fields: ObjectFields::of(request, edit), request };
         let edit = place.edit()?;
-        if at > 0 && matches!(edit, Edit::ClearThinking(_)) {
+        if at > 0 && matches!(edit, ContextEdit::ClearThinking(_)) {
             return Err(place.refuse("clear_thinking_20251015 must be the first edit"));
         }
         found.push(edit);
@@ -120,40 +123,42 @@ pub(super) fn read(request: &[u8], management: Range<usize>) -> Result<Vec<Edit>
 }
 
 /// Where the value stands, unless it is null.
-pub(super) fn present(fields: &Fields<'_>, name: &str) -> Option<Range<usize>> {
+pub(super) fn present(fields: &ObjectFields<'_>, name: &str) -> Option<Range<usize>> {
     fields.get(name).filter(|_| fields.raw(name) != Some(b"null"))
 }
 
 /// One edit, and where it stands, for errors.
-struct Place<'a> {
+struct EditPlace<'a> {
     at: usize,
     request: &'a [u8],
-    fields: Fields<'a>,
+    fields: ObjectFields<'a>,
 }
 
-impl Place<'_> {
-    fn refuse(&self, what: &str) -> Refusal {
-        Refusal::invalid(format!("context_management.edits.{}: {what}", self.at))
+impl EditPlace<'_> {
+    fn refuse(&self, what: &str) -> AnthropicRefusal {
+        AnthropicRefusal::invalid(format!("context_management.edits.{}: {what}", self.at))
     }
 
-    fn edit(&self) -> Result<Edit, Refusal> {
+    fn edit(&self) -> Result<ContextEdit, AnthropicRefusal> {
         match self.fields.text("type").as_deref() {
-            Some("clear_tool_uses_20250919") => self.clear_tool_uses().map(Edit::ClearToolUses),
-            Some("clear_thinking_20251015") => {
-                Ok(Edit::ClearThinking(ClearThinking { keep: self.keep_thinking()? }))
+            Some("clear_tool_uses_20250919") => {
+                self.clear_tool_uses().map(ContextEdit::ClearToolUses)
             }
-            Some("compact_20260112") => self.compact().map(Edit::Compact),
-            Some(other) => Ok(Edit::Other(other.to_owned())),
+            Some("clear_thinking_20251015") => {
+                Ok(ContextEdit::ClearThinking(ClearThinking { keep: self.keep_thinking()? }))
+            }
+            Some("compact_20260112") => self.compact().map(ContextEdit::Compact),
+            Some(other) => Ok(ContextEdit::Other(other.to_owned())),
             None => Err(self.refuse("type: is required")),
         }
     }
 
-    fn clear_tool_uses(&self) -> Result<ClearToolUses, Refusal> {
+    fn clear_tool_uses(&self) -> Result<ClearToolUses, AnthropicRefusal> {
         let trigger = self.measure("trigger", &["input_tokens", "tool_uses"])?;
         let trigger = match trigger {
-            Some(("tool_uses", value)) => Trigger::ToolUses(value),
-            Some((_, value)) => Trigger::InputTokens(value),
-            None => Trigger::InputTokens(CLEAR_TRIGGER),
+            Some(("tool_uses", value)) => EditTrigger::ToolUses(value),
+            Some((_, value)) => EditTrigger::InputTokens(value),
+            None => EditTrigger::InputTokens(CLEAR_TRIGGER),
         };
         let keep = self.measure("keep", &["tool_uses"])?.map_or(CLEAR_KEEP, |(_, value)| value);
         let least = self.measure("clear_at_least", &["input_tokens"])?;
@@ -171,7 +176,7 @@ impl Place<'_> {
         })
     }
 
-    fn keep_thinking(&self) -> Result<KeepThinking, Refusal> {
+    fn keep_thinking(&self) -> Result<KeepThinking, AnthropicRefusal> {
         if present(&self.fields, "keep").is_none() {
             return Ok(KeepThinking::ModelDefault);
         }
@@ -185,7 +190,7 @@ impl Place<'_> {
         }
     }
 
-    fn compact(&self) -> Result<Compact, Refusal> {
+    fn compact(&self) -> Result<CompactEdit, AnthropicRefusal> {
         let trigger = self.measure("trigger", &["input_tokens"])?;
         let trigger = trigger.map_or(COMPACT_TRIGGER, |(_, value)| value);
         if trigger < COMPACT_TRIGGER_MIN {
@@ -195,7 +200,7 @@ impl Place<'_> {
         if !matches!(pause, None | Some(b"true" | b"false" | b"null")) {
             return Err(self.refuse("pause_after_compaction: must be true or false"));
         }
-        Ok(Compact {
+        Ok(CompactEdit {
             trigger,
             pause_after_compaction: pause == Some(b"true"),
             instructions: text(&self.fields, "instructions")
@@ -208,7 +213,7 @@ impl Place<'_> {
         &self,
         name: &str,
         kinds: &[&'k str],
-    ) -> Result<Option<(&'k str, u64)>, Refusal> {
+    ) -> Result<Option<(&'k str, u64)>, AnthropicRefusal> {
         if present(&self.fields, name).is_none() {
             return Ok(None);
         }
@@ -225,7 +230,7 @@ impl Place<'_> {
     }
 
     /// A list of names.
-    fn names(&self, name: &str) -> Result<Vec<String>, Refusal> {
+    fn names(&self, name: &str) -> Result<Vec<String>, AnthropicRefusal> {
         let Some(at) = present(&self.fields, name) else { return Ok(Vec::new()) };
         let refuse = || self.refuse(&format!("{name}: must be a list of tool names"));
         let list = self.fields.array(name).filter(|list| *list == at).ok_or_else(refuse)?;
@@ -238,7 +243,7 @@ impl Place<'_> {
 }
 
 /// A text that may be absent or null.
-pub(super) fn text(fields: &Fields<'_>, name: &str) -> Result<Option<String>, ()> {
+pub(super) fn text(fields: &ObjectFields<'_>, name: &str) -> Result<Option<String>, ()> {
     match (present(fields, name), fields.text(name)) {
         (None, _) => Ok(None),
         (Some(_), Some(text)) => Ok(Some(text.into_owned())),

@@ -1,9 +1,11 @@
 //! A compaction block in front of a reply that a provider gives.
 
-use super::answer::{AppliedEdit, Block, Iteration, IterationKind, applied_edits, iterations};
-use super::stream::{Style, block_events};
-use crate::fields::Fields;
-use crate::usage::{Counts, reported};
+use super::answer::{
+    AppliedEdit, CompactionBlock, Iteration, IterationKind, applied_edits, iterations,
+};
+use super::stream::{StreamStyle, block_events};
+use crate::fields::ObjectFields;
+use crate::usage::{StreamCounts, reported};
 use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 
 /// What is added to an answer: a block before its content, what the summary cost, and what edits
@@ -18,15 +20,15 @@ use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 /// assert_eq!(out, b"data: {\"type\":\"content_block_stop\",\"index\":1}\n\n");
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Insertion {
-    block: Option<Block>,
+pub struct BlockInsertion {
+    block: Option<CompactionBlock>,
     cost: Vec<Iteration>,
     edits: Option<Vec<AppliedEdit>>,
     events: RawEvents,
-    counts: Counts,
+    counts: StreamCounts,
 }
 
-impl Insertion {
+impl BlockInsertion {
     /// Nothing is added yet.
     #[must_use]
     pub fn new() -> Self {
@@ -35,7 +37,7 @@ impl Insertion {
 
     /// A block before the content; what follows it moves by one.
     #[must_use]
-    pub fn block(mut self, block: &Block) -> Self {
+    pub fn block(mut self, block: &CompactionBlock) -> Self {
         self.block = Some(block.clone());
         self
     }
@@ -74,7 +76,7 @@ impl Insertion {
             out.extend_from_slice(raw);
             return;
         };
-        let fields = Fields::of(&data, 0..data.len());
+        let fields = ObjectFields::of(&data, 0..data.len());
         let mut splices = Splices::default();
         let kind = fields.text("type").unwrap_or_default();
         match &*kind {
@@ -82,7 +84,7 @@ impl Insertion {
                 self.counts.add(&fields.inner("message").inner("usage"));
                 out.extend_from_slice(raw);
                 if let Some(block) = &self.block {
-                    out.extend_from_slice(&block_events(block, 0, Style::Threshold));
+                    out.extend_from_slice(&block_events(block, 0, StreamStyle::Threshold));
                 }
                 return;
             }
@@ -119,9 +121,9 @@ impl Insertion {
 
 /// The same for an answer that came whole. One that is no message is returned as it is.
 #[must_use]
-pub fn insert(insertion: &Insertion, body: &[u8]) -> Vec<u8> {
+pub fn insert(insertion: &BlockInsertion, body: &[u8]) -> Vec<u8> {
     let Some(whole) = crate::scan::value(body, 0) else { return body.to_vec() };
-    let fields = Fields::of(body, whole.clone());
+    let fields = ObjectFields::of(body, whole.clone());
     let Some(content) = fields.array("content") else { return body.to_vec() };
     let mut splices = Splices::default();
     if let Some(block) = &insertion.block {

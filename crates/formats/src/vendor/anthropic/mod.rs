@@ -9,17 +9,20 @@ mod request;
 mod stream;
 
 pub use answer::{
-    AppliedEdit, Block, Head, Iteration, IterationKind, applied_edits, counted, iterations, message,
+    AppliedEdit, CompactionBlock, Iteration, IterationKind, MessageHead, applied_edits, counted,
+    iterations, message,
 };
-pub use clear::{Cleared, Measure, clear};
-pub use edits::{ClearInputs, ClearThinking, ClearToolUses, Compact, Edit, KeepThinking, Trigger};
-pub use insert::{Insertion, insert};
-pub use refusal::{ErrorCode, Refusal};
+pub use clear::{ClearedMessages, ConversationMeasure, clear};
+pub use edits::{
+    ClearInputs, ClearThinking, ClearToolUses, CompactEdit, ContextEdit, EditTrigger, KeepThinking,
+};
+pub use insert::{BlockInsertion, insert};
+pub use refusal::{AnthropicRefusal, ErrorCode};
 pub use request::{
-    Asked, INSTRUCTIONS_LIMIT, PlacedBlock, Summarize, asked, check_placement, compaction_blocks,
-    message_behind, without_asked,
+    AnthropicRequest, INSTRUCTIONS_LIMIT, PlacedBlock, SummarizeOption, asked, check_placement,
+    compaction_blocks, message_behind, without_asked,
 };
-pub use stream::{Style, block_events, message_events};
+pub use stream::{StreamStyle, block_events, message_events};
 
 /// The beta of `clear_tool_uses_20250919` and `clear_thinking_20251015`.
 pub const EDITING_BETA: &str = "context-management-2025-06-27";

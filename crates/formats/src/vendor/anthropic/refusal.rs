@@ -1,6 +1,6 @@
 //! Errors in Anthropic's shape, with the codes that its clients raise typed exceptions from.
 
-use crate::vendor::write::Object;
+use crate::vendor::write::ObjectWriter;
 
 /// `error.details.error_code` of a request that compaction refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,14 +58,14 @@ impl ErrorCode {
 
 /// A request that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct AnthropicRefusal {
     /// The code, where the vendor has one.
     pub code: Option<ErrorCode>,
     /// What is wrong and where, and what to do.
     pub message: String,
 }
 
-impl Refusal {
+impl AnthropicRefusal {
     /// A request that is not valid.
     #[must_use]
     pub fn invalid(message: impl Into<String>) -> Self {
@@ -97,18 +97,22 @@ impl Refusal {
     #[must_use]
     pub fn body(&self, request_id: Option<&str>) -> Vec<u8> {
         let kind = if self.status() == 529 { "overloaded_error" } else { "invalid_request_error" };
-        let mut error = Object::of(kind).text("message", &self.message);
+        let mut error = ObjectWriter::of(kind).text("message", &self.message);
         if let Some(code) = self.code {
-            error = error.raw("details", &Object::new().text("error_code", code.name()).done());
+            error =
+                error.raw("details", &ObjectWriter::new().text("error_code", code.name()).done());
         }
-        Object::of("error").raw("error", &error.done()).text_if("request_id", request_id).done()
+        ObjectWriter::of("error")
+            .raw("error", &error.done())
+            .text_if("request_id", request_id)
+            .done()
     }
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for AnthropicRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for AnthropicRefusal {}

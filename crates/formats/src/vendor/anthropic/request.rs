@@ -5,9 +5,9 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memmem;
 
-use super::edits::{self, Edit, present};
-use super::{ErrorCode, Refusal};
-use crate::fields::Fields;
+use super::edits::{self, ContextEdit, present};
+use super::{AnthropicRefusal, ErrorCode};
+use crate::fields::ObjectFields;
 use crate::request::without_member;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
@@ -18,14 +18,14 @@ pub const INSTRUCTIONS_LIMIT: usize = 16_384;
 
 /// What a request asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct AnthropicRequest {
     /// `context_management.edits`, in their order.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<ContextEdit>,
     /// The top-level `compaction`: the answer is a summary and nothing else.
-    pub summarize: Option<Summarize>,
+    pub summarize: Option<SummarizeOption>,
 }
 
-impl Asked {
+impl AnthropicRequest {
     /// Whether it asks for nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -35,7 +35,7 @@ impl Asked {
 
 /// `compaction: {"type": "summarize"}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summarize {
+pub struct SummarizeOption {
     /// A prompt in the place of the default one. Blank ones count as none.
     pub instructions: Option<String>,
 }
@@ -44,7 +44,7 @@ pub struct Summarize {
 ///
 /// # Errors
 ///
-/// A [`Refusal`] for an edit that is not known or not valid, and for a `compaction` with something
+/// A [`AnthropicRefusal`] for an edit that is not known or not valid, and for a `compaction` with something
 /// that it cannot be combined with.
 ///
 /// ```
@@ -54,8 +54,8 @@ pub struct Summarize {
 /// assert!(matches!(&asked.edits[..], [Edit::Compact(compact)] if compact.trigger == 150_000));
 /// # Ok::<(), midfold_formats::vendor::anthropic::Refusal>(())
 /// ```
-pub fn asked(request: &[u8]) -> Result<Asked, Refusal> {
-    let fields = Fields::of(request, 0..request.len());
+pub fn asked(request: &[u8]) -> Result<AnthropicRequest, AnthropicRefusal> {
+    let fields = ObjectFields::of(request, 0..request.len());
     let management = present(&fields, "context_management");
     let summarize = match present(&fields, "compaction") {
         None => None,
@@ -68,23 +68,28 @@ pub fn asked(request: &[u8]) -> Result<Asked, Refusal> {
         Some(management) => edits::read(request, management)?,
         None => Vec::new(),
     };
-    Ok(Asked { edits, summarize })
+    Ok(AnthropicRequest { edits, summarize })
 }
 
-fn incompatible(with: &str) -> Refusal {
-    Refusal::invalid(format!("compaction: cannot be combined with {with}; leave one of them out"))
+fn incompatible(with: &str) -> AnthropicRefusal {
+    AnthropicRefusal::invalid(format!(
+        "compaction: cannot be combined with {with}; leave one of them out"
+    ))
 }
 
-fn summarize(request: &[u8], fields: &Fields<'_>) -> Result<Summarize, Refusal> {
+fn summarize(
+    request: &[u8],
+    fields: &ObjectFields<'_>,
+) -> Result<SummarizeOption, AnthropicRefusal> {
     let compaction = fields.inner("compaction");
     if !compaction.is("type", "summarize") {
-        return Err(Refusal::invalid("compaction.type must be 'summarize'"));
+        return Err(AnthropicRefusal::invalid("compaction.type must be 'summarize'"));
     }
     let instructions = edits::text(&compaction, "instructions")
-        .map_err(|()| Refusal::invalid("compaction.instructions: must be a string"))?
+        .map_err(|()| AnthropicRefusal::invalid("compaction.instructions: must be a string"))?
         .filter(|text| !text.trim().is_empty());
     if instructions.as_ref().is_some_and(|text| text.chars().count() > INSTRUCTIONS_LIMIT) {
-        return Err(Refusal::invalid(format!(
+        return Err(AnthropicRefusal::invalid(format!(
             "compaction.instructions: must have at most {INSTRUCTIONS_LIMIT} characters"
         )));
     }
@@ -105,7 +110,7 @@ fn summarize(request: &[u8], fields: &Fields<'_>) -> Result<Summarize, Refusal> 
     }
     let messages = fields.array("messages").unwrap_or(0..0);
     let says = |message: &Range<usize>| {
-        let message = Fields::of(request, message.clone());
+        let message = ObjectFields::of(request, message.clone());
         let speaks = message.is("role", "user") || message.is("role", "assistant");
         speaks && !matches!(message.raw("content"), None | Some(b"null" | b"\"\"" | b"[]"))
     };
@@ -116,28 +121,29 @@ fn summarize(request: &[u8], fields: &Fields<'_>) -> Result<Summarize, Refusal> 
         last = Some(message);
     }
     let Some(last) = last.filter(|_| !is_empty) else {
-        return Err(Refusal::of(
+        return Err(AnthropicRefusal::of(
             ErrorCode::NothingToSummarize,
             "compaction: messages holds nothing to summarize",
         ));
     };
     if let Some(call) = open_call(request, last) {
-        return Err(Refusal::of(
+        return Err(AnthropicRefusal::of(
             ErrorCode::IncompleteTurn,
             format!("compaction: the call {call} has no result yet; send its result first"),
         ));
     }
-    Ok(Summarize { instructions })
+    Ok(SummarizeOption { instructions })
 }
 
 /// The id of a call in the last message that waits for its result.
 fn open_call(request: &[u8], last: Range<usize>) -> Option<String> {
-    let message = Fields::of(request, last);
+    let message = ObjectFields::of(request, last);
     if !message.is("role", "assistant") {
         return None;
     }
     let content = message.array("content")?;
-    let blocks = || scan::elements(request, content.clone()).map(|at| Fields::of(request, at));
+    let blocks =
+        || scan::elements(request, content.clone()).map(|at| ObjectFields::of(request, at));
     let is_answered = |id: &str| blocks().any(|block| block.is("tool_use_id", id));
     blocks().find_map(|block| {
         let kind = block.text("type")?;
@@ -151,12 +157,12 @@ fn open_call(request: &[u8], last: Range<usize>) -> Option<String> {
 #[must_use]
 pub fn without_asked(request: &Bytes) -> Bytes {
     let request = without_member(request, "compaction");
-    let fields = Fields::of(&request, 0..request.len());
+    let fields = ObjectFields::of(&request, 0..request.len());
     let Some(edits) = fields.inner("context_management").array("edits") else {
         return without_member(&request, "context_management");
     };
     let is_other = |at: &Range<usize>| {
-        let edit = Fields::of(&request, at.clone());
+        let edit = ObjectFields::of(&request, at.clone());
         edits::OURS.iter().all(|kind| !edit.is("type", kind))
     };
     let others: Vec<_> = scan::elements(&request, edits.clone()).filter(is_other).collect();
@@ -179,7 +185,7 @@ pub fn without_asked(request: &Bytes) -> Bytes {
 /// ```
 #[must_use]
 pub fn message_behind(message: &[u8], block: usize) -> Option<Vec<u8>> {
-    let content = Fields::of(message, 0..message.len()).array("content")?;
+    let content = ObjectFields::of(message, 0..message.len()).array("content")?;
     let rest: Vec<_> = scan::elements(message, content.clone()).skip(block + 1).collect();
     if rest.is_empty() {
         return None;
@@ -215,16 +221,16 @@ pub fn compaction_blocks(request: &[u8]) -> Vec<PlacedBlock> {
     if memmem::find(request, b"compaction").is_none() {
         return Vec::new();
     }
-    let messages = Fields::of(request, 0..request.len()).array("messages").unwrap_or(0..0);
+    let messages = ObjectFields::of(request, 0..request.len()).array("messages").unwrap_or(0..0);
     let mut found = Vec::new();
     for (at, message) in scan::elements(request, messages).enumerate() {
         if memmem::find(&request[message.clone()], b"compaction").is_none() {
             continue;
         }
-        let message = Fields::of(request, message);
+        let message = ObjectFields::of(request, message);
         let content = message.array("content").unwrap_or(0..0);
         for (place, range) in scan::elements(request, content).enumerate() {
-            let block = Fields::of(request, range.clone());
+            let block = ObjectFields::of(request, range.clone());
             if block.is("type", "compaction") {
                 let text = |name| block.text(name).map(std::borrow::Cow::into_owned);
                 found.push(PlacedBlock {
@@ -248,17 +254,17 @@ pub fn compaction_blocks(request: &[u8]) -> Vec<PlacedBlock> {
 /// # Errors
 ///
 /// [`ErrorCode::BlockAmbiguous`] or [`ErrorCode::BlockMisplaced`].
-pub fn check_placement(blocks: &[PlacedBlock]) -> Result<(), Refusal> {
+pub fn check_placement(blocks: &[PlacedBlock]) -> Result<(), AnthropicRefusal> {
     let filled = || blocks.iter().filter(|block| block.content.is_some());
     let Some(signed) = filled().find(|block| block.signature.is_some()) else { return Ok(()) };
     if filled().count() > 1 {
-        return Err(Refusal::of(
+        return Err(AnthropicRefusal::of(
             ErrorCode::BlockAmbiguous,
             "messages: there is more than one `compaction` block; send only the newest",
         ));
     }
     if (signed.message, signed.block) != (0, 0) || signed.in_system {
-        return Err(Refusal::of(
+        return Err(AnthropicRefusal::of(
             ErrorCode::BlockMisplaced,
             format!(
                 "messages.{}.content.{}: the `compaction` block must be sent first, in the place \

@@ -1,11 +1,11 @@
 //! The events of an answer that is a summary.
 
-use super::answer::{Block, Head, Iteration, iterations, no_reply};
-use crate::vendor::write::{Object, event};
+use super::answer::{CompactionBlock, Iteration, MessageHead, iterations, no_reply};
+use crate::vendor::write::{ObjectWriter, event};
 
 /// How a compaction block is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
+pub enum StreamStyle {
     /// `compact_20260112`: it opens empty, and one `compaction_delta` holds all of it.
     Threshold,
     /// The top-level `compaction`: it opens with all that it has, and there is no delta.
@@ -14,17 +14,17 @@ pub enum Style {
 
 /// The events of a block at this index.
 #[must_use]
-pub fn block_events(block: &Block, index: u64, style: Style) -> Vec<u8> {
+pub fn block_events(block: &CompactionBlock, index: u64, style: StreamStyle) -> Vec<u8> {
     let mut out = Vec::new();
-    let on = |kind: &str| Object::of(kind).number("index", index);
+    let on = |kind: &str| ObjectWriter::of(kind).number("index", index);
     let opening = match style {
-        Style::Threshold => Block::default().json(),
-        Style::OnDemand => block.json(),
+        StreamStyle::Threshold => CompactionBlock::default().json(),
+        StreamStyle::OnDemand => block.json(),
     };
     let start = on("content_block_start").raw("content_block", &opening).done();
     event("content_block_start", &start, &mut out);
-    if style == Style::Threshold {
-        let delta = Object::of("compaction_delta")
+    if style == StreamStyle::Threshold {
+        let delta = ObjectWriter::of("compaction_delta")
             .text_or_null("content", block.content.as_deref())
             .text_if("encrypted_content", block.encrypted_content.as_deref())
             .done();
@@ -38,22 +38,28 @@ pub fn block_events(block: &Block, index: u64, style: Style) -> Vec<u8> {
 /// The whole stream of [`message`](super::message()).
 #[must_use]
 pub fn message_events(
-    head: &Head,
-    block: Option<&Block>,
+    head: &MessageHead,
+    block: Option<&CompactionBlock>,
     stop_reason: &str,
     all: &[Iteration],
-    style: Style,
+    style: StreamStyle,
 ) -> Vec<u8> {
     let mut out = Vec::new();
     let message = head.message(b"[]", None, &no_reply(None));
-    event("message_start", &Object::of("message_start").raw("message", &message).done(), &mut out);
+    event(
+        "message_start",
+        &ObjectWriter::of("message_start").raw("message", &message).done(),
+        &mut out,
+    );
     if let Some(block) = block {
         out.extend_from_slice(&block_events(block, 0, style));
     }
-    let delta = Object::new().text("stop_reason", stop_reason).raw("stop_sequence", b"null").done();
-    let usage = Object::new().number("output_tokens", 0).raw("iterations", &iterations(all)).done();
-    let end = Object::of("message_delta").raw("delta", &delta).raw("usage", &usage).done();
+    let delta =
+        ObjectWriter::new().text("stop_reason", stop_reason).raw("stop_sequence", b"null").done();
+    let usage =
+        ObjectWriter::new().number("output_tokens", 0).raw("iterations", &iterations(all)).done();
+    let end = ObjectWriter::of("message_delta").raw("delta", &delta).raw("usage", &usage).done();
     event("message_delta", &end, &mut out);
-    event("message_stop", &Object::of("message_stop").done(), &mut out);
+    event("message_stop", &ObjectWriter::of("message_stop").done(), &mut out);
     out
 }

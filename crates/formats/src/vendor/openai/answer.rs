@@ -2,18 +2,18 @@
 
 use midfold_core::Usage;
 
-use crate::vendor::write::{Object, event, list};
+use crate::vendor::write::{ObjectWriter, event, list};
 
 /// A `compaction` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct CompactionItem {
     /// `cmp_…`
     pub id: String,
     /// What is to come back. Clients take an item without it for something else.
     pub encrypted_content: String,
 }
 
-impl Item {
+impl CompactionItem {
     /// The item as a client gets it, and sends it back.
     ///
     /// ```
@@ -22,7 +22,7 @@ impl Item {
     /// ```
     #[must_use]
     pub fn json(&self) -> Vec<u8> {
-        Object::of("compaction")
+        ObjectWriter::of("compaction")
             .text("id", &self.id)
             .text("encrypted_content", &self.encrypted_content)
             .done()
@@ -31,7 +31,7 @@ impl Item {
 
 /// What opens an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct ResponseHead {
     /// `resp_…`
     pub id: String,
     /// Seconds since 1970.
@@ -42,15 +42,15 @@ pub struct Head {
 
 /// The vendor's counts: its input includes the cache.
 fn counts(usage: &Usage) -> Vec<u8> {
-    let input = Object::new()
+    let input = ObjectWriter::new()
         .number("cached_tokens", usage.cache_read)
         .number("cache_write_tokens", usage.cache_write)
         .done();
-    Object::new()
+    ObjectWriter::new()
         .number("input_tokens", usage.prompt)
         .raw("input_tokens_details", &input)
         .number("output_tokens", usage.output)
-        .raw("output_tokens_details", &Object::new().number("reasoning_tokens", 0).done())
+        .raw("output_tokens_details", &ObjectWriter::new().number("reasoning_tokens", 0).done())
         .number("total_tokens", usage.prompt.saturating_add(usage.output))
         .done()
 }
@@ -58,10 +58,15 @@ fn counts(usage: &Usage) -> Vec<u8> {
 /// The answer of `POST /v1/responses/compact`: the messages that stay (items, byte for byte) and
 /// the compaction item behind them. It is the next input as it stands.
 #[must_use]
-pub fn compacted(head: &Head, kept: &[&[u8]], item: &Item, usage: &Usage) -> Vec<u8> {
+pub fn compacted(
+    head: &ResponseHead,
+    kept: &[&[u8]],
+    item: &CompactionItem,
+    usage: &Usage,
+) -> Vec<u8> {
     let item = item.json();
     let output = list(kept.iter().copied().chain([&item[..]]));
-    Object::new()
+    ObjectWriter::new()
         .text("id", &head.id)
         .text("object", "response.compaction")
         .number("created_at", head.created_at)
@@ -72,14 +77,14 @@ pub fn compacted(head: &Head, kept: &[&[u8]], item: &Item, usage: &Usage) -> Vec
 
 /// The answer of `POST /v1/responses` to a trigger, not streamed: one compaction item.
 #[must_use]
-pub fn response(head: &Head, item: &Item, usage: &Usage) -> Vec<u8> {
+pub fn response(head: &ResponseHead, item: &CompactionItem, usage: &Usage) -> Vec<u8> {
     state(head, "completed", Some((item, usage)))
 }
 
-fn state(head: &Head, status: &str, answer: Option<(&Item, &Usage)>) -> Vec<u8> {
+fn state(head: &ResponseHead, status: &str, answer: Option<(&CompactionItem, &Usage)>) -> Vec<u8> {
     let output = list(answer.map(|(item, _)| item.json()));
     let usage = answer.map_or_else(|| b"null".to_vec(), |(_, usage)| counts(usage));
-    Object::new()
+    ObjectWriter::new()
         .text("id", &head.id)
         .text("object", "response")
         .number("created_at", head.created_at)
@@ -98,12 +103,12 @@ fn state(head: &Head, status: &str, answer: Option<(&Item, &Usage)>) -> Vec<u8> 
 
 /// The two events of an item: it was added, and is done. The second has the next number.
 #[must_use]
-pub fn item_events(item: &Item, output_index: u64, sequence_number: u64) -> Vec<u8> {
+pub fn item_events(item: &CompactionItem, output_index: u64, sequence_number: u64) -> Vec<u8> {
     let mut out = Vec::new();
     for (at, name) in
         (sequence_number..).zip(["response.output_item.added", "response.output_item.done"])
     {
-        let data = Object::of(name)
+        let data = ObjectWriter::of(name)
             .number("sequence_number", at)
             .number("output_index", output_index)
             .raw("item", &item.json())
@@ -115,10 +120,10 @@ pub fn item_events(item: &Item, output_index: u64, sequence_number: u64) -> Vec<
 
 /// The whole stream of [`response`].
 #[must_use]
-pub fn response_events(head: &Head, item: &Item, usage: &Usage) -> Vec<u8> {
+pub fn response_events(head: &ResponseHead, item: &CompactionItem, usage: &Usage) -> Vec<u8> {
     let mut out = Vec::new();
     let say = |name: &str, number: u64, state: &[u8], out: &mut Vec<u8>| {
-        let data = Object::of(name).number("sequence_number", number).raw("response", state);
+        let data = ObjectWriter::of(name).number("sequence_number", number).raw("response", state);
         event(name, &data.done(), out);
     };
     let started = state(head, "in_progress", None);

@@ -1,7 +1,7 @@
 //! A compaction item in front of a reply that a provider gives.
 
-use super::answer::{Item, item_events};
-use crate::fields::Fields;
+use super::answer::{CompactionItem, item_events};
+use crate::fields::ObjectFields;
 use crate::scan;
 use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 
@@ -20,8 +20,8 @@ use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 /// # Ok::<(), std::string::FromUtf8Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Insertion {
-    item: Item,
+pub struct ItemInsertion {
+    item: CompactionItem,
     is_in: bool,
     events: RawEvents,
 }
@@ -29,10 +29,10 @@ pub struct Insertion {
 /// Events that an item has.
 const EVENTS: u64 = 2;
 
-impl Insertion {
+impl ItemInsertion {
     /// This item comes first.
     #[must_use]
-    pub fn new(item: &Item) -> Self {
+    pub fn new(item: &CompactionItem) -> Self {
         Self { item: item.clone(), is_in: false, events: RawEvents::default() }
     }
 
@@ -56,7 +56,7 @@ impl Insertion {
             out.extend_from_slice(raw);
             return;
         };
-        let fields = Fields::of(&data, 0..data.len());
+        let fields = ObjectFields::of(&data, 0..data.len());
         let kind = fields.text("type").unwrap_or_default();
         let opens = ["response.created", "response.in_progress", "response.queued"];
         // An error before the reply stays the first thing that is said.
@@ -82,9 +82,9 @@ impl Insertion {
 
 /// The same for an answer that came whole. One that has no output is returned as it is.
 #[must_use]
-pub fn insert(item: &Item, body: &[u8]) -> Vec<u8> {
+pub fn insert(item: &CompactionItem, body: &[u8]) -> Vec<u8> {
     let Some(whole) = scan::value(body, 0) else { return body.to_vec() };
-    let Some(output) = Fields::of(body, whole).array("output") else { return body.to_vec() };
+    let Some(output) = ObjectFields::of(body, whole).array("output") else { return body.to_vec() };
     let mut splices = Splices::default();
     splices.prepend(body, &output, &item.json());
     splices.apply(body)

@@ -4,9 +4,9 @@ mod answer;
 mod insert;
 mod request;
 
-pub use answer::{Head, Item, compacted, item_events, response, response_events};
-pub use insert::{Insertion, insert};
+pub use answer::{CompactionItem, ResponseHead, compacted, item_events, response, response_events};
+pub use insert::{ItemInsertion, insert};
 pub use request::{
-    Asked, PlacedItem, Refusal, THRESHOLD_MIN, asked, compaction_items, instructs, is_users,
-    with_input, without_management,
+    OpenaiRefusal, OpenaiRequest, PlacedItem, THRESHOLD_MIN, asked, compaction_items, instructs,
+    is_users, with_input, without_management,
 };

@@ -5,18 +5,18 @@ use std::ops::Range;
 use bytes::Bytes;
 use memchr::memmem;
 
-use crate::fields::Fields;
+use crate::fields::ObjectFields;
 use crate::request::without_member;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
-use crate::vendor::write::{Object, list};
+use crate::vendor::write::{ObjectWriter, list};
 
 /// The least that a threshold may be, in tokens.
 pub const THRESHOLD_MIN: u64 = 1_000;
 
 /// What a request asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct OpenaiRequest {
     /// `context_management` has an entry of the type `compaction`.
     pub compacts: bool,
     /// Its `compact_threshold`, in tokens; without one the vendor chooses.
@@ -28,7 +28,7 @@ pub struct Asked {
 
 /// A request that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct OpenaiRefusal {
     /// What is wrong, and what to do.
     pub message: String,
     /// Where.
@@ -37,7 +37,7 @@ pub struct Refusal {
     pub code: Option<String>,
 }
 
-impl Refusal {
+impl OpenaiRefusal {
     /// The body of the response, whose status is 400.
     ///
     /// ```
@@ -50,13 +50,13 @@ impl Refusal {
     /// ```
     #[must_use]
     pub fn body(&self) -> Vec<u8> {
-        let error = Object::new()
+        let error = ObjectWriter::new()
             .text("message", &self.message)
             .text("type", "invalid_request_error")
             .text("param", &self.param)
             .text_or_null("code", self.code.as_deref())
             .done();
-        Object::new().raw("error", &error).done()
+        ObjectWriter::new().raw("error", &error).done()
     }
 
     /// A compaction item that does not open.
@@ -77,20 +77,20 @@ impl Refusal {
     }
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for OpenaiRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.param, self.message)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for OpenaiRefusal {}
 
 /// Reads what a request asks for. Entries of `context_management` of other types (Volcengine has
 /// some) are passed over.
 ///
 /// # Errors
 ///
-/// A [`Refusal`] for a threshold that is no number or below [`THRESHOLD_MIN`], and for a trigger
+/// A [`OpenaiRefusal`] for a threshold that is no number or below [`THRESHOLD_MIN`], and for a trigger
 /// that is not the last item.
 ///
 /// ```
@@ -102,12 +102,12 @@ impl std::error::Error for Refusal {}
 /// assert!(asked.trigger.is_some());
 /// # Ok::<(), midfold_formats::vendor::openai::Refusal>(())
 /// ```
-pub fn asked(request: &[u8]) -> Result<Asked, Refusal> {
-    let fields = Fields::of(request, 0..request.len());
-    let mut asked = Asked::default();
+pub fn asked(request: &[u8]) -> Result<OpenaiRequest, OpenaiRefusal> {
+    let fields = ObjectFields::of(request, 0..request.len());
+    let mut asked = OpenaiRequest::default();
     let management = fields.array("context_management").unwrap_or(0..0);
     for (at, entry) in scan::elements(request, management).enumerate() {
-        let entry = Fields::of(request, entry);
+        let entry = ObjectFields::of(request, entry);
         if !entry.is("type", "compaction") {
             continue;
         }
@@ -117,7 +117,7 @@ pub fn asked(request: &[u8]) -> Result<Asked, Refusal> {
             Some(_) => {
                 let told = entry.count("compact_threshold").filter(|n| *n >= THRESHOLD_MIN);
                 Some(told.ok_or_else(|| {
-                    Refusal::invalid(
+                    OpenaiRefusal::invalid(
                         format!("context_management[{at}].compact_threshold"),
                         format!("It must be a whole number of tokens, at least {THRESHOLD_MIN}."),
                     )
@@ -129,7 +129,7 @@ pub fn asked(request: &[u8]) -> Result<Asked, Refusal> {
         if asked.trigger.is_some() {
             return Err(misplaced(at));
         }
-        if Fields::of(request, item.clone()).is("type", "compaction_trigger") {
+        if ObjectFields::of(request, item.clone()).is("type", "compaction_trigger") {
             asked.trigger = Some(item);
         }
     }
@@ -143,8 +143,8 @@ pub fn asked(request: &[u8]) -> Result<Asked, Refusal> {
     Ok(asked)
 }
 
-fn misplaced(at: usize) -> Refusal {
-    Refusal::invalid(
+fn misplaced(at: usize) -> OpenaiRefusal {
+    OpenaiRefusal::invalid(
         format!("input[{at}]"),
         "An item of type 'compaction_trigger' must be the last item of the input.".to_owned(),
     )
@@ -162,9 +162,10 @@ fn misplaced(at: usize) -> Refusal {
 /// ```
 #[must_use]
 pub fn without_management(request: &Bytes) -> Bytes {
-    let fields = Fields::of(request, 0..request.len());
+    let fields = ObjectFields::of(request, 0..request.len());
     let Some(management) = fields.array("context_management") else { return request.clone() };
-    let is_other = |at: &Range<usize>| !Fields::of(request, at.clone()).is("type", "compaction");
+    let is_other =
+        |at: &Range<usize>| !ObjectFields::of(request, at.clone()).is("type", "compaction");
     let others: Vec<_> = scan::elements(request, management.clone()).filter(is_other).collect();
     if others.is_empty() {
         return without_member(request, "context_management");
@@ -180,7 +181,7 @@ pub fn with_input(request: &Bytes) -> Bytes {
     let Some(whole) = scan::value(request, scan::skip_space(request, 0)) else {
         return request.clone();
     };
-    let fields = Fields::of(request, whole.clone());
+    let fields = ObjectFields::of(request, whole.clone());
     if !fields.has("previous_response_id") || !matches!(fields.raw("input"), None | Some(b"null")) {
         return request.clone();
     }
@@ -193,7 +194,7 @@ pub fn with_input(request: &Bytes) -> Bytes {
 /// replaces them, and they keep their place.
 #[must_use]
 pub fn instructs(item: &[u8]) -> bool {
-    let fields = Fields::of(item, 0..item.len());
+    let fields = ObjectFields::of(item, 0..item.len());
     fields.is("type", "additional_tools")
         || fields.is("role", "system")
         || fields.is("role", "developer")
@@ -202,14 +203,14 @@ pub fn instructs(item: &[u8]) -> bool {
 /// Whether an item is a message of the user.
 #[must_use]
 pub fn is_users(item: &[u8]) -> bool {
-    let fields = Fields::of(item, 0..item.len());
+    let fields = ObjectFields::of(item, 0..item.len());
     fields.is("role", "user") && (!fields.has("type") || fields.is("type", "message"))
 }
 
 /// Items of the input that have this word somewhere, and their places.
 fn items<'a>(
     request: &'a [u8],
-    fields: &Fields<'_>,
+    fields: &ObjectFields<'_>,
     word: &'a [u8],
 ) -> impl Iterator<Item = (usize, Range<usize>)> + 'a {
     // Most requests have none, and are large.
@@ -236,10 +237,10 @@ pub struct PlacedItem {
 /// out of a request without `previous_response_id`.
 #[must_use]
 pub fn compaction_items(request: &[u8]) -> Vec<PlacedItem> {
-    let fields = Fields::of(request, 0..request.len());
+    let fields = ObjectFields::of(request, 0..request.len());
     let mut found = Vec::new();
     for (at, range) in items(request, &fields, b"compaction") {
-        let item = Fields::of(request, range.clone());
+        let item = ObjectFields::of(request, range.clone());
         if item.is("type", "compaction") {
             let text = |name| item.text(name).map(std::borrow::Cow::into_owned);
             let (id, content) = (text("id"), text("encrypted_content").unwrap_or_default());

@@ -1,14 +1,14 @@
 //! The chat history of aider.
 
 use bytes::Bytes;
-use midfold_formats::read::{Format, ReadError, detect, read};
+use midfold_formats::read::{ReadError, TranscriptFormat, detect, read};
 
 use super::{events, fixture, outcome, recorded, told};
 
 #[test]
 fn aider_sessions_are_conversations() {
     let text = fixture("aider.md");
-    assert_eq!(detect(text.as_bytes()), Some(Format::Aider));
+    assert_eq!(detect(text.as_bytes()), Some(TranscriptFormat::Aider));
     assert_eq!(told(&outcome(text)), include_str!("../../fixtures/told/aider.txt"));
     let before = recorded(text);
     assert_eq!(before.conversations.len(), 3);
@@ -36,5 +36,5 @@ fn other_markdown_is_no_history_of_aiders() {
     let other = Bytes::from_static(b"# Notes\n\n#### Do it.\n");
     assert!(matches!(read(&other, None), Err(ReadError::NotJson { .. })));
     let empty = Bytes::from_static(b" \n");
-    assert_eq!(read(&empty, Some(Format::Aider)), Err(ReadError::Empty));
+    assert_eq!(read(&empty, Some(TranscriptFormat::Aider)), Err(ReadError::Empty));
 }

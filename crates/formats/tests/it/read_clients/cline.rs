@@ -1,7 +1,7 @@
 //! Histories of Cline and Roo Code.
 
 use bytes::Bytes;
-use midfold_formats::read::{Format, ReadError, detect, read};
+use midfold_formats::read::{ReadError, TranscriptFormat, detect, read};
 
 use super::{codes, events, fixture, outcome, recorded, told};
 
@@ -28,7 +28,7 @@ fn roo_sends_from_its_summary_on_without_what_it_truncated() {
 fn roo_messages_whose_summary_is_gone_are_sent() {
     let text = r#"[{"role":"user","content":"one","condenseParent":"x"},{"role":"assistant","content":"two","truncationParent":"y"}]"#;
     let found = outcome(text);
-    assert_eq!(found.conversations[0].format, Format::Cline);
+    assert_eq!(found.conversations[0].format, TranscriptFormat::Cline);
     assert_eq!(events(&found.conversations[0]).len(), 2);
 }
 
@@ -54,5 +54,5 @@ fn what_cline_shows_is_refused_with_where_the_conversation_is() {
     let error = read(&Bytes::from_static(shown.as_bytes()), None).unwrap_err();
     assert!(matches!(error, ReadError::Beside { .. }));
     assert!(error.to_string().contains("api_conversation_history.json"));
-    assert_eq!(detect(br#"[{"role":"user","content":"hi"}]"#), Some(Format::OpenAiChat));
+    assert_eq!(detect(br#"[{"role":"user","content":"hi"}]"#), Some(TranscriptFormat::OpenAiChat));
 }

@@ -1,4 +1,4 @@
-use midfold_core::view::Origin::Injected;
+use midfold_core::view::TextOrigin::Injected;
 
 use super::{codes, events, fixture, origins, outcome};
 

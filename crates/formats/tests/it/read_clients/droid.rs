@@ -1,4 +1,4 @@
-use midfold_core::view::Origin::{Injected, Recap};
+use midfold_core::view::TextOrigin::{Injected, Recap};
 
 use super::{codes, events, fixture, origins, outcome, recorded};
 
@@ -49,5 +49,5 @@ fn a_part_of_a_file_is_told_from_one_of_pi() {
     let lines: Vec<_> = fixture("droid.jsonl").lines().skip(6).take(2).collect();
     assert_eq!(events(&outcome(&lines.join("\n")).conversations[0]).len(), 2);
     let pi = r#"{"type":"message","id":"1","parentId":null,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":[{"type":"text","text":"go"}]}}"#;
-    assert_eq!(outcome(pi).conversations[0].format, midfold_formats::read::Format::Pi);
+    assert_eq!(outcome(pi).conversations[0].format, midfold_formats::read::TranscriptFormat::Pi);
 }

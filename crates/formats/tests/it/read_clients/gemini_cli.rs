@@ -1,6 +1,6 @@
 use bytes::Bytes;
-use midfold_core::view::Origin::{Injected, Recap};
-use midfold_formats::read::{Format, detect, read};
+use midfold_core::view::TextOrigin::{Injected, Recap};
+use midfold_formats::read::{TranscriptFormat, detect, read};
 
 use super::{codes, events, fixture, origins, outcome, recorded};
 
@@ -70,7 +70,7 @@ fn checkpoints_are_what_is_sent_and_typed_lines_are_refused_in_words() {
     ] {
         let found = outcome(&file);
         let conversation = &found.conversations[0];
-        assert_eq!(conversation.format, Format::GeminiCli);
+        assert_eq!(conversation.format, TranscriptFormat::GeminiCli);
         assert_eq!(format!("[{}]", events(conversation).join(",")), contents);
         assert_eq!(origins(conversation), [Some(Injected), None]);
     }
@@ -81,5 +81,8 @@ fn checkpoints_are_what_is_sent_and_typed_lines_are_refused_in_words() {
         "line 1: 1 lines of a `logs.json` hold what was typed and no answers: give \
          `chats/session-*` of the same project"
     );
-    assert_eq!(detect(br#"{"history":[{"role":"user","content":"x"}]}"#), Some(Format::SweAgent));
+    assert_eq!(
+        detect(br#"{"history":[{"role":"user","content":"x"}]}"#),
+        Some(TranscriptFormat::SweAgent)
+    );
 }

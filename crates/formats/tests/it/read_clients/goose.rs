@@ -1,6 +1,6 @@
 //! Sessions of Goose.
 
-use midfold_formats::read::Format;
+use midfold_formats::read::TranscriptFormat;
 
 use super::{codes, events, fixture, outcome, recorded, told};
 
@@ -26,5 +26,5 @@ fn goose_lines_of_older_releases_are_one_conversation() {
 #[test]
 fn goose_is_told_by_what_only_it_writes() {
     let other = r#"[{"role":"user","created":1,"content":[{"type":"text","text":"hi"}]}]"#;
-    assert_ne!(outcome(other).conversations[0].format, Format::Goose);
+    assert_ne!(outcome(other).conversations[0].format, TranscriptFormat::Goose);
 }

@@ -1,6 +1,6 @@
 //! Sessions of Hermes Agent.
 
-use midfold_formats::read::Format;
+use midfold_formats::read::TranscriptFormat;
 
 use super::{codes, events, fixture, outcome, recorded, told};
 
@@ -23,7 +23,7 @@ fn hermes_lists_and_session_files_are_its_own_too() {
     let lines = "{\"role\":\"session_meta\",\"tools\":[]}\n{\"role\":\"user\",\"content\":\"hi\"}";
     for (text, count) in [(list, 2), (&file, 3), (lines, 1)] {
         let found = outcome(text);
-        assert_eq!(found.conversations[0].format, Format::Hermes, "{text}");
+        assert_eq!(found.conversations[0].format, TranscriptFormat::Hermes, "{text}");
         assert_eq!(events(&found.conversations[0]).len(), count, "{text}");
     }
 }

@@ -25,16 +25,16 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use midfold_core::BlockKind;
-use midfold_core::view::{Origin, Role, View};
+use midfold_core::view::{EventView, Role, TextOrigin};
 use midfold_formats::profile;
 use midfold_formats::read::{
-    Conversation, Format, ReadError, ReadOutcome, newest_reply, read, read_recorded,
+    Conversation, ReadError, ReadOutcome, TranscriptFormat, newest_reply, read, read_recorded,
 };
 
 /// A fixture, and whose it is.
 struct Fixture {
     name: &'static str,
-    format: Format,
+    format: TranscriptFormat,
     text: &'static str,
     /// Rules of the dialect's profile that the record itself breaks.
     broken: &'static [&'static str],
@@ -44,7 +44,7 @@ macro_rules! fixture {
     ($name:literal, $format:ident, $broken:expr) => {
         Fixture {
             name: $name,
-            format: Format::$format,
+            format: TranscriptFormat::$format,
             text: include_str!(concat!("../../fixtures/clients/", $name)),
             broken: $broken,
         }
@@ -92,7 +92,7 @@ fn events(conversation: &Conversation) -> Vec<&str> {
     conversation.events.iter().map(|e| std::str::from_utf8(&e.bytes).unwrap()).collect()
 }
 
-fn origins(conversation: &Conversation) -> Vec<Option<Origin>> {
+fn origins(conversation: &Conversation) -> Vec<Option<TextOrigin>> {
     conversation.events.iter().map(|event| event.origin).collect()
 }
 
@@ -127,7 +127,7 @@ fn words(text: &str, kind: &str) -> BTreeSet<String> {
 }
 
 /// Whether something is said in the user's role, beside the results of calls.
-fn speaks_as_user(view: &View) -> bool {
+fn speaks_as_user(view: &EventView) -> bool {
     let has = |kind| view.blocks.iter().any(|block| block.kind == kind);
     let shows = has(BlockKind::Media) && !view.has_results();
     view.role == Role::User && (has(BlockKind::Text) || shows)

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use midfold_core::view::Origin::{Injected, Recap};
+use midfold_core::view::TextOrigin::{Injected, Recap};
 use midfold_formats::read::read;
 
 use super::{codes, events, fixture, origins, outcome, recorded};

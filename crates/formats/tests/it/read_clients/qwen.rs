@@ -1,4 +1,4 @@
-use midfold_core::view::Origin::{Injected, Recap};
+use midfold_core::view::TextOrigin::{Injected, Recap};
 
 use super::{codes, events, fixture, origins, outcome, recorded};
 

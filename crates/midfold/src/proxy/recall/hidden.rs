@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use midfold_core::Hash;
-use midfold_formats::recall_tool::{Answered, in_front_of, results};
+use midfold_formats::recall_tool::{AnsweredCall, in_front_of, results};
 use midfold_formats::request::Request;
 
-use super::shown::{Said, Shown, root, shown};
+use super::shown_messages::{ShownMessage, ShownReply, root, shown};
 use super::spelling::{ids, respelled};
 use crate::proxy::lock::lock;
 
@@ -21,8 +21,8 @@ const MESSAGE: usize = 96;
 /// Exchanges by what their clients have of the conversation up to them: the words of another conversation lead to no
 /// exchange of this one. The oldest goes first.
 #[derive(Default)]
-pub(crate) struct Hidden {
-    known: HashMap<Hash, Arc<Exchange>>,
+pub(crate) struct HiddenExchanges {
+    known: HashMap<Hash, Arc<HiddenExchange>>,
     order: VecDeque<Hash>,
     bytes: usize,
     /// Counts what was new.
@@ -30,17 +30,17 @@ pub(crate) struct Hidden {
 }
 
 /// What stands in a conversation where its client has an answer.
-pub(super) struct Exchange {
+pub(super) struct HiddenExchange {
     /// Messages with words or calls that the client has in its place.
     pub shown: usize,
     /// What was really said.
     pub messages: Vec<Bytes>,
     /// Results that follow with the client's own.
-    pub behind: Vec<Answered>,
+    pub behind: Vec<AnsweredCall>,
 }
 
 /// A request with all that its client does not know.
-pub(super) struct Whole {
+pub(super) struct WholeRequest {
     pub messages: Vec<Bytes>,
     /// The chain of what the client has.
     pub shown: Hash,
@@ -48,7 +48,7 @@ pub(super) struct Whole {
     pub is_other: bool,
 }
 
-impl Exchange {
+impl HiddenExchange {
     fn memory(&self) -> usize {
         let messages = self.messages.iter().map(|message| message.len() + MESSAGE);
         let behind = self.behind.iter().map(|it| it.text.len() + it.call.arguments.len() + MESSAGE);
@@ -56,7 +56,7 @@ impl Exchange {
     }
 }
 
-impl Hidden {
+impl HiddenExchanges {
     /// Another one where exchanges came to be known since.
     pub fn version(&self) -> u64 {
         self.version
@@ -67,7 +67,7 @@ impl Hidden {
     }
 
     /// Keeps an exchange, which is found by the link of the last message that the client has of it.
-    pub(super) fn put(&mut self, link: Hash, exchange: Exchange) {
+    pub(super) fn put(&mut self, link: Hash, exchange: HiddenExchange) {
         if self.known.get(&link).is_some_and(|known| known.messages == exchange.messages) {
             return;
         }
@@ -84,21 +84,25 @@ impl Hidden {
         }
     }
 
-    fn get(&self, link: &Hash) -> Option<Arc<Exchange>> {
+    fn get(&self, link: &Hash) -> Option<Arc<HiddenExchange>> {
         self.known.get(link).cloned()
     }
 }
 
 /// The messages of a request with those that its client does not know, each in its place.
-pub(super) fn whole(hidden: &Mutex<Hidden>, request: &Request, scope: &str) -> Whole {
-    let mut walk = Walk::new(hidden, request, scope);
+pub(super) fn whole(
+    hidden: &Mutex<HiddenExchanges>,
+    request: &Request,
+    scope: &str,
+) -> WholeRequest {
+    let mut walk = ExchangeWalk::new(hidden, request, scope);
     request.messages().for_each(|message| walk.message(message));
     walk.end()
 }
 
 /// The messages of a request, one after the other.
-struct Walk<'a> {
-    hidden: &'a Mutex<Hidden>,
+struct ExchangeWalk<'a> {
+    hidden: &'a Mutex<HiddenExchanges>,
     request: &'a Request,
     out: Vec<Bytes>,
     link: Hash,
@@ -107,12 +111,12 @@ struct Walk<'a> {
     /// Where reasoning began that no words followed yet.
     silent: Option<usize>,
     /// Results that belong with the client's next message.
-    behind: Option<Arc<Exchange>>,
+    behind: Option<Arc<HiddenExchange>>,
     is_other: bool,
 }
 
-impl<'a> Walk<'a> {
-    fn new(hidden: &'a Mutex<Hidden>, request: &'a Request, scope: &str) -> Self {
+impl<'a> ExchangeWalk<'a> {
+    fn new(hidden: &'a Mutex<HiddenExchanges>, request: &'a Request, scope: &str) -> Self {
         Self {
             hidden,
             request,
@@ -128,15 +132,15 @@ impl<'a> Walk<'a> {
     fn message(&mut self, message: Bytes) {
         let kind = self.request.kind();
         match shown(kind, &message) {
-            Shown::Silent => {
+            ShownMessage::Silent => {
                 self.silent.get_or_insert(self.out.len());
                 self.out.push(message);
             }
-            Shown::Said(said) => {
+            ShownMessage::Said(said) => {
                 self.results();
                 self.reply(&said, message);
             }
-            Shown::Others => {
+            ShownMessage::Others => {
                 self.silent = None;
                 let behind = self.behind.as_ref();
                 match behind.and_then(|it| in_front_of(kind, &message, &it.behind)) {
@@ -153,7 +157,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn reply(&mut self, said: &Said, message: Bytes) {
+    fn reply(&mut self, said: &ShownReply, message: Bytes) {
         self.replies.push(self.silent.take().unwrap_or(self.out.len()));
         self.out.push(message);
         self.link = said.behind(self.link);
@@ -180,8 +184,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn end(mut self) -> Whole {
+    fn end(mut self) -> WholeRequest {
         self.results();
-        Whole { messages: self.out, shown: self.link, is_other: self.is_other }
+        WholeRequest { messages: self.out, shown: self.link, is_other: self.is_other }
     }
 }

@@ -1,7 +1,9 @@
 //! What a call of the tool finds in the log of its conversation.
 
-use midfold_formats::recall_tool::Call;
-use midfold_store::recall::{Grep, QUOTED, RecallError, What, expand, grep, hits_text, page_text};
+use midfold_formats::recall_tool::RecallCall;
+use midfold_store::recall::{
+    ExpandTarget, GrepQuery, QUOTED, RecallError, expand, grep, hits_text, page_text,
+};
 use midfold_store::{SearchMode, Store};
 use serde_json::Value;
 
@@ -9,7 +11,12 @@ use serde_json::Value;
 const HITS: u32 = 10;
 
 /// Answers a call: plain text, for the model. What is wrong with it is an answer, too.
-pub(super) async fn look_up(store: &dyn Store, session: &str, call: &Call, chars: usize) -> String {
+pub(super) async fn look_up(
+    store: &dyn Store,
+    session: &str,
+    call: &RecallCall,
+    chars: usize,
+) -> String {
     let arguments: Value = match serde_json::from_str(call.arguments.trim()) {
         Ok(arguments @ (Value::Object(_) | Value::Null)) => arguments,
         _ if call.arguments.trim().is_empty() => Value::Null,
@@ -47,7 +54,7 @@ async fn originals(
         Some((which, from)) => (which.trim(), Some(from.trim())),
         None => (messages, None),
     };
-    let page = expand(store, session, &What::parse(which)?, from, chars).await?;
+    let page = expand(store, session, &ExpandTarget::parse(which)?, from, chars).await?;
     let mut found = format!("{QUOTED}{}", page_text(&page));
     if let Some(next) = &page.next {
         found += &format!("next: messages=\"{which} from {next}\"\n");
@@ -65,12 +72,12 @@ async fn hits(
 ) -> Result<String, RecallError> {
     let within = match messages.is_empty() {
         true => None,
-        false => Some(Grep::range(messages)?),
+        false => Some(GrepQuery::range(messages)?),
     };
     let all = [(SearchMode::Text, true), (SearchMode::Literal, true), (SearchMode::Text, false)];
     for (mode, folded) in all {
         let within = within.clone();
-        let asked = Grep { within, folded, limit: HITS, ..Grep::new(query, mode) };
+        let asked = GrepQuery { within, folded, limit: HITS, ..GrepQuery::new(query, mode) };
         let hits = match grep(store, session, &asked).await {
             Err(RecallError::Unfolded) => continue,
             hits => hits?,

@@ -6,11 +6,11 @@ mod hidden;
 mod look_up;
 mod offered;
 mod rounds;
-mod shown;
+mod shown_messages;
 mod spelling;
 mod stored;
 
-pub(super) use hidden::Hidden;
-pub(super) use offered::{Recall, put_back};
-pub use rounds::Heard;
+pub(super) use hidden::HiddenExchanges;
+pub(super) use offered::{RecallOffer, put_back};
+pub use rounds::RecallRound;
 pub(super) use stored::read_back;

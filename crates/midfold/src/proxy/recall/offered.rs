@@ -8,8 +8,8 @@ use midfold_formats::DialectKind;
 use midfold_formats::recall_tool::{forbidden, offered, withheld};
 use midfold_formats::request::Request;
 
-use super::hidden::{Hidden, whole};
-use crate::proxy::history::Before;
+use super::hidden::{HiddenExchanges, whole};
+use crate::proxy::history::ProviderHistory;
 use crate::proxy::lock::lock;
 
 /// How often the provider is asked again for one request; the last time, the model cannot call the tool.
@@ -17,12 +17,12 @@ pub(super) const MOST_ROUNDS: usize = 5;
 
 /// What a request has of recall.
 #[derive(Default)]
-pub(crate) struct Recall {
+pub(crate) struct RecallOffer {
     /// It may be given the tool.
     pub may: bool,
     /// It was given the tool: its answer may have calls that are answered here.
     pub is_offered: bool,
-    /// What was known when messages were put back ([`Hidden::version`]).
+    /// What was known when messages were put back ([`HiddenExchanges::version`]).
     pub version: u64,
     /// Messages were put back into it.
     pub hides: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Recall {
     pub added: Vec<Bytes>,
 }
 
-impl Recall {
+impl RecallOffer {
     /// The body that is sent: with the tool from the first fold on.
     pub fn offer(&mut self, request: &Request, body: &Bytes, is_folded: bool) -> Bytes {
         let kind = request.kind();
@@ -53,20 +53,20 @@ impl Recall {
 
 /// The request with the messages that its client does not know.
 pub(crate) fn put_back(
-    hidden: &Mutex<Hidden>,
+    hidden: &Mutex<HiddenExchanges>,
     request: Request,
-    before: &mut Before,
+    before: &mut ProviderHistory,
     scope: &str,
-) -> (Request, Recall) {
+) -> (Request, RecallOffer) {
     let (is_empty, version) = {
         let hidden = lock(hidden);
         (hidden.is_empty(), hidden.version())
     };
     if is_empty {
-        return (request, Recall::default());
+        return (request, RecallOffer::default());
     }
     let whole = whole(hidden, &request, scope);
-    let recall = Recall { shown: Some(whole.shown), version, ..Recall::default() };
+    let recall = RecallOffer { shown: Some(whole.shown), version, ..RecallOffer::default() };
     if !whole.is_other {
         return (request, recall);
     }
@@ -74,7 +74,7 @@ pub(crate) fn put_back(
     match Request::read(request.kind(), request.with_messages(whole.messages)) {
         Ok(request) => {
             before.own(more);
-            (request, Recall { hides: true, ..recall })
+            (request, RecallOffer { hides: true, ..recall })
         }
         Err(_) => (request, recall),
     }

@@ -6,20 +6,20 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use midfold_core::log::measure;
-use midfold_core::spent::Folded;
-use midfold_formats::answer::Seen;
-use midfold_formats::recall_tool::{Answered, Call, calls, results, withheld};
+use midfold_core::spending::FoldedPrompt;
+use midfold_formats::answer::AnswerFacts;
+use midfold_formats::recall_tool::{AnsweredCall, RecallCall, calls, results, withheld};
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 use midfold_store::recall::PAGE_CHARS;
 
-use super::hidden::Exchange;
+use super::hidden::HiddenExchange;
 use super::look_up::look_up;
 use super::offered::MOST_ROUNDS;
-use super::shown::{answered, chain};
+use super::shown_messages::{answered, chain};
 use crate::proxy::keep::copied;
 use crate::proxy::lock::lock;
-use crate::proxy::turn::Turn;
+use crate::proxy::turn::MatchedRequest;
 
 /// Characters of an answer at least, however small the window.
 const LEAST_CHARS: usize = 1_000;
@@ -28,15 +28,15 @@ const TOKENS_PER_CHAR: u64 = 2;
 
 /// What became of an answer to a request with the tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct RecallRound {
     /// Calls of the tool that were answered here.
     pub calls: usize,
     /// The provider is to be asked again, with what was found; else this answer is the last one.
     pub asks_again: bool,
 }
 
-impl Turn {
-    /// Whether an answer may have calls that are answered here. It has to be read then ([`Turn::hear`]), and what the
+impl MatchedRequest {
+    /// Whether an answer may have calls that are answered here. It has to be read then ([`MatchedRequest::hear`]), and what the
     /// client gets of it has none of them
     /// ([`recall_tool`](midfold_formats::recall_tool)).
     #[must_use]
@@ -45,33 +45,33 @@ impl Turn {
     }
 
     /// Takes an answer that has passed, before the client has the end of it: what the client does not get of it is
-    /// known from then on. Where the provider is to be asked again, [`Turn::sent`] has the body. In an answer that is
+    /// known from then on. Where the provider is to be asked again, [`MatchedRequest::sent`] has the body. In an answer that is
     /// the last one, `seen` has what a later request may name.
-    pub fn hear(&mut self, seen: &mut Seen, now: Millis) -> Heard {
+    pub fn hear(&mut self, seen: &mut AnswerFacts, now: Millis) -> RecallRound {
         let kind = self.request.kind();
         let found = calls(kind, &seen.output);
         if !seen.is_complete || !self.recall.is_offered {
-            return Heard::default();
+            return RecallRound::default();
         }
         if found.ours.is_empty() {
             if self.recall.rounds > 0 {
                 self.remember(&seen.output, Vec::new());
             }
-            return Heard::default();
+            return RecallRound::default();
         }
         let answered = self.answers(found.ours, now);
         let calls = answered.len();
         let may_ask = found.others == 0 && self.recall.rounds < MOST_ROUNDS;
         if may_ask && self.go_on(seen, &answered).is_some() {
-            return Heard { calls, asks_again: true };
+            return RecallRound { calls, asks_again: true };
         }
         let behind = results(kind, &answered);
         self.remember(&seen.output, answered);
         seen.output.extend(behind);
-        Heard { calls, asks_again: false }
+        RecallRound { calls, asks_again: false }
     }
 
-    fn answers(&self, calls: Vec<Call>, now: Millis) -> Vec<Answered> {
+    fn answers(&self, calls: Vec<RecallCall>, now: Millis) -> Vec<AnsweredCall> {
         let window = self.place.as_ref().map_or(0, |place| place.budget.window);
         let chars = usize::try_from(window / TOKENS_PER_CHAR).unwrap_or(PAGE_CHARS);
         let chars = chars.clamp(LEAST_CHARS, PAGE_CHARS);
@@ -90,11 +90,11 @@ impl Turn {
         let texts = at_once(texts).unwrap_or_default();
         let none = || "error: nothing could be looked up\n".to_owned();
         let texts = texts.into_iter().chain(std::iter::repeat_with(none));
-        calls.iter().cloned().zip(texts).map(|(call, text)| Answered { call, text }).collect()
+        calls.iter().cloned().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
     }
 
     /// The same request with the answer behind it and with what its calls brought.
-    fn go_on(&mut self, seen: &Seen, answered: &[Answered]) -> Option<()> {
+    fn go_on(&mut self, seen: &AnswerFacts, answered: &[AnsweredCall]) -> Option<()> {
         let kind = self.request.kind();
         let new: Vec<Bytes> = seen.output.iter().cloned().chain(results(kind, answered)).collect();
         let longer = |request: &Request| {
@@ -116,9 +116,9 @@ impl Turn {
     }
 
     /// What an answer cost that is not the last one.
-    fn spend(&self, seen: &Seen) {
+    fn spend(&self, seen: &AnswerFacts) {
         let (Some(place), Some(usage)) = (&self.place, seen.usage) else { return };
-        let carried = Folded { sent: self.sent.tokens_after, whole: self.sent.tokens_before };
+        let carried = FoldedPrompt { sent: self.sent.tokens_after, whole: self.sent.tokens_before };
         let mut held = lock(&place.conversation);
         self.proxy.spend(&mut held.session, usage, self.sent.fold.map(|_| carried));
     }
@@ -139,7 +139,7 @@ impl Turn {
     }
 
     /// Keeps what the client does not get, by what it gets.
-    fn remember(&self, output: &[Bytes], behind: Vec<Answered>) {
+    fn remember(&self, output: &[Bytes], behind: Vec<AnsweredCall>) {
         let kind = self.request.kind();
         let scope = &self.kept.scope;
         let added = &self.recall.added;
@@ -156,7 +156,7 @@ impl Turn {
             .shown
             .unwrap_or_else(|| chain(kind, scope, self.request.messages().take(own)));
         let link = said.iter().fold(link, |link, said| said.behind(link));
-        let exchange = Exchange { shown: said.len(), messages, behind };
+        let exchange = HiddenExchange { shown: said.len(), messages, behind };
         lock(&Arc::clone(&self.proxy).hidden).put(link, exchange);
     }
 }

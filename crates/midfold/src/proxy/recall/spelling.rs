@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold_core::jsonstr;
-use midfold_core::view::{BlockKind, Coding, TextRef};
+use midfold_core::view::{BlockKind, TextCoding, TextRef};
 use midfold_formats::DialectKind;
 
 /// The ids of calls in messages.
@@ -28,7 +28,7 @@ pub(super) fn respelled(kind: DialectKind, message: &Bytes, ids: &[String]) -> B
             continue;
         };
         let token = id.token.to_usize();
-        if id.nested.is_some() || id.coding != Coding::Str || token.start < from {
+        if id.nested.is_some() || id.coding != TextCoding::Str || token.start < from {
             continue;
         }
         out.extend_from_slice(&message[from..token.start]);

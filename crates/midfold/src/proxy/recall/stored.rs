@@ -6,16 +6,16 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::view::BlockKind;
 use midfold_formats::DialectKind;
-use midfold_formats::recall_tool::{Answered, Call, NAME, calls};
+use midfold_formats::recall_tool::{AnsweredCall, NAME, RecallCall, calls};
 use serde_json::Value;
 
-use super::hidden::{Exchange, Hidden};
-use super::shown::{Shown, answered, root, shown};
+use super::hidden::{HiddenExchange, HiddenExchanges};
+use super::shown_messages::{ShownMessage, answered, root, shown};
 use crate::proxy::lock::lock;
 
 /// Keeps the exchanges of these messages, which are a history with all that was said.
 pub(crate) fn read_back(
-    hidden: &Mutex<Hidden>,
+    hidden: &Mutex<HiddenExchanges>,
     kind: DialectKind,
     scope: &str,
     messages: &[Bytes],
@@ -25,13 +25,14 @@ pub(crate) fn read_back(
         return;
     }
     let link = root(kind, scope);
-    let mut reader = Reader { kind, messages, link, said: None, silent: None, open: None, hidden };
+    let mut reader =
+        ExchangeReader { kind, messages, link, said: None, silent: None, open: None, hidden };
     (0..messages.len()).for_each(|at| reader.message(at));
 }
 
 /// Reads a history, message by message.
-struct Reader<'a> {
-    hidden: &'a Mutex<Hidden>,
+struct ExchangeReader<'a> {
+    hidden: &'a Mutex<HiddenExchanges>,
     kind: DialectKind,
     messages: &'a [Bytes],
     /// The chain of what the client has, up to what is open.
@@ -40,26 +41,26 @@ struct Reader<'a> {
     said: Option<(usize, Hash)>,
     /// Where reasoning began that no words followed yet.
     silent: Option<usize>,
-    open: Option<Open>,
+    open: Option<OpenExchange>,
 }
 
 /// An exchange that has begun.
-struct Open {
+struct OpenExchange {
     start: usize,
     /// The last message of the model in it.
     end: usize,
     /// Calls that wait for their results.
-    waiting: Vec<Call>,
+    waiting: Vec<RecallCall>,
     /// Results behind the last message of the model.
-    behind: Vec<Answered>,
+    behind: Vec<AnsweredCall>,
 }
 
-impl Reader<'_> {
+impl ExchangeReader<'_> {
     fn message(&mut self, at: usize) {
         match shown(self.kind, &self.messages[at]) {
-            Shown::Others => self.others(at),
-            Shown::Silent => self.models(at, None),
-            Shown::Said(said) => {
+            ShownMessage::Others => self.others(at),
+            ShownMessage::Silent => self.models(at, None),
+            ShownMessage::Said(said) => {
                 let next = said.behind(self.link);
                 self.models(at, Some(next));
             }
@@ -72,7 +73,8 @@ impl Reader<'_> {
         let has_ours = !ours.is_empty();
         if has_ours && self.open.is_none() {
             let start = self.silent.unwrap_or(at);
-            self.open = Some(Open { start, end: at, waiting: Vec::new(), behind: Vec::new() });
+            self.open =
+                Some(OpenExchange { start, end: at, waiting: Vec::new(), behind: Vec::new() });
         }
         if let Some(open) = &mut self.open {
             open.end = at;
@@ -117,13 +119,13 @@ impl Reader<'_> {
         (self.said, self.silent) = (None, None);
         if open.waiting.is_empty() && !said.is_empty() {
             let messages = self.messages[start..=open.end].to_vec();
-            let exchange = Exchange { shown: said.len(), messages, behind: open.behind };
+            let exchange = HiddenExchange { shown: said.len(), messages, behind: open.behind };
             lock(self.hidden).put(self.link, exchange);
         }
     }
 }
 
-impl Open {
+impl OpenExchange {
     /// Takes the results of our calls out of a message; says whether there is nothing else in it.
     fn takes(&mut self, kind: DialectKind, message: &Bytes) -> bool {
         let view = kind.dialect().view(message);
@@ -138,7 +140,7 @@ impl Open {
             match place.map(|place| self.waiting.remove(place)) {
                 Some(call) => {
                     let text = text(kind, &block.text(message));
-                    self.behind.push(Answered { call, text });
+                    self.behind.push(AnsweredCall { call, text });
                 }
                 None => all = false,
             }

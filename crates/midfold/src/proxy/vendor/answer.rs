@@ -4,15 +4,17 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::event::Usage;
 use midfold_core::log::measure;
-use midfold_formats::vendor::anthropic::{self, Block, Insertion, Iteration, IterationKind, Style};
-use midfold_formats::vendor::openai::{self, Head, Item, is_users};
+use midfold_formats::vendor::anthropic::{
+    self, BlockInsertion, CompactionBlock, Iteration, IterationKind, StreamStyle,
+};
+use midfold_formats::vendor::openai::{self, CompactionItem, ResponseHead, is_users};
 use midfold_store::Millis;
 
-use super::insert::Insert;
-use super::summary::Summary;
-use super::{Edited, Refused, Work};
+use super::insert::AnswerInsert;
+use super::summary::VendorSummary;
+use super::{EditedRequest, VendorRefusal, VendorWork};
 use crate::proxy::lock::lock;
-use crate::proxy::turn::Turn;
+use crate::proxy::turn::MatchedRequest;
 
 /// Tokens of the user's messages that the answer of a compaction keeps, newest first.
 const KEPT_TOKENS: u64 = 20_000;
@@ -22,24 +24,24 @@ const COST: Iteration = Iteration { kind: IterationKind::Compaction, usage: NOTH
 const NOTHING: Usage = Usage { prompt: 0, cache_read: 0, cache_write: 0, output: 0 };
 
 /// What a compaction came to.
-pub enum Done {
+pub enum VendorOutcome {
     /// The provider is asked; something may be put into its answer.
-    Ask(Option<Insert>),
+    Ask(Option<AnswerInsert>),
     /// This is the answer.
-    Answer(Made),
+    Answer(MadeAnswer),
     /// It cannot be done.
-    Refused(Refused),
+    Refused(VendorRefusal),
 }
 
 /// An answer that was made here.
-pub struct Made {
+pub struct MadeAnswer {
     /// Its type.
     pub content_type: &'static str,
     /// Its body.
     pub body: Vec<u8>,
 }
 
-impl Made {
+impl MadeAnswer {
     fn json(body: Vec<u8>) -> Self {
         Self { content_type: "application/json", body }
     }
@@ -49,36 +51,41 @@ impl Made {
     }
 }
 
-impl Turn {
+impl MatchedRequest {
     /// Does what a request asks of compaction, before it is sent.
     #[must_use]
-    pub fn work(&mut self, work: Work, stream: bool, now: Millis) -> Done {
+    pub fn work(&mut self, work: VendorWork, stream: bool, now: Millis) -> VendorOutcome {
         match work {
-            Work::Compact => self.compacted(now),
-            Work::Trigger => self.triggered(stream, now),
-            Work::Threshold(most) => self.over(most),
-            Work::OnDemand(instructions) => self.on_demand(instructions.as_deref(), stream),
-            Work::Edited(edited) => self.edited(&edited, stream),
-            Work::Count { cleared } => {
+            VendorWork::Compact => self.compacted(now),
+            VendorWork::Trigger => self.triggered(stream, now),
+            VendorWork::Threshold(most) => self.over(most),
+            VendorWork::OnDemand(instructions) => self.on_demand(instructions.as_deref(), stream),
+            VendorWork::Edited(edited) => self.edited(&edited, stream),
+            VendorWork::Count { cleared } => {
                 let folded = self.sent.tokens_before.saturating_sub(self.sent.tokens_after);
-                Done::Ask(Some(Insert::Counted(cleared + folded)))
+                VendorOutcome::Ask(Some(AnswerInsert::Counted(cleared + folded)))
             }
         }
     }
 
     /// `/v1/responses/compact`.
-    fn compacted(&mut self, now: Millis) -> Done {
+    fn compacted(&mut self, now: Millis) -> VendorOutcome {
         self.fold(None, None);
         let summary = self.summary();
         let Some(item) = self.item(&summary) else { return unsealed() };
         let kept = self.kept_messages();
         let kept: Vec<&[u8]> = kept.iter().map(|message| &message[..]).collect();
         let head = self.head(&item, now);
-        Done::Answer(Made::json(openai::compacted(&head, &kept, &item, &Usage::default())))
+        VendorOutcome::Answer(MadeAnswer::json(openai::compacted(
+            &head,
+            &kept,
+            &item,
+            &Usage::default(),
+        )))
     }
 
     /// A `compaction_trigger`.
-    fn triggered(&mut self, stream: bool, now: Millis) -> Done {
+    fn triggered(&mut self, stream: bool, now: Millis) -> VendorOutcome {
         self.fold(None, None);
         let summary = self.summary();
         let Some(item) = self.item(&summary) else { return unsealed() };
@@ -88,25 +95,25 @@ impl Turn {
         }
         // No model was asked: it cost nothing.
         let usage = Usage::default();
-        Done::Answer(match stream {
-            true => Made::events(openai::response_events(&head, &item, &usage)),
-            false => Made::json(openai::response(&head, &item, &usage)),
+        VendorOutcome::Answer(match stream {
+            true => MadeAnswer::events(openai::response_events(&head, &item, &usage)),
+            false => MadeAnswer::json(openai::response(&head, &item, &usage)),
         })
     }
 
     /// `context_management` of Responses.
-    fn over(&mut self, most: Option<u64>) -> Done {
+    fn over(&mut self, most: Option<u64>) -> VendorOutcome {
         let is_over = most.is_some_and(|most| self.sent.tokens_after > most);
         let is_folded = is_over && self.fold(most, None);
         if !is_folded && !self.sent.is_new_fold {
-            return Done::Ask(None);
+            return VendorOutcome::Ask(None);
         }
         let summary = self.summary();
-        Done::Ask(self.item(&summary).map(|item| Insert::openai(&item)))
+        VendorOutcome::Ask(self.item(&summary).map(|item| AnswerInsert::openai(&item)))
     }
 
     /// `compaction` of Messages.
-    fn on_demand(&mut self, instructions: Option<&str>, stream: bool) -> Done {
+    fn on_demand(&mut self, instructions: Option<&str>, stream: bool) -> VendorOutcome {
         self.fold(None, instructions);
         let summary = self.summary();
         let signature = self.sealed(&summary);
@@ -115,14 +122,15 @@ impl Turn {
         };
         let head = self.message_head(&signature);
         let (content, signature) = (Some(summary.text), Some(signature));
-        let block = Block { content, signature, encrypted_content: None };
-        Done::Answer(paused(&head, &block, stream, Style::OnDemand))
+        let block = CompactionBlock { content, signature, encrypted_content: None };
+        VendorOutcome::Answer(paused(&head, &block, stream, StreamStyle::OnDemand))
     }
 
     /// `context_management` of Messages.
-    fn edited(&mut self, edited: &Edited, stream: bool) -> Done {
-        let insertion = Insertion::new().edits(&edited.applied);
-        let ask = |insertion| Done::Ask(Some(Insert::Anthropic(Box::new(insertion))));
+    fn edited(&mut self, edited: &EditedRequest, stream: bool) -> VendorOutcome {
+        let insertion = BlockInsertion::new().edits(&edited.applied);
+        let ask =
+            |insertion| VendorOutcome::Ask(Some(AnswerInsert::Anthropic(Box::new(insertion))));
         let Some(compact) = &edited.compact else { return ask(insertion) };
         let is_over = self.sent.tokens_after > compact.trigger;
         let is_folded =
@@ -134,25 +142,28 @@ impl Turn {
         let Some(sealed) = self.sealed(&summary) else { return ask(insertion) };
         let head = self.message_head(&sealed);
         let (content, encrypted_content) = (Some(summary.text), Some(sealed));
-        let block = Block { content, signature: None, encrypted_content };
+        let block = CompactionBlock { content, signature: None, encrypted_content };
         if compact.pause_after_compaction {
-            return Done::Answer(paused(&head, &block, stream, Style::Threshold));
+            return VendorOutcome::Answer(paused(&head, &block, stream, StreamStyle::Threshold));
         }
         ask(insertion.block(&block).cost(COST))
     }
 
-    fn message_head(&self, sealed: &str) -> anthropic::Head {
-        anthropic::Head { id: format!("msg_{}", name_of(sealed)), model: self.model.clone() }
+    fn message_head(&self, sealed: &str) -> anthropic::MessageHead {
+        anthropic::MessageHead { id: format!("msg_{}", name_of(sealed)), model: self.model.clone() }
     }
 
-    fn item(&self, summary: &Summary) -> Option<Item> {
+    fn item(&self, summary: &VendorSummary) -> Option<CompactionItem> {
         let encrypted_content = self.sealed(summary)?;
-        Some(Item { id: format!("cmp_{}", name_of(&encrypted_content)), encrypted_content })
+        Some(CompactionItem {
+            id: format!("cmp_{}", name_of(&encrypted_content)),
+            encrypted_content,
+        })
     }
 
-    fn head(&self, item: &Item, now: Millis) -> Head {
+    fn head(&self, item: &CompactionItem, now: Millis) -> ResponseHead {
         let id = format!("resp_{}", name_of(&item.id));
-        Head { id, created_at: now / 1_000, model: self.model.clone() }
+        ResponseHead { id, created_at: now / 1_000, model: self.model.clone() }
     }
 
     /// The user's newest messages, as they came.
@@ -181,17 +192,26 @@ impl Turn {
 }
 
 /// An answer of Messages that is a summary and nothing else.
-fn paused(head: &anthropic::Head, block: &Block, stream: bool, style: Style) -> Made {
+fn paused(
+    head: &anthropic::MessageHead,
+    block: &CompactionBlock,
+    stream: bool,
+    style: StreamStyle,
+) -> MadeAnswer {
     let (block, all) = (Some(block), &[COST]);
     match stream {
-        true => Made::events(anthropic::message_events(head, block, "compaction", all, style)),
-        false => Made::json(anthropic::message(head, block, "compaction", all)),
+        true => {
+            MadeAnswer::events(anthropic::message_events(head, block, "compaction", all, style))
+        }
+        false => MadeAnswer::json(anthropic::message(head, block, "compaction", all)),
     }
 }
 
-fn unavailable() -> Done {
+fn unavailable() -> VendorOutcome {
     let text = "midfold: the summary could not be made; try again";
-    Done::Refused(anthropic::Refusal::of(anthropic::ErrorCode::Unavailable, text).into())
+    VendorOutcome::Refused(
+        anthropic::AnthropicRefusal::of(anthropic::ErrorCode::Unavailable, text).into(),
+    )
 }
 
 /// A name that nobody else has: of what nobody else made.
@@ -199,7 +219,7 @@ fn name_of(text: &str) -> String {
     Hash::ROOT.chain(text.as_bytes()).to_hex()[..32].to_owned()
 }
 
-fn unsealed() -> Done {
+fn unsealed() -> VendorOutcome {
     let body = br#"{"error":{"message":"midfold: the summary could not be sealed; try again","type":"server_error","param":null,"code":"midfold_seal"}}"#;
-    Done::Refused(Refused { status: 500, body: body.to_vec() })
+    VendorOutcome::Refused(VendorRefusal { status: 500, body: body.to_vec() })
 }

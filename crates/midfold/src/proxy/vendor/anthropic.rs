@@ -1,25 +1,27 @@
 //! What a Messages request asks of compaction.
 
 use bytes::Bytes;
-use midfold_core::Content;
+use midfold_core::TextKind;
 use midfold_core::log::measure;
 use midfold_core::profile::ReasoningBinding;
 use midfold_formats::request::Request;
 use midfold_formats::vendor::anthropic::{
-    Cleared, Edit, ErrorCode, Measure, PlacedBlock, Refusal, asked, check_placement, clear,
-    compaction_blocks, message_behind, without_asked,
+    AnthropicRefusal, ClearedMessages, ContextEdit, ConversationMeasure, ErrorCode, PlacedBlock,
+    asked, check_placement, clear, compaction_blocks, message_behind, without_asked,
 };
 
-use super::{Edited, Purpose, Refused, Wish, Work, messages, opened, with};
+use super::{
+    EditedRequest, RequestPurpose, VendorRefusal, VendorRequest, VendorWork, messages, opened, with,
+};
 use crate::proxy::lock::lock;
-use crate::proxy::prefer::Prefer;
-use crate::proxy::rules::Reading;
+use crate::proxy::prefer::CompactionPreference;
+use crate::proxy::rules::RequestReading;
 use crate::proxy::seal::Seal;
+use crate::proxy::sender::RequestSender;
 use crate::proxy::shared::Proxy;
-use crate::proxy::who::Who;
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
+impl From<AnthropicRefusal> for VendorRefusal {
+    fn from(refusal: AnthropicRefusal) -> Self {
         Self { status: refusal.status(), body: refusal.body(None) }
     }
 }
@@ -28,73 +30,76 @@ impl Proxy {
     pub(super) fn anthropic_wish(
         &self,
         request: Request,
-        who: &Who,
-        purpose: Purpose,
+        who: &RequestSender,
+        purpose: RequestPurpose,
         seal: &Seal,
-    ) -> Result<Wish, Refused> {
+    ) -> Result<VendorRequest, VendorRefusal> {
         let (request, is_replay) = expanded(request, who, seal)?;
         // The vendor's own block means something to the vendor alone, and so does a thread that it keeps:
         // what is asked beside them is the vendor's, too.
         let is_theirs = request.continues_thread
             || compaction_blocks(request.body()).iter().any(|block| block.content.is_some());
-        if self.prefer == Prefer::Upstream || is_theirs {
-            return Ok(Wish { request, work: None, is_replay, strips_betas: false });
+        if self.prefer == CompactionPreference::Upstream || is_theirs {
+            return Ok(VendorRequest { request, work: None, is_replay, strips_betas: false });
         }
         let asked = asked(request.body())?;
-        let others = asked.edits.iter().filter(|edit| matches!(edit, Edit::Other(_))).count();
+        let others =
+            asked.edits.iter().filter(|edit| matches!(edit, ContextEdit::Other(_))).count();
         let is_left = others == asked.edits.len() && asked.summarize.is_none();
         // The header of the vendor's edits stays with those that are left to the vendor.
         let strips_betas = others == 0 && (is_replay || !is_left);
         if is_left {
-            return Ok(Wish { request, work: None, is_replay, strips_betas });
+            return Ok(VendorRequest { request, work: None, is_replay, strips_betas });
         }
         let bare = Request::read(request.kind(), without_asked(request.body()));
         let Ok(bare) = bare else {
-            return Ok(Wish { request, work: None, is_replay, strips_betas: false });
+            return Ok(VendorRequest { request, work: None, is_replay, strips_betas: false });
         };
         let (request, work) = match (asked.summarize, purpose) {
-            (Some(_), Purpose::Count) => (bare, None),
-            (Some(summarize), _) => (bare, Some(Work::OnDemand(summarize.instructions))),
+            (Some(_), RequestPurpose::Count) => (bare, None),
+            (Some(summarize), _) => (bare, Some(VendorWork::OnDemand(summarize.instructions))),
             (None, _) => self.edited(bare, &asked.edits, who, purpose),
         };
-        Ok(Wish { request, work, is_replay, strips_betas })
+        Ok(VendorRequest { request, work, is_replay, strips_betas })
     }
 
     /// The request as its edits leave it.
     fn edited(
         &self,
         request: Request,
-        edits: &[Edit],
-        who: &Who,
-        purpose: Purpose,
-    ) -> (Request, Option<Work>) {
+        edits: &[ContextEdit],
+        who: &RequestSender,
+        purpose: RequestPurpose,
+    ) -> (Request, Option<VendorWork>) {
         let model = request.model.clone().unwrap_or_default();
         let reading = lock(&self.rules).reading(&request, &model, who);
         let cleared = match reading {
             Ok(reading) => cleared(&request, edits, &reading),
-            Err(_) => Cleared { messages: request.messages().collect(), applied: Vec::new() },
+            Err(_) => {
+                ClearedMessages { messages: request.messages().collect(), applied: Vec::new() }
+            }
         };
         let tokens = cleared.input_tokens();
         let request = match cleared.applied.is_empty() {
             true => request,
             false => with(&request, cleared.messages).unwrap_or(request),
         };
-        if purpose == Purpose::Count {
-            return (request, Some(Work::Count { cleared: tokens }));
+        if purpose == RequestPurpose::Count {
+            return (request, Some(VendorWork::Count { cleared: tokens }));
         }
         let compact = edits.iter().find_map(|edit| match edit {
-            Edit::Compact(compact) => Some(compact.clone()),
+            ContextEdit::Compact(compact) => Some(compact.clone()),
             _ => None,
         });
-        let edited = Edited { applied: cleared.applied, compact };
-        (request, Some(Work::Edited(Box::new(edited))))
+        let edited = EditedRequest { applied: cleared.applied, compact };
+        (request, Some(VendorWork::Edited(Box::new(edited))))
     }
 }
 
-fn cleared(request: &Request, edits: &[Edit], reading: &Reading) -> Cleared {
+fn cleared(request: &Request, edits: &[ContextEdit], reading: &RequestReading) -> ClearedMessages {
     let json = |part: &Bytes| {
         let text = String::from_utf8_lossy(part);
-        u64::from(reading.counter.count(&text, Content::Json))
+        u64::from(reading.counter.count(&text, TextKind::Json))
     };
     let beside = [&request.system, &request.tools].into_iter().flatten().map(json).sum();
     let dialect = request.kind().dialect();
@@ -102,11 +107,19 @@ fn cleared(request: &Request, edits: &[Edit], reading: &Reading) -> Cleared {
         u64::from(measure(&*reading.counter, message, &dialect.view(message)).total)
     };
     let is_bound = reading.profile.reasoning != ReasoningBinding::Free;
-    clear(request.messages().collect(), edits, &Measure { beside, is_bound, count: &count })
+    clear(
+        request.messages().collect(),
+        edits,
+        &ConversationMeasure { beside, is_bound, count: &count },
+    )
 }
 
 /// The request with the messages that our newest block stands for in the place of all before it.
-fn expanded(request: Request, who: &Who, seal: &Seal) -> Result<(Request, bool), Refused> {
+fn expanded(
+    request: Request,
+    who: &RequestSender,
+    seal: &Seal,
+) -> Result<(Request, bool), VendorRefusal> {
     let blocks = compaction_blocks(request.body());
     let ours = |block: &&PlacedBlock| sealed(block).is_some();
     let Some(newest) = blocks.iter().rev().find(ours) else { return Ok((request, false)) };
@@ -115,7 +128,7 @@ fn expanded(request: Request, who: &Who, seal: &Seal) -> Result<(Request, bool),
     }
     let invalid = || {
         let place = format!("messages.{}.content.{}", newest.message, newest.block);
-        Refused::from(Refusal::of(
+        VendorRefusal::from(AnthropicRefusal::of(
             ErrorCode::SignatureInvalid,
             format!(
                 "{place}: the signature of the `compaction` block does not verify; send the block \
@@ -126,7 +139,7 @@ fn expanded(request: Request, who: &Who, seal: &Seal) -> Result<(Request, bool),
     let text = sealed(newest).unwrap_or_default();
     let blob = opened(seal, who, request.kind(), text).ok_or_else(invalid)?;
     if newest.content.as_deref() != Some(&blob.recap) {
-        return Err(Refusal::of(
+        return Err(AnthropicRefusal::of(
             ErrorCode::ContentMismatch,
             format!(
                 "messages.{}.content.{}: the content of the `compaction` block is not what was \

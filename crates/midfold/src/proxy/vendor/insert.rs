@@ -3,18 +3,18 @@
 use midfold_formats::vendor::{anthropic, openai};
 
 /// What is put into an answer that a provider gives; everything else of it stays.
-pub enum Insert {
+pub enum AnswerInsert {
     /// An item before the output of Responses.
-    OpenAi(Box<openai::Insertion>, openai::Item),
+    OpenAi(Box<openai::ItemInsertion>, openai::CompactionItem),
     /// A block before the content of Messages, and what edits did.
-    Anthropic(Box<anthropic::Insertion>),
+    Anthropic(Box<anthropic::BlockInsertion>),
     /// Tokens that edits took of what is counted.
     Counted(u64),
 }
 
-impl Insert {
-    pub(super) fn openai(item: &openai::Item) -> Self {
-        Self::OpenAi(Box::new(openai::Insertion::new(item)), item.clone())
+impl AnswerInsert {
+    pub(super) fn openai(item: &openai::CompactionItem) -> Self {
+        Self::OpenAi(Box::new(openai::ItemInsertion::new(item)), item.clone())
     }
 
     /// Rewrites a part of a stream; what is not at its end is held back.

@@ -14,21 +14,21 @@ mod summary;
 use bytes::Bytes;
 use memchr::memmem;
 use midfold_formats::request::{Bounds, Request, RequestError};
-use midfold_formats::vendor::anthropic::{AppliedEdit, Compact};
+use midfold_formats::vendor::anthropic::{AppliedEdit, CompactEdit};
 use midfold_formats::vendor::blob::Blob;
 use midfold_formats::{DialectKind, scan};
 
 use super::lock::lock;
-use super::seal::{Opened, Seal};
+use super::seal::{OpenedBlob, Seal};
+use super::sender::RequestSender;
 use super::shared::Proxy;
-use super::who::Who;
 
-pub use answer::{Done, Made};
-pub use insert::Insert;
+pub use answer::{MadeAnswer, VendorOutcome};
+pub use insert::AnswerInsert;
 
 /// What a request was sent for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Purpose {
+pub enum RequestPurpose {
     /// A model's answer.
     Answer,
     /// A count of its tokens.
@@ -38,11 +38,11 @@ pub enum Purpose {
 }
 
 /// A request, and what of it is done here.
-pub struct Wish {
+pub struct VendorRequest {
     /// Without what is done here, and with the messages that blocks of ours stand for.
     pub request: Request,
     /// What is to be done; nothing where the request is like every other one.
-    pub work: Option<Work>,
+    pub work: Option<VendorWork>,
     /// A block of ours was in it.
     pub is_replay: bool,
     /// The betas of the vendor's compaction are not for the provider: none of it is left in the request.
@@ -51,7 +51,7 @@ pub struct Wish {
 
 /// What is to be done for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum VendorWork {
     /// `/v1/responses/compact`: the answer is the next input.
     Compact,
     /// A `compaction_trigger`: the answer is one compaction item.
@@ -61,7 +61,7 @@ pub enum Work {
     /// `compaction` of Messages: the answer is a summary, made with these instructions in mind.
     OnDemand(Option<String>),
     /// `context_management` of Messages.
-    Edited(Box<Edited>),
+    Edited(Box<EditedRequest>),
     /// The same, for a count of tokens.
     Count {
         /// Tokens that edits took.
@@ -69,7 +69,7 @@ pub enum Work {
     },
 }
 
-impl Work {
+impl VendorWork {
     /// What a client wants kept of whatever is folded: it says so with each request, also where nothing is to
     /// be folded yet. A model that narrates ahead has to know it by then.
     #[must_use]
@@ -81,23 +81,23 @@ impl Work {
 
 /// What edits of Messages did, and what is still to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedRequest {
     /// What was cleared.
     pub applied: Vec<AppliedEdit>,
     /// Above so many tokens, a summary before the reply.
-    pub compact: Option<Compact>,
+    pub compact: Option<CompactEdit>,
 }
 
 /// A request that is refused as the vendor would refuse it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct VendorRefusal {
     /// The HTTP status.
     pub status: u16,
     /// The body, in the vendor's shape.
     pub body: Vec<u8>,
 }
 
-impl Wish {
+impl VendorRequest {
     fn plain(request: Request) -> Self {
         Self { request, work: None, is_replay: false, strips_betas: false }
     }
@@ -112,14 +112,14 @@ impl Proxy {
         &self,
         kind: DialectKind,
         body: Bytes,
-        purpose: Purpose,
+        purpose: RequestPurpose,
         bounds: Bounds,
     ) -> Result<Request, RequestError> {
         // Most of a body was in the request before it.
         let known = |text: &[u8]| lock(&self.index).identities().length(text);
         match Request::read_knowing(kind, body.clone(), &known, bounds) {
             // A compaction may name an answer and nothing else.
-            Err(RequestError::NoMessages(_)) if purpose == Purpose::Compact => {
+            Err(RequestError::NoMessages(_)) if purpose == RequestPurpose::Compact => {
                 Request::read(kind, midfold_formats::vendor::openai::with_input(&body))
             }
             read => read,
@@ -129,21 +129,31 @@ impl Proxy {
     /// Reads what a request asks of its vendor's compaction. A request that asks for nothing stays as it is.
     ///
     /// # Errors
-    /// A [`Refused`] where the vendor would refuse the request, and for a block of ours that does not open.
-    pub fn wish(&self, request: Request, who: &Who, purpose: Purpose) -> Result<Wish, Refused> {
-        if purpose != Purpose::Compact && !concerns(request.body()) {
-            return Ok(Wish::plain(request));
+    /// A [`VendorRefusal`] where the vendor would refuse the request, and for a block of ours that does not open.
+    pub fn wish(
+        &self,
+        request: Request,
+        who: &RequestSender,
+        purpose: RequestPurpose,
+    ) -> Result<VendorRequest, VendorRefusal> {
+        if purpose != RequestPurpose::Compact && !concerns(request.body()) {
+            return Ok(VendorRequest::plain(request));
         }
         let body = request.body().clone();
         let wish = self.wish_of(request, who, purpose)?;
         // What goes on is the provider's to judge; what is answered here has to be text.
         if wish.work.is_some() && std::str::from_utf8(&body).is_err() {
-            return Err(Refused { status: 400, body: NO_TEXT.to_vec() });
+            return Err(VendorRefusal { status: 400, body: NO_TEXT.to_vec() });
         }
         Ok(wish)
     }
 
-    fn wish_of(&self, request: Request, who: &Who, purpose: Purpose) -> Result<Wish, Refused> {
+    fn wish_of(
+        &self,
+        request: Request,
+        who: &RequestSender,
+        purpose: RequestPurpose,
+    ) -> Result<VendorRequest, VendorRefusal> {
         match (request.kind(), &self.seal) {
             (DialectKind::OpenAiResponses, Some(seal)) => {
                 self.openai_wish(request, who, purpose, seal)
@@ -151,7 +161,7 @@ impl Proxy {
             (DialectKind::Anthropic, Some(seal)) => {
                 self.anthropic_wish(request, who, purpose, seal)
             }
-            _ => Ok(Wish::plain(request)),
+            _ => Ok(VendorRequest::plain(request)),
         }
     }
 }
@@ -167,8 +177,8 @@ fn concerns(body: &[u8]) -> bool {
 }
 
 /// What a text of ours holds; none where it does not open.
-fn opened(seal: &Seal, who: &Who, kind: DialectKind, sealed: &str) -> Option<Blob> {
-    let Opened::Ours(bytes) = seal.open(&who.scope, sealed) else { return None };
+fn opened(seal: &Seal, who: &RequestSender, kind: DialectKind, sealed: &str) -> Option<Blob> {
+    let OpenedBlob::Ours(bytes) = seal.open(&who.scope, sealed) else { return None };
     Blob::decode(&bytes).ok().filter(|blob| blob.dialect == kind)
 }
 

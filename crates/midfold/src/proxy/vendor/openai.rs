@@ -4,17 +4,17 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_formats::request::{Request, identity};
 use midfold_formats::vendor::openai::{
-    PlacedItem, Refusal, asked, compaction_items, instructs, without_management,
+    OpenaiRefusal, PlacedItem, asked, compaction_items, instructs, without_management,
 };
 
-use super::{Purpose, Refused, Wish, Work, messages, opened, with};
-use crate::proxy::prefer::Prefer;
+use super::{RequestPurpose, VendorRefusal, VendorRequest, VendorWork, messages, opened, with};
+use crate::proxy::prefer::CompactionPreference;
 use crate::proxy::seal::Seal;
+use crate::proxy::sender::RequestSender;
 use crate::proxy::shared::Proxy;
-use crate::proxy::who::Who;
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
+impl From<OpenaiRefusal> for VendorRefusal {
+    fn from(refusal: OpenaiRefusal) -> Self {
         Self { status: 400, body: refusal.body() }
     }
 }
@@ -23,26 +23,26 @@ impl Proxy {
     pub(super) fn openai_wish(
         &self,
         request: Request,
-        who: &Who,
-        purpose: Purpose,
+        who: &RequestSender,
+        purpose: RequestPurpose,
         seal: &Seal,
-    ) -> Result<Wish, Refused> {
+    ) -> Result<VendorRequest, VendorRefusal> {
         let (request, is_replay) = expanded(request, who, seal)?;
         // What only the provider has cannot be summarised here.
-        if self.prefer == Prefer::Upstream || !self.is_whole(&request, who) {
-            return Ok(Wish { request, work: None, is_replay, strips_betas: false });
+        if self.prefer == CompactionPreference::Upstream || !self.is_whole(&request, who) {
+            return Ok(VendorRequest { request, work: None, is_replay, strips_betas: false });
         }
         let asked = asked(request.body())?;
         let work = match (purpose, &asked.trigger) {
-            (Purpose::Compact, _) => Some(Work::Compact),
-            (_, Some(_)) => Some(Work::Trigger),
-            _ => asked.compacts.then_some(Work::Threshold(asked.threshold)),
+            (RequestPurpose::Compact, _) => Some(VendorWork::Compact),
+            (_, Some(_)) => Some(VendorWork::Trigger),
+            _ => asked.compacts.then_some(VendorWork::Threshold(asked.threshold)),
         };
         let request = match &work {
             Some(_) => taken_out(&request, asked.trigger.is_some()).unwrap_or(request),
             None => request,
         };
-        Ok(Wish { request, work, is_replay, strips_betas: false })
+        Ok(VendorRequest { request, work, is_replay, strips_betas: false })
     }
 }
 
@@ -57,11 +57,15 @@ fn taken_out(request: &Request, has_trigger: bool) -> Option<Request> {
 
 /// The request with the messages that our newest item stands for in the place of all before it. Instructions
 /// and tools before it stay, where the item does not hold them: clients put new ones there.
-fn expanded(request: Request, who: &Who, seal: &Seal) -> Result<(Request, bool), Refused> {
+fn expanded(
+    request: Request,
+    who: &RequestSender,
+    seal: &Seal,
+) -> Result<(Request, bool), VendorRefusal> {
     let items = compaction_items(request.body());
     let ours = |item: &&PlacedItem| Seal::is_ours(&item.encrypted_content);
     let Some(newest) = items.iter().rev().find(ours) else { return Ok((request, false)) };
-    let refused = || Refused::from(Refusal::undecodable(newest.item));
+    let refused = || VendorRefusal::from(OpenaiRefusal::undecodable(newest.item));
     let kind = request.kind();
     let blob = opened(seal, who, kind, &newest.encrypted_content).ok_or_else(refused)?;
     let context = messages(blob);

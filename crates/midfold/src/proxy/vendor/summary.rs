@@ -7,37 +7,37 @@ use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
 use midfold_core::fold::VerdictCode;
 use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
-use midfold_core::plan::Outcome;
+use midfold_core::plan::PlanOutcome;
 use midfold_formats::request::Request;
 use midfold_formats::vendor::blob::Blob;
 use midfold_store::Millis;
 
-use super::Work;
+use super::VendorWork;
 use crate::proxy::lock::lock;
-use crate::proxy::turn::Turn;
+use crate::proxy::turn::MatchedRequest;
 
 /// Characters of a message in a text for people, where nothing was folded.
 const SHOWN: usize = 2_000;
 
 /// What a compaction left.
-pub(super) struct Summary {
+pub(super) struct VendorSummary {
     /// What was done, for people.
     pub text: String,
     /// The messages that stand for the conversation from now on.
     pub context: Vec<Bytes>,
 }
 
-impl Turn {
+impl MatchedRequest {
     /// What a model should be asked before a summary on demand is made: who asks for one waits for it. Nothing
     /// where no model narrates, or there is nothing to fold.
     #[must_use]
-    pub fn wants(&self, work: &Work, now: Millis) -> Option<SummaryRequest> {
-        let Work::OnDemand(instructions) = work else { return None };
+    pub fn wants(&self, work: &VendorWork, now: Millis) -> Option<SummaryRequest> {
+        let VendorWork::OnDemand(instructions) = work else { return None };
         let place = self.place.as_ref()?;
         let held = lock(&place.conversation);
         let (session, focus) = (&held.session, instructions.as_deref());
         let budget = budget(session, place.suffix, &place.budget, None);
-        let Ok(Outcome::Folded(fold)) = session.preview(&budget, focus) else { return None };
+        let Ok(PlanOutcome::Folded(fold)) = session.preview(&budget, focus) else { return None };
         session.request_before(&fold, focus, now)
     }
 
@@ -83,12 +83,12 @@ impl Turn {
     }
 
     /// What stands for the conversation now.
-    pub(super) fn summary(&self) -> Summary {
+    pub(super) fn summary(&self) -> VendorSummary {
         let context = match Request::read(self.request.kind(), self.sent.body.clone()) {
             Ok(sent) => sent.messages().collect(),
             Err(_) => self.request.messages().collect(),
         };
-        Summary { text: self.recap().unwrap_or_else(|| shown(&self.request)), context }
+        VendorSummary { text: self.recap().unwrap_or_else(|| shown(&self.request)), context }
     }
 
     fn recap(&self) -> Option<String> {
@@ -98,7 +98,7 @@ impl Turn {
     }
 
     /// Seals what a compaction left; none where nothing can be sealed.
-    pub(super) fn sealed(&self, summary: &Summary) -> Option<String> {
+    pub(super) fn sealed(&self, summary: &VendorSummary) -> Option<String> {
         let (session, through) = match &self.place {
             Some(place) => {
                 let held = lock(&place.conversation);
@@ -132,7 +132,7 @@ fn budget(session: &Session, suffix: u64, of: &Budget, most: Option<u64>) -> Bud
 
 fn frees(session: &Session, budget: &Budget, focus: Option<&str>) -> bool {
     match session.preview(budget, focus) {
-        Ok(Outcome::Folded(fold)) => fold.tokens_after * 10 <= fold.tokens_before * 9,
+        Ok(PlanOutcome::Folded(fold)) => fold.tokens_after * 10 <= fold.tokens_before * 9,
         _ => false,
     }
 }

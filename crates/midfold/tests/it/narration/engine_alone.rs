@@ -2,8 +2,8 @@
 
 use midfold::core::budget::Budget;
 use midfold::core::engine::CompleteError;
-use midfold::core::narrate::{Finish, SummaryReply};
-use midfold::core::policy::Recap;
+use midfold::core::narrate::{FinishReason, SummaryReply};
+use midfold::core::policy::RecapPolicy;
 
 use super::*;
 
@@ -22,9 +22,9 @@ fn feed(session: &mut Session, percent: u64) {
 
 fn said(text: &str, finish: &str) -> SummaryReply {
     let finish = match finish {
-        "stop" => Finish::Stop,
-        "length" => Finish::Length,
-        _ => Finish::Other,
+        "stop" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        _ => FinishReason::Other,
     };
     SummaryReply { text: text.to_owned(), finish, model: "m".into(), usage: None, calls: 1 }
 }
@@ -150,7 +150,7 @@ fn narrated_recaps_have_the_form_of_their_preset() {
         } else {
             assert_eq!(request.sections.len(), 13);
             // The narration tells all that the recap covers.
-            let Recap { header, note, .. } = &policy.recap;
+            let RecapPolicy { header, note, .. } = &policy.recap;
             assert_eq!(recap.text, format!("{header}\n{note}\n{answer}"));
             assert_eq!(recap.text.matches("\n## ").count(), 13);
             assert!(

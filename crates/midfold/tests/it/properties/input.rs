@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold::core::BlockKind;
 use midfold::formats::{convert, profile, read};
-use midfold::{Budget, Counter, DialectKind, Log, Meter, Policy, Profile, RawEvent, Session};
+use midfold::{
+    Budget, Counter, DialectKind, EventLog, Meter, Policy, ProviderProfile, RawEvent, Session,
+};
 use midfold_testkit::{Rng, emit};
 use proptest::prelude::*;
 
@@ -13,7 +15,7 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
     pub kind: DialectKind,
-    pub profile: Profile,
+    pub profile: ProviderProfile,
 }
 
 pub fn wires() -> Vec<Wire> {
@@ -26,9 +28,9 @@ pub fn counter() -> Arc<dyn Counter> {
     midfold::tokens::by_name("chars:3.2").unwrap()
 }
 
-pub fn log(wire: Wire, messages: &[Bytes]) -> Log {
+pub fn log(wire: Wire, messages: &[Bytes]) -> EventLog {
     let events = messages.iter().map(|bytes| RawEvent::new(bytes.clone()));
-    Log::of(wire.kind.shared(), wire.profile, counter(), events)
+    EventLog::of(wire.kind.shared(), wire.profile, counter(), events)
 }
 
 /// A session of a few turns, in a dialect.
@@ -161,7 +163,7 @@ fn is_thought(wire: Wire, message: &Bytes) -> bool {
     view.blocks.iter().any(|block| matches!(block.kind, BlockKind::Reasoning { .. }))
 }
 
-pub fn budget(log: &Log, window: u64, policy: &Policy) -> Budget {
+pub fn budget(log: &EventLog, window: u64, policy: &Policy) -> Budget {
     let window = (log.tokens() * window / 100).max(200);
     Budget::new(window + policy.trigger.injection_reserve)
 }

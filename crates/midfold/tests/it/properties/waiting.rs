@@ -2,11 +2,11 @@
 //! and wherever a preset cuts it.
 
 use bytes::Bytes;
-use midfold::core::project::Piece;
-use midfold::core::repair::Repair;
-use midfold::core::verify::{Case, Finding, rule, verify};
+use midfold::core::project::ContextPiece;
+use midfold::core::repair::RepairReason;
+use midfold::core::verify::{ProofCase, VerifyFinding, rule, verify};
 use midfold::core::{BlockKind, Role};
-use midfold::{Budget, DialectKind, Fate, Meter, Outcome, Policy, Session};
+use midfold::{Budget, DialectKind, Meter, PieceFate, PlanOutcome, Policy, Session};
 
 use super::input::{Wire, counter, log, wires};
 
@@ -99,9 +99,11 @@ fn written(wire: Wire, letters: &str, step: &str, out: &mut Vec<Bytes>) {
     }
 }
 
-fn seq_of(fate: Fate) -> Option<u32> {
+fn seq_of(fate: PieceFate) -> Option<u32> {
     match fate {
-        Fate::Verbatim(seq) | Fate::Edited(seq) | Fate::Repaired(seq, _) => Some(seq),
+        PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
+            Some(seq)
+        }
         _ => None,
     }
 }
@@ -163,21 +165,23 @@ fn folded(wire: Wire, preset: &str, messages: &[Bytes]) -> Option<Session> {
     let log = log(wire, messages);
     let budget = Budget::new(log.tokens() * 70 / 100 + policy.trigger.injection_reserve);
     let mut session = Session::over("s", log, policy, Meter::exact());
-    matches!(session.compact(&budget, None), Ok(Outcome::Folded(_))).then_some(session)
+    matches!(session.compact(&budget, None), Ok(PlanOutcome::Folded(_))).then_some(session)
 }
 
 /// Whether a result was made in the folded context; without it, `verify` finds the call that waits.
 fn is_told_without(session: &Session, wire: Wire, case: &str) -> bool {
     let view = session.view();
     let pieces: Vec<_> = view.pieces().collect();
-    let recap = pieces.iter().position(|piece| matches!(piece.fate, Fate::Recap | Fate::Marker));
-    let is_made = |piece: &&&Piece| piece.fate == Fate::Added(Repair::UnansweredCall);
+    let recap =
+        pieces.iter().position(|piece| matches!(piece.fate, PieceFate::Recap | PieceFate::Marker));
+    let is_made =
+        |piece: &&&ContextPiece| piece.fate == PieceFate::Added(RepairReason::UnansweredCall);
     let before_recap = recap.and_then(|at| at.checked_sub(1));
     let Some(made) = before_recap.filter(|at| is_made(&&pieces[*at])) else { return false };
     let mut after: Vec<Bytes> = pieces.iter().map(|piece| piece.bytes.clone()).collect();
     after.remove(made);
     let before: Vec<Bytes> = session.log().events().iter().map(|e| e.bytes.clone()).collect();
-    let found = verify(&Case {
+    let found = verify(&ProofCase {
         before: &before,
         after: &after,
         envelope: &[],
@@ -187,7 +191,8 @@ fn is_told_without(session: &Session, wire: Wire, case: &str) -> bool {
         budget: None,
         fold: None,
     });
-    let told = |found: &Finding| found.rule == rule::PAIRS && found.detail.contains("its result");
+    let told =
+        |found: &VerifyFinding| found.rule == rule::PAIRS && found.detail.contains("its result");
     assert!(found.findings.iter().any(told), "{case}: {:?}", found.findings);
     true
 }

@@ -6,8 +6,8 @@ use bytes::Bytes;
 use midfold::core::Role;
 use midfold::core::audit::audit;
 use midfold::formats::request::{Request, without_marks};
-use midfold::proxy::Sent;
-use midfold::store::Stored;
+use midfold::proxy::OutgoingRequest;
+use midfold::store::StoredSession;
 use midfold::store::fsck::fsck;
 
 use super::node::now;
@@ -15,7 +15,7 @@ use super::world::World;
 
 impl World {
     /// What was sent is made of what the client has, and of nothing that is another key's.
-    pub(super) fn check_sent(&mut self, at: usize, raw: &Bytes, sent: &Sent) {
+    pub(super) fn check_sent(&mut self, at: usize, raw: &Bytes, sent: &OutgoingRequest) {
         let client = &self.clients[at];
         let other = if client.who.scope == "ann" { "[of bob]" } else { "[of ann]" };
         let text = String::from_utf8_lossy(&sent.body);
@@ -49,8 +49,8 @@ impl World {
         self.clients[at].sent = Some((sent.fold, history));
     }
 
-    pub(super) fn opened(&self, id: &str) -> Stored {
-        let opened = now(Stored::open(Arc::clone(&self.store), id));
+    pub(super) fn opened(&self, id: &str) -> StoredSession {
+        let opened = now(StoredSession::open(Arc::clone(&self.store), id));
         opened.unwrap_or_else(|error| unreachable!("{error}\n{}", self.story()))
     }
 

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use midfold::DialectKind;
-use midfold::proxy::Who;
+use midfold::proxy::RequestSender;
 use midfold_testkit::Rng;
-use midfold_testkit::upstream::agent::{Agent, Habits, Session};
-use midfold_testkit::upstream::{Dialect, task};
+use midfold_testkit::upstream::agent::{AgentSession, ClientAgent, Habits};
+use midfold_testkit::upstream::{WireDialect, task};
 use serde_json::Value;
 
 /// Messages after which a client begins something else.
@@ -16,8 +16,8 @@ const LONG: usize = 160;
 pub struct Client {
     pub name: u64,
     pub kind: DialectKind,
-    pub who: Who,
-    pub session: Session,
+    pub who: RequestSender,
+    pub session: AgentSession,
     /// It asks for thinking, which is bound to what the provider saw.
     pub thinks: bool,
     /// Everybody knows that its model binds thinking.
@@ -34,8 +34,8 @@ pub struct Client {
 
 impl Client {
     pub fn new(name: u64, takes_turns: bool, rng: &mut Rng) -> Self {
-        let dialect = *rng.pick(&Dialect::ALL);
-        let thinks = dialect == Dialect::Messages && rng.chance(60);
+        let dialect = *rng.pick(&WireDialect::ALL);
+        let thinks = dialect == WireDialect::Messages && rng.chance(60);
         let scope = ["ann", "bob"][rng.below(2)].to_owned();
         // Some share a beginning with others of the same key.
         let number = if rng.chance(30) { 0 } else { name };
@@ -54,25 +54,25 @@ impl Client {
             unmarked: rng.chance(50),
             ..Habits::default()
         };
-        let agent = Agent {
+        let agent = ClientAgent {
             task: format!("[of {scope}] [task {number}] {}", task(400)),
             model: model.to_owned(),
             thinking: thinks,
             habits,
-            ..Agent::new(dialect, "")
+            ..ClientAgent::new(dialect, "")
         };
-        let who = Who {
+        let who = RequestSender {
             scope,
             hint: rng.chance(30).then(|| format!("session {name}")),
             client: Some("agent".to_owned()),
             model: Some(model.to_owned()),
-            ..Who::default()
+            ..RequestSender::default()
         };
         let kind = match dialect {
-            Dialect::Chat => DialectKind::OpenAiChat,
-            Dialect::Responses => DialectKind::OpenAiResponses,
-            Dialect::Messages => DialectKind::Anthropic,
-            Dialect::Gemini => DialectKind::Gemini,
+            WireDialect::Chat => DialectKind::OpenAiChat,
+            WireDialect::Responses => DialectKind::OpenAiResponses,
+            WireDialect::Messages => DialectKind::Anthropic,
+            WireDialect::Gemini => DialectKind::Gemini,
         };
         Self {
             name,

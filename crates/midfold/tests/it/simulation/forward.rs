@@ -1,10 +1,10 @@
 //! A request on its way through a node, as the server brings it, and its answer.
 
 use bytes::Bytes;
-use midfold::formats::answer::{Framing, Seen, Tee};
+use midfold::formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
 use midfold::formats::overflow::Diagnosis;
 use midfold::formats::request::Request;
-use midfold::proxy::Awaited;
+use midfold::proxy::PendingAnswer;
 
 use super::world::World;
 
@@ -17,8 +17,8 @@ pub struct Flight {
     client: u64,
     node: usize,
     life: u64,
-    awaited: Awaited,
-    seen: Seen,
+    awaited: PendingAnswer,
+    seen: AnswerFacts,
     text: String,
 }
 
@@ -116,7 +116,7 @@ impl World {
             let is_written = self.nodes[node].write(Some(&turn), failing, &mut self.rng, time);
             self.failed(!is_written);
         }
-        let mut tee = Tee::new(kind, Framing::Json);
+        let mut tee = AnswerTee::new(kind, AnswerFraming::Json);
         tee.push(text.as_bytes());
         let number = self.tally.requests;
         let (client, life) = (&mut self.clients[at], self.nodes[node].life);
@@ -150,7 +150,7 @@ impl World {
         let time = self.time;
         if lives {
             // What breaks off has told nothing.
-            let seen = if is_lost && self.rng.chance(50) { Seen::default() } else { seen };
+            let seen = if is_lost && self.rng.chance(50) { AnswerFacts::default() } else { seen };
             awaited.answered(&seen, time);
         }
         let waiting = self.clients.iter_mut().find(|it| it.name == client);

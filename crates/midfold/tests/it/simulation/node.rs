@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use midfold::proxy::{Begun, Proxy, Rules, Turn};
-use midfold::store::faulty::{Failure, Faulty};
+use midfold::proxy::{MatchedRequest, Proxy, ProxyRules, ReadRequest};
+use midfold::store::faulty::{FaultyStore, WriteFailure};
 use midfold::store::{Store, StoreError};
 use midfold::{Policy, Setup, tokens};
 use midfold_testkit::Rng;
@@ -51,7 +51,7 @@ impl Node {
         self.away = 0;
     }
 
-    pub fn bring_back(&self, begun: &Begun, time: u64) {
+    pub fn bring_back(&self, begun: &ReadRequest, time: u64) {
         if time < self.away {
             return;
         }
@@ -62,7 +62,7 @@ impl Node {
     /// Writes until a turn is known to the store, or all. Some write fails, perhaps: whether all was written.
     pub fn write(
         &mut self,
-        turn: Option<&Turn>,
+        turn: Option<&MatchedRequest>,
         failing: Option<u64>,
         rng: &mut Rng,
         time: u64,
@@ -70,9 +70,9 @@ impl Node {
         if time < self.away {
             return false;
         }
-        let failure = if rng.chance(50) { Failure::Before } else { Failure::After };
+        let failure = if rng.chance(50) { WriteFailure::Before } else { WriteFailure::After };
         let fails = failing.map_or(0..0, |first| first..first + 1);
-        let store = Faulty::new(Arc::clone(&self.store), failure, fails);
+        let store = FaultyStore::new(Arc::clone(&self.store), failure, fails);
         turn.inspect(|turn| turn.hurry());
         while turn.is_none_or(|turn| !turn.is_written()) {
             match now(self.proxy.save(&store, time)) {
@@ -93,6 +93,6 @@ fn proxy(setting: &Setting) -> Arc<Proxy> {
     let counter = tokens::by_name("chars:4").unwrap_or_else(|error| unreachable!("{error}"));
     let setup = Setup::new().counter(counter).window(setting.window);
     let policy = Policy::preset(setting.preset).unwrap_or_else(|error| unreachable!("{error}"));
-    let rules = Rules::new(policy).setup(setup).memory(setting.memory).stored();
+    let rules = ProxyRules::new(policy).setup(setup).memory(setting.memory).stored();
     Arc::new(Proxy::new(rules))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use midfold::core::Hash;
 use midfold::store::{MemoryStore, Store};
 use midfold_testkit::Rng;
-use midfold_testkit::upstream::{Provider, Script, Settings, Strictness};
+use midfold_testkit::upstream::{ScriptedProvider, Strictness, UpstreamScript, UpstreamSettings};
 
 use super::client::Client;
 use super::forward::Flight;
@@ -26,7 +26,7 @@ pub struct World {
     pub(super) time: u64,
     pub(super) store: Arc<dyn Store>,
     pub(super) nodes: [Node; 2],
-    pub(super) provider: Provider,
+    pub(super) provider: ScriptedProvider,
     /// It wants users and models to take turns.
     pub(super) is_strict: bool,
     pub(super) clients: Vec<Client>,
@@ -43,12 +43,12 @@ impl World {
         let mut rng = Rng::new(seed);
         let (is_strict, is_calm) = (rng.chance(50), seed.is_multiple_of(3));
         let limit = *rng.pick(&[6_000, 9_000, 14_000]);
-        let settings = Settings {
+        let settings = UpstreamSettings {
             limit: Some(limit),
-            script: Script::shell_loop(400),
+            script: UpstreamScript::shell_loop(400),
             strict: if is_strict { Strictness::Templates } else { Strictness::Provider },
             bind_thinking: true,
-            ..Settings::default()
+            ..UpstreamSettings::default()
         };
         let setting = Setting {
             preset: PRESETS[rng.below(PRESETS.len())],
@@ -64,7 +64,7 @@ impl World {
             time: 1_000_000,
             store,
             nodes,
-            provider: Provider::new(settings),
+            provider: ScriptedProvider::new(settings),
             is_strict,
             clients: Vec::new(),
             is_calm,

@@ -1,7 +1,7 @@
 //! "Head, Middle, Tail": two anchors, two floors, and only the middle moves.
 
 use midfold::core::layout::layout;
-use midfold::{Budget, Meter, Outcome, Policy, Session};
+use midfold::{Budget, Meter, PlanOutcome, Policy, Session};
 
 use super::ports;
 use super::recorded::{WINDOWS, recorded};
@@ -46,7 +46,7 @@ fn head_and_tail_are_the_same_slices_on_every_record() {
     let mut folds = 0;
     for one in recorded() {
         let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
-        if let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(32_000), None) {
+        if let Ok(PlanOutcome::Folded(fold)) = session.compact(&Budget::new(32_000), None) {
             folds += 1;
             let repaired = !fold.repairs.is_empty();
             assert!(repaired || fold.head_verbatim && fold.tail_verbatim, "{}", one.name);
@@ -74,13 +74,13 @@ fn by_hand_the_floors_are_of_the_budget() {
             let tail = ports::tail_start(&one.messages, &tokens, head, window, 0.25, 4);
             let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
             match session.compact(&Budget::new(window), None).unwrap() {
-                Outcome::Folded(fold) => {
+                PlanOutcome::Folded(fold) => {
                     assert!(head < tail, "{} at {window}: nothing to compress", one.name);
                     assert!(fold.layout.tail.start as usize <= tail, "{} at {window}", one.name);
                     folded += 1;
                 }
                 // A marker that would take more than the middle is the one thing beside.
-                Outcome::Nothing(reason) => {
+                PlanOutcome::Nothing(reason) => {
                     let middle = one.log.tokens_in(head..tail.max(head));
                     assert!(middle < 200, "{} at {window}: {reason}", one.name);
                     left += 1;

@@ -1,9 +1,9 @@
 //! "Hermes Agent: Context Compression": prune, partition, summarise, reassemble.
 
-use midfold::core::explain::{Moment, Place, Sight, explain};
+use midfold::core::explain::{AskedMoment, Sight, VerbatimPlace, explain};
 use midfold::core::layout::layout;
-use midfold::core::trigger::{Breaker, Gate, Load};
-use midfold::{Budget, Meter, NoOp, Outcome, Policy, RawEvent, Session};
+use midfold::core::trigger::{ContextLoad, FoldBreaker, FoldGate};
+use midfold::{Budget, Meter, NoOp, PlanOutcome, Policy, RawEvent, Session};
 use serde_json::json;
 
 use super::ports;
@@ -77,10 +77,10 @@ fn the_newest_six_and_the_tail_budget_are_never_pruned() {
             }
             let boundary = ports::prune_boundary(&one.messages, 6, tail_budget(&policy, window));
             let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
-            let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(window), None) else {
+            let Ok(PlanOutcome::Folded(fold)) = session.compact(&Budget::new(window), None) else {
                 continue;
             };
-            if fold.layout.floor == midfold::core::layout::Floor::Budget {
+            if fold.layout.floor == midfold::core::layout::TailFloor::Budget {
                 continue;
             }
             edits += fold.edits.len();
@@ -98,7 +98,7 @@ fn pruning_comes_first_and_the_summariser_reads_what_is_left() {
     let (mut folds, mut pruned, mut edited) = (0, 0, 0);
     for one in recorded() {
         let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
-        let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(64_000), None) else {
+        let Ok(PlanOutcome::Folded(fold)) = session.compact(&Budget::new(64_000), None) else {
             continue;
         };
         folds += 1;
@@ -133,10 +133,10 @@ fn seven_messages_are_left_alone_also_by_hand() {
     let events = one.messages.iter().map(|m| RawEvent::new(m.to_string().into()));
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let dialect = midfold::DialectKind::OpenAiChat.shared();
-    let log = midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events);
+    let log = midfold::EventLog::of(dialect, midfold::formats::profile::OPENAI, counter, events);
     let mut session = Session::over("s", log, policy, Meter::exact());
     let outcome = session.compact(&Budget::new(200_000), None).unwrap();
-    assert_eq!(outcome, Outcome::Nothing(NoOp::TooFewMessages { messages: 7, floor: 7 }));
+    assert_eq!(outcome, PlanOutcome::Nothing(NoOp::TooFewMessages { messages: 7, floor: 7 }));
 }
 
 /// `should_compress`, over a grid.
@@ -147,9 +147,9 @@ fn the_gate_is_that_of_the_printed_function() {
         let threshold = policy.trigger.threshold_tokens(window);
         for tokens in [0, 1, threshold - 1, threshold, threshold + 1, window] {
             for strikes in 0..=3 {
-                let breaker = Breaker { strikes, since: 0, waiting: None };
-                let gate = Gate { breaker, ..Gate::default() };
-                let load = Load {
+                let breaker = FoldBreaker { strikes, since: 0, waiting: None };
+                let gate = FoldGate { breaker, ..FoldGate::default() };
+                let load = ContextLoad {
                     counted: tokens,
                     estimate: tokens,
                     upper: tokens,
@@ -225,10 +225,10 @@ fn the_tail_is_what_no_summary_covers() {
     let events = messages.iter().map(|m| RawEvent::new(m.to_string().into()));
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let dialect = midfold::DialectKind::OpenAiChat.shared();
-    let log = midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events);
+    let log = midfold::EventLog::of(dialect, midfold::formats::profile::OPENAI, counter, events);
     let policy = Policy::preset("hermes").unwrap();
     let mut session = Session::over("s", log, policy, Meter::exact());
-    let Outcome::Folded(fold) = session.compact(&Budget::new(100_000), None).unwrap() else {
+    let PlanOutcome::Folded(fold) = session.compact(&Budget::new(100_000), None).unwrap() else {
         panic!("it folds")
     };
     let (tail, log) = (fold.layout.tail.start, session.log());
@@ -242,8 +242,8 @@ fn the_tail_is_what_no_summary_covers() {
     // The call of a result that was pruned there.
     let call = pruned[0] - 1;
     let path = format!("src/part_{:02}.rs", (call - 3) / 2);
-    let now = Moment::Now(Some(fold.id));
+    let now = AskedMoment::Now(Some(fold.id));
     let found = explain(log, session.folds(), &[], &path, now).unwrap();
     let sight = found.occurrences.iter().find(|one| one.seq == call).map(|one| one.sight.clone());
-    assert_eq!(sight, Some(Sight::Verbatim { place: Place::Tail }));
+    assert_eq!(sight, Some(Sight::Verbatim { place: VerbatimPlace::Tail }));
 }

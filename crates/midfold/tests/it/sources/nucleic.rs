@@ -1,6 +1,6 @@
 //! "What Survives the Compression": results older than four turns go first, file lists are cumulative.
 
-use midfold::{Budget, Meter, Outcome, Policy, RawEvent, Session};
+use midfold::{Budget, Meter, PlanOutcome, Policy, RawEvent, Session};
 use serde_json::json;
 
 use super::recorded::recorded;
@@ -12,7 +12,7 @@ fn old_results_are_cleared_first() {
     let (mut folds, mut cleared, mut tokens) = (0, 0, 0);
     for one in recorded() {
         let mut session = Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
-        let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(32_000), None) else {
+        let Ok(PlanOutcome::Folded(fold)) = session.compact(&Budget::new(32_000), None) else {
             continue;
         };
         folds += 1;
@@ -35,11 +35,11 @@ fn call(n: usize, tool: &str, path: &str) -> [serde_json::Value; 2] {
     ]
 }
 
-fn log(messages: &[serde_json::Value]) -> midfold::Log {
+fn log(messages: &[serde_json::Value]) -> midfold::EventLog {
     let events = messages.iter().map(|m| RawEvent::new(m.to_string().into()));
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let dialect = midfold::DialectKind::OpenAiChat.shared();
-    midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events)
+    midfold::EventLog::of(dialect, midfold::formats::profile::OPENAI, counter, events)
 }
 
 /// The recap does not say what was cleared, and a model is not sent it; the record names the loss.
@@ -53,7 +53,7 @@ fn what_was_cleared_is_not_summarised() {
     }
     let mut policy = Policy::preset("nucleic").unwrap();
     let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
-    let Outcome::Folded(fold) = session.compact(&Budget::new(3_000), None).unwrap() else {
+    let PlanOutcome::Folded(fold) = session.compact(&Budget::new(3_000), None).unwrap() else {
         panic!("it folds")
     };
     let text = &fold.recap.as_ref().unwrap().text;
@@ -80,7 +80,7 @@ fn file_blocks_never_vanish_whole() {
     }
     let policy = Policy::preset("nucleic").unwrap();
     let mut session = Session::over("s", log(&messages), policy, Meter::exact());
-    let Outcome::Folded(fold) = session.compact(&Budget::new(8_000), None).unwrap() else {
+    let PlanOutcome::Folded(fold) = session.compact(&Budget::new(8_000), None).unwrap() else {
         panic!("it folds")
     };
     let text = &fold.recap.as_ref().unwrap().text;
@@ -102,7 +102,7 @@ fn the_file_lists_use_the_room_that_there_is() {
     }
     let policy = Policy::preset("nucleic").unwrap();
     let mut session = Session::over("s", log(&messages), policy, Meter::exact());
-    let Outcome::Folded(fold) = session.compact(&Budget::new(16_000), None).unwrap() else {
+    let PlanOutcome::Folded(fold) = session.compact(&Budget::new(16_000), None).unwrap() else {
         panic!("it folds")
     };
     let recap = fold.recap.as_ref().unwrap();
@@ -133,7 +133,7 @@ fn a_narrated_fold_covers_the_whole_middle() {
         .for_each(|name| text += &format!("- **{name}:** src/f2.rs is fine\n"));
     let reply = midfold::core::narrate::SummaryReply {
         text,
-        finish: midfold::core::narrate::Finish::Stop,
+        finish: midfold::core::narrate::FinishReason::Stop,
         model: "small".to_owned(),
         usage: None,
         calls: 1,

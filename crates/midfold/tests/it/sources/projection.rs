@@ -1,17 +1,17 @@
 //! "Compaction as a projection": free reducers always, a summary of what is still over, tiers.
 
 use midfold::core::budget::{Ratio, TierName};
-use midfold::core::trigger::{Due, LineRule};
-use midfold::{Budget, Log, Meter, Outcome, Policy, RawEvent, Session};
+use midfold::core::trigger::{FoldDue, LineRule};
+use midfold::{Budget, EventLog, Meter, PlanOutcome, Policy, RawEvent, Session};
 use serde_json::{Value, json};
 
 use super::recorded::recorded;
 
-fn log(messages: &[Value]) -> Log {
+fn log(messages: &[Value]) -> EventLog {
     let events = messages.iter().map(|m| RawEvent::new(m.to_string().into()));
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let dialect = midfold::DialectKind::OpenAiChat.shared();
-    Log::of(dialect, midfold::formats::profile::OPENAI, counter, events)
+    EventLog::of(dialect, midfold::formats::profile::OPENAI, counter, events)
 }
 
 fn call(n: usize, tool: &str, words: usize) -> [Value; 2] {
@@ -42,7 +42,9 @@ fn what_reducers_can_do_is_not_summarised() {
     let budget = Budget::new(14_000);
     let mut session = Session::over("s", log(&messages), policy.clone(), Meter::exact());
     assert!(session.wants(&budget, 0).is_none(), "retention alone suffices");
-    let Outcome::Folded(fold) = session.compact(&budget, None).unwrap() else { panic!("it folds") };
+    let PlanOutcome::Folded(fold) = session.compact(&budget, None).unwrap() else {
+        panic!("it folds")
+    };
     assert_eq!(fold.accounts.recap, 0, "nothing is covered");
     assert!(fold.edits.len() >= 19, "{} edits", fold.edits.len());
     assert!(fold.edits.iter().all(|edit| edit.reducer.as_str() == "retain"));
@@ -52,7 +54,9 @@ fn what_reducers_can_do_is_not_summarised() {
     messages.extend((0..30).map(prose));
     let mut session = Session::over("s", log(&messages), policy, Meter::exact());
     let request = session.wants(&budget, 0).expect("the overflow is to be narrated");
-    let Outcome::Folded(fold) = session.compact(&budget, None).unwrap() else { panic!("it folds") };
+    let PlanOutcome::Folded(fold) = session.compact(&budget, None).unwrap() else {
+        panic!("it folds")
+    };
     assert!(fold.accounts.recap > 0 && (fold.accounts.recap as usize) < messages.len() - 6);
     assert_eq!(request.span.start, fold.span.start);
     assert!(request.span.end < fold.span.end, "the newest dialogue is not asked about");
@@ -75,7 +79,8 @@ fn presets_do_what_they_say_on_recorded_conversations() {
                 }
                 let mut session =
                     Session::over("s", one.log.clone(), policy.clone(), Meter::exact());
-                let Ok(Outcome::Folded(fold)) = session.compact(&Budget::new(window), None) else {
+                let Ok(PlanOutcome::Folded(fold)) = session.compact(&Budget::new(window), None)
+                else {
                     continue;
                 };
                 folds += 1;
@@ -160,22 +165,24 @@ fn a_tier_keeps_results_from_starving_the_dialogue() {
     let mut budget = Budget::new(20_000);
     // Below the threshold: nothing happens, and results take most of the context.
     let (due, _, session) = run(Policy::from_toml(&text("")).unwrap(), &budget);
-    assert!(matches!(due, Due::Below(_)), "{due:?}");
+    assert!(matches!(due, FoldDue::Below(_)), "{due:?}");
     assert!(session.tier_tokens(TierName::Results) > 9_000);
     // With the tier of the policy it is evicted early, from the oldest on, and no word is lost.
     let tiers = "[budget.tiers]\nresults = 0.30";
     let (due, findings, session) = run(Policy::from_toml(&text(tiers)).unwrap(), &budget);
-    assert!(matches!(due, Due::Threshold(line) if line.rule == LineRule::Tier(TierName::Results)));
+    assert!(
+        matches!(due, FoldDue::Threshold(line) if line.rule == LineRule::Tier(TierName::Results))
+    );
     assert!(session.tier_tokens(TierName::Results) <= 6_000);
     let fold = session.active().unwrap();
-    assert_eq!(fold.cause, midfold::core::plan::Cause::Tier);
+    assert_eq!(fold.cause, midfold::core::plan::FoldCause::Tier);
     assert!(fold.edits.iter().all(|e| e.reason == "tier-results"), "{:?}", fold.edits);
     assert_eq!((findings, fold.accounts.recap), (6, 0), "the dialogue stays whole");
     assert_eq!(fold.budget.tiers[&TierName::Results], Ratio(3_000), "named in the record");
     // The budget's own tier wins over the policy's.
     budget.tiers.insert(TierName::Results, Ratio(9_000));
     let (due, ..) = run(Policy::from_toml(&text(tiers)).unwrap(), &budget);
-    assert!(matches!(due, Due::Below(_)), "{due:?}");
+    assert!(matches!(due, FoldDue::Below(_)), "{due:?}");
 }
 
 /// In a window that is too small the tier that is over is named in the error.
@@ -204,8 +211,8 @@ fn only_what_is_over_the_budget_is_summarised() {
         let budget = Budget::new(14_000);
         let mut session = Session::over("s", log, policy.clone(), Meter::exact());
         let outcome = session.compact(&budget, None).unwrap();
-        assert_eq!(matches!(outcome, Outcome::Folded(_)), folds, "{count}: {outcome:?}");
-        if let Outcome::Folded(fold) = outcome {
+        assert_eq!(matches!(outcome, PlanOutcome::Folded(_)), folds, "{count}: {outcome:?}");
+        if let PlanOutcome::Folded(fold) = outcome {
             assert!(fold.accounts.recap > 0 && fold.tokens_after >= 4_500, "{}", fold.tokens_after);
         }
     }
@@ -241,7 +248,7 @@ fn durable_results_stay_beside_a_recap() {
         session.context(&Budget::new(12_000), 0).unwrap();
         let fold = session.active().unwrap();
         assert!(fold.accounts.recap > 0, "{preset}");
-        let fate = midfold::core::project::Fate::Verbatim(3);
+        let fate = midfold::core::project::PieceFate::Verbatim(3);
         assert!(
             session.view().pieces().any(|piece| piece.fate == fate),
             "{preset}: the fact stays"
@@ -267,8 +274,8 @@ fn a_tier_makes_a_compaction_needed() {
     let budget = Budget::new(20_000);
     for (tiers, needed) in [("", false), ("[budget.tiers]\nresults = 0.30", true)] {
         let policy = Policy::from_toml(&format!("base = \"projection\"\n{tiers}")).unwrap();
-        let request = midfold::core::plan::Plan::new(&log, &policy, &budget, Meter::exact());
+        let request = midfold::core::plan::PlanRequest::new(&log, &policy, &budget, Meter::exact());
         let outcome = midfold::core::plan::plan(&request).unwrap();
-        assert_eq!(matches!(outcome, Outcome::Folded(_)), needed, "{tiers}: {outcome:?}");
+        assert_eq!(matches!(outcome, PlanOutcome::Folded(_)), needed, "{tiers}: {outcome:?}");
     }
 }

@@ -3,7 +3,7 @@
 
 use midfold::formats::convert::convert_all;
 use midfold::formats::profile;
-use midfold::{DialectKind, Log, RawEvent};
+use midfold::{DialectKind, EventLog, RawEvent};
 use serde_json::Value;
 
 use crate::common::{conversations, corpus};
@@ -15,14 +15,14 @@ pub const WINDOWS: [u64; 6] = [8_000, 16_000, 32_000, 64_000, 100_000, 200_000];
 pub struct Recorded {
     pub name: String,
     pub messages: Vec<Value>,
-    pub log: Log,
+    pub log: EventLog,
 }
 
 impl Recorded {
     fn new(name: String, messages: &[bytes::Bytes]) -> Self {
         let counter = midfold::tokens::by_name("chars:3.2").unwrap();
         let events = messages.iter().map(|bytes| RawEvent::new(bytes.clone()));
-        let log = Log::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, events);
+        let log = EventLog::of(DialectKind::OpenAiChat.shared(), profile::OPENAI, counter, events);
         let messages = messages.iter().map(|b| serde_json::from_slice(b).unwrap()).collect();
         Self { name, messages, log }
     }

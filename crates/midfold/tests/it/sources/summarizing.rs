@@ -1,8 +1,8 @@
 //! "Summarizing Evicted Turns": a receipt with a schema, a hard cap, and a marker when it fails.
 
 use midfold::core::narrate::FailureClass;
-use midfold::core::narrate::{Finish, SummaryFailure, SummaryReply};
-use midfold::{Budget, Fold, Meter, Outcome, Policy, Session};
+use midfold::core::narrate::{FinishReason, SummaryFailure, SummaryReply};
+use midfold::{Budget, Fold, Meter, PlanOutcome, Policy, Session};
 
 use super::recorded::recorded;
 
@@ -16,15 +16,15 @@ fn session() -> Session {
 
 fn fold(session: &mut Session) -> Fold {
     match session.compact(&Budget::new(WINDOW), None).unwrap() {
-        Outcome::Folded(fold) => *fold,
-        Outcome::Nothing(reason) => panic!("no fold: {reason}"),
+        PlanOutcome::Folded(fold) => *fold,
+        PlanOutcome::Nothing(reason) => panic!("no fold: {reason}"),
     }
 }
 
 fn reply(text: &str) -> SummaryReply {
     SummaryReply {
         text: text.to_owned(),
-        finish: Finish::Stop,
+        finish: FinishReason::Stop,
         model: "small".to_owned(),
         usage: None,
         calls: 1,
@@ -96,7 +96,7 @@ fn facts_behind_a_legacy_prefix_stay() {
     let events = messages.iter().map(|m| midfold::RawEvent::new(m.to_string().into()));
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let dialect = midfold::DialectKind::OpenAiChat.shared();
-    let log = midfold::Log::of(dialect, midfold::formats::profile::OPENAI, counter, events);
+    let log = midfold::EventLog::of(dialect, midfold::formats::profile::OPENAI, counter, events);
     let policy = Policy::preset("default").unwrap();
     let mut session = Session::over("s", log, policy, Meter::exact());
     let fold = fold(&mut session);
@@ -146,7 +146,7 @@ fn a_marker_repeats_its_prompt_and_a_new_summary_little_of_its_own() {
 /// What came after the model was asked is behind the marker, and everything that tells of the fold says so.
 #[test]
 fn a_partly_narrated_fold_says_so() {
-    use midfold::core::explain::{Moment, Sight, explain};
+    use midfold::core::explain::{AskedMoment, Sight, explain};
     use midfold::core::fold::StandIn;
     let all = recorded()[3].log.clone();
     let mut policy = Policy::preset("head-tail").unwrap();
@@ -170,7 +170,7 @@ fn a_partly_narrated_fold_says_so() {
     assert_eq!(fold.accounts.marker as usize, marked);
     assert_eq!(fold.accounts.recap as usize, covered.len() - marked);
     let last = format!("@{}", covered.last().unwrap());
-    let moment = Moment::Now(Some(fold.id));
+    let moment = AskedMoment::Now(Some(fold.id));
     let told = explain(session.log(), session.folds(), &[], &last, moment).unwrap();
     assert_eq!(told.occurrences[0].sight, Sight::Marker);
     let first = format!("@{}", covered[0]);

@@ -222,14 +222,14 @@ fn every_row_says_what_its_source_says() {
 /// 7/7, 3/7: the texts that a person and a model read.
 #[test]
 fn the_texts_are_those_of_the_source() {
-    use midfold::{Budget, Feedback, Meter, Outcome, Session, Size};
+    use midfold::{Budget, CompactionFeedback, Meter, PlanOutcome, Session, SizeCount};
     let policy = Policy::preset("hermes").unwrap();
     let one = super::recorded::recorded().remove(3);
     let mut session = Session::over("s", one.log.clone(), policy, Meter::exact());
     let outcome = session.compact(&Budget::new(32_000), None).unwrap();
-    let before = Size { messages: one.log.len() as u64, tokens: one.log.tokens() };
-    let said = json!(Feedback::of(&outcome, before));
-    let Outcome::Folded(fold) = outcome else { panic!("{outcome:?}") };
+    let before = SizeCount { messages: one.log.len() as u64, tokens: one.log.tokens() };
+    let said = json!(CompactionFeedback::of(&outcome, before));
+    let PlanOutcome::Folded(fold) = outcome else { panic!("{outcome:?}") };
     let (dropped, after) = (fold.evicted, fold.messages_after);
     assert_eq!(
         fold.recap.as_ref().unwrap().text,
@@ -243,7 +243,7 @@ fn the_texts_are_those_of_the_source() {
     assert_eq!(said["headline"], format!("Compressed: {} → {after} messages", one.log.len()));
     assert!(said["token_line"].as_str().unwrap().starts_with("Rough transcript estimate: ~"));
     let again = session.compact(&Budget::new(32_000), None).unwrap();
-    let said = json!(Feedback::of(&again, Size { messages: 9, tokens: 1_234 }));
+    let said = json!(CompactionFeedback::of(&again, SizeCount { messages: 9, tokens: 1_234 }));
     assert_eq!(said["headline"], "No changes from compression: 9 messages");
     assert_eq!(said["token_line"], "Rough transcript estimate: ~1,234 tokens (unchanged)");
 }
@@ -251,7 +251,7 @@ fn the_texts_are_those_of_the_source() {
 /// 3/7: seven messages and no more are left alone; at the window that could not be sent.
 #[test]
 fn seven_messages_over_the_window_are_folded() {
-    use midfold::{Budget, Log, Meter, RawEvent, Session};
+    use midfold::{Budget, EventLog, Meter, RawEvent, Session};
     let mut messages = vec![json!({"role": "system", "content": "s"})];
     messages.extend((0..6).map(|n| {
         let role = if n % 2 == 0 { "user" } else { "assistant" };
@@ -260,7 +260,7 @@ fn seven_messages_over_the_window_are_folded() {
     let events = messages.iter().map(|m| RawEvent::new(m.to_string().into()));
     let counter = midfold::tokens::by_name("chars:4").unwrap();
     let dialect = midfold::DialectKind::OpenAiChat.shared();
-    let log = Log::of(dialect, midfold::formats::profile::OPENAI, counter, events);
+    let log = EventLog::of(dialect, midfold::formats::profile::OPENAI, counter, events);
     let mut session = Session::over("s", log, Policy::preset("hermes").unwrap(), Meter::exact());
     assert!(session.context(&Budget::new(5_000), 0).unwrap().tokens() <= 5_000);
     assert!(session.active().is_some());

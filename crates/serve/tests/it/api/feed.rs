@@ -8,7 +8,7 @@ use hyper::Request;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use midfold::RawEvent;
-use midfold::store::Stored;
+use midfold::store::StoredSession;
 use serde_json::json;
 
 use super::Asking;
@@ -74,7 +74,7 @@ async fn changes_are_told_by_whom_ever_they_are_made() {
     assert_eq!(all.until("undo").await["active"], json!(null));
 
     // By another process that has the store.
-    let mut other = Stored::open(Arc::clone(&asking.store), "quiet").await.unwrap();
+    let mut other = StoredSession::open(Arc::clone(&asking.store), "quiet").await.unwrap();
     let message = RawEvent::new(r#"{"role":"user","content":"hi"}"#.into());
     other.append(vec![message], None, 1).await.unwrap();
     for listener in [&mut all, &mut quiet] {

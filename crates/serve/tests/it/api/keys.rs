@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use hyper::Method;
-use midfold_serve::{Key, KeyHash, Keys};
+use midfold_serve::{ApiKey, ApiKeys, KeyHash};
 use serde_json::json;
 
 use super::{Answer, Asking};
@@ -11,7 +11,7 @@ use super::{Answer, Asking};
 fn key(name: &str) -> String {
     let mut random = [0; 32];
     random[..name.len()].copy_from_slice(name.as_bytes());
-    Key::from_bytes(random).as_str().to_owned()
+    ApiKey::from_bytes(random).as_str().to_owned()
 }
 
 async fn asking() -> Asking {
@@ -25,7 +25,7 @@ async fn asking() -> Asking {
             "[[key]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [\"{scope}\"]\n\n"
         );
     }
-    Asking::with(|config| config.keys = Some(Keys::from_toml(&text).unwrap())).await
+    Asking::with(|config| config.keys = Some(ApiKeys::from_toml(&text).unwrap())).await
 }
 
 async fn made(asking: &Asking, name: &str) {

@@ -16,8 +16,8 @@ use hyper::{Method, Request, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use midfold::store::{MemoryStore, Store};
-use midfold_serve::Config;
-use midfold_testkit::upstream::Settings;
+use midfold_serve::ServeConfig;
+use midfold_testkit::upstream::UpstreamSettings;
 use serde_json::{Value, json};
 
 use crate::setting::{Setting, rules};
@@ -67,10 +67,10 @@ impl Asking {
         Self::with(|_| {}).await
     }
 
-    async fn with(change: impl FnOnce(&mut Config)) -> Self {
+    async fn with(change: impl FnOnce(&mut ServeConfig)) -> Self {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let kept = Arc::clone(&store);
-        let setting = Setting::with(Settings::default(), |config| {
+        let setting = Setting::with(UpstreamSettings::default(), |config| {
             config.rules = rules().window(16_000);
             config.store = Some(kept);
             change(config);

@@ -1,9 +1,9 @@
 //! What the server says of itself.
 
 use midfold::DialectKind;
-use midfold_serve::{Key, KeyHash, Keys, Upstreams};
-use midfold_testkit::upstream::Dialect;
-use midfold_testkit::upstream::agent::Agent;
+use midfold_serve::{ApiKey, ApiKeys, KeyHash, UpstreamTable};
+use midfold_testkit::upstream::WireDialect;
+use midfold_testkit::upstream::agent::ClientAgent;
 use serde_json::{Value, json};
 
 use super::Asking;
@@ -18,7 +18,7 @@ fn fault<'a>(server: &'a Value, cause: &str) -> &'a Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_says_what_it_is_set_to() {
     let asking = Asking::with(|config| {
-        let mut upstreams = Upstreams::default();
+        let mut upstreams = UpstreamTable::default();
         upstreams.set("openai=https://gateway.example/v1").unwrap();
         config.upstreams = upstreams;
     })
@@ -43,7 +43,7 @@ async fn it_counts_faults_and_learns_windows() {
     let limit = 16_000;
     let asking = Asking::with(|config| (config.rules, config.store) = (rules(), None)).await;
     asking.setting.upstream.change(|settings| settings.limit = Some(limit));
-    let agent = Agent::new(Dialect::Chat, &asking.setting.url());
+    let agent = ClientAgent::new(WireDialect::Chat, &asking.setting.url());
     agent.post("/v1/chat/completions", &history(DialectKind::OpenAiChat, "gpt-4o", 60)).await;
     agent.post("/v1/chat/completions", r#"{"messages": 3}"#).await;
     let server = asking.get("/v1/server").await.done();
@@ -62,14 +62,15 @@ async fn it_counts_faults_and_learns_windows() {
 /// It tells of everybody's requests: a key of one's own sessions does not open it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_is_for_whoever_runs_the_server() {
-    let key = |byte| Key::from_bytes([byte; 32]).as_str().to_owned();
+    let key = |byte| ApiKey::from_bytes([byte; 32]).as_str().to_owned();
     let entry = |name, byte| {
         let hash = KeyHash::of(&key(byte));
         let scope = if name == "root" { "admin" } else { "sessions" };
         format!("[[key]]\nname = \"{name}\"\nhash = \"{hash}\"\nscopes = [\"{scope}\"]\n")
     };
     let text = format!("{}{}", entry("ann", 1), entry("root", 2));
-    let asking = Asking::with(|config| config.keys = Some(Keys::from_toml(&text).unwrap())).await;
+    let asking =
+        Asking::with(|config| config.keys = Some(ApiKeys::from_toml(&text).unwrap())).await;
     assert_eq!(asking.get("/v1/server").await.problem(401), "no-key");
     let refused = asking.as_key(&key(1)).get("/v1/server").await;
     assert_eq!(refused.problem(403), "wrong-scope");
@@ -90,7 +91,7 @@ async fn a_session_says_why_its_requests_went_on_as_they_came() {
         { "role": "assistant", "content": "It is mended." },
         { "role": "user", "content": "And the other one." },
     ] });
-    let agent = Agent::new(Dialect::Chat, &asking.setting.url());
+    let agent = ClientAgent::new(WireDialect::Chat, &asking.setting.url());
     let answer = agent.post("/v1/chat/completions", &body.to_string()).await;
     assert_eq!(answer.header("midfold-fault"), Some("fixed"));
     let id = answer.header("midfold-session").unwrap().to_owned();

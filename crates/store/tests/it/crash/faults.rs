@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::script::{self, ID, Script};
-use midfold_store::faulty::{Failure, Faulty};
-use midfold_store::{MemoryStore, Store, StoreError, Stored, StoredError, fsck};
+use midfold_store::faulty::{FaultyStore, WriteFailure};
+use midfold_store::{MemoryStore, Store, StoreError, StoredError, StoredSession, fsck};
 
 const STEPS: usize = 16;
 
@@ -30,14 +30,14 @@ fn is_full(error: &StoredError) {
 
 /// Runs the script over a store some of whose writes fail; returns what it came to, the writes,
 /// and how many errors surfaced.
-async fn run(failure: Failure, fails: Range<u64>) -> (End, u64, usize) {
+async fn run(failure: WriteFailure, fails: Range<u64>) -> (End, u64, usize) {
     let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
     inner.create(script::new_session()).await.unwrap();
-    let faulty = Arc::new(Faulty::new(inner.clone(), failure, fails));
+    let faulty = Arc::new(FaultyStore::new(inner.clone(), failure, fails));
     let script = Script::new(77, 12);
     let mut life = 0;
     let mut worker = script::worker(faulty.clone(), life);
-    let mut stored = Stored::open(faulty.clone(), ID).await.unwrap();
+    let mut stored = StoredSession::open(faulty.clone(), ID).await.unwrap();
     let (mut contexts, mut errors) = (Vec::new(), 0);
     for step in 0..STEPS {
         while stored.row().head < script.end(step) {
@@ -91,7 +91,7 @@ async fn run(failure: Failure, fails: Range<u64>) -> (End, u64, usize) {
     (End { contexts, events: rows.len() as u64, folds, jobs }, faulty.writes(), errors)
 }
 
-async fn every_write_may_fail(failure: Failure, length: u64) {
+async fn every_write_may_fail(failure: WriteFailure, length: u64) {
     let (calm, writes, errors) = run(failure, 0..0).await;
     assert_eq!(errors, 0);
     assert!(calm.folds > 1 && writes > 60, "{} folds, {writes} writes", calm.folds);
@@ -111,15 +111,15 @@ async fn every_write_may_fail(failure: Failure, length: u64) {
 
 #[tokio::test]
 async fn a_write_that_was_not_done() {
-    every_write_may_fail(Failure::Before, 1).await;
+    every_write_may_fail(WriteFailure::Before, 1).await;
 }
 
 #[tokio::test]
 async fn a_write_that_was_done_and_not_heard_of() {
-    every_write_may_fail(Failure::After, 1).await;
+    every_write_may_fail(WriteFailure::After, 1).await;
 }
 
 #[tokio::test]
 async fn a_disk_that_stays_full_for_a_while() {
-    every_write_may_fail(Failure::Before, 4).await;
+    every_write_may_fail(WriteFailure::Before, 4).await;
 }

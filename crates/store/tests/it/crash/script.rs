@@ -6,10 +6,10 @@ use std::sync::Arc;
 use midfold_core::Usage;
 use midfold_core::budget::Budget;
 use midfold_core::event::RawEvent;
-use midfold_core::narrate::{Finish, SummaryFailure, SummaryReply, SummaryRequest};
+use midfold_core::narrate::{FinishReason, SummaryFailure, SummaryReply, SummaryRequest};
 use midfold_core::policy::Policy;
-use midfold_store::worker::Worker;
-use midfold_store::{Meta, NewSession, Sent, Store, Stored, StoredError};
+use midfold_store::worker::JobWorker;
+use midfold_store::{NewSession, NumberedContext, SessionMeta, Store, StoredError, StoredSession};
 use midfold_testkit::emit;
 
 /// The one session.
@@ -80,7 +80,7 @@ impl Script {
 pub fn new_session() -> NewSession {
     let mut policy = Policy::preset("default").unwrap();
     policy.narration.on = true;
-    let meta = Meta {
+    let meta = SessionMeta {
         budget: Budget::new(WINDOW),
         envelope: Vec::new(),
         parent: None,
@@ -101,9 +101,9 @@ pub fn new_session() -> NewSession {
 }
 
 /// A worker of the life that this is: leases of earlier ones have run out.
-pub fn worker(store: Arc<dyn Store>, life: u64) -> Worker {
+pub fn worker(store: Arc<dyn Store>, life: u64) -> JobWorker {
     let now = (life + 1) * 1_000_000_000;
-    Worker::new(store, &format!("life {life}"), Arc::new(move || now))
+    JobWorker::new(store, &format!("life {life}"), Arc::new(move || now))
 }
 
 /// The same answer to the same request: every third span gets one that is made up.
@@ -118,7 +118,13 @@ pub async fn answer(request: SummaryRequest) -> Result<SummaryReply, SummaryFail
             text.push_str(&format!("- **{section}:** work went on as planned\n"));
         }
     }
-    Ok(SummaryReply { text, finish: Finish::Stop, model: "script".into(), usage: None, calls: 1 })
+    Ok(SummaryReply {
+        text,
+        finish: FinishReason::Stop,
+        model: "script".into(),
+        usage: None,
+        calls: 1,
+    })
 }
 
 /// What was just done, and is durable.
@@ -131,19 +137,23 @@ pub enum Said {
 }
 
 /// Appends a step.
-pub async fn append(stored: &mut Stored, script: &Script, step: usize) -> Result<(), StoredError> {
+pub async fn append(
+    stored: &mut StoredSession,
+    script: &Script,
+    step: usize,
+) -> Result<(), StoredError> {
     let (events, key) = (script.step_events(step), script.key(step));
     stored.append(events, key, script.now(step)).await.map(drop)
 }
 
 /// All that follows the append of a step. Done twice it does the same.
 pub async fn after_append(
-    stored: &mut Stored,
-    worker: &Worker,
+    stored: &mut StoredSession,
+    worker: &JobWorker,
     script: &Script,
     step: usize,
     mut say: impl FnMut(Said),
-) -> Result<Sent, StoredError> {
+) -> Result<NumberedContext, StoredError> {
     let now = script.now(step);
     let sent = stored.context(true, now).await?;
     if let Some(number) = sent.call {

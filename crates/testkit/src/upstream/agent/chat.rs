@@ -3,24 +3,25 @@
 use serde_json::{Value, json};
 
 use super::client::{
-    Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema,
+    ClientAgent, DESCRIPTION, ReplyContent, ReplyTrouble, RequestedCall, command, in_stream,
+    kept_id, schema,
 };
-use crate::upstream::asked::array;
+use crate::upstream::request_parts::array;
 
 pub(super) fn target() -> (String, Vec<(String, String)>) {
     let key = ("authorization".to_owned(), "Bearer test-key".to_owned());
     ("/v1/chat/completions".to_owned(), vec![key])
 }
 
-fn content(agent: &Agent, text: &str) -> Value {
+fn content(agent: &ClientAgent, text: &str) -> Value {
     if agent.habits.part_lists { json!([{"type": "text", "text": text}]) } else { json!(text) }
 }
 
-pub(super) fn user(agent: &Agent, text: &str) -> Value {
+pub(super) fn user(agent: &ClientAgent, text: &str) -> Value {
     json!({"role": "user", "content": content(agent, text)})
 }
 
-pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) -> Value {
+pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<String>) -> Value {
     let mut messages = vec![json!({"role": "system", "content": content(agent, &agent.system)})];
     messages.extend_from_slice(history);
     messages.extend(ephemeral.map(|text| user(agent, &text)));
@@ -37,15 +38,15 @@ pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) 
     body
 }
 
-pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
+pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
     let mut message = whole["choices"][0]["message"].clone();
-    let mut said = Said { usage: whole["usage"].clone(), ..Said::default() };
+    let mut said = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
     message["content"].as_str().unwrap_or_default().clone_into(&mut said.text);
     if let Some(calls) = message["tool_calls"].as_array_mut() {
         for call in calls {
             let id = kept_id(agent, &call["id"]);
             call["id"] = json!(id);
-            said.calls.push(Called {
+            said.calls.push(RequestedCall {
                 id,
                 name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
                 command: command(&call["function"]["arguments"]),
@@ -56,7 +57,7 @@ pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
     said
 }
 
-pub(super) fn results(agent: &Agent, outputs: Vec<(Called, String)>) -> Vec<Value> {
+pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {
     let results = outputs.into_iter().map(|(call, output)| {
         json!({"role": "tool", "tool_call_id": call.id, "content": content(agent, &output)})
     });
@@ -64,7 +65,7 @@ pub(super) fn results(agent: &Agent, outputs: Vec<(Called, String)>) -> Vec<Valu
 }
 
 /// The whole reply of a stream.
-pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
+pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> {
     let mut message = json!({"role": "assistant", "content": null});
     let mut calls: Vec<Value> = Vec::new();
     let (mut finish, mut usage) = (Value::Null, Value::Null);
@@ -103,7 +104,7 @@ pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
     }
     let done = events.last().is_some_and(|(_, event)| event == "[DONE]");
     if !done || finish.is_null() {
-        return Err(Trouble::Broken("the stream has no end".to_owned()));
+        return Err(ReplyTrouble::Broken("the stream has no end".to_owned()));
     }
     if !calls.is_empty() {
         message["tool_calls"] = Value::Array(calls);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::upstream::asked::Dialect;
+use crate::upstream::request_parts::WireDialect;
 use crate::upstream::script::task;
 
 /// Habits of real clients.
@@ -28,9 +28,9 @@ pub struct Habits {
 
 /// How a client behaves.
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct ClientAgent {
     /// The dialect.
-    pub dialect: Dialect,
+    pub dialect: WireDialect,
     /// Everything before `/v1`.
     pub base_url: String,
     /// The model that it names.
@@ -60,10 +60,10 @@ pub struct Agent {
     pub habits: Habits,
 }
 
-impl Agent {
+impl ClientAgent {
     /// A well-behaved client of a server.
     #[must_use]
-    pub fn new(dialect: Dialect, base_url: &str) -> Self {
+    pub fn new(dialect: WireDialect, base_url: &str) -> Self {
         Self {
             dialect,
             base_url: base_url.trim_end_matches('/').to_owned(),
@@ -85,7 +85,7 @@ impl Agent {
 
 /// A call that a reply asks for.
 #[derive(Clone, Debug)]
-pub(super) struct Called {
+pub(super) struct RequestedCall {
     pub id: String,
     pub name: String,
     pub command: String,
@@ -93,9 +93,9 @@ pub(super) struct Called {
 
 /// What a reply says.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ReplyContent {
     pub text: String,
-    pub calls: Vec<Called>,
+    pub calls: Vec<RequestedCall>,
     /// What goes into the history.
     pub kept: Vec<Value>,
     pub usage: Value,
@@ -104,13 +104,13 @@ pub(super) struct Said {
 }
 
 /// Why there is no reply.
-pub(super) enum Trouble {
+pub(super) enum ReplyTrouble {
     Failed { status: u16, body: String },
     Broken(String),
 }
 
 /// A call id, as this client keeps it.
-pub(super) fn kept_id(agent: &Agent, id: &Value) -> String {
+pub(super) fn kept_id(agent: &ClientAgent, id: &Value) -> String {
     let id = id.as_str().unwrap_or_default();
     if !agent.habits.plain_ids {
         return id.to_owned();
@@ -137,6 +137,6 @@ pub(super) fn command(arguments: &Value) -> String {
 pub(super) const DESCRIPTION: &str = "Runs a command in a shell and answers what it prints.";
 
 /// An error event in a stream of status 200.
-pub(super) fn in_stream(event: &Value) -> Trouble {
-    Trouble::Failed { status: 200, body: event.to_string() }
+pub(super) fn in_stream(event: &Value) -> ReplyTrouble {
+    ReplyTrouble::Failed { status: 200, body: event.to_string() }
 }

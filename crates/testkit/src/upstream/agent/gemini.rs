@@ -2,10 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, schema};
-use crate::upstream::asked::array;
+use super::client::{
+    ClientAgent, DESCRIPTION, ReplyContent, ReplyTrouble, RequestedCall, command, in_stream, schema,
+};
+use crate::upstream::request_parts::array;
 
-pub(super) fn target(agent: &Agent) -> (String, Vec<(String, String)>) {
+pub(super) fn target(agent: &ClientAgent) -> (String, Vec<(String, String)>) {
     let action = if agent.stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
     let key = ("x-goog-api-key".to_owned(), "test-key".to_owned());
     (format!("/v1beta/models/{}:{action}", agent.model), vec![key])
@@ -15,7 +17,7 @@ pub(super) fn user(text: &str) -> Value {
     json!({"role": "user", "parts": [{"text": text}]})
 }
 
-pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) -> Value {
+pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<String>) -> Value {
     let mut contents = history.to_vec();
     if let Some(text) = ephemeral
         && let Some(parts) = contents.last_mut().and_then(|last| last["parts"].as_array_mut())
@@ -35,9 +37,10 @@ pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) 
     body
 }
 
-pub(super) fn said(whole: &Value) -> Said {
+pub(super) fn said(whole: &Value) -> ReplyContent {
     let content = &whole["candidates"][0]["content"];
-    let mut said = Said { usage: whole["usageMetadata"].clone(), ..Said::default() };
+    let mut said =
+        ReplyContent { usage: whole["usageMetadata"].clone(), ..ReplyContent::default() };
     let mut kept = content.clone();
     // Thoughts are for reading only.
     if let Some(parts) = kept["parts"].as_array_mut() {
@@ -46,7 +49,7 @@ pub(super) fn said(whole: &Value) -> Said {
             said.text.push_str(part["text"].as_str().unwrap_or_default());
             let call = &part["functionCall"];
             if call.is_object() {
-                said.calls.push(Called {
+                said.calls.push(RequestedCall {
                     id: call["id"].as_str().unwrap_or_default().to_owned(),
                     name: call["name"].as_str().unwrap_or_default().to_owned(),
                     command: command(&call["args"]),
@@ -58,7 +61,7 @@ pub(super) fn said(whole: &Value) -> Said {
     said
 }
 
-pub(super) fn results(outputs: Vec<(Called, String)>) -> Vec<Value> {
+pub(super) fn results(outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {
     let parts = outputs.into_iter().map(|(call, output)| {
         json!({"functionResponse": {"id": call.id, "name": call.name, "response": {"output": output}}})
     });
@@ -66,7 +69,7 @@ pub(super) fn results(outputs: Vec<(Called, String)>) -> Vec<Value> {
 }
 
 /// The whole reply of a stream: neighbouring texts are one part, as clients keep them.
-pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
+pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> {
     let mut parts: Vec<Value> = Vec::new();
     let mut last = Value::Null;
     for (_, event) in events {
@@ -91,7 +94,7 @@ pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
         last = event.clone();
     }
     if last["candidates"][0]["finishReason"].is_null() {
-        return Err(Trouble::Broken("the stream has no end".to_owned()));
+        return Err(ReplyTrouble::Broken("the stream has no end".to_owned()));
     }
     last["candidates"][0]["content"] = json!({"role": "model", "parts": parts});
     Ok(last)

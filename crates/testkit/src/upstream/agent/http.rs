@@ -9,13 +9,13 @@ use hyper_util::rt::TokioExecutor;
 
 /// A client over plain HTTP that keeps its connections.
 #[derive(Clone, Debug)]
-pub(super) struct Http {
+pub(super) struct HttpClient {
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
 /// What came back.
 #[derive(Debug, Default)]
-pub(super) struct Got {
+pub(super) struct HttpAnswer {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Got {
     pub broken: Option<String>,
 }
 
-impl Http {
+impl HttpClient {
     pub fn new() -> Self {
         // A connection that was reset is not tried again: the test counts the attempts.
         let client =
@@ -31,25 +31,32 @@ impl Http {
         Self { client }
     }
 
-    pub async fn post(&self, url: &str, headers: &[(String, String)], body: String) -> Got {
+    pub async fn post(&self, url: &str, headers: &[(String, String)], body: String) -> HttpAnswer {
         let mut request = Request::post(url).header("content-type", "application/json");
         for (name, value) in headers {
             request = request.header(name, value);
         }
         let request = match request.body(Full::new(Bytes::from(body))) {
             Ok(request) => request,
-            Err(error) => return Got { broken: Some(error.to_string()), ..Got::default() },
+            Err(error) => {
+                return HttpAnswer { broken: Some(error.to_string()), ..HttpAnswer::default() };
+            }
         };
         let response = match self.client.request(request).await {
             Ok(response) => response,
-            Err(error) => return Got { broken: Some(error.to_string()), ..Got::default() },
+            Err(error) => {
+                return HttpAnswer { broken: Some(error.to_string()), ..HttpAnswer::default() };
+            }
         };
         let (head, mut stream) = response.into_parts();
         let headers = head.headers.iter().map(|(name, value)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         });
-        let mut got =
-            Got { status: head.status.as_u16(), headers: headers.collect(), ..Got::default() };
+        let mut got = HttpAnswer {
+            status: head.status.as_u16(),
+            headers: headers.collect(),
+            ..HttpAnswer::default()
+        };
         while let Some(frame) = stream.frame().await {
             match frame {
                 Ok(frame) => got.body.extend(frame.data_ref().into_iter().flatten()),

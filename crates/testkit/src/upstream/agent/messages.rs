@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::client::{
-    Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema,
+    ClientAgent, DESCRIPTION, ReplyContent, ReplyTrouble, RequestedCall, command, in_stream,
+    kept_id, schema,
 };
 
 /// Tokens that it asks to think with.
@@ -15,7 +16,7 @@ pub(super) fn target() -> (String, Vec<(String, String)>) {
     ("/v1/messages".to_owned(), headers)
 }
 
-pub(super) fn user(agent: &Agent, text: &str) -> Value {
+pub(super) fn user(agent: &ClientAgent, text: &str) -> Value {
     // A mark needs a block to stand on.
     if agent.habits.unmarked && !agent.habits.part_lists {
         return json!({"role": "user", "content": text});
@@ -23,7 +24,7 @@ pub(super) fn user(agent: &Agent, text: &str) -> Value {
     json!({"role": "user", "content": [{"type": "text", "text": text}]})
 }
 
-pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) -> Value {
+pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<String>) -> Value {
     let mut messages = history.to_vec();
     let marks = !agent.habits.unmarked;
     let mark = json!({"type": "ephemeral"});
@@ -61,8 +62,8 @@ pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) 
     body
 }
 
-pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
-    let mut said = Said { usage: whole["usage"].clone(), ..Said::default() };
+pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
+    let mut said = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
     let mut blocks = whole["content"].clone();
     for block in blocks.as_array_mut().into_iter().flatten() {
         match block["type"].as_str() {
@@ -70,7 +71,7 @@ pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
             Some("tool_use") => {
                 let id = kept_id(agent, &block["id"]);
                 block["id"] = json!(id);
-                said.calls.push(Called {
+                said.calls.push(RequestedCall {
                     id,
                     name: block["name"].as_str().unwrap_or_default().to_owned(),
                     command: command(&block["input"]),
@@ -83,7 +84,7 @@ pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
     said
 }
 
-pub(super) fn results(agent: &Agent, outputs: Vec<(Called, String)>) -> Vec<Value> {
+pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {
     let blocks = outputs.into_iter().map(|(call, output)| {
         let content = if agent.habits.part_lists {
             json!([{"type": "text", "text": output}])
@@ -96,20 +97,22 @@ pub(super) fn results(agent: &Agent, outputs: Vec<(Called, String)>) -> Vec<Valu
 }
 
 /// The whole reply of a stream.
-pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
+pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> {
     let mut whole = Value::Null;
     let mut blocks: Vec<Value> = Vec::new();
     let mut inputs: Vec<String> = Vec::new();
     for (name, event) in events {
         if event["type"] != json!(name) {
-            return Err(Trouble::Broken(format!("an event `{name}` is of another type: {event}")));
+            return Err(ReplyTrouble::Broken(format!(
+                "an event `{name}` is of another type: {event}"
+            )));
         }
         match name.as_str() {
             "error" => return Err(in_stream(event)),
             "message_start" => whole = event["message"].clone(),
             "content_block_start" => {
                 if event["index"] != json!(blocks.len()) {
-                    return Err(Trouble::Broken(format!("a block out of order: {event}")));
+                    return Err(ReplyTrouble::Broken(format!("a block out of order: {event}")));
                 }
                 blocks.push(event["content_block"].clone());
                 inputs.push(String::new());
@@ -123,7 +126,7 @@ pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
                 for (block, input) in blocks.iter_mut().zip(&inputs) {
                     if block["type"] == "tool_use" {
                         block["input"] = serde_json::from_str(input)
-                            .map_err(|error| Trouble::Broken(format!("{error}: {input}")))?;
+                            .map_err(|error| ReplyTrouble::Broken(format!("{error}: {input}")))?;
                     }
                 }
                 whole["content"] = Value::Array(blocks);
@@ -132,12 +135,12 @@ pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
             _ => {}
         }
     }
-    Err(Trouble::Broken("the stream has no end".to_owned()))
+    Err(ReplyTrouble::Broken("the stream has no end".to_owned()))
 }
 
-fn delta(delta: &Value, blocks: &mut [Value], inputs: &mut [String]) -> Result<(), Trouble> {
+fn delta(delta: &Value, blocks: &mut [Value], inputs: &mut [String]) -> Result<(), ReplyTrouble> {
     let (Some(block), Some(input)) = (blocks.last_mut(), inputs.last_mut()) else {
-        return Err(Trouble::Broken(format!("a delta without its block: {delta}")));
+        return Err(ReplyTrouble::Broken(format!("a delta without its block: {delta}")));
     };
     for field in ["text", "thinking", "signature"] {
         if let Some(more) = delta[field].as_str() {

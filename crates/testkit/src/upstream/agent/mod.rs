@@ -12,5 +12,5 @@ mod responses;
 mod session;
 mod sse;
 
-pub use self::client::{Agent, Habits};
-pub use self::session::{End, Exchange, Letter, Run, Session};
+pub use self::client::{ClientAgent, Habits};
+pub use self::session::{AgentExchange, AgentRun, AgentSession, Letter, RunEnd};

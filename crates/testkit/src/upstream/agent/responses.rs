@@ -3,16 +3,17 @@
 use serde_json::{Value, json};
 
 use super::client::{
-    Agent, Called, DESCRIPTION, Said, Trouble, command, in_stream, kept_id, schema,
+    ClientAgent, DESCRIPTION, ReplyContent, ReplyTrouble, RequestedCall, command, in_stream,
+    kept_id, schema,
 };
-use crate::upstream::asked::array;
+use crate::upstream::request_parts::array;
 
 pub(super) fn target() -> (String, Vec<(String, String)>) {
     let key = ("authorization".to_owned(), "Bearer test-key".to_owned());
     ("/v1/responses".to_owned(), vec![key])
 }
 
-pub(super) fn user(agent: &Agent, text: &str) -> Value {
+pub(super) fn user(agent: &ClientAgent, text: &str) -> Value {
     if agent.habits.part_lists {
         return json!({"type": "message", "role": "user",
             "content": [{"type": "input_text", "text": text}]});
@@ -20,7 +21,7 @@ pub(super) fn user(agent: &Agent, text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) -> Value {
+pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<String>) -> Value {
     let mut input = history.to_vec();
     input.extend(ephemeral.map(|text| user(agent, &text)));
     let mut body = json!({"model": agent.model, "instructions": agent.system, "input": input,
@@ -38,8 +39,8 @@ pub(super) fn body(agent: &Agent, history: &[Value], ephemeral: Option<String>) 
     body
 }
 
-pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
-    let mut said = Said { usage: whole["usage"].clone(), ..Said::default() };
+pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
+    let mut said = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
     for item in array(&whole["output"]) {
         let mut item = item.clone();
         match item["type"].as_str() {
@@ -51,7 +52,7 @@ pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
             Some("function_call") => {
                 let id = kept_id(agent, &item["call_id"]);
                 item["call_id"] = json!(id);
-                said.calls.push(Called {
+                said.calls.push(RequestedCall {
                     id,
                     name: item["name"].as_str().unwrap_or_default().to_owned(),
                     command: command(&item["arguments"]),
@@ -70,7 +71,7 @@ pub(super) fn said(agent: &Agent, whole: &Value) -> Said {
     said
 }
 
-pub(super) fn results(agent: &Agent, outputs: Vec<(Called, String)>) -> Vec<Value> {
+pub(super) fn results(agent: &ClientAgent, outputs: Vec<(RequestedCall, String)>) -> Vec<Value> {
     let results = outputs.into_iter().map(|(call, output)| {
         let output = if agent.habits.part_lists {
             json!([{"type": "input_text", "text": output}])
@@ -83,20 +84,22 @@ pub(super) fn results(agent: &Agent, outputs: Vec<(Called, String)>) -> Vec<Valu
 }
 
 /// The whole reply of a stream: the items as they were done, and what the end says.
-pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
+pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, ReplyTrouble> {
     let mut items = Vec::new();
     for (at, (name, event)) in events.iter().enumerate() {
         if event["sequence_number"] != json!(at) && event["type"] != "error" {
-            return Err(Trouble::Broken(format!("event {at} has another number: {event}")));
+            return Err(ReplyTrouble::Broken(format!("event {at} has another number: {event}")));
         }
         if event["type"] != json!(name) {
-            return Err(Trouble::Broken(format!("an event `{name}` is of another type: {event}")));
+            return Err(ReplyTrouble::Broken(format!(
+                "an event `{name}` is of another type: {event}"
+            )));
         }
         match name.as_str() {
             "error" | "response.failed" => return Err(in_stream(event)),
             "response.output_item.done" => {
                 if event["output_index"] != json!(items.len()) {
-                    return Err(Trouble::Broken(format!("an item out of order: {event}")));
+                    return Err(ReplyTrouble::Broken(format!("an item out of order: {event}")));
                 }
                 items.push(event["item"].clone());
             }
@@ -108,5 +111,5 @@ pub(super) fn joined(events: &[(String, Value)]) -> Result<Value, Trouble> {
             _ => {}
         }
     }
-    Err(Trouble::Broken("the stream has no end".to_owned()))
+    Err(ReplyTrouble::Broken("the stream has no end".to_owned()))
 }

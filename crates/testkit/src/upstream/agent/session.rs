@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Agent, Called, Said, Trouble};
-use super::http::Http;
+use super::client::{ClientAgent, ReplyContent, ReplyTrouble, RequestedCall};
+use super::http::HttpClient;
 use super::{chat, gemini, messages, responses, sse};
-use crate::upstream::asked::Dialect;
+use crate::upstream::request_parts::WireDialect;
 use crate::upstream::shell;
 
-impl Agent {
+impl ClientAgent {
     /// Runs it to its end.
-    pub async fn run(self) -> Run {
+    pub async fn run(self) -> AgentRun {
         let mut session = self.start();
         while session.end().is_none() {
             session.turn().await;
@@ -19,24 +19,24 @@ impl Agent {
     }
 
     /// Sends one body to a path of the server, as it is: what no well-behaved client would send.
-    pub async fn post(&self, path: &str, body: &str) -> Exchange {
+    pub async fn post(&self, path: &str, body: &str) -> AgentExchange {
         let url = format!("{}{path}", self.base_url);
-        let got = Http::new().post(&url, &self.headers, body.to_owned()).await;
+        let got = HttpClient::new().post(&url, &self.headers, body.to_owned()).await;
         let (status, headers, body_got) = (got.status, got.headers, got.body);
-        Exchange { sent: body.to_owned(), status, headers, body: body_got }
+        AgentExchange { sent: body.to_owned(), status, headers, body: body_got }
     }
 
     /// Starts a conversation, to go on turn by turn. A clone of it is a fork.
     #[must_use]
-    pub fn start(self) -> Session {
-        let mut session = Session {
-            http: Http::new(),
+    pub fn start(self) -> AgentSession {
+        let mut session = AgentSession {
+            http: HttpClient::new(),
             history: Vec::new(),
-            run: Run::default(),
+            run: AgentRun::default(),
             sent: 0,
             end: None,
             held: None,
-            threads: self.server_state && self.dialect == Dialect::Messages,
+            threads: self.server_state && self.dialect == WireDialect::Messages,
             agent: self,
         };
         let task = session.agent.task.clone();
@@ -52,7 +52,7 @@ impl Agent {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum RunEnd {
     /// With this final answer.
     Finished(String),
     /// With a status that is no success, or an error in the stream (its status is 200).
@@ -81,7 +81,7 @@ pub struct Letter {
 
 /// One attempt.
 #[derive(Clone, Debug)]
-pub struct Exchange {
+pub struct AgentExchange {
     /// The body that was sent.
     pub sent: String,
     /// The status; 0 without an answer.
@@ -92,7 +92,7 @@ pub struct Exchange {
     pub body: Vec<u8>,
 }
 
-impl Exchange {
+impl AgentExchange {
     /// The value of a header of the answer.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -102,11 +102,11 @@ impl Exchange {
 
 /// What happened.
 #[derive(Clone, Debug, Default)]
-pub struct Run {
+pub struct AgentRun {
     /// The end; nothing while it goes on.
-    pub end: Option<End>,
+    pub end: Option<RunEnd>,
     /// Every attempt in order.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Vec<AgentExchange>,
     /// The highest step that was run.
     pub steps: u32,
     /// The usage of each whole reply, as the provider writes it.
@@ -115,12 +115,12 @@ pub struct Run {
     pub history: Vec<Value>,
 }
 
-impl Run {
+impl AgentRun {
     /// The final answer of a run that finished.
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         match &self.end {
-            Some(End::Finished(text)) => Some(text),
+            Some(RunEnd::Finished(text)) => Some(text),
             _ => None,
         }
     }
@@ -140,30 +140,30 @@ impl Run {
 
 /// A conversation that goes on.
 #[derive(Clone, Debug)]
-pub struct Session {
-    agent: Agent,
-    http: Http,
+pub struct AgentSession {
+    agent: ClientAgent,
+    http: HttpClient,
     /// Messages, items or contents, as the client keeps them.
     pub history: Vec<Value>,
-    run: Run,
+    run: AgentRun,
     sent: u32,
-    end: Option<End>,
+    end: Option<RunEnd>,
     /// The reply up to which the server has the conversation, and how much of the history that is.
     held: Option<(String, usize)>,
     /// Whether threads are asked for.
     threads: bool,
 }
 
-impl Session {
+impl AgentSession {
     /// How it ended; nothing while it goes on.
     #[must_use]
-    pub fn end(&self) -> Option<&End> {
+    pub fn end(&self) -> Option<&RunEnd> {
         self.end.as_ref()
     }
 
     /// What happened so far.
     #[must_use]
-    pub fn run(&self) -> &Run {
+    pub fn run(&self) -> &AgentRun {
         &self.run
     }
 
@@ -175,18 +175,18 @@ impl Session {
 
     /// What happened so far.
     #[must_use]
-    pub fn into_run(self) -> Run {
-        Run { end: self.end, history: self.history, ..self.run }
+    pub fn into_run(self) -> AgentRun {
+        AgentRun { end: self.end, history: self.history, ..self.run }
     }
 
     /// Says something more, after the end of the run before it.
     pub fn say(&mut self, text: &str) {
         self.end = None;
         self.history.push(match self.agent.dialect {
-            Dialect::Chat => chat::user(&self.agent, text),
-            Dialect::Responses => responses::user(&self.agent, text),
-            Dialect::Messages => messages::user(&self.agent, text),
-            Dialect::Gemini => gemini::user(text),
+            WireDialect::Chat => chat::user(&self.agent, text),
+            WireDialect::Responses => responses::user(&self.agent, text),
+            WireDialect::Messages => messages::user(&self.agent, text),
+            WireDialect::Gemini => gemini::user(text),
         });
     }
 
@@ -194,9 +194,11 @@ impl Session {
     fn attach(&mut self, text: &str) {
         let (dialect, Some(last)) = (self.agent.dialect, self.history.last_mut()) else { return };
         let (key, part) = match dialect {
-            Dialect::Responses => return self.say(text),
-            Dialect::Gemini => ("parts", json!({"text": text})),
-            Dialect::Chat | Dialect::Messages => ("content", json!({"type": "text", "text": text})),
+            WireDialect::Responses => return self.say(text),
+            WireDialect::Gemini => ("parts", json!({"text": text})),
+            WireDialect::Chat | WireDialect::Messages => {
+                ("content", json!({"type": "text", "text": text}))
+            }
         };
         if let Value::String(first) = &last[key] {
             last[key] = json!([{"type": "text", "text": first}]);
@@ -217,12 +219,12 @@ impl Session {
         let from = self.held.as_ref().map_or(0, |(_, held)| *held);
         let history = &self.history[from..];
         let mut body = match agent.dialect {
-            Dialect::Chat => chat::body(agent, history, ephemeral),
-            Dialect::Responses => responses::body(agent, history, ephemeral),
-            Dialect::Messages => messages::body(agent, history, ephemeral),
-            Dialect::Gemini => gemini::body(agent, history, ephemeral),
+            WireDialect::Chat => chat::body(agent, history, ephemeral),
+            WireDialect::Responses => responses::body(agent, history, ephemeral),
+            WireDialect::Messages => messages::body(agent, history, ephemeral),
+            WireDialect::Gemini => gemini::body(agent, history, ephemeral),
         };
-        if agent.server_state && agent.dialect == Dialect::Responses {
+        if agent.server_state && agent.dialect == WireDialect::Responses {
             body["store"] = json!(true);
             if let Some((id, _)) = &self.held {
                 body["previous_response_id"] = json!(id);
@@ -244,26 +246,26 @@ impl Session {
         let mut left = self.agent.retries;
         let said = loop {
             if self.sent >= self.agent.max_requests {
-                self.end = Some(End::Exhausted);
+                self.end = Some(RunEnd::Exhausted);
                 return;
             }
             match self.ask().await {
                 Ok(said) => break said,
-                Err(Trouble::Failed { body, .. }) if self.unthreaded(&body) => {}
+                Err(ReplyTrouble::Failed { body, .. }) if self.unthreaded(&body) => {}
                 Err(trouble) => {
                     let again = match &trouble {
-                        Trouble::Failed { status, .. } => {
+                        ReplyTrouble::Failed { status, .. } => {
                             *status == 429 || *status >= 500 || *status == 200
                         }
-                        Trouble::Broken(_) => true,
+                        ReplyTrouble::Broken(_) => true,
                     };
                     if again && left > 0 {
                         left -= 1;
                         continue;
                     }
                     self.end = Some(match trouble {
-                        Trouble::Failed { status, body } => End::Failed { status, body },
-                        Trouble::Broken(text) => End::Broken(text),
+                        ReplyTrouble::Failed { status, body } => RunEnd::Failed { status, body },
+                        ReplyTrouble::Broken(text) => RunEnd::Broken(text),
                     });
                     return;
                 }
@@ -273,14 +275,14 @@ impl Session {
     }
 
     /// The reply goes into the history, and so does what it asks for.
-    fn go_on(&mut self, said: Said) {
+    fn go_on(&mut self, said: ReplyContent) {
         self.run.usages.push(said.usage);
         self.history.extend(said.kept);
-        if self.threads || self.agent.server_state && self.agent.dialect == Dialect::Responses {
+        if self.threads || self.agent.server_state && self.agent.dialect == WireDialect::Responses {
             self.held = Some((said.reply, self.history.len()));
         }
         if said.calls.is_empty() {
-            self.end = Some(End::Finished(said.text));
+            self.end = Some(RunEnd::Finished(said.text));
             return;
         }
         let outputs = said.calls.into_iter().map(|call| {
@@ -288,7 +290,7 @@ impl Session {
             self.run.steps = self.run.steps.max(shell::highest(&output).unwrap_or(0));
             (call, output)
         });
-        let outputs: Vec<(Called, String)> = outputs.collect();
+        let outputs: Vec<(RequestedCall, String)> = outputs.collect();
         if self.agent.habits.toolless {
             let texts: Vec<String> = outputs.into_iter().map(|(_, output)| output).collect();
             self.say(&texts.join("\n"));
@@ -296,12 +298,12 @@ impl Session {
         }
         let agent = &self.agent;
         self.history.extend(match agent.dialect {
-            Dialect::Chat => chat::results(agent, outputs),
-            Dialect::Responses => responses::results(agent, outputs),
-            Dialect::Messages => messages::results(agent, outputs),
-            Dialect::Gemini => gemini::results(outputs),
+            WireDialect::Chat => chat::results(agent, outputs),
+            WireDialect::Responses => responses::results(agent, outputs),
+            WireDialect::Messages => messages::results(agent, outputs),
+            WireDialect::Gemini => gemini::results(outputs),
         });
-        if agent.habits.reminders && agent.dialect == Dialect::Messages && self.sent % 4 == 1 {
+        if agent.habits.reminders && agent.dialect == WireDialect::Messages && self.sent % 4 == 1 {
             self.history.push(json!({"role": "system", "content": "Keep your list of tasks."}));
         }
     }
@@ -323,10 +325,10 @@ impl Session {
         self.sent += 1;
         let agent = &self.agent;
         let (target, mut headers) = match agent.dialect {
-            Dialect::Chat => chat::target(),
-            Dialect::Responses => responses::target(),
-            Dialect::Messages => messages::target(),
-            Dialect::Gemini => gemini::target(agent),
+            WireDialect::Chat => chat::target(),
+            WireDialect::Responses => responses::target(),
+            WireDialect::Messages => messages::target(),
+            WireDialect::Gemini => gemini::target(agent),
         };
         headers.extend(agent.headers.iter().cloned());
         Letter { target, headers, body }
@@ -338,50 +340,50 @@ impl Session {
     /// With what is no reply: then the session is as it was.
     pub fn hear(&mut self, status: u16, text: &str) -> Result<(), String> {
         let said = self.read(status, text).map_err(|trouble| match trouble {
-            Trouble::Failed { body, .. } => body,
-            Trouble::Broken(why) => why,
+            ReplyTrouble::Failed { body, .. } => body,
+            ReplyTrouble::Broken(why) => why,
         })?;
         self.go_on(said);
         Ok(())
     }
 
-    async fn ask(&mut self) -> Result<Said, Trouble> {
+    async fn ask(&mut self) -> Result<ReplyContent, ReplyTrouble> {
         let Letter { target, headers, body } = self.request();
         let url = format!("{}{target}", self.agent.base_url);
         let got = self.http.post(&url, &headers, body.clone()).await;
         let exchange =
-            Exchange { sent: body, status: got.status, headers: got.headers, body: got.body };
+            AgentExchange { sent: body, status: got.status, headers: got.headers, body: got.body };
         let text = String::from_utf8_lossy(&exchange.body).into_owned();
         let status = exchange.status;
         self.run.exchanges.push(exchange);
         match got.broken {
-            Some(why) => Err(Trouble::Broken(why)),
+            Some(why) => Err(ReplyTrouble::Broken(why)),
             None => self.read(status, &text),
         }
     }
 
     /// What an answer says.
-    fn read(&self, status: u16, text: &str) -> Result<Said, Trouble> {
+    fn read(&self, status: u16, text: &str) -> Result<ReplyContent, ReplyTrouble> {
         let agent = &self.agent;
         if status != 200 {
-            return Err(Trouble::Failed { status, body: text.to_owned() });
+            return Err(ReplyTrouble::Failed { status, body: text.to_owned() });
         }
         let whole = if agent.stream {
-            let events = sse::events(text).map_err(Trouble::Broken)?;
+            let events = sse::events(text).map_err(ReplyTrouble::Broken)?;
             match agent.dialect {
-                Dialect::Chat => chat::joined(&events),
-                Dialect::Responses => responses::joined(&events),
-                Dialect::Messages => messages::joined(&events),
-                Dialect::Gemini => gemini::joined(&events),
+                WireDialect::Chat => chat::joined(&events),
+                WireDialect::Responses => responses::joined(&events),
+                WireDialect::Messages => messages::joined(&events),
+                WireDialect::Gemini => gemini::joined(&events),
             }?
         } else {
-            serde_json::from_str(text).map_err(|error| Trouble::Broken(error.to_string()))?
+            serde_json::from_str(text).map_err(|error| ReplyTrouble::Broken(error.to_string()))?
         };
         let mut said = match agent.dialect {
-            Dialect::Chat => chat::said(agent, &whole),
-            Dialect::Responses => responses::said(agent, &whole),
-            Dialect::Messages => messages::said(agent, &whole),
-            Dialect::Gemini => gemini::said(&whole),
+            WireDialect::Chat => chat::said(agent, &whole),
+            WireDialect::Responses => responses::said(agent, &whole),
+            WireDialect::Messages => messages::said(agent, &whole),
+            WireDialect::Gemini => gemini::said(&whole),
         };
         whole["id"].as_str().unwrap_or_default().clone_into(&mut said.reply);
         if agent.habits.toolless {
@@ -392,9 +394,9 @@ impl Session {
 }
 
 /// The commands in code blocks of a text.
-fn fenced(text: &str) -> Vec<Called> {
+fn fenced(text: &str) -> Vec<RequestedCall> {
     let blocks = text.split("```bash\n").skip(1).filter_map(|rest| rest.split_once("\n```"));
-    let called = |(command, _): (&str, &str)| Called {
+    let called = |(command, _): (&str, &str)| RequestedCall {
         id: String::new(),
         name: String::new(),
         command: command.to_owned(),

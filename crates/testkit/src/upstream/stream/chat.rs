@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::made::{CREATED, Made, data, pieces};
+use super::numbered_reply::{CREATED, NumberedReply, data, pieces};
 
-fn finish(made: &Made<'_>) -> &'static str {
+fn finish(made: &NumberedReply<'_>) -> &'static str {
     if made.cut {
         "length"
     } else if made.reply.calls.is_empty() {
@@ -14,7 +14,7 @@ fn finish(made: &Made<'_>) -> &'static str {
     }
 }
 
-fn usage(made: &Made<'_>) -> Value {
+fn usage(made: &NumberedReply<'_>) -> Value {
     json!({
         "prompt_tokens": made.prompt, "completion_tokens": made.output,
         "total_tokens": made.prompt + made.output,
@@ -24,7 +24,7 @@ fn usage(made: &Made<'_>) -> Value {
 }
 
 /// A call as a message carries it, its input as the string that it is.
-fn calls(made: &Made<'_>) -> Vec<Value> {
+fn calls(made: &NumberedReply<'_>) -> Vec<Value> {
     let calls = made.reply.calls.iter().enumerate();
     calls
         .map(|(index, call)| {
@@ -39,7 +39,7 @@ fn calls(made: &Made<'_>) -> Vec<Value> {
         .collect()
 }
 
-pub(crate) fn whole(made: &Made<'_>) -> Value {
+pub(crate) fn whole(made: &NumberedReply<'_>) -> Value {
     let mut message = json!({"role": "assistant", "refusal": null});
     let calls = calls(made);
     message["content"] =
@@ -58,7 +58,7 @@ pub(crate) fn whole(made: &Made<'_>) -> Value {
     })
 }
 
-pub(crate) fn events(made: &Made<'_>) -> Vec<String> {
+pub(crate) fn events(made: &NumberedReply<'_>) -> Vec<String> {
     let wants_usage = made.asked.body["stream_options"]["include_usage"] == true;
     let chunk = |choices: Value, usage: Value| {
         let mut chunk = json!({

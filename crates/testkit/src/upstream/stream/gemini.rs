@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::made::{Made, data, pieces};
+use super::numbered_reply::{NumberedReply, data, pieces};
 
 /// How every thought signature of this server begins. With the 16 digits after it, it is base64 that SDKs can
 /// decode.
 pub(crate) const SIGNATURE: &str = "c2NyaXB0ZWQ6";
 
-fn parts(made: &Made<'_>) -> Vec<Value> {
+fn parts(made: &NumberedReply<'_>) -> Vec<Value> {
     let mut parts = Vec::new();
     if let Some(thinking) = made.thinking {
         parts.push(json!({"text": thinking, "thought": true}));
@@ -28,7 +28,7 @@ fn parts(made: &Made<'_>) -> Vec<Value> {
     parts
 }
 
-fn chunk(made: &Made<'_>, parts: Vec<Value>, last: bool) -> Value {
+fn chunk(made: &NumberedReply<'_>, parts: Vec<Value>, last: bool) -> Value {
     let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
     let mut usage = json!({"promptTokenCount": made.prompt,
         "totalTokenCount": made.prompt + made.output,
@@ -44,12 +44,12 @@ fn chunk(made: &Made<'_>, parts: Vec<Value>, last: bool) -> Value {
         "responseId": made.seed})
 }
 
-pub(crate) fn whole(made: &Made<'_>) -> Value {
+pub(crate) fn whole(made: &NumberedReply<'_>) -> Value {
     chunk(made, parts(made), true)
 }
 
 /// The chunks of a stream, without their framing.
-pub(crate) fn chunks(made: &Made<'_>) -> Vec<Value> {
+pub(crate) fn chunks(made: &NumberedReply<'_>) -> Vec<Value> {
     let mut all = Vec::new();
     for part in parts(made) {
         match part["text"].as_str() {
@@ -69,6 +69,6 @@ pub(crate) fn chunks(made: &Made<'_>) -> Vec<Value> {
     parts.map(|(at, part)| chunk(made, vec![part], at + 1 == count)).collect()
 }
 
-pub(crate) fn events(made: &Made<'_>) -> Vec<String> {
+pub(crate) fn events(made: &NumberedReply<'_>) -> Vec<String> {
     chunks(made).iter().map(data).collect()
 }

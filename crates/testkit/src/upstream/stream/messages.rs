@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::made::{Made, named, pieces};
-use crate::upstream::asked::{Asked, fnv, parts, unmarked};
+use super::numbered_reply::{NumberedReply, named, pieces};
+use crate::upstream::request_parts::{AskedParts, fnv, parts, unmarked};
 
 /// The signature of a thinking block that stands in the message with this index.
 ///
 /// A bound one depends on instructions, tools and all messages before it but their thinking.
-pub(crate) fn signature(asked: &Asked, at: usize, block: &Value, bind: bool) -> String {
+pub(crate) fn signature(asked: &AskedParts, at: usize, block: &Value, bind: bool) -> String {
     let text = block["thinking"].as_str().unwrap_or_default();
     let own = fnv(text.as_bytes());
     if !bind {
@@ -45,7 +45,7 @@ pub(crate) fn bound(signature: &str) -> bool {
     signature.starts_with("sigb")
 }
 
-pub(crate) fn content(made: &Made<'_>) -> Vec<Value> {
+pub(crate) fn content(made: &NumberedReply<'_>) -> Vec<Value> {
     let mut blocks = Vec::new();
     if let Some(thinking) = made.thinking {
         let mut block = json!({"type": "thinking", "thinking": thinking});
@@ -63,7 +63,7 @@ pub(crate) fn content(made: &Made<'_>) -> Vec<Value> {
     blocks
 }
 
-fn stop(made: &Made<'_>) -> &'static str {
+fn stop(made: &NumberedReply<'_>) -> &'static str {
     if made.cut {
         "max_tokens"
     } else if made.reply.calls.is_empty() {
@@ -73,7 +73,7 @@ fn stop(made: &Made<'_>) -> &'static str {
     }
 }
 
-fn usage(made: &Made<'_>, output: u64) -> Value {
+fn usage(made: &NumberedReply<'_>, output: u64) -> Value {
     let written = made.written;
     let input = made.prompt - made.cached - written;
     json!({
@@ -85,11 +85,11 @@ fn usage(made: &Made<'_>, output: u64) -> Value {
 }
 
 /// The id of the message.
-pub(crate) fn id(made: &Made<'_>) -> String {
+pub(crate) fn id(made: &NumberedReply<'_>) -> String {
     format!("msg_{}", made.seed)
 }
 
-pub(crate) fn whole(made: &Made<'_>) -> Value {
+pub(crate) fn whole(made: &NumberedReply<'_>) -> Value {
     json!({
         "id": id(made), "type": "message", "role": "assistant", "model": made.asked.model,
         "content": content(made), "stop_reason": stop(made), "stop_sequence": null,
@@ -97,7 +97,7 @@ pub(crate) fn whole(made: &Made<'_>) -> Value {
     })
 }
 
-pub(crate) fn events(made: &Made<'_>) -> Vec<String> {
+pub(crate) fn events(made: &NumberedReply<'_>) -> Vec<String> {
     let mut start = whole(made);
     start["content"] = json!([]);
     start["stop_reason"] = Value::Null;

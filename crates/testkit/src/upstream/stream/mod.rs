@@ -2,52 +2,52 @@
 
 pub(crate) mod chat;
 pub(crate) mod gemini;
-mod made;
 pub(crate) mod messages;
+mod numbered_reply;
 pub(crate) mod responses;
 
 use serde_json::{Value, json};
 
-use self::made::{data, named};
-use super::asked::Dialect;
+use self::numbered_reply::{data, named};
+use super::request_parts::WireDialect;
 
-pub(crate) use self::made::{CREATED, Made};
+pub(crate) use self::numbered_reply::{CREATED, NumberedReply};
 
-impl Made<'_> {
+impl NumberedReply<'_> {
     /// As one JSON object.
     pub fn whole(&self) -> Value {
         match self.asked.dialect {
-            Dialect::Chat => chat::whole(self),
-            Dialect::Responses => responses::whole(self),
-            Dialect::Messages => messages::whole(self),
-            Dialect::Gemini => gemini::whole(self),
+            WireDialect::Chat => chat::whole(self),
+            WireDialect::Responses => responses::whole(self),
+            WireDialect::Messages => messages::whole(self),
+            WireDialect::Gemini => gemini::whole(self),
         }
     }
 
     /// As the events of a stream, each with its line breaks.
     pub fn events(&self) -> Vec<String> {
         match self.asked.dialect {
-            Dialect::Chat => chat::events(self),
-            Dialect::Responses => responses::events(self),
-            Dialect::Messages => messages::events(self),
-            Dialect::Gemini => gemini::events(self),
+            WireDialect::Chat => chat::events(self),
+            WireDialect::Responses => responses::events(self),
+            WireDialect::Messages => messages::events(self),
+            WireDialect::Gemini => gemini::events(self),
         }
     }
 }
 
 /// An error in the middle of a stream.
-pub(crate) fn failed(dialect: Dialect) -> String {
+pub(crate) fn failed(dialect: WireDialect) -> String {
     match dialect {
-        Dialect::Chat => {
+        WireDialect::Chat => {
             data(&json!({"error": {"message": "The server had an error while processing \
             your request.", "type": "server_error", "param": null, "code": null}}))
         }
-        Dialect::Responses => named(&json!({"type": "error", "sequence_number": 900,
+        WireDialect::Responses => named(&json!({"type": "error", "sequence_number": 900,
             "code": "server_error", "param": null,
             "message": "The server had an error while processing your request."})),
-        Dialect::Messages => named(&json!({"type": "error",
+        WireDialect::Messages => named(&json!({"type": "error",
             "error": {"type": "overloaded_error", "message": "Overloaded"}})),
-        Dialect::Gemini => data(&json!({"error": {"code": 503, "status": "UNAVAILABLE",
+        WireDialect::Gemini => data(&json!({"error": {"code": 503, "status": "UNAVAILABLE",
             "message": "The model is overloaded. Please try again later."}})),
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::made::{CREATED, Made, named, pieces};
-use crate::upstream::asked::fnv;
-use crate::upstream::errors::Broken;
+use super::numbered_reply::{CREATED, NumberedReply, named, pieces};
+use crate::upstream::errors::BrokenRule;
+use crate::upstream::request_parts::fnv;
 
 /// The encrypted content that belongs to a reasoning item.
 pub(crate) fn sealed(id: &str) -> String {
@@ -18,7 +18,7 @@ pub(crate) fn reasoning_of(id: &str) -> Option<String> {
 }
 
 /// The items of a reply, as they are when they are complete.
-pub(crate) fn output(made: &Made<'_>) -> Vec<Value> {
+pub(crate) fn output(made: &NumberedReply<'_>) -> Vec<Value> {
     let seed = &made.seed;
     let with = if made.thinking.is_some() { "r" } else { "" };
     let mut items = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn output(made: &Made<'_>) -> Vec<Value> {
     items
 }
 
-fn usage(made: &Made<'_>) -> Value {
+fn usage(made: &NumberedReply<'_>) -> Value {
     json!({
         "input_tokens": made.prompt, "input_tokens_details": {"cached_tokens": made.cached,
             "cache_write_tokens": 0},
@@ -58,7 +58,7 @@ fn usage(made: &Made<'_>) -> Value {
     })
 }
 
-fn response(made: &Made<'_>, status: &str, output: &[Value]) -> Value {
+fn response(made: &NumberedReply<'_>, status: &str, output: &[Value]) -> Value {
     let body = &made.asked.body;
     let or = |name: &str, value: Value| body.get(name).cloned().unwrap_or(value);
     let details =
@@ -79,19 +79,19 @@ fn response(made: &Made<'_>, status: &str, output: &[Value]) -> Value {
 }
 
 /// The id of the response.
-pub(crate) fn id(made: &Made<'_>) -> String {
+pub(crate) fn id(made: &NumberedReply<'_>) -> String {
     format!("resp_{}", made.seed)
 }
 
-fn status(made: &Made<'_>) -> &'static str {
+fn status(made: &NumberedReply<'_>) -> &'static str {
     if made.cut { "incomplete" } else { "completed" }
 }
 
-pub(crate) fn whole(made: &Made<'_>) -> Value {
+pub(crate) fn whole(made: &NumberedReply<'_>) -> Value {
     response(made, status(made), &output(made))
 }
 
-pub(crate) fn events(made: &Made<'_>) -> Vec<String> {
+pub(crate) fn events(made: &NumberedReply<'_>) -> Vec<String> {
     let mut events = vec![
         json!({"type": "response.created", "response": response(made, "in_progress", &[])}),
         json!({"type": "response.in_progress", "response": response(made, "in_progress", &[])}),
@@ -200,7 +200,7 @@ fn added(item: &Value, index: usize, events: &mut Vec<Value>) {
 }
 
 /// A stream that says that the prompt does not fit.
-pub(crate) fn refused(made: &Made<'_>, broken: &Broken) -> Vec<String> {
+pub(crate) fn refused(made: &NumberedReply<'_>, broken: &BrokenRule) -> Vec<String> {
     let mut last = response(made, "failed", &[]);
     last["error"] = json!({"code": broken.code, "message": broken.message});
     last["usage"] = Value::Null;

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::upstream::asked::{Asked, array};
-use crate::upstream::errors::Broken;
+use crate::upstream::errors::BrokenRule;
+use crate::upstream::request_parts::{AskedParts, array};
 
 /// Longest id of a call.
 const MAX_ID: usize = 40;
 
-pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
+pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     if asked.items.is_empty() {
         let text = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got \
                     an empty array instead.";
-        return Err(Broken::at(text, "messages".to_owned()));
+        return Err(BrokenRule::at(text, "messages".to_owned()));
     }
     if asked.tools.as_array().is_some_and(Vec::is_empty) {
         let text = "[] is too short - 'tools'";
-        return Err(Broken::at(text, "tools".to_owned()));
+        return Err(BrokenRule::at(text, "tools".to_owned()));
     }
     let mut seen = BTreeSet::new();
     let mut open: Vec<&str> = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
                     "Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', \
                      'function', 'tool', and 'developer'."
                 );
-                return Err(Broken::at(text, format!("messages[{at}].role")));
+                return Err(BrokenRule::at(text, format!("messages[{at}].role")));
             }
         }
     }
@@ -49,14 +49,14 @@ fn calls<'a>(
     message: &'a Value,
     at: usize,
     seen: &mut BTreeSet<&'a str>,
-) -> Result<Vec<&'a str>, Broken> {
+) -> Result<Vec<&'a str>, BrokenRule> {
     let calls = array(&message["tool_calls"]);
     if message["tool_calls"].is_array() && calls.is_empty() {
         let text = format!(
             "Invalid 'messages[{at}].tool_calls': empty array. Expected an array with minimum length \
              1, but got an empty array instead."
         );
-        return Err(Broken::at(text, format!("messages[{at}].tool_calls")));
+        return Err(BrokenRule::at(text, format!("messages[{at}].tool_calls")));
     }
     if calls.is_empty()
         && message["function_call"].is_null()
@@ -76,34 +76,34 @@ fn calls<'a>(
                 param("id"),
                 id.len()
             );
-            return Err(Broken::at(text, param("id")));
+            return Err(BrokenRule::at(text, param("id")));
         }
         if call["type"] == "function" && !call["function"]["arguments"].is_string() {
             let text =
                 format!("Invalid type for '{}': expected a string.", param("function.arguments"));
-            return Err(Broken::at(text, param("function.arguments")));
+            return Err(BrokenRule::at(text, param("function.arguments")));
         }
         if !seen.insert(id) {
             let text = format!("Duplicate value for 'tool_call_id' of '{id}' in message[{at}]");
-            return Err(Broken::at(text, param("id")));
+            return Err(BrokenRule::at(text, param("id")));
         }
         ids.push(id);
     }
     Ok(ids)
 }
 
-fn answers<'a>(message: &'a Value, at: usize, open: &mut Vec<&'a str>) -> Result<(), Broken> {
+fn answers<'a>(message: &'a Value, at: usize, open: &mut Vec<&'a str>) -> Result<(), BrokenRule> {
     let id = message["tool_call_id"].as_str().unwrap_or_default();
     let Some(index) = open.iter().position(|known| *known == id) else {
         let text = "Invalid parameter: messages with role 'tool' must be a response to a preceeding \
                     message with 'tool_calls'.";
-        return Err(Broken::at(text, format!("messages.[{at}].role")));
+        return Err(BrokenRule::at(text, format!("messages.[{at}].role")));
     };
     open.remove(index);
     filled(message, at)
 }
 
-fn answered(open: &[&str]) -> Result<(), Broken> {
+fn answered(open: &[&str]) -> Result<(), BrokenRule> {
     if open.is_empty() {
         return Ok(());
     }
@@ -112,10 +112,10 @@ fn answered(open: &[&str]) -> Result<(), Broken> {
          'tool_call_id'. The following tool_call_ids did not have response messages: {}",
         open.join(", ")
     );
-    Err(Broken::at(text, "messages".to_owned()))
+    Err(BrokenRule::at(text, "messages".to_owned()))
 }
 
-fn filled(message: &Value, at: usize) -> Result<(), Broken> {
+fn filled(message: &Value, at: usize) -> Result<(), BrokenRule> {
     match &message["content"] {
         Value::String(_) => Ok(()),
         Value::Array(parts) if !parts.is_empty() => Ok(()),
@@ -123,18 +123,18 @@ fn filled(message: &Value, at: usize) -> Result<(), Broken> {
             let text = format!(
                 "Invalid value for 'content': expected a string, got null. (messages[{at}])"
             );
-            Err(Broken::at(text, format!("messages.[{at}].content")))
+            Err(BrokenRule::at(text, format!("messages.[{at}].content")))
         }
     }
 }
 
 /// What templates of open models ask, and what models that think do.
-pub(super) fn alternates(asked: &Asked) -> Result<(), Broken> {
+pub(super) fn alternates(asked: &AskedParts) -> Result<(), BrokenRule> {
     let messages = || asked.items.iter().enumerate().filter(|(_, m)| m["role"] == "assistant");
     let thinks = messages().any(|(_, message)| message["reasoning_content"].is_string());
     let mute = messages().find(|(_, message)| !message["reasoning_content"].is_string());
     if let Some((at, _)) = mute.filter(|_| thinks) {
-        return Err(Broken::new(format!(
+        return Err(BrokenRule::new(format!(
             "Missing `reasoning_content` field in the assistant message at message index {at}"
         )));
     }
@@ -149,13 +149,13 @@ pub(super) fn alternates(asked: &Asked) -> Result<(), Broken> {
             _ => true,
         };
         if wrong && matches!(last, "tool" | "user") {
-            return Err(Broken {
+            return Err(BrokenRule {
                 code: Some("3230"),
-                ..Broken::new(format!("Unexpected role '{role}' after role '{last}'"))
+                ..BrokenRule::new(format!("Unexpected role '{role}' after role '{last}'"))
             });
         }
         if wrong {
-            return Err(Broken::new(
+            return Err(BrokenRule::new(
                 "After the optional system message, conversation roles must alternate user and \
                  assistant roles except for tool calls and results.",
             ));

@@ -2,23 +2,25 @@
 
 use serde_json::Value;
 
-use crate::upstream::asked::{Asked, array};
-use crate::upstream::errors::Broken;
+use crate::upstream::errors::BrokenRule;
+use crate::upstream::request_parts::{AskedParts, array};
 
-pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
+pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     let items = &asked.items;
     let Some(first) = items.first() else {
-        return Err(Broken::new("* GenerateContentRequest.contents: contents is not specified"));
+        return Err(BrokenRule::new(
+            "* GenerateContentRequest.contents: contents is not specified",
+        ));
     };
     if side(first) != "user" {
-        return Err(Broken::new(
+        return Err(BrokenRule::new(
             "Please ensure that multiturn requests start with a user turn and alternate between user \
              and model.",
         ));
     }
     for (at, content) in items.iter().enumerate() {
         if array(&content["parts"]).is_empty() {
-            return Err(Broken::new(format!(
+            return Err(BrokenRule::new(format!(
                 "* GenerateContentRequest.contents[{at}].parts: contents.parts must not be empty."
             )));
         }
@@ -26,13 +28,13 @@ pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
         let (calls, results) = (count(content, "functionCall"), count(content, "functionResponse"));
         let called = before.map_or(0, |content| count(content, "functionCall"));
         if results > 0 && called == 0 {
-            return Err(Broken::new(
+            return Err(BrokenRule::new(
                 "Please ensure that function response turn comes immediately after a function call \
                  turn.",
             ));
         }
         if (results > 0 || called > 0) && results != called {
-            return Err(Broken::new(
+            return Err(BrokenRule::new(
                 "Please ensure that the number of function response parts is equal to the number of \
                  function call parts of the function call turn.",
             ));
@@ -41,14 +43,14 @@ pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
             named(before, content)?;
         }
         if calls > 0 && before.is_none_or(|content| side(content) != "user") {
-            return Err(Broken::new(
+            return Err(BrokenRule::new(
                 "Please ensure that function call turn comes immediately after a user turn or after a \
                  function response turn.",
             ));
         }
     }
     if items.last().is_some_and(|content| count(content, "functionCall") > 0) {
-        return Err(Broken::new(
+        return Err(BrokenRule::new(
             "Please ensure that function call turn is followed by a function response turn.",
         ));
     }
@@ -56,11 +58,11 @@ pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
 }
 
 /// Roles alternate. Google asked for that once; its own CLI sends two contents of the user now.
-pub(super) fn alternates(asked: &Asked) -> Result<(), Broken> {
+pub(super) fn alternates(asked: &AskedParts) -> Result<(), BrokenRule> {
     if asked.items.windows(2).all(|pair| side(&pair[0]) != side(&pair[1])) {
         return Ok(());
     }
-    Err(Broken::new("Please ensure that multiturn requests alternate between user and model."))
+    Err(BrokenRule::new("Please ensure that multiturn requests alternate between user and model."))
 }
 
 fn side(content: &Value) -> &str {
@@ -75,7 +77,7 @@ fn count(content: &Value, kind: &str) -> usize {
 }
 
 /// Responses are for the functions that were called.
-fn named(before: Option<&Value>, content: &Value) -> Result<(), Broken> {
+fn named(before: Option<&Value>, content: &Value) -> Result<(), BrokenRule> {
     let names = |content: &Value, kind: &str| {
         let mut names: Vec<String> = array(&content["parts"])
             .iter()
@@ -88,14 +90,14 @@ fn named(before: Option<&Value>, content: &Value) -> Result<(), Broken> {
     if called == names(content, "functionResponse") {
         return Ok(());
     }
-    Err(Broken::new(
+    Err(BrokenRule::new(
         "Please ensure that the function response names match the function call names of the function \
          call turn.",
     ))
 }
 
 /// The first call of each step of the running turn has its signature.
-fn signatures(items: &[Value]) -> Result<(), Broken> {
+fn signatures(items: &[Value]) -> Result<(), BrokenRule> {
     let spoken =
         |content: &Value| side(content) == "user" && count(content, "functionResponse") == 0;
     let start = items.iter().rposition(spoken).unwrap_or(0);
@@ -107,7 +109,7 @@ fn signatures(items: &[Value]) -> Result<(), Broken> {
         let signature = part["thoughtSignature"].as_str().or(part["thought_signature"].as_str());
         match signature {
             None => {
-                return Err(Broken::new(format!(
+                return Err(BrokenRule::new(format!(
                     "Function call is missing a thought_signature in functionCall parts. This is \
                      required for tools to work correctly. Additional data, function call \
                      `default_api:{}`, position {at}.",
@@ -115,7 +117,7 @@ fn signatures(items: &[Value]) -> Result<(), Broken> {
                 )));
             }
             Some(text) if !known(text) => {
-                return Err(Broken::new("Corrupted thought signature."));
+                return Err(BrokenRule::new("Corrupted thought signature."));
             }
             Some(_) => {}
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::upstream::asked::{Asked, array, parts};
-use crate::upstream::errors::Broken;
+use crate::upstream::errors::BrokenRule;
+use crate::upstream::request_parts::{AskedParts, array, parts};
 use crate::upstream::stream::messages::{bound, signature, signed};
 
 /// Cache marks that a request may have.
@@ -14,17 +14,17 @@ const MAX_MARKS: usize = 4;
 /// Longest id of a call.
 const MAX_ID: usize = 64;
 
-pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
+pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     if asked.max_tokens().is_none() {
-        return Err(Broken::new("max_tokens: Field required"));
+        return Err(BrokenRule::new("max_tokens: Field required"));
     }
     if asked.items.is_empty() {
-        return Err(Broken::new("messages: at least one message is required"));
+        return Err(BrokenRule::new("messages: at least one message is required"));
     }
     let marks =
         marks(&asked.tools) + marks(&asked.system) + asked.items.iter().map(marks).sum::<usize>();
     if marks > MAX_MARKS {
-        return Err(Broken::new(format!(
+        return Err(BrokenRule::new(format!(
             "A maximum of {MAX_MARKS} blocks with cache_control may be provided. Found {marks}."
         )));
     }
@@ -37,20 +37,20 @@ pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
 }
 
 /// Neighbours of one role, together: the index of the first, the role, the blocks.
-struct Turn {
+struct RoleTurn {
     at: usize,
     role: String,
     blocks: Vec<Value>,
 }
 
-fn turns(items: &[Value]) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
+fn turns(items: &[Value]) -> Vec<RoleTurn> {
+    let mut turns: Vec<RoleTurn> = Vec::new();
     for (at, message) in items.iter().enumerate() {
         let role = message["role"].as_str().unwrap_or_default();
         let blocks = parts(&message["content"]);
         match turns.last_mut() {
             Some(turn) if turn.role == role => turn.blocks.extend(blocks),
-            _ => turns.push(Turn { at, role: role.to_owned(), blocks }),
+            _ => turns.push(RoleTurn { at, role: role.to_owned(), blocks }),
         }
     }
     turns
@@ -68,25 +68,25 @@ fn marks(value: &Value) -> usize {
 }
 
 /// Rules of single messages.
-fn blocks(asked: &Asked) -> Result<(), Broken> {
+fn blocks(asked: &AskedParts) -> Result<(), BrokenRule> {
     let last = asked.items.len() - 1;
     for (at, message) in asked.items.iter().enumerate() {
         let role = message["role"].as_str().unwrap_or_default();
         if !matches!(role, "user" | "assistant" | "system") {
-            return Err(Broken::new(format!(
+            return Err(BrokenRule::new(format!(
                 "messages.{at}.role: Input should be 'user', 'assistant' or 'system'"
             )));
         }
         let blocks = parts(&message["content"]);
         if blocks.is_empty() && role != "system" && !(role == "assistant" && at == last) {
-            return Err(Broken::new(format!(
+            return Err(BrokenRule::new(format!(
                 "messages.{at}: all messages must have non-empty content except for the optional \
                  final assistant message"
             )));
         }
         let inner = blocks.iter().flat_map(|block| array(&block["content"]));
         if blocks.iter().chain(inner).any(|b| b["type"] == "text" && b["text"] == "") {
-            return Err(Broken::new("messages: text content blocks must be non-empty"));
+            return Err(BrokenRule::new("messages: text content blocks must be non-empty"));
         }
         for (index, block) in blocks.iter().enumerate() {
             let id = match block["type"].as_str() {
@@ -97,7 +97,7 @@ fn blocks(asked: &Asked) -> Result<(), Broken> {
             let id = id.as_str().unwrap_or_default();
             let plain = id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
             if id.is_empty() || id.len() > MAX_ID || !plain {
-                return Err(Broken::new(format!(
+                return Err(BrokenRule::new(format!(
                     "messages.{at}.content.{index}.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
                 )));
             }
@@ -106,14 +106,14 @@ fn blocks(asked: &Asked) -> Result<(), Broken> {
     Ok(())
 }
 
-fn first(turns: &[Turn]) -> Result<(), Broken> {
+fn first(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     let summary = turns[0].blocks.first().is_some_and(|block| block["type"] == "compaction");
     if turns[0].role != "user" && !summary {
-        return Err(Broken::new("messages: first message must use the \"user\" role"));
+        return Err(BrokenRule::new("messages: first message must use the \"user\" role"));
     }
     // The final message may be an empty system one, never the assistant's.
     if turns.last().is_some_and(|turn| turn.role == "assistant") {
-        return Err(Broken::new(
+        return Err(BrokenRule::new(
             "This model does not support assistant message prefill. The conversation must end with a \
              user message.",
         ));
@@ -121,18 +121,18 @@ fn first(turns: &[Turn]) -> Result<(), Broken> {
     Ok(())
 }
 
-fn ids<'a>(turn: &'a Turn, kind: &str, key: &str) -> Vec<(usize, &'a str)> {
+fn ids<'a>(turn: &'a RoleTurn, kind: &str, key: &str) -> Vec<(usize, &'a str)> {
     let of = turn.blocks.iter().enumerate().filter(|(_, block)| block["type"] == kind);
     of.map(|(at, block)| (at, block[key].as_str().unwrap_or_default())).collect()
 }
 
 /// Instructions between messages follow a turn of the user, and stand before the assistant or at the end.
-fn instructed(turns: &[Turn]) -> Result<(), Broken> {
+fn instructed(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| turn.role == "system") {
         let follows = at > 0 && turns[at - 1].role == "user";
         let precedes = turns.get(at + 1).is_none_or(|next| next.role == "assistant");
         if !follows || !precedes {
-            return Err(Broken::new(format!(
+            return Err(BrokenRule::new(format!(
                 "messages.{}: `system` messages must follow a `user` message and precede an \
                  `assistant` message or end the conversation",
                 turn.at
@@ -143,14 +143,14 @@ fn instructed(turns: &[Turn]) -> Result<(), Broken> {
 }
 
 /// Results stand in the message after their calls, before anything else in it.
-fn paired(turns: &[Turn]) -> Result<(), Broken> {
+fn paired(turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     let mut seen = BTreeSet::new();
     let mut open: Vec<&str> = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
         let mut single = BTreeSet::new();
         for (index, id) in ids(turn, "tool_result", "tool_use_id") {
             if !open.contains(&id) || turn.role != "user" {
-                return Err(Broken::new(format!(
+                return Err(BrokenRule::new(format!(
                     "messages.{}.content.{index}: unexpected `tool_use_id` found in `tool_result` \
                      blocks: {id}. Each `tool_result` block must have a corresponding `tool_use` block \
                      in the previous message.",
@@ -158,7 +158,7 @@ fn paired(turns: &[Turn]) -> Result<(), Broken> {
                 )));
             }
             if !single.insert(id) {
-                return Err(Broken::new(format!(
+                return Err(BrokenRule::new(format!(
                     "messages.{}.content.{index}: each tool_use must have a single result. Found \
                      multiple `tool_result` blocks with id: {id}",
                     turn.at
@@ -172,7 +172,7 @@ fn paired(turns: &[Turn]) -> Result<(), Broken> {
         open.clear();
         for (index, id) in ids(turn, "tool_use", "id") {
             if !seen.insert(id) {
-                return Err(Broken::new(format!(
+                return Err(BrokenRule::new(format!(
                     "messages.{}.content.{index}: `tool_use` ids must be unique",
                     turn.at
                 )));
@@ -186,12 +186,12 @@ fn paired(turns: &[Turn]) -> Result<(), Broken> {
     }
 }
 
-fn unanswered(turn: &Turn, open: &[&str], answered: &BTreeSet<&str>) -> Result<(), Broken> {
+fn unanswered(turn: &RoleTurn, open: &[&str], answered: &BTreeSet<&str>) -> Result<(), BrokenRule> {
     let missing: Vec<&str> = open.iter().copied().filter(|id| !answered.contains(id)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Broken::new(format!(
+    Err(BrokenRule::new(format!(
         "messages.{}: `tool_use` ids were found without `tool_result` blocks immediately after: {}. \
          Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
         turn.at,
@@ -200,7 +200,7 @@ fn unanswered(turn: &Turn, open: &[&str], answered: &BTreeSet<&str>) -> Result<(
 }
 
 /// Thinking is as it was, and stands before the calls of an open round.
-fn thought(asked: &Asked, turns: &[Turn]) -> Result<(), Broken> {
+fn thought(asked: &AskedParts, turns: &[RoleTurn]) -> Result<(), BrokenRule> {
     for (at, message) in asked.items.iter().enumerate() {
         for (index, block) in parts(&message["content"]).iter().enumerate() {
             if block["type"] != "thinking" {
@@ -208,12 +208,12 @@ fn thought(asked: &Asked, turns: &[Turn]) -> Result<(), Broken> {
             }
             let given = block["signature"].as_str().unwrap_or_default();
             if !signed(given, block["thinking"].as_str().unwrap_or_default()) {
-                return Err(Broken::new(format!(
+                return Err(BrokenRule::new(format!(
                     "messages.{at}.content.{index}: Invalid `signature` in `thinking` block"
                 )));
             }
             if bound(given) && given != signature(asked, at, block, true) {
-                return Err(Broken::new(format!(
+                return Err(BrokenRule::new(format!(
                     "messages.{at}.content.{index}: Invalid `signature` in `thinking` block. The block \
                      is bound to a different conversation."
                 )));
@@ -229,7 +229,7 @@ fn thought(asked: &Asked, turns: &[Turn]) -> Result<(), Broken> {
     let starts = last.blocks.first().map(|block| block["type"].as_str().unwrap_or_default());
     let calls = last.blocks.iter().any(|block| block["type"] == "tool_use");
     if calls && !matches!(starts, Some("thinking" | "redacted_thinking")) {
-        return Err(Broken::new(format!(
+        return Err(BrokenRule::new(format!(
             "messages.{}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{}`. \
              When `thinking` is enabled, a final `assistant` message must start with a thinking block \
              (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
@@ -241,6 +241,6 @@ fn thought(asked: &Asked, turns: &[Turn]) -> Result<(), Broken> {
 }
 
 /// Whether the request asks for thinking with a budget: with `adaptive` the model may leave it out.
-fn thinks(asked: &Asked) -> bool {
+fn thinks(asked: &AskedParts) -> bool {
     asked.body["thinking"]["type"] == "enabled"
 }

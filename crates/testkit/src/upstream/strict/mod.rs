@@ -5,8 +5,8 @@ mod gemini;
 mod messages;
 mod responses;
 
-use super::asked::{Asked, Dialect};
-use super::errors::Broken;
+use super::errors::BrokenRule;
+use super::request_parts::{AskedParts, WireDialect};
 
 /// How much the server looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,21 +22,21 @@ pub enum Strictness {
 }
 
 /// The first rule that a request breaks.
-pub(crate) fn check(asked: &Asked, strictness: Strictness) -> Result<(), Broken> {
+pub(crate) fn check(asked: &AskedParts, strictness: Strictness) -> Result<(), BrokenRule> {
     if strictness == Strictness::Off {
         return Ok(());
     }
     match asked.dialect {
-        Dialect::Chat => {
+        WireDialect::Chat => {
             chat::check(asked)?;
             if strictness == Strictness::Templates { chat::alternates(asked) } else { Ok(()) }
         }
-        Dialect::Responses => {
+        WireDialect::Responses => {
             responses::check(asked)?;
             if strictness == Strictness::Templates { responses::adjacent(asked) } else { Ok(()) }
         }
-        Dialect::Messages => messages::check(asked),
-        Dialect::Gemini => {
+        WireDialect::Messages => messages::check(asked),
+        WireDialect::Gemini => {
             gemini::check(asked)?;
             if strictness == Strictness::Templates { gemini::alternates(asked) } else { Ok(()) }
         }

@@ -4,21 +4,21 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::upstream::asked::Asked;
-use crate::upstream::errors::Broken;
+use crate::upstream::errors::BrokenRule;
+use crate::upstream::request_parts::AskedParts;
 use crate::upstream::stream::responses::{reasoning_of, sealed};
 
 /// Longest id of a call.
 const MAX_ID: usize = 64;
 
-pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
+pub(super) fn check(asked: &AskedParts) -> Result<(), BrokenRule> {
     let items = &asked.items;
     if items.is_empty() {
-        return Err(Broken::at("Missing required parameter: 'input'.", "input".to_owned()));
+        return Err(BrokenRule::at("Missing required parameter: 'input'.", "input".to_owned()));
     }
     let added = items.iter().any(|item| item["type"] == "additional_tools");
     if asked.tools.as_array().is_some_and(Vec::is_empty) && !added {
-        return Err(Broken::at("[] is too short - 'tools'", "tools".to_owned()));
+        return Err(BrokenRule::at("[] is too short - 'tools'", "tools".to_owned()));
     }
     let mut ids = BTreeSet::new();
     let mut calls = BTreeSet::new();
@@ -31,7 +31,7 @@ pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
             followed(items, at)?;
         } else if is_call(kind) {
             if call.is_empty() || call.len() > MAX_ID {
-                return Err(Broken::at(
+                return Err(BrokenRule::at(
                     format!(
                         "Invalid 'input[{at}].call_id': string too long. Expected a string with \
                              maximum length {MAX_ID}, but got a string with length {} instead.",
@@ -62,8 +62,8 @@ pub(super) fn check(asked: &Asked) -> Result<(), Broken> {
     }
 }
 
-fn input(message: String) -> Broken {
-    Broken::at(message, "input".to_owned())
+fn input(message: String) -> BrokenRule {
+    BrokenRule::at(message, "input".to_owned())
 }
 
 fn is_call(kind: &str) -> bool {
@@ -80,12 +80,12 @@ fn is_call(kind: &str) -> bool {
 
 /// Ids begin as their kind says, are there once, and come with what they were made with.
 fn identified<'a>(
-    asked: &Asked,
+    asked: &AskedParts,
     item: &'a Value,
     kind: &str,
     at: usize,
     ids: &mut BTreeSet<&'a str>,
-) -> Result<(), Broken> {
+) -> Result<(), BrokenRule> {
     let Some(id) = item["id"].as_str() else { return Ok(()) };
     let start = match kind {
         "function_call" => "fc",
@@ -95,7 +95,7 @@ fn identified<'a>(
         _ => "",
     };
     if !id.starts_with(start) {
-        return Err(Broken::at(
+        return Err(BrokenRule::at(
             format!("Invalid 'input[{at}].id': '{id}'. Expected an ID that begins with '{start}'."),
             format!("input[{at}].id"),
         ));
@@ -134,7 +134,7 @@ fn identified<'a>(
 }
 
 /// What the model thought stands before what it did.
-fn followed(items: &[Value], at: usize) -> Result<(), Broken> {
+fn followed(items: &[Value], at: usize) -> Result<(), BrokenRule> {
     // This server makes one a reply: two in a row have lost something.
     let done = items.get(at + 1).is_some_and(|item| {
         let kind = item["type"].as_str().unwrap_or("message");
@@ -152,13 +152,13 @@ fn followed(items: &[Value], at: usize) -> Result<(), Broken> {
 }
 
 /// Users say `input_text`, assistants `output_text`.
-fn spoken(item: &Value, at: usize) -> Result<(), Broken> {
+fn spoken(item: &Value, at: usize) -> Result<(), BrokenRule> {
     let assistant = item["role"] == "assistant";
     let Some(parts) = item["content"].as_array() else {
         if item["content"].is_string() {
             return Ok(());
         }
-        return Err(Broken::at(
+        return Err(BrokenRule::at(
             format!("Missing required parameter: 'input[{at}].content'."),
             format!("input[{at}].content"),
         ));
@@ -172,7 +172,7 @@ fn spoken(item: &Value, at: usize) -> Result<(), Broken> {
                 "'input_text', 'input_image', and 'input_file'"
             };
             let param = format!("input[{at}].content[{index}]");
-            return Err(Broken::at(
+            return Err(BrokenRule::at(
                 format!("Invalid value: '{kind}'. Supported values are: {supported}."),
                 param,
             ));
@@ -182,7 +182,7 @@ fn spoken(item: &Value, at: usize) -> Result<(), Broken> {
 }
 
 /// Calls and their results are neighbours.
-pub(super) fn adjacent(asked: &Asked) -> Result<(), Broken> {
+pub(super) fn adjacent(asked: &AskedParts) -> Result<(), BrokenRule> {
     let mut open: Vec<&str> = Vec::new();
     for item in &asked.items {
         let kind = item["type"].as_str().unwrap_or("message");

@@ -8,14 +8,14 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use tokens::{Token, tokens};
+use tokens::{ScriptToken, tokens};
 
 /// Bytes of a script that are read.
 const LONGEST: usize = 64 * 1024;
 
 /// What a script changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wrote {
+pub(crate) struct ScriptWrites {
     /// Files that it writes, moves or removes.
     pub paths: Vec<String>,
     /// Those of them that it removes.
@@ -41,14 +41,14 @@ pub(crate) fn given<'a>(words: &[String]) -> Option<Cow<'a, str>> {
 }
 
 /// What a script changes, as far as its text tells for certain.
-pub(crate) fn wrote(script: &str) -> Wrote {
+pub(crate) fn wrote(script: &str) -> ScriptWrites {
     // Most scripts write nothing.
     const SIGNS: [&str; 6] = ["open(", "write", "unlink", "remove(", "rename", "shutil"];
     if !SIGNS.iter().any(|sign| script.contains(sign)) {
-        return Wrote::default();
+        return ScriptWrites::default();
     }
     let tokens = tokens(&script[..script.floor_char_boundary(LONGEST)]);
-    let mut reader = Reader { tokens: &tokens, ..Reader::default() };
+    let mut reader = ScriptReader { tokens: &tokens, ..ScriptReader::default() };
     for at in 0..tokens.len() {
         reader.look(at);
     }
@@ -60,27 +60,27 @@ pub(crate) fn wrote(script: &str) -> Wrote {
 }
 
 #[derive(Default)]
-struct Reader<'t> {
-    tokens: &'t [Token<'t>],
+struct ScriptReader<'t> {
+    tokens: &'t [ScriptToken<'t>],
     /// Literals by the variable that they were assigned to.
     named: FxHashMap<&'t str, Vec<String>>,
     /// The function that is being read, and its parameters.
     function: Option<(&'t str, Vec<&'t str>)>,
     /// Functions that write a file which they are given, by the number of the argument.
     writers: FxHashMap<&'t str, usize>,
-    wrote: Wrote,
+    wrote: ScriptWrites,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> ScriptReader<'t> {
     fn name(&self, at: usize) -> Option<&'t str> {
         match self.tokens.get(at) {
-            Some(Token::Name(name)) => Some(name),
+            Some(ScriptToken::Name(name)) => Some(name),
             _ => None,
         }
     }
 
     fn is(&self, at: usize, mark: char) -> bool {
-        matches!(self.tokens.get(at), Some(Token::Mark(own)) if *own == mark)
+        matches!(self.tokens.get(at), Some(ScriptToken::Mark(own)) if *own == mark)
     }
 
     /// What one token begins.
@@ -142,7 +142,7 @@ impl<'t> Reader<'t> {
         if self.name(from) == Some("Path") && self.is(from + 1, '(') {
             from += 2;
         }
-        if let Some(Token::Text(text)) = self.tokens.get(from)
+        if let Some(ScriptToken::Text(text)) = self.tokens.get(from)
             && self.ends(from + 1)
         {
             self.named.insert(name, vec![text.to_string()]);
@@ -152,8 +152,8 @@ impl<'t> Reader<'t> {
     /// Whether an expression ends here.
     fn ends(&self, at: usize) -> bool {
         match self.tokens.get(at) {
-            None | Some(Token::Line) => true,
-            Some(Token::Mark(mark)) => matches!(mark, ')' | ';' | ',' | ']' | '}'),
+            None | Some(ScriptToken::Line) => true,
+            Some(ScriptToken::Mark(mark)) => matches!(mark, ')' | ';' | ',' | ']' | '}'),
             _ => false,
         }
     }
@@ -169,9 +169,9 @@ impl<'t> Reader<'t> {
         let mut texts = Vec::new();
         for token in self.tokens.get(at + 4..).unwrap_or_default() {
             match token {
-                Token::Text(text) => texts.push(text.to_string()),
-                Token::Mark(',') | Token::Line => {}
-                Token::Mark(']' | ')') => {
+                ScriptToken::Text(text) => texts.push(text.to_string()),
+                ScriptToken::Mark(',') | ScriptToken::Line => {}
+                ScriptToken::Mark(']' | ')') => {
                     self.named.insert(name, texts);
                     return;
                 }
@@ -184,9 +184,9 @@ impl<'t> Reader<'t> {
     fn defines(&mut self, at: usize) {
         let Some(name) = self.name(at + 1).filter(|_| self.is(at + 2, '(')) else { return };
         let inside = self.tokens.get(at + 3..).unwrap_or_default().iter();
-        let inside = inside.take_while(|token| !matches!(token, Token::Mark(')')));
+        let inside = inside.take_while(|token| !matches!(token, ScriptToken::Mark(')')));
         let names = inside.filter_map(|token| match token {
-            Token::Name(name) => Some(*name),
+            ScriptToken::Name(name) => Some(*name),
             _ => None,
         });
         self.function = Some((name, names.collect()));
@@ -200,7 +200,7 @@ impl<'t> Reader<'t> {
         };
         let writes = |mode: &str| mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']);
         let mode = match self.tokens.get(mode) {
-            Some(Token::Text(mode)) if self.is(at + 1, ',') => mode,
+            Some(ScriptToken::Text(mode)) if self.is(at + 1, ',') => mode,
             _ => return,
         };
         if writes(mode) {
@@ -255,13 +255,13 @@ impl<'t> Reader<'t> {
         // Arguments of one token each; the first that is more ends the list.
         while let Some(token) = self.tokens.get(from) {
             match token {
-                Token::Line => from += 1,
+                ScriptToken::Line => from += 1,
                 _ if self.ends(from + 1)
-                    || matches!(self.tokens.get(from + 1), Some(Token::Line)) =>
+                    || matches!(self.tokens.get(from + 1), Some(ScriptToken::Line)) =>
                 {
                     arguments.push(from);
                     from += 1;
-                    while matches!(self.tokens.get(from), Some(Token::Line)) {
+                    while matches!(self.tokens.get(from), Some(ScriptToken::Line)) {
                         from += 1;
                     }
                     if !self.is(from, ',') {
@@ -296,8 +296,8 @@ impl<'t> Reader<'t> {
     /// What a token stands for, where that is known.
     fn literals(&self, at: usize) -> Option<Vec<String>> {
         match self.tokens.get(at)? {
-            Token::Text(text) => Some(vec![text.to_string()]),
-            Token::Name(name) => self.named.get(name).cloned(),
+            ScriptToken::Text(text) => Some(vec![text.to_string()]),
+            ScriptToken::Name(name) => self.named.get(name).cloned(),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token<'a> {
+pub(super) enum ScriptToken<'a> {
     /// A name or a number.
     Name(&'a str),
     /// A string whose text is known: nothing is put into it.
@@ -18,13 +18,13 @@ pub(super) enum Token<'a> {
 }
 
 /// The tokens of a script, without comments.
-pub(super) fn tokens(script: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(script: &str) -> Vec<ScriptToken<'_>> {
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(c) = script[at..].chars().next() {
         let rest = &script[at..];
         if c == '\n' {
-            out.push(Token::Line);
+            out.push(ScriptToken::Line);
             at += 1;
         } else if c == '#' || rest.starts_with("//") {
             at += rest.find('\n').unwrap_or(rest.len());
@@ -38,13 +38,13 @@ pub(super) fn tokens(script: &str) -> Vec<Token<'_>> {
             if quoted && end <= 2 && rest[..end].bytes().all(|b| b"rRbBfFuU".contains(&b)) {
                 at += end + string(&rest[end..], &rest[..end], &mut out);
             } else {
-                out.push(Token::Name(&rest[..end]));
+                out.push(ScriptToken::Name(&rest[..end]));
                 at += end;
             }
         } else if matches!(c, '"' | '\'' | '`') {
             at += string(rest, "", &mut out);
         } else {
-            out.push(Token::Mark(c));
+            out.push(ScriptToken::Mark(c));
             at += c.len_utf8();
         }
     }
@@ -52,7 +52,7 @@ pub(super) fn tokens(script: &str) -> Vec<Token<'_>> {
 }
 
 /// Reads a string; the answer is its length.
-fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<Token<'a>>) -> usize {
+fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<ScriptToken<'a>>) -> usize {
     let quote = &text[..1];
     let three = quote.repeat(3);
     let quote = if text.starts_with(&three) && quote != "`" { three.as_str() } else { quote };
@@ -62,7 +62,7 @@ fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<Token<'a>>) -> usize {
     let mut escaped = false;
     loop {
         let Some(found) = text[end..].find(|c| c == '\\' || quote.starts_with(c)) else {
-            out.push(Token::Built); // never closed
+            out.push(ScriptToken::Built); // never closed
             return text.len();
         };
         end += found;
@@ -80,9 +80,9 @@ fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<Token<'a>>) -> usize {
     let built =
         prefix.contains(['f', 'F']) && inner.contains('{') || quote == "`" && inner.contains("${");
     out.push(match (built, escaped && !raw) {
-        (true, _) => Token::Built,
-        (false, false) => Token::Text(Cow::Borrowed(inner)),
-        (false, true) => Token::Text(Cow::Owned(unescaped(inner))),
+        (true, _) => ScriptToken::Built,
+        (false, false) => ScriptToken::Text(Cow::Borrowed(inner)),
+        (false, true) => ScriptToken::Text(Cow::Owned(unescaped(inner))),
     });
     end + quote.len()
 }

@@ -1,0 +1,31 @@
+//! What a compaction came to.
+
+use midfold::{CompactionOutcome, Fold, NoOp, NoRecap, PlanOutcome, PreparedConversation};
+
+use crate::note::ProblemNote;
+
+/// One conversation, compacted or left as it was.
+pub struct CompactedConversation {
+    pub prepared: PreparedConversation,
+    pub made: CompactionOutcome,
+    /// What the reader and the conversion could not carry.
+    pub notes: Vec<ProblemNote>,
+}
+
+impl CompactedConversation {
+    pub fn fold(&self) -> Option<&Fold> {
+        self.made.fold()
+    }
+
+    pub fn noop(&self) -> Option<NoOp> {
+        match &self.made.outcome {
+            PlanOutcome::Folded(_) => None,
+            PlanOutcome::Nothing(reason) => Some(*reason),
+        }
+    }
+
+    /// The text that the model reads where folded messages were.
+    pub fn recap(&self) -> Result<&str, NoRecap> {
+        midfold::recap(&self.made.outcome)
+    }
+}

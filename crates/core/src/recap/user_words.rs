@@ -1,0 +1,164 @@
+//! Quotations of the user: whether a narration puts words into the user's mouth.
+//!
+//! Of all that a narration may say about the user, this alone is checked: a quotation in a
+//! statement that names the user has to be in what the user wrote. What the user wanted or
+//! allowed may be told freely, because a rule that reads claims out of prose refuses honest work
+//! and protects nobody; the recap says that it is reference, and quotes only what was said.
+
+use std::ops::Range;
+
+use crate::log::EventLog;
+use crate::passage::{self, VoicePassage};
+use crate::recap::quote;
+use crate::recap::visible::visible;
+use crate::result_words::{ResultEars, in_results};
+use crate::tools::ToolTable;
+
+/// What the user wrote in the first `end` events, message by message, as a reader sees it.
+pub(crate) fn messages(log: &EventLog, end: usize) -> Vec<String> {
+    let users = log.events().iter().take(end).filter(|event| event.view.is_real_user());
+    let said = users.map(|event| passage::passages(event, &**log.dialect()));
+    let ears = ResultEars { tools: ToolTable::builtin(), dialect: &**log.dialect() };
+    let events = &log.events()[..end.min(log.len())];
+    let answered = in_results(events, ears).into_iter().map(|(_, said)| said);
+    let all = said.chain(answered);
+    all.map(|said| visible(&passage::joined(&said, VoicePassage::is_said)).into_owned()).collect()
+}
+
+/// What a person wrote in the covered part of a log.
+pub(crate) struct UserWords {
+    /// Each message, folded; the earlier recap is one of them.
+    texts: Vec<String>,
+}
+
+impl UserWords {
+    /// In these messages, and in the earlier recap that is updated.
+    pub(crate) fn of(messages: &[String], previous: Option<&str>) -> Self {
+        let earlier = previous.iter().map(|text| plain(&visible(text)));
+        Self { texts: earlier.chain(messages.iter().map(|text| plain(text))).collect() }
+    }
+
+    /// How many quotations of a statement about the user are nowhere.
+    pub(crate) fn unsaid(&self, text: &str) -> usize {
+        quotations(text).into_iter().filter(|quotation| !self.has(quotation)).count()
+    }
+
+    /// Whether the user wrote this in one message: in this order, where `…` leaves something out.
+    fn has(&self, quotation: &str) -> bool {
+        let wanted = plain(quotation);
+        let parts: Vec<&str> = wanted
+            .split('…')
+            .map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()))
+            .filter(|part| !part.is_empty())
+            .collect();
+        parts.is_empty() || self.texts.iter().any(|text| holds(text, &parts))
+    }
+}
+
+/// Whether the parts are in a text, one after the other, each as whole words.
+fn holds(text: &str, parts: &[&str]) -> bool {
+    let mut from = 0;
+    parts.iter().all(|part| {
+        let found = text[from..].match_indices(part).find(|(at, _)| {
+            let (start, end) = (from + at, from + at + part.len());
+            let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+            let cut = |edge: Option<char>, next: Option<char>| inside(edge) && inside(next);
+            !cut(part.chars().next(), text[..start].chars().next_back())
+                && !cut(part.chars().next_back(), text[end..].chars().next())
+        });
+        found.is_some_and(|(at, _)| {
+            from += at + part.len();
+            true
+        })
+    })
+}
+
+/// Folded, without emphasis and inner quotation marks, dashes alike, and with one kind of ellipsis.
+fn plain(text: &str) -> String {
+    let text = quote::fold(text).replace("[redacted]", "…").replace("[...]", "…");
+    let text = text.replace("[…]", "…").replace("...", "…");
+    let bare = text.chars().filter(|c| !matches!(c, '*' | '`' | '\\' | '"' | '“' | '”'));
+    bare.map(|c| if matches!(c, '–' | '—') { '-' } else { c }).collect()
+}
+
+/// What a statement quotes. What is between backticks is code, and quotes nobody, unless the
+/// user is named there, too.
+fn quotations(text: &str) -> Vec<&str> {
+    let code: Vec<Range<usize>> = quote::code(text);
+    let is_code = |range: &Range<usize>| {
+        code.iter().any(|code| {
+            code.start <= range.start && range.end <= code.end && !names_user(&text[code.clone()])
+        })
+    };
+    let mut found = quote::ranges(text);
+    let double = found.clone();
+    let apart = |single: &Range<usize>| {
+        double.iter().all(|range| single.end <= range.start || range.end <= single.start)
+    };
+    found.extend(quote::single(text).into_iter().filter(apart));
+    found
+        .into_iter()
+        .filter(|range| !is_code(range))
+        .map(|range| quote::inner(text, &range))
+        .collect()
+}
+
+/// Whether a text names the user: as a word, not inside of a name (`user-selector.ts`).
+pub(crate) fn names_user(text: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    text.split(|c: char| !inside(c)).any(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        word.eq_ignore_ascii_case("user") || word.eq_ignore_ascii_case("end-user")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(texts: &[&str]) -> UserWords {
+        UserWords { texts: texts.iter().map(|text| plain(text)).collect() }
+    }
+
+    #[test]
+    fn a_quotation_of_the_user_is_the_users() {
+        let said = said(&[
+            "Don't touch `migrations/` -- I mean it.\nYes, you can delete the build folder!",
+            "请修复登录错误，谢谢",
+        ]);
+        for (text, unsaid) in [
+            ("The user: \"don’t touch migrations/\".", 0),
+            ("The user: \"Don't touch … delete the build folder\".", 0),
+            ("The user: \"Yes, you can delete ... folder!\"", 0),
+            ("The user: \"delete … touch\".", 1),
+            ("The user: \"you can delete the\", \"you may delete the\".", 1),
+            ("The user: \"elete the build\".", 1),
+            ("The user asked: 'delete the build folder'", 0),
+            ("The user asked: 'delete the whole folder'", 1),
+            ("The user's file isn't the team's.", 0),
+            ("用户 user: 「修复登录错误」", 0),
+            ("用户 user: 「删除备份」", 1),
+            ("The user chose `\"type\": \"module\"`.", 0),
+            ("`User: \"delete all\"`", 1),
+            ("`user.name = \"x\"` of the user", 0),
+        ] {
+            assert_eq!(said.unsaid(text), unsaid, "{text}");
+        }
+        // Parts of two messages are no quotation.
+        assert_eq!(said.unsaid("\"delete the build folder … 谢谢\""), 1);
+    }
+
+    #[test]
+    fn the_user_is_a_word() {
+        for (text, names) in [
+            ("User: x", true),
+            ("the user's wish", true),
+            ("**User** said", true),
+            ("(user: x)", true),
+            ("`user-selector.ts` and user_id and src/user/a.ts", false),
+            ("AskUserQuestion, users", false),
+        ] {
+            assert_eq!(names_user(text), names, "{text}");
+        }
+    }
+}

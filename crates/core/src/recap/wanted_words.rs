@@ -1,0 +1,28 @@
+//! Words that a recap is to be about.
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+
+/// Words that somebody asked for, and what a part of a result that holds one of them weighs at least.
+pub(super) struct WantedWords {
+    words: AhoCorasick,
+    pub weight: u32,
+}
+
+impl WantedWords {
+    pub(super) fn of(words: &[String], weight: u32) -> Option<Self> {
+        // Beyond ASCII the words are looked for in small letters and with a capital.
+        let capital = |word: &String| {
+            let mut chars = word.chars();
+            let first = chars.next().filter(|first| !first.is_ascii())?;
+            Some(first.to_uppercase().chain(chars).collect::<String>())
+        };
+        let all = words.iter().cloned().chain(words.iter().filter_map(capital));
+        let words = AhoCorasickBuilder::new().ascii_case_insensitive(true).build(all).ok()?;
+        (words.patterns_len() > 0).then_some(Self { words, weight })
+    }
+
+    /// Whether a text holds one of the words.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.words.is_match(text)
+    }
+}

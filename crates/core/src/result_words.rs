@@ -1,0 +1,118 @@
+//! What a person says in a tool's result: the answer to a question, why a call was rejected, and what came
+//! while the agent worked. One rule for all who ask: the recap, a summariser, the judge of its reply, recall.
+
+use crate::calls::{CallIndex, CallSite, ResultSite, tool_of};
+use crate::dialect::Dialect;
+use crate::event::Event;
+use crate::tools::{CallVerdict, ToolTable};
+use crate::view::{BlockKind, BlockView};
+use crate::voice::VoicePassage;
+
+/// What is known where a result is read.
+#[derive(Clone, Copy)]
+pub struct ResultEars<'a> {
+    /// What tools are.
+    pub tools: &'a ToolTable,
+    /// The wire format: tells what clients write around a person's words.
+    pub dialect: &'a dyn Dialect,
+}
+
+impl ResultEars<'_> {
+    /// What persons say in a result, in order. `call` is the call that it answers.
+    #[must_use]
+    pub fn hear(&self, result: &ResultSite<'_>, call: Option<&CallSite<'_>>) -> Vec<VoicePassage> {
+        let (event, block) = (result.event, result.block);
+        let steered = self.steered(event, block);
+        let tool = tool_of(call, event, block);
+        let most = if self.tools.lookup(&tool).answers.is_nobody() { REFUSAL } else { MOST };
+        if steered.is_none()
+            && block.texts.iter().map(|text| text.token.len()).sum::<usize>() > most
+        {
+            return Vec::new();
+        }
+        let text = block.text(&event.bytes);
+        let own = steered.as_ref().and_then(|(at, _)| text.get(..*at)).unwrap_or(&text);
+        let mut said = self.answered(&tool, own, block);
+        if said.is_empty()
+            && self.tools.may_hold_reason(own)
+            && let Some(call) = call
+        {
+            let outcome = self.tools.outcome(&call.facts(self.tools), own, flag(block));
+            said.extend(outcome.reason.map(|reason| VoicePassage::user(&reason)));
+        }
+        said.extend(steered.into_iter().flat_map(|(_, said)| said));
+        said
+    }
+
+    /// The answers in the result of a tool that asks a person; none where the call failed, or was rejected.
+    #[must_use]
+    pub(crate) fn answered(&self, tool: &str, text: &str, block: &BlockView) -> Vec<VoicePassage> {
+        let answers = self.tools.lookup(tool).answers;
+        // A server may call its tool what it likes: nobody knows whom it asks.
+        if answers.is_nobody() || flag(block) == Some(true) || tool.starts_with(OF_SERVER) {
+            return Vec::new();
+        }
+        let outcome = self.tools.outcome(&self.tools.facts(tool, ""), text, flag(block));
+        if outcome.verdict.is_some_and(|verdict| verdict != CallVerdict::Ok) {
+            return Vec::new();
+        }
+        answers.of(text).iter().flat_map(|answer| self.dialect.passages(&[&**answer])).collect()
+    }
+
+    /// What a client put behind a result because the user said it while the agent worked, and where it
+    /// starts in the text of the result.
+    #[must_use]
+    pub(crate) fn steered(
+        &self,
+        event: &Event,
+        block: &BlockView,
+    ) -> Option<(usize, Vec<VoicePassage>)> {
+        let last = block.texts.last()?;
+        let token = last.token.of(&event.bytes);
+        // Most results do not even end like one, and are not decoded.
+        let near = token.get(token.len().saturating_sub(NEAR)..).unwrap_or_default();
+        if last.nested.is_none() && !self.dialect.may_be_steered(near) {
+            return None;
+        }
+        let is_own = block.texts.len() > 1;
+        let last = last.decode(&event.bytes);
+        let (at, said) = self.dialect.steered(&last, is_own)?;
+        let before = block.text(&event.bytes).len().saturating_sub(last.len());
+        Some((before + at, said))
+    }
+}
+
+/// Bytes at the end of a result that may tell that somebody else speaks there.
+const NEAR: usize = 256;
+/// How the names of tools of other servers begin.
+const OF_SERVER: &str = "mcp__";
+/// Bytes of a result in which a person may speak: nobody types more.
+const MOST: usize = 1 << 17;
+/// Bytes of a refusal with its reason.
+const REFUSAL: usize = 1 << 14;
+
+fn flag(block: &BlockView) -> Option<bool> {
+    match block.kind {
+        BlockKind::Result { error, .. } => error,
+        _ => None,
+    }
+}
+
+/// Of each event what persons say in its results, message by message; events without such words are left
+/// out.
+#[must_use]
+pub fn in_results(events: &[Event], ears: ResultEars<'_>) -> Vec<(u32, Vec<VoicePassage>)> {
+    let calls = CallIndex::find(events, 0..events.len());
+    let mut out: Vec<(u32, Vec<VoicePassage>)> = Vec::new();
+    for result in &calls.results {
+        let said = ears.hear(result, calls.call_of(result).as_ref());
+        if said.is_empty() {
+            continue;
+        }
+        match out.last_mut().filter(|(seq, _)| *seq == result.event.seq) {
+            Some((_, before)) => before.extend(said),
+            None => out.push((result.event.seq, said)),
+        }
+    }
+    out
+}

@@ -1,0 +1,185 @@
+//! What the requests of a session cost, and what they would have cost without a fold.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Usage;
+use crate::prices::PriceTable;
+
+/// Tokens of all requests of a session so far, as the provider counted them, beside what all of its
+/// messages would have been.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionSpending {
+    /// Requests whose cost is known.
+    pub calls: u64,
+    /// Tokens of their prompts, cached ones included.
+    pub prompt: u64,
+    /// Tokens of the replies.
+    pub output: u64,
+    /// Tokens of the prompts that came from the cache.
+    pub cache_read: u64,
+    /// Tokens of the prompts that were written to the cache.
+    pub cache_write: u64,
+    /// What the prompts would have been with every message in them; none where no request was folded, and they were
+    /// what they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfolded: Option<UnfoldedPrompts>,
+}
+
+/// Prompts with every message in them, in the tokens of the provider, by what they would have cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnfoldedPrompts {
+    /// Tokens that neither came from the cache nor went into it.
+    pub plain: u64,
+    /// Tokens from the cache.
+    pub read: u64,
+    /// Tokens that were written to it.
+    pub write: u64,
+    /// All tokens of the newest one.
+    pub last: u64,
+}
+
+/// What a folded request carried, and what it would have carried: both in one measure, whichever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldedPrompt {
+    /// Tokens that were sent.
+    pub sent: u64,
+    /// Tokens with every message.
+    pub whole: u64,
+}
+
+/// What prompts cost, in tokens at the price of plain input.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PromptCost {
+    /// What was sent.
+    pub sent: f64,
+    /// What sending every message would have cost, had it fitted and been cached as well as can be.
+    pub everything: f64,
+}
+
+impl SessionSpending {
+    /// Adds a request: what the provider counted, and what it carried where it was folded. Without a fold it would
+    /// have cost what it did, whatever was counted here: a difference between two counters is no saving.
+    pub fn add(&mut self, usage: Usage, folded: Option<FoldedPrompt>) {
+        if usage.prompt == 0 {
+            return;
+        }
+        let (read, write) = (usage.cache_read, usage.cache_write);
+        let plain = usage.prompt.saturating_sub(read).saturating_sub(write);
+        let before = self.sent();
+        self.calls += 1;
+        self.prompt += usage.prompt;
+        self.output += usage.output;
+        self.cache_read += read;
+        self.cache_write += write;
+        let (has_cache, writes) = (self.cache_read + self.cache_write > 0, self.cache_write > 0);
+        let Some(folded) = folded else {
+            if let Some(all) = &mut self.unfolded {
+                all.plain += plain;
+                all.read += read;
+                all.write += write;
+                all.last = all.last.max(usage.prompt);
+            }
+            return;
+        };
+        let all = self.unfolded.get_or_insert(before);
+        let whole = folded.in_tokens_of(usage.prompt);
+        // Each prompt extends the one before: all that was new is written once.
+        let known = if has_cache { whole.min(all.last) } else { 0 };
+        all.read += known;
+        let new = whole - known;
+        *(if writes { &mut all.write } else { &mut all.plain }) += new;
+        all.last = whole;
+    }
+
+    /// The prompts as they were, by what they cost.
+    fn sent(&self) -> UnfoldedPrompts {
+        let (read, write) = (self.cache_read, self.cache_write);
+        let plain = self.prompt.saturating_sub(read).saturating_sub(write);
+        // A mean where the newest is not known: it decides only what the first folded prompt reads from the cache.
+        let last = self.prompt.checked_div(self.calls).unwrap_or(0);
+        UnfoldedPrompts { plain, read, write, last }
+    }
+
+    /// Nothing is known yet.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The share of the prompts that came from the cache; none where nothing is known.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    pub fn cache_share(&self) -> Option<f64> {
+        (self.prompt > 0).then(|| self.cache_read as f64 / self.prompt as f64)
+    }
+
+    /// What the prompts cost, by the reference prices (`docs/MEASURES.md`): reads from the cache at a tenth,
+    /// writes to it at 1.25, the rest at 1. Where the provider reported no cache at all, neither side has one;
+    /// where it reported no writes, what is new costs 1 on both sides. Without a fold both sides are one.
+    ///
+    /// ```
+    /// use midfold_core::spent::{Folded, Spent};
+    /// use midfold_core::event::Usage;
+    /// let mut spent = Spent::default();
+    /// spent.add(Usage { prompt: 1_000, ..Usage::default() }, None);
+    /// let cost = spent.cost().unwrap();
+    /// assert_eq!((cost.sent, cost.everything), (1_000.0, 1_000.0));
+    /// spent.add(Usage { prompt: 500, ..Usage::default() }, Some(Folded { sent: 480, whole: 1_920 }));
+    /// let cost = spent.cost().unwrap();
+    /// assert_eq!((cost.sent, cost.everything), (1_500.0, 3_000.0));
+    /// ```
+    #[must_use]
+    pub fn cost(&self) -> Option<PromptCost> {
+        let sent = self.sent();
+        let everything = self.unfolded.unwrap_or(sent);
+        (self.calls > 0).then(|| PromptCost { sent: sent.cost(), everything: everything.cost() })
+    }
+}
+
+impl UnfoldedPrompts {
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+    fn cost(&self) -> f64 {
+        let prices = PriceTable::reference();
+        let [plain, read, write] = [self.plain, self.read, self.write].map(|tokens| tokens as f64);
+        read * prices.read + write * prices.write + plain * prices.input
+    }
+}
+
+impl FoldedPrompt {
+    /// All that it would have carried, in the tokens of which the provider counted so many in what was sent.
+    fn in_tokens_of(self, prompt: u64) -> u64 {
+        let whole = u128::from(prompt) * u128::from(self.whole.max(self.sent));
+        u64::try_from(whole / u128::from(self.sent.max(1))).unwrap_or(u64::MAX)
+    }
+}
+
+impl PromptCost {
+    /// What sending everything would have cost more.
+    #[must_use]
+    pub fn saved(&self) -> f64 {
+        self.everything - self.sent
+    }
+
+    /// What was paid beside what sending everything would have cost, for people: `−60 %` where that much was saved,
+    /// `±0 %` where nothing was.
+    ///
+    /// ```
+    /// use midfold_core::spent::Cost;
+    /// assert_eq!(Cost { sent: 504.0, everything: 1_000.0 }.change(), "−50 %");
+    /// assert_eq!(Cost { sent: 1_100.0, everything: 1_000.0 }.change(), "+10 %");
+    /// assert_eq!(Cost { sent: 999.0, everything: 1_000.0 }.change(), "±0 %");
+    /// ```
+    #[must_use]
+    pub fn change(&self) -> String {
+        let share = if self.everything > 0.0 { self.sent / self.everything } else { 1.0 };
+        let percent = (share * 100.0 - 100.0).round();
+        match percent {
+            less if less < 0.0 => format!("−{:.0} %", -less),
+            more if more > 0.0 => format!("+{more:.0} %"),
+            _ => "±0 %".to_owned(),
+        }
+    }
+}

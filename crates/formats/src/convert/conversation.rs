@@ -1,0 +1,121 @@
+//! A conversation with what travels beside it: the messages, and the system prompt.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use midfold_core::event::RawEvent;
+use midfold_core::jsonstr;
+use serde_json::Value;
+
+use super::convert_all;
+use crate::dialect::DialectKind;
+use crate::problem::ReadProblem;
+use crate::read::{Conversation, Envelope};
+
+/// Converts a conversation in place, and says what could not be carried.
+///
+/// Its [`format`](Conversation::format) still says what it was written in. What surrounded the
+/// messages does not fit the new dialect and is left behind, and so are tool definitions.
+///
+/// ```
+/// use bytes::Bytes;
+/// use midfold_formats::{DialectKind, convert::convert_conversation, read::read};
+///
+/// let request = br#"{"system":"Be brief.","messages":[{"role":"user","content":"hi"}]}"#;
+/// let mut found = read(&Bytes::from_static(request), None)?.conversations.remove(0);
+/// let problems = convert_conversation(&mut found, DialectKind::OpenAiChat);
+/// assert!(problems.is_empty());
+/// assert_eq!(found.envelope.system.as_deref(), Some(&br#""Be brief.""#[..]));
+/// assert_eq!(&found.events[0].bytes[..], br#"{"role":"user","content":"hi"}"#);
+/// # Ok::<(), midfold_formats::read::ReadError>(())
+/// ```
+#[must_use]
+pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) -> Vec<ReadProblem> {
+    let from = conversation.format.dialect();
+    if from == to {
+        return Vec::new();
+    }
+    let Conversation { events, envelope, .. } = conversation;
+    let views: Vec<_> = events.iter().map(|event| from.dialect().view(&event.bytes)).collect();
+    let pairs: Vec<_> = events.iter().map(|event| &event.bytes[..]).zip(&views).collect();
+    let converted = convert_all(&pairs, from, to);
+    let mut problems = converted.problems;
+    let beside = envelope.system.as_deref().map(plain);
+    let system = [beside, converted.system].into_iter().flatten().filter(|s| !s.is_empty());
+    let system = system.collect::<Vec<_>>().join("\n\n");
+    let system = (!system.is_empty()).then(|| system_value(to, &system));
+    if envelope.tools.is_some() {
+        let detail = format!("the tool definitions are {from}'s and were left out; add {to}'s");
+        problems.push(ReadProblem::new("tools-left-out", detail));
+    }
+    *envelope = Envelope { model: envelope.model.take(), system, ..Envelope::default() };
+    // What the reader knew of the origin of all that a message is made of stays known.
+    let origin = |of: &Range<usize>| {
+        let origin = events[of.start].origin;
+        origin.filter(|_| events[of.clone()].iter().all(|event| event.origin == origin))
+    };
+    let made = converted.messages.into_iter().zip(&converted.sources);
+    // What came last of it is when it was whole.
+    let at = |of: &Range<usize>| events[of.clone()].iter().filter_map(|event| event.at).max();
+    let made =
+        made.map(|(bytes, of)| RawEvent { origin: origin(of), at: at(of), ..RawEvent::new(bytes) });
+    *events = made.collect();
+    problems
+}
+
+/// A system prompt as the dialect has it beside the messages: JSON that is one as it is, else as text.
+///
+/// ```
+/// use midfold_formats::{DialectKind, convert::system_prompt};
+/// assert_eq!(&system_prompt(DialectKind::Bedrock, "Be brief.")[..], br#"[{"text":"Be brief."}]"#);
+/// assert_eq!(&system_prompt(DialectKind::OpenAiChat, "[1]")[..], b"[1]");
+/// ```
+#[must_use]
+pub fn system_prompt(kind: DialectKind, given: &str) -> Bytes {
+    let source = || Bytes::from(given.trim().to_owned());
+    match (kind, serde_json::from_str(given)) {
+        (DialectKind::Gemini, Ok(Value::Object(_))) => source(),
+        (DialectKind::Gemini | DialectKind::Bedrock, Ok(Value::String(text))) => {
+            system_value(kind, &text)
+        }
+        (DialectKind::Gemini, _) => system_value(kind, given.trim_end()),
+        (_, Ok(Value::String(_) | Value::Array(_))) => source(),
+        _ => system_value(kind, given.trim_end()),
+    }
+}
+
+fn system_value(kind: DialectKind, text: &str) -> Bytes {
+    let text = jsonstr::encode(text);
+    let value = match kind {
+        DialectKind::Gemini => format!(r#"{{"parts":[{{"text":{text}}}]}}"#),
+        DialectKind::Bedrock => format!(r#"[{{"text":{text}}}]"#),
+        _ => text,
+    };
+    value.into_bytes().into()
+}
+
+/// A system message of `openai-chat` or `ollama` with this content: the JSON of a string or of a list.
+///
+/// ```
+/// use midfold_formats::convert::system_message;
+/// assert_eq!(&system_message(br#""Be brief.""#)[..], br#"{"role":"system","content":"Be brief."}"#);
+/// ```
+#[must_use]
+pub fn system_message(content: &[u8]) -> Bytes {
+    [&br#"{"role":"system","content":"#[..], content, b"}"].concat().into()
+}
+
+/// The text of a system prompt: a string, a list of text blocks, or an object that holds one.
+fn plain(json: &[u8]) -> String {
+    let value = serde_json::from_slice(json).unwrap_or_default();
+    let blocks = match &value {
+        Value::String(text) => return text.clone(),
+        Value::Array(blocks) => blocks,
+        holder => match &holder["parts"] {
+            Value::Array(parts) => parts,
+            _ => return String::new(),
+        },
+    };
+    let texts: Vec<_> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    texts.join("\n\n")
+}

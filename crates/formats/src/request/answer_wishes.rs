@@ -1,0 +1,48 @@
+//! What a request says of the answer.
+
+use crate::fields::ObjectFields;
+
+/// What a request says of the answer, beside its tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct AnswerWishes {
+    /// One of the tools has to be called.
+    pub is_forced: bool,
+    /// The text has a form that the request gives.
+    pub is_formed: bool,
+}
+
+impl AnswerWishes {
+    pub(super) fn of(fields: &ObjectFields<'_>) -> Self {
+        Self { is_forced: is_forced(fields), is_formed: is_formed(fields) }
+    }
+}
+
+fn is_forced(fields: &ObjectFields<'_>) -> bool {
+    let choice = fields.inner("tool_choice");
+    let gemini = ["toolConfig", "tool_config"].iter().any(|config| {
+        let names = ["functionCallingConfig", "function_calling_config"];
+        names.iter().any(|name| fields.inner(config).inner(name).is("mode", "ANY"))
+    });
+    let bedrock = fields.inner("toolConfig").inner("toolChoice");
+    fields.is("tool_choice", "required")
+        || ["any", "tool", "function"].iter().any(|kind| choice.is("type", kind))
+        || gemini
+        || bedrock.has("any")
+        || bedrock.has("tool")
+}
+
+fn is_formed(fields: &ObjectFields<'_>) -> bool {
+    let is_json = |format: &ObjectFields<'_>| {
+        ["json_schema", "json_object"].iter().any(|kind| format.is("type", kind))
+    };
+    let gemini = fields.inner("generationConfig");
+    // Ollama: a schema, or the word alone.
+    let ollama = fields.is("format", "json") || fields.object("format").is_some();
+    ollama
+        || is_json(&fields.inner("response_format"))
+        || is_json(&fields.inner("text").inner("format"))
+        || is_json(&fields.inner("output_config").inner("format"))
+        || is_json(&fields.inner("output_format"))
+        || gemini.is("responseMimeType", "application/json")
+        || ["responseSchema", "responseJsonSchema"].iter().any(|name| gemini.has(name))
+}

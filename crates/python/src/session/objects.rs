@@ -1,0 +1,145 @@
+//! What a session holds between calls: the engine, and the Python objects of its messages.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use midfold::PlanOutcome;
+use midfold::blocking::{HandedContext, Session as Engine};
+use midfold::core::project::PieceFate;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use super::Session;
+use crate::context::Context;
+use crate::errors::Failure;
+use crate::list::HostList;
+use crate::python::{loads, make, objects};
+
+impl Session {
+    pub(super) fn of(engine: Engine) -> Self {
+        Self { inner: engine.into() }
+    }
+
+    /// Runs something on the engine, detached: nobody holds it while waiting for Python.
+    pub(super) fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Engine) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let locked = || self.inner.as_ref().lock().unwrap_or_else(PoisonError::into_inner);
+        let done = py.detach(|| work(&mut locked()));
+        py.check_signals()?;
+        Ok(done?)
+    }
+
+    pub(super) fn known(&self, py: Python<'_>) -> MutexGuard<'_, HashMap<u64, Py<PyAny>>> {
+        lock(self.inner.known(), py)
+    }
+
+    /// The object of an event: the one that was appended, else one that stays the same from now on.
+    fn object(&self, py: Python<'_>, seq: u64, bytes: &[u8]) -> PyResult<Py<PyAny>> {
+        let known = self.known(py).get(&seq).map(|message| message.clone_ref(py));
+        if let Some(message) = known {
+            return Ok(message);
+        }
+        let read = loads(py, bytes)?.unbind();
+        Ok(self.known(py).entry(seq).or_insert(read).clone_ref(py))
+    }
+
+    pub(super) fn handed_out(&self, py: Python<'_>, sent: HandedContext) -> PyResult<Context> {
+        let HandedContext { context, injected, folded, call, origins, .. } = sent;
+        let messages = PyList::empty(py);
+        let before = std::mem::take(&mut *lock(self.inner.made(), py));
+        let mut made = Vec::with_capacity(before.len());
+        for piece in context.pieces() {
+            if let PieceFate::Verbatim(seq) = piece.fate {
+                messages.append(self.object(py, seq.into(), &piece.bytes)?)?;
+                continue;
+            }
+            let bytes = &piece.bytes;
+            let same = |(known, _): &&(Bytes, _)| {
+                (known.as_ptr(), known.len()) == (bytes.as_ptr(), bytes.len())
+            };
+            let message = match before.get(made.len()).filter(same) {
+                Some((_, message)) => message.clone_ref(py),
+                None => loads(py, bytes)?.unbind(),
+            };
+            messages.append(&message)?;
+            made.push((bytes.clone(), message));
+        }
+        *lock(self.inner.made(), py) = made;
+        for added in injected.iter().flat_map(|sent| sent.added()) {
+            messages.append(loads(py, &added.bytes)?)?;
+        }
+        let places = origins.map(|origins| origins.iter().map(|origin| origin.place).collect());
+        let session = Py::new(py, Self { inner: self.inner.clone() })?.into_any();
+        let messages = messages.unbind();
+        Ok(Context { pieces: context, injected, messages, folded, call, places, session })
+    }
+
+    /// The context with the host's own objects wherever a message is one of its list.
+    pub(super) fn projected(
+        &self,
+        py: Python<'_>,
+        sent: HandedContext,
+        list: &HostList<'_>,
+    ) -> PyResult<Context> {
+        let origins = sent.origins.clone().unwrap_or_default();
+        let fates: Vec<_> = sent.context.pieces().map(|piece| piece.fate).collect();
+        let mut known = self.known(py);
+        if let Some(at) = sent.went_back {
+            // From here on these are other messages.
+            known.retain(|seq, _| *seq < at);
+        }
+        for (origin, fate) in origins.iter().zip(fates) {
+            if let (PieceFate::Verbatim(seq), Some(place), true) =
+                (fate, origin.place, origin.is_same)
+            {
+                known.insert(seq.into(), list.objects[place].clone().unbind());
+            }
+        }
+        drop(known);
+        let context = self.handed_out(py, sent)?;
+        let messages = context.messages.bind(py);
+        for (at, origin) in origins.iter().enumerate() {
+            if let (Some(place), true) = (origin.place, origin.is_same) {
+                messages.set_item(at, &list.objects[place])?;
+            }
+        }
+        Ok(context)
+    }
+
+    pub(super) fn folding<'py>(
+        &self,
+        py: Python<'py>,
+        focus: Option<&str>,
+        preview: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fields = PyDict::new(py);
+        let (outcome, feedback) = self.run(py, |engine| Ok(engine.compact(focus, preview)?))?;
+        let (record, noop) = match &outcome {
+            PlanOutcome::Folded(fold) => {
+                let json = py.detach(|| serde_json::to_vec(fold)).map_err(Failure::from)?;
+                (Some(json), None)
+            }
+            PlanOutcome::Nothing(reason) => (None, Some(reason.to_string())),
+        };
+        fields.set_item("record", record.map(|record| PyBytes::new(py, &record)))?;
+        fields.set_item("noop", noop)?;
+        fields.set_item("recap", midfold::recap(&outcome).ok())?;
+        fields.set_item("feedback", objects(py, &feedback)?)?;
+        make(py, "Folding", &fields)
+    }
+
+    pub(super) fn with_known(self, py: Python<'_>, known: HashMap<u64, Py<PyAny>>) -> Self {
+        *self.known(py) = known;
+        self
+    }
+}
+
+/// Never held while Python code runs.
+fn lock<'a, T>(mutex: &'a Mutex<T>, py: Python<'_>) -> MutexGuard<'a, T> {
+    mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+}

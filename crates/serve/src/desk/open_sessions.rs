@@ -1,0 +1,90 @@
+//! Sessions that are open: who looks at a session asks many times, and it is read once.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use midfold::store::{Store, StoredError, StoredSession};
+use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
+
+/// Sessions that stay open.
+const SESSIONS: usize = 32;
+/// Messages of all of them: what they take in memory is about what their messages take.
+const MESSAGES: u64 = 400_000;
+
+/// A session, for one request at a time.
+pub(crate) type LockedSession = OwnedMappedMutexGuard<Option<StoredSession>, StoredSession>;
+
+type SessionSlot = Arc<AsyncMutex<Option<StoredSession>>>;
+
+struct OpenedEntry {
+    id: String,
+    messages: u64,
+    slot: SessionSlot,
+}
+
+/// Sessions that are open; the one that was asked for last is at the end.
+#[derive(Default)]
+pub(crate) struct OpenedSessions(Mutex<Vec<OpenedEntry>>);
+
+impl OpenedSessions {
+    /// The session of this id, as the store has it now.
+    ///
+    /// # Errors
+    /// When there is none, or the store fails.
+    pub async fn open(
+        &self,
+        store: &Arc<dyn Store>,
+        id: &str,
+    ) -> Result<LockedSession, StoredError> {
+        let slot = self.slot(id);
+        let mut guard = Arc::clone(&slot).lock_owned().await;
+        let stored = match guard.take() {
+            Some(mut stored) => match stored.refresh().await {
+                Ok(()) => Ok(stored),
+                // It may have been deleted and made again.
+                Err(_) => StoredSession::open(Arc::clone(store), id).await,
+            },
+            None => StoredSession::open(Arc::clone(store), id).await,
+        };
+        let stored = stored.inspect_err(|_| self.close(id))?;
+        self.note(id, stored.row().head);
+        let held = guard.insert(stored);
+        debug_assert_eq!(held.row().new.id, id, "a slot holds its session");
+        OwnedMutexGuard::try_map(guard, Option::as_mut)
+            .map_err(|_| StoredError::Busy(id.to_owned()))
+    }
+
+    /// Lets a session go: it was deleted, or cannot be read.
+    pub fn close(&self, id: &str) {
+        self.lock().retain(|entry| entry.id != id);
+    }
+
+    fn slot(&self, id: &str) -> SessionSlot {
+        let mut all = self.lock();
+        let at = all.iter().position(|entry| entry.id == id);
+        let entry = match at {
+            Some(at) => all.remove(at),
+            None => OpenedEntry { id: id.to_owned(), messages: 0, slot: SessionSlot::default() },
+        };
+        let slot = Arc::clone(&entry.slot);
+        all.push(entry);
+        slot
+    }
+
+    /// Notes how large a session is, and lets go of those that were asked for longest ago.
+    fn note(&self, id: &str, messages: u64) {
+        let mut all = self.lock();
+        if let Some(entry) = all.iter_mut().find(|entry| entry.id == id) {
+            entry.messages = messages;
+        }
+        while all.len() > 1
+            && (all.len() > SESSIONS
+                || all.iter().map(|entry| entry.messages).sum::<u64>() > MESSAGES)
+        {
+            all.remove(0);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<OpenedEntry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,172 @@
+//! Streams with calls of the tool of recall, for a client that gets them as one. Text passes as it comes.
+//! Where the calls of an answer are answered here, the next answer follows.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::BoxError;
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Frame, Incoming};
+use hyper::header::CONTENT_LENGTH;
+use hyper::http::response::Parts;
+use midfold::formats::answer::{AnswerFacts, AnswerTee};
+use midfold::formats::recall_tool::JoinedStream;
+
+use crate::answers::respond;
+use crate::broken_answers::BreakingBody;
+use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall};
+
+/// Why a stream ends before its end: the provider was asked again.
+#[derive(Debug, thiserror::Error)]
+enum StreamStop {
+    #[error("the upstream did not go on with what was looked up: {0}")]
+    NoAnswer(String),
+    #[error("the upstream refused to go on with what was looked up: {0}")]
+    Refused(hyper::StatusCode),
+}
+
+/// The answers to a request, as one stream.
+pub(crate) struct StreamedAnswer {
+    /// The request and who reads its answer; none once that has ended.
+    asking: Option<(UpstreamCall, AnswerTee)>,
+    /// Pieces that were held until it was clear what the answer is: the tee has read them.
+    held: VecDeque<Bytes>,
+    body: Incoming,
+    joined: JoinedStream,
+    /// The id by which the client knows the answer.
+    id: Option<String>,
+}
+
+impl StreamedAnswer {
+    /// The answer for the client.
+    pub fn answer(
+        trip: UpstreamCall,
+        head: &Parts,
+        held: Vec<Bytes>,
+        body: Incoming,
+        tee: AnswerTee,
+    ) -> Response {
+        let mut headers = trip.told(head);
+        headers.remove(CONTENT_LENGTH);
+        let joined = JoinedStream::new(trip.turn.request().kind());
+        let streamed =
+            Self { asking: Some((trip, tee)), held: held.into(), body, joined, id: None };
+        let pulled = PulledBody(PullState::Next(Box::new(streamed)));
+        respond(head.status, headers, Body::new(BreakingBody::new(pulled)))
+    }
+
+    /// What the client gets next; nothing at the end.
+    async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
+        let mut out = Vec::new();
+        while out.is_empty() && self.asking.is_some() {
+            if let Some(held) = self.held.pop_front() {
+                self.joined.push(&held, &mut out);
+                continue;
+            }
+            match self.body.frame().await {
+                Some(Ok(frame)) => {
+                    if let (Some(data), Some((_, tee))) = (frame.data_ref(), &mut self.asking) {
+                        tee.push(data);
+                        self.joined.push(data, &mut out);
+                    }
+                }
+                Some(Err(error)) => {
+                    self.end(true);
+                    return Some(Err(error.into()));
+                }
+                None => {
+                    if let Err(stopped) = self.ended(&mut out).await {
+                        return Some(Err(stopped.into()));
+                    }
+                }
+            }
+        }
+        (!out.is_empty()).then(|| Ok(out.into()))
+    }
+
+    /// An answer has ended: the next one follows, or this was the last.
+    async fn ended(&mut self, out: &mut Vec<u8>) -> Result<(), StreamStop> {
+        let Some((mut trip, tee)) = self.asking.take() else { return Ok(()) };
+        let mut seen = tee.finish();
+        self.id = self.id.take().or_else(|| seen.id.clone());
+        // The client goes on with the end of the answer: all is known then.
+        if !trip.hear(&mut seen).asks_again {
+            seen.id.clone_from(&self.id);
+            trip.ending().end(&seen, false);
+            self.joined.finish(out);
+            return Ok(());
+        }
+        self.joined.next(out);
+        let stopped = match trip.asked().await {
+            Ok(UpstreamAnswer { body: ResponseBody::Passing(held, body, tee), .. }) => {
+                (self.held, self.body) = (held.into(), body);
+                self.asking = Some((trip, *tee));
+                return Ok(());
+            }
+            Ok(UpstreamAnswer { head, .. }) => StreamStop::Refused(head.status),
+            Err(error) => StreamStop::NoAnswer(error.to_string()),
+        };
+        trip.ending().end(&AnswerFacts::default(), true);
+        Err(stopped)
+    }
+
+    /// What broke off is not complete, whatever stood in it.
+    fn end(&mut self, is_broken: bool) {
+        if let Some((trip, tee)) = self.asking.take() {
+            let mut seen = tee.finish();
+            seen.is_complete &= !is_broken;
+            trip.ending().end(&seen, is_broken);
+        }
+    }
+}
+
+impl Drop for StreamedAnswer {
+    /// The client has what it wants, or goes.
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+type PullFuture =
+    dyn Future<Output = (Box<StreamedAnswer>, Option<Result<Bytes, BoxError>>)> + Send;
+
+/// A body that works on when it is asked for more: back-pressure is the client's.
+struct PulledBody(PullState);
+
+enum PullState {
+    Next(Box<StreamedAnswer>),
+    Under(Pin<Box<PullFuture>>),
+    Ended,
+}
+
+impl hyper::body::Body for PulledBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let mut under: Pin<Box<PullFuture>> = match std::mem::replace(&mut self.0, PullState::Ended)
+        {
+            PullState::Ended => return Poll::Ready(None),
+            PullState::Under(under) => under,
+            PullState::Next(mut streamed) => Box::pin(async move {
+                let next = streamed.next().await;
+                (streamed, next)
+            }),
+        };
+        let Poll::Ready((streamed, next)) = under.as_mut().poll(context) else {
+            self.0 = PullState::Under(under);
+            return Poll::Pending;
+        };
+        if matches!(next, Some(Ok(_))) {
+            self.0 = PullState::Next(streamed);
+        }
+        Poll::Ready(next.map(|next| next.map(Frame::data)))
+    }
+}

@@ -1,0 +1,250 @@
+//! A request whose history is known, on its way: sent, sent again where the provider found it too long, and what its
+//! answer is for the client.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
+use midfold::DialectKind;
+use midfold::formats::answer::{AnswerFacts, AnswerFraming, AnswerTee, PassVerdict};
+use midfold::formats::overflow::Diagnosis;
+use midfold::proxy::vendor::AnswerInsert;
+use midfold::proxy::{MatchedRequest, PendingAnswer};
+use tokio::time::timeout_at;
+
+use crate::answers::respond;
+use crate::app::SharedApp;
+use crate::body::BodyRoom;
+use crate::broken_answers::{BodyStart, BreakingBody};
+use crate::headers;
+use crate::logged::{folded, overflowed, truncated};
+use crate::proxy_request::ProxyRequest;
+use crate::refusal::RefusalStart;
+use crate::tee::TeedBody;
+use crate::unpack::PackedBody;
+use crate::upstream::{NoAnswer, content_type, told};
+use crate::vendor::InsertedAnswer;
+
+/// Bytes of a stream that are held back until it is clear that it is no refusal.
+const LONGEST_PRELUDE: usize = 64 << 10;
+
+/// A request whose history is known.
+pub(crate) struct UpstreamCall {
+    pub way: ProxyRequest,
+    pub turn: MatchedRequest,
+    pub room: BodyRoom,
+    pub packed: Option<PackedBody>,
+    pub stream: bool,
+    pub is_answered: bool,
+    /// The insertion into the answer.
+    pub insert: Option<AnswerInsert>,
+}
+
+/// What the provider answered.
+pub(crate) struct UpstreamAnswer {
+    pub head: hyper::http::response::Parts,
+    pub body: ResponseBody,
+    /// What its refusal means, where it refused.
+    pub refused: Option<Diagnosis>,
+}
+
+/// The body of an answer.
+pub(crate) enum ResponseBody {
+    /// It is on its way: what was held of it, the rest, and who has read what was held.
+    Passing(Vec<Bytes>, Incoming, Box<AnswerTee>),
+    /// It refused, and this is what it said.
+    Refused(RefusalStart),
+}
+
+impl UpstreamCall {
+    /// Sends it, and a shorter one in its place where the provider found it too long.
+    pub async fn asked(&mut self) -> Result<UpstreamAnswer, NoAnswer> {
+        let answer = self.ask().await?;
+        match answer.refused {
+            // The rest of the first answer is dropped with its connection.
+            Some(diagnosis) if self.has_shorter(diagnosis) => self.ask().await,
+            _ => Ok(answer),
+        }
+    }
+
+    /// Whether there is a shorter request to send in place of the one that was refused.
+    fn has_shorter(&mut self, diagnosis: Diagnosis) -> bool {
+        let app = &self.way.app;
+        let is_sent_again = self.turn.refused(diagnosis, app.now()).is_some();
+        if diagnosis.exceeds_window() {
+            let again = is_sent_again.then(|| self.turn.sent());
+            app.metrics.overflow(again);
+            again.into_iter().for_each(folded);
+            overflowed(&self.turn, again);
+            app.note_window(&self.turn, &self.way.goal.target.name);
+        }
+        is_sent_again
+    }
+
+    async fn ask(&self) -> Result<UpstreamAnswer, NoAnswer> {
+        let ProxyRequest { app, parts, goal, .. } = &self.way;
+        let mut out = headers::for_upstream(&parts.headers, true);
+        let body = self.turn.sent().body.clone();
+        let body = PackedBody::again(self.packed.as_ref(), body, &mut out);
+        out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        let body = Body::from(body);
+        let answer =
+            app.upstream.send(parts.method.clone(), goal.address.clone(), out, body).await?;
+        let (head, body) = answer.into_parts();
+        if !head.status.is_success() {
+            return Ok(self.refusal(head, body).await);
+        }
+        let framing = framing(content_type(&head.headers), self.stream);
+        let tee = AnswerTee::new(self.turn.request().kind(), framing);
+        let is_read = self.turn.wants_output() || self.turn.recalls();
+        let tee = if is_read { tee } else { tee.without_output() };
+        self.watched(head, body, tee).await
+    }
+
+    /// An answer that has begun. The provider says so before it knows whether it can give one: where
+    /// the request may have been too long, nothing passes until something was said, or it has taken too long
+    /// to say it. What breaks off before is no answer.
+    async fn watched(
+        &self,
+        head: hyper::http::response::Parts,
+        mut body: Incoming,
+        mut tee: AnswerTee,
+    ) -> Result<UpstreamAnswer, NoAnswer> {
+        let mut held = Vec::new();
+        let mut bytes = 0;
+        // Responses report it in the stream, whatever anybody thought of the window.
+        let is_watched = self.stream
+            && (self.turn.may_overflow()
+                || self.turn.request().kind() == DialectKind::OpenAiResponses);
+        let end = tokio::time::Instant::now() + self.way.app.limits.held;
+        while is_watched && tee.verdict() == PassVerdict::Undecided && bytes < LONGEST_PRELUDE {
+            let Ok(Some(frame)) = timeout_at(end, body.frame()).await else { break };
+            let frame = frame.map_err(|error| NoAnswer::Broken(told(&error)))?;
+            if let Ok(data) = frame.into_data() {
+                tee.push(&data);
+                bytes += data.len();
+                held.push(data);
+            }
+        }
+        let refused = match tee.verdict() {
+            PassVerdict::Overflow(diagnosis) => Some(diagnosis),
+            PassVerdict::Fine | PassVerdict::Undecided => None,
+        };
+        Ok(UpstreamAnswer { head, body: ResponseBody::Passing(held, body, Box::new(tee)), refused })
+    }
+
+    /// What a refusal says. What it means is looked for only where that is all of it: a number that was cut off
+    /// is another number.
+    async fn refusal(
+        &self,
+        mut head: hyper::http::response::Parts,
+        body: Incoming,
+    ) -> UpstreamAnswer {
+        let said = RefusalStart::read(body, self.way.app.limits.idle).await;
+        // It is as long as what was read.
+        head.headers.remove(CONTENT_LENGTH);
+        let diagnose = || self.turn.diagnose(Some(head.status.as_u16()), &said.text);
+        let refused = said.cut.is_none().then(diagnose);
+        UpstreamAnswer { head, body: ResponseBody::Refused(said), refused }
+    }
+
+    /// The headers of the answer, with what was done to its request.
+    pub fn told(&self, head: &hyper::http::response::Parts) -> HeaderMap {
+        let mut headers = headers::for_client(&head.headers);
+        headers::tell(&mut headers, self.turn.sent());
+        headers
+    }
+
+    /// The provider's refusal, for the client.
+    pub fn refused(&self, head: &hyper::http::response::Parts, refusal: RefusalStart) -> Response {
+        let body = match refusal {
+            RefusalStart { text, cut: None } => Body::from(text),
+            RefusalStart { text, cut: Some(why) } => {
+                self.way.app.metrics.broken();
+                Body::new(BreakingBody::new(BodyStart::new(text, why)))
+            }
+        };
+        respond(head.status, self.told(head), body)
+    }
+
+    /// An answer that passes as it comes.
+    pub fn passed(
+        mut self,
+        head: &hyper::http::response::Parts,
+        held: Vec<Bytes>,
+        body: Incoming,
+        tee: AnswerTee,
+    ) -> Response {
+        let mut headers = self.told(head);
+        let insert = self.insert.take();
+        let ending = self.ending();
+        let done = move |seen: AnswerFacts, is_broken: bool| ending.end(&seen, is_broken);
+        let teed = TeedBody::new(held, body, tee, Box::new(done));
+        // A packed answer cannot be read, and so it passes.
+        let body = match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
+            Some(insert) => {
+                headers.remove(CONTENT_LENGTH);
+                let is_stream = content_type(&head.headers).starts_with("text/event-stream");
+                Body::new(BreakingBody::new(InsertedAnswer::new(teed, insert, is_stream)))
+            }
+            None => Body::new(BreakingBody::new(teed)),
+        };
+        respond(head.status, headers, body)
+    }
+
+    /// The work that is left when the answer has passed. It holds nothing of the request, unless a later request may
+    /// name the answer; it holds the request's room then.
+    pub fn ending(self) -> PassingAnswer {
+        let Self { way: ProxyRequest { app, .. }, turn, room, is_answered, .. } = self;
+        let room = turn.wants_output().then_some(room);
+        PassingAnswer { app, awaited: turn.taken(), is_answered, room }
+    }
+}
+
+/// A request whose answer passes.
+pub(crate) struct PassingAnswer {
+    app: Arc<SharedApp>,
+    awaited: PendingAnswer,
+    is_answered: bool,
+    room: Option<BodyRoom>,
+}
+
+impl PassingAnswer {
+    /// The answer has passed, or broke off.
+    pub fn end(self, seen: &AnswerFacts, is_broken: bool) {
+        let Self { app, awaited, is_answered, room } = self;
+        if is_broken {
+            app.metrics.broken();
+        }
+        if is_answered {
+            seen.usage.iter().for_each(|usage| app.metrics.usage(*usage));
+            let narratable = awaited.narratable();
+            if let Some(truncation) = awaited.answered(seen, app.now()) {
+                app.metrics.truncated();
+                truncated(&truncation);
+            }
+            app.keep();
+            if let Some((narrator, it)) = app.narrator.clone().zip(narratable) {
+                narrator.offer(it, move |is_accepted| {
+                    app.metrics.narration(is_accepted);
+                    app.keep();
+                });
+            }
+        }
+        drop(room);
+    }
+}
+
+/// What kind of body an answer has, by its type.
+pub(crate) fn framing(kind: &str, stream: bool) -> AnswerFraming {
+    match kind.split(';').next().unwrap_or_default().trim() {
+        "text/event-stream" => AnswerFraming::Sse,
+        "application/x-ndjson" => AnswerFraming::NdJson,
+        _ if stream => AnswerFraming::JsonArray,
+        _ => AnswerFraming::Json,
+    }
+}

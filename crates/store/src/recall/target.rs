@@ -1,0 +1,194 @@
+//! What is asked for: messages by their numbers, or a fold.
+
+use std::ops::Range;
+
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::types::{FoldRow, SessionRow};
+
+use super::RecallError;
+
+/// Shortest prefix that names a fold, in hex digits.
+const MIN_PREFIX: usize = 4;
+/// Most numbers and ranges in one list.
+const MAX_LIST: usize = 1_000;
+
+/// What to bring back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExpandTarget {
+    /// Messages: runs of their numbers, in order and apart.
+    Events(Vec<Range<u64>>),
+    /// The messages that a fold does not send as they were: `active`, or the start of its id. A
+    /// marker names the active fold.
+    Fold(String),
+}
+
+impl ExpandTarget {
+    /// One message.
+    #[must_use]
+    pub fn event(seq: u64) -> Self {
+        Self::Events(one(seq..seq.saturating_add(1)))
+    }
+
+    /// Reads the number of a message (`12`, `@12`), a range (`12-20`, `@12-@20`, `12..20`; both
+    /// ends included; `12-` to the end), a list of them (`12,15-18`), `active`, the id of a fold or its start, or a
+    /// marker. Numbers are those of the log: from 0, as every command and recap prints them.
+    ///
+    /// # Errors
+    /// When it is something else.
+    ///
+    /// ```
+    /// use midfold_store::recall::What;
+    /// assert_eq!(What::parse("@12").unwrap(), What::event(12));
+    /// assert_eq!(What::parse("12..20").unwrap(), What::Events(vec![12..21]));
+    /// assert_eq!(What::parse("@4, 1-2").unwrap(), What::Events(vec![1..3, 4..5]));
+    /// assert_eq!(What::parse("[Earlier messages truncated]").unwrap(), What::Fold("active".into()));
+    /// assert!(What::parse("the file").is_err());
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, RecallError> {
+        let asked = text.trim();
+        let wrong = || RecallError::What(text.chars().take(80).collect());
+        if let Some(ends) = numbers(asked) {
+            let runs: Option<Vec<_>> = ends.into_iter().map(run).collect();
+            return runs.map(|runs| Self::Events(merged(runs))).ok_or_else(wrong);
+        }
+        if asked.starts_with('[') || asked.eq_ignore_ascii_case("active") {
+            return Ok(Self::Fold("active".to_owned()));
+        }
+        let id =
+            asked.strip_prefix("fold ").or_else(|| asked.strip_prefix("fold:")).unwrap_or(asked);
+        let hex = id.len() >= MIN_PREFIX && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        hex.then(|| Self::Fold(id.to_ascii_lowercase())).ok_or_else(wrong)
+    }
+
+    /// Reads the number of one message: `12`, `@12`.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn number(text: &str) -> Result<u64, RecallError> {
+        number(text).ok_or_else(|| RecallError::What(text.chars().take(80).collect()))
+    }
+}
+
+/// First and last of each part of a list of numbers; none where the text is no such list.
+fn numbers(text: &str) -> Option<Vec<(u64, u64)>> {
+    let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let parts = bare.split([',', ';']).filter(|part| !part.trim().is_empty());
+    let all: Vec<(u64, u64)> = parts.map(|part| ends(part.trim())).collect::<Option<_>>()?;
+    (1..=MAX_LIST).contains(&all.len()).then_some(all)
+}
+
+/// The run from one to the other, both included; none where it runs backwards.
+fn run((from, to): (u64, u64)) -> Option<Range<u64>> {
+    Some(from..to.checked_add(1).filter(|end| from < *end)?)
+}
+
+/// First and last of `12`, `@12-20`, `12..20`, `12 to 20`; `12-` goes on to the end.
+fn ends(part: &str) -> Option<(u64, u64)> {
+    if let Some(seq) = number(part) {
+        return Some((seq, seq));
+    }
+    let (from, to) =
+        ["..=", "..", "-", "–", "…", " to "].iter().find_map(|mark| part.split_once(mark))?;
+    let to = if to.trim().is_empty() { Some(u64::MAX - 1) } else { number(to) };
+    number(from).zip(to)
+}
+
+/// The number of a message as people and models write it.
+pub(super) fn number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let bare = ["event", "message", "events", "messages"]
+        .iter()
+        .find_map(|word| text.strip_prefix(word)?.strip_prefix(' '))
+        .unwrap_or(text)
+        .trim_start();
+    bare.strip_prefix(['@', '#']).unwrap_or(bare).parse().ok()
+}
+
+/// The same numbers in order, each once.
+pub(super) fn merged(mut runs: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    runs.sort_unstable_by_key(|run| run.start);
+    let mut out: Vec<Range<u64>> = Vec::with_capacity(runs.len());
+    for run in runs {
+        match out.last_mut() {
+            Some(last) if run.start <= last.end => last.end = last.end.max(run.end),
+            _ => out.push(run),
+        }
+    }
+    out
+}
+
+/// The runs of messages that are asked for, as far as the log has them.
+pub(super) async fn runs(
+    store: &dyn Store,
+    row: &SessionRow,
+    what: &ExpandTarget,
+) -> Result<Vec<Range<u64>>, RecallError> {
+    let last = row.head.checked_sub(1).ok_or(RecallError::Empty)?;
+    match what {
+        ExpandTarget::Events(runs) => {
+            if let Some(past) = runs.iter().find(|run| run.start > last) {
+                return Err(RecallError::NoEvent(past.start, last));
+            }
+            Ok(runs.iter().map(|run| run.start..run.end.min(row.head)).collect())
+        }
+        ExpandTarget::Fold(prefix) => Ok(covered(&fold_of(store, row, prefix).await?)),
+    }
+}
+
+fn one(run: Range<u64>) -> Vec<Range<u64>> {
+    std::iter::once(run).collect()
+}
+
+/// The span of a fold without what it keeps as it is.
+pub(super) fn covered(fold: &FoldRow) -> Vec<Range<u64>> {
+    let mut runs = Vec::new();
+    let mut at = fold.fold.start;
+    for kept in &fold.fold.kept {
+        if at < kept.start {
+            runs.push(at..kept.start);
+        }
+        at = at.max(kept.end);
+    }
+    if at < fold.fold.end {
+        runs.push(at..fold.fold.end);
+    }
+    runs
+}
+
+/// What the active fold took out; nothing without one.
+pub(super) async fn folded(
+    store: &dyn Store,
+    row: &SessionRow,
+) -> Result<Vec<Range<u64>>, RecallError> {
+    match row.active {
+        None => Ok(Vec::new()),
+        Some(_) => Ok(covered(&fold_of(store, row, "active").await?)),
+    }
+}
+
+pub(super) async fn fold_of(
+    store: &dyn Store,
+    row: &SessionRow,
+    prefix: &str,
+) -> Result<FoldRow, RecallError> {
+    let active = match prefix {
+        "active" => Some(row.active.ok_or(RecallError::Unfolded)?.to_hex()),
+        _ => None,
+    };
+    let wanted = active.as_deref().unwrap_or(prefix);
+    let mut folds = store.folds(&row.new.id).await?;
+    folds.retain(|fold| fold.fold.id.to_hex().starts_with(wanted));
+    match (folds.pop(), folds.is_empty()) {
+        (Some(fold), true) => Ok(fold),
+        (Some(_), false) => Err(RecallError::Ambiguous(prefix.to_owned())),
+        (None, _) => Err(RecallError::NoFold(prefix.to_owned())),
+    }
+}
+
+/// The record of a stored fold.
+pub(super) fn record(row: &FoldRow) -> Result<midfold_core::fold::Fold, StoreError> {
+    serde_json::from_str(&row.fold.body).map_err(|error| {
+        StoreError::Damaged(format!("the record of fold {:?}: {error}", row.fold.id))
+    })
+}

@@ -1,0 +1,112 @@
+//! What a reply is made of, whatever its shape.
+
+use serde_json::Value;
+
+use crate::upstream::count::{BYTES_PER_TOKEN, of_bytes};
+use crate::upstream::reply::ScriptedReply;
+use crate::upstream::request_parts::{AskedParts, fnv};
+
+/// When everything was made: tests know no clock.
+pub(crate) const CREATED: u64 = 1_790_000_000;
+
+/// Bytes of one delta, about.
+const PIECE: usize = 48;
+
+/// What a model that thinks thinks.
+const THOUGHT: &str = "The last result is there, so the next part comes now.";
+
+/// A reply with its numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct NumberedReply<'a> {
+    pub asked: &'a AskedParts,
+    pub reply: &'a ScriptedReply,
+    /// What its ids have in common: the prompt decides it, so a retry has the same ones.
+    pub seed: String,
+    pub text: String,
+    pub thinking: Option<&'static str>,
+    pub prompt: u64,
+    pub cached: u64,
+    pub output: u64,
+    /// Tokens after the cached ones and up to the last cache mark.
+    pub written: u64,
+    /// Whether it ends for lack of room.
+    pub cut: bool,
+    /// Whether signatures are bound to what stands before them.
+    pub bind: bool,
+}
+
+impl<'a> NumberedReply<'a> {
+    pub fn new(
+        asked: &'a AskedParts,
+        reply: &'a ScriptedReply,
+        prompt: u64,
+        cached: u64,
+        thinks: bool,
+    ) -> Self {
+        let mut read = asked.model.clone();
+        for item in &asked.items {
+            read.push_str(&item.to_string());
+        }
+        let thinking = thinks.then_some(THOUGHT);
+        let mut made = Self {
+            asked,
+            reply,
+            seed: format!("{:016x}", fnv(read.as_bytes())),
+            text: reply.text.clone(),
+            thinking,
+            prompt,
+            cached,
+            output: 0,
+            written: 0,
+            cut: false,
+            bind: false,
+        };
+        made.measure();
+        if let Some(room) = asked.max_tokens()
+            && room < made.output
+            && reply.calls.is_empty()
+        {
+            made.cut(room);
+        }
+        made
+    }
+
+    fn measure(&mut self) {
+        let calls =
+            self.reply.calls.iter().map(|call| call.name.len() + call.arguments.to_string().len());
+        let bytes = self.text.len() + self.thinking.map_or(0, str::len) + calls.sum::<usize>();
+        self.output = of_bytes(bytes);
+    }
+
+    /// Leaves so many tokens of the text.
+    pub fn cut(&mut self, tokens: u64) {
+        let bytes = usize::try_from(tokens).unwrap_or(0) * BYTES_PER_TOKEN;
+        self.text.truncate(self.text.floor_char_boundary(bytes.min(self.text.len())));
+        self.thinking = None;
+        self.cut = true;
+        self.measure();
+    }
+}
+
+/// An event without a name.
+pub(crate) fn data(value: &Value) -> String {
+    format!("data: {value}\n\n")
+}
+
+/// An event that is named as its type.
+pub(crate) fn named(value: &Value) -> String {
+    format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default())
+}
+
+/// A text in pieces; none for none.
+pub(crate) fn pieces(text: &str) -> Vec<&str> {
+    let mut rest = text;
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        let end = if rest.len() <= PIECE { rest.len() } else { rest.ceil_char_boundary(PIECE) };
+        let (piece, after) = rest.split_at(end);
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
+}
