@@ -15,7 +15,7 @@
 //! use std::sync::Arc;
 //! use arrow_array::cast::AsArray;
 //! use arrow_array::{ArrayRef, RecordBatch, StringArray};
-//! use midfold_arrow::{Options, compress_batch};
+//! use midfold_arrow::{BatchOptions, compress_batch};
 //! use midfold_formats::trajectory::Bytes4; // four bytes a token
 //!
 //! let turn = |from: &str, text: &str| format!(r#"{{"from":"{from}","value":"{text}"}}"#);
@@ -28,7 +28,7 @@
 //! let rows = StringArray::from(vec![format!("[{}]", turns.join(",")), "[]".into(), "[".into()]);
 //! let batch = RecordBatch::try_from_iter([("conversations", Arc::new(rows) as ArrayRef)])?;
 //!
-//! let mut options = Options::new(Arc::new(Bytes4));
+//! let mut options = BatchOptions::new(Arc::new(Bytes4));
 //! options.settings.limits.target = 4_000;
 //! let done = compress_batch(&batch, &options)?;
 //! let status = done.column_by_name("status").unwrap().as_string::<i32>();

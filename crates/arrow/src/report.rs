@@ -82,8 +82,8 @@ impl RowReport {
     /// used: `error` and `reason`.
     ///
     /// ```
-    /// # use midfold_arrow::Report;
-    /// let failed = Report::Failed { code: "not-json", reason: "not JSON: …".into() };
+    /// # use midfold_arrow::RowReport;
+    /// let failed = RowReport::Failed { code: "not-json", reason: "not JSON: …".into() };
     /// assert_eq!(failed.fold().unwrap(), r#"{"error":"not-json","reason":"not JSON: …"}"#);
     /// ```
     #[must_use]

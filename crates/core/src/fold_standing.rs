@@ -82,8 +82,8 @@ impl FromIterator<(Option<Hash>, u64)> for RecordedRequests {
 /// now.
 ///
 /// ```
-/// use midfold_core::standing::{Requests, standings};
-/// assert!(standings(&[], None, &Requests::default()).is_empty());
+/// use midfold_core::fold_standing::{RecordedRequests, standings};
+/// assert!(standings(&[], None, &RecordedRequests::default()).is_empty());
 /// ```
 #[must_use]
 pub fn standings(

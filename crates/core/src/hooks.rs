@@ -11,16 +11,16 @@ use crate::plan::NoOp;
 ///
 /// ```
 /// use midfold_core::fold::Fold;
-/// use midfold_core::hooks::{Decision, Hooks};
-/// use midfold_core::log::Log;
+/// use midfold_core::hooks::{HookDecision, FoldHooks};
+/// use midfold_core::log::EventLog;
 ///
 /// /// Keeps the event that holds the deployment plan.
 /// struct KeepPlan;
 ///
-/// impl Hooks for KeepPlan {
-///     fn before_fold(&self, log: &Log, _fold: &Fold) -> Decision {
+/// impl FoldHooks for KeepPlan {
+///     fn before_fold(&self, log: &EventLog, _fold: &Fold) -> HookDecision {
 ///         let plan = log.events().iter().filter(|event| event.text().contains("DEPLOY PLAN"));
-///         Decision::Preserve(plan.map(|event| event.seq).collect())
+///         HookDecision::Preserve(plan.map(|event| event.seq).collect())
 ///     }
 /// }
 /// ```

@@ -121,13 +121,13 @@ impl SessionSpending {
     /// where it reported no writes, what is new costs 1 on both sides. Without a fold both sides are one.
     ///
     /// ```
-    /// use midfold_core::spent::{Folded, Spent};
+    /// use midfold_core::spending::{FoldedPrompt, SessionSpending};
     /// use midfold_core::event::Usage;
-    /// let mut spent = Spent::default();
+    /// let mut spent = SessionSpending::default();
     /// spent.add(Usage { prompt: 1_000, ..Usage::default() }, None);
     /// let cost = spent.cost().unwrap();
     /// assert_eq!((cost.sent, cost.everything), (1_000.0, 1_000.0));
-    /// spent.add(Usage { prompt: 500, ..Usage::default() }, Some(Folded { sent: 480, whole: 1_920 }));
+    /// spent.add(Usage { prompt: 500, ..Usage::default() }, Some(FoldedPrompt { sent: 480, whole: 1_920 }));
     /// let cost = spent.cost().unwrap();
     /// assert_eq!((cost.sent, cost.everything), (1_500.0, 3_000.0));
     /// ```
@@ -167,10 +167,10 @@ impl PromptCost {
     /// `±0 %` where nothing was.
     ///
     /// ```
-    /// use midfold_core::spent::Cost;
-    /// assert_eq!(Cost { sent: 504.0, everything: 1_000.0 }.change(), "−50 %");
-    /// assert_eq!(Cost { sent: 1_100.0, everything: 1_000.0 }.change(), "+10 %");
-    /// assert_eq!(Cost { sent: 999.0, everything: 1_000.0 }.change(), "±0 %");
+    /// use midfold_core::spending::PromptCost;
+    /// assert_eq!(PromptCost { sent: 504.0, everything: 1_000.0 }.change(), "−50 %");
+    /// assert_eq!(PromptCost { sent: 1_100.0, everything: 1_000.0 }.change(), "+10 %");
+    /// assert_eq!(PromptCost { sent: 999.0, everything: 1_000.0 }.change(), "±0 %");
     /// ```
     #[must_use]
     pub fn change(&self) -> String {

@@ -16,12 +16,12 @@ use crate::wrappers::{
 /// The passages of one message, whose text blocks these are.
 ///
 /// ```
-/// use midfold_core::Voice;
+/// use midfold_core::PassageVoice;
 /// use midfold_formats::voices::passages;
 /// let text = "<ide_opened_file>a.rs</ide_opened_file>\nFix the bug.\n> it panics";
 /// let found = passages(&[text]);
 /// let voices: Vec<_> = found.iter().map(|passage| passage.voice).collect();
-/// assert_eq!(voices, [Voice::Client, Voice::User, Voice::Shown]);
+/// assert_eq!(voices, [PassageVoice::Client, PassageVoice::User, PassageVoice::Shown]);
 /// assert_eq!(found[1].text, "Fix the bug.");
 /// ```
 #[must_use]

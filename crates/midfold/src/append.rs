@@ -15,9 +15,9 @@ use crate::failure::{Door, Failure, FailureArea};
 /// Messages, and what they were read as.
 ///
 /// ```
-/// use midfold::{DialectKind, Door, Incoming};
+/// use midfold::{DialectKind, Door, IncomingMessages};
 /// let bytes = bytes::Bytes::from(r#"{"role":"user","content":"hi"}"#);
-/// let incoming = Incoming::read(&bytes, "standard input", Door::Command)?;
+/// let incoming = IncomingMessages::read(&bytes, "standard input", Door::Command)?;
 /// let events = incoming.events_for(DialectKind::Anthropic, "my-session")?;
 /// assert_eq!(events.len(), 1);
 /// # Ok::<(), midfold::Failure>(())

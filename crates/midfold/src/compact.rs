@@ -18,16 +18,16 @@ use crate::prepare::PreparedConversation;
 ///
 /// ```
 /// use midfold::formats::read;
-/// use midfold::{Compaction, Door, Policy, Setup, Told};
+/// use midfold::{CompactionRequest, Door, Policy, Setup, ModelNarration};
 ///
 /// # let input = bytes::Bytes::from(midfold_testkit::coding_session(7, 12).join("\n"));
 /// let conversation = read::read(&input, None)?.conversations.remove(0);
 /// let prepared = Setup::new().window(8_000).prepare(conversation)?;
-/// let wish = Compaction { target: Some(3_000), ..Compaction::by(Policy::preset("default")?) };
-/// let done = wish.run(&prepared, &[], &Told::default(), Door::Command)?;
+/// let wish = CompactionRequest { target: Some(3_000), ..CompactionRequest::by(Policy::preset("default")?) };
+/// let done = wish.run(&prepared, &[], &ModelNarration::default(), Door::Command)?;
 /// assert!(done.context.tokens() <= 3_000 && done.missed.is_none());
-/// let wrong = Compaction { target: Some(9_000), ..wish };
-/// let failure = wrong.run(&prepared, &[], &Told::default(), Door::Command).map(drop).unwrap_err();
+/// let wrong = CompactionRequest { target: Some(9_000), ..wish };
+/// let failure = wrong.run(&prepared, &[], &ModelNarration::default(), Door::Command).map(drop).unwrap_err();
 /// assert_eq!(failure.message, "a target of 9,000 tokens is larger than the budget of 8,000");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -34,10 +34,10 @@ impl CompactionFeedback {
     /// The words for a context that was `before` and is `after`; `same` where it did not change.
     ///
     /// ```
-    /// use midfold::{Feedback, Size};
-    /// let said = Feedback::new(
-    ///     Size { messages: 40, tokens: 9_000 },
-    ///     Size { messages: 12, tokens: 9_500 },
+    /// use midfold::{CompactionFeedback, SizeCount};
+    /// let said = CompactionFeedback::new(
+    ///     SizeCount { messages: 40, tokens: 9_000 },
+    ///     SizeCount { messages: 12, tokens: 9_500 },
     ///     false,
     /// );
     /// assert_eq!(said.headline, "Compressed: 40 → 12 messages");

@@ -77,10 +77,10 @@ impl TranscriptRecordings {
     ///
     /// ```
     /// use bytes::Bytes;
-    /// use midfold::Recorded;
+    /// use midfold::TranscriptRecordings;
     ///
     /// let written = Bytes::from("{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assist");
-    /// let found = Recorded::so_far(&written, None, false)?;
+    /// let found = TranscriptRecordings::so_far(&written, None, false)?;
     /// assert_eq!(found.recordings[0].live().events.len(), 1);
     /// # Ok::<(), midfold::formats::read::ReadError>(())
     /// ```

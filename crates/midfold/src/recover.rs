@@ -34,8 +34,8 @@ impl RefusedRequest<'_> {
     /// What it means for a session of this status, which reserves so much for a reply.
     ///
     /// ```
-    /// use midfold::core::engine::Status;
-    /// use midfold::{Refused, Session};
+    /// use midfold::core::engine::SessionStatus;
+    /// use midfold::{RefusedRequest, Session};
     /// use midfold::formats::overflow::Diagnosis;
     /// # use midfold::{Budget, Policy, Setup};
     /// # let input = bytes::Bytes::from(midfold_testkit::coding_session(7, 12).join("\n"));
@@ -43,8 +43,8 @@ impl RefusedRequest<'_> {
     /// # let prepared = Setup::new().prepare(conversation)?;
     /// # let session = Session::over("a", prepared.log, Policy::preset("default")?, prepared.meter);
     /// # let budget = Budget::new(session.view().tokens() + 10);
-    /// let status: Status = session.status(&budget, 0); // a context that nearly fills its window
-    /// let refused = Refused { status: Some(400), body: b"", reply: 0 };
+    /// let status: SessionStatus = session.status(&budget, 0); // a context that nearly fills its window
+    /// let refused = RefusedRequest { status: Some(400), body: b"", reply: 0 };
     /// assert_eq!(refused.judge(&status, 0).diagnosis, Diagnosis::Probable);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -13,11 +13,11 @@ pub const ROW_TOKENIZER: &str = "o200k";
 ///
 /// ```
 /// use midfold::RowSettings;
-/// use midfold::core::trajectory::Placement;
+/// use midfold::core::trajectory::SummaryPlacement;
 ///
 /// let said = RowSettings { trainer: Some("trl".into()), ..RowSettings::default() };
 /// let settings = said.settings()?;
-/// assert_eq!(settings.limits.placement, Placement::UserMessage);
+/// assert_eq!(settings.limits.placement, SummaryPlacement::UserMessage);
 /// let wrong = RowSettings { placement: Some("human".into()), ..RowSettings::default() };
 /// assert_eq!(wrong.settings().unwrap_err().hints[0], "did you mean `human_turn`?");
 /// # Ok::<(), midfold::Failure>(())

@@ -86,9 +86,9 @@ impl From<PathBuf> for PolicyFrom {
 /// nearer is laid over it with [`Settings::over`].
 ///
 /// ```
-/// use midfold::{Door, Failure, Host, Settings};
+/// use midfold::{Door, Failure, DoorHost, Settings};
 ///
-/// let host = Host { door: Door::Command, read: |path| unreachable!("{path:?}") };
+/// let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
 /// let settings = Settings { window: Some(32_000), preset: Some("lean".into()), ..Settings::default() };
 /// assert_eq!(settings.policy(&host)?.name, "lean");
 /// let wrong = Settings { preset: Some("laen".into()), ..Settings::default() };

@@ -8,13 +8,13 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use midfold_model::{Client, Config, Secret};
+//! use midfold_model::{ModelClient, ModelConfig, Secret};
 //!
-//! let counter = Arc::new(midfold_tokens::Chars::new("3")?);
-//! let mut config = Config::new("http://127.0.0.1:8080", "small", counter);
+//! let counter = Arc::new(midfold_tokens::CharsCounter::new("3")?);
+//! let mut config = ModelConfig::new("http://127.0.0.1:8080", "small", counter);
 //! config.key = Some(Secret::new("sk-of-the-service"));
 //! config.window_tokens = Some(8_192);
-//! let client = Client::new(config)?;
+//! let client = ModelClient::new(config)?;
 //! assert!(!format!("{client:?}").contains("sk-of"));
 //! // let reply = client.summarise(&request).await?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -38,8 +38,8 @@ impl AllowedOrigins {
     /// Lets one in.
     ///
     /// ```
-    /// use midfold_serve::Origins;
-    /// let mut origins = Origins::default();
+    /// use midfold_serve::AllowedOrigins;
+    /// let mut origins = AllowedOrigins::default();
     /// assert!(origins.allow("https://midfold.example").is_ok());
     /// assert!(origins.allow("midfold.example").is_err() && origins.allow("https://a.b/c").is_err());
     /// ```

@@ -71,8 +71,8 @@ impl UpstreamTable {
     /// Sets where requests go: `NAME=URL` for one place, `URL` alone for what is written in any provider's format.
     ///
     /// ```
-    /// use midfold_serve::Upstreams;
-    /// let mut upstreams = Upstreams::default();
+    /// use midfold_serve::UpstreamTable;
+    /// let mut upstreams = UpstreamTable::default();
     /// upstreams.set("openai=http://127.0.0.1:8080/v1")?;
     /// upstreams.set("local=http://127.0.0.1:11434")?;
     /// assert_eq!(upstreams.to_string(), "openai=http://127.0.0.1:8080/v1 local=http://127.0.0.1:11434");

@@ -10,10 +10,10 @@
 //! | a path to a `tokenizer.json` | through `hf_from_bytes` (feature `hf`); the caller reads the file |
 //!
 //! ```
-//! use midfold_core::{Content, Counter};
+//! use midfold_core::{TextKind, Counter};
 //! let counter = midfold_tokens::by_name("chars:3.2")?;
-//! assert_eq!(counter.count(&"x".repeat(10_000), Content::Prose), 3125);
-//! # Ok::<(), midfold_tokens::Error>(())
+//! assert_eq!(counter.count(&"x".repeat(10_000), TextKind::Prose), 3125);
+//! # Ok::<(), midfold_tokens::CounterError>(())
 //! ```
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 

@@ -51,12 +51,12 @@ impl MemoCounter<dyn Counter> {
     /// The counter, with a memo where that pays: around an exact one.
     ///
     /// ```
-    /// use midfold_core::{Content, Counter};
-    /// use midfold_tokens::{Memo, by_name};
-    /// let counter = Memo::around(by_name("o200k")?);
+    /// use midfold_core::{TextKind, Counter};
+    /// use midfold_tokens::{MemoCounter, by_name};
+    /// let counter = MemoCounter::around(by_name("o200k")?);
     /// assert_eq!(counter.name(), "o200k");
-    /// assert_eq!(counter.count("Keep the ends, fold the middle.", Content::Prose), 8);
-    /// # Ok::<(), midfold_tokens::Error>(())
+    /// assert_eq!(counter.count("Keep the ends, fold the middle.", TextKind::Prose), 8);
+    /// # Ok::<(), midfold_tokens::CounterError>(())
     /// ```
     #[must_use]
     pub fn around(counter: Arc<dyn Counter>) -> Arc<dyn Counter> {

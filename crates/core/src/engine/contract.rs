@@ -211,9 +211,9 @@ type EngineFactory = Box<dyn Fn(Session, Budget) -> Box<dyn Engine> + Send + Syn
 /// Engines by name: a policy chooses one of them.
 ///
 /// ```
-/// use midfold_core::engine::{Engines, Midfold};
-/// let mut engines = Engines::builtin();
-/// engines.register("mine", |session, budget| Box::new(Midfold { session, budget }));
+/// use midfold_core::engine::{EngineRegistry, BuiltInEngine};
+/// let mut engines = EngineRegistry::builtin();
+/// engines.register("mine", |session, budget| Box::new(BuiltInEngine { session, budget }));
 /// assert_eq!(engines.names().collect::<Vec<_>>(), ["midfold", "mine", "passthrough"]);
 /// ```
 pub struct EngineRegistry(BTreeMap<String, EngineFactory>);

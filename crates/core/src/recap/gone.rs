@@ -37,10 +37,10 @@ const KEPT: usize = 16;
 /// The names of a history, and how each was used.
 ///
 /// ```
-/// use midfold_core::recap::gone::{By, Gone};
-/// let mut gone = Gone::default();
-/// gone.add(0, By::Result, "src/retry.rs and src/http.rs");
-/// gone.add(1, By::Assistant, "src/main.rs");
+/// use midfold_core::recap::gone::{NameUser, LostNames};
+/// let mut gone = LostNames::default();
+/// gone.add(0, NameUser::Result, "src/retry.rs and src/http.rs");
+/// gone.add(1, NameUser::Assistant, "src/main.rs");
 /// let names = gone.best("how does the retry work?", 2_000, |_, name| name == "src/main.rs");
 /// assert_eq!(names, ["src/retry.rs", "src/http.rs"]);
 /// ```

@@ -10,8 +10,8 @@ const WORD: usize = 3;
 /// Gives every different name a number, from 0, and every word of a name.
 ///
 /// ```
-/// use midfold_core::recap::vocabulary::Vocabulary;
-/// let mut names = Vocabulary::default();
+/// use midfold_core::recap::vocabulary::NameVocabulary;
+/// let mut names = NameVocabulary::default();
 /// let number = names.number("showThemeSelector");
 /// assert_eq!(names.number("showThemeSelector"), number);
 /// assert_eq!(names.text(number), "showThemeSelector");

@@ -25,8 +25,8 @@ const MOST: usize = 4_096;
 /// also hidden where it is repeated without such a name beside it.
 ///
 /// ```
-/// use midfold_core::redact::Secrets;
-/// let mut secrets = Secrets::default();
+/// use midfold_core::redact::KnownSecrets;
+/// let mut secrets = KnownSecrets::default();
 /// assert_eq!(secrets.clean("DB_PASSWORD=hunter2!x"), "DB_PASSWORD=[REDACTED]");
 /// assert_eq!(secrets.clean("log in with hunter2!x"), "log in with [REDACTED]");
 /// assert_eq!(secrets.clean("nothing in here"), "nothing in here");

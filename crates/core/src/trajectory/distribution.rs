@@ -49,7 +49,7 @@ impl LogHistogram {
     /// The number that `percent` of all are not above, up to 3 % too low. 0 where there is none.
     ///
     /// ```
-    /// let mut spread = midfold_core::trajectory::Distribution::default();
+    /// let mut spread = midfold_core::trajectory::LogHistogram::default();
     /// (1..=1_000).for_each(|n| spread.add(n));
     /// assert!((485..=500).contains(&spread.quantile(50)));
     /// assert_eq!(spread.quantile(100), 1_000);

@@ -42,8 +42,8 @@ impl TurnMap {
     /// The new place of turn `old`; `None` where a summary stands for it.
     ///
     /// ```
-    /// use midfold_core::trajectory::{Span, TurnMap};
-    /// let map = TurnMap::folded(10, Span { start: 4, end: 8 }, true);
+    /// use midfold_core::trajectory::{TurnSpan, TurnMap};
+    /// let map = TurnMap::folded(10, TurnSpan { start: 4, end: 8 }, true);
     /// assert_eq!([map.get(3), map.get(4), map.get(8)], [Some(3), None, Some(5)]);
     /// ```
     #[must_use]

@@ -152,15 +152,15 @@ pub enum TrajectoryDecision {
 ///
 /// ```
 /// use midfold_core::Role;
-/// use midfold_core::trajectory::{Decision, Limits, Span, Turn, plan};
-/// let turn = |role| Turn { role, tokens: 100 };
+/// use midfold_core::trajectory::{TrajectoryDecision, TrajectoryLimits, TurnSpan, PlannedTurn, plan};
+/// let turn = |role| PlannedTurn { role, tokens: 100 };
 /// let (gpt, tool) = (turn(Role::Assistant), turn(Role::Tool));
 /// let mut turns = vec![turn(Role::System), turn(Role::User)];
 /// turns.extend([gpt, tool].repeat(6)); // 1,400 tokens
 /// turns.push(gpt);
-/// let limits = Limits { target: 1_300, summary: 150, ..Limits::default() };
+/// let limits = TrajectoryLimits { target: 1_300, summary: 150, ..TrajectoryLimits::default() };
 /// // 200 to save and 150 for the summary: four turns.
-/// assert_eq!(plan(&turns, 0, &limits), Decision::Fold(Span { start: 4, end: 8 }));
+/// assert_eq!(plan(&turns, 0, &limits), TrajectoryDecision::Fold(TurnSpan { start: 4, end: 8 }));
 /// ```
 #[must_use]
 pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> TrajectoryDecision {

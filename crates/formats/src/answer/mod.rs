@@ -46,12 +46,12 @@ pub enum AnswerFraming {
 ///
 /// ```
 /// use midfold_formats::DialectKind;
-/// use midfold_formats::answer::{Framing, Tee, Verdict};
-/// let mut tee = Tee::new(DialectKind::OpenAiChat, Framing::Sse);
+/// use midfold_formats::answer::{AnswerFraming, AnswerTee, PassVerdict};
+/// let mut tee = AnswerTee::new(DialectKind::OpenAiChat, AnswerFraming::Sse);
 /// tee.push(b"data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n");
-/// assert_eq!(tee.verdict(), Verdict::Undecided);
+/// assert_eq!(tee.verdict(), PassVerdict::Undecided);
 /// tee.push(b"data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\ndata: [DO");
-/// assert_eq!(tee.verdict(), Verdict::Fine);
+/// assert_eq!(tee.verdict(), PassVerdict::Fine);
 /// tee.push(b"NE]\n\n");
 /// let seen = tee.finish();
 /// assert!(seen.is_complete);

@@ -88,11 +88,11 @@ impl Diagnosis {
     /// what prompt and reply may have together. None for everything else.
     ///
     /// ```
-    /// use midfold_core::engine::Overflow;
+    /// use midfold_core::engine::ReportedOverflow;
     /// use midfold_formats::overflow::Diagnosis;
     /// let cap = Diagnosis::OutputCap { input: Some(199_000), output: Some(32_000), limit: Some(200_000) };
     /// assert_eq!(cap.recovery(500), None, "max_tokens = 1,000 is enough");
-    /// let told = Overflow { have: Some(199_000), limit: Some(196_000) };
+    /// let told = ReportedOverflow { have: Some(199_000), limit: Some(196_000) };
     /// assert_eq!(cap.recovery(4_000), Some(told));
     /// ```
     #[must_use]

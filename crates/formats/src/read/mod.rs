@@ -54,12 +54,12 @@ pub struct ReadOutcome {
 ///
 /// ```
 /// use bytes::Bytes;
-/// use midfold_formats::read::{Format, read};
+/// use midfold_formats::read::{TranscriptFormat, read};
 ///
 /// let request = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
 /// let found = read(&Bytes::from_static(request), None)?;
 /// let conversation = &found.conversations[0];
-/// assert_eq!(conversation.format, Format::OpenAiChat);
+/// assert_eq!(conversation.format, TranscriptFormat::OpenAiChat);
 /// assert_eq!(&conversation.events[0].bytes[..], br#"{"role":"user","content":"hi"}"#);
 /// # Ok::<(), midfold_formats::read::ReadError>(())
 /// ```

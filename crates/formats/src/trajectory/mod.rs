@@ -8,8 +8,8 @@
 //! None of them keeps anything or asks anybody: the same row gives the same bytes, everywhere.
 //!
 //! ```
-//! use midfold_core::trajectory::Limits;
-//! use midfold_formats::trajectory::{Settings, compress};
+//! use midfold_core::trajectory::TrajectoryLimits;
+//! use midfold_formats::trajectory::{TrajectorySettings, compress};
 //!
 //! let turn = |from: &str, text: &str| format!(r#"{{"from":"{from}","value":"{text}"}}"#);
 //! let mut turns = vec![turn("system", "Be brief."), turn("human", "Fix src/a.rs")];
@@ -20,8 +20,8 @@
 //! turns.push(turn("gpt", "Done."));
 //! let row = format!(r#"{{"id":7,"conversations":[{}]}}"#, turns.join(","));
 //!
-//! let limits = Limits { target: 4_000, summary: 300, ..Limits::default() };
-//! let settings = Settings { limits, ..Settings::default() };
+//! let limits = TrajectoryLimits { target: 4_000, summary: 300, ..TrajectoryLimits::default() };
+//! let settings = TrajectorySettings { limits, ..TrajectorySettings::default() };
 //! let counter = midfold_formats::trajectory::Bytes4; // four bytes a token
 //! let done = compress(row.as_bytes(), &settings, &counter)?;
 //! assert!(done.metrics.was_compressed && !done.metrics.still_over_limit);

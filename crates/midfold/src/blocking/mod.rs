@@ -6,9 +6,9 @@
 //! use std::sync::{Arc, Mutex};
 //!
 //! use midfold::blocking::{Sessions, Start};
-//! use midfold::{DialectKind, Door, Host, Policy, RawEvent, Settings};
+//! use midfold::{DialectKind, Door, DoorHost, Policy, RawEvent, Settings};
 //!
-//! let host = Host { door: Door::Command, read: |path| unreachable!("{path:?}") };
+//! let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
 //! let start = Start {
 //!     settings: Settings { window: Some(8_000), ..Settings::default() },
 //!     ..Start::new(Policy::preset("default")?, host, || 0)

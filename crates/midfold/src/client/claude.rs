@@ -36,8 +36,8 @@ const TIMEOUT: u32 = 30;
 /// What Claude Code writes to a hook's standard input. Fields that are not asked for are not read.
 ///
 /// ```
-/// use midfold::client::claude::Call;
-/// let call: Call = serde_json::from_str(
+/// use midfold::client::claude::HookCall;
+/// let call: HookCall = serde_json::from_str(
 ///     r#"{"session_id":"s","transcript_path":"/tmp/s.jsonl","hook_event_name":"PreCompact","trigger":"auto"}"#,
 /// )?;
 /// assert_eq!((call.session_id.as_str(), call.source.as_str()), ("s", ""));

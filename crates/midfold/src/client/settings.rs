@@ -36,14 +36,14 @@ pub enum SettingsChange {
 /// `install` that differ are replaced.
 ///
 /// ```
-/// use midfold::client::settings::{Change, Hook, install, uninstall};
+/// use midfold::client::settings::{SettingsChange, HookSetting, install, uninstall};
 ///
-/// let hook = Hook { event: "PreCompact", matcher: None, command: "midfold hooks pre-compact".into(), timeout: 30 };
+/// let hook = HookSetting { event: "PreCompact", matcher: None, command: "midfold hooks pre-compact".into(), timeout: 30 };
 /// let own = "{\n  \"model\": \"opus\"\n}\n";
-/// let Change::Text(with) = install(Some(own), &[hook.clone()])? else { panic!() };
+/// let SettingsChange::Text(with) = install(Some(own), &[hook.clone()])? else { panic!() };
 /// assert!(with.starts_with("{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"PreCompact\": ["));
-/// assert_eq!(install(Some(&with), &[hook])?, Change::None);
-/// assert_eq!(uninstall(Some(&with))?, Change::Text(own.to_owned()));
+/// assert_eq!(install(Some(&with), &[hook])?, SettingsChange::None);
+/// assert_eq!(uninstall(Some(&with))?, SettingsChange::Text(own.to_owned()));
 /// # Ok::<(), midfold::Failure>(())
 /// ```
 ///

@@ -11,14 +11,14 @@
 //!
 //! use bytes::Bytes;
 //! use midfold::formats::request::Request;
-//! use midfold::proxy::{Proxy, Rules, Who};
+//! use midfold::proxy::{Proxy, ProxyRules, RequestSender};
 //! use midfold::{DialectKind, Policy};
 //!
-//! let proxy = Arc::new(Proxy::new(Rules::new(Policy::preset("default")?).window(8_000)));
+//! let proxy = Arc::new(Proxy::new(ProxyRules::new(Policy::preset("default")?).window(8_000)));
 //! let messages = midfold_testkit::coding_session(7, 12).join(",");
 //! let body = Bytes::from(format!(r#"{{"model":"m","messages":[{messages}]}}"#));
 //! let request = Request::read(DialectKind::OpenAiChat, body.clone())?;
-//! let turn = proxy.turn(request, &Who::default(), 0);
+//! let turn = proxy.turn(request, &RequestSender::default(), 0);
 //! assert!(turn.sent().is_folded() && turn.sent().body.len() < body.len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -160,10 +160,10 @@ impl Overview {
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use midfold::store::Newest;
+/// use midfold::store::NewestQuery;
 /// let store = midfold::store::open("memory").await?;
-/// let overviews = midfold::view::Overviews::new(store);
-/// assert!(overviews.newest(&Newest { limit: 10, ..Newest::default() }).await?.is_empty());
+/// let overviews = midfold::view::OverviewCache::new(store);
+/// assert!(overviews.newest(&NewestQuery { limit: 10, ..NewestQuery::default() }).await?.is_empty());
 /// # Ok(())
 /// # }
 /// ```

@@ -19,8 +19,8 @@ impl ApiKey {
     /// The key of 32 random bytes.
     ///
     /// ```
-    /// use midfold_serve::Key;
-    /// let key = Key::from_bytes([0; 32]);
+    /// use midfold_serve::ApiKey;
+    /// let key = ApiKey::from_bytes([0; 32]);
     /// assert!(key.as_str().starts_with("mf_AAAA") && key.as_str().len() == 46);
     /// assert_eq!(format!("{key:?}"), "Key(…)");
     /// ```

@@ -38,12 +38,12 @@ impl ExpandTarget {
     /// When it is something else.
     ///
     /// ```
-    /// use midfold_store::recall::What;
-    /// assert_eq!(What::parse("@12").unwrap(), What::event(12));
-    /// assert_eq!(What::parse("12..20").unwrap(), What::Events(vec![12..21]));
-    /// assert_eq!(What::parse("@4, 1-2").unwrap(), What::Events(vec![1..3, 4..5]));
-    /// assert_eq!(What::parse("[Earlier messages truncated]").unwrap(), What::Fold("active".into()));
-    /// assert!(What::parse("the file").is_err());
+    /// use midfold_store::recall::ExpandTarget;
+    /// assert_eq!(ExpandTarget::parse("@12").unwrap(), ExpandTarget::event(12));
+    /// assert_eq!(ExpandTarget::parse("12..20").unwrap(), ExpandTarget::Events(vec![12..21]));
+    /// assert_eq!(ExpandTarget::parse("@4, 1-2").unwrap(), ExpandTarget::Events(vec![1..3, 4..5]));
+    /// assert_eq!(ExpandTarget::parse("[Earlier messages truncated]").unwrap(), ExpandTarget::Fold("active".into()));
+    /// assert!(ExpandTarget::parse("the file").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Self, RecallError> {
         let asked = text.trim();

@@ -19,8 +19,8 @@ pub enum ToolListShape {
 /// The five tools, as a JSON array for the `tools` of a request.
 ///
 /// ```
-/// use midfold_store::recall::{Shape, tools};
-/// let tools: serde_json::Value = serde_json::from_str(&tools(Shape::Anthropic)).unwrap();
+/// use midfold_store::recall::{ToolListShape, tools};
+/// let tools: serde_json::Value = serde_json::from_str(&tools(ToolListShape::Anthropic)).unwrap();
 /// assert_eq!(tools[0]["name"], "recall_grep");
 /// ```
 #[must_use]

@@ -8,15 +8,15 @@
 //!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {
-//! use midfold_testkit::upstream::{Dialect, Script, Settings, Upstream, agent::Agent};
+//! use midfold_testkit::upstream::{WireDialect, UpstreamScript, UpstreamSettings, ScriptedUpstream, agent::ClientAgent};
 //!
-//! let upstream = Upstream::start(Settings {
+//! let upstream = ScriptedUpstream::start(UpstreamSettings {
 //!     limit: Some(16_000),
-//!     script: Script::shell_loop(60),
-//!     ..Settings::default()
+//!     script: UpstreamScript::shell_loop(60),
+//!     ..UpstreamSettings::default()
 //! })
 //! .await?;
-//! let run = Agent::new(Dialect::Messages, upstream.url()).run().await;
+//! let run = ClientAgent::new(WireDialect::Messages, upstream.url()).run().await;
 //! assert!(run.failed() && upstream.stats().overflows == 1);
 //! # Ok(())
 //! # }

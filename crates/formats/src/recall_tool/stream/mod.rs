@@ -15,8 +15,8 @@ use event::SseEvent;
 /// some, its end is held back until it is known whether another answer follows.
 ///
 /// ```
-/// use midfold_formats::{DialectKind, recall_tool::Joined};
-/// let mut joined = Joined::new(DialectKind::Anthropic);
+/// use midfold_formats::{DialectKind, recall_tool::JoinedStream};
+/// let mut joined = JoinedStream::new(DialectKind::Anthropic);
 /// let mut out = Vec::new();
 /// joined.push(b"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"name\":\"midfold_recall\"}}\n\n", &mut out);
 /// joined.push(b"data: {\"type\":\"message_stop\"}\n\n", &mut out);

@@ -12,9 +12,9 @@ use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 /// did. Everything else passes byte for byte.
 ///
 /// ```
-/// use midfold_formats::vendor::anthropic::{Block, Insertion};
-/// let block = Block { content: Some("Summary".into()), ..Block::default() };
-/// let mut insertion = Insertion::new().block(&block);
+/// use midfold_formats::vendor::anthropic::{CompactionBlock, BlockInsertion};
+/// let block = CompactionBlock { content: Some("Summary".into()), ..CompactionBlock::default() };
+/// let mut insertion = BlockInsertion::new().block(&block);
 /// let mut out = Vec::new();
 /// insertion.push(b"data: {\"type\":\"content_block_stop\",\"index\":0}\n\n", &mut out);
 /// assert_eq!(out, b"data: {\"type\":\"content_block_stop\",\"index\":1}\n\n");

@@ -87,8 +87,8 @@ impl AnthropicRefusal {
     /// The body of the response.
     ///
     /// ```
-    /// use midfold_formats::vendor::anthropic::{ErrorCode, Refusal};
-    /// let refusal = Refusal::of(ErrorCode::SignatureInvalid, "no");
+    /// use midfold_formats::vendor::anthropic::{ErrorCode, AnthropicRefusal};
+    /// let refusal = AnthropicRefusal::of(ErrorCode::SignatureInvalid, "no");
     /// assert_eq!(
     ///     refusal.body(Some("req_1")),
     ///     br#"{"type":"error","error":{"type":"invalid_request_error","message":"no","details":{"error_code":"compaction_signature_invalid"}},"request_id":"req_1"}"#

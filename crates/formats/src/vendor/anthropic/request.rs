@@ -48,11 +48,11 @@ pub struct SummarizeOption {
 /// that it cannot be combined with.
 ///
 /// ```
-/// use midfold_formats::vendor::anthropic::{asked, Edit};
+/// use midfold_formats::vendor::anthropic::{asked, ContextEdit};
 /// let request = br#"{"messages":[],"context_management":{"edits":[{"type":"compact_20260112"}]}}"#;
 /// let asked = asked(request)?;
-/// assert!(matches!(&asked.edits[..], [Edit::Compact(compact)] if compact.trigger == 150_000));
-/// # Ok::<(), midfold_formats::vendor::anthropic::Refusal>(())
+/// assert!(matches!(&asked.edits[..], [ContextEdit::Compact(compact)] if compact.trigger == 150_000));
+/// # Ok::<(), midfold_formats::vendor::anthropic::AnthropicRefusal>(())
 /// ```
 pub fn asked(request: &[u8]) -> Result<AnthropicRequest, AnthropicRefusal> {
     let fields = ObjectFields::of(request, 0..request.len());

@@ -17,7 +17,7 @@ impl CompactionItem {
     /// The item as a client gets it, and sends it back.
     ///
     /// ```
-    /// let item = midfold_formats::vendor::openai::Item { id: "cmp_1".into(), encrypted_content: "x".into() };
+    /// let item = midfold_formats::vendor::openai::CompactionItem { id: "cmp_1".into(), encrypted_content: "x".into() };
     /// assert_eq!(item.json(), br#"{"type":"compaction","id":"cmp_1","encrypted_content":"x"}"#);
     /// ```
     #[must_use]

@@ -9,9 +9,9 @@ use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 /// events by two numbers. Everything else passes byte for byte.
 ///
 /// ```
-/// use midfold_formats::vendor::openai::{Insertion, Item};
-/// let item = Item { id: "cmp_1".into(), encrypted_content: "x".into() };
-/// let mut insertion = Insertion::new(&item);
+/// use midfold_formats::vendor::openai::{ItemInsertion, CompactionItem};
+/// let item = CompactionItem { id: "cmp_1".into(), encrypted_content: "x".into() };
+/// let mut insertion = ItemInsertion::new(&item);
 /// let mut out = Vec::new();
 /// insertion.push(b"data: {\"type\":\"response.output_text.delta\",\"sequence_number\":2,\"output_index\":0}\n\n", &mut out);
 /// let text = String::from_utf8(out)?;

@@ -41,8 +41,8 @@ impl OpenaiRefusal {
     /// The body of the response, whose status is 400.
     ///
     /// ```
-    /// use midfold_formats::vendor::openai::Refusal;
-    /// let refusal = Refusal { message: "no".into(), param: "input".into(), code: None };
+    /// use midfold_formats::vendor::openai::OpenaiRefusal;
+    /// let refusal = OpenaiRefusal { message: "no".into(), param: "input".into(), code: None };
     /// assert_eq!(
     ///     refusal.body(),
     ///     br#"{"error":{"message":"no","type":"invalid_request_error","param":"input","code":null}}"#
@@ -100,7 +100,7 @@ impl std::error::Error for OpenaiRefusal {}
 /// let asked = asked(request)?;
 /// assert_eq!(asked.threshold, Some(200_000));
 /// assert!(asked.trigger.is_some());
-/// # Ok::<(), midfold_formats::vendor::openai::Refusal>(())
+/// # Ok::<(), midfold_formats::vendor::openai::OpenaiRefusal>(())
 /// ```
 pub fn asked(request: &[u8]) -> Result<OpenaiRequest, OpenaiRefusal> {
     let fields = ObjectFields::of(request, 0..request.len());
