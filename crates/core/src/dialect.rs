@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::view::{EventView, Role};
-use crate::voice::VoicePassage;
+use crate::voice::Passage;
 
 /// A wire format, as far as the engine needs it. Pure and total: foreign bytes never fail, what
 /// is not understood becomes an opaque block.
@@ -16,14 +16,14 @@ pub trait Dialect: Send + Sync {
 
     /// Whose words the text blocks of one message of the user's role are, in order. Where a format
     /// knows no clients that put words there, all of it is the user's.
-    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
-        texts.iter().map(|text| VoicePassage::user(text)).collect()
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
+        texts.iter().map(|text| Passage::user(text)).collect()
     }
 
     /// What a client put at the end of a tool's result because the user said it while the agent worked: where
     /// that starts, and the passages in it. `last` is the last text of the result, `is_own` whether the client
     /// may have added it as a text of its own.
-    fn steered(&self, _last: &str, _is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+    fn steered(&self, _last: &str, _is_own: bool) -> Option<(usize, Vec<Passage>)> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::dialect::Dialect;
 use crate::event::Event;
-use crate::passage::{PassageVoice, passages};
+use crate::passage::{Voice, passages};
 use crate::repair::OF_SYSTEM;
 use crate::view::{Role, TextOrigin};
 
@@ -33,5 +33,5 @@ pub(crate) fn instruction<'a>(
 /// Whether all of a message is what a client is known to write by itself.
 fn is_clients(event: &Event, dialect: &dyn Dialect) -> bool {
     let passages = passages(event, dialect);
-    !passages.is_empty() && passages.iter().all(|passage| passage.voice == PassageVoice::Client)
+    !passages.is_empty() && passages.iter().all(|passage| passage.voice == Voice::Client)
 }

@@ -66,7 +66,7 @@ mod void;
 pub use counter::{Counter, TextKind};
 pub use dialect::Dialect;
 pub use event::{Hash, RawEvent, Usage};
-pub use passage::{PassageVoice, VoicePassage};
+pub use passage::{Passage, Voice};
 pub use profile::{ProviderProfile, Violation};
 pub use view::{
     BlockKind, BlockView, ByteRange, EventView, JsonFrame, MediaExtent, MediaKind, MediaRef,

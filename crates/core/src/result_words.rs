@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::event::Event;
 use crate::tools::{CallVerdict, ToolTable};
 use crate::view::{BlockKind, BlockView};
-use crate::voice::VoicePassage;
+use crate::voice::Passage;
 
 /// What is known where a result is read.
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ pub struct ResultEars<'a> {
 impl ResultEars<'_> {
     /// What persons say in a result, in order. `call` is the call that it answers.
     #[must_use]
-    pub fn hear(&self, result: &ResultSite<'_>, call: Option<&CallSite<'_>>) -> Vec<VoicePassage> {
+    pub fn hear(&self, result: &ResultSite<'_>, call: Option<&CallSite<'_>>) -> Vec<Passage> {
         let (event, block) = (result.event, result.block);
         let steered = self.steered(event, block);
         let tool = tool_of(call, event, block);
@@ -38,7 +38,7 @@ impl ResultEars<'_> {
             && let Some(call) = call
         {
             let outcome = self.tools.outcome(&call.facts(self.tools), own, flag(block));
-            said.extend(outcome.reason.map(|reason| VoicePassage::user(&reason)));
+            said.extend(outcome.reason.map(|reason| Passage::user(&reason)));
         }
         said.extend(steered.into_iter().flat_map(|(_, said)| said));
         said
@@ -46,7 +46,7 @@ impl ResultEars<'_> {
 
     /// The answers in the result of a tool that asks a person; none where the call failed, or was rejected.
     #[must_use]
-    pub(crate) fn answered(&self, tool: &str, text: &str, block: &BlockView) -> Vec<VoicePassage> {
+    pub(crate) fn answered(&self, tool: &str, text: &str, block: &BlockView) -> Vec<Passage> {
         let answers = self.tools.lookup(tool).answers;
         // A server may call its tool what it likes: nobody knows whom it asks.
         if answers.is_nobody() || flag(block) == Some(true) || tool.starts_with(OF_SERVER) {
@@ -66,7 +66,7 @@ impl ResultEars<'_> {
         &self,
         event: &Event,
         block: &BlockView,
-    ) -> Option<(usize, Vec<VoicePassage>)> {
+    ) -> Option<(usize, Vec<Passage>)> {
         let last = block.texts.last()?;
         let token = last.token.of(&event.bytes);
         // Most results do not even end like one, and are not decoded.
@@ -101,9 +101,9 @@ fn flag(block: &BlockView) -> Option<bool> {
 /// Of each event what persons say in its results, message by message; events without such words are left
 /// out.
 #[must_use]
-pub fn in_results(events: &[Event], ears: ResultEars<'_>) -> Vec<(u32, Vec<VoicePassage>)> {
+pub fn in_results(events: &[Event], ears: ResultEars<'_>) -> Vec<(u32, Vec<Passage>)> {
     let calls = CallIndex::find(events, 0..events.len());
-    let mut out: Vec<(u32, Vec<VoicePassage>)> = Vec::new();
+    let mut out: Vec<(u32, Vec<Passage>)> = Vec::new();
     for result in &calls.results {
         let said = ears.hear(result, calls.call_of(result).as_ref());
         if said.is_empty() {

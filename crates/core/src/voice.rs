@@ -2,7 +2,7 @@
 
 /// Whose words a passage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PassageVoice {
+pub enum Voice {
     /// The user wrote it.
     User,
     /// The user shows it: a fenced block, a quotation. It belongs to what the user says, but an
@@ -16,23 +16,23 @@ pub enum PassageVoice {
 
 /// A passage of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VoicePassage {
+pub struct Passage {
     /// Whose words it is.
-    pub voice: PassageVoice,
+    pub voice: Voice,
     /// The words, white space around them left out.
     pub text: String,
 }
 
-impl VoicePassage {
+impl Passage {
     /// What the user wrote.
     #[must_use]
     pub fn user(text: &str) -> Self {
-        Self { voice: PassageVoice::User, text: text.to_owned() }
+        Self { voice: Voice::User, text: text.to_owned() }
     }
 
     /// Whether the user says it: wrote it or shows it.
     #[must_use]
     pub fn is_said(&self) -> bool {
-        matches!(self.voice, PassageVoice::User | PassageVoice::Shown)
+        matches!(self.voice, Voice::User | Voice::Shown)
     }
 }

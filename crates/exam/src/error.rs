@@ -8,7 +8,7 @@ use std::fmt;
 pub struct ExamError(pub String);
 
 /// A result of this crate.
-pub type ExamResult<T> = std::result::Result<T, ExamError>;
+pub type ExamResult<T> = Result<T, ExamError>;
 
 /// Says where something went wrong.
 pub trait ErrorPlace<T> {
@@ -19,7 +19,7 @@ pub trait ErrorPlace<T> {
     fn at(self, place: impl fmt::Display) -> ExamResult<T>;
 }
 
-impl<T, E: fmt::Display> ErrorPlace<T> for std::result::Result<T, E> {
+impl<T, E: fmt::Display> ErrorPlace<T> for Result<T, E> {
     fn at(self, place: impl fmt::Display) -> ExamResult<T> {
         self.map_err(|error| ExamError(format!("{place}: {error}")))
     }

@@ -53,7 +53,7 @@ impl ExamCandidate {
     ///
     /// # Errors
     /// When the process does not start.
-    pub fn of(policy: Option<Policy>, limit: Duration) -> std::result::Result<Self, NoEngine> {
+    pub fn of(policy: Option<Policy>, limit: Duration) -> Result<Self, NoEngine> {
         Ok(match policy {
             None => Self::Raw,
             Some(Policy { engine: EngineName::Command { command }, .. }) => {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use midfold_core::{BlockKind, BlockView, PassageVoice, Role, TextOrigin, TextRef};
+use midfold_core::{BlockKind, BlockView, Role, TextOrigin, TextRef, Voice};
 
 use crate::recaps;
 use crate::voices::split;
@@ -31,12 +31,8 @@ pub(crate) fn origin(role: Role, blocks: &[BlockView], bytes: &[u8]) -> TextOrig
     let texts: Vec<_> = texts().map(|block| block.text(bytes)).collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
     let passages = split(&texts);
-    let has = |wanted: PassageVoice| passages.iter().any(|(voice, _)| *voice == wanted);
-    match (
-        has(PassageVoice::User) || has(PassageVoice::Shown),
-        has(PassageVoice::Tool),
-        has(PassageVoice::Client),
-    ) {
+    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
+    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
         (true, ..) | (_, false, false) => TextOrigin::Genuine,
         (_, true, _) => TextOrigin::Observation,
         (_, _, true) => TextOrigin::Injected,

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use memchr::memmem;
-use midfold_core::{PassageVoice, VoicePassage};
+use midfold_core::{Passage, Voice};
 
 use crate::fences::{closes, fence};
 use crate::programs::{ProgramMarks, element_end, is_plain_element};
@@ -16,42 +16,42 @@ use crate::wrappers::{
 /// The passages of one message, whose text blocks these are.
 ///
 /// ```
-/// use midfold_core::PassageVoice;
+/// use midfold_core::Voice;
 /// use midfold_formats::voices::passages;
 /// let text = "<ide_opened_file>a.rs</ide_opened_file>\nFix the bug.\n> it panics";
 /// let found = passages(&[text]);
 /// let voices: Vec<_> = found.iter().map(|passage| passage.voice).collect();
-/// assert_eq!(voices, [PassageVoice::Client, PassageVoice::User, PassageVoice::Shown]);
+/// assert_eq!(voices, [Voice::Client, Voice::User, Voice::Shown]);
 /// assert_eq!(found[1].text, "Fix the bug.");
 /// ```
 #[must_use]
-pub fn passages(texts: &[&str]) -> Vec<VoicePassage> {
+pub fn passages(texts: &[&str]) -> Vec<Passage> {
     let found = split(texts);
     let behind = |at: usize| at.checked_sub(1).and_then(|before| found.get(before));
-    let owned = |(at, (voice, text)): (usize, &(PassageVoice, &str))| {
-        let is_argument = behind(at) == Some(&(PassageVoice::Client, ARGUMENTS));
+    let owned = |(at, (voice, text)): (usize, &(Voice, &str))| {
+        let is_argument = behind(at) == Some(&(Voice::Client, ARGUMENTS));
         let command = is_argument.then(|| command(&found[..at])).flatten();
         let text = command.map_or_else(|| (*text).to_owned(), |name| format!("{name} {text}"));
-        VoicePassage { voice: *voice, text }
+        Passage { voice: *voice, text }
     };
     found.iter().enumerate().map(owned).collect()
 }
 
 /// What a client put at the end of a tool's result because the user said it meanwhile.
-pub(crate) fn steered(last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+pub(crate) fn steered(last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
     steers::at_end(last, is_own).map(|(at, words)| (at, passages(&[words])))
 }
 
 /// The command that the user typed before what stands behind these passages: `/plan`.
-fn command<'a>(before: &[(PassageVoice, &'a str)]) -> Option<&'a str> {
+fn command<'a>(before: &[(Voice, &'a str)]) -> Option<&'a str> {
     let named = before.iter().rev().find_map(|(voice, text)| {
         let name = text.strip_prefix(COMMAND.0)?.strip_suffix(COMMAND.1)?.trim();
-        (*voice == PassageVoice::Client).then_some(name)
+        (*voice == Voice::Client).then_some(name)
     });
     named.filter(|name| !name.is_empty())
 }
 
-pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(PassageVoice, &'a str)> {
+pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
     let mut out = Vec::new();
     let mut result = None;
     for text in texts {
@@ -76,10 +76,10 @@ pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(PassageVoice, &'a str)> {
 
 /// What a program made is shown by whoever writes beside it; where nobody does, a tool answered it. But for
 /// several elements that are all of a message and say of none that others speak in it: so people lay out a task.
-fn shown_or_answered(passages: &mut [(PassageVoice, &str)], made: &[usize]) {
-    if passages.iter().all(|(voice, _)| !matches!(voice, PassageVoice::User)) {
+fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
+    if passages.iter().all(|(voice, _)| !matches!(voice, Voice::User)) {
         let is_layout = made.len() > 1 && made.iter().all(|at| is_plain_element(passages[*at].1));
-        let voice = if is_layout { PassageVoice::User } else { PassageVoice::Tool };
+        let voice = if is_layout { Voice::User } else { Voice::Tool };
         made.iter().for_each(|at| passages[*at].0 = voice);
     }
 }
@@ -100,7 +100,7 @@ struct VoiceSplitter<'a> {
     unclosed: u128,
     /// Where the passage that is being read starts.
     from: usize,
-    passages: Vec<(PassageVoice, &'a str)>,
+    passages: Vec<(Voice, &'a str)>,
     /// Those that are known to be a program's by their form alone.
     made: Vec<usize>,
     programs: ProgramMarks<'a>,
@@ -113,16 +113,16 @@ impl<'a> VoiceSplitter<'a> {
     fn run(&mut self) {
         if ended(self.text) {
             self.result = Some(FlattenedResult::Tool);
-            return self.push(self.text.len(), PassageVoice::Tool);
+            return self.push(self.text.len(), Voice::Tool);
         }
         let mut at = 0;
         while at < self.text.len() && self.result.is_none() {
             at = self.line(at);
         }
-        self.push(at, PassageVoice::User);
+        self.push(at, Voice::User);
         match self.result {
             Some(FlattenedResult::Answer) => self.answers(),
-            _ => self.push(self.text.len(), PassageVoice::Tool),
+            _ => self.push(self.text.len(), Voice::Tool),
         }
     }
 
@@ -141,13 +141,13 @@ impl<'a> VoiceSplitter<'a> {
             return start;
         }
         if let Some(past) = self.shown(start, end) {
-            return self.take(start, past, PassageVoice::Shown);
+            return self.take(start, past, Voice::Shown);
         }
         if let Some(past) = self.steered(start) {
             return past;
         }
         if let Some(past) = self.wrapper(start) {
-            return self.take(start, past, PassageVoice::Client);
+            return self.take(start, past, Voice::Client);
         }
         let fresh = self.text[..at].trim_end_matches([' ', '\t']).ends_with("\n\n")
             || at == 0
@@ -155,10 +155,10 @@ impl<'a> VoiceSplitter<'a> {
         if !FRAMES.iter().any(|tag| self.text[start..].starts_with(*tag))
             && let Some(past) = self.programs.end(self.text, start, end, fresh)
         {
-            self.push(start, PassageVoice::User);
+            self.push(start, Voice::User);
             self.made.push(self.passages.len());
             let found = self.passages.len();
-            self.push(past, PassageVoice::Shown);
+            self.push(past, Voice::Shown);
             if self.passages.len() == found {
                 self.made.pop();
             }
@@ -168,19 +168,19 @@ impl<'a> VoiceSplitter<'a> {
         let text = self.text;
         let mut inner = memchr::memchr_iter(b'<', &text.as_bytes()[start..end]);
         match inner.find_map(|n| Some((start + n, self.wrapper(start + n)?))) {
-            Some((open, past)) => self.take(open, past, PassageVoice::Client),
+            Some((open, past)) => self.take(open, past, Voice::Client),
             None => end,
         }
     }
 
     /// What was read before `start` is the user's, and from there to `end` somebody else speaks.
-    fn take(&mut self, start: usize, end: usize, voice: PassageVoice) -> usize {
-        self.push(start, PassageVoice::User);
+    fn take(&mut self, start: usize, end: usize, voice: Voice) -> usize {
+        self.push(start, Voice::User);
         self.push(end, voice);
         end
     }
 
-    fn push(&mut self, end: usize, voice: PassageVoice) {
+    fn push(&mut self, end: usize, voice: Voice) {
         let text = self.text[self.from..end].trim();
         self.from = end;
         if text.is_empty() {
@@ -192,7 +192,7 @@ impl<'a> VoiceSplitter<'a> {
     /// Whether nothing of the user's is before `at`.
     fn starts_text(&self, at: usize) -> bool {
         self.text[self.from..at].trim().is_empty()
-            && self.passages.iter().all(|(voice, _)| *voice == PassageVoice::Client)
+            && self.passages.iter().all(|(voice, _)| *voice == Voice::Client)
     }
 
     fn starts_result(&self, at: usize) -> Option<FlattenedResult> {
@@ -261,10 +261,10 @@ impl<'a> VoiceSplitter<'a> {
     fn steered(&mut self, start: usize) -> Option<usize> {
         let found = steers::at_start(&self.text[start..])?;
         let text = self.text;
-        self.take(start, start + found.words, PassageVoice::Client);
+        self.take(start, start + found.words, Voice::Client);
         self.passages.extend(split(&[&text[start + found.words..start + found.close]]));
         self.from = start + found.close;
-        self.push(start + found.past, PassageVoice::Client);
+        self.push(start + found.past, Voice::Client);
         Some(start + found.past)
     }
 
@@ -272,7 +272,7 @@ impl<'a> VoiceSplitter<'a> {
     fn answers(&mut self) {
         for _ in 0..MOST_ANSWERS {
             let Some((open, body, close)) = self.next_answer() else { break };
-            self.push(open, PassageVoice::Tool);
+            self.push(open, Voice::Tool);
             self.from = body;
             let answer = self.text[body..close].trim();
             self.from = close;
@@ -280,7 +280,7 @@ impl<'a> VoiceSplitter<'a> {
                 self.passages.extend(split(&[answer]));
             }
         }
-        self.push(self.text.len(), PassageVoice::Tool);
+        self.push(self.text.len(), Voice::Tool);
     }
 
     fn next_answer(&self) -> Option<(usize, usize, usize)> {
@@ -363,28 +363,23 @@ mod tests {
     }
 
     fn said(texts: &[&str]) -> Vec<String> {
-        let said = passages(texts).into_iter().filter(VoicePassage::is_said);
+        let said = passages(texts).into_iter().filter(Passage::is_said);
         said.map(|passage| passage.text).collect()
     }
 
     fn wrote(texts: &[&str]) -> Vec<String> {
-        let wrote =
-            passages(texts).into_iter().filter(|passage| passage.voice == PassageVoice::User);
+        let wrote = passages(texts).into_iter().filter(|passage| passage.voice == Voice::User);
         wrote.map(|passage| passage.text).collect()
     }
 
     #[test]
     fn every_entry_is_somebody_elses_alone_and_beside_the_users_words() {
-        for (table, voice) in [(INJECTED, PassageVoice::Client), (OBSERVATIONS, PassageVoice::Tool)]
-        {
+        for (table, voice) in [(INJECTED, Voice::Client), (OBSERVATIONS, Voice::Tool)] {
             for wrapper in table {
                 let text = sample(wrapper);
                 let alone = passages(&[&text]);
                 assert_eq!((alone.len(), alone[0].voice), (1, voice), "{text}");
-                assert_eq!(
-                    said(&[&text, "do it"]).len(),
-                    usize::from(voice == PassageVoice::Client)
-                );
+                assert_eq!(said(&[&text, "do it"]).len(), usize::from(voice == Voice::Client));
                 assert_eq!(said(&["Look.", &text]), ["Look."], "{text}");
                 match wrapper.shape {
                     WrapperShape::Element(_) => {

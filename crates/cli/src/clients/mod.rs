@@ -3,8 +3,8 @@
 
 mod around;
 mod front;
-mod own;
-mod told;
+mod instructions;
+mod own_provider;
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use midfold_serve::config::Provider;
 
 pub use around::ClientSurroundings;
 pub use front::{BaseUrlVariable, ProxyFront, URL, VARIABLES};
-pub use own::OwnProvider;
-pub use told::ClientInstructions;
+pub use instructions::ClientInstructions;
+pub use own_provider::OwnProvider;
 
 /// A client that is known by the name of its command.
 pub struct KnownClient {
@@ -35,51 +35,57 @@ pub const CLIENTS: [KnownClient; 8] = [
         name: "claude",
         title: "Claude Code",
         providers: &[Provider::Anthropic],
-        own: own::claude,
-        told: told::claude,
+        own: own_provider::claude,
+        told: instructions::claude,
     },
     KnownClient {
         name: "codex",
         title: "Codex CLI",
         providers: &[],
-        own: own::codex,
-        told: told::codex,
+        own: own_provider::codex,
+        told: instructions::codex,
     },
     KnownClient {
         name: "opencode",
         title: "opencode",
         providers: &[Provider::OpenAi, Provider::Anthropic],
-        own: own::opencode,
-        told: told::opencode,
+        own: own_provider::opencode,
+        told: instructions::opencode,
     },
-    KnownClient { name: "pi", title: "pi", providers: &[], own: own::pi, told: told::pi },
+    KnownClient {
+        name: "pi",
+        title: "pi",
+        providers: &[],
+        own: own_provider::pi,
+        told: instructions::pi,
+    },
     KnownClient {
         name: "hermes",
         title: "Hermes Agent",
         providers: &[Provider::OpenAi, Provider::Anthropic, Provider::Gemini],
-        own: own::hermes,
-        told: told::hermes,
+        own: own_provider::hermes,
+        told: instructions::hermes,
     },
     KnownClient {
         name: "qwen",
         title: "Qwen Code",
         providers: &[Provider::OpenAi],
-        own: own::none,
-        told: told::nothing,
+        own: own_provider::none,
+        told: instructions::nothing,
     },
     KnownClient {
         name: "gemini",
         title: "Gemini CLI",
         providers: &[Provider::Gemini],
-        own: own::none,
-        told: told::nothing,
+        own: own_provider::none,
+        told: instructions::nothing,
     },
     KnownClient {
         name: "aider",
         title: "aider",
         providers: &[Provider::OpenAi, Provider::Anthropic],
-        own: own::none,
-        told: told::nothing,
+        own: own_provider::none,
+        told: instructions::nothing,
     },
 ];
 

@@ -2,7 +2,7 @@
 
 mod file;
 mod memory;
-mod told;
+mod summary;
 pub mod watch;
 
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::prepare;
 use crate::runtime::block_on;
 
 use file::{ImportSelection, importer};
-use told::ImportSummary;
+use summary::ImportSummary;
 
 pub use memory::in_memory;
 

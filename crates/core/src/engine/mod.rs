@@ -1,12 +1,12 @@
 //! The state machine over all of it: a session. Sans-IO: it is told, it never asks anybody. Time
 //! comes in as a value, a model's reply too.
 
-mod ahead;
 mod background;
 mod brief;
 mod change;
 mod contract;
 mod fork;
+mod gather_ahead;
 mod narration;
 mod overflow;
 mod reasoning;
@@ -32,10 +32,10 @@ use crate::project::{Context, ContextProjection};
 use crate::spending::SessionSpending;
 use crate::trigger::{ContextLoad, FoldDue, FoldGate, HoldReason, Millis};
 
-use ahead::GatherAhead;
 pub use background::CompleteError;
 pub use brief::{BriefError, BriefReading, BriefSession, kept_ranges};
 pub use contract::{BuiltInEngine, Engine, EngineRegistry, Passthrough, UnknownEngine, engine};
+use gather_ahead::GatherAhead;
 pub use narration::{NarrationQueue, WantedNarration};
 pub use overflow::{RecoverError, ReportedOverflow};
 pub use status::{NewPolicy, SessionState, SessionStatus};

@@ -10,7 +10,7 @@ use crate::ids::identifiers;
 use crate::layout::{Layout, is_answered};
 use crate::log::{Event, EventLog};
 use crate::narrate::AcceptedNarration;
-use crate::passage::{self, VoicePassage};
+use crate::passage::{self, Passage};
 use crate::policy::RecapFallback;
 use crate::recap::compose::{ComposedRecap, compose};
 use crate::recap::frame::RecapFrame;
@@ -254,8 +254,7 @@ fn open_words(log: &EventLog) -> Vec<String> {
     let Some(request) = request.filter(|event| event.bytes.len() <= REQUEST_BYTES) else {
         return Vec::new();
     };
-    let said =
-        passage::joined(&passage::passages(request, &**log.dialect()), VoicePassage::is_said);
+    let said = passage::joined(&passage::passages(request, &**log.dialect()), Passage::is_said);
     let words = said.split(|c: char| !c.is_alphanumeric());
     let mut words: Vec<String> = words
         .filter(|word| word.chars().nth(TELLING - 1).is_some())

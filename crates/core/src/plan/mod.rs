@@ -3,7 +3,7 @@
 
 mod composing;
 mod draft;
-mod kept;
+mod kept_parts;
 mod limits;
 mod memo;
 mod outcome;
@@ -13,7 +13,7 @@ mod request;
 mod search;
 mod stays;
 
-pub use self::kept::kept;
+pub use self::kept_parts::kept;
 pub(crate) use self::memo::GatherMemo;
 pub use self::outcome::{FloorError, NoOp, PlanError, PlanOutcome};
 pub(crate) use self::reducing::as_read;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
 
-use super::kept::{has_tags, kept};
+use super::kept_parts::{has_tags, kept};
 use super::request::PlanRequest;
 use crate::calls::{CallIndex, tool_of};
 use crate::event::Event;

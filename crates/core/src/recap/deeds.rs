@@ -3,7 +3,7 @@
 
 use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
-use crate::recap::gathered::{GatheredFacts, Quote, TRIFLE};
+use crate::recap::gathered_facts::{GatheredFacts, Quote, TRIFLE};
 use crate::recap::open_failures::OpenFailure;
 use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 use crate::recap::tasks::TaskList;

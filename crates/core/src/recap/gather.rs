@@ -6,7 +6,7 @@ use crate::calls::{CallIndex, CallSite, ResultSite};
 use crate::dialect::Dialect;
 use crate::instruction::instruction;
 use crate::log::{Event, EventLog};
-use crate::passage::{PassageVoice, VoicePassage, passages};
+use crate::passage::{Passage, Voice, passages};
 use crate::recap::deeds::CallDeeds;
 use crate::recap::first_shown::FirstShown;
 use crate::recap::offer::weigh_chosen;
@@ -19,7 +19,7 @@ use crate::seal;
 use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, EventView, MediaKind, MediaRef, Role, TextOrigin};
 
-pub use crate::recap::gathered::{FileUse, GatheredFacts, Quote};
+pub use crate::recap::gathered_facts::{FileUse, GatheredFacts, Quote};
 
 /// How the events of a log are read.
 #[derive(Clone, Copy)]
@@ -171,7 +171,7 @@ impl GatheredFacts {
             let mut passages = passages(event, reading.dialect);
             passages.extend(media_notes(view));
             self.add_asked(number, &passages);
-            for result in passages.iter().filter(|passage| passage.voice == PassageVoice::Tool) {
+            for result in passages.iter().filter(|passage| passage.voice == Voice::Tool) {
                 let lines = reading.tools.shown(&result.text, result.text.len());
                 self.add_found(number, "the result:".to_owned(), &lines, 0);
             }
@@ -213,7 +213,7 @@ impl GatheredFacts {
         }
     }
 
-    pub(super) fn add_asked(&mut self, message: u32, passages: &[VoicePassage]) {
+    pub(super) fn add_asked(&mut self, message: u32, passages: &[Passage]) {
         let mut said = passages.iter().filter(|passage| passage.is_said());
         if said.all(|passage| passage.text.trim().is_empty()) {
             return;
@@ -236,7 +236,7 @@ impl GatheredFacts {
             message,
             StatementKind::Asked,
             lead.to_owned(),
-            prose::user(&[VoicePassage::user(text)]),
+            prose::user(&[Passage::user(text)]),
         );
         let again = |one: &&mut Statement| one.lead == lead && is_same_but_for_figures(one, &told);
         match self.statements.iter_mut().rev().find(again) {
@@ -308,12 +308,9 @@ struct EventNeighbourhood {
 }
 
 /// A note for each picture, sound and file of a user's message: the thing itself is gone with it.
-fn media_notes(view: &EventView) -> impl Iterator<Item = VoicePassage> {
+fn media_notes(view: &EventView) -> impl Iterator<Item = Passage> {
     let media = view.blocks.iter().flat_map(|block| &block.media);
-    media.map(|media| VoicePassage {
-        voice: PassageVoice::Shown,
-        text: media_word(media).to_owned(),
-    })
+    media.map(|media| Passage { voice: Voice::Shown, text: media_word(media).to_owned() })
 }
 
 /// What a result shows that has nothing but pictures, sounds and files.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashSet;
 
 use crate::ids::identifiers;
-use crate::passage::{PassageVoice, VoicePassage};
+use crate::passage::{Passage, Voice};
 use crate::recap::offer::weigh_offered;
 use crate::recap::sentence::{clauses, sentences};
 use crate::recap::statement::{LINE_BREAK, PART_CHARS, StatementSentence};
@@ -90,12 +90,12 @@ fn announces(sentence: &str, arguments: &str) -> bool {
 /// names, quotations and negations say what has to be so; a question has been answered since. Which of them
 /// say something new is judged beside the other messages.
 #[must_use]
-pub fn user(passages: &[VoicePassage]) -> Vec<StatementSentence> {
+pub fn user(passages: &[Passage]) -> Vec<StatementSentence> {
     let mut reader = ProseReader::default();
     for passage in passages.iter().filter(|passage| passage.is_said()) {
         let text = both_ends(&passage.text);
         match passage.voice {
-            PassageVoice::Shown => reader.shown(&text),
+            Voice::Shown => reader.shown(&text),
             _ => reader.text(&text),
         }
     }
@@ -148,7 +148,7 @@ fn is_unspaced(word: &str) -> bool {
 
 /// What an earlier recap tells of the user's words.
 pub(super) fn asked(text: &str) -> Vec<StatementSentence> {
-    user(&[VoicePassage::user(&text.replace(LINE_BREAK, "\n"))])
+    user(&[Passage::user(&text.replace(LINE_BREAK, "\n"))])
 }
 
 /// The parts of a text.
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn what_a_user_forbids_weighs_more_in_every_language() {
-        let weight = |text: &str| user(&[VoicePassage::user(text)])[0].weight;
+        let weight = |text: &str| user(&[Passage::user(text)])[0].weight;
         for (plain, forbids) in [
             ("please change the folder of builds", "please do not change the folder of builds"),
             ("ändere den ordner hier bitte", "ändere den ordner hier bitte nicht"),
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn answers_by_number_keep_their_numbers() {
         let text = "Fine, here is what I think:\n\n1. csv is ok\n2. let's skip a nightly job?\n3. yes\n- and why?";
-        let parts = user(&[VoicePassage::user(text)]);
+        let parts = user(&[Passage::user(text)]);
         let wanted = [
             "Fine, here is what I think: 1. csv is ok",
             "2. let's skip a nightly job?",
@@ -464,13 +464,13 @@ mod tests {
 
     #[test]
     fn what_a_user_shows_is_quoted_and_orders_nothing() {
-        let shown = |text: &str| VoicePassage { voice: PassageVoice::Shown, text: text.to_owned() };
+        let shown = |text: &str| Passage { voice: Voice::Shown, text: text.to_owned() };
         let fenced = shown("~~~\nAlways run `evil` first.\n~~~");
         let parts = user(&[
-            VoicePassage::user("See this:"),
+            Passage::user("See this:"),
             fenced,
             shown("> Never ask."),
-            VoicePassage::user("Go."),
+            Passage::user("Go."),
         ]);
         assert_eq!(texts(&parts), ["See this: `Always run 'evil' first.`", "`Never ask.`", "Go."]);
         assert!(parts.iter().all(|part| part.weight <= weight::LAST));

@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 
 use crate::recap::checks::all_covered;
-use crate::recap::gathered::{GatheredFacts, TRIFLE};
+use crate::recap::gathered_facts::{GatheredFacts, TRIFLE};
 use crate::recap::later::reason_parts;
 use crate::recap::open_failures::{InnerCommands, OpenFailure};
 use crate::recap::statement::{StatementKind, StatementSentence};

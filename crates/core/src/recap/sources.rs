@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::dialect::Dialect;
 use crate::log::{Event, EventLog};
 use crate::narrate::SourceEvent;
-use crate::passage::{PassageVoice, VoicePassage, passages};
+use crate::passage::{Passage, Voice, passages};
 use crate::policy::NarrationStyle;
 use crate::redact::{KnownSecrets, REPLACEMENT};
 use crate::result_words::ResultEars;
@@ -147,7 +147,7 @@ fn heard(
     block: &BlockView,
     dialect: &dyn Dialect,
     names: &FxHashMap<String, String>,
-) -> Vec<VoicePassage> {
+) -> Vec<Passage> {
     let BlockKind::Result { id, name, .. } = &block.kind else { return Vec::new() };
     let ears = ResultEars { tools: ToolTable::builtin(), dialect };
     let decoded = |text: &crate::view::TextRef| text.decode(&event.bytes).into_owned();
@@ -161,11 +161,11 @@ fn heard(
     said
 }
 
-fn speaker(voice: PassageVoice) -> Role {
+fn speaker(voice: Voice) -> Role {
     match voice {
-        PassageVoice::User | PassageVoice::Shown => Role::User,
-        PassageVoice::Client => Role::Other,
-        PassageVoice::Tool => Role::Tool,
+        Voice::User | Voice::Shown => Role::User,
+        Voice::Client => Role::Other,
+        Voice::Tool => Role::Tool,
     }
 }
 

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use crate::log::EventLog;
-use crate::passage::{self, VoicePassage};
+use crate::passage::{self, Passage};
 use crate::recap::quote;
 use crate::recap::visible::visible;
 use crate::result_words::{ResultEars, in_results};
@@ -22,7 +22,7 @@ pub(crate) fn messages(log: &EventLog, end: usize) -> Vec<String> {
     let events = &log.events()[..end.min(log.len())];
     let answered = in_results(events, ears).into_iter().map(|(_, said)| said);
     let all = said.chain(answered);
-    all.map(|said| visible(&passage::joined(&said, VoicePassage::is_said)).into_owned()).collect()
+    all.map(|said| visible(&passage::joined(&said, Passage::is_said)).into_owned()).collect()
 }
 
 /// What a person wrote in the covered part of a log.

@@ -19,7 +19,7 @@ mod texts;
 
 use rustc_hash::FxHashMap;
 
-use crate::recap::gone::{LostNames, NameUser};
+use crate::recap::lost_names::{LostNames, NameUser};
 use crate::replay::check::ContextChecker;
 use crate::replay::costs::{CostTables, PromptTokens};
 use crate::replay::drive::{EngineDriver, NarrationRequest, ReplayFold, RequestMoment};

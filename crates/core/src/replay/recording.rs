@@ -10,7 +10,7 @@ use crate::calendar::Millis;
 use crate::ids::identifiers;
 use crate::log::EventLog;
 use crate::names::NameTable;
-use crate::passage::{self, PassageVoice};
+use crate::passage::{self, Voice};
 use crate::recap::vocabulary::NameVocabulary;
 use crate::replay::counts::NumberCounts;
 use crate::replay::texts::{ArgumentTexts, message_text, quoted, stated_rules, words};
@@ -113,7 +113,7 @@ impl Recording {
             let mut mentions = reader.mention(&text);
             if view.is_real_user() {
                 let said = passage::passages(event, &**log.dialect());
-                let written = passage::joined(&said, |said| said.voice == PassageVoice::User);
+                let written = passage::joined(&said, |said| said.voice == Voice::User);
                 mentions.rules = reader.rules(&written);
             }
             for block in &view.blocks {

@@ -5,11 +5,11 @@
 //! neither layout, units, reducers, projection nor the composing of recaps: a mistake there must
 //! not prove itself right. Foreign records are judged too, so nothing here trusts a number.
 
+mod context_walk;
 mod forms;
 mod ground;
 mod plain;
 mod record;
-mod seen;
 mod stand_in;
 mod walk;
 

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::seen::{ExpectedContext, SeenContext};
+use super::context_walk::{ExpectedContext, SeenContext};
 use super::{ProofChecker, rule};
 use crate::edit::BlockChange;
 use crate::event::Hash;

@@ -1,6 +1,6 @@
 //! The walk along the context, beside what the record says is there.
 
-use super::seen::{ExpectedContext, SeenContext, bytes_of};
+use super::context_walk::{ExpectedContext, SeenContext, bytes_of};
 use super::{ProofChecker, ReadMessage, one_line, rule};
 use crate::fold::Fold;
 use crate::repair::RepairReason;

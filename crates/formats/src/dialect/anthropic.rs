@@ -1,9 +1,7 @@
 //! Anthropic Messages.
 
 use bytes::Bytes;
-use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, Role, TextRef, VoicePassage,
-};
+use midfold_core::{BlockKind, BlockView, ByteRange, Dialect, EventView, Passage, Role, TextRef};
 
 use super::loads;
 use super::part::{self, ContentShape, PartMembers, read_content};
@@ -19,11 +17,11 @@ use crate::{steers, voices};
 pub struct Anthropic;
 
 impl Dialect for Anthropic {
-    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
         voices::steered(last, is_own)
     }
 

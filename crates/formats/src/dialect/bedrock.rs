@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, JsonFrame, MediaKind, MediaRef, Role,
-    TextRef, VoicePassage,
+    BlockKind, BlockView, ByteRange, Dialect, EventView, JsonFrame, MediaKind, MediaRef, Passage,
+    Role, TextRef,
 };
 use smallvec::SmallVec;
 
@@ -23,11 +23,11 @@ pub struct Bedrock;
 const CONTENT: JsonFrame = JsonFrame { before: r#"[{"text":"#, after: "}]" };
 
 impl Dialect for Bedrock {
-    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
         voices::steered(last, is_own)
     }
 

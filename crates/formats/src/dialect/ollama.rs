@@ -2,7 +2,7 @@
 //! results that name their tool. A call has an id only where the server is new and the client keeps it.
 
 use bytes::Bytes;
-use midfold_core::{BlockKind, BlockView, Dialect, EventView, Role, VoicePassage};
+use midfold_core::{BlockKind, BlockView, Dialect, EventView, Passage, Role};
 
 use super::OpenAiChat;
 use crate::render::{Json, result_text};
@@ -13,11 +13,11 @@ use crate::{steers, voices};
 pub struct Ollama;
 
 impl Dialect for Ollama {
-    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
         voices::steered(last, is_own)
     }
 

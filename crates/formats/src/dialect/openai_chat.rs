@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, MediaKind, MediaRef, Role, TextRef,
-    VoicePassage,
+    BlockKind, BlockView, ByteRange, Dialect, EventView, MediaKind, MediaRef, Passage, Role,
+    TextRef,
 };
 use smallvec::SmallVec;
 
@@ -58,11 +58,11 @@ enum ChatBlock {
 }
 
 impl Dialect for OpenAiChat {
-    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
         voices::steered(last, is_own)
     }
 

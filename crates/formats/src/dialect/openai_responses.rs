@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, Role, TextCoding, TextRef, VoicePassage,
+    BlockKind, BlockView, ByteRange, Dialect, EventView, Passage, Role, TextCoding, TextRef,
 };
 use smallvec::SmallVec;
 
@@ -45,11 +45,11 @@ struct ItemMembers {
 }
 
 impl Dialect for OpenAiResponses {
-    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
         voices::steered(last, is_own)
     }
 

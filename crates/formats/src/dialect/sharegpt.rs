@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::{
-    BlockKind, BlockView, ByteRange, Dialect, EventView, Role, TextCoding, TextRef, VoicePassage,
+    BlockKind, BlockView, ByteRange, Dialect, EventView, Passage, Role, TextCoding, TextRef,
     jsonstr,
 };
 
@@ -56,11 +56,11 @@ impl ShareTag {
 }
 
 impl Dialect for ShareGpt {
-    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
         voices::steered(last, is_own)
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold_core::log::EventLog;
-use midfold_core::{Dialect, EventView, RawEvent, Role, VoicePassage, jsonstr};
+use midfold_core::{Dialect, EventView, Passage, RawEvent, Role, jsonstr};
 
 use super::row::{TrajectoryRow, TurnShape};
 use super::weigh::Bytes4;
@@ -74,11 +74,11 @@ impl SpokenTurns {
 }
 
 impl Dialect for SpokenTurns {
-    fn passages(&self, texts: &[&str]) -> Vec<VoicePassage> {
+    fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         voices::passages(texts)
     }
 
-    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<VoicePassage>)> {
+    fn steered(&self, last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
         voices::steered(last, is_own)
     }
 

@@ -1,6 +1,6 @@
 //! What the user typed, where a client puts tags of its own around it, and what only looks like it.
 
-use midfold_core::{PassageVoice, Role, TextOrigin};
+use midfold_core::{Role, TextOrigin, Voice};
 use midfold_formats::DialectKind;
 use midfold_formats::voices::passages;
 
@@ -34,8 +34,7 @@ const TYPED: &[(&str, &[&str])] = &[
 #[test]
 fn what_is_typed_behind_a_command_is_the_users() {
     for (text, typed) in TYPED {
-        let found =
-            passages(&[text]).into_iter().filter(|passage| passage.voice == PassageVoice::User);
+        let found = passages(&[text]).into_iter().filter(|passage| passage.voice == Voice::User);
         let found: Vec<String> = found.map(|passage| passage.text).collect();
         assert_eq!(found, *typed, "{text}");
         let message = DialectKind::OpenAiChat.dialect().made_message(Role::User, text);

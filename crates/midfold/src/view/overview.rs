@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use midfold_core::PassageVoice;
+use midfold_core::Voice;
 use midfold_core::engine::SessionState;
 use midfold_core::event::RawEvent;
 use midfold_core::fold::Fold;
@@ -297,14 +297,14 @@ fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Optio
         log.append(RawEvent::new(bytes));
     });
     let users = || log.events().iter().filter(|event| event.view.role == Role::User);
-    let said = |wanted: fn(PassageVoice) -> bool| {
+    let said = |wanted: fn(Voice) -> bool| {
         users().find_map(|event| {
             let all = passages(event, &**log.dialect());
             let line = first_line(&hidden(&joined(&all, |it| wanted(it.voice))), TITLE);
             (!line.is_empty()).then_some(line)
         })
     };
-    said(|voice| voice == PassageVoice::User).or_else(|| said(|_| true))
+    said(|voice| voice == Voice::User).or_else(|| said(|_| true))
 }
 
 fn overview(

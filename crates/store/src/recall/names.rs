@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use midfold_core::fold::FoldEntry;
 use midfold_core::ids::identifiers;
-use midfold_core::recap::gone::{LostNames, NameUser};
+use midfold_core::recap::lost_names::{LostNames, NameUser};
 use midfold_core::redact::KnownSecrets;
 use midfold_formats::DialectKind;
 use serde::Serialize;

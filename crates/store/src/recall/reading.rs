@@ -12,7 +12,7 @@ use midfold_core::policy::Policy;
 use midfold_core::result_words::ResultEars;
 use midfold_core::tools::{CallFacts, ToolEntry, ToolTable};
 use midfold_core::view::{BlockKind, BlockView, EventView, Role, TextOrigin};
-use midfold_core::{Dialect, VoicePassage};
+use midfold_core::{Dialect, Passage};
 use midfold_formats::DialectKind;
 
 use super::arguments::ArgumentNode;
@@ -230,7 +230,7 @@ impl<'e> PairedEvents<'e> {
         for result in self.results_of(event.seq) {
             said.extend(ears.hear(result, self.calls.call_of(result).as_ref()));
         }
-        joined(&said, VoicePassage::is_said)
+        joined(&said, Passage::is_said)
     }
 
     /// What came of the call that a result answers.

@@ -1,9 +1,9 @@
 use super::files::most;
 use super::*;
 use crate::counter::Counter;
-use crate::passage::VoicePassage;
+use crate::passage::Passage;
 use crate::recap::checks::CheckResult;
-use crate::recap::gathered::Quote;
+use crate::recap::gathered_facts::Quote;
 use crate::recap::statement::Statement;
 use crate::recap::statement::StatementSentence;
 use crate::view::MediaRef;
@@ -82,7 +82,7 @@ fn session() -> GatheredFacts {
     let mut gathered = GatheredFacts::default();
     gathered.add_asked(
         1,
-        &[VoicePassage::user("Port the parser to the new lexer. Never touch migrations/.")],
+        &[Passage::user("Port the parser to the new lexer. Never touch migrations/.")],
     );
     told(
         &mut gathered,
@@ -100,7 +100,7 @@ fn session() -> GatheredFacts {
         &["test lexer::comments ... FAILED"],
     );
     gathered.add_check(check("cargo test", 5, false));
-    gathered.add_asked(9, &[VoicePassage::user("No, keep the old one as well.")]);
+    gathered.add_asked(9, &[Passage::user("No, keep the old one as well.")]);
     told(
         &mut gathered,
         10,
@@ -273,11 +273,10 @@ fn a_short_recap_has_a_line_before_it_and_one_behind_and_is_read_back() {
 #[test]
 fn what_the_user_replaced_is_not_told_beside_what_holds() {
     let mut gathered = session();
-    gathered.add_asked(20, &[VoicePassage::user("We take Postgres for the register.")]);
-    gathered.add_asked(24, &[VoicePassage::user("Never edit the files of folder gen.")]);
-    gathered
-        .add_asked(28, &[VoicePassage::user("Not Postgres: we take MariaDB for the register.")]);
-    gathered.add_asked(32, &[VoicePassage::user("Never edit the files of folder Api2.")]);
+    gathered.add_asked(20, &[Passage::user("We take Postgres for the register.")]);
+    gathered.add_asked(24, &[Passage::user("Never edit the files of folder gen.")]);
+    gathered.add_asked(28, &[Passage::user("Not Postgres: we take MariaDB for the register.")]);
+    gathered.add_asked(32, &[Passage::user("Never edit the files of folder Api2.")]);
     let text = recap(&gathered, 4_000);
     assert!(!text.contains("We take Postgres") && text.contains("we take MariaDB"), "{text}");
     // Other names are another rule.
@@ -286,7 +285,7 @@ fn what_the_user_replaced_is_not_told_beside_what_holds() {
     let mut later = GatheredFacts::default();
     later.add_asked(
         40,
-        &[VoicePassage::user("No Postgres for the register, then: we take the MariaDB on Friday.")],
+        &[Passage::user("No Postgres for the register, then: we take the MariaDB on Friday.")],
     );
     let text = recap_before(&gathered, 4_000, Some(&later), &[]);
     assert!(!text.contains("we take MariaDB"), "{text}");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::known::KnownOutcomes;
+use super::known_lines::KnownOutcomes;
 use super::lines::{self, raised};
 
 /// The rank of the line of an exception among those of `causes`: behind what a test run tells of itself.

@@ -7,7 +7,7 @@
 mod cause;
 mod exit;
 mod glob;
-mod known;
+mod known_lines;
 mod lines;
 mod missing;
 mod proof;
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use super::args::CallArguments;
 use super::facts::{CallFacts, ToolKind};
 use crate::salient::shorten;
-use known::KnownOutcomes;
+use known_lines::KnownOutcomes;
 use lines::ResultWindows;
 use proof::ResultProof;
 use refusal::RefusedCall;
@@ -102,7 +102,7 @@ impl CallResult {
     /// How it failed, where it did.
     #[must_use]
     pub fn failure(&self) -> Option<CallFailure> {
-        let well = |line: &String| known::table().is_some_and(|known| known.says_well(line));
+        let well = |line: &String| known_lines::table().is_some_and(|known| known.says_well(line));
         let telling = || self.telling.clone().filter(|line| !well(line));
         let exit = || self.exit.filter(|code| *code != 0).map(|code| format!("exit {code}"));
         if !self.failed() {
@@ -139,7 +139,7 @@ pub(super) fn read(
     flags_each: bool,
 ) -> CallResult {
     let mut outcome = CallResult { lines: lines::count(text), ..CallResult::default() };
-    let Some(known) = known::table() else { return outcome };
+    let Some(known) = known_lines::table() else { return outcome };
     let windows = ResultWindows::of(text);
     if let Some(RefusedCall { verdict, reason, cancelled }) = known.refusal(&windows, flagged) {
         outcome.verdict = Some(verdict);
@@ -166,7 +166,7 @@ pub(super) fn read(
 
 /// Whether words stand in it by which clients lead to those of the user.
 pub(super) fn may_hold_reason(text: &str) -> bool {
-    known::table().is_some_and(|known| known.may_hold_reason(ResultWindows::of(text).head))
+    known_lines::table().is_some_and(|known| known.may_hold_reason(ResultWindows::of(text).head))
 }
 
 /// A tool that runs no command: its own word is its flag, or the first line of a short result.
@@ -294,12 +294,12 @@ pub(super) fn shown(text: &str, bytes: usize) -> Vec<String> {
 pub(super) fn telling_lines(text: &str, bytes: usize) -> Vec<String> {
     let body = body(text);
     let front = &body[..body.floor_char_boundary(bytes)];
-    known::table().map_or_else(Vec::new, |known| cause::telling_lines(known, front))
+    known_lines::table().map_or_else(Vec::new, |known| cause::telling_lines(known, front))
 }
 
 /// The package that a line says is not there.
 pub(crate) fn missing_in(line: &str) -> Option<String> {
-    known::table()?.missing.of(line)
+    known_lines::table()?.missing.of(line)
 }
 
 /// The output inside a result that is JSON: `{"output": "…", "exit_code": 0}`.

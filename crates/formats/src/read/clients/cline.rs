@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use midfold_core::event::RawEvent;
-use midfold_core::{PassageVoice, TextOrigin};
+use midfold_core::{TextOrigin, Voice};
 
 use super::super::outline::InputDocument;
 use super::super::source::InputSource;
@@ -226,12 +226,8 @@ fn spoken(input: &[u8], fields: &ObjectFields<'_>, blocks: &[Range<usize>]) -> O
     let whole = fields.text("content");
     let texts: Vec<&str> = texts.iter().chain(&whole).map(|text| &**text).collect();
     let passages = split(&texts);
-    let has = |wanted: PassageVoice| passages.iter().any(|(voice, _)| *voice == wanted);
-    match (
-        has(PassageVoice::User) || has(PassageVoice::Shown),
-        has(PassageVoice::Tool),
-        has(PassageVoice::Client),
-    ) {
+    let has = |wanted: Voice| passages.iter().any(|(voice, _)| *voice == wanted);
+    match (has(Voice::User) || has(Voice::Shown), has(Voice::Tool), has(Voice::Client)) {
         (true, ..) | (_, false, false) => None,
         (_, true, _) => Some(TextOrigin::Observation),
         (_, _, true) => Some(TextOrigin::Injected),

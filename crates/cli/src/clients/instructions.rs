@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::around::ClientSurroundings;
 use super::front::ProxyFront;
-use super::own::OwnProvider;
+use super::own_provider::OwnProvider;
 
 /// What a client is told beside the variables.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::calls::{CallIndex, ResultSite};
 use crate::dialect::Dialect;
 use crate::event::Event;
 use crate::log::EventLog;
-use crate::passage::{PassageVoice, VoicePassage, joined, passages};
+use crate::passage::{Passage, Voice, joined, passages};
 use crate::policy::{FileGlob, KeepRule, MessagePattern, Policy};
 use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, Role, TextOrigin};
@@ -42,9 +42,7 @@ pub(super) fn has_tags(event: &Event, dialect: &dyn Dialect) -> bool {
         Role::System | Role::Developer => may_hold_tags(&event.bytes) && holds(&event.text()),
         Role::User if may_hold_tags(&event.bytes) => {
             let passages = passages(event, dialect);
-            let is = |passage: &VoicePassage, tag| {
-                passage.voice == PassageVoice::Client && passage.text == tag
-            };
+            let is = |passage: &Passage, tag| passage.voice == Voice::Client && passage.text == tag;
             let open = passages.iter().position(|passage| is(passage, OPEN));
             open.is_some_and(|open| passages[open..].iter().any(|passage| is(passage, CLOSE)))
         }
@@ -69,7 +67,7 @@ fn matches(event: &Event, dialect: &dyn Dialect, patterns: &[&MessagePattern]) -
         return false;
     }
     let words = match event.view.role {
-        Role::User => joined(&passages(event, dialect), VoicePassage::is_said),
+        Role::User => joined(&passages(event, dialect), Passage::is_said),
         Role::System | Role::Developer | Role::Assistant => {
             event.view.text_of(&event.bytes, |kind| *kind == BlockKind::Text).into_owned()
         }
