@@ -14,7 +14,7 @@ use crate::recap::group::Grouped;
 use crate::recap::statement::{Kind, Part, Statement};
 
 /// What a statement of each kind is worth. Relations are what counts: the user's words before the agent's conclusions, those before its remarks, and the rest
-/// below. Varied on reading exams (docs/RESULTS.md).
+/// below. Varied on reading exams (benches/README.md).
 fn weight_of(kind: Kind) -> f64 {
     match kind {
         Kind::Asked => 600.0,
