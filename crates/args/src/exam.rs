@@ -26,7 +26,7 @@ An engine outside reads one line of JSON on standard input for each compaction, 
 several run at once.
 
 A folder of exams has a file NAME.json with questions for each, and its conversation as \
-messages/NAME.json or .jsonl. Its form, and what is measured: docs/MEASURES.md.")]
+messages/NAME.json or .jsonl. Its form: docs/COMPARE.md. What is measured: docs/MEASURES.md.")]
 pub struct ExamArgs {
     /// Strategies to compare: presets, `raw`, `sliding`, `mask`, `clear` [default: default,lean,generous]
     #[arg(long, value_name = "PRESET[,…]", value_delimiter = ',', help_heading = "Strategies")]

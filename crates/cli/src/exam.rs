@@ -80,7 +80,7 @@ fn sittings(exams: Option<&Path>) -> Result<Vec<Sitting>, CommandError> {
     };
     found.map_err(|text| {
         CommandError::failed(text).hint(
-            "a folder of exams has NAME.json with questions, and messages/NAME.json or .jsonl: see docs/MEASURES.md",
+            "a folder of exams has NAME.json with questions, and messages/NAME.json or .jsonl: see docs/COMPARE.md",
         )
     })
 }

@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 
 #: One row in so many cannot be used.
 BAD = 101
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "PYTHON.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "ROWS.md"
 
 
 def example(name: str, **names: Any) -> dict[str, Any]:
-    """Runs an example of docs/PYTHON.md in this folder. What it defined."""
+    """Runs an example of docs/ROWS.md in this folder. What it defined."""
     fences = PAGE.read_text(encoding="utf-8").split("```python ")[1:]
     [code] = [fence for fence in fences if fence.startswith(f"{name}\n")]
     exec(code.split("\n", 1)[1].split("```")[0], names)

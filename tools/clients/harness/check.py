@@ -276,4 +276,4 @@ def show(rows: list[Row], chosen: Options) -> None:
     print(f"\n{text}")
     if chosen.writes:
         marks = () if len(chosen.rooms) == 1 else (rooms.BEGIN, rooms.END)
-        table.update(ROOT / "docs/CLIENTS.md", text, *marks)
+        table.update(ROOT / "tools/clients/README.md", text, *marks)

@@ -1,4 +1,4 @@
-"""The table of docs/CLIENTS.md."""
+"""The table of tools/clients/README.md."""
 
 from __future__ import annotations
 

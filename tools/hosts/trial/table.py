@@ -1,4 +1,4 @@
-"""The table of docs/HOSTS.md."""
+"""The table of tools/hosts/README.md."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
 //! - `--strategies a,b`: presets, baselines, `raw` or policy files; all built-in ones by default
 //! - `--engine CMD`: an engine outside, too (the protocol of `midfold replay --engine`)
 //! - `--narrate-with CMD`: each policy once more, in a session with a model that narrates: it reads one line of JSON a
-//!   request and answers with one (docs/MEASURES.md)
+//!   request and answers with one (benches/README.md)
 //! - `--exams a,b`: only these
 //! - `--session`: a session that holds the whole history; else repeated `midfold compact`
 //! - `--json`: JSON

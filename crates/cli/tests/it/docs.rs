@@ -21,30 +21,35 @@ struct Page {
     left_out: &'static [(&'static str, &'static str)],
 }
 
+/// Why a command that only serves cannot run here.
+const SERVES: &str = "it runs until it is told to end; the tests of `serve` start it";
+const AGENT: &str = "the agent is the reader's own";
+
 /// All pages whose examples are run. One more: a line here.
 const PAGES: &[Page] = &[
     Page {
         path: "README.md",
-        left_out: &[
-            ("midfold serve", "it runs until it is told to end; the tests of `serve` start it"),
-            ("OPENAI_BASE_URL=", "the agent is the reader's own"),
-        ],
+        left_out: &[("midfold serve", SERVES), ("midfold run", AGENT), ("OPENAI_BASE_URL=", AGENT)],
     },
+    Page { path: "docs/FIRST.md", left_out: &[] },
     Page {
-        path: "docs/SERVE.md",
+        path: "docs/PROXY.md",
         left_out: &[
-            ("midfold serve", "it runs until it is told to end; the tests of `serve` start it"),
-            ("midfold run", "the agent is the reader's own"),
+            ("midfold serve", SERVES),
+            ("midfold run", AGENT),
             ("midfold doctor", "it asks the providers"),
-            ("OPENAI_BASE_URL=", "the agent is the reader's own"),
-            ("ANTHROPIC_BASE_URL=", "the agent is the reader's own"),
+            ("OPENAI_BASE_URL=", AGENT),
+            ("ANTHROPIC_BASE_URL=", AGENT),
         ],
     },
+    Page { path: "docs/COMPARE.md", left_out: &[] },
+    Page { path: "docs/SERVE.md", left_out: &[("midfold serve", SERVES), ("midfold run", AGENT)] },
     Page {
         path: "docs/API.md",
         left_out: &[("midfold serve", "it is started for the page, on a port of its own")],
     },
     Page { path: "docs/STORE.md", left_out: &[] },
+    Page { path: "docs/RECORD.md", left_out: &[] },
     Page { path: "docs/PRESETS.md", left_out: &[] },
     Page { path: "docs/TRAJECTORIES.md", left_out: &[] },
     Page { path: "docs/EXACTLY.md", left_out: &[] },

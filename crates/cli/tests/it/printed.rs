@@ -157,7 +157,7 @@ fn the_command_line_takes_what_pages_and_helps_print() {
     let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let mut pages: Vec<PathBuf> =
         docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    pages.extend(["README.md", "CONTRIBUTING.md"].map(|name| root().join(name)));
+    pages.extend(["README.md", "CONTRIBUTING.md", "AGENTS.md"].map(|name| root().join(name)));
     pages.sort();
     for page in pages {
         let name = page.file_name().unwrap().to_string_lossy().into_owned();

@@ -129,7 +129,7 @@ pub(super) fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
 
 /// What tells whether an identifier will be used again: a logistic regression over replayed
 /// sessions to begin with, the weights then varied in replay, crosswise between two sets of
-/// sessions (docs/RESULTS.md). Only how they stand to each other matters.
+/// sessions (benches/README.md). Only how they stand to each other matters.
 mod weight {
     /// The assistant used it at all; what it used it uses again.
     pub const SAID: i64 = 160;

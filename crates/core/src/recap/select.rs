@@ -14,7 +14,7 @@ use crate::recap::group::GroupedStatement;
 use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 
 /// What a statement of each kind is worth. Relations are what counts: the user's words before the agent's conclusions, those before its remarks, and the rest
-/// below. Varied on reading exams (docs/RESULTS.md).
+/// below. Varied on reading exams (benches/README.md).
 fn weight_of(kind: StatementKind) -> f64 {
     match kind {
         StatementKind::Asked => 600.0,

@@ -92,7 +92,7 @@ fn every_context_is_valid_and_within_budget() {
     assert!(failures.is_empty(), "{} failures", failures.len());
 }
 
-/// The guards of `default` (docs/PRESETS.md), with `head-tail` in the same run. What comes first is
+/// The guards of `default` (benches/README.md), with `head-tail` in the same run. What comes first is
 /// the reading exam, which is a bench. Names alone are not listed since an index of them is gone, and fewer stay.
 #[test]
 fn default_keeps_its_guards() {

@@ -395,5 +395,5 @@ fn lines_are_counted() {
 
 #[test]
 fn the_file_is_read() {
-    assert!(super::known::table().is_some());
+    assert!(super::known_lines::table().is_some());
 }
