@@ -112,6 +112,11 @@ export interface SessionOptions extends CountOptions, FoldOptions {
   tools?: readonly Record<string, any>[]
   /** Tokens of the window that stay free for the reply. */
   outputReserve?: number
+  /**
+   * Seconds that the provider's cache keeps a prompt, as 300. After a longer pause a context above the buffer line is
+   * folded before it is sent: no cache is spoilt by that. Without it a pause means nothing.
+   */
+  cacheLifetime?: number
   /** Whether models narrate: see `wants`. */
   narrate?: boolean
   /** Where it is kept: `sqlite:PATH`, `postgres://…`; without it in memory. */

@@ -88,6 +88,7 @@ impl Bench {
             owner: None,
             model: None,
             client: None,
+            cache_lifetime: None,
         };
         let new = NewSession {
             id: "s0".to_owned(),

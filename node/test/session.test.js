@@ -176,3 +176,21 @@ test('import has the same names', async () => {
   const module = await import('midfold')
   assert.deepEqual(Object.keys(module).filter((name) => name !== 'default').sort(), Object.keys(midfold).sort())
 })
+
+test('a session folds early after a pause in which its cache was lost', (t) => {
+  const kept = history(30)
+  const window = Math.floor(new midfold.Session({ window: 1_000_000 }).project(kept).tokens / 0.7)
+  const folds = (options) => {
+    const session = new midfold.Session({ window, ...options })
+    assert.ok(!session.project(kept).folded)
+    const sent = Date.now()
+    while (Date.now() < sent + 3);
+    return session.project(kept).folded
+  }
+  for (const place of [undefined, store(t)]) {
+    assert.ok(folds({ cacheLifetime: 0.001, store: place }))
+    assert.ok(!folds({ cacheLifetime: 300, store: place }))
+    assert.ok(!folds({ store: place }))
+  }
+  assert.throws(() => new midfold.Session({ cacheLifetime: -1 }), /does not keep prompts/)
+})

@@ -10,22 +10,24 @@ use crate::presets::pretty;
 use crate::table::TextTable;
 use crate::words::{self, number, plural};
 
-/// Sessions that were deleted from this place; or that would be, which ends with 1 and how to do it.
+/// Sessions, and answers of none, that were deleted from this place; or that would be, which ends with 1 and how to do
+/// it.
 pub fn tell(
-    sessions: &[SessionExtent],
+    (sessions, answers): (&[SessionExtent], u64),
     done: bool,
     place: &str,
     json: bool,
     output: &Output,
 ) -> Result<(), CommandError> {
     if json {
-        let value = json!({ "deleted": done, "store": place, "sessions": sessions });
+        let value =
+            json!({ "deleted": done, "store": place, "sessions": sessions, "answers": answers });
         output.stdout(pretty(&value)?)?;
     } else {
-        output.stdout(text(sessions, done, place, output))?;
+        output.stdout(text((sessions, answers), done, place, output))?;
     }
     // That there is nothing to delete is no reason to ask for --yes.
-    if done || sessions.is_empty() {
+    if done || (sessions.is_empty() && answers == 0) {
         return Ok(());
     }
     Err(CommandError::failed("nothing was deleted: it was not confirmed")
@@ -33,13 +35,24 @@ pub fn tell(
         .hint("`midfold store export FILE` keeps a copy"))
 }
 
-fn text(sessions: &[SessionExtent], done: bool, place: &str, output: &Output) -> String {
+fn text(
+    (sessions, answers): (&[SessionExtent], u64),
+    done: bool,
+    place: &str,
+    output: &Output,
+) -> String {
     let style = output.stdout_style();
     let mut page = LabelledPage { style: &style, text: String::new() };
-    let count = plural(sessions.len() as u64, "session");
+    let mut count = plural(sessions.len() as u64, "session");
+    if answers > 0 {
+        count = format!("{count} and {} of no session", plural(answers, "answer"));
+    }
     match done {
         true => page.title(OutputColor::Green, &format!("Deleted {count} from {place}")),
         false => page.title(OutputColor::Yellow, &format!("Would delete {count} from {place}")),
+    }
+    if sessions.is_empty() {
+        return page.text;
     }
     let names = ["id", "messages", "folds", "calls", "bytes", "last change"];
     let mut table = TextTable::new(names)

@@ -107,6 +107,15 @@ pub fn named(name: &str) -> Option<String> {
     get(name)
 }
 
+/// Whether the environment names a collector of traces, and does not switch traces off.
+#[cfg(feature = "otel")]
+pub fn collects_traces() -> bool {
+    let is = |name, value: &str| get(name).is_some_and(|it| it.eq_ignore_ascii_case(value));
+    let addresses = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+    let is_off = is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none");
+    !is_off && addresses.into_iter().any(|name| get(name).is_some())
+}
+
 /// Holds the keys that seal what clients carry.
 pub const SEAL_KEYS: &str = "MIDFOLD_SEAL_KEYS";
 

@@ -129,6 +129,11 @@ pub fn configured(
     let mut config = ServeConfig::new(rules, Arc::new(runtime::now));
     config.upstreams = upstreams;
     config.outgoing = tls::outgoing(serving)?;
+    #[cfg(feature = "otel")]
+    {
+        config.collector =
+            env::collects_traces().then(midfold_serve::TraceCollector::of_environment);
+    }
     config.is_strict = serving.strict == Some(true);
     for origin in &serving.allow_origin {
         config.origins.allow(origin).map_err(|error| {

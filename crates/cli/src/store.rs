@@ -188,15 +188,16 @@ async fn prune(
     output: &Output,
 ) -> Result<(), CommandError> {
     let store = &*host.store;
+    let answers = midfold::old_answers(store, age, now(), Door::Command).await?;
     let sessions = match args.yes {
         true => midfold::prune(store, age, now(), Door::Command).await?,
         false => midfold::idle(store, age, now(), Door::Command).await?,
     };
-    if sessions.is_empty() && !json {
+    if sessions.is_empty() && answers == 0 && !json {
         let place = store.place();
         return output.stdout(format!("nothing to delete: every session in {place} is newer\n"));
     }
-    deletion::tell(&sessions, args.yes, &store.place(), json, output)
+    deletion::tell((&sessions, answers), args.yes, &store.place(), json, output)
 }
 
 fn failed(host: &OpenStore, file: &Path, error: TransferError) -> CommandError {

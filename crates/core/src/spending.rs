@@ -122,12 +122,12 @@ impl SessionSpending {
     ///
     /// ```
     /// use midfold_core::spending::{FoldedPrompt, SessionSpending};
-    /// use midfold_core::event::ProgramUsage;
+    /// use midfold_core::event::Usage;
     /// let mut spent = SessionSpending::default();
-    /// spent.add(ProgramUsage { prompt: 1_000, ..ProgramUsage::default() }, None);
+    /// spent.add(Usage { prompt: 1_000, ..Usage::default() }, None);
     /// let cost = spent.cost().unwrap();
     /// assert_eq!((cost.sent, cost.everything), (1_000.0, 1_000.0));
-    /// spent.add(ProgramUsage { prompt: 500, ..ProgramUsage::default() }, Some(FoldedPrompt { sent: 480, whole: 1_920 }));
+    /// spent.add(Usage { prompt: 500, ..Usage::default() }, Some(FoldedPrompt { sent: 480, whole: 1_920 }));
     /// let cost = spent.cost().unwrap();
     /// assert_eq!((cost.sent, cost.everything), (1_500.0, 3_000.0));
     /// ```

@@ -34,6 +34,21 @@ pub enum FoldCause {
 }
 
 impl FoldCause {
+    /// Its name, as records have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Threshold => "threshold",
+            Self::Tier => "tier",
+            Self::Cold => "cold",
+            Self::Seam => "seam",
+            Self::Manual => "manual",
+            Self::Overflow => "overflow",
+            Self::Prepared => "prepared",
+        }
+    }
+
     /// Whether vetoes of economy apply.
     pub(crate) fn is_free(self) -> bool {
         matches!(self, Self::Check | Self::Threshold | Self::Tier | Self::Cold | Self::Seam)

@@ -20,7 +20,7 @@ use crate::failure::{Door, Failure, FailureArea};
 /// let incoming = IncomingMessages::read(&bytes, "standard input", Door::Command)?;
 /// let events = incoming.events_for(DialectKind::Anthropic, "my-session")?;
 /// assert_eq!(events.len(), 1);
-/// # Ok::<(), midfold::CallFailure>(())
+/// # Ok::<(), midfold::Failure>(())
 /// ```
 pub struct IncomingMessages {
     /// What they are called in messages: the name of a file.

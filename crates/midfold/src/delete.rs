@@ -101,6 +101,19 @@ pub async fn idle(
     Ok(found)
 }
 
+/// How many answers of no session came longer ago than this: those that [`prune`] deletes with the sessions.
+///
+/// # Errors
+/// When the store fails.
+pub async fn old_answers(
+    store: &dyn Store,
+    age: Millis,
+    now: Millis,
+    door: Door,
+) -> Result<u64, Failure> {
+    store.old_answers(now.saturating_sub(age)).await.map_err(|error| error.advise(door))
+}
+
 /// Deletes the sessions that last changed longer ago than this, as [`delete`] does, and the answers that are of none. One that changes
 /// meanwhile is left.
 ///

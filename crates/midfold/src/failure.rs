@@ -119,8 +119,8 @@ impl Failure {
     /// `name` is not among `known`: says what is, and what was perhaps meant.
     ///
     /// ```
-    /// use midfold::{FailureArea, CallFailure};
-    /// let failure = CallFailure::unknown(FailureArea::Policy, "preset", "defualt", &["default", "lean"]);
+    /// use midfold::{FailureArea, Failure};
+    /// let failure = Failure::unknown(FailureArea::Policy, "preset", "defualt", &["default", "lean"]);
     /// assert_eq!(failure.hints, ["did you mean `default`?", "there are: default, lean"]);
     /// ```
     #[must_use]

@@ -15,7 +15,7 @@ use crate::failure::{Door, Failure, FailureArea};
 /// use midfold::{Door, conversation};
 /// let bytes = bytes::Bytes::from(r#"[{"role":"user","content":"hi"}]"#);
 /// assert_eq!(conversation(&bytes, None, Door::Node)?.0.events.len(), 1);
-/// # Ok::<(), midfold::CallFailure>(())
+/// # Ok::<(), midfold::Failure>(())
 /// ```
 ///
 /// # Errors

@@ -255,6 +255,7 @@ impl ImportPlan<'_> {
             output_reserve: self.output_reserve,
             source: self.source.clone(),
             owner: None,
+            cache_lifetime: None,
         };
         let started = start.check(&prepared, now, self.door)?;
         started.can_be_stored()?;

@@ -34,7 +34,7 @@
 //!
 //! ```
 //! use midfold::formats::read;
-//! use midfold::{MiddleBudget, PlanOutcome, Policy, Session, Setup};
+//! use midfold::{Budget, PlanOutcome, Policy, Session, Setup};
 //!
 //! # let rows: Vec<String> = midfold_testkit::coding_session(7, 12);
 //! # let input = bytes::Bytes::from(rows.join("\n"));
@@ -42,7 +42,7 @@
 //! let prepared = Setup::new().prepare(conversation)?; // counter and rules: those of its model
 //! let policy = Policy::preset("default")?;
 //! let mut session = Session::over("my-session", prepared.log, policy, prepared.meter);
-//! if let PlanOutcome::Folded(fold) = session.compact(&MiddleBudget::new(32_000), None)? {
+//! if let PlanOutcome::Folded(fold) = session.compact(&Budget::new(32_000), None)? {
 //!     println!("{} -> {} tokens", fold.tokens_before, fold.tokens_after);
 //! }
 //! let messages: Vec<u8> = session.view().bytes(); // a JSON array, ready to send
@@ -63,10 +63,10 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use midfold::store::{SessionMeta, NewSession, StoredSession};
-//! use midfold::{MiddleBudget, Policy, RawEvent};
+//! use midfold::{Budget, Policy, RawEvent};
 //!
 //! let store = midfold::store::open("memory").await?; // or sqlite:PATH, or postgres://…
-//! let meta = SessionMeta { budget: MiddleBudget::new(128_000), envelope: vec![], parent: None, source: None, owner: None, model: None, client: None };
+//! let meta = SessionMeta { budget: Budget::new(128_000), envelope: vec![], parent: None, source: None, owner: None, model: None, client: None, cache_lifetime: None };
 //! let new = NewSession {
 //!     id: "my-session".into(),
 //!     dialect: "openai-chat".into(),
@@ -131,7 +131,7 @@ pub use append::{IncomingMessages, events_of};
 pub use cache::{CacheCheck, cache_check};
 pub use compact::{CompactionOutcome, CompactionRequest, ModelNarration};
 #[cfg(feature = "store")]
-pub use delete::{age, delete, extents, idle, prune};
+pub use delete::{age, delete, extents, idle, old_answers, prune};
 pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
 pub use feedback::{CompactionFeedback, SizeCount};
 pub use given_messages::{conversation, document};
@@ -154,7 +154,7 @@ pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
 pub use settings::{DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer};
 
 #[cfg(feature = "store")]
-pub use start::{InMemory, PreparedSession, Start, can_run, without_messages};
+pub use start::{InMemory, PreparedSession, Start, cache_lifetime, can_run, without_messages};
 
 pub use midfold_core as core;
 pub use midfold_formats as formats;

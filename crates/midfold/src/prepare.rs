@@ -318,12 +318,12 @@ impl PreparedConversation {
     /// ```
     /// use midfold::core::plan::plan;
     /// use midfold::formats::read;
-    /// use midfold::{MiddleBudget, PlanOutcome, Policy, Setup};
+    /// use midfold::{Budget, PlanOutcome, Policy, Setup};
     ///
     /// # let input = bytes::Bytes::from(midfold_testkit::coding_session(7, 12).join("\n"));
     /// let conversation = read::read(&input, None)?.conversations.remove(0);
     /// let prepared = Setup::new().prepare(conversation)?;
-    /// let (policy, budget) = (Policy::preset("default")?, MiddleBudget::new(8_000));
+    /// let (policy, budget) = (Policy::preset("default")?, Budget::new(8_000));
     /// let PlanOutcome::Folded(fold) = plan(&prepared.plan(&policy, &budget))? else { panic!() };
     /// assert!(fold.tokens_after < fold.tokens_before);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

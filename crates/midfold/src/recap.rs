@@ -19,12 +19,12 @@ pub enum NoRecap {
 /// ```
 /// use midfold::core::plan::plan;
 /// use midfold::formats::read;
-/// use midfold::{MiddleBudget, Policy, Setup, recap};
+/// use midfold::{Budget, Policy, Setup, recap};
 ///
 /// # let input = bytes::Bytes::from(midfold_testkit::coding_session(7, 12).join("\n"));
 /// let prepared = Setup::new().prepare(read::read(&input, None)?.conversations.remove(0))?;
 /// let policy = Policy::preset("default")?;
-/// let outcome = plan(&prepared.plan(&policy, &MiddleBudget::new(8_000)))?;
+/// let outcome = plan(&prepared.plan(&policy, &Budget::new(8_000)))?;
 /// println!("{}", recap(&outcome)?);
 /// # assert!(recap(&outcome)?.contains("### "));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -37,12 +37,12 @@ impl RefusedRequest<'_> {
     /// use midfold::core::engine::SessionStatus;
     /// use midfold::{RefusedRequest, Session};
     /// use midfold::formats::overflow::Diagnosis;
-    /// # use midfold::{MiddleBudget, Policy, Setup};
+    /// # use midfold::{Budget, Policy, Setup};
     /// # let input = bytes::Bytes::from(midfold_testkit::coding_session(7, 12).join("\n"));
     /// # let conversation = midfold::formats::read::read(&input, None)?.conversations.remove(0);
     /// # let prepared = Setup::new().prepare(conversation)?;
     /// # let session = Session::over("a", prepared.log, Policy::preset("default")?, prepared.meter);
-    /// # let budget = MiddleBudget::new(session.view().tokens() + 10);
+    /// # let budget = Budget::new(session.view().tokens() + 10);
     /// let status: SessionStatus = session.status(&budget, 0); // a context that nearly fills its window
     /// let refused = RefusedRequest { status: Some(400), body: b"", reply: 0 };
     /// assert_eq!(refused.judge(&status, 0).diagnosis, Diagnosis::Probable);

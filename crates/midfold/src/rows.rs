@@ -20,7 +20,7 @@ pub const ROW_TOKENIZER: &str = "o200k";
 /// assert_eq!(settings.limits.placement, SummaryPlacement::UserMessage);
 /// let wrong = RowSettings { placement: Some("human".into()), ..RowSettings::default() };
 /// assert_eq!(wrong.settings().unwrap_err().hints[0], "did you mean `human_turn`?");
-/// # Ok::<(), midfold::CallFailure>(())
+/// # Ok::<(), midfold::Failure>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

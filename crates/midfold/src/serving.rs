@@ -11,9 +11,9 @@ use crate::model_pattern::ModelPattern;
 /// What is said about a server. What is left out is said further away, or is a default.
 ///
 /// ```
-/// use midfold::{ServerSettings, ReplaySettings};
+/// use midfold::{ServerSettings, Settings};
 /// let said = r#"{"serve": {"listen": "0.0.0.0:80", "upstream": {"openai": "http://h"}}}"#;
-/// let file: ReplaySettings = serde_json::from_str(said)?;
+/// let file: Settings = serde_json::from_str(said)?;
 /// let flags = ServerSettings { listen: Some("127.0.0.1:7878".parse()?), ..ServerSettings::default() };
 /// let both = flags.over(file.serve);
 /// assert_eq!(both.listen, Some("127.0.0.1:7878".parse()?));

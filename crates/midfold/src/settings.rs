@@ -58,7 +58,7 @@ impl PolicyFrom {
     /// use midfold::PolicyFrom;
     /// let from = PolicyFrom::json(&serde_json::json!({"trigger": {"threshold": 0.7}}))?;
     /// assert!(matches!(from, PolicyFrom::Toml(text) if text.contains("base = \"default\"")));
-    /// # Ok::<(), midfold::CallFailure>(())
+    /// # Ok::<(), midfold::Failure>(())
     /// ```
     ///
     /// # Errors
@@ -86,15 +86,15 @@ impl From<PathBuf> for PolicyFrom {
 /// nearer is laid over it with [`Settings::over`].
 ///
 /// ```
-/// use midfold::{Door, CallFailure, DoorHost, ReplaySettings};
+/// use midfold::{Door, Failure, DoorHost, Settings};
 ///
 /// let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
-/// let settings = ReplaySettings { window: Some(32_000), preset: Some("lean".into()), ..ReplaySettings::default() };
+/// let settings = Settings { window: Some(32_000), preset: Some("lean".into()), ..Settings::default() };
 /// assert_eq!(settings.policy(&host)?.name, "lean");
-/// let wrong = ReplaySettings { preset: Some("laen".into()), ..ReplaySettings::default() };
-/// let failure: CallFailure = wrong.policy(&host).unwrap_err();
+/// let wrong = Settings { preset: Some("laen".into()), ..Settings::default() };
+/// let failure: Failure = wrong.policy(&host).unwrap_err();
 /// assert_eq!(failure.hints[0], "did you mean `lean`?");
-/// # Ok::<(), CallFailure>(())
+/// # Ok::<(), Failure>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -139,9 +139,9 @@ impl Settings {
     /// whichever is said here hides both of `below`.
     ///
     /// ```
-    /// use midfold::{PolicyFrom, ReplaySettings};
-    /// let file = ReplaySettings { policy: Some(PolicyFrom::Toml(String::new())), ..ReplaySettings::default() };
-    /// let flags = ReplaySettings { preset: Some("lean".into()), ..ReplaySettings::default() };
+    /// use midfold::{PolicyFrom, Settings};
+    /// let file = Settings { policy: Some(PolicyFrom::Toml(String::new())), ..Settings::default() };
+    /// let flags = Settings { preset: Some("lean".into()), ..Settings::default() };
     /// let both = flags.over(file);
     /// assert_eq!((both.preset.as_deref(), both.policy), (Some("lean"), None));
     /// ```

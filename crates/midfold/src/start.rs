@@ -2,6 +2,7 @@
 //! memory.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use midfold_core::RawEvent;
@@ -34,6 +35,9 @@ pub struct Start {
     pub source: Option<String>,
     /// Whose it is, where several share a store.
     pub owner: Option<String>,
+    /// How long the provider's cache keeps a prompt, in milliseconds: see
+    /// [`Session::set_cache_lifetime`]. Without one a pause means nothing.
+    pub cache_lifetime: Option<Millis>,
 }
 
 /// A session that can be made.
@@ -45,6 +49,7 @@ pub struct PreparedSession {
     kind: DialectKind,
     log: EventLog,
     envelope: Vec<Bytes>,
+    cache_lifetime: Option<Millis>,
 }
 
 /// A session in memory, and what a store would have to know of it.
@@ -79,6 +84,19 @@ pub fn can_run(policy: &Policy, door: Door) -> Result<(), Failure> {
     runs_here(policy).map_err(|error| Failure { is_usage: true, ..error.advise(door) })
 }
 
+/// The lifetime of a cache that a caller says in seconds, in milliseconds; none where it is 0.
+///
+/// # Errors
+/// When it is no length of time.
+pub fn cache_lifetime(seconds: f64) -> Result<Option<Millis>, Failure> {
+    let Ok(lifetime) = Duration::try_from_secs_f64(seconds) else {
+        let text = format!("a cache does not keep prompts for {seconds} seconds");
+        return Err(Failure::usage(FailureArea::Input, text).hint("say 300 for five minutes"));
+    };
+    let millis = Millis::try_from(lifetime.as_millis()).unwrap_or(Millis::MAX);
+    Ok(Some(millis).filter(|millis| *millis > 0))
+}
+
 impl Start {
     /// Checks that the session can be: `now` is when it is made.
     ///
@@ -90,7 +108,7 @@ impl Start {
         now: Millis,
         door: Door,
     ) -> Result<PreparedSession, Failure> {
-        let Self { id, policy, output_reserve, source, owner } = self;
+        let Self { id, policy, output_reserve, source, owner, cache_lifetime } = self;
         can_run(&policy, door)?;
         let budget = Budget {
             output_reserve,
@@ -111,6 +129,7 @@ impl Start {
             owner,
             model: None,
             client: None,
+            cache_lifetime,
         };
         let new = NewSession {
             id,
@@ -127,7 +146,7 @@ impl Start {
             ..SessionState::default()
         };
         let (kind, log) = (prepared.kind, prepared.log.clone());
-        Ok(PreparedSession { new, budget, state, policy, kind, log, envelope })
+        Ok(PreparedSession { new, budget, state, policy, kind, log, envelope, cache_lifetime })
     }
 }
 
@@ -173,13 +192,14 @@ impl PreparedSession {
     /// Makes it in memory, with its messages.
     #[must_use]
     pub fn in_memory(self) -> InMemory {
-        let Self { new, budget, state, policy, kind, log, envelope } = self;
+        let Self { new, budget, state, policy, kind, log, envelope, cache_lifetime } = self;
         let messages = events_of(&log);
         let counter = Arc::clone(log.counter());
         let mut log = EventLog::new(kind.shared(), *log.profile(), counter).kept();
         log.set_envelope(envelope.iter().map(|part| &part[..]));
         let meter = state.meter.unwrap_or_else(Meter::exact);
         let mut session = Session::over(&new.id, log, policy, meter);
+        session.set_cache_lifetime(cache_lifetime);
         if !state.model.is_empty() {
             session.update_model(&state.model);
         }

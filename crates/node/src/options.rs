@@ -88,6 +88,7 @@ pub struct SessionOptions {
     system: Option<Value>,
     tools: Option<Value>,
     output_reserve: u64,
+    cache_lifetime: Option<f64>,
     store: Option<String>,
     /// The session's name.
     pub id: Option<String>,
@@ -99,6 +100,7 @@ impl SessionOptions {
     /// What they ask for.
     pub fn start(self) -> NodeResult<Start> {
         let kind = midfold::dialect(self.dialect.as_deref().unwrap_or("openai-chat"))?;
+        let lifetime = self.cache_lifetime.map(midfold::cache_lifetime).transpose()?;
         let json = |value: Option<Value>| value.map(|value| Bytes::from(value.to_string()));
         Ok(Start {
             kind,
@@ -106,6 +108,7 @@ impl SessionOptions {
             system: json(self.system),
             tools: json(self.tools),
             output_reserve: self.output_reserve,
+            cache_lifetime: lifetime.flatten(),
             ..Start::new(self.folding.policy()?, HOST, now)
         })
     }
@@ -173,6 +176,7 @@ impl NamedOptions for SessionOptions {
         "system",
         "tools",
         "outputReserve",
+        "cacheLifetime",
         "store",
         "id",
         "limit",

@@ -21,6 +21,7 @@ pub struct SessionOptions<'a, 'py> {
     pub system: Option<&'a Bound<'py, PyAny>>,
     pub tools: Option<&'a Bound<'py, PyAny>>,
     pub output_reserve: u64,
+    pub cache_lifetime: Option<f64>,
     pub narrate: bool,
     pub tiers: Option<&'a Bound<'py, PyAny>>,
     pub store: Option<String>,
@@ -39,6 +40,7 @@ impl SessionOptions<'_, '_> {
             store: self.store,
             ..Settings::default()
         };
+        let lifetime = self.cache_lifetime.map(midfold::cache_lifetime).transpose();
         let json = |value: Option<&Bound<'_, PyAny>>, name| {
             value.map(|value| json::bytes(value, name)).transpose()
         };
@@ -48,6 +50,7 @@ impl SessionOptions<'_, '_> {
             system: json(self.system, "system")?.map(Into::into),
             tools: json(self.tools, "tools")?.map(Into::into),
             output_reserve: self.output_reserve,
+            cache_lifetime: lifetime.map_err(Failure::from)?.flatten(),
             ..Start::new(policy, HOST, now)
         })
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 
 import midfold
 import pytest
@@ -299,3 +300,23 @@ def test_a_session_names_what_it_cannot_be():
         midfold.Session(dialect="openai")
     with pytest.raises(midfold.StoreError, match="names no store"):
         midfold.Session(store="mysql://me:secret@host/db")
+
+
+def test_it_folds_early_after_a_pause_in_which_its_cache_was_lost(tmp_path):
+    messages = coding_session(12)
+    window = filled(messages, window=1_000_000).context().tokens * 100 // 70
+
+    def folds(**options):
+        session = filled(messages, window=window, **options)
+        assert not session.context().folded
+        sent = time.time()
+        while time.time() < sent + 0.003:
+            pass
+        return session.context().folded
+
+    for store in (None, f"sqlite:{tmp_path / 'sessions.db'}"):
+        assert folds(cache_lifetime=0.001, store=store)
+        assert not folds(cache_lifetime=300, store=store)
+        assert not folds(store=store)
+    with pytest.raises(midfold.InputError, match="does not keep prompts"):
+        midfold.Session(cache_lifetime=-1)

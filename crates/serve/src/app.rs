@@ -15,6 +15,7 @@ use crate::narrator::BackgroundNarrator;
 use crate::origin::AllowedOrigins;
 use crate::provider::ProviderKeys;
 use crate::totals::ServerTotals;
+use crate::traces::RequestTraces;
 use crate::upstream::UpstreamClient;
 use crate::upstreams::UpstreamTable;
 use crate::used_windows::KnownWindows;
@@ -31,6 +32,8 @@ pub(crate) struct SharedApp {
     pub known: KnownWindows,
     pub rooms: BodyMemory,
     pub metrics: ServerMetrics,
+    /// None where nobody collects them.
+    pub traces: Option<RequestTraces>,
     pub clock: Clock,
     /// When it began to listen, and where.
     pub started: u64,

@@ -16,6 +16,7 @@ pub use crate::provider::Provider;
 use crate::provider::ProviderKeys;
 use crate::random::system_random;
 use crate::tls::TlsIdentity;
+use crate::traces::TraceCollector;
 use crate::upstream::OutgoingProxy;
 use crate::upstreams::UpstreamTable;
 
@@ -61,6 +62,8 @@ pub struct ServeConfig {
     pub store: Option<Arc<dyn Store>>,
     /// Who narrates in the background; nobody without one.
     pub narration: Option<ServeNarration>,
+    /// Who collects traces of requests; nobody without one.
+    pub collector: Option<TraceCollector>,
     /// Who does the compaction that clients ask vendors for.
     pub prefer: CompactionPreference,
     /// Keys that seal what clients carry of such compactions: the first one seals, all open. Without any,
@@ -92,6 +95,7 @@ impl ServeConfig {
             tls: None,
             store: None,
             narration: None,
+            collector: None,
             prefer: CompactionPreference::default(),
             seal: None,
             random: system_random(),

@@ -2,7 +2,7 @@
 //! no reason for a request to fail: it goes on as it came.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -53,26 +53,11 @@ pub(crate) async fn forward(
             Ok(guarded) => guarded,
             Err(ended) => return ended.response(),
         };
-    let way = ProxyRequest { app, parts, aim, goal, watch };
-    match route.work {
-        RouteWork::Generate(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, RequestPurpose::Answer).await
-        }
-        RouteWork::Count(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, RequestPurpose::Count).await
-        }
-        RouteWork::Compact(asked) if !headers::is_off(&way.parts.headers) => {
-            way.generate(asked, body, RequestPurpose::Compact).await
-        }
-        RouteWork::Signed => way.open(body, PassCause::Signed).await,
-        RouteWork::Pass if is_json_post(&way.parts) && !headers::is_off(&way.parts.headers) => {
-            way.look(body).await
-        }
-        _ => {
-            way.app.metrics.passed();
-            way.pass(body, None).await
-        }
-    }
+    let trace = app.traces.as_ref().map(|traces| traces.request(&parts)).unwrap_or_default();
+    let way = ProxyRequest { app, parts, aim, goal, watch, trace: trace.clone() };
+    let answer = way.go(route.work, body).await;
+    trace.answered(&answer);
+    answer
 }
 
 fn is_json_post(parts: &Parts) -> bool {
@@ -97,6 +82,31 @@ struct BufferedRequest {
 }
 
 impl ProxyRequest {
+    /// Does the work for it.
+    async fn go(self, work: RouteWork, body: Body) -> Response {
+        match work {
+            RouteWork::Generate(asked) if !headers::is_off(&self.parts.headers) => {
+                self.generate(asked, body, RequestPurpose::Answer).await
+            }
+            RouteWork::Count(asked) if !headers::is_off(&self.parts.headers) => {
+                self.generate(asked, body, RequestPurpose::Count).await
+            }
+            RouteWork::Compact(asked) if !headers::is_off(&self.parts.headers) => {
+                self.generate(asked, body, RequestPurpose::Compact).await
+            }
+            RouteWork::Signed => self.open(body, PassCause::Signed).await,
+            RouteWork::Pass
+                if is_json_post(&self.parts) && !headers::is_off(&self.parts.headers) =>
+            {
+                self.look(body).await
+            }
+            _ => {
+                self.app.metrics.passed();
+                self.pass(body, None).await
+            }
+        }
+    }
+
     /// A request to a path that nothing is known of: whether it has a history that should have been read.
     async fn look(self, body: Body) -> Response {
         match self.app.rooms.read(body, content_length(&self.parts)).await {
@@ -154,6 +164,8 @@ impl ProxyRequest {
             return no_key(&self.app, no);
         }
         who.upstream.clone_from(&self.goal.target.name);
+        let to = (&self.goal.target, &self.goal.address);
+        self.trace.asks((self.aim.provider, purpose), to, model.as_deref());
         let is_usual = self.goal.target.is_usual;
         if self.app.proxy.wants_window(model.as_deref(), request.window, &who, is_usual) {
             let (app, target, headers) = (&self.app, &self.goal.target, &self.parts.headers);
@@ -276,7 +288,9 @@ impl ProxyRequest {
         if let Some(keeper) = &self.app.keeper {
             keeper.bring_back(&begun).await;
         }
+        let since = SystemTime::now();
         let turn = compute(|| proxy.finish(begun, now)).ok_or(PassCause::Panic)?;
+        self.trace.folded(turn.sent(), since);
         self.written(&turn).await;
         Ok(turn)
     }
@@ -309,6 +323,7 @@ impl ProxyRequest {
         if let Some(length) = self.parts.headers.get(CONTENT_LENGTH) {
             out.insert(CONTENT_LENGTH, length.clone());
         }
+        self.trace.goes_on(&mut out);
         let sent = self
             .app
             .upstream

@@ -13,6 +13,7 @@
 //! - `reply` chooses the part of the answer that the client gets.
 //! - `rounds` and `joined_streams` answer calls of recall in between, whole and in a stream.
 //! - `vendor` does the work of vendors' compaction.
+//! - `traces` follows requests for a collector of traces.
 //! - `keeper` writes to the store, and `narrator` asks a model.
 //!
 //! What a request needs is decided by [`midfold::proxy`]; nothing here looks into a message.
@@ -55,6 +56,7 @@ mod server;
 mod tee;
 mod tls;
 mod totals;
+mod traces;
 mod unpack;
 mod upstream;
 mod upstream_call;
@@ -74,6 +76,7 @@ pub use random::system_random;
 pub use server::{RunningServer, ServeError, start};
 pub use tls::{TlsError, TlsIdentity};
 pub use totals::ServerTotals;
+pub use traces::TraceCollector;
 pub use upstream::OutgoingProxy;
 pub use upstreams::{ConfigError, UpstreamTable};
 

@@ -12,6 +12,7 @@ use crate::answers::error;
 use crate::app::SharedApp;
 use crate::guard::BodyWatch;
 use crate::route_hints::{NoKey, RequestGoal, RouteHints};
+use crate::traces::RequestTrace;
 use crate::upstream::NoAnswer;
 
 /// A request's head, and where it goes.
@@ -22,6 +23,7 @@ pub(crate) struct ProxyRequest {
     pub goal: RequestGoal,
     /// Why the request's body ended, where it had to.
     pub watch: BodyWatch,
+    pub trace: RequestTrace,
 }
 
 impl ProxyRequest {

@@ -66,6 +66,7 @@ impl UpstreamCall {
         }
         if heard.asks_again {
             usage.iter().for_each(|usage| app.metrics.usage(*usage));
+            usage.iter().for_each(|usage| self.way.trace.spent(*usage));
             // As much more is held of the request and of what is sent for it. It is under way: it goes on.
             let more = self.turn.sent().body.len().saturating_sub(length);
             app.rooms.take(&mut self.room, 2 * more);

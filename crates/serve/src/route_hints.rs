@@ -14,7 +14,7 @@ use crate::upstreams::{UpstreamFacts, UpstreamTarget};
 /// What decides where a request goes, but for its model.
 pub(crate) struct RouteHints {
     upstream: Option<String>,
-    provider: Provider,
+    pub provider: Provider,
     path_and_query: String,
 }
 

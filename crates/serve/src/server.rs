@@ -20,6 +20,7 @@ use crate::listen::Listener;
 use crate::metrics::ServerMetrics;
 use crate::narrator::BackgroundNarrator;
 use crate::totals::ServerTotals;
+use crate::traces::RequestTraces;
 use crate::upstream::UpstreamClient;
 use crate::used_windows::KnownWindows;
 use crate::windows::ReportedWindows;
@@ -38,6 +39,9 @@ pub enum ServeError {
     /// TLS to providers could not be set up.
     #[error("TLS to the providers could not be set up: {0}")]
     Tls(#[from] rustls::Error),
+    /// Traces cannot be sent with these settings.
+    #[error("traces cannot be sent: {0}")]
+    Traces(String),
 }
 
 /// A server that runs.
@@ -71,15 +75,19 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
     let desk = store.as_ref().map(|store| Desk::new(Arc::clone(store), stopped.clone()));
     let proxy = Arc::new(Proxy::new(rules));
     let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
+    let upstream = UpstreamClient::new(&config.outgoing)?;
+    let traces = config.collector.map(|collector| RequestTraces::start(&collector, &upstream));
+    let traces = traces.transpose().map_err(ServeError::Traces)?;
     let app = Arc::new(SharedApp {
         proxy,
         keeper: keeper.clone(),
-        upstream: UpstreamClient::new(&config.outgoing)?,
+        upstream,
         upstreams,
         windows: ReportedWindows::default(),
         known: KnownWindows::default(),
         rooms: BodyMemory::new(config.longest_request, config.all_requests),
         metrics: ServerMetrics::default(),
+        traces,
         narrator: config.narration.map(|it| BackgroundNarrator::new(it, Arc::clone(&clock))),
         started: clock(),
         clock,
@@ -143,6 +151,9 @@ impl RunningServer {
         let _ = self.end.send(true);
         if let Some(writer) = self.writer {
             let _ = writer.await;
+        }
+        if let Some(traces) = &self.app.traces {
+            traces.end().await;
         }
         self.app.totals()
     }

@@ -2,6 +2,7 @@
 //! answer is for the client.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -25,6 +26,7 @@ use crate::logged::{folded, overflowed, truncated};
 use crate::proxy_request::ProxyRequest;
 use crate::refusal::RefusalStart;
 use crate::tee::TeedBody;
+use crate::traces::RequestTrace;
 use crate::unpack::PackedBody;
 use crate::upstream::{NoAnswer, content_type, told};
 use crate::vendor::InsertedAnswer;
@@ -74,11 +76,13 @@ impl UpstreamCall {
     /// Whether there is a shorter request to send in place of the one that was refused.
     fn has_shorter(&mut self, diagnosis: Diagnosis) -> bool {
         let app = &self.way.app;
+        let since = SystemTime::now();
         let is_sent_again = self.turn.refused(diagnosis, app.now()).is_some();
         if diagnosis.exceeds_window() {
             let again = is_sent_again.then(|| self.turn.sent());
             app.metrics.overflow(again);
             again.into_iter().for_each(folded);
+            again.into_iter().for_each(|sent| self.way.trace.folded(sent, since));
             overflowed(&self.turn, again);
             app.note_window(&self.turn, &self.way.goal.target.name);
         }
@@ -91,6 +95,7 @@ impl UpstreamCall {
         let body = self.turn.sent().body.clone();
         let body = PackedBody::again(self.packed.as_ref(), body, &mut out);
         out.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        self.way.trace.goes_on(&mut out);
         let body = Body::from(body);
         let answer =
             app.upstream.send(parts.method.clone(), goal.address.clone(), out, body).await?;
@@ -199,15 +204,16 @@ impl UpstreamCall {
     /// The work that is left when the answer has passed. It holds nothing of the request, unless a later request may
     /// name the answer; it holds the request's room then.
     pub fn ending(self) -> PassingAnswer {
-        let Self { way: ProxyRequest { app, .. }, turn, room, is_answered, .. } = self;
+        let Self { way: ProxyRequest { app, trace, .. }, turn, room, is_answered, .. } = self;
         let room = turn.wants_output().then_some(room);
-        PassingAnswer { app, awaited: turn.taken(), is_answered, room }
+        PassingAnswer { app, trace, awaited: turn.taken(), is_answered, room }
     }
 }
 
 /// A request whose answer passes.
 pub(crate) struct PassingAnswer {
     app: Arc<SharedApp>,
+    trace: RequestTrace,
     awaited: PendingAnswer,
     is_answered: bool,
     room: Option<BodyRoom>,
@@ -216,7 +222,8 @@ pub(crate) struct PassingAnswer {
 impl PassingAnswer {
     /// The answer has passed, or broke off.
     pub fn end(self, seen: &AnswerFacts, is_broken: bool) {
-        let Self { app, awaited, is_answered, room } = self;
+        let Self { app, trace, awaited, is_answered, room } = self;
+        trace.seen(seen);
         if is_broken {
             app.metrics.broken();
         }

@@ -33,19 +33,26 @@ pub struct FaultyStore {
     /// The first write that fails, from 0, and one past the last.
     fails: Range<u64>,
     writes: AtomicU64,
+    looks: AtomicU64,
 }
 
 impl FaultyStore {
     /// Lets the writes of these numbers (from 0) fail. An empty range: none.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, failure: WriteFailure, fails: Range<u64>) -> Self {
-        Self { inner, failure, fails, writes: AtomicU64::new(0) }
+        Self { inner, failure, fails, writes: AtomicU64::new(0), looks: AtomicU64::new(0) }
     }
 
     /// Writes so far, failed ones included.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::SeqCst)
+    }
+
+    /// Times that an answer was looked for so far.
+    #[must_use]
+    pub fn looks(&self) -> u64 {
+        self.looks.load(Ordering::SeqCst)
     }
 
     async fn write<T: Send>(
@@ -121,11 +128,16 @@ impl Store for FaultyStore {
     }
 
     async fn answer(&self, key: Hash) -> Result<Option<AnswerHistory>, StoreError> {
+        self.looks.fetch_add(1, Ordering::SeqCst);
         self.inner.answer(key).await
     }
 
     async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError> {
         self.write("forget_answers", self.inner.forget_answers(since)).await
+    }
+
+    async fn old_answers(&self, since: Millis) -> Result<u64, StoreError> {
+        self.inner.old_answers(since).await
     }
 
     async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError> {

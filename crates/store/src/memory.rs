@@ -152,6 +152,13 @@ impl Store for MemoryStore {
         Ok((before - answers.len()) as u64)
     }
 
+    async fn old_answers(&self, since: Millis) -> Result<u64, StoreError> {
+        let answers = &self.lock().answers;
+        let is_old =
+            |(made, answer): &&(Millis, AnswerHistory)| answer.session.is_none() && *made < since;
+        Ok(answers.values().filter(is_old).count() as u64)
+    }
+
     async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError> {
         self.lock().put_window(key, *window);
         Ok(())

@@ -89,6 +89,8 @@ pub trait Store: Send + Sync {
     async fn answer(&self, key: Hash) -> Result<Option<AnswerHistory>, StoreError>;
     /// Deletes the answers without a session that came before `since`; returns how many.
     async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError>;
+    /// How many answers [`Store::forget_answers`] would delete.
+    async fn old_answers(&self, since: Millis) -> Result<u64, StoreError>;
 
     // Windows.
 

@@ -16,6 +16,7 @@ pub async fn all() -> Vec<DoctorCheck> {
         let file = format!("{}{}", client.name, std::env::consts::EXE_SUFFIX);
         if folders.iter().any(|folder| folder.join(&file).is_file()) {
             checks.push(check(&client).await);
+            checks.extend((client.name == "claude").then(million).flatten());
         }
     }
     if checks.is_empty() {
@@ -23,6 +24,25 @@ pub async fn all() -> Vec<DoctorCheck> {
         checks.push(DoctorCheck::good("clients", says));
     }
     checks
+}
+
+/// Behind an address that is not Anthropic's, Claude Code takes 200,000 tokens for its window, and compacts long before a
+/// larger one is full. Only a model that is named with `[1m]` keeps it. Nothing here tells whether an account has that
+/// window, so nothing is set for the user.
+fn million() -> Option<DoctorCheck> {
+    let is_named = env::get("ANTHROPIC_MODEL").is_some_and(|model| model.ends_with("[1m]"));
+    if is_named || env::get("CLAUDE_CODE_DISABLE_1M_CONTEXT").is_some() {
+        return None;
+    }
+    let says = "behind midfold Claude Code takes 200,000 tokens for its window; if your account has 1,000,000, \
+                name the model with [1m]";
+    let fix = Some("midfold run -- claude --model 'opus[1m]'".to_owned());
+    Some(DoctorCheck {
+        name: "claude 1m".into(),
+        state: CheckState::Good,
+        says: says.to_owned(),
+        fix,
+    })
 }
 
 async fn check(client: &KnownClient) -> DoctorCheck {

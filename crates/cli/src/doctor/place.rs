@@ -2,13 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use midfold::store::mask;
+use midfold::proxy::WINDOW_LASTS;
+use midfold::store::{Store, mask};
 use midfold_args::StoreAt;
 
 use super::check::{DoctorCheck, LIMIT};
 use crate::host::{self, OpenStore, StoreCreation};
+use crate::runtime;
+use crate::words::plural;
 
 const STORE: &str = "store";
+/// Milliseconds.
+const DAY: u64 = 24 * 60 * 60 * 1_000;
 #[cfg(unix)]
 const ACCESS: &str = "access";
 /// Less space than this is a warning.
@@ -35,10 +40,27 @@ pub async fn store(at: &StoreAt) -> Vec<DoctorCheck> {
             return vec![DoctorCheck::fail(STORE, text, fix)];
         }
     };
-    let Some(path) = path else {
-        return vec![DoctorCheck::good(STORE, format!("{} opens", host.store.place()))];
+    let windows = windows(&*host.store).await;
+    let mut checks = match path {
+        Some(path) => vec![written(&path), access(&path)],
+        None => vec![DoctorCheck::good(STORE, format!("{} opens", host.store.place()))],
     };
-    vec![written(&path), access(&path)]
+    checks.extend(windows);
+    checks
+}
+
+/// How many windows providers taught that requests still have to fit; nothing where there are none. A store has no
+/// names of models with them.
+async fn windows(store: &dyn Store) -> Option<DoctorCheck> {
+    let since = runtime::now().saturating_sub(WINDOW_LASTS);
+    let counted = tokio::time::timeout(LIMIT, store.windows(since)).await.ok()?;
+    let count = counted.unwrap_or_default();
+    let days = WINDOW_LASTS / DAY;
+    let says = format!(
+        "{} learned from what providers refused in the last {days} days",
+        plural(count, "window")
+    );
+    (count > 0).then(|| DoctorCheck::good("windows", says))
 }
 
 /// A store is made when it is first written to: what has to be there is a folder that lets it.

@@ -19,5 +19,5 @@ pub async fn run(
         true => midfold::delete(store, &args.ids, Door::Command).await?,
         false => midfold::extents(store, &args.ids, Door::Command).await?,
     };
-    tell(&sessions, args.yes, &store.place(), json, output)
+    tell((&sessions, 0), args.yes, &store.place(), json, output)
 }

@@ -76,6 +76,7 @@ async fn create(
         output_reserve: start.output_reserve.unwrap_or(0),
         source: None,
         owner: None,
+        cache_lifetime: None,
     };
     let started = start.check(prepared, runtime::now(), Door::Command)?;
     started.can_be_stored()?;

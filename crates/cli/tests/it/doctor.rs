@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use midfold::core::Hash;
+use midfold::store::types::LearnedWindow;
 use midfold_testkit::upstream::{ScriptedUpstream, UpstreamSettings};
 
 use crate::{folder, midfold, regex_of, seen};
@@ -75,6 +77,25 @@ fn a_machine_where_little_is() {
     let output = command.env("ANTHROPIC_BASE_URL", nobody).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     shown("doctor-ill", &tmp, &output);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn windows_that_providers_taught_are_counted() {
+    let tmp = folder("doctor-windows");
+    let store = format!("sqlite:{}", tmp.join("s.db").display());
+    let opened = midfold::store::open(&store).await.unwrap();
+    let learned = u64::try_from(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis());
+    let window =
+        LearnedWindow { tokens: 32_000, learned: learned.unwrap(), ..LearnedWindow::default() };
+    opened
+        .put_window(Hash::ROOT.chain(b"old"), &LearnedWindow { learned: 1, ..window })
+        .await
+        .unwrap();
+    opened.put_window(Hash::ROOT.chain(b"new"), &window).await.unwrap();
+    drop(opened);
+    let all = json(doctor(&tmp, &["--store", &store, "--json"]));
+    let says = &check(&all, "windows")["says"];
+    assert_eq!(says, "1 window learned from what providers refused in the last 7 days");
 }
 
 #[cfg(unix)]

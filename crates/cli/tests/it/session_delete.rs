@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use midfold::core::Hash;
-use midfold::store::{AppendRequest, NewEvent, NewSession, SessionMeta};
+use midfold::store::{AnswerHistory, AppendRequest, NewEvent, NewSession, SessionMeta};
 use midfold::{Budget, Policy};
 
 use crate::session::{at, ok, parsed, shown, store};
@@ -25,6 +25,7 @@ fn aged(url: &str, sessions: &[(&str, u64)]) {
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -125,6 +126,34 @@ fn a_fork_stays_and_a_late_append_is_told() {
         ["session", "append", "a", "-"],
         br#"{"role":"user","content":"x"}"#
     );
+}
+
+/// Answers of no session go with old sessions, and are told before.
+#[test]
+fn old_answers_of_no_session_are_counted() {
+    let place = &store("prune-answers");
+    aged(place, &[("old", 31)]);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = midfold::store::open(place).await.unwrap();
+        let lone = AnswerHistory { session: None, events: 0, rest: b"[1]".to_vec().into() };
+        for number in 0..3_u64 {
+            let key = Hash::ROOT.chain(&number.to_be_bytes());
+            store.put_answer(key, &lone, 1).await.unwrap();
+        }
+        let key = Hash::ROOT.chain(b"new");
+        store.put_answer(key, &lone, u64::try_from(i64::MAX).unwrap()).await.unwrap();
+    });
+    let prune = ["store", "prune", "--older-than", "30d", "--json"];
+    let told = at(place, &prune, b"");
+    assert_eq!(told.status.code(), Some(1));
+    assert_eq!(parsed(&String::from_utf8_lossy(&told.stdout))["answers"], 3);
+    let text = at(place, &prune[..4], b"");
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("Would delete 1 session and 3 answers of no session"), "{text}");
+    let done = parsed(&ok(place, &[&prune[..], &["--yes"]].concat(), b""));
+    assert_eq!((&done["deleted"], &done["answers"]), (&true.into(), &3.into()));
+    assert_eq!(parsed(&ok(place, &prune, b""))["answers"], 0);
 }
 
 #[test]

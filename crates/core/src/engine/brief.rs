@@ -121,6 +121,13 @@ impl BriefSession {
         self
     }
 
+    /// As [`Session::set_cache_lifetime`].
+    #[must_use]
+    pub fn with_cache_lifetime(mut self, lifetime: Option<Millis>) -> Self {
+        self.session.set_cache_lifetime(lifetime);
+        self
+    }
+
     /// Appends one event and returns its position.
     pub fn append(&mut self, event: RawEvent) -> u32 {
         self.session.append(event);
@@ -134,6 +141,7 @@ impl BriefSession {
             return None;
         }
         self.session.sent = Some(self.session.sending());
+        self.session.gate.asked = now;
         Some(self.session.view())
     }
 

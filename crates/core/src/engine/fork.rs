@@ -15,6 +15,7 @@ impl Session {
         fork.policy_since = self.policy_since;
         fork.is_answered = self.is_answered;
         fork.keeps_turns = self.keeps_turns;
+        fork.cache_lifetime = self.cache_lifetime;
         // What became void after the place was valid there, and is again under the folds of then. That reasoning
         // is bound at all stays known.
         fork.void = self

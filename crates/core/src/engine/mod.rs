@@ -45,8 +45,8 @@ pub use status::{NewPolicy, SessionState, SessionStatus};
 /// Appending costs O(new event), a context is an O(1) handle, and only a fold costs more.
 ///
 /// ```
-/// # use midfold_core::{engine::Session, budget::MiddleBudget, policy::Policy, meter::Meter, log::EventLog};
-/// fn next_request(session: &mut Session, budget: &MiddleBudget, now: u64) -> Vec<u8> {
+/// # use midfold_core::{engine::Session, budget::Budget, policy::Policy, meter::Meter, log::EventLog};
+/// fn next_request(session: &mut Session, budget: &Budget, now: u64) -> Vec<u8> {
 ///     match session.context(budget, now) {
 ///         Ok(context) => context.bytes(), // a JSON array, ready to send
 ///         Err(floor) => panic!("{floor}"), // names what cannot be folded

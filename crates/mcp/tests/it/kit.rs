@@ -74,6 +74,7 @@ pub async fn add(store: &Arc<dyn Store>, plan: &Plan<'_>) {
         owner: plan.owner.map(str::to_owned),
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     let new = NewSession {
         id: plan.id.into(),

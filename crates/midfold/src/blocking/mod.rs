@@ -6,11 +6,11 @@
 //! use std::sync::{Arc, Mutex};
 //!
 //! use midfold::blocking::{Sessions, Start};
-//! use midfold::{DialectKind, Door, DoorHost, Policy, RawEvent, ReplaySettings};
+//! use midfold::{DialectKind, Door, DoorHost, Policy, RawEvent, Settings};
 //!
 //! let host = DoorHost { door: Door::Command, read: |path| unreachable!("{path:?}") };
 //! let start = Start {
-//!     settings: ReplaySettings { window: Some(8_000), ..ReplaySettings::default() },
+//!     settings: Settings { window: Some(8_000), ..Settings::default() },
 //!     ..Start::new(Policy::preset("default")?, host, || 0)
 //! };
 //! let sessions = Sessions::new(start, 64, |session| Arc::new(Mutex::new(session)));

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use midfold_core::policy::Policy;
 use midfold_formats::DialectKind;
 
-use midfold_store::{StoreError, StoredError, StoredSession};
+use midfold_store::{Millis, StoreError, StoredError, StoredSession};
 
 use super::{Clock, Session, SessionError, SessionInStore, StorePlace, fork};
 use crate::settings::{DoorHost, Settings};
@@ -25,6 +25,8 @@ pub struct Start {
     pub tools: Option<Bytes>,
     /// Tokens of the window that stay free for the reply.
     pub output_reserve: u64,
+    /// How long the provider's cache keeps a prompt, in milliseconds. Without one a pause means nothing.
+    pub cache_lifetime: Option<Millis>,
     /// The door that it is made at.
     pub host: DoorHost,
     /// What time it is.
@@ -42,6 +44,7 @@ impl Start {
             system: None,
             tools: None,
             output_reserve: 0,
+            cache_lifetime: None,
             host,
             clock,
         }
@@ -69,12 +72,13 @@ impl Start {
         id: String,
         place: Option<StorePlace>,
     ) -> Result<Session, SessionError> {
-        let Self { kind, policy, settings, system, tools, output_reserve, host, clock } = self;
+        let Self { kind, policy, settings, system, tools, host, clock, .. } = self;
+        let Self { output_reserve, cache_lifetime, .. } = self;
         let model = settings.model.clone();
         let system = system.map(|json| String::from_utf8_lossy(&json).into_owned());
         let empty = without_messages(kind, system.as_deref(), tools, model);
         let prepared = settings.setup(&host)?.prepare(empty).map_err(|error| told(error, host))?;
-        let parts = Parts { id, policy, output_reserve, source: None, owner: None };
+        let parts = Parts { id, policy, output_reserve, source: None, owner: None, cache_lifetime };
         let started = parts.check(&prepared, clock(), host.door)?;
         match place {
             Some(place) => {

@@ -44,7 +44,7 @@ pub enum SettingsChange {
 /// assert!(with.starts_with("{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"PreCompact\": ["));
 /// assert_eq!(install(Some(&with), &[hook])?, SettingsChange::None);
 /// assert_eq!(uninstall(Some(&with))?, SettingsChange::Text(own.to_owned()));
-/// # Ok::<(), midfold::CallFailure>(())
+/// # Ok::<(), midfold::Failure>(())
 /// ```
 ///
 /// # Errors

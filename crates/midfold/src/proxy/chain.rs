@@ -55,6 +55,13 @@ impl Chain {
     }
 }
 
+impl Chain {
+    /// What names the messages before the model's first one; none where it has the first word.
+    pub fn begins_with(&self) -> Option<Hash> {
+        self.links.get(self.opening.checked_sub(1)?).copied()
+    }
+}
+
 /// The identities of these messages, where they are known.
 pub(super) fn known(identities: &MessageIdentities, messages: &[Bytes]) -> Vec<Option<Hash>> {
     messages.iter().map(|message| identities.get(message)).collect()

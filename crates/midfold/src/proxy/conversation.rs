@@ -88,13 +88,12 @@ fn weight(event: &Event) -> usize {
 }
 
 impl ProxyConversation {
-    /// A conversation that starts with this request; `end` names the whole history that it has.
+    /// A conversation that starts with this request.
     pub fn new(
         request: &Request,
-        end: Hash,
+        id: String,
         reading: &RequestReading,
         who: &RequestSender,
-        now: Millis,
     ) -> Self {
         let told = WindowReport { window: reading.window, counts_reply: false };
         let RequestReading { kind, profile, counter, .. } = reading;
@@ -102,7 +101,6 @@ impl ProxyConversation {
         let log = if reading.is_replay { log } else { log.kept() };
         let meter =
             if counter.name() == "chars:4" { Meter::chars_over_four() } else { Meter::exact() };
-        let id = id(&[who.scope.as_bytes(), &now.to_be_bytes(), &end.0], who);
         let policy = reading.policy_for(request, told);
         let session =
             Session::over(&id, log, policy, meter).with_answers_behind().with_turns_kept();
@@ -195,11 +193,14 @@ impl ProxyConversation {
         self.saved.is_foreign |= self.session.id() == id;
     }
 
-    /// Another conversation with the same first `at` messages, and the folds of them; `end` names the
-    /// whole history that it goes on to.
-    pub fn fork(&self, at: usize, end: Hash, who: &RequestSender, now: Millis) -> Self {
+    /// An id for a fork with the same first `at` messages; `end` names the whole history that it goes on to.
+    pub fn id_of_fork(&self, at: usize, end: Hash, who: &RequestSender, now: Millis) -> String {
         let parent = self.session.id().as_bytes();
-        let id = id(&[parent, &at.to_be_bytes(), &now.to_be_bytes(), &end.0], who);
+        id(&[parent, &at.to_be_bytes(), &now.to_be_bytes(), &end.0], who)
+    }
+
+    /// Another conversation with the same first `at` messages, and the folds of them.
+    pub fn fork(&self, at: usize, id: String, who: &RequestSender) -> Self {
         let session = self.session.fork(&id, at);
         let (inherited, brought) = (session.folds().len(), RecalledCalls::of(&session));
         let bytes = CONVERSATION + session.log().events().iter().map(weight).sum::<usize>();
@@ -349,6 +350,11 @@ impl ProxyConversation {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
+}
+
+/// An id for a new conversation; `end` names the whole history that it has.
+pub(super) fn id_of_new(end: Hash, who: &RequestSender, now: Millis) -> String {
+    id(&[who.scope.as_bytes(), &now.to_be_bytes(), &end.0], who)
 }
 
 /// An id that nobody else has: of what makes this conversation another one.

@@ -7,7 +7,7 @@ use midfold_formats::request::Request;
 use midfold_store::Millis;
 
 use super::chain::Chain;
-use super::conversation::{Course, ProxyConversation};
+use super::conversation::{Course, ProxyConversation, id_of_new};
 use super::lock::lock;
 use super::rules::RequestReading;
 use super::sender::RequestSender;
@@ -47,10 +47,20 @@ impl Proxy {
             }
         }
         let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
+        // The first request that has an answer of the model in it.
+        let opening = chain.begins_with().filter(|_| previous == 0);
+        let promised = opening.and_then(|it| lock(&self.promised).take(hinted(it, who)));
         let mut made = match &known {
             // Somebody goes on from an earlier place, or another session with the same history.
-            Some(known) => lock(known).fork(at, end, who, now),
-            None => ProxyConversation::new(request, end, reading, who, now),
+            Some(known) => {
+                let held = lock(known);
+                let id = promised.unwrap_or_else(|| held.id_of_fork(at, end, who, now));
+                held.fork(at, id, who)
+            }
+            None => {
+                let id = promised.unwrap_or_else(|| id_of_new(end, who, now));
+                ProxyConversation::new(request, id, reading, who)
+            }
         };
         made.extend(request, &chain.links[at..]);
         made.beside(request, reading.recalls);
@@ -61,6 +71,12 @@ impl Proxy {
         }
         lock(&self.index).put(&made, &lock(&made), chain, at, now);
         made
+    }
+
+    /// The id of a conversation that has only begun, with messages that are named so.
+    pub(super) fn promised(&self, opening: Hash, who: &RequestSender, now: Millis) -> String {
+        let make = || id_of_new(opening, who, now);
+        lock(&self.promised).promise(hinted(opening, who), make)
     }
 
     /// The messages of a request of the client's own about its conversation (whether that goes in circles, who
@@ -89,8 +105,12 @@ impl Proxy {
         }
         let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
         let (mut made, at) = match found {
-            Some((known, at)) => (lock(&known).fork(at, end, who, now), at),
-            None => (ProxyConversation::new(request, end, reading, who, now), 0),
+            Some((known, at)) => {
+                let held = lock(&known);
+                let id = held.id_of_fork(at, end, who, now);
+                (held.fork(at, id, who), at)
+            }
+            None => (ProxyConversation::new(request, id_of_new(end, who, now), reading, who), 0),
         };
         made.course = Course::Lone;
         made.extend(request, &chain.links[at..]);
@@ -114,6 +134,11 @@ impl Proxy {
             lock(made).course = Course::Lone;
         }
     }
+}
+
+/// What a conversation begins with, and what its client calls it.
+fn hinted(opening: Hash, who: &RequestSender) -> Hash {
+    opening.chain(who.hint.as_deref().unwrap_or_default().as_bytes())
 }
 
 /// Where the history of the client's request before this one ended. As a rule it has one turn of the model less:

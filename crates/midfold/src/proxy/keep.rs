@@ -243,6 +243,8 @@ fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError>
         owner: held.owner().map(str::to_owned),
         model: Some(held.model.clone()).filter(|model| !model.is_empty()),
         client: held.client.clone(),
+        // Each request says it anew.
+        cache_lifetime: None,
     };
     Ok(NewSession {
         id: held.session.id().to_owned(),

@@ -75,10 +75,12 @@ impl Proxy {
         }
     }
 
-    /// Whether a request goes on from an answer that is not known here.
+    /// Whether a request goes on from an answer that is not known here, and that a store may have.
     #[must_use]
     pub fn wants_history(&self, request: &Request, who: &RequestSender) -> bool {
-        !self.is_whole(request, who)
+        let named = request.previous_response.as_ref();
+        let is_elsewhere = named.is_some_and(|it| lock(&self.threads).has(key(&who.scope, it)));
+        !is_elsewhere && !self.is_whole(request, who)
     }
 
     /// Brings back the history that ends with the answer which a request names, where the store has it of

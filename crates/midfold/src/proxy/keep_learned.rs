@@ -10,7 +10,7 @@ use super::shared::Proxy;
 
 /// A window that was learned longer ago than this is not brought back, in milliseconds. The server may have a larger
 /// one since a restart, and a client that never sends more would not find out.
-const LASTS: Millis = 7 * 24 * 60 * 60 * 1_000;
+pub const WINDOW_LASTS: Millis = 7 * 24 * 60 * 60 * 1_000;
 
 impl Proxy {
     /// Writes the next window that is not stored yet; returns whether there was one.
@@ -48,7 +48,7 @@ impl Proxy {
             return Ok(());
         }
         let found = store.window(source.key()).await?;
-        let found = found.filter(|it| now.saturating_sub(it.learned) <= LASTS);
+        let found = found.filter(|it| now.saturating_sub(it.learned) <= WINDOW_LASTS);
         let told =
             found.map(|it| WindowReport { window: it.tokens, counts_reply: it.counts_reply });
         lock(&self.learned).looked_up(&source, told);

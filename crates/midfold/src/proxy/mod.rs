@@ -41,6 +41,7 @@ mod lock;
 mod narrate;
 mod pending_answer;
 mod prefer;
+mod promised;
 mod read_request;
 mod recall;
 mod recalled;
@@ -51,6 +52,7 @@ mod sender;
 mod shared;
 mod slot;
 mod stored_parts;
+mod threads;
 mod truncation;
 mod turn;
 mod unwritten;
@@ -61,6 +63,7 @@ use std::sync::Arc;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
+pub use keep_learned::WINDOW_LASTS;
 use learned_windows::{WindowOwner, WindowReport};
 use lock::lock;
 pub use narrate::NarrationTarget;
@@ -94,12 +97,16 @@ impl Proxy {
 
     /// Says what is to be sent: the second half of [`Proxy::turn`].
     #[must_use]
-    pub fn finish(self: &Arc<Self>, begun: ReadRequest, now: Millis) -> MatchedRequest {
-        let begun = self.once_more(begun);
-        let ReadRequest { request, who, model, kept, read, stable, chain, recall } = begun;
+    pub fn finish(self: &Arc<Self>, read_request: ReadRequest, now: Millis) -> MatchedRequest {
+        let read_request = self.once_more(read_request);
+        let opening = read_request.opening();
+        let ReadRequest { request, who, model, kept, read, stable, chain, recall } = read_request;
         let mut turn = match read {
             Err(fault) => MatchedRequest::passing(self, request, model, Some(fault)).with(recall),
-            Ok(reading) if stable == 0 => self.first(&reading, request, &who, model).with(recall),
+            Ok(reading) if stable == 0 => {
+                let session = opening.map(|opening| self.promised(opening, &who, now));
+                self.first(&reading, request, &who, model).begins(session).with(recall)
+            }
             Ok(mut reading) => {
                 let aside = self.aside(&request, &chain, &reading, &who, now);
                 let is_aside = aside.is_some();

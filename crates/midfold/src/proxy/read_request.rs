@@ -114,6 +114,15 @@ impl ReadRequest {
         self.request.body().len() + self.request.memory()
     }
 
+    /// What its conversation begins with, where all of the request is that: no answer of the model is in it.
+    pub(super) fn opening(&self) -> Option<Hash> {
+        if self.stable > 0 {
+            return None;
+        }
+        let messages: Vec<_> = (0..self.request.len()).map(|at| self.request.message(at)).collect();
+        self.chain_of(&messages, []).begins_with()
+    }
+
     /// The chain of these messages of whoever sent the request.
     pub(super) fn chain_of(
         &self,

@@ -9,7 +9,7 @@ use midfold_core::event::Usage;
 use midfold_core::spending::{FoldedPrompt, PromptCost};
 use midfold_formats::request::Request;
 
-use super::answers::UnwrittenAnswers;
+use super::answers::{UnwrittenAnswers, key};
 use super::conversation::ProxyConversation;
 use super::costs::PromptCosts;
 use super::history::{HistoryCache, HistoryKeys, ProviderHistory};
@@ -18,11 +18,13 @@ use super::items::ProviderItems;
 use super::learned_windows::LearnedWindows;
 use super::lock::lock;
 use super::prefer::CompactionPreference;
+use super::promised::PromisedIds;
 use super::recall::HiddenExchanges;
 use super::rules::ProxyRules;
 use super::seal::Seal;
 use super::sender::RequestSender;
 use super::slot::ConversationSlot;
+use super::threads::ProviderThreads;
 use super::unwritten::UnsavedConversations;
 use crate::prepare::WindowSource;
 
@@ -39,6 +41,10 @@ pub struct Proxy {
     pub(super) begun: Mutex<HashMap<SenderKey, Weak<Mutex<ProxyConversation>>>>,
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<HistoryCache>,
+    /// Ids of conversations that have only begun.
+    pub(super) promised: Mutex<PromisedIds>,
+    /// Answers of threads that only the provider has.
+    pub(super) threads: Mutex<ProviderThreads>,
     /// Answers that are not written to the store yet.
     pub(super) answers: Mutex<UnwrittenAnswers>,
     /// Items of answers, which clients may name by their ids.
@@ -85,12 +91,15 @@ impl Proxy {
         let (seal, prefer, recalls) = (rules.seal.clone(), rules.prefer, rules.recalls);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
         let (cost, hidden, answers) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (threads, promised) = (Mutex::default(), Mutex::default());
         Self {
             rules,
             index,
             learned,
             begun,
             histories,
+            promised,
+            threads,
             answers,
             items,
             hidden,
@@ -146,7 +155,10 @@ impl Proxy {
         lock(&self.items).put(&kept.scope, output);
         let (before, new) = match &kept.before {
             // Where the beginning is the provider's alone, so is the rest.
-            ProviderHistory::Unknown => return,
+            ProviderHistory::Unknown => {
+                lock(&self.threads).note(key(&kept.scope, answer));
+                return;
+            }
             ProviderHistory::Nothing => (None, request.len()),
             ProviderHistory::Known(history, new) => (Some(Arc::clone(history)), *new),
         };

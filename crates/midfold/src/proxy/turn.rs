@@ -9,6 +9,7 @@ use midfold_core::engine::{ReportedOverflow, Session};
 use midfold_core::log::measure;
 use midfold_core::project::{Context, ContextPiece, PieceFate};
 use midfold_core::spending::FoldedPrompt;
+use midfold_core::trigger::FoldCause;
 use midfold_formats::DialectKind;
 use midfold_formats::overflow::{Diagnosis, diagnose, is_echo};
 use midfold_formats::request::{Request, is_summary_request};
@@ -36,12 +37,14 @@ const WATCHED_PERCENT: u64 = 40;
 pub struct OutgoingRequest {
     /// The body. The client's own bytes where nothing is folded.
     pub body: Bytes,
-    /// The session; none where the request has no history yet.
+    /// The session. That of a request without a history is made when the next request goes on with its answer.
     pub session: Option<String>,
     /// The fold that the request is read through.
     pub fold: Option<Hash>,
     /// The fold was made for this request.
     pub is_new_fold: bool,
+    /// Why that fold was made.
+    pub cause: Option<FoldCause>,
     /// Tokens of the request as it came, as the provider will count them.
     pub tokens_before: u64,
     /// Tokens of what is sent.
@@ -98,6 +101,7 @@ impl OutgoingRequest {
             request.with_messages(history.chain(rest))
         };
         self.fold = fold;
+        self.cause = session.active().map(|fold| fold.cause);
         self.is_new_fold = fold.is_some() && before != fold;
         self.tokens_before = session.meter().calibrated(session.log().tokens()) + suffix;
         self.tokens_after = session.meter().calibrated(context.tokens()) + suffix;
@@ -131,6 +135,7 @@ impl MatchedRequest {
             session: None,
             fold: None,
             is_new_fold: false,
+            cause: None,
             tokens_before: 0,
             tokens_after: 0,
             counted: 0,
@@ -148,6 +153,12 @@ impl MatchedRequest {
             source: None,
             recall: RecallOffer::default(),
         }
+    }
+
+    /// The same as the begin of this session.
+    pub(super) fn begins(mut self, session: Option<String>) -> Self {
+        self.sent.session = session;
+        self
     }
 
     /// The same with what its client does not know.

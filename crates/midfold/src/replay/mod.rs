@@ -132,7 +132,7 @@ pub fn strategy_names() -> Vec<&'static str> {
 /// assert!(midfold::strategy("raw")?.is_none());
 /// assert_eq!(midfold::strategy("lean")?.unwrap().name, "lean");
 /// assert_eq!(midfold::strategy("rwa").unwrap_err().message, "there is no strategy `rwa`");
-/// # Ok::<(), midfold::CallFailure>(())
+/// # Ok::<(), midfold::Failure>(())
 /// ```
 ///
 /// # Errors

@@ -7,6 +7,8 @@ mod authority;
 #[cfg(feature = "store")]
 mod client;
 mod client_settings;
+#[cfg(all(feature = "blocking", feature = "sqlite"))]
+mod cold;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
 mod common;
 mod corpus;

@@ -220,6 +220,7 @@ fn new_session(policy: &Policy) -> NewSession {
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     NewSession {
         id: "s".into(),

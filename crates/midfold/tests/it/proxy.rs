@@ -96,6 +96,30 @@ fn what_fits_leaves_as_it_came_and_every_prompt_extends_the_one_before() {
     }
 }
 
+#[test]
+fn a_first_request_has_the_id_of_the_session_that_it_begins() {
+    for (kind, messages) in conversations() {
+        let proxy = Arc::new(Proxy::new(ProxyRules::new(Policy::preset("default").unwrap())));
+        let stops = stops(kind, &messages);
+        let id = |end: usize, now: u64, hint: Option<&str>| {
+            let who = RequestSender { hint: hint.map(str::to_owned), ..RequestSender::default() };
+            let request = Request::read(kind, body(kind, &messages[..end])).unwrap();
+            let turn = proxy.turn(request, &who, now);
+            assert_eq!(turn.window().is_some(), end > stops[0], "{kind}: {end}");
+            turn.sent().session.clone().unwrap()
+        };
+        let first = id(stops[0], 0, None);
+        assert_eq!(id(stops[0], 1, None), first, "{kind}: sent once more");
+        let other = id(stops[0], 2, Some("other"));
+        assert_ne!(other, first, "{kind}");
+        assert_eq!(id(stops[1], 3, None), first, "{kind}");
+        assert_eq!(id(stops[2], 4, None), first, "{kind}");
+        // Its client has another name for it, and so it is a session of its own.
+        assert_eq!(id(stops[1], 5, Some("other")), other, "{kind}");
+        assert_ne!(id(stops[0], 6, None), first, "{kind}: a new one that begins so");
+    }
+}
+
 #[tokio::test]
 async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
     for (kind, messages) in conversations() {
@@ -109,7 +133,7 @@ async fn what_was_sent_is_in_the_ledger_also_where_nobody_says_what_it_cost() {
             let tokens = turn.sent().tokens_after;
             let usage = now.is_multiple_of(2).then(|| Usage { prompt: tokens, ..Usage::default() });
             // A first request has no history yet.
-            if turn.sent().session.is_some() {
+            if turn.window().is_some() {
                 session.clone_from(&turn.sent().session);
                 (asked, costs) = (asked + 1, costs + usize::from(usage.is_some()));
             }

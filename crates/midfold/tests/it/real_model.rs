@@ -211,6 +211,7 @@ fn new_session() -> NewSession {
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     NewSession {
         id: "s".into(),

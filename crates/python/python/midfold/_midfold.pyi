@@ -187,6 +187,7 @@ class Session:
         output_reserve: int = 0,
         narrate: bool = False,
         tiers: _Tiers | None = None,
+        cache_lifetime: float | None = None,
         store: str | None = None,
         id: str | None = None,
     ) -> Session: ...
@@ -314,6 +315,7 @@ class Sessions:
         output_reserve: int = 0,
         narrate: bool = False,
         tiers: _Tiers | None = None,
+        cache_lifetime: float | None = None,
         store: str | None = None,
         limit: int = 64,
     ) -> Sessions: ...

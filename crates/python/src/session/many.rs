@@ -37,7 +37,7 @@ impl Sessions {
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, store=None, limit=64
+        tiers=None, cache_lifetime=None, store=None, limit=64
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
@@ -53,6 +53,7 @@ impl Sessions {
         output_reserve: u64,
         narrate: bool,
         tiers: Option<&Bound<'_, PyAny>>,
+        cache_lifetime: Option<f64>,
         store: Option<String>,
         limit: usize,
     ) -> PyResult<Self> {
@@ -69,6 +70,7 @@ impl Sessions {
             output_reserve,
             narrate,
             tiers,
+            cache_lifetime,
             store,
         };
         let start = named.start()?;

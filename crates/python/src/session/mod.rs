@@ -48,12 +48,13 @@ pub struct Session {
 
 #[pymethods]
 impl Session {
-    /// Makes a session. Without `store` it lives in memory.
+    /// Makes a session. Without `store` it lives in memory. A pause that is longer
+    /// than `cache_lifetime` seconds costs the provider's cache, so that it may fold before the line then.
     #[new]
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, store=None, id=None
+        tiers=None, cache_lifetime=None, store=None, id=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
@@ -70,6 +71,7 @@ impl Session {
         output_reserve: u64,
         narrate: bool,
         tiers: Option<&Bound<'_, PyAny>>,
+        cache_lifetime: Option<f64>,
         store: Option<String>,
         id: Option<String>,
     ) -> PyResult<Self> {
@@ -86,6 +88,7 @@ impl Session {
             output_reserve,
             narrate,
             tiers,
+            cache_lifetime,
             store,
         };
         let (start, id) = (named.start()?, id.map_or_else(|| new_id(py), Ok)?);
@@ -412,8 +415,7 @@ impl Session {
         let query = query.to_owned();
         let ask =
             GrepQuery { query, mode, role, tool, errors, folded, within, context, limit, skip };
-        let found = self.run(py, |engine| recall::grep(engine, &ask))?;
-        objects(py, &found)
+        objects(py, &self.run(py, |engine| recall::grep(engine, &ask))?)
     }
 
     /// Lists messages from number `start` on: role, tool and target, outcome, size.
@@ -425,8 +427,7 @@ impl Session {
         limit: u32,
         folded: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let page = self.run(py, |engine| recall::outline(engine, start, limit, folded))?;
-        objects(py, &page)
+        objects(py, &self.run(py, |engine| recall::outline(engine, start, limit, folded))?)
     }
 
     /// Brings back originals, calls with their results: a message (`12`, `"@12"`), a range
@@ -447,8 +448,7 @@ impl Session {
     /// Says what a fold covers: `"active"`, or its id.
     #[pyo3(signature = (fold="active"))]
     fn recall_describe<'py>(&self, py: Python<'py>, fold: &str) -> PyResult<Bound<'py, PyAny>> {
-        let described = self.run(py, |engine| recall::describe(engine, fold))?;
-        objects(py, &described)
+        objects(py, &self.run(py, |engine| recall::describe(engine, fold))?)
     }
 
     /// Lists the names (paths, symbols, ids, numbers) that left the context, those that are most
@@ -460,8 +460,7 @@ impl Session {
         question: &str,
         max_chars: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let names = self.run(py, |engine| recall::names(engine, question, max_chars))?;
-        objects(py, &names)
+        objects(py, &self.run(py, |engine| recall::names(engine, question, max_chars))?)
     }
 
     /// Answers a call of one of the tools of `midfold.recall_tools`: plain text, always.

@@ -162,6 +162,10 @@ struct NewSessionBody {
     /// Tokens of the window that stay free for the reply.
     #[serde(default)]
     output_reserve: u64,
+    /// How long the provider's cache keeps a prompt, in seconds, as 300. After a longer pause a context above the
+    /// buffer line is folded before it is sent. Without it a pause means nothing.
+    #[schemars(range(min = 0))]
+    cache_lifetime: Option<f64>,
     /// A preset; `default` without one.
     preset: Option<String>,
     /// What differs from a preset, in the shape of `docs/policy.schema.json`.
@@ -209,6 +213,7 @@ async fn create(asked: ApiRequest<(), NewSessionBody>) -> Result<Overview, ApiPr
     if new.tools.as_ref().is_some_and(|json| !json.get().starts_with('[')) {
         return Err(ApiProblem::bad("`tools` is no list"));
     }
+    let lifetime = new.cache_lifetime.map(midfold::cache_lifetime).transpose()?;
     let system = new.system.map(|json| json.get().to_owned());
     let tools = new.tools.map(|json| Bytes::from(json.get().to_owned()));
     let empty = without_messages(kind, system.as_deref(), tools, new.model);
@@ -220,6 +225,7 @@ async fn create(asked: ApiRequest<(), NewSessionBody>) -> Result<Overview, ApiPr
         output_reserve: new.output_reserve,
         source: Some("api".to_owned()),
         owner: caller.owner,
+        cache_lifetime: lifetime.flatten(),
     };
     let started = start.check(&prepared, now, Door::Http)?;
     started.can_be_stored()?;

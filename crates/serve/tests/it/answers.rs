@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use midfold::proxy::ProxyRules;
+use midfold::store::faulty::{FaultyStore, WriteFailure};
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
 use midfold_serve::{ApiKey, ApiKeys, KeyHash, RunningServer, ServeConfig, UpstreamTable};
@@ -172,6 +173,39 @@ impl Shop {
         let id = answer["id"].as_str().unwrap_or_default().to_owned();
         (id, String::from_utf8_lossy(&sent.body).into_owned())
     }
+}
+
+/// A thread that the provider has of before, without midfold: only its first request looks for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thread_of_the_providers_is_looked_for_once() {
+    let settings = UpstreamSettings {
+        script: UpstreamScript::fixed("fine"),
+        stateful: true,
+        ..UpstreamSettings::default()
+    };
+    let upstream = ScriptedUpstream::start(settings).await.unwrap();
+    let outside = ClientAgent::new(WireDialect::Responses, upstream.url());
+    let id = |answer: &[u8]| {
+        let answer: Value = serde_json::from_slice(answer).unwrap();
+        answer["id"].as_str().unwrap().to_owned()
+    };
+    let first = outside.post("/v1/responses", r#"{"model":"m","input":"hi"}"#).await;
+    let mut last = id(&first.body);
+    let counted =
+        Arc::new(FaultyStore::new(Arc::new(MemoryStore::new()), WriteFailure::Before, 0..0));
+    let store: Arc<dyn Store> = counted.clone();
+    let node = node(&upstream, &store, rules()).await;
+    let mut looks = Vec::new();
+    for _ in 0..3 {
+        let answer = agent(&node, 1).post("/v1/responses", &next(&last, "and")).await;
+        last = id(&answer.body);
+        looks.push(counted.looks());
+    }
+    assert!(looks[0] > 0 && looks.iter().all(|it| *it == looks[0]), "{looks:?}");
+    // Of somebody else it may be anything.
+    agent(&node, 2).post("/v1/responses", &next(&last, "and")).await;
+    assert!(counted.looks() > looks[0]);
+    node.stop().await;
 }
 
 fn next(id: &str, text: &str) -> String {

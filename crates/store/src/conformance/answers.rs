@@ -36,7 +36,9 @@ pub(super) async fn a_history_is_found_by_its_answer(store: Arc<dyn Store>) -> C
     let gone = of(Some("three"), 1, "");
     refused!(store.put_answer(key(4), &gone, 1).await, StoreError::NoSession(_), "of nobody");
     equal!(store.answer(key(4)).await.map_err(said)?, None, "what was refused");
+    equal!(store.old_answers(20).await.map_err(said)?, 1, "how many would be forgotten");
     equal!(store.forget_answers(20).await.map_err(said)?, 1, "how many are forgotten");
+    equal!(store.old_answers(20).await.map_err(said)?, 0, "those are gone");
     equal!(store.answer(key(1)).await.map_err(said)?, None, "what is forgotten");
     equal!(store.answer(key(2)).await.map_err(said)?, Some(hers), "that of a session stays");
     let now = of(Some("two"), 1, "");

@@ -1,6 +1,7 @@
 //! What a session is made of beside its log.
 
 use midfold_core::budget::Budget;
+use midfold_core::trigger::Millis;
 use serde::{Deserialize, Serialize};
 
 /// What a session is made of beside its log.
@@ -26,6 +27,9 @@ pub struct SessionMeta {
     /// Whose it is, where several share a store: nobody else's request goes on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// How long the provider's cache keeps a prompt, in milliseconds, where whoever made it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_lifetime: Option<Millis>,
 }
 
 impl SessionMeta {

@@ -261,12 +261,14 @@ fn assemble(meta: &SessionMeta, loaded: LoadedSession) -> Result<LoadedParts, St
     })?;
     let parts = meta.envelope.iter().map(String::as_bytes);
     let brief = brief.with_envelope(parts);
+    let brief = brief.with_cache_lifetime(meta.cache_lifetime);
     let brief = if meta.is_proxied() { brief.with_answers_behind() } else { brief };
     Ok(LoadedParts::Brief(Box::new(brief)))
 }
 
 /// A session as whoever sends it does: whoever folds it, the client behind a proxy has to go on with the fold.
-fn held_so(session: Session, meta: &SessionMeta) -> Session {
+fn held_so(mut session: Session, meta: &SessionMeta) -> Session {
+    session.set_cache_lifetime(meta.cache_lifetime);
     if meta.is_proxied() { session.with_answers_behind().with_turns_kept() } else { session }
 }
 

@@ -73,6 +73,15 @@ pub(super) async fn answer<D: SqlConnection>(
     }))
 }
 
+/// How many answers without a session are older than this.
+pub(super) async fn count_old<D: SqlConnection>(
+    db: &mut D,
+    since: Millis,
+) -> Result<u64, StoreError> {
+    let row = query("SELECT count(*) FROM answers WHERE session_no = $1 AND made < $2");
+    number_of(&row.bind(NO_SESSION).bind(since).one(db).await?, 0)
+}
+
 /// Deletes the answers without a session that are older than this.
 pub(super) async fn forget<D: SqlConnection>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;

@@ -116,6 +116,10 @@ impl<S: SqlDatabase> Store for S {
         answers::forget(&mut *self.writer().await?, since).await
     }
 
+    async fn old_answers(&self, since: Millis) -> Result<u64, StoreError> {
+        answers::count_old(&mut *self.reader().await?, since).await
+    }
+
     async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError> {
         windows::put(&mut *self.writer().await?, key, window).await
     }

@@ -26,6 +26,7 @@ async fn made() -> (Arc<dyn Store>, StoredSession) {
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     let new = NewSession {
         id: "a".into(),

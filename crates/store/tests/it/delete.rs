@@ -26,6 +26,7 @@ fn new(id: &str) -> NewSession {
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     NewSession {
         id: id.into(),

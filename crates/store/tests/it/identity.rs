@@ -48,6 +48,7 @@ async fn folded(store: Arc<dyn Store>) -> StoredSession {
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     let mut policy = Policy::preset("head-tail").unwrap();
     (policy.tail.ratio, policy.tail.min_messages) = (Ratio(0), CALLS - 1);

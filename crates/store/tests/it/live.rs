@@ -39,6 +39,7 @@ fn new(id: &str, narrate: bool) -> NewSession {
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     NewSession {
         id: id.into(),

@@ -51,6 +51,7 @@ async fn session(model: &str, events: Vec<RawEvent>) -> (Arc<dyn Store>, StoredS
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     let new = NewSession {
         id: "s".into(),

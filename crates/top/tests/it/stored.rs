@@ -19,6 +19,7 @@ pub async fn store() -> Arc<dyn Store> {
         owner: None,
         model: Some("gpt-5".to_owned()),
         client: None,
+        cache_lifetime: None,
     };
     let new = NewSession {
         id: "a/b c".into(),

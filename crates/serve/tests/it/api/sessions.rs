@@ -5,6 +5,38 @@ use serde_json::json;
 
 use super::Asking;
 
+/// Its clock goes on by a second whenever it is looked at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_folds_early_after_a_pause_in_which_its_cache_was_lost() {
+    let asking = Asking::new().await;
+    for (id, lifetime, causes) in [
+        ("cold", json!(0.5), vec!["cold"]),
+        ("warm", json!(3_600), vec![]),
+        ("off", json!(null), vec![]),
+    ] {
+        let messages: Vec<serde_json::Value> = midfold_testkit::coding_session(7, 12)
+            .iter()
+            .map(|message| serde_json::from_str(message).unwrap())
+            .collect();
+        let new = json!({ "id": id, "window": 1_000_000, "messages": messages });
+        let tokens = asking.post("/v1/sessions", &new).await.done()["tokens"].as_u64().unwrap();
+        asking.asker().send(Method::DELETE, &format!("/v1/sessions/{id}"), None).await.done();
+        let new = json!({
+            "id": id, "window": tokens * 100 / 70, "cache_lifetime": lifetime, "messages": messages,
+        });
+        asking.post("/v1/sessions", &new).await.done();
+        for _ in 0..2 {
+            asking.post(&format!("/v1/sessions/{id}/context"), &json!({})).await.done();
+        }
+        let folds = asking.get(&format!("/v1/sessions/{id}/folds")).await.done();
+        let found: Vec<_> =
+            folds["folds"].as_array().unwrap().iter().map(|fold| fold["cause"].clone()).collect();
+        assert_eq!(found, causes, "{id}: {folds}");
+    }
+    let wrong = json!({ "id": "wrong", "cache_lifetime": -1 });
+    asking.post("/v1/sessions", &wrong).await.problem(400);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_goes_its_whole_way() {
     let asking = Asking::new().await;

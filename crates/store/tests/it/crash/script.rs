@@ -88,6 +88,7 @@ pub fn new_session() -> NewSession {
         owner: None,
         model: None,
         client: None,
+        cache_lifetime: None,
     };
     NewSession {
         id: ID.into(),

@@ -1,0 +1,55 @@
+//! No traces: a build without the feature `otel`.
+
+use std::time::SystemTime;
+
+use axum::response::Response;
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Uri};
+use midfold::core::event::Usage;
+use midfold::formats::answer::AnswerFacts;
+use midfold::proxy::OutgoingRequest;
+use midfold::proxy::vendor::RequestPurpose;
+
+use crate::provider::Provider;
+use crate::upstream::UpstreamClient;
+use crate::upstreams::UpstreamTarget;
+
+/// Who collects traces: nobody in a build without the feature `otel`.
+#[derive(Clone, Debug)]
+pub enum TraceCollector {}
+
+/// There are none.
+pub(crate) enum RequestTraces {}
+
+impl RequestTraces {
+    pub fn start(collector: &TraceCollector, _: &UpstreamClient) -> Result<Self, String> {
+        match *collector {}
+    }
+
+    pub fn request(&self, _: &Parts) -> RequestTrace {
+        match *self {}
+    }
+
+    pub async fn end(&self) {
+        match *self {}
+    }
+}
+
+/// Nothing follows a request.
+#[derive(Clone, Default)]
+pub(crate) struct RequestTrace;
+
+impl RequestTrace {
+    pub fn asks(&self, _: (Provider, RequestPurpose), _: (&UpstreamTarget, &Uri), _: Option<&str>) {
+    }
+
+    pub fn folded(&self, _: &OutgoingRequest, _: SystemTime) {}
+
+    pub fn goes_on(&self, _: &mut HeaderMap) {}
+
+    pub fn answered(&self, _: &Response) {}
+
+    pub fn spent(&self, _: Usage) {}
+
+    pub fn seen(&self, _: &AnswerFacts) {}
+}
