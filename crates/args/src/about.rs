@@ -43,7 +43,13 @@ a window or a tokenizer.
   open         = false
   strict       = false
   recall       = false               # give agents a tool that looks up what was folded
+  agent_tools  = false               # give agents tools that fold, pin and note
   cache_lifetime = 300               # seconds that the provider's cache keeps a prompt
+
+  [after_fold]                       # what stands in the summary of each fold
+  text   = \"Answer in German.\"
+  files  = [\"PLAN.md\"]              # read again from disk at each fold
+  tokens = 4000                      # all of it may take so many
 
   [[upstream]]                       # as often as there are places
   name   = \"local\"                  # reached by /to/local/… as well

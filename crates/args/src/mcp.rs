@@ -1,4 +1,4 @@
-//! What is asked of the server for agents.
+//! Arguments of the server for agents.
 
 use clap::Args;
 
@@ -15,8 +15,8 @@ Examples:
 The agent starts this command and speaks to it over standard input and output; whatever is logged goes to \
 standard error. Its model gets tools that search and read the messages that were folded away (recall_grep, \
 recall_expand, recall_outline, recall_names, recall_describe), one that says whether it still sees a text \
-(explain), and one that lists the sessions (sessions). Nothing is changed in the store. Where there is none \
-yet, there are no sessions until there is one.
+(explain), and one that lists the sessions (sessions). Nothing is changed in the store, but by --agent-tools. \
+Where there is none yet, there are no sessions until there is one.
 
 A call means the session that it names, else that of --session, else the one that holds a text of it, else \
 the only one. docs/MCP.md has the settings of each client.")]
@@ -30,4 +30,8 @@ pub struct McpArgs {
     /// Only the sessions of this client: the name of its key in `midfold serve --keys`
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,
+    /// Give the agent tools that fold its session (compact), keep a message whole (pin) and keep a line in each
+    /// recap (note): these are kept in the store
+    #[arg(long)]
+    pub agent_tools: bool,
 }

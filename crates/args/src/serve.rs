@@ -97,6 +97,10 @@ pub struct ProxyArgs {
     /// them. Each one is another request to the provider
     #[arg(long)]
     pub recall: bool,
+    /// Give an agent's model tools with which it asks for a fold (`midfold_compact`), keeps a message whole
+    /// (`midfold_pin`) and keeps a line in each recap (`midfold_note`), and answer their calls here, too
+    #[arg(long)]
+    pub agent_tools: bool,
     /// How long the provider's cache keeps a prompt, where the request asks for no longer time: after a longer pause
     /// a context above the buffer line is folded before it is sent, for nothing is lost that was not cold; 0: never
     /// [default: 300]

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use midfold::core::policy::EngineName;
-use midfold::{Policy, PolicyFrom, ServerSettings, ServingUpstream, Settings};
+use midfold::{AfterFold, Policy, PolicyFrom, ServerSettings, ServingUpstream, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::env;
@@ -112,7 +112,10 @@ fn read(path: PathBuf, is_project: bool) -> Result<SettingsFile, CommandError> {
             .hint("`midfold config --help` lists the keys")
     })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    Ok(SettingsFile { settings: placed(settings, &folder), path, is_project })
+    let settings = placed(settings, &folder);
+    // What came with a folder has no other file sent to a model.
+    let after_fold = settings.after_fold.clone().placed(&folder, is_project);
+    Ok(SettingsFile { settings: Settings { after_fold, ..settings }, path, is_project })
 }
 
 /// Paths in a file are meant from its folder.
@@ -152,6 +155,7 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
         store,
         prices,
         windows,
+        after_fold: AfterFold { text, files, tokens, .. },
         upstream: _,
         serve: _,
     } = settings;
@@ -172,6 +176,9 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
         ("narrate", narrate.then_some(true).into()),
         ("store", json!(store)),
         ("prices", json!(prices)),
+        ("after_fold.text", json!(text)),
+        ("after_fold.files", if files.is_empty() { Value::Null } else { json!(files) }),
+        ("after_fold.tokens", json!(tokens)),
     ];
     let all = all.into_iter().filter(|(_, value)| !value.is_null());
     let all = all.map(|(key, value)| (key.to_owned(), value));
@@ -183,7 +190,7 @@ fn said(settings: &Settings) -> Vec<(String, Value)> {
 fn said_of_serving(serving: &ServerSettings) -> Vec<(String, Value)> {
     let ServerSettings { listen, open, allow_origin, strict, recall, cache_lifetime, keys, .. } =
         serving;
-    let ServerSettings { tls_cert, tls_key, ca, upstream, upstream_key, .. } = serving;
+    let ServerSettings { agent_tools, tls_cert, tls_key, ca, upstream, upstream_key, .. } = serving;
     let origins = Some(allow_origin).filter(|origins| !origins.is_empty());
     let single = [
         ("listen", json!(listen)),
@@ -191,6 +198,7 @@ fn said_of_serving(serving: &ServerSettings) -> Vec<(String, Value)> {
         ("allow_origin", json!(origins)),
         ("strict", json!(strict)),
         ("recall", json!(recall)),
+        ("agent_tools", json!(agent_tools)),
         ("cache_lifetime", json!(cache_lifetime)),
         ("keys", json!(keys)),
         ("tls_cert", json!(tls_cert)),

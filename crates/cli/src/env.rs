@@ -62,6 +62,9 @@ pub fn serving() -> Result<Vec<(&'static str, ServerSettings)>, CommandError> {
     say("MIDFOLD_RECALL", &|it| {
         Ok(ServerSettings { recall: Some(yes("MIDFOLD_RECALL", &it)?), ..none() })
     })?;
+    say("MIDFOLD_AGENT_TOOLS", &|it| {
+        Ok(ServerSettings { agent_tools: Some(yes("MIDFOLD_AGENT_TOOLS", &it)?), ..none() })
+    })?;
     say("MIDFOLD_CACHE_LIFETIME", &|it| {
         let wanted = || wrong("MIDFOLD_CACHE_LIFETIME", "a number of seconds: 300");
         Ok(ServerSettings { cache_lifetime: Some(it.parse().map_err(|_| wanted())?), ..none() })

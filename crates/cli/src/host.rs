@@ -8,6 +8,7 @@ use midfold::store::{self, Millis, Store, StoredError, StoredSession};
 use midfold::{Door, advise_in, advise_open};
 use midfold_args::StoreAt;
 
+use crate::after_fold;
 use crate::config;
 use crate::env::{self, STORE};
 use crate::error::CommandError;
@@ -59,7 +60,7 @@ impl OpenStore {
     /// A session, or which one was perhaps meant.
     pub async fn session(&self, id: &str) -> Result<StoredSession, CommandError> {
         match StoredSession::open(self.store.clone(), id).await {
-            Ok(stored) => Ok(stored),
+            Ok(stored) => Ok(stored.with_hooks(after_fold::hooks()?)),
             Err(error) => Err(self.advise(error).await),
         }
     }

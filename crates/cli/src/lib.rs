@@ -9,6 +9,8 @@
 
 mod about;
 #[cfg(feature = "sessions")]
+mod after_fold;
+#[cfg(feature = "sessions")]
 mod audit;
 #[cfg(feature = "sessions")]
 mod banner;

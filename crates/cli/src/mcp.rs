@@ -17,7 +17,8 @@ use crate::runtime::block_on;
 
 pub fn run(args: &McpArgs, output: &Output) -> Result<(), CommandError> {
     let later = LaterStore::of(&args.at)?;
-    let scope = SessionScope { owner: args.owner.clone(), session: args.session.clone() };
+    let (owner, session) = (args.owner.clone(), args.session.clone());
+    let scope = SessionScope { owner, session, agent_tools: args.agent_tools };
     if std::io::stdin().is_terminal() {
         output.stderr(
             "speaks the Model Context Protocol on standard input: an agent starts it, Ctrl-C ends it\n",

@@ -9,6 +9,7 @@ use midfold::{PROVIDERS, ServerSettings, Settings};
 use midfold_args::{CompactedBy, ProxyArgs, ServeArgs as Args};
 use midfold_serve::{ProviderKeys, RunningServer, ServeConfig, UpstreamTable};
 
+use crate::after_fold;
 use crate::banner::Banner;
 use crate::clients::ProxyFront;
 use crate::config;
@@ -122,6 +123,7 @@ pub fn configured(
     let name = policy.name.clone();
     let setup = said.over(config::settings()?).setup(&HOST)?;
     let rules = ProxyRules::new(policy).setup(setup).recall(serving.recall == Some(true));
+    let rules = rules.agent_tools(serving.agent_tools == Some(true)).hooked(after_fold::hooks()?);
     let rules = match serving.cache_lifetime {
         Some(seconds) => rules.cache_lifetime(seconds),
         None => rules,

@@ -35,6 +35,7 @@ pub fn flags(args: &ProxyArgs) -> ServerSettings {
     ServerSettings {
         strict: args.strict.then_some(true),
         recall: args.recall.then_some(true),
+        agent_tools: args.agent_tools.then_some(true),
         cache_lifetime: args.cache_lifetime,
         ca: args.ca.clone(),
         upstream: ServingUpstreams::said(args.upstream.iter().map(String::as_str)),

@@ -16,6 +16,7 @@ use crate::profile::VoidReasoning;
 use crate::trigger::FoldCause;
 
 pub use crate::codes::{EditKind, StandIn, VerdictCode};
+pub use crate::put_back_record::{PutBackPart, PutBackRecord, PutBackSource};
 pub use crate::span::Span;
 
 /// Version of the record's shape. The identity of version 1 left out pins, the recap's record and the
@@ -270,6 +271,9 @@ pub struct Fold {
     pub repairs: Vec<RepairRecord>,
     /// The recap, where there is one.
     pub recap: Option<RecapRecord>,
+    /// The lines of the recap that somebody asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put_back: Option<PutBackRecord>,
     /// Head, middle and tail.
     pub layout: LayoutRecord,
     /// Signed reasoning of events before this one leaves the context: the model binds it to all that
@@ -472,6 +476,9 @@ impl Fold {
         id = id.chain(line.as_bytes());
         if let Some(round) = self.told_round {
             id = id.chain(format!("told {round}").as_bytes());
+        }
+        if let Some(PutBackRecord { hash, .. }) = &self.put_back {
+            id = id.chain(b"put back").chain(&hash.0);
         }
         if self.keeps_turns { id.chain(b"turns") } else { id }
     }

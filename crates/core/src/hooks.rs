@@ -6,6 +6,7 @@
 use crate::fold::{Fold, VerdictRecord};
 use crate::log::EventLog;
 use crate::plan::NoOp;
+use crate::put_back::HostTexts;
 
 /// What a host may do around a fold. Every method has a default that does nothing.
 ///
@@ -29,6 +30,11 @@ pub trait FoldHooks: Send + Sync {
     /// [`HookDecision::Recap`] only to say yes or no.
     fn before_fold(&self, _log: &EventLog, _fold: &Fold) -> HookDecision {
         HookDecision::Go
+    }
+
+    /// Texts for the recap of each fold: asked for once a fold, right before it is planned.
+    fn put_back(&self) -> HostTexts {
+        HostTexts::default()
     }
 
     /// A fold was made: its record has sizes, survivors and accounts.

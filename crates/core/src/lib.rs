@@ -41,6 +41,8 @@ pub mod policy;
 pub mod prices;
 pub mod profile;
 pub mod project;
+pub mod put_back;
+mod put_back_record;
 pub mod recap;
 pub mod redact;
 pub mod reduce;

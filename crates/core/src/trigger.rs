@@ -25,6 +25,8 @@ pub enum FoldCause {
     Cold,
     /// A piece of work has just ended, and the seam line is crossed.
     Seam,
+    /// The agent asked by a tool ([`Session::ask_for_fold`](crate::engine::Session::ask_for_fold)).
+    Agent,
     /// A person asked: threshold and minimum reclaim do not apply.
     Manual,
     /// The provider said that the request was too long: the same.
@@ -43,6 +45,7 @@ impl FoldCause {
             Self::Tier => "tier",
             Self::Cold => "cold",
             Self::Seam => "seam",
+            Self::Agent => "agent",
             Self::Manual => "manual",
             Self::Overflow => "overflow",
             Self::Prepared => "prepared",
@@ -51,7 +54,12 @@ impl FoldCause {
 
     /// Whether vetoes of economy apply.
     pub(crate) fn is_free(self) -> bool {
-        matches!(self, Self::Check | Self::Threshold | Self::Tier | Self::Cold | Self::Seam)
+        self == Self::Check || self.is_due()
+    }
+
+    /// Whether a crossed line is the reason, so that planning need not look at the threshold.
+    pub(crate) fn is_due(self) -> bool {
+        matches!(self, Self::Threshold | Self::Tier | Self::Cold | Self::Seam | Self::Agent)
     }
 }
 
@@ -86,6 +94,8 @@ pub enum LineRule {
     Buffer,
     /// `seam`: where folding starts at the end of a piece of work.
     Seam,
+    /// Where folding starts when the agent asks for it.
+    Agent,
 }
 
 impl std::fmt::Display for LineRule {
@@ -98,6 +108,7 @@ impl std::fmt::Display for LineRule {
             Self::Cliff => "trigger.cliffs",
             Self::Buffer => "trigger.buffer",
             Self::Seam => "trigger.seam",
+            Self::Agent => "the agent's wish",
             Self::Tier(TierName::Results) => "budget.tiers.results",
             Self::Tier(TierName::Arguments) => "budget.tiers.arguments",
             Self::Tier(TierName::Dialogue) => "budget.tiers.dialogue",
@@ -144,6 +155,10 @@ impl TriggerPolicy {
         }
         if let Some((tier, cap)) = load.over_tier {
             return FoldDue::Threshold(TriggerLine { tokens: cap, rule: LineRule::Tier(tier) });
+        }
+        let asked = self.asked_tokens(tokens);
+        if load.is_asked && has(asked) {
+            return FoldDue::Agent(TriggerLine { tokens: asked, rule: LineRule::Agent });
         }
         // What comes before the line: a fold that costs nothing, and one that takes nothing out of its middle.
         let buffer = Some(self.buffer_tokens(tokens)).filter(|_| load.is_cold);
@@ -318,6 +333,8 @@ pub enum FoldDue {
     Cold(TriggerLine),
     /// Below the line, but a piece of work has just ended and the seam line is crossed.
     Seam(TriggerLine),
+    /// Below the line, but the agent asked for a fold and the line for that is crossed.
+    Agent(TriggerLine),
     /// The window is full: no veto counts.
     HardWindow {
         /// What fits.
@@ -340,7 +357,7 @@ impl schemars::JsonSchema for FoldDue {
             "type": "object",
             "required": ["state"],
             "properties": {
-                "state": { "enum": ["below", "threshold", "cold", "seam", "hard-window", "held"] },
+                "state": { "enum": ["below", "threshold", "cold", "seam", "agent", "hard-window", "held"] },
                 "tokens": { "type": "integer", "minimum": 0 },
                 "rule": rule,
                 "limit": { "type": "integer", "minimum": 0 },
@@ -363,6 +380,7 @@ impl FoldDue {
             Self::Threshold(TriggerLine { rule: LineRule::Tier(_), .. }) => FoldCause::Tier,
             Self::Cold(_) => FoldCause::Cold,
             Self::Seam(_) => FoldCause::Seam,
+            Self::Agent(_) => FoldCause::Agent,
             _ => FoldCause::Threshold,
         }
     }
@@ -428,6 +446,8 @@ pub struct ContextLoad {
     pub is_cold: bool,
     /// A piece of work has just ended.
     pub at_seam: bool,
+    /// The agent asked for a fold.
+    pub is_asked: bool,
 }
 
 impl FoldGate {

@@ -11,6 +11,7 @@ mod labels;
 pub mod media;
 mod origins;
 pub mod overflow;
+mod own_tools;
 pub mod problem;
 pub mod profile;
 mod programs;

@@ -11,6 +11,7 @@ use crate::explain;
 use crate::listing;
 use crate::request::{LISTED, MAX_LISTED, SHOWN, ToolCall};
 use crate::sessions::{NewestSessions, newest};
+use crate::wishes;
 
 /// Hits that a search over all sessions shows of each, when nothing is asked for.
 const HITS_OF_EACH: u32 = 3;
@@ -24,6 +25,12 @@ pub(crate) async fn answer(mut call: ToolCall<'_>) -> Result<CallAnswer, CallRef
         return sessions(&call).await;
     }
     let chosen = choose(&*store, call.scope, &call.place, &mut call.arguments).await?;
+    if let Some(wish) = wishes::named(call.name) {
+        return match chosen {
+            ChosenSession::One(row, _) => wishes::answer(&call, wish, &row).await,
+            ChosenSession::Several(found) => Err(call.which(found).await),
+        };
+    }
     match (call.name, chosen) {
         ("explain", ChosenSession::One(row, _)) => explain::one(&call, &row).await,
         ("explain", ChosenSession::Several(found)) => explain::several(&call, found).await,

@@ -1,9 +1,10 @@
 //! midfold over the Model Context Protocol: an agent finds again what was folded away.
 //!
 //! The server answers over a store of sessions: the five tools of [`midfold::store::recall`], `explain`,
-//! `sessions`, and the recap of each session as a resource. It reads and never writes. [`serve_over`] speaks
-//! to one client over a pair of streams, [`serve_stdio`] over standard input and output, and
-//! [`http_service`] to many over HTTP. Which sessions a client may see is its [`SessionScope`].
+//! `sessions`, and the recap of each session as a resource. It reads; what an agent says of its own session (`compact`,
+//! `pin`, `note`) is written for a [`SessionScope`] that may. [`serve_over`] speaks to one client over a pair of streams,
+//! [`serve_stdio`] over standard input and output, and [`http_service`] to many over HTTP. Which sessions a client may see
+//! is its [`SessionScope`], too.
 
 mod answer;
 mod call;
@@ -20,6 +21,7 @@ mod sessions;
 mod stdio;
 mod tools;
 mod uri;
+mod wishes;
 
 pub use self::http::{HttpService, SESSION_HEADER, http_service};
 pub use self::scope::SessionScope;

@@ -116,7 +116,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let scope = self.scope(&context.extensions)?;
-        if !tools::has(&params.name) {
+        if !tools::has(&params.name, &scope) {
             let name: String = params.name.chars().take(80).collect();
             return Err(ErrorData::invalid_params(format!("there is no tool `{name}`"), None));
         }

@@ -1,5 +1,7 @@
 //! The tools, as a client lists them. The texts here are read by a model.
 
+use std::sync::Arc;
+
 use midfold::store::recall::{ToolListShape, tools};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
@@ -8,6 +10,7 @@ use serde_json::{Value, json};
 use crate::choose::{SAID, SESSION};
 use crate::request::{LISTED, MAX_LISTED};
 use crate::scope::SessionScope;
+use crate::wishes;
 
 /// A tool of recall as its table has it.
 #[derive(Deserialize)]
@@ -24,12 +27,19 @@ pub(crate) fn list(scope: &SessionScope) -> Vec<Tool> {
     let mut all: Vec<Tool> = table.into_iter().map(|tool| recall(tool, scope)).collect();
     all.push(explain(scope));
     all.push(sessions());
+    if scope.agent_tools {
+        all.extend(wishes::list().map(|mut tool| {
+            let schema = Arc::unwrap_or_clone(tool.input_schema);
+            tool.input_schema = Arc::new(with_session(schema, scope));
+            tool
+        }));
+    }
     all
 }
 
 /// Whether there is a tool of this name.
-pub(crate) fn has(name: &str) -> bool {
-    list(&SessionScope::default()).iter().any(|tool| tool.name == name)
+pub(crate) fn has(name: &str, scope: &SessionScope) -> bool {
+    list(scope).iter().any(|tool| tool.name == name)
 }
 
 fn recall(tool: RecallTool, scope: &SessionScope) -> Tool {

@@ -89,6 +89,7 @@
 //! ```
 
 mod advice;
+mod after_fold;
 mod append;
 #[cfg(feature = "blocking")]
 pub mod blocking;
@@ -121,10 +122,12 @@ mod texts;
 #[cfg(feature = "store")]
 pub mod view;
 pub mod weave;
+pub mod wishes;
 
 pub use advice::AdvisedError;
 #[cfg(feature = "store")]
 pub use advice::{advise_in, advise_open, advise_recall};
+pub use after_fold::{AfterFold, ReadBack};
 #[cfg(feature = "store")]
 pub use append::append;
 pub use append::{IncomingMessages, events_of};

@@ -32,6 +32,8 @@ pub struct ServerSettings {
     pub strict: Option<bool>,
     /// Whether the model gets a tool that brings back what was folded.
     pub recall: Option<bool>,
+    /// Whether an agent's model gets tools by which it asks for a fold, keeps a message whole and keeps a line of its own.
+    pub agent_tools: Option<bool>,
     /// Seconds after which a provider's cache has let a prompt go, where the request asks for no longer time; 0: it
     /// never does.
     pub cache_lifetime: Option<u64>,
@@ -69,6 +71,7 @@ impl ServerSettings {
             open: self.open.or(below.open),
             strict: self.strict.or(below.strict),
             recall: self.recall.or(below.recall),
+            agent_tools: self.agent_tools.or(below.agent_tools),
             cache_lifetime: self.cache_lifetime.or(below.cache_lifetime),
             keys: self.keys.or(below.keys),
             tls_cert: self.tls_cert.or(below.tls_cert),

@@ -16,6 +16,7 @@ use midfold_tokens::{self as tokens, MemoCounter};
 use serde::Deserialize;
 
 use crate::advice::AdvisedError;
+use crate::after_fold::AfterFold;
 use crate::failure::{Door, Failure, FailureArea};
 use crate::model_windows::ModelWindows;
 use crate::prepare::Setup;
@@ -132,6 +133,9 @@ pub struct Settings {
     pub upstream: ServingUpstreams,
     /// What is said about a server.
     pub serve: ServerSettings,
+    /// Texts for the recap of each fold.
+    #[serde(rename = "after_fold")]
+    pub after_fold: AfterFold,
 }
 
 impl Settings {
@@ -168,6 +172,7 @@ impl Settings {
             prices: self.prices.or(below.prices),
             upstream: self.upstream.over(below.upstream),
             serve: self.serve.over(below.serve),
+            after_fold: self.after_fold.over(below.after_fold),
         }
     }
 

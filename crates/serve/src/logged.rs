@@ -105,8 +105,19 @@ pub(crate) fn truncated(truncation: &SilentTruncation) {
     );
 }
 
-/// Says that the model looked something up.
+/// Says that the model called tools that are answered here.
 pub(crate) fn recalled(sent: &OutgoingRequest, heard: RecallRound) {
-    let RecallRound { calls, asks_again } = heard;
-    tracing::info!(session = sent.session.as_deref(), calls, asks_again, "recalled");
+    let RecallRound { calls, wishes, asks_again } = heard;
+    let session = sent.session.as_deref();
+    if calls > 0 {
+        tracing::info!(session, calls, asks_again, "recalled");
+    }
+    if wishes > 0 {
+        tracing::info!(
+            session,
+            calls = wishes,
+            asks_again,
+            "the agent said what should become of it"
+        );
+    }
 }

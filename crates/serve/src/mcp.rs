@@ -42,5 +42,5 @@ async fn answered(app: Arc<SharedApp>, service: HttpService, request: Request) -
 
 /// What the sender of a request that was let in may see.
 fn scope_of(parts: &Parts) -> SessionScope {
-    SessionScope { owner: ApiCaller::of(parts).owner, session: None }
+    SessionScope { owner: ApiCaller::of(parts).owner, ..SessionScope::default() }
 }

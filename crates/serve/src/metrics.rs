@@ -99,6 +99,7 @@ pub(crate) struct ServerMetrics {
     unanswered: AtomicU64,
     broken: AtomicU64,
     recalls: AtomicU64,
+    agent_calls: AtomicU64,
     narrations: AtomicU64,
     narrations_refused: AtomicU64,
     refused: AtomicU64,
@@ -153,9 +154,10 @@ impl ServerMetrics {
         add(&self.broken, 1);
     }
 
-    /// A model looked up so many times what was folded.
-    pub fn recalled(&self, calls: usize) {
-        add(&self.recalls, calls as u64);
+    /// A model looked up so many times what was folded, and said so many times what should become of its conversation.
+    pub fn recalled(&self, look_ups: usize, wishes: usize) {
+        add(&self.recalls, look_ups as u64);
+        add(&self.agent_calls, wishes as u64);
     }
 
     /// A model was asked to narrate, and what it wrote may stand or not.
@@ -267,6 +269,11 @@ impl ServerMetrics {
             "recalls_total",
             "Times that a model looked up what was folded (`--recall`).",
             get(&self.recalls),
+        );
+        counter(
+            "agent_calls_total",
+            "Times that an agent asked for a fold, a pin or a note (`--agent-tools`).",
+            get(&self.agent_calls),
         );
         counter("narrations_total", "Narrations that a model wrote.", get(&self.narrations));
         counter(

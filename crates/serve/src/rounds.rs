@@ -1,4 +1,4 @@
-//! Answers with calls of the tool of recall: they are answered here, the provider is asked again, and the client gets
+//! Answers with calls of tools that the client does not know: they are answered here, the provider is asked again, and the client gets
 //! all of it as one answer.
 
 use axum::body::Body;
@@ -30,7 +30,7 @@ pub(crate) enum AnswerReads {
     Stream,
 }
 
-/// How an answer with this head is read for calls; not at all where the model was not given the tool. A packed answer
+/// How an answer with this head is read for calls; not at all where the model was given no tool. A packed answer
 /// cannot be read.
 pub(crate) fn reads(trip: &UpstreamCall, head: &Parts) -> Option<AnswerReads> {
     let may = trip.is_answered && trip.turn.recalls();
@@ -60,8 +60,8 @@ impl UpstreamCall {
         // Nothing is looked up where midfold fails, and the answer is what it is.
         let heard = compute(|| self.turn.hear(seen, now)).unwrap_or_default();
         let app = &self.way.app;
-        if heard.calls > 0 {
-            app.metrics.recalled(heard.calls);
+        if heard.calls + heard.wishes > 0 {
+            app.metrics.recalled(heard.calls, heard.wishes);
             recalled(self.turn.sent(), heard);
         }
         if heard.asks_again {
@@ -125,7 +125,9 @@ impl UpstreamCall {
         headers.remove(CONTENT_LENGTH);
         self.ending().end(seen, false);
         // An answer of Responses says which tools there were.
-        let is_other = answers.len() > 1 || heard.calls > 0 || kind == DialectKind::OpenAiResponses;
+        let is_other = answers.len() > 1
+            || heard.calls + heard.wishes > 0
+            || kind == DialectKind::OpenAiResponses;
         let body = match answers {
             [only] if !is_other => only.clone(),
             all => Bytes::from(joined(kind, all)),

@@ -72,7 +72,9 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     let (policy, said_windows) = (rules.policy().name.clone(), rules.said_windows());
     let (stop, stopped) = watch::channel(false);
-    let desk = store.as_ref().map(|store| Desk::new(Arc::clone(store), stopped.clone()));
+    let hooks = rules.hooks();
+    let desk = |store: &Arc<_>| Desk::new(Arc::clone(store), hooks, stopped.clone());
+    let desk = store.as_ref().map(desk);
     let proxy = Arc::new(Proxy::new(rules));
     let keeper = store.map(|store| Keeper::new(store, Arc::clone(&proxy), Arc::clone(&clock)));
     let upstream = UpstreamClient::new(&config.outgoing)?;

@@ -123,8 +123,9 @@ impl Store for MemoryStore {
         let inner = self.lock();
         let noted = identities.iter().filter_map(|identity| inner.identities.get(identity));
         let Some((id, events)) = noted.max_by_key(|(_, events)| *events) else { return Ok(None) };
-        let active = inner.kept(id)?.row.active;
-        Ok(Some(IdentifiedSession { id: id.clone(), events: *events, active }))
+        let row = &inner.kept(id)?.row;
+        let (active, state_version) = (row.active, row.state_version);
+        Ok(Some(IdentifiedSession { id: id.clone(), events: *events, active, state_version }))
     }
 
     async fn put_answer(

@@ -35,6 +35,8 @@ pub struct IdentifiedSession {
     pub events: u64,
     /// The fold that is read now.
     pub active: Option<Hash>,
+    /// Version of its state: somebody may have changed that alone.
+    pub state_version: u64,
 }
 
 /// The history that ends with an answer: the first events of a session, and what came behind them.

@@ -111,7 +111,7 @@ fn value_for(key: &str) -> &'static str {
     match key {
         "window" => "32k",
         "serve.listen" => "127.0.0.1:7",
-        "serve.open" | "serve.strict" | "serve.recall" => "1",
+        "serve.open" | "serve.strict" | "serve.recall" | "serve.agent_tools" => "1",
         "serve.cache_lifetime" => "60",
         "serve.upstream" => "http://127.0.0.1:7",
         _ => "x",

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 
 mod about;
+mod after_fold;
 mod bad_input;
 mod bad_store;
 mod client_files;

@@ -345,8 +345,10 @@ impl Session {
         if let Some(focus) = focus {
             self.narration.focus = Some(focus.to_owned());
         }
-        if !matches!(cause, FoldCause::Threshold | FoldCause::Cold | FoldCause::Seam)
-            || focus.is_some()
+        if !matches!(
+            cause,
+            FoldCause::Threshold | FoldCause::Cold | FoldCause::Seam | FoldCause::Agent
+        ) || focus.is_some()
             || self.policy.narration.whole_middle
         {
             return None;

@@ -137,9 +137,11 @@ impl BriefSession {
     /// The context as it stands, and notes that it is sent. Nothing where the whole session has to be
     /// loaded for it: a fold is due, or reasoning is void whose round only the whole log shows.
     pub fn context(&mut self, budget: &Budget, now: Millis) -> Option<Context> {
-        if self.due(budget, now).fires() || self.session.is_bound_to_what_was_sent() {
+        let due = self.due(budget, now);
+        if due.fires() || self.session.is_bound_to_what_was_sent() {
             return None;
         }
+        self.session.heard_agent(due);
         self.session.sent = Some(self.session.sending());
         self.session.gate.asked = now;
         Some(self.session.view())

@@ -39,6 +39,8 @@ impl Session {
             fork.set_active(active);
         }
         fork.pins = self.pins.iter().copied().filter(|pin| (*pin as usize) < at).collect();
+        // Nobody knows which of the notes were made before the place: a reminder too many does less harm.
+        fork.agent.notes.clone_from(&self.agent.notes);
         fork
     }
 

@@ -1,6 +1,7 @@
 //! The state machine over all of it: a session. Sans-IO: it is told, it never asks anybody. Time
 //! comes in as a value, a model's reply too.
 
+mod agent;
 mod background;
 mod brief;
 mod change;
@@ -9,9 +10,11 @@ mod fork;
 mod gather_ahead;
 mod narration;
 mod overflow;
+mod planning;
 mod reasoning;
 mod status;
 mod tiers;
+mod wish;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,10 +24,10 @@ use crate::counter::Counter;
 use crate::dialect::Dialect;
 use crate::event::{Hash, RawEvent, Usage};
 use crate::fold::{Fold, FoldJoin};
-use crate::hooks::{FoldHooks, HookDecision, NoHooks};
+use crate::hooks::{FoldHooks, NoHooks};
 use crate::log::EventLog;
 use crate::meter::Meter;
-use crate::plan::{FoldCause, GatherMemo, NoOp, PlanError, PlanOutcome, PlanRequest, plan_from};
+use crate::plan::{FoldCause, GatherMemo, NoOp, PlanError, PlanOutcome};
 use crate::policy::{Policy, TriggerPolicy};
 use crate::profile::ProviderProfile;
 use crate::profile::VoidReasoning;
@@ -32,6 +35,7 @@ use crate::project::{Context, ContextProjection};
 use crate::spending::SessionSpending;
 use crate::trigger::{ContextLoad, FoldDue, FoldGate, HoldReason, Millis};
 
+pub use agent::{NOTE_CHARS, NOTES_CHARS, NoteError};
 pub use background::CompleteError;
 pub use brief::{BriefError, BriefReading, BriefSession, kept_ranges};
 pub use contract::{BuiltInEngine, Engine, EngineRegistry, Passthrough, UnknownEngine, engine};
@@ -39,6 +43,8 @@ use gather_ahead::GatherAhead;
 pub use narration::{NarrationQueue, WantedNarration};
 pub use overflow::{RecoverError, ReportedOverflow};
 pub use status::{NewPolicy, SessionState, SessionStatus};
+pub use wish::AgentWishes;
+use wish::FoldWishes;
 
 /// One conversation: its log, its folds, its meter.
 ///
@@ -69,6 +75,7 @@ pub struct Session {
     folds: Vec<Fold>,
     active: Option<usize>,
     pins: Vec<u32>,
+    agent: AgentWishes,
     /// Reasoning that is void beside what the folds say: after an undo, or because the provider said so.
     void: Option<VoidReasoning>,
     /// What folds add keeps user and assistant taking turns.
@@ -145,6 +152,7 @@ impl Session {
             folds: Vec::new(),
             active: None,
             pins: Vec::new(),
+            agent: AgentWishes::default(),
             void: None,
             keeps_turns: false,
             is_answered: false,
@@ -166,8 +174,13 @@ impl Session {
     /// Lets a host look at every fold.
     #[must_use]
     pub fn with_hooks(mut self, hooks: Arc<dyn FoldHooks>) -> Self {
-        self.hooks = hooks;
+        self.set_hooks(hooks);
         self
+    }
+
+    /// As [`Session::with_hooks`].
+    pub fn set_hooks(&mut self, hooks: Arc<dyn FoldHooks>) {
+        self.hooks = hooks;
     }
 
     /// Takes up the folds of a stored session: all of them, in order, and the id of the active
@@ -215,7 +228,9 @@ impl Session {
         budget.check()?;
         self.ahead.keep_for(&self.policy, &budget);
         self.rebind();
-        let folded = match self.due(&budget, now) {
+        let due = self.due(&budget, now);
+        self.heard_agent(due);
+        let folded = match due {
             due if due.fires() => {
                 self.gate.probe(now);
                 self.fold(&budget, None, due.cause()).map(|_| ())
@@ -259,6 +274,7 @@ impl Session {
             over_tier: None,
             is_cold: false,
             at_seam: false,
+            is_asked: self.agent.wants_fold,
         }
     }
 
@@ -282,13 +298,8 @@ impl Session {
     /// As [`Session::context`].
     pub fn preview(&self, budget: &Budget, focus: Option<&str>) -> Result<PlanOutcome, PlanError> {
         let budget = self.gate.budget(budget, &self.policy);
-        self.plan(
-            &budget,
-            focus,
-            FoldCause::Manual,
-            &HookWish::default(),
-            &mut self.gathered.clone(),
-        )
+        let wish = FoldWishes { put_back: self.put_back(&budget), ..FoldWishes::default() };
+        self.plan(&budget, focus, FoldCause::Manual, &wish, &mut self.gathered.clone())
     }
 
     fn fold(
@@ -299,11 +310,18 @@ impl Session {
     ) -> Result<PlanOutcome, PlanError> {
         let load = self.load();
         let mut memo = std::mem::take(&mut self.gathered);
-        let outcome = match self.take_prepared(budget, focus, cause) {
-            Some(fold) => PlanOutcome::Folded(Box::new(fold)),
-            None => self.plan(budget, focus, cause, &HookWish::default(), &mut memo)?,
+        let wish = FoldWishes {
+            keep: self.take_wish(),
+            put_back: self.put_back(budget),
+            ..FoldWishes::default()
         };
-        let outcome = self.ask_hooks(outcome, budget, focus, cause, &mut memo)?;
+        let prepared = self.take_prepared(budget, focus, cause);
+        // A fold of before has nothing of what is to be put back now.
+        let outcome = match prepared.filter(|_| wish.put_back.is_empty()) {
+            Some(fold) => PlanOutcome::Folded(Box::new(fold)),
+            None => self.plan(budget, focus, cause, &wish, &mut memo)?,
+        };
+        let outcome = self.ask_hooks(outcome, budget, focus, cause, wish, &mut memo)?;
         self.gathered = memo;
         match &outcome {
             PlanOutcome::Folded(fold) => {
@@ -319,60 +337,6 @@ impl Session {
             PlanOutcome::Nothing(_) => {}
         }
         Ok(outcome)
-    }
-
-    /// What hooks want goes through planning again; the second time they can only say no.
-    fn ask_hooks(
-        &self,
-        outcome: PlanOutcome,
-        budget: &Budget,
-        focus: Option<&str>,
-        cause: FoldCause,
-        memo: &mut GatherMemo,
-    ) -> Result<PlanOutcome, PlanError> {
-        let must = cause == FoldCause::Overflow || self.load().upper > budget.tokens();
-        let mut outcome = outcome;
-        for round in 0..2 {
-            let PlanOutcome::Folded(fold) = &outcome else { return Ok(outcome) };
-            let wish = match self.hooks.before_fold(&self.log, fold) {
-                HookDecision::Cancel if !must => return Ok(PlanOutcome::Nothing(NoOp::Cancelled)),
-                HookDecision::Preserve(pins) if round == 0 => HookWish { pins, recap: None },
-                HookDecision::Recap(text) if round == 0 => {
-                    HookWish { pins: Vec::new(), recap: Some(text) }
-                }
-                _ => return Ok(outcome),
-            };
-            outcome = self.plan(budget, focus, cause, &wish, memo)?;
-        }
-        Ok(outcome)
-    }
-
-    fn plan(
-        &self,
-        budget: &Budget,
-        focus: Option<&str>,
-        cause: FoldCause,
-        wish: &HookWish,
-        memo: &mut GatherMemo,
-    ) -> Result<PlanOutcome, PlanError> {
-        let pins: Vec<u32> = self.pins.iter().chain(&wish.pins).copied().collect();
-        let verdicts = self.narration.on_record(self.gate.cooldown.class);
-        let request = PlanRequest {
-            prior: self.active(),
-            before: Some(self.view()),
-            pins: &pins,
-            recap: wish.recap.as_deref(),
-            focus: focus.or(self.narration.standing.as_deref()),
-            joining: self.joining(),
-            cause,
-            narrated: self.narrated(),
-            verdicts: &verdicts,
-            reasoning: self.reasoning(),
-            void: self.void,
-            keeps_turns: self.keeps_turns,
-            ..PlanRequest::new(&self.log, &self.policy, budget, self.meter)
-        };
-        plan_from(&request, Some(&self.projection), memo).map(|(outcome, _)| outcome)
     }
 
     fn joining(&self) -> FoldJoin {
@@ -489,13 +453,6 @@ impl Session {
     pub fn gate(&self) -> &FoldGate {
         &self.gate
     }
-}
-
-/// What a hook asked for.
-#[derive(Default)]
-struct HookWish {
-    pins: Vec<u32>,
-    recap: Option<String>,
 }
 
 /// At how many counted tokens planning may find something after it found nothing.

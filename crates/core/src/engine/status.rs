@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NarrationQueue, SentContext, Session};
+use super::{AgentWishes, NarrationQueue, SentContext, Session};
 use crate::budget::{Budget, Ratio};
 use crate::event::{Hash, Usage};
 use crate::fold_standing::{RecordedRequests, in_force, standings};
@@ -112,6 +112,9 @@ pub struct SessionState {
     pub gate: FoldGate,
     /// Pinned events.
     pub pins: Vec<u32>,
+    /// The wishes of the agent.
+    #[serde(skip_serializing_if = "AgentWishes::is_silent")]
+    pub agent: AgentWishes,
     /// The last usage.
     pub usage: Usage,
     /// What all requests cost.
@@ -247,6 +250,7 @@ impl Session {
             meter: Some(self.meter),
             gate: self.gate,
             pins: self.pins.clone(),
+            agent: self.agent.clone(),
             usage: self.usage,
             spent: self.spent,
             faults: self.faults.clone(),
@@ -277,6 +281,7 @@ impl Session {
         self.meter = state.meter.unwrap_or(self.meter);
         self.gate = state.gate;
         self.pins = state.pins;
+        self.agent = state.agent;
         self.usage = state.usage;
         self.spent = state.spent;
         self.faults = state.faults;

@@ -305,8 +305,8 @@ impl TextQuestion<'_> {
             found.iter().map(|event| self.occurrence(event, &found, &context, in_recap)).collect();
         let best = occurrences.iter().map(|occurrence| worth(&occurrence.sight)).max();
         let answer = match best.unwrap_or(SightAnswer::NeverSaid) {
-            // A recap that goes on naming what an even earlier one covered.
-            SightAnswer::Gone if in_recap => SightAnswer::InRecap,
+            // A recap that goes on naming what an even earlier one covered, or what was put back into it.
+            SightAnswer::Gone | SightAnswer::NeverSaid if in_recap => SightAnswer::InRecap,
             best => best,
         };
         let gone = answer == SightAnswer::Gone;

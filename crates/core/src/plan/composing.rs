@@ -103,6 +103,7 @@ impl RecapInputs<'_> {
             &RecapFrame {
                 cap,
                 narration: &narration,
+                put_back: request.put_back.map_or("", |it| &it.lines),
                 counter: &**log.counter(),
                 header: &recap.header,
                 elsewhere: &elsewhere,
@@ -198,9 +199,21 @@ fn told(narrated: &AcceptedNarration, covered: &[usize], numbers: Option<(u32, u
     narrated.recap_sections_through(numbers.map(|(_, number)| number.saturating_sub(back)))
 }
 
-/// What stands for the covered events where no recap is computed: the host's text, a narration
-/// alone, the marker or the fixed sentence.
+/// The text for the covered events where no recap is computed, with the lines that are put back behind it.
 pub(super) fn stand_in(
+    request: &PlanRequest<'_>,
+    covered: &[usize],
+    narrated: Option<&AcceptedNarration>,
+    cap: u64,
+) -> Option<String> {
+    let text = stand_in_alone(request, covered, narrated, cap)?;
+    let Some(put_back) = request.put_back.filter(|it| !it.is_empty()) else { return Some(text) };
+    let secrets = KnownSecrets::of(request.log.events());
+    Some(format!("{}\n{}", text.trim_end(), secrets.without(&put_back.lines)))
+}
+
+/// The host's text, a narration alone, the marker or the fixed sentence.
+fn stand_in_alone(
     request: &PlanRequest<'_>,
     covered: &[usize],
     narrated: Option<&AcceptedNarration>,

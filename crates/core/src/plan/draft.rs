@@ -226,6 +226,9 @@ fn rooms(
         None if request.policy.recap.fills => share_cap.max(most_of(request, left)),
         None => share_cap,
     };
+    // The lines that are put back take their room from what the recap says, and no more than half of that.
+    let put_back = request.put_back.map_or(0, |it| it.tokens);
+    let cap = cap.saturating_sub(put_back).max(cap / 2);
     let cap = cap.min(limits.recap.unwrap_or(u64::MAX));
     (target, MiddleRoom { spare: left, enough: enough.saturating_sub(ends), cap })
 }

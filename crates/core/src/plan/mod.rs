@@ -45,6 +45,21 @@ pub(crate) fn plan_from(
     base: Option<&ContextProjection>,
     memo: &mut GatherMemo,
 ) -> Result<(PlanOutcome, Option<Context>), PlanError> {
+    let planned = plan_with(request, base, memo);
+    match (&planned, request.put_back) {
+        // The messages that have to be sent come before texts that should be put back.
+        (Err(PlanError::Floor(_)), Some(_)) => {
+            plan_with(&PlanRequest { put_back: None, ..pinned(request, request.pins) }, base, memo)
+        }
+        _ => planned,
+    }
+}
+
+fn plan_with(
+    request: &PlanRequest<'_>,
+    base: Option<&ContextProjection>,
+    memo: &mut GatherMemo,
+) -> Result<(PlanOutcome, Option<Context>), PlanError> {
     let mut planned = Err(PlanError::Floor(FloorError::default()));
     for pins in stays::tries(request) {
         planned = plan_by(&pinned(request, &pins), base, memo);
@@ -165,10 +180,7 @@ fn veto(
     if !request.cause.is_free() {
         return None;
     }
-    if matches!(
-        request.cause,
-        FoldCause::Threshold | FoldCause::Tier | FoldCause::Cold | FoldCause::Seam
-    ) {
+    if request.cause.is_due() {
         return None;
     }
     if over_tier(request, budget, meter) {

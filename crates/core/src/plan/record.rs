@@ -17,6 +17,7 @@ use crate::meter::Meter;
 use crate::narrate::AcceptedNarration;
 use crate::policy::{Policy, RecapFallback};
 use crate::project::{Context, ContextProjection, PieceFate, project};
+use crate::put_back::lines_in;
 use crate::recap::rank::with_parts;
 use crate::redact::REPLACEMENT;
 use crate::reduce::MiddleEdit;
@@ -102,6 +103,7 @@ pub(super) fn record(
         lost_ids: composed.map(|c| c.lost.clone()).unwrap_or_default(),
         invented_ids: invented(request, &draft, recap.as_ref()),
         referenced_later: None,
+        put_back: recap.as_ref().and_then(|recap| request.put_back?.record(&recap.text)),
         recap,
         accounts: FateCounts::default(),
     };
@@ -253,8 +255,10 @@ fn invented(request: &PlanRequest<'_>, draft: &FoldDraft, recap: Option<&RecapRe
     let own = [policy.header.as_str(), &policy.note, &policy.marker, REPLACEMENT];
     let own = own.into_iter().chain(request.policy.narration.sections.iter().map(String::as_str));
     let known: FxHashSet<&str> = own.flat_map(identifiers).collect();
-    let mut new: FxHashSet<&str> =
-        identifiers(&recap.text).filter(|id| !known.contains(id)).collect();
+    // The lines that are put back are nobody's claim about the log.
+    let told = request.put_back.and_then(|_| lines_in(&recap.text));
+    let told = told.map_or(recap.text.clone(), |lines| recap.text.replacen(lines, "", 1));
+    let mut new: FxHashSet<&str> = identifiers(&told).filter(|id| !known.contains(id)).collect();
     for event in request.log.events() {
         if new.is_empty() {
             break;

@@ -8,6 +8,7 @@ use crate::narrate::AcceptedNarration;
 use crate::policy::Policy;
 use crate::profile::{ReasoningBinding, VoidReasoning};
 use crate::project::Context;
+use crate::put_back::PutBack;
 use crate::trigger::FoldCause;
 
 /// What to plan for.
@@ -52,6 +53,8 @@ pub struct PlanRequest<'a> {
     pub ahead: bool,
     /// A recap that the host wrote: it stands instead of ours.
     pub recap: Option<&'a str>,
+    /// The lines that end the recap.
+    pub put_back: Option<&'a PutBack>,
 }
 
 impl<'a> PlanRequest<'a> {
@@ -78,6 +81,7 @@ impl<'a> PlanRequest<'a> {
             keeps_turns: false,
             ahead: false,
             recap: None,
+            put_back: None,
         }
     }
 }

@@ -111,6 +111,14 @@ impl TriggerPolicy {
         is_set.then(|| self.below_line(self.seam, tokens))
     }
 
+    /// From how many tokens on a fold comes because the agent asks for it, for a budget of `tokens`: the lower of the
+    /// lines that come before the threshold. Below it a fold costs more of the provider's cache than it frees.
+    #[must_use]
+    pub fn asked_tokens(&self, tokens: u64) -> u64 {
+        let buffer = self.buffer_tokens(tokens);
+        self.seam_tokens(tokens).map_or(buffer, |seam| seam.min(buffer))
+    }
+
     /// A share below the threshold in tokens, in its proportion to the line.
     fn below_line(&self, share: Ratio, tokens: u64) -> u64 {
         let line = self.line(tokens).tokens;

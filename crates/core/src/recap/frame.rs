@@ -18,6 +18,8 @@ pub struct RecapFrame<'a> {
     pub header: &'a str,
     /// Identifiers that the context carries elsewhere: they need no place here.
     pub elsewhere: &'a FxHashSet<&'a str>,
+    /// Whole lines that end the recap beyond its cap: what is put back. Empty without any.
+    pub put_back: &'a str,
     /// What the messages behind the recap say: it is not told twice, and a state that they change
     /// is not told at all.
     pub later: Option<&'a GatheredFacts>,

@@ -55,7 +55,9 @@ pub(crate) mod section {
     pub const FAILED: &str = "Tried and failed";
     pub const FILES: &str = "Files";
     pub const INDEX: &str = "Index";
-    pub const ALL: &[&str] = &[TASK, NOTES, STATE, DONE, FAILED, FILES, INDEX];
+    pub const NOTED: &str = "Notes of the agent";
+    pub const PUT_BACK: &str = "Put back after each fold";
+    pub const ALL: &[&str] = &[TASK, NOTES, STATE, DONE, FAILED, FILES, INDEX, NOTED, PUT_BACK];
 }
 
 /// Stands above the rules in the task of recaps of before 27 November 2026.

@@ -68,7 +68,7 @@ impl GatheredFacts {
     }
 
     fn add_section(&mut self, name: &str, lines: &[&str]) {
-        if name != section::INDEX {
+        if ![section::INDEX, section::PUT_BACK].contains(&name) {
             // What a section named was worth a place, and may lose it there.
             for line in lines {
                 let at = line.strip_prefix('@').and_then(number_in).unwrap_or(0);
@@ -98,6 +98,9 @@ impl GatheredFacts {
                     self.notes.push(notes);
                 }
             }
+            // The agent's words from before; what settings put back is put back anew, or not at all.
+            section::NOTED => self.notes.extend(lines.iter().map(|line| (*line).to_owned())),
+            section::PUT_BACK => {}
             section::STATE => self.add_state(lines),
             // A short recap has no headings.
             section::DONE | section::FAILED | "" => self.add_statements(lines),

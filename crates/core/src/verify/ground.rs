@@ -6,9 +6,11 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use super::{ProofChecker, ReadMessage, rule};
+use crate::event::Hash;
 use crate::fold::Fold;
 use crate::ids::identifiers;
 use crate::jsonstr;
+use crate::put_back::lines_in;
 use crate::recap::NOTE_START;
 use crate::recap::visible::visible;
 use crate::redact::REPLACEMENT;
@@ -41,8 +43,16 @@ impl ProofChecker<'_> {
     /// Every identifier of the recap is in the log.
     pub(super) fn grounding(&mut self, fold: &Fold) {
         let Some(recap) = &fold.recap else { return };
+        let lines = fold.put_back.as_ref().zip(lines_in(&recap.text));
+        let is_known =
+            lines.is_none_or(|(known, lines)| known.hash == Hash::ROOT.chain(lines.as_bytes()));
+        self.expect(rule::RECAP, is_known, || {
+            "what was put back is not what the record says".to_owned()
+        });
+        let put_back = lines.filter(|_| is_known).map_or("", |(_, lines)| lines);
         let body: String = recap
             .text
+            .replacen(put_back, "", usize::from(!put_back.is_empty()))
             .lines()
             .skip_while(|line| !line.starts_with(NOTE_START))
             .skip(1)

@@ -85,6 +85,7 @@ pub fn recap_of(gathered: &GatheredFacts) -> String {
     let frame = RecapFrame {
         cap: 4_000,
         narration: "",
+        put_back: "",
         counter: &Quarter,
         header: "## Recap",
         elsewhere: &FxHashSet::default(),

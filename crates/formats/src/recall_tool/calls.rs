@@ -4,15 +4,17 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
-use midfold_core::log::RECALL_TOOL as NAME;
 
 use crate::DialectKind;
 use crate::fields::ObjectFields;
+use crate::own_tools::OwnTool;
 use crate::scan;
 
-/// A call of the tool.
+/// A call of one of the tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecallCall {
+    /// Which of them.
+    pub tool: OwnTool,
     /// Its id, where the format has one.
     pub id: Option<String>,
     /// Its arguments: a JSON text, as the model wrote it.
@@ -22,7 +24,7 @@ pub struct RecallCall {
 /// The calls of a reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecallCalls {
-    /// Those of the tool, in order.
+    /// Those of the tools, in order.
     pub ours: Vec<RecallCall>,
     /// How many the client has to answer.
     pub others: usize,
@@ -53,17 +55,26 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
         for part in parts(kind, message) {
             let part = ObjectFields::of(message, part);
             let Some(call) = called(kind, &part) else { continue };
-            if call.text("name").as_deref() == Some(NAME) {
-                calls.ours.push(read(kind, &part, &call));
-            } else {
-                calls.others += 1;
+            match tool(&call) {
+                Some(tool) => calls.ours.push(read(kind, tool, &part, &call)),
+                None => calls.others += 1,
             }
         }
     }
     calls
 }
 
-fn read(kind: DialectKind, part: &ObjectFields<'_>, call: &ObjectFields<'_>) -> RecallCall {
+/// The tool of a call, where it is one of ours.
+fn tool(call: &ObjectFields<'_>) -> Option<OwnTool> {
+    call.text("name").and_then(|name| OwnTool::named(&name))
+}
+
+fn read(
+    kind: DialectKind,
+    tool: OwnTool,
+    part: &ObjectFields<'_>,
+    call: &ObjectFields<'_>,
+) -> RecallCall {
     let (id, arguments) = match kind {
         DialectKind::OpenAiChat | DialectKind::Ollama => (part.text("id"), call.raw("arguments")),
         DialectKind::OpenAiResponses => (call.text("call_id"), call.raw("arguments")),
@@ -76,7 +87,7 @@ fn read(kind: DialectKind, part: &ObjectFields<'_>, call: &ObjectFields<'_>) -> 
         Some(b'"') => midfold_core::jsonstr::decode(arguments),
         _ => String::from_utf8_lossy(arguments),
     };
-    RecallCall { id: id.map(Cow::into_owned), arguments: arguments.into_owned() }
+    RecallCall { tool, id: id.map(Cow::into_owned), arguments: arguments.into_owned() }
 }
 
 /// Where the parts of a reply stand that may be calls.
@@ -116,12 +127,12 @@ pub fn may_be_models(kind: DialectKind, message: &[u8]) -> bool {
     role.map_or(kind == DialectKind::OpenAiResponses, is_named)
 }
 
-/// Whether a part of a reply is a call of the tool.
+/// Whether a part of a reply is a call of one of the tools.
 pub(super) fn is_ours(kind: DialectKind, part: &ObjectFields<'_>) -> bool {
-    called(kind, part).is_some_and(|call| call.text("name").as_deref() == Some(NAME))
+    called(kind, part).is_some_and(|call| tool(&call).is_some())
 }
 
 /// Whether a part of a reply is a call that the client has to answer.
 pub(super) fn is_others(kind: DialectKind, part: &ObjectFields<'_>) -> bool {
-    called(kind, part).is_some_and(|call| call.text("name").as_deref() != Some(NAME))
+    called(kind, part).is_some_and(|call| tool(&call).is_none())
 }

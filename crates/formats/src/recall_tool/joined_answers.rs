@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use midfold_core::jsonstr;
-use midfold_core::log::RECALL_TOOL as NAME;
 
 use super::calls::{is_others, is_ours, parts};
 use super::signature::Signature;
 use crate::DialectKind;
 use crate::fields::ObjectFields;
+use crate::own_tools::OwnTool;
 use crate::request::without_member;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
@@ -79,7 +79,7 @@ fn responses(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     let mut splices = Splices::default();
     let all = before.iter().chain([last]).flat_map(|body| shown(kind, body, of(body)));
     splices.replace(output, list(all));
-    without_tool(last, &fields, &mut splices);
+    without_tools(last, &fields, &mut splices);
     let output = before.iter().map(|body| usage::written(body, "usage", "output_tokens")).sum();
     if let Some(at) = fields.object("usage") {
         splices.replace(at.clone(), usage::responses(&last[at], output));
@@ -87,11 +87,14 @@ fn responses(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     splices.apply(last)
 }
 
-/// Takes the tool out of those that a response repeats.
-pub(super) fn without_tool(data: &[u8], response: &ObjectFields<'_>, splices: &mut Splices) {
+/// Takes the tools out of those that a response repeats.
+pub(super) fn without_tools(data: &[u8], response: &ObjectFields<'_>, splices: &mut Splices) {
     let Some(tools) = response.array("tools") else { return };
     let all: Vec<_> = scan::elements(data, tools.clone()).collect();
-    let is_other = |at: &&Range<usize>| !ObjectFields::of(data, (*at).clone()).is("name", NAME);
+    let is_other = |at: &&Range<usize>| {
+        let name = ObjectFields::of(data, (*at).clone()).text("name");
+        name.is_none_or(|name| OwnTool::named(&name).is_none())
+    };
     let kept: Vec<_> = all.iter().filter(is_other).map(|at| &data[at.clone()]).collect();
     if kept.len() < all.len() {
         splices.replace(tools, list(kept));

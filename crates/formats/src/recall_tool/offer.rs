@@ -1,30 +1,22 @@
-//! The tool in a request.
+//! The tools in a request.
 
 use std::ops::Range;
 
 use bytes::Bytes;
-use midfold_core::log::RECALL_TOOL as NAME;
 
+use super::tool::{ToolOffer, tools};
 use crate::DialectKind;
 use crate::fields::ObjectFields;
+use crate::own_tools::OwnTool;
 use crate::request::Request;
 use crate::scan;
 use crate::vendor::rewrite::Splices;
-use crate::vendor::write::{ObjectWriter, list};
+use crate::vendor::write::ObjectWriter;
 
-/// What a model reads of it.
-const DESCRIPTION: &str = "Looks up the earlier part of this conversation, which a summary stands for by now. Use it \
-    when you need a detail that the summary lacks: an exact value, a name, an error, a line, a decision. `query` \
-    finds the messages that have these words; `messages` gives messages in full by their numbers, as the summary and \
-    the results of a query print them.";
-const QUERY: &str = "words to look for; with `messages`, only among those";
-const MESSAGES: &str =
-    "numbers of messages: `@12`, `12-20`, `12,15`; `12-20 from 15:4000` reads on";
-
-/// Why a request is not given the tool.
+/// Why a request is not given the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoOffer {
-    /// The client has a tool of that name.
+    /// The client has a tool of such a name.
     Taken,
     /// The answer is to be a value of a form that the request gives, and nothing else.
     Value,
@@ -43,7 +35,7 @@ impl NoOffer {
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
-            Self::Taken => "the client has a tool of that name",
+            Self::Taken => "the client has a tool of such a name",
             Self::Value => "the answer is to be a value",
             Self::Forced => "a tool has to be called",
             Self::Several => "several answers are asked for",
@@ -53,7 +45,7 @@ impl NoOffer {
     }
 }
 
-/// Whether a request can be given the tool.
+/// Whether a request can be given the tools.
 ///
 /// # Errors
 /// Why it cannot.
@@ -62,7 +54,7 @@ pub fn check(request: &Request) -> Result<(), NoOffer> {
     let fields = ObjectFields::of(body, 0..body.len());
     let number = |fields: &ObjectFields<'_>, name: &str| fields.count(name).unwrap_or(1);
     let config = fields.inner("generationConfig");
-    if request.tool_names().iter().any(|name| name == NAME) {
+    if request.tool_names().iter().any(|name| OwnTool::named(name).is_some()) {
         return Err(NoOffer::Taken);
     }
     if request.asks_for_a_value() {
@@ -114,80 +106,67 @@ fn declared(body: &[u8], tool: Range<usize>) -> Option<Range<usize>> {
     names.iter().find_map(|name| tool.array(name)).filter(|_| tool.len() == 1)
 }
 
-/// The tool as this dialect spells it; nothing where it has no such thing.
-#[must_use]
-pub fn tool(kind: DialectKind) -> Vec<u8> {
-    let text = |description| ObjectWriter::of("string").text("description", description).done();
-    let properties =
-        ObjectWriter::new().raw("query", &text(QUERY)).raw("messages", &text(MESSAGES));
-    let schema = ObjectWriter::of("object").raw("properties", &properties.done()).done();
-    let named = |object: ObjectWriter| object.text("name", NAME).text("description", DESCRIPTION);
-    match kind {
-        DialectKind::OpenAiChat | DialectKind::Ollama => {
-            let function = named(ObjectWriter::new()).raw("parameters", &schema).done();
-            ObjectWriter::of("function").raw("function", &function).done()
-        }
-        // Strict where nothing is said: then each argument would have to be given.
-        DialectKind::OpenAiResponses => {
-            let tool = named(ObjectWriter::of("function")).raw("parameters", &schema);
-            tool.raw("strict", b"false").done()
-        }
-        DialectKind::Gemini => named(ObjectWriter::new()).raw("parameters", &schema).done(),
-        _ => named(ObjectWriter::new()).raw("input_schema", &schema).done(),
-    }
-}
-
-/// The body of a request with the tool behind its own; all else is as it was, byte for byte.
+/// The body of a request with the tools behind its own; all else is as it was, byte for byte.
 ///
 /// ```
-/// use midfold_formats::{DialectKind, recall_tool::offered};
+/// use midfold_formats::DialectKind;
+/// use midfold_formats::recall_tool::{ToolOffer, offered};
 /// let body = br#"{"tools":[{"name":"a","input_schema":{}}],"messages":[]}"#;
-/// let with = offered(DialectKind::Anthropic, &bytes::Bytes::from_static(body));
+/// let offer = ToolOffer { recall: true, agent: false };
+/// let with = offered(DialectKind::Anthropic, &bytes::Bytes::from_static(body), offer);
 /// assert!(with.starts_with(br#"{"tools":[{"name":"a","input_schema":{}},{"name":"midfold_recall","#));
 /// assert!(with.ends_with(br#"],"messages":[]}"#));
 /// ```
 #[must_use]
-pub fn offered(kind: DialectKind, body: &Bytes) -> Bytes {
+pub fn offered(kind: DialectKind, body: &Bytes, offer: ToolOffer) -> Bytes {
     let fields = ObjectFields::of(body, 0..body.len());
     let Some(whole) = scan::value(body, 0) else { return body.clone() };
-    let tool = tool(kind);
+    let ours = written(kind, offer);
+    if ours.is_empty() {
+        return body.clone();
+    }
     let mut splices = Splices::default();
     let tools = fields.array("tools");
     let functions = tools.clone().filter(|_| kind == DialectKind::Gemini).and_then(|tools| {
         scan::elements(body, tools).filter_map(|tool| declared(body, tool)).last()
     });
+    let listed = [b"[", &ours[..], b"]"].concat();
     let wrapped = match kind {
-        DialectKind::Gemini => {
-            ObjectWriter::new().raw("functionDeclarations", &list([&tool])).done()
-        }
-        _ => tool.clone(),
+        DialectKind::Gemini => ObjectWriter::new().raw("functionDeclarations", &listed).done(),
+        _ => ours.clone(),
     };
     match (functions, tools) {
-        (Some(functions), _) => splices.append(body, &functions, &tool),
+        (Some(functions), _) => splices.append(body, &functions, &ours),
         (None, Some(tools)) => splices.append(body, &tools, &wrapped),
-        (None, None) => splices.set(body, whole, "tools", &list([&wrapped])),
+        (None, None) => {
+            splices.set(body, whole, "tools", &[b"[", &wrapped[..], b"]"].concat());
+        }
     }
     Bytes::from(splices.apply(body))
 }
 
-/// The body of a request that was given the tool, so that the model cannot call it any more: without the tool, where
+/// The tools as they stand in a list.
+fn written(kind: DialectKind, offer: ToolOffer) -> Vec<u8> {
+    tools(kind, offer).join(&b',')
+}
+
+/// The body of a request that was given the tools, so that the model cannot call them any more: without the tools, where
 /// the client has others, else with word that nothing may be called. A history with calls and no tool is refused, but
 /// by Ollama, which has no such word.
 #[must_use]
-pub fn withheld(request: &Request, body: &Bytes) -> Bytes {
+pub fn withheld(request: &Request, body: &Bytes, offer: ToolOffer) -> Bytes {
     match request.has_tools() || request.kind() == DialectKind::Ollama {
-        true => request_without(request.kind(), body),
+        true => without(&written(request.kind(), offer), body),
         false => forbidden(request.kind(), body),
     }
 }
 
-/// The body without the tool.
-fn request_without(kind: DialectKind, body: &Bytes) -> Bytes {
-    // It is where it was put: what is the same in both is the rest.
-    let tool = tool(kind);
-    let Some(at) = memchr::memmem::rfind(body, &tool) else { return body.clone() };
+/// The body without the tools.
+fn without(ours: &[u8], body: &Bytes) -> Bytes {
+    // They are where they were put: what is the same in both is the rest.
+    let Some(at) = memchr::memmem::rfind(body, ours) else { return body.clone() };
     let start = at - usize::from(body.get(at.wrapping_sub(1)) == Some(&b','));
-    Bytes::from([&body[..start], &body[at + tool.len()..]].concat())
+    Bytes::from([&body[..start], &body[at + ours.len()..]].concat())
 }
 
 /// The body with word that no tool may be called, where the format has such a word.

@@ -1,7 +1,6 @@
 //! What goes back for calls of the tool.
 
 use bytes::Bytes;
-use midfold_core::log::RECALL_TOOL as NAME;
 
 use super::calls::RecallCall;
 use crate::DialectKind;
@@ -25,7 +24,7 @@ impl AnsweredCall {
         let id = self.call.id.as_deref();
         if kind == DialectKind::Gemini {
             let response = ObjectWriter::new().text("output", &self.text).done();
-            let answer = ObjectWriter::new().text_if("id", id).text("name", NAME);
+            let answer = ObjectWriter::new().text_if("id", id).text("name", self.call.tool.name());
             let answer = answer.raw("response", &response).done();
             return ObjectWriter::new().raw("functionResponse", &answer).done();
         }
@@ -41,7 +40,7 @@ impl AnsweredCall {
             return item.text("call_id", id).text("output", &self.text).done();
         }
         if kind == DialectKind::Ollama {
-            return ollama::result(id, NAME, &self.text).raw("}").done().to_vec();
+            return ollama::result(id, self.call.tool.name(), &self.text).raw("}").done().to_vec();
         }
         let message = ObjectWriter::new().text("role", "tool").text("tool_call_id", id);
         message.text("content", &self.text).done()

@@ -8,6 +8,7 @@ use midfold_core::view::BlockKind;
 use super::Request;
 use super::answer_wishes::AnswerWishes;
 use crate::fields::ObjectFields;
+use crate::own_tools::OwnTool;
 use crate::scan;
 
 impl Request {
@@ -51,7 +52,7 @@ impl Request {
             dialect.view(&message).blocks.iter().any(|block| match &block.kind {
                 BlockKind::Call { name: Some(name), .. } => {
                     let name = name.decode(&message);
-                    name != midfold_core::log::RECALL_TOOL
+                    OwnTool::named(&name).is_none()
                         && !offered.iter().any(|offered| *offered == name)
                 }
                 _ => false,

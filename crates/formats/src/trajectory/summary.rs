@@ -47,6 +47,7 @@ pub(super) fn composed(
     let narration = narrated.map(AcceptedNarration::recap_sections).unwrap_or_default();
     let frame = RecapFrame {
         cap,
+        put_back: "",
         narration: &narration,
         counter,
         header: HEADER,

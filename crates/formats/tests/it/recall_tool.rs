@@ -5,12 +5,16 @@ use bytes::Bytes;
 use midfold_formats::DialectKind::{self, Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
 use midfold_formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
 use midfold_formats::recall_tool::{
-    AnsweredCall, JoinedStream, NAME, NoOffer, RecallCall, calls, check, in_front_of, joined,
-    offered, results, withheld,
+    AnsweredCall, JoinedStream, NoOffer, OwnTool, RecallCall, ToolOffer, calls, check, in_front_of,
+    joined, offered, results, withheld,
 };
 use midfold_formats::request::Request;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+const NAME: &str = "midfold_recall";
+const RECALL: ToolOffer = ToolOffer { recall: true, agent: false };
+const ALL: ToolOffer = ToolOffer { recall: true, agent: true };
 
 const KINDS: [DialectKind; 4] = [OpenAiChat, OpenAiResponses, Anthropic, Gemini];
 
@@ -322,15 +326,23 @@ fn the_tool_stands_behind_those_of_the_client_and_can_be_withheld() {
         let body = Bytes::from(body);
         let request = Request::read(kind, body.clone()).unwrap();
         assert_eq!(check(&request), Ok(()), "{kind:?}");
-        let with = offered(kind, &body);
-        let again = Request::read(kind, with.clone()).unwrap();
-        assert_eq!(check(&again), Err(NoOffer::Taken), "{kind:?}");
-        assert_eq!(withheld(&request, &with), body, "{kind:?}");
+        for offer in [RECALL, ALL, ToolOffer { recall: false, agent: true }] {
+            let with = offered(kind, &body, offer);
+            assert!(serde_json::from_slice::<Value>(&with).is_ok(), "{kind:?}");
+            for tool in OwnTool::ALL {
+                let named = format!(r#""name":"{}""#, tool.name());
+                let is_there = String::from_utf8_lossy(&with).contains(&named);
+                assert_eq!(is_there, offer.has(tool), "{kind:?} {tool:?}");
+            }
+            let again = Request::read(kind, with.clone()).unwrap();
+            assert_eq!(check(&again), Err(NoOffer::Taken), "{kind:?}");
+            assert_eq!(withheld(&request, &with, offer), body, "{kind:?}");
+        }
         let bare = Bytes::from([b"{\"x\":1,", &body[body.len() - 14..]].concat());
         let bare = if kind == OpenAiResponses { Bytes::from(r#"{"input":[]}"#) } else { bare };
         if let Ok(request) = Request::read(kind, bare.clone()) {
-            let with = offered(kind, &bare);
-            let told: Value = serde_json::from_slice(&withheld(&request, &with)).unwrap();
+            let with = offered(kind, &bare, ALL);
+            let told: Value = serde_json::from_slice(&withheld(&request, &with, ALL)).unwrap();
             assert!(told["tools"].is_array(), "{kind:?}");
             let choice = if kind == Gemini { &told["toolConfig"] } else { &told["tool_choice"] };
             assert!(choice.to_string().to_lowercase().contains("none"), "{kind:?} {told}");
@@ -344,9 +356,9 @@ fn ollama_is_asked_again_without_the_tool() {
     let body = Bytes::from(r#"{"stream":false,"messages":[]}"#);
     let request = Request::read(Ollama, body.clone()).unwrap();
     assert_eq!(check(&request), Ok(()));
-    let with = offered(Ollama, &body);
+    let with = offered(Ollama, &body, RECALL);
     assert!(with.ends_with(b"}}}}}]}") && with.starts_with(b"{\"stream\":false,"), "{with:?}");
-    let told: Value = serde_json::from_slice(&withheld(&request, &with)).unwrap();
+    let told: Value = serde_json::from_slice(&withheld(&request, &with, RECALL)).unwrap();
     assert_eq!(told, json!({"stream": false, "messages": [], "tools": []}));
     let reply = Bytes::from(
         json!({"role": "assistant", "content": "", "tool_calls": [
@@ -387,7 +399,7 @@ fn requests_that_cannot_have_it_do_not() {
 
 #[test]
 fn results_go_before_those_of_the_client() {
-    let call = RecallCall { id: Some("t1".into()), arguments: "{}".into() };
+    let call = RecallCall { tool: OwnTool::Recall, id: Some("t1".into()), arguments: "{}".into() };
     let answered = [AnsweredCall { call, text: "found \"it\"".into() }];
     for kind in KINDS {
         let messages = results(kind, &answered);

@@ -136,5 +136,5 @@ pub fn text_of(result: &CallToolResult) -> (String, bool) {
 
 /// The scope of somebody.
 pub fn of(owner: &str) -> SessionScope {
-    SessionScope { owner: Some(owner.to_owned()), session: None }
+    SessionScope { owner: Some(owner.to_owned()), ..SessionScope::default() }
 }

@@ -11,3 +11,4 @@ mod recall;
 mod resources;
 mod uri;
 mod which;
+mod wishes;

@@ -20,7 +20,7 @@ async fn several() -> std::sync::Arc<dyn midfold::store::Store> {
 }
 
 fn session(id: &str) -> SessionScope {
-    SessionScope { owner: None, session: Some(id.to_owned()) }
+    SessionScope { session: Some(id.to_owned()), ..SessionScope::default() }
 }
 
 #[tokio::test]

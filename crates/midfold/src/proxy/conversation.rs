@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use midfold_core::budget::Budget;
-use midfold_core::engine::Session;
+use midfold_core::engine::{Session, SessionState};
 use midfold_core::log::{Event, EventLog};
 use midfold_core::meter::Meter;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::{Hash, RawEvent, Role};
-use midfold_formats::recall_tool;
+use midfold_formats::recall_tool::{ToolOffer, tools};
 use midfold_formats::request::{MESSAGE, Request, without_marks};
 use midfold_formats::vendor::is_compaction;
-use midfold_store::{IdentifiedSession, Millis, SessionMeta};
+use midfold_store::{IdentifiedSession, Millis, SessionMeta, StoreError};
 
 use super::calls::CallLedger;
 use super::learned_windows::WindowReport;
@@ -56,8 +56,9 @@ pub(super) struct ProxyConversation {
     window: u64,
     /// Its requests offer tools.
     has_tools: bool,
-    /// Its requests may be given the tool of recall: it is counted from before the first fold on, whose recap names it.
-    recalls: bool,
+    /// The tools of ours that its requests may be given: they are counted from before the first fold on, whose recap names
+    /// that of recall.
+    offer: ToolOffer,
     brought: RecalledCalls,
     /// A provider took a request of it.
     pub is_accepted: bool,
@@ -119,7 +120,7 @@ impl ProxyConversation {
             counted: None,
             window: reading.window,
             has_tools: false,
-            recalls: false,
+            offer: ToolOffer::default(),
             brought: RecalledCalls::default(),
             is_accepted: false,
             course: Course::New,
@@ -155,7 +156,7 @@ impl ProxyConversation {
             window: meta.budget.window,
             // Known with the next request, too.
             has_tools: false,
-            recalls: false,
+            offer: ToolOffer::default(),
             brought: RecalledCalls::of(&session),
             is_accepted: true,
             course: Course::GoesOn,
@@ -188,6 +189,29 @@ impl ProxyConversation {
         !self.saved.is_foreign && (found.active == active || found.active == self.saved.active)
     }
 
+    /// Whether the store has another state of it than the one that was written from here.
+    pub fn is_changed_in(&self, found: &IdentifiedSession) -> bool {
+        found.id == self.session.id() && found.state_version > self.saved.version
+    }
+
+    /// Takes over pins and an agent's wishes of the state that the store has.
+    pub fn take_wishes(&mut self, state: String, version: u64) -> Result<(), StoreError> {
+        if state == self.saved.state || state.is_empty() {
+            return Ok(());
+        }
+        let known: SessionState = match self.saved.state.as_str() {
+            "" => SessionState::default(),
+            known => serde_json::from_str(known)?,
+        };
+        let own = self.session.state();
+        let has_unkept = (&own.pins, &own.agent) != (&known.pins, &known.agent);
+        let SessionState { pins, agent, .. } = serde_json::from_str(&state)?;
+        self.session.take_wishes(pins, agent, has_unkept);
+        self.brought = RecalledCalls::of(&self.session);
+        (self.saved.state, self.saved.version) = (state, version);
+        Ok(())
+    }
+
     /// The session of this id is held by another value from now on.
     pub fn give_way(&mut self, id: &str) {
         self.saved.is_foreign |= self.session.id() == id;
@@ -218,7 +242,7 @@ impl ProxyConversation {
             counted: None,
             window: self.window,
             has_tools: self.has_tools,
-            recalls: self.recalls,
+            offer: self.offer,
             brought,
             is_accepted: false,
             course: if at > 0 { Course::Lone } else { Course::New },
@@ -254,11 +278,15 @@ impl ProxyConversation {
     }
 
     /// Counts the parts of a request beside its messages, where they changed.
-    pub fn beside(&mut self, request: &Request, recalls: bool) {
-        self.recalls |= recalls;
-        let ours = self.recalls.then(|| recall_tool::tool(request.kind()));
+    pub fn beside(&mut self, request: &Request, offer: ToolOffer) {
+        self.offer.recall |= offer.recall;
+        self.offer.agent |= offer.agent;
+        let ours = tools(request.kind(), self.offer);
         let parts = [&request.system, &request.tools];
-        let parts = || parts.into_iter().flatten().map(|part| &part[..]).chain(ours.as_deref());
+        let parts = || {
+            let own = parts.into_iter().flatten().map(|part| &part[..]);
+            own.chain(ours.iter().map(|tool| &tool[..]))
+        };
         let hash = parts().fold(Hash::ROOT, Hash::chain);
         if hash != self.beside {
             self.beside = hash;
@@ -278,6 +306,9 @@ impl ProxyConversation {
     ) {
         self.session.set_profile(reading.profile_for(request));
         self.session.set_cache_lifetime(reading.cache_lifetime);
+        if let Some(hooks) = &reading.hooks {
+            self.session.set_hooks(hooks.clone());
+        }
         let (own, asked) = (&self.session.policy().trigger, &reading.policy.trigger);
         // One that an earlier version stored has a share of the window for a line that the window does not reach.
         let is_earlier = asked.floor_tokens == 0 && own.floored_share != asked.floored_share;

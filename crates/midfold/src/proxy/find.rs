@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use midfold_core::{Hash, Role};
+use midfold_formats::recall_tool::ToolOffer;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
@@ -40,7 +41,7 @@ impl Proxy {
                     held.course = Course::GoesOn;
                 }
                 held.extend(request, &chain.links[at..]);
-                held.beside(request, reading.recalls);
+                held.beside(request, reading.offer);
                 lock(&self.index).put(known, &held, chain, at, now);
                 drop(held);
                 return Arc::clone(known);
@@ -63,7 +64,7 @@ impl Proxy {
             }
         };
         made.extend(request, &chain.links[at..]);
-        made.beside(request, reading.recalls);
+        made.beside(request, reading.offer);
         let is_new = known.is_none();
         let made = Arc::new(Mutex::new(made));
         if is_new && previous > 0 {
@@ -114,7 +115,7 @@ impl Proxy {
         };
         made.course = Course::Lone;
         made.extend(request, &chain.links[at..]);
-        made.beside(request, false);
+        made.beside(request, ToolOffer::default());
         Some(Arc::new(Mutex::new(made)))
     }
 

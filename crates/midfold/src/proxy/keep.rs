@@ -77,11 +77,17 @@ impl Proxy {
             Some((known, at)) => newest_of(known, *at, found, &**store).await?,
             None => found,
         };
-        if known.as_ref().is_some_and(|(known, at)| lock(known).is_current(*at, &found)) {
+        if let Some((known, _)) =
+            known.as_ref().filter(|(known, at)| lock(known).is_current(*at, &found))
+        {
+            if lock(known).is_changed_in(&found) {
+                let row = store.session(&found.id).await?;
+                lock(known).take_wishes(row.state, row.state_version)?;
+            }
             return Ok(());
         }
         let (conversation, chain) = load(&found.id, store, begun).await?;
-        if self.recalls {
+        if !self.offer.is_nothing() {
             let events = conversation.session.log().events();
             let messages: Vec<_> = events.iter().map(|event| event.bytes.clone()).collect();
             read_back(&self.hidden, begun.request.kind(), &begun.who.scope, &messages);
@@ -106,8 +112,9 @@ async fn newest_of(
     let events = at as u64;
     match own.filter(|id| *id != found.id && events >= found.events) {
         Some(id) => {
-            let active = store.session(&id).await?.active;
-            Ok(IdentifiedSession { id, events, active })
+            let row = store.session(&id).await?;
+            let (active, state_version) = (row.active, row.state_version);
+            Ok(IdentifiedSession { id, events, active, state_version })
         }
         None => Ok(found),
     }
@@ -297,6 +304,7 @@ async fn learn(
     let folds = store.folds(id).await?;
     let last = store.last_call(id).await?;
     let mut held = lock(conversation);
+    held.take_wishes(row.state.clone(), row.state_version)?;
     let at = usize::try_from(row.head).unwrap_or(usize::MAX);
     let is_ours = at <= held.session.log().len()
         && held.session.log().hash_before(at) == row.head_hash

@@ -60,6 +60,7 @@ pub mod vendor;
 
 use std::sync::Arc;
 
+use midfold_formats::recall_tool::ToolOffer;
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 
@@ -105,6 +106,8 @@ impl Proxy {
             Err(fault) => MatchedRequest::passing(self, request, model, Some(fault)).with(recall),
             Ok(reading) if stable == 0 => {
                 let session = opening.map(|opening| self.promised(opening, &who, now));
+                let may = ToolOffer { recall: false, ..reading.offer };
+                let recall = RecallOffer { may, ..recall };
                 self.first(&reading, request, &who, model).begins(session).with(recall)
             }
             Ok(mut reading) => {
@@ -128,7 +131,8 @@ impl Proxy {
                     counts_reply: learned.is_some_and(|told| told.counts_reply),
                 };
                 let mut turn = MatchedRequest::passing(self, request, model, None);
-                turn.recall = RecallOffer { may: reading.recalls && !is_aside, ..recall };
+                let may = if is_aside { ToolOffer::default() } else { reading.offer };
+                turn.recall = RecallOffer { may, ..recall };
                 turn.source = Some(source);
                 turn.through(&reading, conversation, stable, told, is_aside, now)
             }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold_core::{Hash, Role};
-use midfold_formats::recall_tool::check;
+use midfold_formats::recall_tool::{ToolOffer, check};
 use midfold_formats::request::Request;
 
 use super::chain::{Chain, known};
@@ -53,14 +53,16 @@ impl Proxy {
         begun
     }
 
-    /// Says that who sends this request reads its answer ([`Turn::hear`](super::Turn::hear)): it may be given the tool of
-    /// recall, where the rules have that and the request allows it.
+    /// Says that who sends this request reads its answer ([`Turn::hear`](super::Turn::hear)): it may be given the tools
+    /// that the rules have, where the request allows it. A request without tools of its own is no agent's.
     #[must_use]
     pub fn recalling(&self, mut begun: ReadRequest) -> ReadRequest {
-        if self.recalls
+        if !self.offer.is_nothing()
             && let Ok(reading) = &mut begun.read
+            && check(&begun.request).is_ok()
         {
-            reading.recalls = check(&begun.request).is_ok();
+            let agent = self.offer.agent && begun.request.has_tools();
+            reading.offer = ToolOffer { agent, ..self.offer };
         }
         begun
     }

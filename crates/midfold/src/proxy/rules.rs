@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use midfold_core::hooks::FoldHooks;
 use midfold_core::log::measure;
 use midfold_core::policy::Policy;
 use midfold_core::profile::ReasoningBinding;
 use midfold_core::{Counter, ProviderProfile, Role, TextKind};
+use midfold_formats::recall_tool::ToolOffer;
 use midfold_formats::request::Request;
 use midfold_formats::{DialectKind, profile};
 use midfold_store::Millis;
@@ -52,8 +54,9 @@ pub struct ProxyRules {
     is_narrated: bool,
     pub(super) seal: Option<Seal>,
     pub(super) prefer: CompactionPreference,
-    pub(super) recalls: bool,
+    pub(super) offer: ToolOffer,
     cache_seconds: u64,
+    hooks: Option<Arc<dyn FoldHooks>>,
 }
 
 /// The newest message of a request is behind the history, and is one of those that a policy keeps.
@@ -76,8 +79,10 @@ pub(super) struct RequestReading {
     pub is_replay: bool,
     /// What the client wants kept of what is folded, as it says with each request.
     pub keep: Option<String>,
-    /// The request may be given the tool that brings back what was folded.
-    pub recalls: bool,
+    /// The tools of ours that the request may be given.
+    pub offer: ToolOffer,
+    /// What the host has to say of folds.
+    pub hooks: Option<Arc<dyn FoldHooks>>,
     /// How long the provider keeps the prompt in its cache; none where no pause means anything.
     pub cache_lifetime: Option<Millis>,
 }
@@ -172,8 +177,9 @@ impl ProxyRules {
             is_narrated: false,
             seal: None,
             prefer: CompactionPreference::default(),
-            recalls: false,
+            offer: ToolOffer::default(),
             cache_seconds: CACHE_SECONDS,
+            hooks: None,
         }
     }
 
@@ -233,8 +239,29 @@ impl ProxyRules {
     /// ([`Proxy::recalling`](super::Proxy::recalling)).
     #[must_use]
     pub fn recall(mut self, recalls: bool) -> Self {
-        self.recalls = recalls;
+        self.offer.recall = recalls;
         self
+    }
+
+    /// Gives the model of an agent tools by which it says what should become of its conversation: fold it now, keep a
+    /// message whole, keep a line of its own. Their calls are answered unseen, too.
+    #[must_use]
+    pub fn agent_tools(mut self, offers: bool) -> Self {
+        self.offer.agent = offers;
+        self
+    }
+
+    /// Lets a host look at each fold, and put texts back with it.
+    #[must_use]
+    pub fn hooked(mut self, hooks: Option<Arc<dyn FoldHooks>>) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// What the host has to say of folds.
+    #[must_use]
+    pub fn hooks(&self) -> Option<Arc<dyn FoldHooks>> {
+        self.hooks.clone()
     }
 
     /// How long providers keep a prompt in their cache, in seconds (300 at the start); where a request asks for more,
@@ -310,7 +337,8 @@ impl ProxyRules {
             policy: self.policy_for(who.preset.as_deref())?,
             is_replay: false,
             keep: None,
-            recalls: false,
+            offer: ToolOffer::default(),
+            hooks: self.hooks.clone(),
             cache_lifetime: self.lifetime_for(request),
         })
     }

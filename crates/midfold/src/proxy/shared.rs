@@ -7,6 +7,7 @@ use bytes::Bytes;
 use midfold_core::engine::Session;
 use midfold_core::event::Usage;
 use midfold_core::spending::{FoldedPrompt, PromptCost};
+use midfold_formats::recall_tool::ToolOffer;
 use midfold_formats::request::Request;
 
 use super::answers::{UnwrittenAnswers, key};
@@ -51,8 +52,8 @@ pub struct Proxy {
     items: Mutex<ProviderItems>,
     /// Exchanges that were had here and that no client knows.
     pub(super) hidden: Mutex<HiddenExchanges>,
-    /// Requests may be given a tool that brings back what was folded.
-    pub(super) recalls: bool,
+    /// The tools that requests may be given.
+    pub(super) offer: ToolOffer,
     /// Conversations that are not written to the store yet.
     pub(super) unsaved: Mutex<UnsavedConversations>,
     is_stored: bool,
@@ -88,7 +89,7 @@ impl Proxy {
         let index = Index::new(rules.memory);
         let (learned, begun, histories) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (items, unsaved, is_stored) = (Mutex::default(), Mutex::default(), rules.is_stored);
-        let (seal, prefer, recalls) = (rules.seal.clone(), rules.prefer, rules.recalls);
+        let (seal, prefer, offer) = (rules.seal.clone(), rules.prefer, rules.offer);
         let (rules, index) = (Mutex::new(rules), Mutex::new(index));
         let (cost, hidden, answers) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (threads, promised) = (Mutex::default(), Mutex::default());
@@ -103,7 +104,7 @@ impl Proxy {
             answers,
             items,
             hidden,
-            recalls,
+            offer,
             unsaved,
             is_stored,
             cost,

@@ -168,7 +168,7 @@ impl MatchedRequest {
         self
     }
 
-    /// Gives what is to be sent the tool of recall, where it may have it.
+    /// Gives what is to be sent the tools of ours, where it may have them.
     pub(super) fn offer(&mut self) {
         let is_folded = self.sent.is_folded();
         self.sent.body = self.recall.offer(&self.request, &self.sent.body, is_folded);

@@ -59,6 +59,10 @@ pub fn due(status: &SessionStatus) -> String {
             let line = number(line.tokens);
             format!("due: a piece of work has ended, and the seam line of {line} tokens is crossed")
         }
+        FoldDue::Agent(line) => {
+            let line = number(line.tokens);
+            format!("due: the agent asked for it, and its line of {line} tokens is crossed")
+        }
         FoldDue::HardWindow { limit } => {
             format!("due: more than the {} tokens that fit", number(limit))
         }

@@ -1,6 +1,7 @@
 //! The tests of the facade, in one binary: it links once.
 
 mod agent;
+mod agent_wishes;
 mod ahead;
 mod arguments;
 mod authority;
@@ -37,6 +38,7 @@ mod properties;
 #[cfg(feature = "proxy")]
 mod proxy;
 #[cfg(feature = "proxy")]
+mod proxy_agent;
 mod proxy_asides;
 #[cfg(feature = "proxy")]
 mod proxy_identities;

@@ -5,6 +5,7 @@ mod open_sessions;
 
 use std::sync::Arc;
 
+use midfold::core::hooks::FoldHooks;
 use midfold::store::Store;
 use midfold::view::OverviewCache;
 use tokio::sync::{Semaphore, watch};
@@ -32,10 +33,14 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub fn new(store: Arc<dyn Store>, stopped: watch::Receiver<bool>) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        hooks: Option<Arc<dyn FoldHooks>>,
+        stopped: watch::Receiver<bool>,
+    ) -> Self {
         Self {
             overviews: OverviewCache::new(Arc::clone(&store)),
-            opened: OpenedSessions::default(),
+            opened: OpenedSessions::new(hooks),
             feed: ChangeFeed::new(Arc::clone(&store), stopped.clone()),
             room: Arc::new(Semaphore::new(AT_ONCE)),
             replays: Semaphore::new(1),

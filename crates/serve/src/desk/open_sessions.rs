@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use midfold::core::hooks::FoldHooks;
 use midfold::store::{Store, StoredError, StoredSession};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
@@ -23,9 +24,18 @@ struct OpenedEntry {
 
 /// Sessions that are open; the one that was asked for last is at the end.
 #[derive(Default)]
-pub(crate) struct OpenedSessions(Mutex<Vec<OpenedEntry>>);
+pub(crate) struct OpenedSessions {
+    entries: Mutex<Vec<OpenedEntry>>,
+    /// What the host has to say of folds.
+    hooks: Option<Arc<dyn FoldHooks>>,
+}
 
 impl OpenedSessions {
+    /// None are open. `hooks` hear of the folds that are made of them.
+    pub fn new(hooks: Option<Arc<dyn FoldHooks>>) -> Self {
+        Self { entries: Mutex::default(), hooks }
+    }
+
     /// The session of this id, as the store has it now.
     ///
     /// # Errors
@@ -45,6 +55,7 @@ impl OpenedSessions {
             },
             None => StoredSession::open(Arc::clone(store), id).await,
         };
+        let stored = stored.map(|stored| stored.with_hooks(self.hooks.clone()));
         let stored = stored.inspect_err(|_| self.close(id))?;
         self.note(id, stored.row().head);
         let held = guard.insert(stored);
@@ -85,6 +96,6 @@ impl OpenedSessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<OpenedEntry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

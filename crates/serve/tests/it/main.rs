@@ -1,6 +1,8 @@
 //! The server between a real client and a real (scripted) provider, over loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+mod after_fold;
+mod agent_tools;
 mod answers;
 mod api;
 mod broken;

@@ -349,7 +349,8 @@ pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>)
     store.identify("one", of("a"), 3).await.map_err(said)?;
     store.identify("one", of("b"), 5).await.map_err(said)?;
     let noted = |id: &str, events| {
-        Some(crate::types::IdentifiedSession { id: id.to_owned(), events, active: None })
+        let (id, active) = (id.to_owned(), None);
+        Some(crate::types::IdentifiedSession { id, events, active, state_version: 0 })
     };
     let found = |texts: &[&str]| {
         let identities: Vec<_> = texts.iter().map(|text| of(text)).collect();

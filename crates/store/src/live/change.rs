@@ -1,6 +1,7 @@
 //! What a host changes on a stored session: pins, model, window, policy. It is kept with the session's
 //! state, so that every node has it.
 
+use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
 use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
@@ -46,16 +47,29 @@ impl StoredSession {
         .await
     }
 
-    /// Changes what is neither log nor fold, whoever else does so at the same time.
-    async fn change(
+    /// Does what an agent says of its own conversation: a fold, a pin, a note. `work` is done again where somebody else
+    /// changed the session meanwhile.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn wish<T>(
         &mut self,
-        work: impl Fn(&mut Session) -> Result<(), StoredError>,
-    ) -> Result<(), StoredError> {
+        work: impl Fn(&mut Session, &Budget) -> T,
+    ) -> Result<T, StoredError> {
+        let budget = self.budget();
+        self.change(|session| Ok(work(session, &budget))).await
+    }
+
+    /// Changes what is neither log nor fold, whoever else does so at the same time.
+    async fn change<T>(
+        &mut self,
+        work: impl Fn(&mut Session) -> Result<T, StoredError>,
+    ) -> Result<T, StoredError> {
         for _ in 0..ROUNDS {
-            work(self.whole().await?)?;
+            let done = work(self.whole().await?)?;
             match self.try_save().await {
                 Err(StoredError::Store(StoreError::StaleState { .. })) => self.reload().await?,
-                other => return other,
+                other => return other.map(|()| done),
             }
         }
         Err(StoredError::Busy(self.row.new.id.clone()))

@@ -17,6 +17,7 @@ use midfold_core::engine::{
     BriefSession, NarrationQueue, ReportedOverflow, Session, SessionState, SessionStatus,
 };
 use midfold_core::event::{RawEvent, Usage};
+use midfold_core::hooks::FoldHooks;
 use midfold_core::inject::Injections;
 use midfold_core::ledger::{Ledger, ReportedCost};
 use midfold_core::plan::PlanOutcome;
@@ -41,6 +42,8 @@ pub struct StoredSession {
     inner: LoadedParts,
     ledger: Option<Ledger>,
     injections: Injections,
+    /// What a host has to say of folds that are made here.
+    hooks: Option<Arc<dyn FoldHooks>>,
 }
 
 /// As much of the session as was needed so far.
@@ -85,6 +88,20 @@ impl StoredSession {
     /// As [`StoredSession::with_injections`].
     pub fn set_injections(&mut self, injections: Injections) {
         self.injections = injections;
+    }
+
+    /// Lets a host look at the folds that are made here.
+    #[must_use]
+    pub fn with_hooks(mut self, hooks: Option<Arc<dyn FoldHooks>>) -> Self {
+        self.hooks = hooks;
+        self.hook();
+        self
+    }
+
+    fn hook(&mut self) {
+        if let (LoadedParts::Whole(session), Some(hooks)) = (&mut self.inner, &self.hooks) {
+            session.set_hooks(Arc::clone(hooks));
+        }
     }
 
     /// The session's budget, with room for its hooks.

@@ -45,7 +45,7 @@ impl StoredSession {
         let meta = rows::meta(&row)?;
         let inner = assemble(&meta, loaded)?;
         let injections = Injections::default();
-        let mut stored = Self { store, row, meta, inner, ledger: None, injections };
+        let mut stored = Self { store, row, meta, inner, ledger: None, injections, hooks: None };
         let folds = match &stored.inner {
             LoadedParts::Whole(_) => stored.folds().await?,
             LoadedParts::Brief(_) => Vec::new(),
@@ -64,7 +64,8 @@ impl StoredSession {
     /// As [`StoredSession::open`].
     pub async fn reload(&mut self) -> Result<(), StoredError> {
         let injections = std::mem::take(&mut self.injections);
-        *self = Self::open(self.store.clone(), &self.row.new.id).await?;
+        let hooks = self.hooks.take();
+        *self = Self::open(self.store.clone(), &self.row.new.id).await?.with_hooks(hooks);
         self.injections = injections;
         Ok(())
     }
@@ -85,6 +86,7 @@ impl StoredSession {
         let session =
             held_so(session, &self.meta).with_folds(folds, self.row.active).with_state(state);
         self.inner = LoadedParts::Whole(Box::new(session));
+        self.hook();
         self.offer_prepared();
         Ok(())
     }

@@ -106,7 +106,7 @@ pub(super) async fn identified<D: SqlConnection>(
     }
     let places: Vec<_> = (1..=identities.len()).map(|at| format!("${at}")).collect();
     let sql = format!(
-        "SELECT s.id, i.events, s.active FROM identities i JOIN sessions s ON s.no = i.session_no \
+        "SELECT s.id, i.events, s.active, s.state_version FROM identities i JOIN sessions s ON s.no = i.session_no \
          WHERE i.identity IN ({}) ORDER BY i.events DESC LIMIT 1",
         places.join(", ")
     );
@@ -116,5 +116,6 @@ pub(super) async fn identified<D: SqlConnection>(
         id: row.text(0)?.unwrap_or_default().to_owned(),
         events: number_of(&row, 1)?,
         active: hash_or_none(&row, 2)?,
+        state_version: number_of(&row, 3)?,
     }))
 }

@@ -43,6 +43,7 @@ mod state;
 mod stats;
 mod stream;
 mod strict;
+mod wishes;
 
 use std::io;
 use std::net::SocketAddr;
@@ -65,6 +66,7 @@ pub use self::settings::UpstreamSettings;
 pub use self::shared::RecordedCall;
 pub use self::stats::{RequestOutcome, Stats, StatsEntry};
 pub use self::strict::Strictness;
+pub use self::wishes::AgentWish;
 
 use self::shared::{SharedInner, SharedState};
 

@@ -7,6 +7,7 @@ use super::once::OneCall;
 use super::reply::{FactUse, ReplyCall, ReplyKind, ScriptedReply};
 use super::request_parts::{AskedParts, OfferedTool, array};
 use super::shell::{code, command, fact, found, highest, mark};
+use super::wishes::AgentWish;
 
 /// What the server plays.
 #[derive(Clone, Debug)]
@@ -82,6 +83,8 @@ pub struct StepLoop {
     pub last_fence: (String, String),
     /// Whether it looks up what was folded away, where it has the proxy's tool for that.
     pub look_ups: Option<LookUps>,
+    /// What it says of its own conversation, where it has the proxy's tools for that.
+    pub wishes: Vec<AgentWish>,
 }
 
 impl Default for StepLoop {
@@ -99,6 +102,7 @@ impl Default for StepLoop {
             fence: ("```bash\n".to_owned(), "\n```".to_owned()),
             last_fence: (String::new(), String::new()),
             look_ups: None,
+            wishes: Vec::new(),
         }
     }
 }
@@ -220,6 +224,19 @@ impl StepLoop {
                 ..ScriptedReply::said(ReplyKind::Turn, text)
             };
         }
+        let said = |beside: bool| -> Vec<ReplyCall> {
+            let due = self.wishes.iter().filter(|wish| wish.beside == beside);
+            due.filter_map(|wish| wish.call(step, asked, tools?)).collect()
+        };
+        let first = said(false);
+        if !first.is_empty() {
+            let text = format!("Before part {step} I say what should become of this. ");
+            return ScriptedReply {
+                calls: first,
+                uses,
+                ..ScriptedReply::said(ReplyKind::Turn, text)
+            };
+        }
         let mut text = String::new();
         // What the last results said is noted in the model's own words, as agents do.
         for step in (done + 1).saturating_sub(self.parallel.max(1)).max(1)..=done {
@@ -232,6 +249,7 @@ impl StepLoop {
         }
         let last = (done + self.parallel.max(1)).min(self.steps);
         let mut calls: Vec<_> = looks_up.map(|(call, _)| call).into_iter().collect();
+        calls.extend(said(true));
         for step in (done + 1..=last).filter(|step| self.decides(*step)) {
             text.push_str(&format!("Decided: {}. ", fact(step + DECIDED)));
         }
@@ -265,7 +283,8 @@ impl StepLoop {
     /// The highest step that was done. What was looked up is of earlier ones.
     fn done(&self, asked: &AskedParts) -> u32 {
         let mut steps = asked.items.iter().rev().filter_map(|item| highest(&item.to_string()));
-        let done = if self.look_ups.is_some() { steps.max() } else { steps.next() };
+        let calls_others = self.look_ups.is_some() || !self.wishes.is_empty();
+        let done = if calls_others { steps.max() } else { steps.next() };
         done.unwrap_or(0)
     }
 

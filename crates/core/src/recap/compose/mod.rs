@@ -119,6 +119,9 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let (files, listed) = writer.files(writer.left.saturating_sub(for_counts).min(most), true);
     writer.push(&files);
     writer.left_out(&statements, &told, listed);
+    if frame.cap > 0 {
+        writer.out.push_str(frame.put_back);
+    }
     let sections = writer.out.clone();
     let said: FxHashSet<&str> = identifiers(&sections).collect();
     let mut ranked = rank(gathered, frame, &said, usize::try_from(frame.cap).unwrap_or(usize::MAX));

@@ -47,6 +47,7 @@ fn recap_by(
     let frame = RecapFrame {
         cap,
         narration: "",
+        put_back: "",
         counter: &Bytes,
         header: "## Recap",
         elsewhere: &FxHashSet::default(),

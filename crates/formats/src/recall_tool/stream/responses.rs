@@ -6,7 +6,7 @@ use super::event::{HeldEvent, SseEvent};
 use crate::DialectKind;
 use crate::fields::ObjectFields;
 use crate::recall_tool::calls::is_ours;
-use crate::recall_tool::joined_answers::{usage::responses as spent, without_tool};
+use crate::recall_tool::joined_answers::{usage::responses as spent, without_tools};
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
@@ -92,7 +92,7 @@ impl ResponsesStream {
         }
         let response = fields.inner("response");
         let is_other = self.ended > 0 || self.hides;
-        without_tool(data, &response, &mut splices);
+        without_tools(data, &response, &mut splices);
         if self.ended > 0 {
             for (name, value) in [("id", &self.id), ("created_at", &self.created)] {
                 if let (Some(at), Some(value)) = (response.get(name), value) {

@@ -1,6 +1,6 @@
-//! Recall inside of a request: the model calls a tool that its client does not know, and is answered here. What was
-//! said so stays a part of the conversation, although no client ever sends it: with each later request it is put back
-//! in its place.
+//! Tools inside of a request: the model calls one that its client does not know, and is answered here. It looks up what
+//! was folded, or says what should become of its conversation. What was said so stays a part of the conversation,
+//! although no client ever sends it: with each later request it is put back in its place.
 
 mod hidden;
 mod look_up;
@@ -9,6 +9,7 @@ mod rounds;
 mod shown_messages;
 mod spelling;
 mod stored;
+mod wishes;
 
 pub(super) use hidden::HiddenExchanges;
 pub(super) use offered::{RecallOffer, put_back};

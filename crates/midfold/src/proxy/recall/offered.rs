@@ -1,28 +1,28 @@
-//! Which requests carry the tool, and which must not call it.
+//! Which requests carry the tools, and which must not call them.
 
 use std::sync::Mutex;
 
 use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_formats::DialectKind;
-use midfold_formats::recall_tool::{forbidden, offered, withheld};
+use midfold_formats::recall_tool::{ToolOffer, forbidden, offered, withheld};
 use midfold_formats::request::Request;
 
 use super::hidden::{HiddenExchanges, whole};
 use crate::proxy::history::ProviderHistory;
 use crate::proxy::lock::lock;
 
-/// How often the provider is asked again for one request; the last time, the model cannot call the tool.
+/// How often the provider is asked again for one request; the last time, the model cannot call the tools.
 pub(super) const MOST_ROUNDS: usize = 5;
 
-/// What a request has of recall.
+/// What a request has of the tools.
 #[derive(Default)]
 pub(crate) struct RecallOffer {
-    /// It may be given the tool.
-    pub may: bool,
-    /// It was given the tool: its answer may have calls that are answered here.
-    pub is_offered: bool,
-    /// What was known when messages were put back ([`HiddenExchanges::version`]).
+    /// The tools that it may be given.
+    pub may: ToolOffer,
+    /// The tools that it was given: its answer may have calls that are answered here.
+    pub offered: ToolOffer,
+    /// The version of the exchanges when messages were put back ([`HiddenExchanges::version`]).
     pub version: u64,
     /// Messages were put back into it.
     pub hides: bool,
@@ -35,17 +35,23 @@ pub(crate) struct RecallOffer {
 }
 
 impl RecallOffer {
-    /// The body that is sent: with the tool from the first fold on.
+    /// The body that is sent: with the tool of recall from the first fold on, with the others from the beginning, so that
+    /// the provider's cache finds the same tools in front of each request.
     pub fn offer(&mut self, request: &Request, body: &Bytes, is_folded: bool) -> Bytes {
         let kind = request.kind();
-        self.is_offered = self.may && (is_folded || self.hides);
-        if self.is_offered {
-            let body = offered(kind, body);
-            return if self.rounds < MOST_ROUNDS { body } else { withheld(request, &body) };
+        let recall = self.may.recall && (is_folded || self.hides);
+        self.offered = ToolOffer { recall, ..self.may };
+        if !self.offered.is_nothing() {
+            let body = offered(kind, body, self.offered);
+            return match self.rounds < MOST_ROUNDS {
+                true => body,
+                false => withheld(request, &body, self.offered),
+            };
         }
         // Calls in a history without any tool are refused.
         if self.hides && kind == DialectKind::Anthropic && !request.has_tools() {
-            return forbidden(kind, &offered(kind, body));
+            let any = ToolOffer { recall: true, ..ToolOffer::default() };
+            return forbidden(kind, &offered(kind, body, any));
         }
         body.clone()
     }

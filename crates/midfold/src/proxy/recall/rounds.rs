@@ -1,4 +1,4 @@
-//! The answers to a request with the tool: those with calls of it are answered here, and the provider is asked again.
+//! The answers to a request with the tools: those with calls of them are answered here, and the provider is asked again.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use midfold_core::log::measure;
 use midfold_core::spending::FoldedPrompt;
 use midfold_formats::answer::AnswerFacts;
-use midfold_formats::recall_tool::{AnsweredCall, RecallCall, calls, results, withheld};
+use midfold_formats::recall_tool::{AnsweredCall, OwnTool, RecallCall, calls, results, withheld};
 use midfold_formats::request::Request;
 use midfold_store::Millis;
 use midfold_store::recall::PAGE_CHARS;
@@ -17,6 +17,7 @@ use super::hidden::HiddenExchange;
 use super::look_up::look_up;
 use super::offered::MOST_ROUNDS;
 use super::shown_messages::{answered, chain};
+use super::wishes;
 use crate::proxy::keep::copied;
 use crate::proxy::lock::lock;
 use crate::proxy::turn::MatchedRequest;
@@ -26,11 +27,13 @@ const LEAST_CHARS: usize = 1_000;
 /// Tokens of the window for each character of an answer: an answer takes an eighth of a small window.
 const TOKENS_PER_CHAR: u64 = 2;
 
-/// What became of an answer to a request with the tool.
+/// What became of an answer to a request with the tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecallRound {
-    /// Calls of the tool that were answered here.
+    /// Calls of the tool of recall that were answered here.
     pub calls: usize,
+    /// Calls of the other tools that were answered here.
+    pub wishes: usize,
     /// The provider is to be asked again, with what was found; else this answer is the last one.
     pub asks_again: bool,
 }
@@ -41,7 +44,7 @@ impl MatchedRequest {
     /// ([`recall_tool`](midfold_formats::recall_tool)).
     #[must_use]
     pub fn recalls(&self) -> bool {
-        self.recall.is_offered
+        !self.recall.offered.is_nothing()
     }
 
     /// Takes an answer that has passed, before the client has the end of it: what the client does not get of it is
@@ -50,7 +53,7 @@ impl MatchedRequest {
     pub fn hear(&mut self, seen: &mut AnswerFacts, now: Millis) -> RecallRound {
         let kind = self.request.kind();
         let found = calls(kind, &seen.output);
-        if !seen.is_complete || !self.recall.is_offered {
+        if !seen.is_complete || self.recall.offered.is_nothing() {
             return RecallRound::default();
         }
         if found.ours.is_empty() {
@@ -60,26 +63,52 @@ impl MatchedRequest {
             return RecallRound::default();
         }
         let answered = self.answers(found.ours, now);
-        let calls = answered.len();
+        let calls = answered.iter().filter(|it| it.call.tool == OwnTool::Recall).count();
+        let wishes = answered.len() - calls;
         let may_ask = found.others == 0 && self.recall.rounds < MOST_ROUNDS;
         if may_ask && self.go_on(seen, &answered).is_some() {
-            return RecallRound { calls, asks_again: true };
+            return RecallRound { calls, wishes, asks_again: true };
         }
         let behind = results(kind, &answered);
         self.remember(&seen.output, answered);
         seen.output.extend(behind);
-        RecallRound { calls, asks_again: false }
+        RecallRound { calls, wishes, asks_again: false }
     }
 
     fn answers(&self, calls: Vec<RecallCall>, now: Millis) -> Vec<AnsweredCall> {
+        let looks_up =
+            |call: &RecallCall| call.tool == OwnTool::Recall && self.recall.offered.recall;
+        let found = self.looked_up(calls.iter().filter(|call| looks_up(call)), now);
+        let mut found = found.into_iter();
+        let mut text = |call: &RecallCall| match call.tool {
+            tool if !self.recall.offered.has(tool) => wishes::NOT_OFFERED.to_owned(),
+            OwnTool::Recall => {
+                found.next().unwrap_or_else(|| "error: nothing could be looked up\n".to_owned())
+            }
+            _ => wishes::heard(self, call, now),
+        };
+        let texts: Vec<String> = calls.iter().map(&mut text).collect();
+        calls.into_iter().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
+    }
+
+    /// What these calls find, in their order.
+    fn looked_up<'a>(
+        &self,
+        calls: impl Iterator<Item = &'a RecallCall>,
+        now: Millis,
+    ) -> Vec<String> {
+        let mut calls = calls.peekable();
+        if calls.peek().is_none() {
+            return Vec::new();
+        }
         let window = self.place.as_ref().map_or(0, |place| place.budget.window);
         let chars = usize::try_from(window / TOKENS_PER_CHAR).unwrap_or(PAGE_CHARS);
         let chars = chars.clamp(LEAST_CHARS, PAGE_CHARS);
         let texts = async {
             let Some(place) = &self.place else { return Vec::new() };
             let copy = copied(&place.conversation, now).await;
-            let mut texts = Vec::with_capacity(calls.len());
-            for call in &calls {
+            let mut texts = Vec::new();
+            for call in calls {
                 texts.push(match &copy {
                     Ok((store, session)) => look_up(store, session, call, chars).await,
                     Err(error) => format!("error: {error}\n"),
@@ -87,10 +116,7 @@ impl MatchedRequest {
             }
             texts
         };
-        let texts = at_once(texts).unwrap_or_default();
-        let none = || "error: nothing could be looked up\n".to_owned();
-        let texts = texts.into_iter().chain(std::iter::repeat_with(none));
-        calls.iter().cloned().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
+        at_once(texts).unwrap_or_default()
     }
 
     /// The same request with the answer behind it and with what its calls brought.
@@ -109,7 +135,7 @@ impl MatchedRequest {
         self.recall.rounds += 1;
         self.sent.body = match self.recall.rounds < MOST_ROUNDS {
             true => sent,
-            false => withheld(&self.request, &sent),
+            false => withheld(&self.request, &sent, self.recall.offered),
         };
         self.recall.added.extend(new);
         Some(())

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use midfold_core::view::BlockKind;
 use midfold_core::{Hash, Role};
 use midfold_formats::DialectKind;
-use midfold_formats::recall_tool::{NAME, may_be_models};
+use midfold_formats::recall_tool::{OwnTool, may_be_models};
 
 /// What a message is, by what its client keeps of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) fn shown(kind: DialectKind, message: &Bytes) -> ShownMessage {
             }
             BlockKind::Call { id, name } => {
                 let name = name.map(|name| name.decode(message)).unwrap_or_default();
-                if name == NAME {
+                if OwnTool::named(&name).is_some() {
                     continue;
                 }
                 let id = id.map_or(name, |id| id.decode(message));

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use midfold_core::Hash;
 use midfold_core::view::BlockKind;
 use midfold_formats::DialectKind;
-use midfold_formats::recall_tool::{AnsweredCall, NAME, RecallCall, calls};
+use midfold_formats::recall_tool::{AnsweredCall, OwnTool, RecallCall, calls};
 use serde_json::Value;
 
 use super::hidden::{HiddenExchange, HiddenExchanges};
@@ -20,8 +20,10 @@ pub(crate) fn read_back(
     scope: &str,
     messages: &[Bytes],
 ) {
-    let has_any = messages.iter().any(|it| memchr::memmem::find(it, NAME.as_bytes()).is_some());
-    if !has_any {
+    let names = |message: &Bytes, tool: &OwnTool| {
+        memchr::memmem::find(message, tool.name().as_bytes()).is_some()
+    };
+    if !messages.iter().any(|message| OwnTool::ALL.iter().any(|tool| names(message, tool))) {
         return;
     }
     let link = root(kind, scope);

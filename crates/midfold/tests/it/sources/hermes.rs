@@ -157,6 +157,7 @@ fn the_gate_is_that_of_the_printed_function() {
                     over_tier: None,
                     is_cold: false,
                     at_seam: false,
+                    is_asked: false,
                 };
                 let due = gate.due(&policy.trigger, &Budget::new(window), load, 1).fires();
                 let port = ports::should_compress(tokens, threshold, strikes);

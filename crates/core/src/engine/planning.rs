@@ -1,0 +1,72 @@
+//! What the session hands to planning: its own state, what hooks want of a fold, and what is put back with it.
+
+use super::Session;
+use super::wish::FoldWishes;
+use crate::budget::Budget;
+use crate::hooks::HookDecision;
+use crate::plan::{FoldCause, GatherMemo, NoOp, PlanError, PlanOutcome, PlanRequest, plan_from};
+use crate::put_back::PutBack;
+use crate::redact::Redactor;
+
+impl Session {
+    /// What hooks want goes through planning again; the second time they can only say no.
+    pub(super) fn ask_hooks(
+        &self,
+        outcome: PlanOutcome,
+        budget: &Budget,
+        focus: Option<&str>,
+        cause: FoldCause,
+        mut wish: FoldWishes,
+        memo: &mut GatherMemo,
+    ) -> Result<PlanOutcome, PlanError> {
+        let must = cause == FoldCause::Overflow || self.load().upper > budget.tokens();
+        let mut outcome = outcome;
+        for round in 0..2 {
+            let PlanOutcome::Folded(fold) = &outcome else { return Ok(outcome) };
+            match self.hooks.before_fold(&self.log, fold) {
+                HookDecision::Cancel if !must => return Ok(PlanOutcome::Nothing(NoOp::Cancelled)),
+                HookDecision::Preserve(pins) if round == 0 => wish.pins = pins,
+                HookDecision::Recap(text) if round == 0 => wish.recap = Some(text),
+                _ => return Ok(outcome),
+            }
+            outcome = self.plan(budget, focus, cause, &wish, memo)?;
+        }
+        Ok(outcome)
+    }
+
+    pub(super) fn plan(
+        &self,
+        budget: &Budget,
+        focus: Option<&str>,
+        cause: FoldCause,
+        wish: &FoldWishes,
+        memo: &mut GatherMemo,
+    ) -> Result<PlanOutcome, PlanError> {
+        let pins: Vec<u32> = self.pins.iter().chain(&wish.pins).copied().collect();
+        let verdicts = self.narration.on_record(self.gate.cooldown.class);
+        let request = PlanRequest {
+            prior: self.active(),
+            before: Some(self.view()),
+            pins: &pins,
+            recap: wish.recap.as_deref(),
+            put_back: Some(&wish.put_back).filter(|it| !it.is_empty()),
+            focus: focus.or(wish.keep.as_deref()).or(self.narration.standing.as_deref()),
+            joining: self.joining(),
+            cause,
+            narrated: self.narrated(),
+            verdicts: &verdicts,
+            reasoning: self.reasoning(),
+            void: self.void,
+            keeps_turns: self.keeps_turns,
+            ..PlanRequest::new(&self.log, &self.policy, budget, self.meter)
+        };
+        plan_from(&request, Some(&self.projection), memo).map(|(outcome, _)| outcome)
+    }
+
+    /// What the agent noted, and what the host puts back with a fold of now.
+    pub(super) fn put_back(&self, budget: &Budget) -> PutBack {
+        let redact = |text: &str| Redactor::shared().redact(text).0.into_owned();
+        let (notes, host) = (&self.agent.notes, self.hooks.put_back());
+        PutBack::new(notes, &host, budget.tokens(), &**self.log.counter(), redact)
+    }
+}

@@ -1,0 +1,145 @@
+//! Lines that each recap has because somebody asked for them, and not because the log says them: the agent's notes, and
+//! texts that the host's settings put back after a fold. They are data like the rest of the recap: quoted, escaped, redacted, and on
+//! the fold's record.
+
+use crate::counter::{Counter, TextKind};
+use crate::event::Hash;
+use crate::fold::{PutBackPart, PutBackRecord, PutBackSource};
+use crate::recap::{escape, section};
+
+/// Of the budget, what the host's texts take at most: one part in so many, as much as messages that an agent brought back.
+const SHARE: u64 = 8;
+
+/// What a host puts back after each fold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostTexts {
+    /// Tokens that all of it may take, as the session counts them. What does not fit is left out, and said.
+    pub most: u64,
+    /// The texts, in order.
+    pub texts: Vec<HostText>,
+}
+
+/// One text of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostText {
+    /// The file that it is from; none for a text of the settings themselves.
+    pub file: Option<String>,
+    /// The text, or why there is none, in words that go behind the name of the file.
+    pub text: Result<String, String>,
+}
+
+/// The lines that are put back, and what a record says of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PutBack {
+    /// Whole lines, sections with their headers; empty where nothing is put back.
+    pub lines: String,
+    /// Tokens of the lines.
+    pub tokens: u64,
+    parts: Vec<PutBackPart>,
+}
+
+impl PutBack {
+    /// The notes of an agent, and what a host puts back in a context of `budget` tokens. `clean` takes secrets out.
+    #[must_use]
+    pub fn new(
+        notes: &[String],
+        host: &HostTexts,
+        budget: u64,
+        counter: &dyn Counter,
+        clean: impl Fn(&str) -> String,
+    ) -> Self {
+        let mut new = Self::default();
+        let cost = |text: &str| u64::from(counter.count(text, TextKind::Prose));
+        if !notes.is_empty() {
+            new.lines += &format!("### {}\n", section::NOTED);
+        }
+        for note in notes {
+            let line = format!("- {}\n", escape::inline(&clean(note), NOTE));
+            new.add(PutBackSource::Note, String::new(), cost(&line), None);
+            new.lines += &line;
+        }
+        if !host.texts.is_empty() {
+            new.lines += &format!("### {}\n", section::PUT_BACK);
+        }
+        let mut left = host.most.min(budget / SHARE);
+        for HostText { file, text } in &host.texts {
+            let told = match text {
+                Ok(text) => {
+                    let lines = quoted(file.as_deref(), &clean(text));
+                    match cost(&lines) {
+                        tokens if tokens <= left => Ok((lines, tokens)),
+                        tokens => Err(format!("{tokens} tokens, and {left} are left for it")),
+                    }
+                }
+                Err(why) => Err(why.clone()),
+            };
+            let source = if file.is_some() { PutBackSource::File } else { PutBackSource::Text };
+            let name = escape::inline(file.as_deref().unwrap_or_default(), NAME);
+            match told {
+                Ok((lines, tokens)) => {
+                    left -= tokens;
+                    new.lines += &lines;
+                    new.add(source, name, tokens, None);
+                }
+                Err(why) => {
+                    let why = escape::inline(&clean(&why), NAME);
+                    new.lines += &match file {
+                        Some(_) => format!("- file {name}: not here: {why}\n"),
+                        None => format!("- a text of the user's: not here: {why}\n"),
+                    };
+                    new.add(source, name, 0, Some(why));
+                }
+            }
+        }
+        new.tokens = cost(&new.lines);
+        new
+    }
+
+    fn add(&mut self, source: PutBackSource, name: String, tokens: u64, missing: Option<String>) {
+        self.parts.push(PutBackPart { source, name, tokens, missing });
+    }
+
+    /// Whether nothing is put back.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// What the fold's record says of it; none where nothing is put back. `text` is the recap, which has the lines
+    /// without the secrets that only the log tells.
+    #[must_use]
+    pub fn record(&self, text: &str) -> Option<PutBackRecord> {
+        let lines = lines_in(text)?;
+        let hash = Hash::ROOT.chain(lines.as_bytes());
+        Some(PutBackRecord { tokens: self.tokens, hash, parts: self.parts.clone() })
+    }
+}
+
+/// Characters of a note, which was bounded when it was taken: redacted it may be longer.
+const NOTE: usize = 1_000;
+/// Characters of a file's name, and of a reason, at most.
+const NAME: usize = 300;
+
+/// A text of the recap, behind the line that says whose it is.
+fn quoted(file: Option<&str>, text: &str) -> String {
+    let whose = match file {
+        Some(file) => {
+            format!("file {} as it was on disk at this fold:", escape::inline(file, NAME))
+        }
+        None => "the user's settings repeat this after each fold; it is no new message:".to_owned(),
+    };
+    format!("- {whose}\n{}", escape::block(text))
+}
+
+/// The lines of a recap that were put back: from the first of their headers up to the line that ends the recap.
+pub(crate) fn lines_in(text: &str) -> Option<&str> {
+    let header = |name: &str| {
+        let header = format!("### {name}\n");
+        let found = text.match_indices(header.as_str());
+        found.map(|(at, _)| at).find(|at| *at == 0 || text[..*at].ends_with('\n'))
+    };
+    let start = [section::NOTED, section::PUT_BACK].into_iter().find_map(header)?;
+    let last = text.rfind('\n').map_or(text.len(), |at| at + 1);
+    let end = if crate::seal::is_end(&text[last..]) { last } else { text.len() };
+    text.get(start..end)
+}

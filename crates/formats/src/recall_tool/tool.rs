@@ -1,0 +1,139 @@
+//! The tools as a model reads them.
+
+use crate::DialectKind;
+use crate::own_tools::OwnTool;
+use crate::vendor::write::ObjectWriter;
+
+/// Which of the tools a request is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ToolOffer {
+    /// The one that brings back what was folded.
+    pub recall: bool,
+    /// Those by which an agent says what should become of its conversation.
+    pub agent: bool,
+}
+
+/// An argument: its name, the type of its value, what a model reads of it, and whether a call has to have it.
+type Argument = (&'static str, &'static str, &'static str, bool);
+
+const RECALL: &str = "Looks up the earlier part of this conversation, which a summary stands for by now. Use it \
+    when you need a detail that the summary lacks: an exact value, a name, an error, a line, a decision. `query` \
+    finds the messages that have these words; `messages` gives messages in full by their numbers, as the summary and \
+    the results of a query print them.";
+const RECALL_ARGUMENTS: &[Argument] = &[
+    ("query", "string", "words to look for; with `messages`, only among those", false),
+    (
+        "messages",
+        "string",
+        "numbers of messages: `@12`, `12-20`, `12,15`; `12-20 from 15:4000` reads on",
+        false,
+    ),
+];
+const COMPACT: &str = "Has the older part of this conversation replaced by a summary before your next turn, so that \
+    there is room again. Call it when a sub-task is finished and checked, when exploration is done and you know what to \
+    do, or when long outputs are no longer needed. Do not call it in the middle of an edit, while you debug, or while \
+    you still work with details of what you have read: that would be gone. It is refused while there is room enough. \
+    Note what has to survive word for word first, with midfold_note or midfold_pin.";
+const COMPACT_ARGUMENTS: &[Argument] = &[(
+    "keep",
+    "string",
+    "words that tell what you go on with: what is said of them gets more room in the summary",
+    false,
+)];
+const PIN: &str = "Keeps one message of this conversation whole when older ones are replaced by a summary: a \
+    specification, a plan, an exact output that you will need again. Pins take room for good, so pin little; for a \
+    fact, a line with midfold_note is better.";
+const PIN_ARGUMENTS: &[Argument] = &[
+    (
+        "text",
+        "string",
+        "words of the message, letter by letter, not over a line break; the newest message with them is meant",
+        false,
+    ),
+    ("message", "string", "instead: its number, `@12`, as a summary prints it", false),
+];
+const NOTE: &str = "Keeps a line of yours in each summary of this conversation, in your words: a decision and its \
+    reason, an exact value, what is still to be done. Write it so that it is understood without the messages around \
+    it. Older notes go when there are too many.";
+const NOTE_ARGUMENTS: &[Argument] = &[("text", "string", "the line, 500 characters at most", true)];
+
+impl OwnTool {
+    /// What a model reads of it.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Recall => RECALL,
+            Self::Compact => COMPACT,
+            Self::Pin => PIN,
+            Self::Note => NOTE,
+        }
+    }
+
+    fn arguments(self) -> &'static [Argument] {
+        match self {
+            Self::Recall => RECALL_ARGUMENTS,
+            Self::Compact => COMPACT_ARGUMENTS,
+            Self::Pin => PIN_ARGUMENTS,
+            Self::Note => NOTE_ARGUMENTS,
+        }
+    }
+
+    /// The schema of its arguments.
+    #[must_use]
+    pub fn schema(self) -> Vec<u8> {
+        let mut properties = ObjectWriter::new();
+        for (name, kind, description, _) in self.arguments() {
+            let argument = ObjectWriter::of(kind).text("description", description).done();
+            properties = properties.raw(name, &argument);
+        }
+        let schema = ObjectWriter::of("object").raw("properties", &properties.done());
+        let needed = self.arguments().iter().filter(|(.., needed)| *needed);
+        let needed: Vec<String> = needed.map(|(name, ..)| format!("\"{name}\"")).collect();
+        match needed.is_empty() {
+            true => schema.done(),
+            false => schema.raw("required", format!("[{}]", needed.join(",")).as_bytes()).done(),
+        }
+    }
+
+    /// The tool as this dialect spells it.
+    fn written(self, kind: DialectKind) -> Vec<u8> {
+        let schema = self.schema();
+        let named = |object: ObjectWriter| {
+            object.text("name", self.name()).text("description", self.description())
+        };
+        match kind {
+            DialectKind::OpenAiChat | DialectKind::Ollama => {
+                let function = named(ObjectWriter::new()).raw("parameters", &schema).done();
+                ObjectWriter::of("function").raw("function", &function).done()
+            }
+            // Strict where nothing is said: then each argument would have to be given.
+            DialectKind::OpenAiResponses => {
+                let tool = named(ObjectWriter::of("function")).raw("parameters", &schema);
+                tool.raw("strict", b"false").done()
+            }
+            DialectKind::Gemini => named(ObjectWriter::new()).raw("parameters", &schema).done(),
+            _ => named(ObjectWriter::new()).raw("input_schema", &schema).done(),
+        }
+    }
+}
+
+impl ToolOffer {
+    /// Nothing is offered.
+    #[must_use]
+    pub fn is_nothing(self) -> bool {
+        self == Self::default()
+    }
+
+    /// Whether a tool is among those that are offered.
+    #[must_use]
+    pub fn has(self, tool: OwnTool) -> bool {
+        if tool == OwnTool::Recall { self.recall } else { self.agent }
+    }
+}
+
+/// The tools that are offered, as this dialect spells them.
+#[must_use]
+pub fn tools(kind: DialectKind, offer: ToolOffer) -> Vec<Vec<u8>> {
+    let all = OwnTool::ALL.into_iter().filter(|tool| offer.has(*tool));
+    all.map(|tool| tool.written(kind)).collect()
+}

@@ -1,0 +1,127 @@
+//! What the user wants to stand in the recap of each fold: a text, and files that are read again from disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use midfold_core::fold::Fold;
+use midfold_core::hooks::FoldHooks;
+use midfold_core::log::EventLog;
+use midfold_core::put_back::{HostText, HostTexts};
+use serde::Deserialize;
+
+/// Tokens that all of it takes where nothing is said: an eighth of a window of 32,000, the smallest one that agents
+/// commonly run with. Of a smaller budget an eighth is the most in any case.
+const TOKENS: u64 = 4_000;
+/// A file with more bytes for each token that may be put back is not read: no text has tokens so long.
+const BYTES_PER_TOKEN: u64 = 16;
+
+/// Texts that are put back after each fold.
+///
+/// ```
+/// use midfold::AfterFold;
+/// let said = r#"{"text": "Answer briefly.", "files": ["PLAN.md"], "tokens": 2000}"#;
+/// let said: AfterFold = serde_json::from_str(said)?;
+/// assert!(!said.is_nothing());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AfterFold {
+    /// A text of the user's.
+    pub text: Option<String>,
+    /// Files of text, read at each fold.
+    pub files: Vec<PathBuf>,
+    /// Tokens that all of it may take; what does not fit is left out, and said. 4,000 at the start, and an eighth of the
+    /// budget at most.
+    pub tokens: Option<u64>,
+    /// The folder from which the files are named.
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
+    /// No file may lie outside of the folder: the settings came with it, perhaps from somebody else.
+    #[serde(skip)]
+    pub is_bound: bool,
+}
+
+/// Reads a file that is to be put back: a regular one, of so many bytes at most, and not outside of the folder where one is
+/// given. Why it is not read is said in words that go behind the name of the file.
+pub type ReadBack = fn(path: &Path, within: Option<&Path>, most: u64) -> Result<Vec<u8>, String>;
+
+impl AfterFold {
+    /// Whether nothing is put back.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.text.is_none() && self.files.is_empty()
+    }
+
+    /// This, and what it leaves out as `below` says it. Files are those of one place: with the folder that holds them.
+    #[must_use]
+    pub fn over(self, below: Self) -> Self {
+        let (text, tokens) = (self.text.or(below.text), self.tokens.or(below.tokens));
+        let Self { files, folder, is_bound, .. } = match self.files.is_empty() {
+            true => Self { text: None, ..below },
+            false => Self { text: None, ..self },
+        };
+        Self { text, tokens, files, folder, is_bound }
+    }
+
+    /// With the folder that the files are named from; `is_bound` where none may lie outside of it.
+    #[must_use]
+    pub fn placed(self, folder: &Path, is_bound: bool) -> Self {
+        Self { folder: Some(folder.to_owned()), is_bound, ..self }
+    }
+
+    /// The hooks of sessions; none where nothing is put back. `told` hears of each file that a fold was made
+    /// without, and why.
+    #[must_use]
+    pub fn hooks(
+        self,
+        read: ReadBack,
+        told: fn(file: &str, why: &str),
+    ) -> Option<Arc<dyn FoldHooks>> {
+        let hooks = PuttingBack { said: self, read, told };
+        (!hooks.said.is_nothing()).then(|| Arc::new(hooks) as Arc<dyn FoldHooks>)
+    }
+}
+
+/// Reads what is put back when a fold is about to be planned.
+struct PuttingBack {
+    said: AfterFold,
+    read: ReadBack,
+    told: fn(file: &str, why: &str),
+}
+
+impl FoldHooks for PuttingBack {
+    fn put_back(&self) -> HostTexts {
+        let most = self.said.tokens.unwrap_or(TOKENS);
+        let own = self.said.text.iter().map(|text| HostText { file: None, text: Ok(text.clone()) });
+        let files = self.said.files.iter().map(|path| HostText {
+            file: Some(path.display().to_string()),
+            text: self.text(path, most),
+        });
+        HostTexts { most, texts: own.chain(files).collect() }
+    }
+
+    fn after_fold(&self, _: &EventLog, fold: &Fold) {
+        for part in fold.put_back.iter().flat_map(|record| &record.parts) {
+            if let Some(why) = &part.missing {
+                (self.told)(&part.name, why);
+            }
+        }
+    }
+}
+
+impl PuttingBack {
+    fn text(&self, path: &Path, most: u64) -> Result<String, String> {
+        let bytes = most.saturating_mul(BYTES_PER_TOKEN);
+        let folder = self.said.folder.as_deref();
+        let place = folder.map_or_else(|| path.to_owned(), |folder| folder.join(path));
+        let read = (self.read)(&place, folder.filter(|_| self.said.is_bound), bytes)?;
+        let text = String::from_utf8(read).ok().filter(|text| !text.contains('\0'));
+        let text = text.ok_or_else(|| "it is not text in UTF-8".to_owned())?;
+        match text.trim().is_empty() {
+            true => Err("it is empty".to_owned()),
+            false => Ok(text),
+        }
+    }
+}

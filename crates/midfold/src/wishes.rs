@@ -1,0 +1,96 @@
+//! The wishes of an agent for its own conversation, done to its session and answered in words for the model. An error is an
+//! answer, too.
+
+use midfold_core::budget::Budget;
+use midfold_core::engine::Session;
+use midfold_core::trigger::{FoldDue, HoldReason, Millis};
+use midfold_core::view::{BlockKind, EventView};
+
+/// Letters and digits of the words that name a message, at least: fewer are in any message.
+const LEAST_WORDS: usize = 6;
+/// Of the budget, what pinned messages may take: one part in so many, as much as what recall brought back.
+const SHARE: u64 = 8;
+
+/// The agent wants a fold, for which what is said of the words of `keep` weighs more. `budget` is the one that the next
+/// context has to fit, as far as it is known.
+pub fn compact(session: &mut Session, budget: &Budget, keep: &str, now: Millis) -> String {
+    let keep = Some(keep.trim()).filter(|keep| !keep.is_empty());
+    match session.ask_for_fold(budget, keep, now) {
+        // The call that asks for it is one that waits, where the session has it already.
+        due if due.fires() || due == FoldDue::Held(HoldReason::OpenCall) => {
+            "the older part is replaced by a summary before your next turn\n".to_owned()
+        }
+        FoldDue::Held(hold) => format!("not done: {hold}\n"),
+        _ => {
+            let (tokens, line) = (session.load().estimate, session.asked_line(budget));
+            format!(
+                "not done: there is room enough: {tokens} tokens, and below {line} a summary costs more \
+                 than it frees\n"
+            )
+        }
+    }
+}
+
+/// The agent wants a line in each recap.
+pub fn note(session: &mut Session, text: &str) -> String {
+    match session.note(text) {
+        Ok(gone) if gone.is_empty() => {
+            "noted: each summary from the next one on has it\n".to_owned()
+        }
+        Ok(gone) => {
+            let gone: String = gone.iter().map(|note| format!("- {note}\n")).collect();
+            format!("noted; these older notes went for it:\n{gone}")
+        }
+        Err(error) => format!("error: {error}\n"),
+    }
+}
+
+/// The agent wants a message to stay whole, which is the event `seq`, or will be, and has so many tokens.
+pub fn pin(session: &mut Session, budget: &Budget, seq: u32, tokens: u64) -> String {
+    if session.pins().contains(&seq) {
+        return format!("message @{seq} is kept already\n");
+    }
+    let events = session.log().events();
+    let pinned = session.pins().iter().filter_map(|pin| events.get(*pin as usize));
+    let pinned: u64 = pinned.map(|event| u64::from(event.tokens.total)).sum();
+    let most = budget.tokens() / SHARE;
+    if pinned + tokens > most {
+        return format!(
+            "not done: it has {tokens} tokens, and kept messages may have {most} in all ({pinned} are \
+             taken); a note takes less\n"
+        );
+    }
+    session.pin(seq);
+    format!("message @{seq} stays whole ({tokens} tokens)\n")
+}
+
+/// Which of `count` messages an agent means: by a number, or by words of the newest one that has them. `has_words` says
+/// whether a message has some.
+pub fn message(
+    count: usize,
+    number: &str,
+    words: &str,
+    has_words: impl Fn(usize, &str) -> bool,
+) -> Result<usize, String> {
+    let (number, words) = (number.trim(), words.trim());
+    if words.is_empty() && number.is_empty() {
+        return Err("error: send `text`, or the number of a `message`\n".to_owned());
+    }
+    if words.is_empty() {
+        let at = number.trim_start_matches('@').parse().ok().filter(|at| *at < count);
+        return at.ok_or_else(|| format!("error: there is no message `{number}`\n"));
+    }
+    if words.chars().filter(|c| c.is_alphanumeric()).count() < LEAST_WORDS {
+        return Err("error: send more words of the message\n".to_owned());
+    }
+    let found = (0..count).rev().find(|at| has_words(*at, words));
+    let none = "error: no message has these words; send them letter by letter, within one line\n";
+    found.ok_or_else(|| none.to_owned())
+}
+
+/// Whether a message says these words, or a result in it does. What the agent's own calls say is not looked at: the one
+/// that asks has the words, too.
+pub fn says(view: &EventView, bytes: &[u8], words: &str) -> bool {
+    let says = |kind: &BlockKind| matches!(kind, BlockKind::Text | BlockKind::Result { .. });
+    view.blocks.iter().any(|block| says(&block.kind) && block.text(bytes).contains(words))
+}
