@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
+import { listen } from "./answers.mjs";
 
 export const WIDE = { width: 1400, height: 900 };
 export const PHONE = { width: 390, height: 844, hasTouch: true };
@@ -31,6 +32,7 @@ export async function open(browser, base, hash, { width, height, hasTouch = fals
   page.on("request", (request) => !request.url().startsWith("data:") && new URL(request.url()).origin !== origin && faults.push(`request: ${request.url()}`));
   await page.addInitScript(() => document.addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`)));
   if (key) await page.addInitScript((own) => sessionStorage.setItem("midfold-key", own), key);
+  listen(page);
   await page.goto(`${base}/${hash}`);
   await page.waitForSelector("html[data-ready]");
   await settled(page);

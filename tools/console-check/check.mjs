@@ -3,6 +3,7 @@
 //   node check.mjs [--url http://… [--key KEY]] [--only name,…]
 
 import { start } from "../../ui/console/mock.mjs";
+import { hold } from "./answers.mjs";
 import { launch } from "./browser.mjs";
 import { actions } from "./checks/actions.mjs";
 import { big } from "./checks/big.mjs";
@@ -52,6 +53,7 @@ const given = { browser, base, key, mock, call: client(base, key), test, long: o
 const all = { views, scroll, walk, live, hostile, actions, big };
 const wanted = option("--only")?.split(",") ?? Object.keys(all);
 for (const name of wanted) await all[name](given);
+await test("every answer that the page got is what docs/openapi.json says", hold);
 
 await browser.close();
 await mock?.close();

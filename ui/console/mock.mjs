@@ -13,6 +13,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { sample } from "../report/sample.mjs";
 import { call, compact, detail, diff, explain, fabric, fold, found, message, pin, undo } from "./mock/answers.mjs";
 import { serverFacts } from "./mock/server.mjs";
+import { hash } from "./mock/record.mjs";
 import { chance, HOSTILE, Session } from "./mock/session.mjs";
 
 const assets = join(dirname(fileURLToPath(import.meta.url)), "../../crates/serve/assets/console");
@@ -48,8 +49,8 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
 
   const tell = (kind, session) => {
     session.changed = Date.now();
-    const { events, folds, calls, active, changed } = session.overview();
-    const text = `event: ${kind}\ndata: ${JSON.stringify({ session: session.id, events, folds, calls, active, changed })}\n\n`;
+    const { tick, events, tokens, folds, calls, active, changed } = session.overview();
+    const text = `event: ${kind}\ndata: ${JSON.stringify({ session: session.id, tick, events, tokens, folds, calls, active, changed })}\n\n`;
     for (const listener of listeners) listener.write(text);
   };
   const append = (id, text = "One more message.", role = "user") => {
@@ -69,7 +70,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
     const limit = Number(query.get("limit") ?? 100);
     const after = Number(query.get("after") ?? 0);
     const found = all().sort((a, b) => b.changed - a.changed).filter(({ id, title, model, client }) => !q || [id, title, model, client ?? ""].some((text) => text.toLowerCase().includes(q)));
-    return { sessions: found.slice(after, after + limit).map((session) => session.overview()), next: after + limit < found.length ? after + limit : null, total: found.length };
+    return { sessions: found.slice(after, after + limit).map((session) => session.overview()), next: after + limit < found.length ? after + limit : null };
   }
 
   function forgot(query) {
@@ -77,7 +78,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
     const from = Number(query.get("after") ?? 0);
     const looked = all().slice(from, from + 60);
     const found = looked.filter(({ size }) => size < 2000).map((session) => ({ session: session.overview(), explanation: explain(session, text) })).filter(({ explanation }) => explanation.answer !== "never-said").slice(0, 12);
-    return { found, looked_at: looked.length, next: from + 60 < number ? String(from + 60) : null };
+    return { found, looked_at: looked.length, next: from + 60 < number ? from + 60 : null };
   }
 
   function replay({ policies }) {
@@ -110,7 +111,7 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
     if (method === "DELETE" && !part) {
       session.removed = true;
       tell("delete", session);
-      return { session: id, events: session.events, folds: session.folds().length, calls: session.calls().length, jobs: 0, bytes: session.events * 900, changed: true };
+      return { session: id, events: session.events, folds: session.folds().length, calls: session.calls().length, jobs: 0, bytes: session.events * 900, changed: 0 };
     }
     const from = Number(query.get("from") ?? 0);
     const limit = Number(query.get("limit") ?? 100);
@@ -143,9 +144,10 @@ export async function start({ port = 0, sessions: number = 10_000, key = null, n
         return made.overview();
       }
       case "PUT policy": {
-        const before = { policy: session.policy, line: detail(session).line };
+        const rules = (name, line) => ({ policy: name, fingerprint: hash(name), line });
+        const before = rules(session.policy, detail(session).line);
         if (!body.preview) session.policy = body.preset;
-        return done("change", { before, after: { policy: body.preset, line: "next fold at 90,000 tokens (threshold)" }, preview: Boolean(body.preview) });
+        return done("change", { before, after: rules(body.preset, "next fold at 90,000 tokens (threshold)"), preview: Boolean(body.preview) });
       }
       case "POST replay": return replay(body);
       default: throw new Refused(404, "no-such-path", `there is no ${method} ${part}`);

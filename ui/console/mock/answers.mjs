@@ -1,5 +1,6 @@
 // The answers about one made-up session, in the forms of midfold's API.
 
+import { receipt, recap, record, status } from "./record.mjs";
 import { HOSTILE } from "./session.mjs";
 
 const TITLES = { r: "recap", s: "stub", c: "clip", p: "pin" };
@@ -9,7 +10,7 @@ export function detail(session) {
   const left = overview.threshold - overview.fill;
   return {
     ...overview, line: left > 0 ? `next fold at ${overview.threshold.toLocaleString("en")} tokens (threshold), ${left.toLocaleString("en")} to go` : "folds with the next request",
-    status: { context_tokens: overview.fill, context_length: overview.window, budget_tokens: overview.window, log_tokens: overview.tokens, messages: Math.min(overview.events, 90), threshold: { tokens: overview.threshold, rule: "share" }, due: { state: left > 0 ? "below" : "due" }, pins: [...session.pins], strikes: 0, narration_asked: false },
+    status: status(session, overview),
   };
 }
 
@@ -17,13 +18,13 @@ export function message(session, seq, chars) {
   const fate = session.fateAt(session.active(), seq);
   const text = session.text(seq);
   return {
-    seq, role: session.role(seq), turn: session.turn(seq), step: Math.floor((seq % 90) / 2), tokens: session.tokens(seq), tool: session.tool(seq), target: session.target(seq), pinned: session.pins.has(seq),
-    fate, why: session.why(seq, fate), text: text.slice(0, chars), cut: text.length > chars, chars: text.length, time: session.created + seq * 21_000,
+    seq, role: session.role(seq), turn: session.turn(seq), step: Math.floor((seq % 90) / 2), tokens: session.tokens(seq), tool: session.tool(seq), pinned: session.pins.has(seq),
+    fate, why: session.why(seq, fate), text: text.slice(0, chars), cut: text.length > chars, chars: text.length,
   };
 }
 
 const brief = (session, { fates: _, layout: __, ...fold }) => ({
-  ...fold, active: session.active()?.number === fold.number, undone: session.undone.has(fold.number), policy: session.hostile ? HOSTILE[0] : session.policy, cause: fold.cause, stand_in: fold.number % 3 === 0 ? "narrated" : "computed", freed: fold.before - fold.after,
+  ...fold, active: session.active()?.number === fold.number, undone: session.undone.has(fold.number), policy: session.hostile ? HOSTILE[0] : session.policy, cause: fold.cause, stand_in: fold.number % 3 === 0 ? "narrated" : "computed", freed: fold.before - fold.after, standing: session.standingOf(fold),
 });
 
 export function fabric(session) {
@@ -87,11 +88,12 @@ export function fold(session, number) {
   const rows = changed(session, one);
   const edits = rows.filter(([, fate]) => fate === "s" || fate === "c").map(([seq, fate]) => ({ seq, kind: TITLES[fate], reducer: fate === "s" ? "supersede" : "terminal", reason: fate === "s" ? "stale" : "long-output", tokens_before: session.tokens(seq), tokens_after: 18 }));
   const lost = Array.from({ length: 60 }, (_, i) => (session.hostile && i < 5 ? HOSTILE[i] : i % 3 === 0 ? "reserve_batch" + (i ? `_${i}` : "") : /request (\w+)|req_(\w+)/.exec(session.text(4 + i * 2))?.slice(1).find(Boolean) ?? `name_${i}`));
+  const text = recapText(session, one);
   return {
-    fold: brief(session, one), recap: { role: "user", text: recapText(session, one), tokens: one.recap_tokens }, edits, why: Object.fromEntries(edits.map(({ seq, kind }) => [seq, session.why(seq, kind === "stub" ? "s" : "c")])),
-    verdicts: one.number % 3 === 0 ? [{ request: one.id, code: "accepted", detail: "gpt-5-mini, 812 words", dropped: [{ line: session.hostile ? HOSTILE[1] : "The user said that the cache may be dropped.", reason: "false-quote: no message of the user says it" }, { line: "Deployed 4.1.18 to production.", reason: "ungrounded: 4.1.18" }] }] : [],
-    receipt: { intact: true, removed: [{ rule: "recap", reason: "computed", items: rows.length - edits.length, tokens_before: one.before - one.after, tokens_after: one.recap_tokens }, ...(edits.length ? [{ rule: "supersede", reason: "stale", items: edits.length, tokens_before: edits.length * 300, tokens_after: edits.length * 18 }] : [])], head_verbatim: true, kept_ids: [157, []], lost_ids: [1845, lost] },
-    record: { version: 2, id: one.id, prev: null, span: { start: 2, end: one.at }, policy: session.policy, tokens_before: one.before, tokens_after: one.after }, lost: lostGroups(session, one, lost), kept_names: 157, lost_names: 1845,
+    fold: brief(session, one), recap: recap(one, text), edits, why: Object.fromEntries(edits.map(({ seq, kind }) => [seq, session.why(seq, kind === "stub" ? "s" : "c")])),
+    verdicts: one.number % 3 === 0 ? [{ request: one.id, code: "accepted", detail: "gpt-5-mini, 812 words", dropped: [{ line: session.hostile ? HOSTILE[1] : "The user said that the cache may be dropped.", why: "false-quote: no message of the user says it" }, { line: "Deployed 4.1.18 to production.", why: "ungrounded: 4.1.18" }] }] : [],
+    receipt: receipt(session, one, { edits, left: rows.length - edits.length, lost }),
+    record: record(session, one, { text, edits, lost }), lost: lostGroups(session, one, lost), kept_names: 157, lost_names: 1845,
     events: rows.filter(([, fate]) => fate === "r").slice(0, 5000).map(([seq]) => ({ seq, role: session.role(seq), tool: session.tool(seq), line: session.text(seq).split("\n")[0].slice(0, 120), tokens: session.tokens(seq) })),
     gone: rows.filter(([, fate]) => fate === "r").length,
   };
@@ -117,11 +119,21 @@ export function call(session, number) {
   const messages = [];
   const head = fold ? 2 : Math.max(0, one.events - one.messages);
   for (let seq = 0; seq < head; seq += 1) messages.push(sent(session, fold, seq));
-  if (fold) messages.push({ seq: null, role: "user", fate: "r", text: recapText(session, fold), tokens: fold.recap_tokens });
+  if (fold) messages.push({ seq: null, role: "user", fate: "r", text: recapText(session, fold), cut: false, tokens: fold.recap_tokens });
   for (let seq = Math.max(head, one.events - one.messages + 3); seq < one.events; seq += 1) messages.push(sent(session, fold, seq));
-  return { ...one, sent: messages };
+  return { ...one, proven: true, sent: messages };
 }
-const sent = (session, fold, seq) => ({ seq, role: session.role(seq), fate: session.fateAt(fold, seq) === "r" ? "v" : session.fateAt(fold, seq), text: session.text(seq), tokens: session.tokens(seq) });
+const sent = (session, fold, seq) => ({ seq, role: session.role(seq), fate: session.fateAt(fold, seq) === "r" ? "v" : session.fateAt(fold, seq), text: session.text(seq), cut: false, tokens: session.tokens(seq) });
+
+/** What is seen of a message with this fate; `isNamed` says whether the recap has the text. */
+function sight(fate, isNamed) {
+  switch (fate) {
+    case "r": return { is: "recap", named: isNamed };
+    case "s": return { is: "edited", reducer: "supersede", reason: "stale", named: false };
+    case "c": return { is: "edited", reducer: "terminal", reason: "long-output", named: true };
+    default: return { is: "verbatim", place: fate === "p" ? "pinned" : "tail" };
+  }
+}
 
 export function explain(session, text) {
   const active = session.active();
@@ -129,7 +141,6 @@ export function explain(session, text) {
   const wanted = text.toLowerCase();
   const recap = active ? recapText(session, active).toLowerCase().includes(wanted) : false;
   const occurrences = [];
-  const SIGHT = { v: "verbatim", p: "verbatim", r: "recap", m: "marker", s: "edited", c: "edited", x: "repaired" };
   for (let seq = 0; seq < session.events && occurrences.length < 60; seq += 1) {
     const said = session.text(seq);
     const at = said.toLowerCase().indexOf(wanted);
@@ -139,8 +150,8 @@ export function explain(session, text) {
     const edit = fate === "s" || fate === "c";
     occurrences.push({
       seq, role: session.role(seq), snippet: said.slice(Math.max(0, at - 60), at + text.length + 60), recall: true,
-      sight: { is: SIGHT[fate], named: fate === "r" ? recap : edit ? fate === "c" : undefined, ...(edit ? { reducer: fate === "s" ? "supersede" : "terminal", reason: fate === "s" ? "stale" : "long-output" } : {}) },
-      left: SIGHT[fate] === "verbatim" || !took ? null : { fold: ref(took), rule: edit ? (fate === "s" ? "supersede" : "terminal") : "recap", reason: edit ? session.why(seq, fate) : "covered: computed" },
+      sight: sight(fate, recap),
+      left: "vp".includes(fate) || !took ? null : { fold: ref(took), rule: edit ? (fate === "s" ? "supersede" : "terminal") : "recap", reason: edit ? session.why(seq, fate) : "covered: computed" },
       used: occurrences.length === 0 && seq + 30 < session.events ? { seq: seq + 30, by: "assistant", after_left: false } : null,
     });
   }
@@ -171,7 +182,7 @@ export function compact(session, { focus, preview }) {
   const made = { ...session.fold(session.folds().length + 1, session.events, "manual"), made: Date.now(), before: fill };
   made.after = Math.min(made.after, Math.floor(fill * 0.5));
   if (!preview) session.list.push(made);
-  return { outcome: "folded", preview: Boolean(preview), reason: null, headline: `Compressed: ${session.events} → 24 messages`, token_line: `Rough transcript estimate: ~${fill} → ~${made.after} tokens`, note: focus ? `Focus: ${focus}` : null, instead: "a recap, computed from the log, 3,952 tokens", before: size(fill, session.events), after: size(made.after, 24), fold: brief(session, made), recap: recapText(session, made), cache: null };
+  return { outcome: "folded", preview: Boolean(preview), reason: null, headline: `Compressed: ${session.events} → 24 messages`, token_line: `Rough transcript estimate: ~${fill} → ~${made.after} tokens`, note: focus ? `Focus: ${focus}` : null, instead: "a recap, computed from the log, 3,952 tokens", before: size(fill, session.events), after: size(made.after, 24), fold: { ...brief(session, made), ...(preview ? { number: null, made: null, standing: null } : {}) }, recap: recapText(session, made), cache: null };
 }
 
 export function undo(session, { fold: which, preview }) {
@@ -190,5 +201,5 @@ export function pin(session, seq, on, preview) {
   unit.forEach((each) => (on ? pins.add(each) : pins.delete(each)));
   const isChanged = pins.size !== session.pins.size;
   if (!preview) session.pins = pins;
-  return { pins: [...pins].sort((a, b) => a - b), changed: isChanged, unit, preview };
+  return { pins: [...pins].sort((a, b) => a - b), changed: isChanged, unit, folded: "rm".includes(session.fateAt(session.active(), seq)), preview };
 }

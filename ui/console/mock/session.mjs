@@ -1,5 +1,7 @@
 // A made-up session: its messages, folds and requests, the same every time for the same seed.
 
+import { hash } from "./record.mjs";
+
 export const HOSTILE = [
   `</script><img src=x onerror="window.pwned=1">`,
   `"><svg onload="window.pwned=2">`,
@@ -58,10 +60,6 @@ export class Session {
     if (this.hostile && seq % 9 === 4) return HOSTILE[seq % HOSTILE.length];
     return pick(TOOLS, this.seed, seq - (seq % 2));
   }
-  target(seq) {
-    const tool = this.tool(seq);
-    return tool && tool !== "Bash" ? pick(FILES, this.seed, seq - (seq % 2) + 7) : null;
-  }
   tokens(seq) {
     const role = this.role(seq);
     if (role === "system") return 820;
@@ -116,11 +114,14 @@ export class Session {
     }
     push("v", at - to);
     const after = Math.floor(this.window * 0.2 + chance(this.seed, number + 50) * this.window * 0.1);
-    return { number, id: hex(this.seed, number) + hex(this.seed + 1, number), at, before: Math.floor(this.window * (0.78 + chance(this.seed, number) * 0.04)), after, fates, layout: { head: [0, from], middle: [from, to], tail: [to, at] }, recap_tokens: Math.floor(this.window * 0.03 + number * 11), made: this.created + at * 21_000, cause };
+    return { number, id: hash(`${this.id} ${number}`), at, before: Math.floor(this.window * (0.78 + chance(this.seed, number) * 0.04)), after, fates, layout: { head: [0, from], middle: [from, to], tail: [to, at] }, recap_tokens: Math.floor(this.window * 0.03 + number * 11), made: this.created + at * 21_000, cause };
   }
   active() {
     const there = this.folds().filter(({ number }) => !this.undone.has(number));
     return there[there.length - 1] ?? null;
+  }
+  standingOf(fold) {
+    return this.undone.has(fold.number) ? "undone" : this.active()?.number === fold.number ? "in-force" : "superseded";
   }
   fateAt(fold, seq) {
     if (!fold || seq >= fold.at) return "v";
@@ -180,10 +181,10 @@ export class Session {
     const strange = (text, at) => (this.hostile ? HOSTILE[at % HOSTILE.length] : text);
     return {
       id: this.id, title: this.hostile ? HOSTILE[0] + HOSTILE[1] : this.title, source: this.source, client: strange(this.client, 2), model: strange(this.model, 3), owner: this.hostile ? HOSTILE[1] : null, dialect: "openai-chat", policy: strange(this.policy, 4),
-      created: this.created, changed: this.changed, events: this.events, turns: this.turn(Math.max(0, this.size - 1)), tokens, window: this.window, threshold: Math.floor(this.window * 0.78),
+      created: this.created, changed: this.changed, tick: this.changed, events: this.events, turns: this.turn(Math.max(0, this.size - 1)), tokens, window: this.window, threshold: Math.floor(this.window * 0.78),
       fill: Math.floor(this.window * (active ? 0.24 : 0.02) + chance(this.seed, 14) * this.window * 0.5) + this.extra.length * 40,
       folds: this.folds().length, active: active?.number ?? null, calls,
-      usage: reported ? { calls, prompt: Math.floor(sent * 3), output: calls * 140, cache_read: Math.floor(sent * 3 * share), cache_write: Math.floor(sent * 3 * (1 - share)) } : null,
+      usage: reported ? { calls, prompt: Math.floor(sent * 3), output: calls * 140, cache_read: Math.floor(sent * 3 * share), cache_write: Math.floor(sent * 3 * (1 - share)) } : { calls: 0, prompt: 0, output: 0, cache_read: 0, cache_write: 0 },
       cost: reported && calls ? { sent, everything, unit: "tokens" } : null, cache_share: reported && calls ? share : null,
       faults: this.hostile ? [{ cause: "floor", reason: HOSTILE[1], requests: 2 }] : this.seed % 11 === 4 ? [{ cause: "floor", reason: "what may not be folded does not fit", requests: 1 + (this.seed % 3) }] : [],
       parent: this.seed % 37 === 5 ? { id: "session-00003", at: 40 } : null,

@@ -8,7 +8,7 @@ import { act, field, sizes } from "./dialog.js";
 import type { Plan } from "./dialog.js";
 import { go, toList, toSession } from "./router.js";
 import type { Context } from "./session.js";
-import type { Deleted, Detail, Outcome, Overview, Pinned, PolicyChange, PolicyState, Undone } from "./types.js";
+import type { Deleted, Detail, Outcome, Overview, Pinned, PolicyChange, Presets, Undone } from "./types.js";
 import { foldLine, STAND_INS } from "./words.js";
 
 export function actionBar(context: () => Context): HTMLElement[] {
@@ -116,23 +116,21 @@ function fork(id: string, detail: Detail): void {
   });
 }
 
-const policyName = ({ policy }: PolicyState): string => (typeof policy === "string" ? policy : policy?.name ?? "of its own");
-
 function policy(id: string, detail: Detail, refresh: () => void): void {
   const select = el("select", {}, el("option", {}, detail.policy));
   const about = el("small", {});
   const abouts = new Map<string, string>();
   const name = () => { about.textContent = abouts.get(select.value) ?? ""; };
   select.addEventListener("change", name);
-  void request<{ presets: { name: string; about: string }[] }>(path(["presets"])).then(({ presets }) => {
+  void request<Presets>(path(["presets"])).then(({ presets }) => {
     presets.forEach((preset) => abouts.set(preset.name, preset.about));
     select.replaceChildren(...[...new Set([detail.policy, ...presets.map((preset) => preset.name)])].map((each) => el("option", { value: each, selected: each === detail.policy }, each)));
     name();
   }).catch(() => undefined);
   const send = (preview: boolean, signal?: AbortSignal) => request<PolicyChange>(path(["sessions", id, "policy"]), { method: "PUT", body: { preset: select.value, preview }, signal });
   const says = ({ before, after, preview }: PolicyChange): Child => el("dl", { class: "change" },
-    el("dt", {}, preview ? `Now, ${policyName(before)}` : `Before, ${policyName(before)}`), el("dd", {}, foldLine(before.line) || "–"),
-    el("dt", {}, preview ? `Then, ${policyName(after)}` : `Now, ${policyName(after)}`), el("dd", {}, foldLine(after.line) || "–"));
+    el("dt", {}, preview ? `Now, ${before.policy}` : `Before, ${before.policy}`), el("dd", {}, foldLine(before.line) || "–"),
+    el("dt", {}, preview ? `Then, ${after.policy}` : `Now, ${after.policy}`), el("dd", {}, foldLine(after.line) || "–"));
   act({
     title: "Change the policy",
     about: el("p", {}, "Holds from the next fold on; folds that were made stay as they are."),

@@ -1,9 +1,9 @@
 // Requests to midfold's own API, with the key where one is needed, and its errors in words.
 
+import type { Problem } from "./types.js";
+
 const KEY = "midfold-key";
 let askForKey: ((problem: Problem) => Promise<boolean>) | null = null;
-
-export interface Problem { title: string; status: number; detail: string; hints: string[]; code: string }
 
 /** A refused request, with what the server says can be done about it. */
 export class ApiError extends Error {

@@ -7,6 +7,7 @@ import { replaySections } from "../../parts/replay.js";
 import { path, request } from "./api.js";
 import { keepPlace, toSession } from "./router.js";
 import type { Context, Part, SessionPlace } from "./session.js";
+import type { Presets } from "./types.js";
 import { fill, waiting } from "./view.js";
 
 interface Run { strategy: string; window: number; totals: { at_risk?: number; cost?: number; folds?: number; mean?: number; over?: number; invalid?: number } }
@@ -22,7 +23,7 @@ export function compareTab(context: Context, place: SessionPlace): Part {
   let chosen: [string, string] = [place.query.a ?? detail.policy, place.query.b ?? ""];
 
   void fill(controls, signal, async () => {
-    const { presets } = await request<{ presets: { name: string; about: string }[] }>(path(["presets"]), { signal });
+    const { presets } = await request<Presets>(path(["presets"]), { signal });
     const names = [...new Set([detail.policy, ...presets.map(({ name }) => name)])];
     if (!names.includes(chosen[0])) chosen[0] = names[0] ?? "default";
     if (!names.includes(chosen[1])) chosen[1] = names.find((name) => name !== chosen[0]) ?? chosen[0];

@@ -6,7 +6,7 @@ import { count, many } from "../../parts/format.js";
 import { FATES } from "../../parts/data.js";
 import { path, request } from "./api.js";
 import { toSession } from "./router.js";
-import type { DiffRow } from "./types.js";
+import type { Diff, DiffRow } from "./types.js";
 import { fill } from "./view.js";
 
 const PAGE = 50;
@@ -53,7 +53,7 @@ export function diffPart(id: string, fold: number, signal: AbortSignal): Child {
   const told = el("p", { class: "note", role: "status" });
   let from = 0;
   const next = (): Promise<void> => fill(more, signal, async () => {
-    const page = await request<{ rows: DiffRow[]; total: number }>(path(["sessions", id, "folds", fold, "diff"], { from, limit: PAGE }), { signal });
+    const page = await request<Diff>(path(["sessions", id, "folds", fold, "diff"], { from, limit: PAGE }), { signal });
     rows.append(...page.rows.map((row) => diffRow(id, row)));
     from += page.rows.length;
     told.textContent = page.total === 0 ? "This fold changed nothing." : `${count(from)} of ${many(page.total, "message")} that this fold changed or took out.`;

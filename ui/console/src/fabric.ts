@@ -10,9 +10,11 @@ import { noFolds, noMessages } from "./empty.js";
 import { go, keepPlace, toSession } from "./router.js";
 import { seam } from "./seam.js";
 import type { Context, Part, SessionPlace } from "./session.js";
-import type { Detail, Fabric, Fate, MessagesPage } from "./types.js";
+import type { Detail, Fabric, FabricAnswer, Fate, FoldBrief, MadeFold, MessagesPage } from "./types.js";
 import { either, fill, gather, waiting } from "./view.js";
 import { foldLine, roleOf } from "./words.js";
+
+const isMade = (fold: FoldBrief): fold is MadeFold => fold.number !== null && fold.fates !== undefined;
 
 export function fabricTab(context: Context, place: SessionPlace): Part {
   const { id, signal } = context;
@@ -66,7 +68,8 @@ export function fabricTab(context: Context, place: SessionPlace): Part {
 
   async function read(): Promise<HTMLElement> {
     const focused = slot.contains(document.activeElement);
-    const one = await request<Fabric>(path(["sessions", id, "fabric"]), { signal });
+    const answer = await request<FabricAnswer>(path(["sessions", id, "fabric"]), { signal });
+    const one: Fabric = { ...answer, folds: answer.folds.filter(isMade) };
     const isFirst = fabric === null;
     fabric = one;
     if (isFirst && open === null) open = newest();

@@ -8,7 +8,7 @@ import { pin, pinAndFold, undoFold } from "./actions.js";
 import { path, request } from "./api.js";
 import { keepPlace, toForgot, toSession } from "./router.js";
 import type { Context, Part, SessionPlace } from "./session.js";
-import type { Cursor, Explanation, Forgot, Occurrence } from "./types.js";
+import type { Cursor, Explanation, Fate, Forgot, Occurrence } from "./types.js";
 import { either, fill, waiting } from "./view.js";
 import type { View } from "./view.js";
 import { ago, marked } from "./words.js";
@@ -104,7 +104,7 @@ export function forgotView(first: string): View {
 /** The answer in a sentence. */
 function sentence({ answer, lost_with: lost, fold }: Explanation): [string, string] {
   const withFold = lost ? ` It left with fold ${count(lost.number)}, when the session had ${many(lost.events, "message")}.` : "";
-  const known: Record<string, [string, string]> = {
+  const known: Record<Explanation["answer"], [string, string]> = {
     "never-said": ["none", "No message of this session says it, so there was nothing to forget."],
     "not-yet": ["none", "It was said only later than this request."],
     gone: ["gone", `The agent does not see it now.${withFold}`],
@@ -112,7 +112,7 @@ function sentence({ answer, lost_with: lost, fold }: Explanation): [string, stri
     edited: ["partly", "The agent sees it in an edited message."],
     verbatim: ["here", "The agent sees it, as it was said."],
   };
-  return known[answer] ?? ["none", answer];
+  return known[answer];
 }
 
 const SIGNS: Record<string, string> = { gone: "✕", partly: "◐", here: "●", none: "○" };
@@ -120,10 +120,10 @@ const SIGNS: Record<string, string> = { gone: "✕", partly: "◐", here: "●",
 export function explanation(id: string, one: Explanation, most: number, refresh: () => void, all?: string): Child {
   const [state, text] = sentence(one);
   const rest = one.occurrences.length - most;
-  const again = (one.asked_again ?? []) as { name?: string; seq?: number }[];
+  const again = one.asked_again ?? [];
   return el("div", { class: "explanation" },
     el("p", { class: `answer ${state}` }, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[state]), text, one.answer === "verbatim" || !one.in_recap || one.answer === "in-recap" ? "" : " The recap names it too."),
-    again.length ? el("p", { class: "note" }, `It was asked for again: ${again.slice(0, 6).map(({ name, seq }) => `${name ?? one.text}${seq === undefined ? "" : ` in @${seq}`}`).join(", ")}.`) : null,
+    again.length ? el("p", { class: "note" }, `It was asked for again: ${again.slice(0, 6).map(({ name, seq }) => `${name} in @${seq}`).join(", ")}.`) : null,
     one.occurrences.length ? el("p", { class: "note" }, `Said in ${many(one.occurrences.length, "message")}${one.fold ? `, read through fold ${count(one.fold.number)}` : ""}:`) : null,
     el("ol", { class: "occurrences" }, one.occurrences.slice(0, most).map((each) => occurrence(id, one, each, refresh))),
     rest > 0 ? (all ? el("p", {}, el("a", { href: all }, `${many(rest, "more message")}, in this session`)) : restOf(id, one, most, refresh)) : null);
@@ -137,16 +137,18 @@ function restOf(id: string, one: Explanation, most: number, refresh: () => void)
 
 /** What the agent sees of it, in words. */
 function sightText({ sight }: Occurrence): string {
-  const still = sight.named ? "which still says it" : "which does not say it";
-  const why = [sight.reducer, sight.reason].filter(Boolean).join(", ");
-  const texts: Record<string, string> = {
-    verbatim: "in the context, as it was said", edited: `edited${why ? ` (${why})` : ""}, ${still}`, repaired: `repaired for the provider, ${still}`,
-    recap: sight.named ? "the recap, which says it" : "the recap, which does not say it", marker: "a marker", "not-yet": "it was not said yet",
-  };
-  return texts[sight.is] ?? sight.is;
+  const still = (isNamed: boolean): string => (isNamed ? "which still says it" : "which does not say it");
+  switch (sight.is) {
+    case "verbatim": return "in the context, as it was said";
+    case "edited": return `edited (${[sight.reducer, sight.reason].filter(Boolean).join(", ")}), ${still(sight.named)}`;
+    case "repaired": return `repaired for the provider, ${still(sight.named)}`;
+    case "recap": return sight.named ? "the recap, which says it" : "the recap, which does not say it";
+    case "marker": return "a marker";
+    case "not-yet": return "it was not said yet";
+  }
 }
 
-const FATE_OF: Record<string, string> = { verbatim: "v", edited: "c", repaired: "x", recap: "r", marker: "m" };
+const FATE_OF: Record<Occurrence["sight"]["is"], Fate> = { verbatim: "v", edited: "c", repaired: "x", recap: "r", marker: "m", "not-yet": "x" };
 
 function occurrence(id: string, { text }: Explanation, one: Occurrence, refresh: () => void): HTMLElement {
   const { left, used, seq } = one;
@@ -155,7 +157,7 @@ function occurrence(id: string, { text }: Explanation, one: Occurrence, refresh:
     el("p", { class: "where" }, el("a", { href: toSession(id, "messages", seq) }, `@${seq}`), " ", el("b", { class: `role-${one.role}` }, one.role)),
     el("blockquote", {}, marked(one.snippet, text)),
     el("dl", {},
-      el("dt", {}, "Now"), el("dd", {}, el("i", { class: "swatch", style: `background:var(--fate-${FATE_OF[one.sight.is] ?? "x"})` }), " ", sightText(one)),
+      el("dt", {}, "Now"), el("dd", {}, el("i", { class: "swatch", style: `background:var(--fate-${FATE_OF[one.sight.is]})` }), " ", sightText(one)),
       left ? [el("dt", {}, "Left"), el("dd", {}, "with ", el("a", { href: toSession(id, "fabric", left.fold.number) }, `fold ${count(left.fold.number)}`), `, by the rule ${left.rule}`, left.reason ? ` (${left.reason})` : "")] : null,
       used ? [el("dt", {}, "Used again"), el("dd", {}, "in ", el("a", { href: toSession(id, "messages", used.seq) }, `@${used.seq}`), ` by the ${used.by}, ${used.after_left ? "after it had left" : "while it was there"}`)] : null),
     el("div", { class: "actions" },

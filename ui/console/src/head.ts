@@ -27,10 +27,10 @@ function describe(detail: Detail): Child {
 function facts(detail: Detail): [string, Child, Child?, string?][] {
   const { status, cost } = detail;
   // Sums over no request say nothing.
-  const usage = detail.usage?.calls === 0 ? null : detail.usage;
-  const threshold = status.threshold?.tokens ?? detail.threshold ?? null;
+  const usage = detail.usage.calls === 0 ? null : detail.usage;
+  const threshold = status.threshold.tokens;
   const cut = saving(cost);
-  const pins = status.pins?.length ?? 0;
+  const pins = status.pins.length;
   return [
     ["Context now", el("span", { class: "context-fact" },
       el("span", {}, el("b", {}, count(detail.fill)), detail.window ? ` of ${count(detail.window)} tokens` : " tokens", el("span", { class: "quiet-word" }, detail.window ? percentOf(detail.fill, detail.window) : "")),

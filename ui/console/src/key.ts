@@ -2,7 +2,7 @@
 
 import { el } from "../../parts/dom.js";
 import { key } from "./api.js";
-import type { Problem } from "./api.js";
+import type { Problem } from "./types.js";
 
 /** What the key is to look at, and the scopes that may. */
 type Scope = "sessions" | "admin";

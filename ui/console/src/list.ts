@@ -54,14 +54,14 @@ export function listView(q: string): View {
   }
 
   function show(): void {
-    const { all, done, total, q: text } = sessions;
+    const { all, done, q: text } = sessions;
     if (all.length === 0 && done) {
       body.replaceChildren(text ? el("p", { class: "empty" }, `No session has “${text}” in its title, id, model or client.`) : emptyStore());
       told.textContent = "";
       return;
     }
     if (list.node.parentNode !== body) body.replaceChildren(list.node);
-    told.textContent = done ? `${count(all.length)} ${all.length === 1 ? "session" : "sessions"}` : total !== null ? `${count(total)} sessions` : `more than ${count(all.length - 1)} sessions`;
+    told.textContent = done ? `${count(all.length)} ${all.length === 1 ? "session" : "sessions"}` : `more than ${count(all.length - 1)} sessions`;
     list.show(all.length);
   }
 
@@ -96,7 +96,7 @@ export function listView(q: string): View {
 function faultTag(session: Overview): HTMLElement | null {
   const lines = faultLines(session);
   if (lines.length === 0) return null;
-  const all = (session.faults ?? []).reduce((sum, { requests }) => sum + requests, 0);
+  const all = session.faults.reduce((sum, { requests }) => sum + requests, 0);
   return el("span", { class: "tag fault", title: lines.join("\n") }, `▲ ${many(all, "fault")}`);
 }
 

@@ -12,7 +12,7 @@ import type { Context, Part, SessionPlace } from "./session.js";
 import type { Message, MessagesPage } from "./types.js";
 import { failure, fill, gather } from "./view.js";
 import { VirtualList } from "./virtual.js";
-import { clip, moment } from "./words.js";
+import { clip } from "./words.js";
 
 const PAGE = 100;
 /** Pages that are kept: with these a long session does not grow the page without end. */
@@ -79,7 +79,7 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
       el("button", { type: "button", "data-stop": true, "aria-current": seq === open ? "true" : null, onclick: () => show(seq, false) },
         el("span", { class: "seq" }, `@${seq}`),
         message ? [
-          el("span", { class: "who" }, el("b", { class: `role-${message.role}` }, message.role), message.tool ? ` · ${clip(message.tool, 40)}` : "", message.target ? el("span", { class: "quiet-word mono" }, ` ${clip(message.target, 60)}`) : null),
+          el("span", { class: "who" }, el("b", { class: `role-${message.role}` }, message.role), message.tool ? ` · ${clip(message.tool, 40)}` : ""),
           el("span", { class: "figures" }, message.pinned && message.fate !== "p" ? el("span", { class: "tag on" }, "pinned") : null,
             el("span", { class: "fate", title: message.why ?? fate?.text }, el("i", { class: "swatch", style: `background:var(--fate-${fate ? message.fate : "x"})` }), fate?.name ?? message.fate), el("span", { class: "tokens" }, count(message.tokens))),
           el("span", { class: "first" }, clip(message.text.replace(/\s+/g, " ").trim(), 200) || "(empty)"),
@@ -105,7 +105,7 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
   function messageCard(message: Message): HTMLElement {
     const fate = FATES[message.fate];
     const text = el("pre", { class: "text", tabindex: 0 }, message.text || "(empty)");
-    const bytes = message.json === undefined ? null : el("button", { type: "button", class: "plain", "aria-pressed": "false", onclick: () => {
+    const bytes = message.json == null ? null : el("button", { type: "button", class: "plain", "aria-pressed": "false", onclick: () => {
       const raw = bytes?.getAttribute("aria-pressed") !== "true";
       bytes?.setAttribute("aria-pressed", String(raw));
       text.textContent = raw ? message.json ?? "" : message.text || "(empty)";
@@ -116,8 +116,8 @@ export function messagesTab(context: Context, place: SessionPlace): Part {
         el("div", { class: "actions" }, bytes,
           el("button", { type: "button", class: "plain", onclick: () => pin(id, message.seq, !message.pinned, () => { pages.delete(Math.floor(message.seq / PAGE)); context.refresh(); list.renew(); void openMessage(message.seq); }) }, message.pinned ? "Unpin …" : "Pin …"))),
       el("p", { class: "meta" }, [
-        `turn ${count(message.turn)}, step ${count(message.step)}`, `${count(message.tokens)} tokens`, `${count(message.chars)} characters`, message.target, moment(message.time),
-      ].filter(Boolean).map((part) => el("span", { class: "meta-part" }, part))),
+        `turn ${count(message.turn)}, step ${count(message.step)}`, `${count(message.tokens)} tokens`, `${count(message.chars)} characters`,
+      ].map((part) => el("span", { class: "meta-part" }, part))),
       el("p", { class: "fate-line" }, el("i", { class: "swatch", style: `background:var(--fate-${fate ? message.fate : "x"})` }), ` ${fate ? `${fate.name}: ${fate.text}` : message.fate}`, message.why && !"vrm".includes(message.fate) ? ` (${message.why})` : "", message.pinned ? "; pinned" : ""),
       text, message.cut ? el("p", { class: "note" }, "Cut here; the export of the session has the whole text.") : null);
   }

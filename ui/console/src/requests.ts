@@ -10,7 +10,7 @@ import { path, request } from "./api.js";
 import { noCalls } from "./empty.js";
 import { keepPlace, toSession } from "./router.js";
 import type { Context, Part, SessionPlace } from "./session.js";
-import type { Call, CallDetail, SentMessage } from "./types.js";
+import type { Call, CallDetail, Calls, SentMessage } from "./types.js";
 import { fill, gather, waiting } from "./view.js";
 import { VirtualList } from "./virtual.js";
 import { clip, moment } from "./words.js";
@@ -20,7 +20,7 @@ const POINTS = 3000;
 const narrow = matchMedia("(max-width: 700px)");
 const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
 
-const sentOf = (call: Call): number => call.usage?.prompt ?? call.tokens_estimated ?? call.tokens_counted;
+const sentOf = (call: Call): number => call.usage?.prompt ?? call.tokens_estimated;
 const isFold = (calls: Call[], index: number): boolean => (index === 0 ? calls[0]?.fold !== null && calls[0]?.fold !== undefined : calls[index]?.fold !== calls[index - 1]?.fold);
 
 /** Requests as the chart of the report takes them; of very many, those that fold and some of the others. */
@@ -33,9 +33,9 @@ export function points(calls: Call[]): { requests: Request[]; folds: { before: n
     const folded = isFold(calls, index);
     const next = index + 1 < calls.length && isFold(calls, index + 1);
     if (index % every !== 0 && !folded && !next && index !== calls.length - 1) return;
-    const broke = before && call.prefix && call.prefix.messages < before.messages ? 1 : 0;
+    const broke = before && call.prefix.messages < before.messages ? 1 : 0;
     if (folded) folds.push({ before: before ? sentOf(before) : call.everything, after: sentOf(call) });
-    requests.push([call.events, Math.max(call.everything, 0), sentOf(call), call.usage ? call.usage.cache_read : call.prefix?.tokens ?? 0, folded ? folds.length - 1 : -1, broke, 0, 0]);
+    requests.push([call.events, Math.max(call.everything, 0), sentOf(call), call.usage ? call.usage.cache_read : call.prefix.tokens, folded ? folds.length - 1 : -1, broke, 0, 0]);
   });
   return { requests, folds };
 }
@@ -69,7 +69,7 @@ export function requestsTab(context: Context, place: SessionPlace): Part {
   }
 
   async function read(): Promise<Child> {
-    ({ calls } = await request<{ calls: Call[] }>(path(["sessions", id, "calls"]), { signal }));
+    ({ calls } = await request<Calls>(path(["sessions", id, "calls"]), { signal }));
     if (calls.length === 0) return noCalls();
     calls.sort((a, b) => a.number - b.number);
     const { requests, folds } = points(calls);
@@ -140,8 +140,8 @@ function callCard(id: string, call: CallDetail): HTMLElement {
     el("h3", {}, `Request ${count(call.number)}`),
     el("p", { class: "meta" }, [
       moment(call.time), `${many(call.sent.length, "message")}, ${count(call.bytes)} bytes`, usage ? `${count(usage.prompt)} prompt tokens, ${count(usage.cache_read)} from the cache, ${count(usage.cache_write)} written to it, ${count(usage.output)} of output` : `${count(call.tokens_estimated)} tokens, estimated`,
-      call.prefix ? `begins with ${many(call.prefix.messages, "message")} of the request before` : null, call.fold === null ? "no fold" : `through fold ${call.fold}`,
-      ...(call.injections ?? []).map((one) => `with ${one.hook}, ${count(one.tokens)} tokens`),
+      `begins with ${many(call.prefix.messages, "message")} of the request before`, call.fold === null ? "no fold" : `through fold ${call.fold}`,
+      ...call.injections.map((one) => `with ${one.hook}, ${count(one.tokens)} tokens`),
     ].filter(Boolean).map((part) => el("span", { class: "meta-part" }, part))), rows, more);
 }
 

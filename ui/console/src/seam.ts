@@ -2,18 +2,18 @@
 
 import { el, freshId } from "../../parts/dom.js";
 import type { Child } from "../../parts/dom.js";
-import { count, many, NONE } from "../../parts/format.js";
+import { count, many } from "../../parts/format.js";
 import { pair } from "../../parts/pair.js";
 import { table } from "../../parts/table.js";
 import { undoFold } from "./actions.js";
 import { path, request } from "./api.js";
 import { diffPart } from "./diff.js";
 import { toSession } from "./router.js";
-import type { Edit, Fabric, FabricFold, FoldDetail, LostGroup, Removed } from "./types.js";
+import type { Edit, Fabric, MadeFold, FoldDetail, LostGroup, Removed } from "./types.js";
 import { fill, waiting } from "./view.js";
 import { moment, STAND_INS } from "./words.js";
 
-interface Options { id: string; fold: FabricFold; folds: Fabric["folds"]; slot: HTMLElement; signal: AbortSignal; refresh: () => void; close: () => void }
+interface Options { id: string; fold: MadeFold; folds: Fabric["folds"]; slot: HTMLElement; signal: AbortSignal; refresh: () => void; close: () => void }
 
 export function seam(options: Options): Promise<void> {
   const { id, fold, slot, signal } = options;
@@ -23,7 +23,7 @@ export function seam(options: Options): Promise<void> {
 
 function draw(options: Options, detail: FoldDetail): HTMLElement {
   const { id, folds, signal } = options;
-  const fold = { ...options.fold, ...detail.fold };
+  const fold: MadeFold = { ...detail.fold, number: options.fold.number, fates: options.fold.fates };
   const at = folds.findIndex(({ number }) => number === fold.number);
   const dropped = detail.verdicts.flatMap((verdict) => verdict.dropped ?? []);
   const parts: [string, () => Child][] = [
@@ -34,7 +34,7 @@ function draw(options: Options, detail: FoldDetail): HTMLElement {
     ["Before and after", () => diffPart(id, fold.number, signal)],
   ];
   const body = el("div", { class: "seam-body" });
-  const step = (to: FabricFold | undefined, name: string) => (to ? el("a", { class: "plain", href: toSession(id, "fabric", to.number) }, name) : null);
+  const step = (to: MadeFold | undefined, name: string) => (to ? el("a", { class: "plain", href: toSession(id, "fabric", to.number) }, name) : null);
   return el("section", { class: "seam", "aria-labelledby": "seam-title" },
     el("header", { class: "seam-head" },
       el("div", {},
@@ -61,12 +61,11 @@ function choices(label: string, parts: [string, () => Child][], body: HTMLElemen
   return el("div", { class: "segments", role: "group", "aria-label": label }, buttons);
 }
 
-function meta(fold: FabricFold): Child[] {
-  const freed = fold.freed ?? fold.before - fold.after;
+function meta(fold: MadeFold): Child[] {
   return [
-    `after ${many(fold.at, "message")}`, `${count(fold.before)} → ${count(fold.after)} tokens, ${count(freed)} freed`,
-    fold.stand_in ? `in their place: ${STAND_INS[fold.stand_in] ?? fold.stand_in}` : null, fold.cause ? `cause: ${fold.cause}` : null,
-    fold.policy ? `policy ${fold.policy}` : null, fold.made ? moment(fold.made) : null,
+    `after ${many(fold.at, "message")}`, `${count(fold.before)} → ${count(fold.after)} tokens, ${count(fold.freed)} freed`,
+    `in their place: ${STAND_INS[fold.stand_in] ?? fold.stand_in}`, `cause: ${fold.cause}`,
+    `policy ${fold.policy}`, fold.made ? moment(fold.made) : null,
   ].filter(Boolean);
 }
 
@@ -80,22 +79,22 @@ function recapPart({ fold, folds }: Options, detail: FoldDetail): Child {
     seq += length;
   }
   const events = Object.fromEntries(detail.events.map(({ seq: at, role, tool, line, tokens }) => [at, [role, tokens, line, tool] as [string, number, string, string | null]]));
-  const left = detail.gone ?? detail.events.length;
+  const left = detail.gone;
   const newest = left > detail.events.length ? el("p", { class: "note" }, `${many(left, "message")} left, with this fold or before; the newest ${count(detail.events.length)} are listed.`) : null;
   return [newest, pair({
     fold: { number: fold.number - 1, at: fold.at, before: fold.before, after: fold.after, recap: detail.recap?.text ?? null, recap_tokens: detail.recap?.tokens ?? fold.recap_tokens },
-    row: before ? 1 : 0, events, strategy: fold.policy ?? "the policy", gone: detail.events.map(({ seq: at }) => ({ seq: at, row: before && !gone.has(at) ? 1 : 0 })), head: false,
+    row: before ? 1 : 0, events, strategy: fold.policy, gone: detail.events.map(({ seq: at }) => ({ seq: at, row: before && !gone.has(at) ? 1 : 0 })), head: false,
   })];
 }
 
 function lostPart(id: string, detail: FoldDetail): Child {
-  const receipt = detail.receipt ?? {};
+  const { receipt } = detail;
   const total = detail.kept_names + detail.lost_names;
   return [
     el("p", { class: "lead" }, total === 0 && detail.lost.length === 0 ? "Nothing that left with this fold is missing from its recap." : `Of ${many(total, "name")} in what left, the recap still has ${count(detail.kept_names)}. What follows is not in it word for word, what weighs most first. All of it stays in the log and can be recalled; press one for where it was said and when it left.`),
     detail.lost.map((group) => lostGroup(id, group)),
-    receipt.intact === false ? el("p", { class: "empty bad" }, "The receipt does not agree with the log: run midfold audit.") : null,
-    receipt.removed?.length ? removedTable(receipt.removed) : null,
+    receipt?.intact === false ? el("p", { class: "empty bad" }, "The receipt does not agree with the log: run midfold audit.") : null,
+    receipt?.removed.length ? removedTable(receipt.removed) : null,
     el("details", { class: "block" }, el("summary", {}, "The record of this fold"), el("pre", { class: "raw", tabindex: 0 }, JSON.stringify(detail.record, null, 2)?.slice(0, 60_000) ?? "")),
   ];
 }
@@ -143,9 +142,9 @@ function editsPart(id: string, detail: FoldDetail): Child {
 function narrationPart(detail: FoldDetail): Child {
   if (detail.verdicts.length === 0) return el("p", { class: "empty" }, "No model was asked to narrate this fold.");
   return detail.verdicts.map((verdict) => el("div", { class: "block" },
-    el("h4", {}, verdict.code ?? "verdict", " ", el("small", {}, verdict.detail ?? "")),
+    el("h4", {}, verdict.code, " ", el("small", {}, verdict.detail)),
     verdict.dropped?.length
       ? el("table", {}, el("thead", {}, el("tr", {}, el("th", { class: "text", scope: "col" }, "Line that was left out"), el("th", { class: "text", scope: "col" }, "Why"))),
-        el("tbody", {}, verdict.dropped.map(({ line, reason, why }) => el("tr", {}, el("td", { class: "text wrap" }, line), el("td", { class: "text wrap" }, reason ?? why ?? NONE)))))
+        el("tbody", {}, verdict.dropped.map(({ line, why }) => el("tr", {}, el("td", { class: "text wrap" }, line), el("td", { class: "text wrap" }, why)))))
       : el("p", { class: "note" }, "No line of it was left out.")));
 }

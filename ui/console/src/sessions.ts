@@ -7,7 +7,6 @@ const PAGE = 100;
 
 export class Sessions {
   readonly all: Overview[] = [];
-  total: number | null = null;
   done = false;
   private cursor: Cursor | null = null;
   private reading: Promise<void> | null = null;
@@ -32,7 +31,6 @@ export class Sessions {
       const known = new Set(this.all.map(({ id }) => id));
       this.all.push(...page.sessions.filter(({ id }) => !known.has(id)));
       this.cursor = page.next;
-      this.total = page.total ?? this.total;
       this.done = page.next === null;
       this.changed();
     } catch (error) {
@@ -57,7 +55,6 @@ export class Sessions {
         // What is as new as this page and not on it was deleted.
         const rest = this.all.filter(({ id, changed }) => !ids.has(id) && (cursor !== null || changed < oldest));
         this.all.splice(0, this.all.length, ...[...page.sessions, ...rest].sort((a, b) => b.changed - a.changed));
-        this.total = page.total ?? this.total;
         cursor = isNews ? page.next : null;
       } while (cursor !== null && this.all.length > 0);
       this.changed();
@@ -72,7 +69,6 @@ export class Sessions {
     if (change.kind === "delete") {
       if (at < 0) return;
       this.all.splice(at, 1);
-      if (this.total !== null) this.total -= 1;
       this.changed();
       return;
     }
@@ -106,7 +102,6 @@ export class Sessions {
     const at = this.all.findIndex(({ id }) => id === session.id);
     if (at >= 0) this.all.splice(at, 1);
     else if (!this.matches(session)) return;
-    else if (this.total !== null) this.total += 1;
     this.insert(session);
   }
 
@@ -119,6 +114,6 @@ export class Sessions {
 
   private matches({ id, title, model, client }: Overview): boolean {
     const q = this.q.toLowerCase();
-    return !q || [id, title, model, client ?? ""].some((text) => text.toLowerCase().includes(q));
+    return !q || [id, title, model, client].some((text) => text?.toLowerCase().includes(q));
   }
 }

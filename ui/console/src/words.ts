@@ -57,7 +57,7 @@ export function amount(value: number, unit: string): string {
 export const percentOf = (part: number, whole: number): string => (whole > 0 ? `${Math.round((part / whole) * 100)} %` : "–");
 
 /** A bar for how full the window is, with a mark at the threshold; says it in words too. */
-export function fillBar({ fill, window, threshold }: { fill: number; window: number; threshold?: number | null }): HTMLElement {
+export function fillBar({ fill, window, threshold }: Pick<Overview, "fill" | "window" | "threshold">): HTMLElement {
   const share = window > 0 ? fill / window : 0;
   const state = share > 1 ? "over" : threshold && fill >= threshold ? "due" : "";
   const text = window > 0
@@ -76,7 +76,7 @@ export function foldLine(line: string): string {
 }
 
 /** "2 requests went on as they came: what may not be folded does not fit", a cause each; empty where there was none. */
-export function faultLines({ faults = [] }: Pick<Overview, "faults">): string[] {
+export function faultLines({ faults }: Pick<Overview, "faults">): string[] {
   return faults.map(({ reason, requests }) => `${many(requests, "request")} went on as ${requests === 1 ? "it" : "they"} came: ${reason}`);
 }
 

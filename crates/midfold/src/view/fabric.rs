@@ -46,11 +46,11 @@ pub struct FabricView {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldLayout {
     /// Carried as it is.
-    pub head: [u32; 2],
+    pub head: (u32, u32),
     /// What may be folded.
-    pub middle: [u32; 2],
+    pub middle: (u32, u32),
     /// Carried as it is.
-    pub tail: [u32; 2],
+    pub tail: (u32, u32),
 }
 
 /// A fold in one line.
@@ -138,7 +138,7 @@ fn woven(id: &str, session: &Session, folds: Vec<FoldBrief>) -> FabricView {
 }
 
 fn layout(fold: &Fold) -> FoldLayout {
-    let part = |region: &midfold_core::fold::RegionRecord| [region.start, region.end];
+    let part = |region: &midfold_core::fold::RegionRecord| (region.start, region.end);
     let layout = &fold.layout;
     FoldLayout { head: part(&layout.head), middle: part(&layout.middle), tail: part(&layout.tail) }
 }

@@ -105,7 +105,7 @@ pub struct ProviderTotals {
     pub cache_write: u64,
 }
 
-/// Requests that went on as they came although they did not fit, for one cause.
+/// Requests that went on as they came, for one cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FaultCount {

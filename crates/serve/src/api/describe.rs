@@ -82,6 +82,9 @@ impl Operation {
     }
 }
 
+/// Server-sent events.
+const EVENTS: &str = "text/event-stream";
+
 /// All routes.
 pub(super) struct ApiRoutes {
     routes: Vec<(&'static str, MethodRouter<Arc<SharedApp>>)>,
@@ -168,6 +171,21 @@ impl ApiRoutes {
         self.add::<Q, B>(op, None, route);
     }
 
+    /// A route that tells events without an end. The data of each is a `T`.
+    pub fn stream<T, Q, F, Done>(&mut self, op: Operation, handler: F)
+    where
+        T: Serialize + JsonSchema,
+        Q: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(ApiRequest<Q>) -> Done + Clone + Send + Sync + 'static,
+        Done: Future<Output = Result<Response, ApiProblem>> + Send + 'static,
+    {
+        let data = self.gives.subschema_for::<T>();
+        self.raw(op.answers(EVENTS), handler);
+        if let Some(described) = self.described.last_mut() {
+            described.answer = Some(data);
+        }
+    }
+
     fn add<Q: JsonSchema, B: JsonSchema>(
         &mut self,
         op: Operation,
@@ -247,7 +265,11 @@ fn operation(described: &DescribedRoute) -> Value {
         }));
     }
     let content = match (answer, op.media) {
-        (Some(schema), _) => json!({ "application/json": { "schema": schema } }),
+        (Some(schema), None) => json!({ "application/json": { "schema": schema } }),
+        // OpenAPI 3.1 has no word for the data of an event.
+        (Some(data), Some(media)) => {
+            json!({ media: { "schema": { "type": "string" }, "x-data": data } })
+        }
         (None, media) => {
             json!({ media.unwrap_or("text/plain"): { "schema": { "type": "string" } } })
         }

@@ -34,14 +34,13 @@ struct ListenQuery {
 }
 
 pub(super) fn routes(api: &mut ApiRoutes) {
-    api.raw(
+    api.stream::<SessionChange, _, _, _>(
         Operation::get(
             "/v1/events",
             "listen",
             "Server-sent events: `hello`, then `new`, `append`, `fold`, `undo`, `call`, `change` and `delete` \
              with what the session does by then",
-        )
-        .answers("text/event-stream"),
+        ),
         listen,
     );
 }

@@ -1,6 +1,7 @@
 //! What the server is and did since its start, for whoever runs it.
 
 use midfold::WindowSource;
+use midfold::view::FaultCount;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -69,16 +70,6 @@ struct RequestTotals {
     broken: u64,
 }
 
-/// How often requests were sent as they came, for one cause.
-#[derive(Serialize, JsonSchema)]
-struct FaultCount {
-    /// Its name, as in the metrics.
-    cause: &'static str,
-    /// The cause in words.
-    reason: &'static str,
-    requests: u64,
-}
-
 /// A place that requests go to.
 #[derive(Serialize, JsonSchema)]
 struct UpstreamPlace {
@@ -106,8 +97,8 @@ impl ServerReport {
     fn of(app: &SharedApp) -> Self {
         let store = app.desk.as_ref().map(|desk| desk.store.place());
         let faults = app.metrics.faults().map(|(cause, requests)| FaultCount {
-            cause: cause.name(),
-            reason: cause.reason(),
+            cause: cause.name().to_owned(),
+            reason: cause.reason().to_owned(),
             requests,
         });
         let upstreams = app.upstreams.places().into_iter().map(|(name, url)| {

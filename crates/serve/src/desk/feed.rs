@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use midfold::store::{NewestQuery, SessionActivity, Store, StoreError};
 use midfold::view::folds_in_force;
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{Mutex, broadcast, watch};
 
@@ -18,20 +19,28 @@ const AT_ONCE: u32 = 256;
 /// Changes that a slow listener may be behind.
 const BEHIND: usize = 1_024;
 
-/// A change of a session.
-#[derive(Clone, Debug, Serialize)]
+/// What a session has after a change.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SessionChange {
     #[serde(skip)]
     kind: &'static str,
     #[serde(skip)]
     pub owner: Option<String>,
+    /// Its id.
     pub session: String,
+    /// Counts the changes of the store: larger is later.
     tick: u64,
+    /// Number of messages.
     events: u64,
+    /// Tokens of all messages.
     tokens: u64,
+    /// Number of folds that were in force.
     folds: u64,
+    /// Number of recorded calls.
     calls: u64,
+    /// The number of the fold that is read now.
     active: Option<u64>,
+    /// When it changed, in milliseconds since 1970.
     changed: u64,
 }
 
