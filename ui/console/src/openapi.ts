@@ -574,49 +574,53 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Each event's fate, counted. `verbatim + edited + recap + marker == events`. */
-        Accounts: {
+        /** @description A reply that passed all checks, ready for the next fold that covers its span. */
+        AcceptedNarration: {
             /**
              * Format: uint32
-             * @description Edited by a reducer, or rendered otherwise by a repair.
+             * @description Lines of it that are in no section: they could not stand, or were beyond its cap.
              */
-            edited: number;
-            /**
-             * Format: uint32
-             * @description Events of the log when the fold was made.
-             */
-            events: number;
-            /**
-             * Format: uint32
-             * @description Covered by a marker.
-             */
-            marker: number;
-            /**
-             * Format: uint32
-             * @description Covered by a recap.
-             */
-            recap: number;
-            /**
-             * Format: uint32
-             * @description Carried byte for byte.
-             */
-            verbatim: number;
+            left_out?: number;
+            /** @description The model that wrote it. */
+            model: string;
+            /** @description The request that it answers. */
+            request: string;
+            /** @description Each section's name and its lines, harmless in any place of a recap. */
+            sections: [
+                string,
+                string
+            ][];
+            /** @description What it covers. */
+            span: components["schemas"]["Span"];
         };
         /** @description How the age of a result is counted. */
         AgeUnit: "steps" | "turns";
-        /** @description The answer in one word. */
-        Answer: "never-said" | "not-yet" | "gone" | "in-recap" | "edited" | "verbatim";
         /** @description Whose words the result of a tool holds. */
-        Answers: "nobody" | "marked" | "person";
+        AnswerSource: "nobody" | "marked" | "person";
         /** @description Messages to append. */
-        Appending: {
+        AppendBody: {
             /** @description As they are to be sent: their bytes are kept. */
             messages: {
                 [key: string]: unknown;
             }[];
         };
+        /** @description Messages that were appended. */
+        AppendedMessages: {
+            /**
+             * Format: uint64
+             * @description How many.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description The place of the first one.
+             */
+            first: number;
+            /** @description The key was used before: this is the first answer, and nothing was appended. */
+            repeated: boolean;
+        };
         /** @description Settings of `arguments`. */
-        Arguments: {
+        ArgumentsPolicy: {
             /**
              * Format: uint
              * @description Longer strings inside are cut to this length (Hermes Agent: 200).
@@ -650,14 +654,52 @@ export interface components {
              */
             calls: number;
             /** @description What does not hold; empty when all does. */
-            findings: components["schemas"]["Finding"][];
+            findings: components["schemas"]["AuditFinding"][];
             /**
              * Format: uint32
              * @description Folds that were in force. Those that were not are checked, too, and have their receipts.
              */
             folds: number;
             /** @description What each fold took out of the context. */
-            receipts: components["schemas"]["Receipt"][];
+            receipts: components["schemas"]["FoldReceipt"][];
+        };
+        /** @description Something that does not hold. */
+        AuditFinding: {
+            /** @description What it is about: `fold 2`, `call 17`. */
+            at: string;
+            /** @description What is wrong. */
+            detail: string;
+            /** @description One of [`rule`]. */
+            rule: string;
+        };
+        /** @description What a reducer did to one part of one event. */
+        BlockEdit: {
+            /**
+             * Format: uint32
+             * @description The block in it.
+             */
+            block: number;
+            /** @description `replaced` or `removed`. */
+            kind: string;
+            /** @description Its reason code. */
+            reason: string;
+            /** @description The reducer. */
+            reducer: string;
+            /**
+             * Format: uint32
+             * @description The event.
+             */
+            seq: number;
+            /**
+             * Format: uint32
+             * @description Tokens of the block after.
+             */
+            tokens_after: number;
+            /**
+             * Format: uint32
+             * @description Tokens of the block before.
+             */
+            tokens_before: number;
         };
         /** @description What a context may cost. */
         Budget: {
@@ -698,7 +740,7 @@ export interface components {
             output_reserve: number;
             /** @description What classes of content take now, and what they may take where that is capped. */
             tiers: {
-                [key: string]: components["schemas"]["Tier"];
+                [key: string]: components["schemas"]["TierCap"];
             };
             /**
              * Format: uint64
@@ -711,11 +753,6 @@ export interface components {
              */
             window: number;
         };
-        /**
-         * @description What the shares of a policy are of in a compaction by hand of less than the budget, where no size
-         *     is asked for.
-         */
-        ByHand: "context" | "budget";
         /**
          * @description Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte, each of
          *     a prompt of its own.
@@ -752,60 +789,6 @@ export interface components {
              */
             regenerated_prompt: number;
         };
-        /** @description A request, as the ledger has it. */
-        Call: {
-            /**
-             * Format: uint64
-             * @description Their bytes.
-             */
-            bytes: number;
-            /**
-             * Format: uint32
-             * @description Messages of the log that it was made from.
-             */
-            events: number;
-            /**
-             * Format: uint64
-             * @description Tokens of the whole log then.
-             */
-            everything: number;
-            /**
-             * Format: uint64
-             * @description The number of the fold that it was read through.
-             */
-            fold: number | null;
-            /** @description What hooks added. */
-            injections: components["schemas"]["Injection"][];
-            /**
-             * Format: uint32
-             * @description Messages that were sent.
-             */
-            messages: number;
-            /**
-             * Format: uint64
-             * @description Its number in the session, from 1.
-             */
-            number: number;
-            /** @description What it has in common with the request before: a cache can serve that. */
-            prefix: components["schemas"]["Prefix"];
-            /**
-             * Format: uint64
-             * @description When.
-             */
-            time: number;
-            /**
-             * Format: uint64
-             * @description Tokens as midfold counts them.
-             */
-            tokens_counted: number;
-            /**
-             * Format: uint64
-             * @description Tokens as the provider was expected to count them.
-             */
-            tokens_estimated: number;
-            /** @description What the provider counted. */
-            usage: components["schemas"]["Usage"] | null;
-        };
         /** @description A request, and its messages. */
         CallDetail: {
             /**
@@ -841,14 +824,14 @@ export interface components {
              */
             number: number;
             /** @description What it has in common with the request before: a cache can serve that. */
-            prefix: components["schemas"]["Prefix"];
+            prefix: components["schemas"]["SharedPrefix"];
             /** @description The messages hash to what the ledger says. */
             proven: boolean;
             /**
              * @description What it sent, projected again. Through a proxy, what came after the model's last message is in the next
              *     request.
              */
-            sent: components["schemas"]["Piece"][];
+            sent: components["schemas"]["PieceView"][];
             /**
              * Format: uint64
              * @description When.
@@ -868,54 +851,66 @@ export interface components {
             usage: components["schemas"]["Usage"] | null;
         };
         /** @description The requests of a session. */
-        Calls: {
+        CallList: {
             /** @description The oldest first. */
-            calls: components["schemas"]["Call"][];
+            calls: components["schemas"]["CallView"][];
         };
-        /** @description Why there should be a fold. */
-        Cause: "check" | "threshold" | "tier" | "cold" | "seam" | "manual" | "overflow" | "prepared";
-        /** @description What a session has after a change. */
-        Change: {
+        /** @description A request, as the ledger has it. */
+        CallView: {
             /**
              * Format: uint64
-             * @description The number of the fold that is read now.
+             * @description Their bytes.
              */
-            active: number | null;
+            bytes: number;
             /**
-             * Format: uint64
-             * @description Number of recorded calls.
-             */
-            calls: number;
-            /**
-             * Format: uint64
-             * @description When it changed, in milliseconds since 1970.
-             */
-            changed: number;
-            /**
-             * Format: uint64
-             * @description Number of messages.
+             * Format: uint32
+             * @description Messages of the log that it was made from.
              */
             events: number;
             /**
              * Format: uint64
-             * @description Number of folds that were in force.
+             * @description Tokens of the whole log then.
              */
-            folds: number;
-            /** @description Its id. */
-            session: string;
+            everything: number;
             /**
              * Format: uint64
-             * @description Counts the changes of the store: larger is later.
+             * @description The number of the fold that it was read through.
              */
-            tick: number;
+            fold: number | null;
+            /** @description What hooks added. */
+            injections: components["schemas"]["Injection"][];
+            /**
+             * Format: uint32
+             * @description Messages that were sent.
+             */
+            messages: number;
             /**
              * Format: uint64
-             * @description Tokens of all messages.
+             * @description Its number in the session, from 1.
              */
-            tokens: number;
+            number: number;
+            /** @description What it has in common with the request before: a cache can serve that. */
+            prefix: components["schemas"]["SharedPrefix"];
+            /**
+             * Format: uint64
+             * @description When.
+             */
+            time: number;
+            /**
+             * Format: uint64
+             * @description Tokens as midfold counts them.
+             */
+            tokens_counted: number;
+            /**
+             * Format: uint64
+             * @description Tokens as the provider was expected to count them.
+             */
+            tokens_estimated: number;
+            /** @description What the provider counted. */
+            usage: components["schemas"]["Usage"] | null;
         };
         /** @description A message, before and after. */
-        Changed: {
+        ChangedMessage: {
             /** @description As it is sent now; none where it left. */
             after: string | null;
             /** @description As it was sent before; its beginning where it is long. */
@@ -945,7 +940,7 @@ export interface components {
             tool: string | null;
         };
         /** @description How it is compacted. */
-        Compact: {
+        CompactQuery: {
             /** @description What the recap should keep before anything else. */
             focus?: string | null;
             /**
@@ -955,7 +950,7 @@ export interface components {
             preview?: boolean;
         };
         /** @description A compaction that was asked for. */
-        Compacting: {
+        CompactionView: {
             /** @description The context after. */
             after: components["schemas"]["ContextSize"];
             /** @description The context before. */
@@ -982,7 +977,7 @@ export interface components {
             token_line: string;
         };
         /** @description What is compared. */
-        Comparing: {
+        CompareBody: {
             /** @description Names of presets; `raw` sends everything. */
             policies: string[];
             /**
@@ -990,6 +985,23 @@ export interface components {
              * @description The window, in tokens; that of the session without it.
              */
             window?: number | null;
+        };
+        /** @description What a fold changed in the context, message by message. */
+        ContextDiff: {
+            /** @description Some of the messages that this fold changed or took out, in order. */
+            rows: components["schemas"]["ChangedMessage"][];
+            /**
+             * Format: uint64
+             * @description All of them.
+             */
+            total: number;
+        };
+        /** @description How a context is asked for. */
+        ContextQuery: {
+            /** @description Texts of hooks, beside the newest request: they are sent and not kept. */
+            injections?: components["schemas"]["InjectionBody"][];
+            /** @description Write a call into the ledger; `true` without it. */
+            record?: boolean | null;
         };
         /** @description How large a context is. */
         ContextSize: {
@@ -1020,9 +1032,9 @@ export interface components {
             unit: string;
         };
         /** @description How much of the middle a recap covers. */
-        Cover: "middle" | "overflow";
+        CoverExtent: "middle" | "overflow";
         /** @description Settings of `dedup`. */
-        Dedup: {
+        DedupPolicy: {
             /**
              * Format: uint
              * @description Results shorter than this are left alone, in characters (Hermes Agent: 200).
@@ -1030,169 +1042,8 @@ export interface components {
              */
             min_chars: number;
         };
-        /** @description What a fold covers. */
-        Described: {
-            /** @description Whether contexts are read through it. */
-            active: boolean;
-            /** @description Those of the lost identifiers that the user or the model used again, and where. */
-            asked_again: components["schemas"]["Reference"][];
-            /**
-             * @description Runs of messages that it does not send as they were, first and last of each: what
-             *     [`super::expand`] brings back.
-             */
-            covered: [
-                number,
-                number
-            ][];
-            /** @description Messages of them that are sent in an edited form. */
-            edited: number[];
-            /**
-             * Format: uint32
-             * @description Messages of the session when it was made.
-             */
-            folded_at: number;
-            /** @description Its id. */
-            id: string;
-            /**
-             * Format: uint64
-             * @description Messages of the span that stay as they are.
-             */
-            kept: number;
-            /**
-             * @description Identifiers of the covered messages that the context no longer names: worth a
-             *     [`super::grep`].
-             */
-            lost_ids: string[];
-            /**
-             * Format: uint64
-             * @description Its number in the session, from 1.
-             */
-            number: number;
-            /** @description Its policy. */
-            policy: string;
-            /** @description The text of the recap or marker. */
-            recap: string | null;
-            /** @description What stands for the covered messages: `computed`, `marker`, `static`; none when nothing does. */
-            stand_in: string | null;
-            /**
-             * Format: uint64
-             * @description Tokens of the context after.
-             */
-            tokens_after: number;
-            /**
-             * Format: uint64
-             * @description Tokens of the context before.
-             */
-            tokens_before: number;
-        };
-        /** @description A session: its overview, and what the engine says of it. */
-        Detail: {
-            /**
-             * Format: uint64
-             * @description The number of the fold that is read now.
-             */
-            active: number | null;
-            /**
-             * Format: double
-             * @description The share of the prompts that came from the cache.
-             */
-            cache_share: number | null;
-            /**
-             * Format: uint64
-             * @description Number of recorded calls.
-             */
-            calls: number;
-            /**
-             * Format: uint64
-             * @description When it last got a message, a fold or a call.
-             */
-            changed: number;
-            /** @description The program that it is of, as that names itself. */
-            client: string | null;
-            /** @description What the prompts cost; none where the provider reported nothing. */
-            cost: components["schemas"]["CostView"] | null;
-            /**
-             * Format: uint64
-             * @description When it was made, in milliseconds since 1970.
-             */
-            created: number;
-            /** @description The wire format of its messages. */
-            dialect: string;
-            /**
-             * Format: uint64
-             * @description Number of messages.
-             */
-            events: number;
-            /** @description Why requests went on as they came although they did not fit, with how many there were. */
-            faults: components["schemas"]["FaultCount"][];
-            /**
-             * Format: uint64
-             * @description Tokens of the last prompt as the provider counted, else as they are estimated.
-             */
-            fill: number;
-            /**
-             * Format: uint64
-             * @description Number of folds that were in force.
-             */
-            folds: number;
-            /** @description Its id. */
-            id: string;
-            /** @description When it folds next, in words. */
-            line: string;
-            /** @description The model; empty where nobody named one. */
-            model: string;
-            /** @description Whose it is, where the server asks for keys. */
-            owner: string | null;
-            /** @description The session that it was forked from. */
-            parent: components["schemas"]["Parent"] | null;
-            /** @description The name of its policy. */
-            policy: string;
-            /** @description Where it comes from: `proxy`, the name of a file; none where a program made it. */
-            source: string | null;
-            /** @description What the engine says. */
-            status: components["schemas"]["Status"];
-            /**
-             * Format: uint64
-             * @description Where the next fold is due.
-             */
-            threshold: number;
-            /**
-             * Format: uint64
-             * @description Counts the changes of the store: larger is later.
-             */
-            tick: number;
-            /** @description The first line of the task; none where the user has said nothing yet. */
-            title: string | null;
-            /**
-             * Format: uint64
-             * @description Tokens of all messages.
-             */
-            tokens: number;
-            /**
-             * Format: uint32
-             * @description Turns so far.
-             */
-            turns: number;
-            /** @description What the provider counted, in all. */
-            usage: components["schemas"]["Totals"];
-            /**
-             * Format: uint64
-             * @description The model's window.
-             */
-            window: number;
-        };
-        /** @description What a fold changed in the context, message by message. */
-        Diff: {
-            /** @description Some of the messages that this fold changed or took out, in order. */
-            rows: components["schemas"]["Changed"][];
-            /**
-             * Format: uint64
-             * @description All of them.
-             */
-            total: number;
-        };
         /** @description A line of a reply that was left out of the narration. */
-        Dropped: {
+        DroppedLine: {
             /** @description Its start, without secrets and without what forges structure. */
             line: string;
             /** @description A code (`false-quote`, `ungrounded`, `injected`), and what it is about. */
@@ -1207,53 +1058,9 @@ export interface components {
             "open-call"?: null;
             rule?: components["schemas"]["LineRule"];
             /** @enum {unknown} */
-            state: "below" | "threshold" | "cold" | "seam" | "hard-window" | "held";
+            state: "below" | "threshold" | "cold" | "seam" | "agent" | "hard-window" | "held";
             tokens?: number;
             undone?: null;
-        };
-        /** @description Messages that were appended. */
-        Durable: {
-            /**
-             * Format: uint64
-             * @description How many.
-             */
-            count: number;
-            /**
-             * Format: uint64
-             * @description The place of the first one.
-             */
-            first: number;
-            /** @description The key was used before: this is the first answer, and nothing was appended. */
-            repeated: boolean;
-        };
-        /** @description What a reducer did to one part of one event. */
-        Edit: {
-            /**
-             * Format: uint32
-             * @description The block in it.
-             */
-            block: number;
-            /** @description `replaced` or `removed`. */
-            kind: string;
-            /** @description Its reason code. */
-            reason: string;
-            /** @description The reducer. */
-            reducer: string;
-            /**
-             * Format: uint32
-             * @description The event.
-             */
-            seq: number;
-            /**
-             * Format: uint32
-             * @description Tokens of the block after.
-             */
-            tokens_after: number;
-            /**
-             * Format: uint32
-             * @description Tokens of the block before.
-             */
-            tokens_before: number;
         };
         /** @description What a reducer did to a part of a message. */
         EditLine: {
@@ -1284,45 +1091,10 @@ export interface components {
             /** @description Program and arguments. */
             command: string[];
         } | string;
-        /** @description What is in the place of the span, in order. */
-        Entry: {
-            /** @description Its bytes. */
-            bytes: string;
-            /** @constant */
-            kind: "recap";
-        } | {
-            /** @description Its bytes. */
-            bytes: string;
-            /** @constant */
-            kind: "marker";
-        } | {
-            /**
-             * Format: uint32
-             * @description First event.
-             */
-            from: number;
-            /** @constant */
-            kind: "verbatim";
-            /**
-             * Format: uint32
-             * @description One past the last.
-             */
-            to: number;
-        } | {
-            /** @description The message as it is sent. */
-            bytes: string;
-            /** @constant */
-            kind: "edited";
-            /**
-             * Format: uint32
-             * @description The event.
-             */
-            seq: number;
-        };
         /** @description What came of the question. */
         Explanation: {
             /** @description The answer. */
-            answer: components["schemas"]["Answer"];
+            answer: components["schemas"]["SightAnswer"];
             /** @description Names of it that a fold lost and that the user or the model used again. */
             asked_again?: components["schemas"]["AskedAgain"][];
             /**
@@ -1349,43 +1121,8 @@ export interface components {
             /** @description What was asked for. */
             text: string;
         };
-        /** @description What a session holds: what deleting it takes away. */
-        Extent: {
-            /**
-             * Format: uint64
-             * @description Bytes of its events and of the records of its folds, calls and jobs.
-             */
-            bytes: number;
-            /**
-             * Format: uint64
-             * @description Number of model calls in the ledger.
-             */
-            calls: number;
-            /**
-             * Format: uint64
-             * @description When it last changed: the newest of its making, its newest event, fold and call.
-             */
-            changed: number;
-            /**
-             * Format: uint64
-             * @description Number of events.
-             */
-            events: number;
-            /**
-             * Format: uint64
-             * @description Number of folds.
-             */
-            folds: number;
-            /**
-             * Format: uint64
-             * @description Number of jobs, ended ones included.
-             */
-            jobs: number;
-            /** @description The session's id. */
-            session: string;
-        };
         /** @description Each message in columns, and what each fold made of it. No texts: a session can have 100,000 messages. */
-        Fabric: {
+        FabricView: {
             /**
              * Format: uint64
              * @description The number of the active fold.
@@ -1399,7 +1136,7 @@ export interface components {
             /** @description All folds, oldest first. */
             folds: components["schemas"]["FoldBrief"][];
             /** @description Head, middle and tail of the active fold. */
-            layout: components["schemas"]["Layout"] | null;
+            layout: components["schemas"]["FoldLayout"] | null;
             /** @description Pinned messages. */
             pins: number[];
             /** @description One letter a message: `s` system, `u` user, `a` assistant, `t` tool, `o` other. */
@@ -1415,8 +1152,34 @@ export interface components {
             /** @description The turn of each message. */
             turns: number[];
         };
-        /** @description What a recap is made of when no model answers. */
-        Fallback: "computed" | "marker" | "static";
+        /** @description Each event's fate, counted. `verbatim + edited + recap + marker == events`. */
+        FateCounts: {
+            /**
+             * Format: uint32
+             * @description Edited by a reducer, or rendered otherwise by a repair.
+             */
+            edited: number;
+            /**
+             * Format: uint32
+             * @description Events of the log when the fold was made.
+             */
+            events: number;
+            /**
+             * Format: uint32
+             * @description Covered by a marker.
+             */
+            marker: number;
+            /**
+             * Format: uint32
+             * @description Covered by a recap.
+             */
+            recap: number;
+            /**
+             * Format: uint32
+             * @description Carried byte for byte.
+             */
+            verbatim: number;
+        };
         /** @description Requests that went on as they came, for one cause. */
         FaultCount: {
             /** @description The name of the cause. */
@@ -1434,34 +1197,35 @@ export interface components {
          *     any folder.
          */
         FileGlob: string;
-        /** @description Something that does not hold. */
-        Finding: {
-            /** @description What it is about: `fold 2`, `call 17`. */
-            at: string;
-            /** @description What is wrong. */
-            detail: string;
-            /** @description One of [`rule`]. */
-            rule: string;
+        /** @description Whether a message shows the newest state of a file that the log has at several times. */
+        FileVersion: {
+            /** @description Nothing later reads or writes it. */
+            newest: boolean;
+            /** @description The file. */
+            path: string;
+            /**
+             * Format: uint64
+             * @description The message that shows its newest state, or changes it last.
+             */
+            see: number;
         };
-        /** @description What set the tail's boundary. */
-        Floor: "tokens" | "messages" | "last-user" | "ceiling" | "budget" | "everything";
         /** @description The record of one compaction pass. */
         Fold: {
             /** @description Each event's fate, counted. */
-            accounts: components["schemas"]["Accounts"];
+            accounts: components["schemas"]["FateCounts"];
             /** @description The budget that the plan used. */
             budget: components["schemas"]["Budget"];
             /**
              * @description Why the fold was made.
              * @default threshold
              */
-            cause: components["schemas"]["Cause"];
+            cause: components["schemas"]["FoldCause"];
             /** @description What counted the tokens. */
             counter: string;
             /** @description What reducers did. */
-            edits: components["schemas"]["Edit"][];
+            edits: components["schemas"]["BlockEdit"][];
             /** @description What is there instead. */
-            entries: components["schemas"]["Entry"][];
+            entries: components["schemas"]["FoldEntry"][];
             /**
              * Format: uint32
              * @description Messages that left the context.
@@ -1489,7 +1253,7 @@ export interface components {
             /** @description Identifiers of the recap that no source has: none in a computed one. */
             invented_ids: components["schemas"]["IdList"];
             /** @description Joins it to a request. */
-            joining: components["schemas"]["Joining"];
+            joining: components["schemas"]["FoldJoin"];
             /** @description User and assistant took turns so far: what the fold adds keeps to that. */
             keeps_turns?: boolean;
             /** @description Identifiers of the covered span that the context still names. */
@@ -1516,7 +1280,7 @@ export interface components {
              */
             middle_tokens: number;
             /** @description The narration that is in the recap, where a model wrote one. */
-            narrated?: components["schemas"]["Narrated"] | null;
+            narrated?: components["schemas"]["AcceptedNarration"] | null;
             /** @description Name of the policy. */
             policy: string;
             /** @description Hash over the policy. */
@@ -1525,8 +1289,10 @@ export interface components {
             prev: string | null;
             /** @description Name of the profile. */
             profile: string;
+            /** @description The lines of the recap that somebody asked for. */
+            put_back?: components["schemas"]["PutBackRecord"] | null;
             /** @description What reducers took from events that the recap covers, before it was made. */
-            read?: components["schemas"]["Pruned"][];
+            read?: components["schemas"]["PrunedCount"][];
             /** @description The recap, where there is one. */
             recap: components["schemas"]["RecapRecord"] | null;
             /**
@@ -1600,7 +1366,7 @@ export interface components {
              */
             before: number;
             /** @description Why it was made. */
-            cause: components["schemas"]["Cause"];
+            cause: components["schemas"]["FoldCause"];
             /**
              * @description What became of the messages that there were, as runs of a letter and a number. `v` verbatim, `p` pinned,
              *     `s` a line says what it was, `c` shortened, `r` in the recap, `m` behind the marker, `x` repaired.
@@ -1636,9 +1402,66 @@ export interface components {
             /** @description What stands for what left: `narrated`, `computed`, `marker`, `static`, `host`. */
             stand_in: string;
             /** @description Whether it was ever in force, and what it is where it was not; none for one that is not made. */
-            standing: components["schemas"]["Standing"] | null;
+            standing: components["schemas"]["FoldStanding"] | null;
             /** @description It was taken back: no fold that is read now builds on it. */
             undone: boolean;
+        };
+        /** @description Why there should be a fold. */
+        FoldCause: "check" | "threshold" | "tier" | "cold" | "seam" | "agent" | "manual" | "overflow" | "prepared";
+        /** @description What a fold covers. */
+        FoldDescription: {
+            /** @description Whether contexts are read through it. */
+            active: boolean;
+            /** @description Those of the lost identifiers that the user or the model used again, and where. */
+            asked_again: components["schemas"]["NameReference"][];
+            /**
+             * @description Runs of messages that it does not send as they were, first and last of each: what
+             *     [`super::expand`] brings back.
+             */
+            covered: [
+                number,
+                number
+            ][];
+            /** @description Messages of them that are sent in an edited form. */
+            edited: number[];
+            /**
+             * Format: uint32
+             * @description Messages of the session when it was made.
+             */
+            folded_at: number;
+            /** @description Its id. */
+            id: string;
+            /**
+             * Format: uint64
+             * @description Messages of the span that stay as they are.
+             */
+            kept: number;
+            /**
+             * @description Identifiers of the covered messages that the context no longer names: worth a
+             *     [`super::grep`].
+             */
+            lost_ids: string[];
+            /**
+             * Format: uint64
+             * @description Its number in the session, from 1.
+             */
+            number: number;
+            /** @description Its policy. */
+            policy: string;
+            /** @description The text of the recap or marker. */
+            recap: string | null;
+            /** @description What stands for the covered messages: `computed`, `marker`, `static`; none when nothing does. */
+            stand_in: string | null;
+            /**
+             * Format: uint64
+             * @description Tokens of the context after.
+             */
+            tokens_after: number;
+            /**
+             * Format: uint64
+             * @description Tokens of the context before.
+             */
+            tokens_before: number;
         };
         /** @description A fold: what the agent read, by which edits, and what it lost. */
         FoldDetail: {
@@ -1648,7 +1471,7 @@ export interface components {
              * @description Messages that are out of the context after it: with this fold or before. The newest of them where they are
              *     many.
              */
-            events: components["schemas"]["Gone"][];
+            events: components["schemas"]["GoneMessage"][];
             /** @description In one line. */
             fold: components["schemas"]["FoldBrief"];
             /**
@@ -1671,7 +1494,7 @@ export interface components {
             /** @description The recap as the agent reads it. */
             recap: components["schemas"]["RecapRecord"] | null;
             /** @description What it lost, and what was asked for again. */
-            receipt: components["schemas"]["Receipt"] | null;
+            receipt: components["schemas"]["FoldReceipt"] | null;
             /** @description The immutable record. */
             record: components["schemas"]["Fold"];
             /** @description What became of a model's replies, with the lines that were left out and the reasons. */
@@ -1681,14 +1504,153 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description What is in the place of the span, in order. */
+        FoldEntry: {
+            /** @description Its bytes. */
+            bytes: string;
+            /** @constant */
+            kind: "recap";
+        } | {
+            /** @description Its bytes. */
+            bytes: string;
+            /** @constant */
+            kind: "marker";
+        } | {
+            /**
+             * Format: uint32
+             * @description First event.
+             */
+            from: number;
+            /** @constant */
+            kind: "verbatim";
+            /**
+             * Format: uint32
+             * @description One past the last.
+             */
+            to: number;
+        } | {
+            /** @description The message as it is sent. */
+            bytes: string;
+            /** @constant */
+            kind: "edited";
+            /**
+             * Format: uint32
+             * @description The event.
+             */
+            seq: number;
+        };
         /** @description What a fold has to reach. */
         FoldGoals: {
             /** @description What the policy's shares are of where a person asks for a fold of less than the budget. */
-            by_hand?: components["schemas"]["ByHand"];
+            by_hand?: components["schemas"]["ManualShare"];
             /** @description A fold that frees less than this share of the budget is not made. */
             min_reclaim: components["schemas"]["Ratio"];
             /** @description The context after a fold should cost at most this share of the budget. */
             target: components["schemas"]["Ratio"];
+        };
+        /**
+         * @description Joins a fold to what else is known of the request (Head, Middle, Tail and Summarizing Evicted
+         *     Turns: the joining tuple).
+         */
+        FoldJoin: {
+            /**
+             * Format: uint32
+             * @description The request in the turn: the step.
+             */
+            request: number;
+            /** @description The session. */
+            session: string;
+            /**
+             * Format: uint32
+             * @description The turn in it.
+             */
+            turn: number;
+        };
+        /** @description Where the cuts of a fold lie: the first message of each part, and one past its last. */
+        FoldLayout: {
+            /** @description Carried as it is. */
+            head: [
+                number,
+                number
+            ];
+            /** @description What may be folded. */
+            middle: [
+                number,
+                number
+            ];
+            /** @description Carried as it is. */
+            tail: [
+                number,
+                number
+            ];
+        };
+        /** @description The folds of a session. */
+        FoldList: {
+            /** @description The oldest first. */
+            folds: components["schemas"]["FoldBrief"][];
+        };
+        /** @description What one fold lost, and kept. */
+        FoldReceipt: {
+            /** @description Those of them that the user or the assistant used again, and where first. */
+            asked_again: components["schemas"]["NameReference"][];
+            /**
+             * Format: uint32
+             * @description One past its last.
+             */
+            end: number;
+            /** @description The fold. */
+            fold: components["schemas"]["FoldRef"];
+            /** @description Whether the head is the log's own. */
+            head_verbatim: boolean;
+            /** @description Whether the log still holds those, byte for byte. */
+            intact: boolean;
+            /** @description Identifiers that the context still names: how many, and the best of them. */
+            kept_ids: [
+                number,
+                string[]
+            ];
+            /** @description Identifiers that it does not. */
+            lost_ids: [
+                number,
+                string[]
+            ];
+            /**
+             * Format: uint32
+             * @description Messages of the context after.
+             */
+            messages_after: number;
+            /**
+             * Format: uint32
+             * @description Messages of the context before.
+             */
+            messages_before: number;
+            /** @description Pinned events of the span, sent as they were. */
+            pins: number[];
+            /** @description Its policy. */
+            policy: string;
+            /** @description Events of the span that are not sent as they were: recall returns each of them. */
+            recallable: number[];
+            /** @description What left, by rule; the costliest first. */
+            removed: components["schemas"]["RemovedByRule"][];
+            /** @description How it stands: what was never in force lost nothing. */
+            standing: components["schemas"]["FoldStanding"];
+            /**
+             * Format: uint32
+             * @description First event of the span.
+             */
+            start: number;
+            /** @description Whether the tail is the log's own. */
+            tail_verbatim: boolean;
+            /**
+             * Format: uint64
+             * @description Tokens of the context after.
+             */
+            tokens_after: number;
+            /**
+             * Format: uint64
+             * @description Tokens of the context before.
+             */
+            tokens_before: number;
         };
         /** @description A fold, as answers name it. */
         FoldRef: {
@@ -1705,15 +1667,12 @@ export interface components {
              */
             number: number;
         };
-        /** @description The folds of a session. */
-        Folds: {
-            /** @description The oldest first. */
-            folds: components["schemas"]["FoldBrief"][];
-        };
+        /** @description How a fold stands. */
+        FoldStanding: "in-force" | "prepared" | "undone" | "superseded";
         /** @description Sessions in which a text was said, the newest first. */
-        Forgot: {
+        ForgottenText: {
             /** @description The sessions that have the text. */
-            found: components["schemas"]["Remembered"][];
+            found: components["schemas"]["RememberedSession"][];
             /**
              * Format: uint64
              * @description Sessions that were looked at.
@@ -1726,7 +1685,7 @@ export interface components {
             next: number | null;
         };
         /** @description Where a session is forked. */
-        Forking: {
+        ForkBody: {
             /**
              * Format: uint64
              * @description How many of the first messages are taken; all without it.
@@ -1736,7 +1695,7 @@ export interface components {
             id?: string | null;
         };
         /** @description A found message. */
-        Found: {
+        FoundMessage: {
             /** @description Tool and target of its calls, or of the calls that its results answer. */
             action?: string | null;
             /** @description Older messages of the same file or command whose best line is the same. */
@@ -1780,10 +1739,10 @@ export interface components {
              * @description Where the file that it reads or writes was read or written at other times: whether this is
              *     the newest.
              */
-            version?: components["schemas"]["Version"] | null;
+            version?: components["schemas"]["FileVersion"] | null;
         };
         /** @description A message that is out of the context. */
-        Gone: {
+        GoneMessage: {
             /** @description How it begins. */
             line: string;
             /** @description Who spoke. */
@@ -1811,9 +1770,11 @@ export interface components {
             /** @description The most likely needed first. */
             names: string[];
         };
+        /** @description How to look. */
+        GrepMode: "text" | "literal" | "regex";
         Hash: string;
         /** @description What stays verbatim at the front. A cut snaps forward to a unit boundary. */
-        Head: {
+        HeadPolicy: {
             /**
              * @description For [`HeadRule::Messages`]: leading system messages are among them.
              * @default false
@@ -1836,15 +1797,15 @@ export interface components {
         /** @description How the head is found. */
         HeadRule: "task" | "first-user" | "messages" | "system";
         /** @description A page of hits. */
-        Hits: {
+        HitPage: {
             /**
              * @description The best first where words were looked for, else the newest first, and the oldest first
              *     where nothing was.
              */
-            found: components["schemas"]["Found"][];
+            found: components["schemas"]["FoundMessage"][];
             /**
              * Format: uint32
-             * @description [`Grep::skip`] of the next page; none when this is the last.
+             * @description [`GrepQuery::skip`] of the next page; none when this is the last.
              */
             next: number | null;
             /**
@@ -1863,18 +1824,6 @@ export interface components {
             /** @description The first of them, best first, at most [`IdList::SHOWN`]. */
             first: string[];
         };
-        /** @description What a hook adds. */
-        Injecting: {
-            /** @description The hook. */
-            name: string;
-            /**
-             * Format: uint64
-             * @description Tokens that are kept free for it: a longer text is an error.
-             */
-            reserve: number;
-            /** @description Its text; none where it adds nothing now and keeps its reserve. */
-            text?: string | null;
-        };
         /** @description What one hook added to one request. */
         Injection: {
             /** @description A hash of its text: the ledger holds no content. */
@@ -1887,47 +1836,23 @@ export interface components {
              */
             tokens: number;
         };
-        /**
-         * @description Joins a fold to what else is known of the request (Head, Middle, Tail and Summarizing Evicted
-         *     Turns: the joining tuple).
-         */
-        Joining: {
+        /** @description What a hook adds. */
+        InjectionBody: {
+            /** @description The hook. */
+            name: string;
             /**
-             * Format: uint32
-             * @description The request in the turn: the step.
+             * Format: uint64
+             * @description Tokens that are kept free for it: a longer text is an error.
              */
-            request: number;
-            /** @description The session. */
-            session: string;
-            /**
-             * Format: uint32
-             * @description The turn in it.
-             */
-            turn: number;
+            reserve: number;
+            /** @description Its text; none where it adds nothing now and keeps its reserve. */
+            text?: string | null;
         };
         /** @description One entry of `keep`: `{ message = "…" }` or `{ file = "…" }`. */
-        Keep: {
+        KeepRule: {
             message: components["schemas"]["MessagePattern"];
         } | {
             file: components["schemas"]["FileGlob"];
-        };
-        /** @description Where the cuts of a fold lie: the first message of each part, and one past its last. */
-        Layout: {
-            /** @description Carried as it is. */
-            head: [
-                number,
-                number
-            ];
-            /** @description What may be folded. */
-            middle: [
-                number,
-                number
-            ];
-            /** @description Carried as it is. */
-            tail: [
-                number,
-                number
-            ];
         };
         /** @description Where the cuts lay, and what set them. */
         LayoutRecord: {
@@ -1937,51 +1862,36 @@ export interface components {
              */
             carried_user: number | null;
             /** @description What set the tail's boundary. */
-            floor: components["schemas"]["Floor"];
+            floor: components["schemas"]["TailFloor"];
             /** @description The head. */
-            head: components["schemas"]["Region"];
+            head: components["schemas"]["RegionRecord"];
             /** @description The middle. */
-            middle: components["schemas"]["Region"];
+            middle: components["schemas"]["RegionRecord"];
             /** @description Pinned events of the middle. */
             pinned: number[];
             /** @description The tail. */
-            tail: components["schemas"]["Region"];
-        };
-        /** @description When an event stopped carrying the text. */
-        Left: {
-            /** @description The fold that did it. */
-            fold: components["schemas"]["FoldRef"];
-            /** @description Its reason: the reducer's code, or what the recap was made of. */
-            reason: string;
-            /** @description By which rule: `recap`, `marker`, or the reducer. */
-            rule: string;
-        };
-        /** @description Where folding starts, and which rule says so. */
-        Line: {
-            /** @description The rule that set it: the lowest of those that a policy names. */
-            rule: components["schemas"]["LineRule"];
-            /**
-             * Format: uint64
-             * @description Fires at this many tokens.
-             */
-            tokens: number;
+            tail: components["schemas"]["RegionRecord"];
         };
         /** @description The forms in which a policy can say when to fold. */
         LineRule: "share" | "floor" | "tokens" | "reserve" | "cliff" | {
             tier: components["schemas"]["TierName"];
-        } | "buffer" | "seam";
-        /** @description A page of sessions. */
-        Listed: {
+        } | "buffer" | "seam" | "agent";
+        /** @description What is lost of one kind. */
+        LostGroup: {
             /**
-             * Format: uint64
-             * @description Where to go on; none where this is the last page.
+             * Format: uint32
+             * @description How many there are.
              */
-            next: number | null;
-            /** @description The newest change first. */
-            sessions: components["schemas"]["Overview"][];
+            count: number;
+            /** @description Some of them: the newest of what was said, the best of names. */
+            first: components["schemas"]["LostItem"][];
+            /** @description The kind. */
+            kind: components["schemas"]["LostKind"];
+            /** @description The kind in words. */
+            title: string;
         };
         /** @description Something that the context does not have any more. */
-        Lost: {
+        LostItem: {
             /**
              * Format: uint32
              * @description The number of the message that says it; of what was used again, of the first message that used it; none of a
@@ -1991,24 +1901,27 @@ export interface components {
             /** @description The words, the error, the name; shortened where it is long. */
             text: string;
         };
-        /** @description What is lost of one kind. */
-        LostGroup: {
-            /**
-             * Format: uint32
-             * @description How many there are.
-             */
-            count: number;
-            /** @description Some of them: the newest of what was said, the best of names. */
-            first: components["schemas"]["Lost"][];
-            /** @description The kind. */
-            kind: components["schemas"]["LostKind"];
-            /** @description The kind in words. */
-            title: string;
-        };
         /** @description A kind of what is lost, in the order of what it weighs. */
         LostKind: "said" | "decided" | "failed" | "used" | "name";
+        /**
+         * @description What the shares of a policy are of in a compaction by hand of less than the budget, where no size
+         *     is asked for.
+         */
+        ManualShare: "context" | "budget";
+        /** @description Messages of a session. */
+        MessagePage: {
+            /** @description In the order of the log. */
+            messages: components["schemas"]["MessageView"][];
+            /**
+             * Format: uint64
+             * @description Messages of the session.
+             */
+            total: number;
+        };
+        /** @description A regular expression over the words of a message. */
+        MessagePattern: string;
         /** @description A message, and what became of it. */
-        Message: {
+        MessageView: {
             /**
              * Format: uint
              * @description Characters of the whole text.
@@ -2051,18 +1964,6 @@ export interface components {
             /** @description Why, where a reducer edited it. */
             why: string | null;
         };
-        /** @description A regular expression over the words of a message. */
-        MessagePattern: string;
-        /** @description Messages of a session. */
-        Messages: {
-            /** @description In the order of the log. */
-            messages: components["schemas"]["Message"][];
-            /**
-             * Format: uint64
-             * @description Messages of the session.
-             */
-            total: number;
-        };
         /** @description The state of the meter, as a fold records it. */
         Meter: {
             /** @description Added on top where a limit must not be passed. */
@@ -2084,17 +1985,8 @@ export interface components {
              */
             unseen?: number;
         };
-        /** @description An argument whose value decides what a tool does. */
-        Mode: {
-            /** @description The argument. */
-            arg: string;
-            /** @description Kind by value. */
-            kinds: {
-                [key: string]: components["schemas"]["ToolKind"];
-            };
-        };
         /** @description Another model. */
-        Model: {
+        ModelBody: {
             /** @description Its name. */
             name: string;
             /**
@@ -2136,27 +2028,18 @@ export interface components {
              */
             tokens: number | null;
         };
-        /** @description A reply that passed all checks, ready for the next fold that covers its span. */
-        Narrated: {
+        /** @description A lost name that came up again. */
+        NameReference: {
+            /** @description The name. */
+            name: string;
             /**
              * Format: uint32
-             * @description Lines of it that are in no section: they could not stand, or were beyond its cap.
+             * @description The first event after the fold in which the user or the assistant used it.
              */
-            left_out?: number;
-            /** @description The model that wrote it. */
-            model: string;
-            /** @description The request that it answers. */
-            request: string;
-            /** @description Each section's name and its lines, harmless in any place of a recap. */
-            sections: [
-                string,
-                string
-            ][];
-            /** @description What it covers. */
-            span: components["schemas"]["Span"];
+            seq: number;
         };
         /** @description How a model would narrate. Data only: the engine asks, a driver calls. */
-        Narration: {
+        NarrationPolicy: {
             /**
              * Format: uint32
              * @description Hard cap of the reply, in tokens (Summarizing Evicted Turns: 512). Without one, it follows
@@ -2228,8 +2111,23 @@ export interface components {
         };
         /** @description How a narrated section is written. */
         NarrationStyle: "bullets" | "headings";
+        /** @description A change of policy. */
+        NewRules: {
+            /** @description From the next fold on. */
+            after: components["schemas"]["RulesSide"];
+            /** @description Before. */
+            before: components["schemas"]["RulesSide"];
+            /** @description Nothing was done. */
+            preview: boolean;
+        };
         /** @description What a session is made of. */
-        New: {
+        NewSessionBody: {
+            /**
+             * Format: double
+             * @description How long the provider's cache keeps a prompt, in seconds, as 300. After a longer pause a context above the
+             *     buffer line is folded before it is sent. Without it a pause means nothing.
+             */
+            cache_lifetime?: number | null;
             /**
              * @description What its messages are written in: `openai-chat` (default), `openai-responses`, `anthropic`, `gemini`,
              *     `bedrock`, `ollama`, `sharegpt`.
@@ -2265,17 +2163,8 @@ export interface components {
              */
             window?: number | null;
         };
-        /** @description A change of policy. */
-        NewRules: {
-            /** @description From the next fold on. */
-            after: components["schemas"]["RulesSide"];
-            /** @description Before. */
-            before: components["schemas"]["RulesSide"];
-            /** @description Nothing was done. */
-            preview: boolean;
-        };
         /** @description What the provider counted. */
-        Observed: {
+        ObservedUsage: {
             /**
              * Format: uint64
              * @description Tokens of the prompt that came from the cache.
@@ -2308,7 +2197,7 @@ export interface components {
         /** @description One event that holds the text. */
         Occurrence: {
             /** @description When the event stopped carrying it. */
-            left: components["schemas"]["Left"] | null;
+            left: components["schemas"]["WhenLeft"] | null;
             /** @description Whether recall can bring it back: the event is in the log, which loses nothing. */
             recall: boolean;
             /** @description Who wrote it. */
@@ -2323,7 +2212,7 @@ export interface components {
             /** @description The text with what is around it. */
             snippet: string;
             /** @description The first later message of the user or the model that names it. */
-            used: components["schemas"]["Use"] | null;
+            used: components["schemas"]["TextUse"] | null;
         };
         /** @description One original, or a part of it. */
         Original: {
@@ -2363,8 +2252,15 @@ export interface components {
              */
             turn: number;
         };
+        /** @description A page of originals. */
+        OriginalPage: {
+            /** @description The cursor of the next page; none when this is the last. */
+            next: string | null;
+            /** @description In the order of the log. */
+            originals: components["schemas"]["Original"][];
+        };
         /** @description A page of an outline. */
-        Outline: {
+        OutlinePage: {
             /** @description Runs of messages that the active fold took out or shortened, first and last of each. */
             folded: [
                 number,
@@ -2376,12 +2272,40 @@ export interface components {
              */
             next: number | null;
             /** @description In the order of the log. */
-            rows: components["schemas"]["Row"][];
+            rows: components["schemas"]["OutlineRow"][];
             /**
              * Format: uint64
              * @description Messages of the session.
              */
             total: number;
+        };
+        /** @description One message of an outline. */
+        OutlineRow: {
+            /** @description Tool and target of its calls, or of the calls that its results answer. */
+            action?: string | null;
+            /**
+             * Format: uint
+             * @description Characters of its text.
+             */
+            chars: number;
+            /**
+             * Format: uint64
+             * @description Its number in the log, from 0.
+             */
+            event: number;
+            /** @description A client wrote it in the user's role: context, a reminder, a recap. */
+            injected?: boolean;
+            /** @description For results: `ok`, `failed (exit 1)`. */
+            outcome?: string | null;
+            /** @description Who wrote it; `tool` for whatever brings results. */
+            role: string;
+            /** @description How it starts; for a result the line that says most, where one does. */
+            text: string;
+            /**
+             * Format: uint32
+             * @description The turn it belongs to.
+             */
+            turn: number;
         };
         /** @description A session in one line. */
         Overview: {
@@ -2468,19 +2392,12 @@ export interface components {
              */
             turns: number;
             /** @description What the provider counted, in all. */
-            usage: components["schemas"]["Totals"];
+            usage: components["schemas"]["ProviderTotals"];
             /**
              * Format: uint64
              * @description The model's window.
              */
             window: number;
-        };
-        /** @description A page of originals. */
-        Page: {
-            /** @description The cursor of the next page; none when this is the last. */
-            next: string | null;
-            /** @description In the order of the log. */
-            originals: components["schemas"]["Original"][];
         };
         /** @description Where a session was forked from. */
         Parent: {
@@ -2493,7 +2410,7 @@ export interface components {
             id: string;
         };
         /** @description A message as it was sent. */
-        Piece: {
+        PieceView: {
             /** @description There is more text. */
             cut: boolean;
             /** @description What it is: `v` verbatim, `s` edited, `x` repaired or added, `r` the recap, `m` the marker. */
@@ -2514,7 +2431,7 @@ export interface components {
             tokens: number;
         };
         /** @description A pin that was set or taken away. */
-        Pinned: {
+        PinView: {
             /** @description Something changed. */
             changed: boolean;
             /** @description The message is folded now: it comes back with the next fold. */
@@ -2526,8 +2443,6 @@ export interface components {
             /** @description The message, and the calls and results that it takes with it. */
             unit: number[];
         };
-        /** @description Where a verbatim event stands. */
-        Place: "head" | "pinned" | "kept" | "tail";
         /** @description When and how to fold. Every ratio multiplies the budget's tokens; every threshold is `≥`. */
         Policy: {
             /**
@@ -2537,16 +2452,16 @@ export interface components {
              *       "max_chars": 500
              *     }
              */
-            arguments: components["schemas"]["Arguments"];
+            arguments: components["schemas"]["ArgumentsPolicy"];
             /** @description Caps of classes of content. */
-            budget?: components["schemas"]["Tiers"];
+            budget?: components["schemas"]["TierCaps"];
             /**
              * @description Points identical results to the newest.
              * @default {
              *       "min_chars": 200
              *     }
              */
-            dedup: components["schemas"]["Dedup"];
+            dedup: components["schemas"]["DedupPolicy"];
             /**
              * @description Which engine: `midfold`, or `passthrough`, which changes nothing.
              * @default midfold
@@ -2555,9 +2470,9 @@ export interface components {
             /** @description What a fold has to reach. */
             fold: components["schemas"]["FoldGoals"];
             /** @description What stays verbatim at the front. */
-            head: components["schemas"]["Head"];
+            head: components["schemas"]["HeadPolicy"];
             /** @description What stays word for word through every fold: messages by their words, files by their paths. */
-            keep?: components["schemas"]["Keep"][];
+            keep?: components["schemas"]["KeepRule"][];
             /** @description Name for records and reports. */
             name: string;
             /**
@@ -2572,9 +2487,9 @@ export interface components {
              *       "words": null
              *     }
              */
-            narration: components["schemas"]["Narration"];
+            narration: components["schemas"]["NarrationPolicy"];
             /** @description What is in the place of a covered span. */
-            recap: components["schemas"]["Recap"];
+            recap: components["schemas"]["RecapPolicy"];
             /** @description The reducers to run, in order, cheap to expensive. */
             reducers: components["schemas"]["ReducerName"][];
             /**
@@ -2589,7 +2504,7 @@ export interface components {
              *       "unit": "steps"
              *     }
              */
-            retain: components["schemas"]["Retain"];
+            retain: components["schemas"]["RetainPolicy"];
             /** @description Which document or measurement the constants come from. */
             source: string;
             /**
@@ -2604,7 +2519,7 @@ export interface components {
              *       "salient_chars": 600
              *     }
              */
-            stub: components["schemas"]["Stub"];
+            stub: components["schemas"]["StubPolicy"];
             /** @description One line for people. */
             summary: string;
             /**
@@ -2613,20 +2528,20 @@ export interface components {
              *       "min_chars": 200
              *     }
              */
-            supersede: components["schemas"]["Supersede"];
+            supersede: components["schemas"]["SupersedePolicy"];
             /** @description What stays verbatim at the end. */
-            tail: components["schemas"]["Tail"];
+            tail: components["schemas"]["TailPolicy"];
             /**
              * @description Collapses progress output.
              * @default {
              *       "min_chars": 200
              *     }
              */
-            terminal: components["schemas"]["Terminal"];
+            terminal: components["schemas"]["TerminalPolicy"];
             /** @description Tools that the built-in table does not know, or knows otherwise. */
-            tools?: components["schemas"]["Tool"][];
+            tools?: components["schemas"]["ToolDefinition"][];
             /** @description When to fold. */
-            trigger: components["schemas"]["Trigger"];
+            trigger: components["schemas"]["TriggerPolicy"];
             /**
              * @description Caps plain dialogue.
              * @default {
@@ -2634,37 +2549,33 @@ export interface components {
              *       "turns": null
              *     }
              */
-            window: components["schemas"]["Window"];
+            window: components["schemas"]["WindowPolicy"];
         };
-        /** @description The longest prefix that a context shares with the one before: what a cache can serve. */
-        Prefix: {
+        /** @description Another policy. */
+        PolicyBody: {
+            /** @description What differs from a preset, in the shape of `docs/policy.schema.json`. */
+            policy?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description A preset. */
+            preset?: string | null;
             /**
-             * Format: uint64
-             * @description Their bytes.
+             * @description Only say what it would mean.
+             * @default false
              */
-            bytes: number;
-            /**
-             * Format: uint32
-             * @description Messages.
-             */
-            messages: number;
-            /**
-             * Format: uint64
-             * @description Their tokens, without the envelope's.
-             */
-            tokens: number;
+            preview?: boolean;
         };
         /** @description A preset. */
-        Preset: {
+        PresetEntry: {
             /** @description What it does. */
             about: string;
             /** @description Its name. */
             name: string;
         };
         /** @description The presets. */
-        Presets: {
+        PresetList: {
             /** @description By their names. */
-            presets: components["schemas"]["Preset"][];
+            presets: components["schemas"]["PresetEntry"][];
         };
         /** @description What a problem says. */
         Problem: {
@@ -2694,8 +2605,36 @@ export interface components {
             /** @description Names the kind of problem: `urn:midfold:` and its code. */
             type: string;
         };
+        /** @description What the provider counted for all requests. */
+        ProviderTotals: {
+            /**
+             * Format: uint64
+             * @description Tokens of the prompts that came from the cache.
+             */
+            cache_read: number;
+            /**
+             * Format: uint64
+             * @description Tokens of the prompts that were written to the cache.
+             */
+            cache_write: number;
+            /**
+             * Format: uint64
+             * @description Requests whose cost is known.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description Tokens of the replies.
+             */
+            output: number;
+            /**
+             * Format: uint64
+             * @description Tokens of their prompts.
+             */
+            prompt: number;
+        };
         /** @description What one reducer took from covered events, by one rule. */
-        Pruned: {
+        PrunedCount: {
             /**
              * Format: uint32
              * @description Blocks that it edited.
@@ -2716,11 +2655,39 @@ export interface components {
              */
             tokens_before: number;
         };
+        /** @description One note, text or file that was to be put back. */
+        PutBackPart: {
+            /** @description Why it is not there, in words. */
+            missing?: string | null;
+            /** @description The file's name; empty for what has none. */
+            name?: string;
+            /** @description Who asked for it. */
+            source: components["schemas"]["PutBackSource"];
+            /**
+             * Format: uint64
+             * @description Its tokens; 0 where it is missing.
+             */
+            tokens: number;
+        };
+        /** @description The lines of a recap that somebody asked for, and that the log does not say. */
+        PutBackRecord: {
+            /** @description A hash over its lines in the recap. */
+            hash: string;
+            /** @description Each of its parts, in order. */
+            parts: components["schemas"]["PutBackPart"][];
+            /**
+             * Format: uint64
+             * @description Tokens that it takes of the recap.
+             */
+            tokens: number;
+        };
+        /** @description Who asked for something to be put back. */
+        PutBackSource: "note" | "text" | "file";
         Ratio: number;
-        /** @description What a recap is made from, by a model or without one. */
-        Reads: "log" | "reduced";
+        /** @description What a recap is made of when no model answers. */
+        RecapFallback: "computed" | "marker" | "static";
         /** @description What is in the place of a covered span. */
-        Recap: {
+        RecapPolicy: {
             /** @description At most this share of the budget … */
             cap: components["schemas"]["Ratio"];
             /**
@@ -2730,9 +2697,9 @@ export interface components {
              */
             cap_tokens: number;
             /** @description How much of the middle it covers. */
-            cover: components["schemas"]["Cover"];
+            cover: components["schemas"]["CoverExtent"];
             /** @description What it is made of when no model answers. */
-            fallback: components["schemas"]["Fallback"];
+            fallback: components["schemas"]["RecapFallback"];
             /**
              * @description Adds `<read-files>` and `<modified-files>` blocks (What Survives the Compression).
              * @default false
@@ -2753,7 +2720,7 @@ export interface components {
              * @description What of the covered messages it is made from.
              * @default log
              */
-            reads: components["schemas"]["Reads"];
+            reads: components["schemas"]["RecapSource"];
             /** @description The role that it takes where the profile allows it. */
             role: components["schemas"]["RecapRole"];
         };
@@ -2783,96 +2750,12 @@ export interface components {
         };
         /** @description The role of a recap. */
         RecapRole: "assistant" | "user" | "opposite";
-        /** @description What one fold lost, and kept. */
-        Receipt: {
-            /** @description Those of them that the user or the assistant used again, and where first. */
-            asked_again: components["schemas"]["Reference"][];
-            /**
-             * Format: uint32
-             * @description One past its last.
-             */
-            end: number;
-            /** @description The fold. */
-            fold: components["schemas"]["FoldRef"];
-            /** @description Whether the head is the log's own. */
-            head_verbatim: boolean;
-            /** @description Whether the log still holds those, byte for byte. */
-            intact: boolean;
-            /** @description Identifiers that the context still names: how many, and the best of them. */
-            kept_ids: [
-                number,
-                string[]
-            ];
-            /** @description Identifiers that it does not. */
-            lost_ids: [
-                number,
-                string[]
-            ];
-            /**
-             * Format: uint32
-             * @description Messages of the context after.
-             */
-            messages_after: number;
-            /**
-             * Format: uint32
-             * @description Messages of the context before.
-             */
-            messages_before: number;
-            /** @description Pinned events of the span, sent as they were. */
-            pins: number[];
-            /** @description Its policy. */
-            policy: string;
-            /** @description Events of the span that are not sent as they were: recall returns each of them. */
-            recallable: number[];
-            /** @description What left, by rule; the costliest first. */
-            removed: components["schemas"]["Removed"][];
-            /** @description How it stands: what was never in force lost nothing. */
-            standing: components["schemas"]["Standing"];
-            /**
-             * Format: uint32
-             * @description First event of the span.
-             */
-            start: number;
-            /** @description Whether the tail is the log's own. */
-            tail_verbatim: boolean;
-            /**
-             * Format: uint64
-             * @description Tokens of the context after.
-             */
-            tokens_after: number;
-            /**
-             * Format: uint64
-             * @description Tokens of the context before.
-             */
-            tokens_before: number;
-        };
+        /** @description What a recap is made from, by a model or without one. */
+        RecapSource: "log" | "reduced";
         /** @description A reducer. */
         ReducerName: "terminal" | "dedup" | "supersede" | "retain" | "stub" | "arguments" | "reasoning" | "window" | "recap";
-        /** @description A lost name that came up again. */
-        Reference: {
-            /** @description The name. */
-            name: string;
-            /**
-             * Format: uint32
-             * @description The first event after the fold in which the user or the assistant used it.
-             */
-            seq: number;
-        };
-        /** @description A refusal. */
-        Refusal: {
-            /**
-             * @description The body of the answer, as text.
-             * @default
-             */
-            body?: string;
-            /**
-             * Format: uint16
-             * @description The HTTP status; none where the connection broke before one came.
-             */
-            status?: number | null;
-        };
         /** @description One region of the layout. */
-        Region: {
+        RegionRecord: {
             /**
              * Format: uint32
              * @description One past the last event.
@@ -2890,14 +2773,14 @@ export interface components {
             tokens: number;
         };
         /** @description A session that has the text. */
-        Remembered: {
+        RememberedSession: {
             /** @description What became of the text in it. */
             explanation: components["schemas"]["Explanation"];
             /** @description The session. */
             session: components["schemas"]["Overview"];
         };
         /** @description What one rule took out. */
-        Removed: {
+        RemovedByRule: {
             /**
              * Format: uint32
              * @description Events, or blocks of events.
@@ -2919,7 +2802,7 @@ export interface components {
             tokens_before: number;
         };
         /** @description Why a piece was added or an event was rendered otherwise. */
-        Repair: "unanswered-call" | "orphan-result" | "duplicate-id" | "half-character" | "empty-message" | "other-shape" | "unknown-role" | "system-inside" | "bound-reasoning" | "told-call" | "bridge" | "lone-reasoning";
+        RepairReason: "unanswered-call" | "orphan-result" | "duplicate-id" | "half-character" | "empty-message" | "other-shape" | "unknown-role" | "system-inside" | "bound-reasoning" | "told-call" | "bridge" | "lone-reasoning";
         /** @description A repair in the context that the fold led to. */
         RepairRecord: {
             /**
@@ -2933,10 +2816,23 @@ export interface components {
              */
             seq: number | null;
             /** @description Why. */
-            why: components["schemas"]["Repair"];
+            why: components["schemas"]["RepairReason"];
+        };
+        /** @description A refusal. */
+        ReportedRefusal: {
+            /**
+             * @description The body of the answer, as text.
+             * @default
+             */
+            body?: string;
+            /**
+             * Format: uint16
+             * @description The HTTP status; none where the connection broke before one came.
+             */
+            status?: number | null;
         };
         /** @description What became of requests since the start. */
-        Requests: {
+        RequestTotals: {
             /**
              * Format: uint64
              * @description All of them.
@@ -2984,7 +2880,7 @@ export interface components {
             with_history: number;
         };
         /** @description Settings of `retain`: how long results stay. */
-        Retain: {
+        RetainPolicy: {
             /**
              * @description Counts the results of all tools together.
              * @default false
@@ -3027,13 +2923,13 @@ export interface components {
         RetainRule: {
             /**
              * Format: uint32
-             * @description As in [`Retain`].
+             * @description As in [`RetainPolicy`].
              * @default null
              */
             age: number | null;
             /**
              * Format: uint32
-             * @description As in [`Retain`].
+             * @description As in [`RetainPolicy`].
              * @default null
              */
             count: number | null;
@@ -3050,48 +2946,6 @@ export interface components {
         };
         /** @description Who speaks in an event. */
         Role: "system" | "developer" | "user" | "assistant" | "tool" | "other";
-        /** @description One message of an outline. */
-        Row: {
-            /** @description Tool and target of its calls, or of the calls that its results answer. */
-            action?: string | null;
-            /**
-             * Format: uint
-             * @description Characters of its text.
-             */
-            chars: number;
-            /**
-             * Format: uint64
-             * @description Its number in the log, from 0.
-             */
-            event: number;
-            /** @description A client wrote it in the user's role: context, a reminder, a recap. */
-            injected?: boolean;
-            /** @description For results: `ok`, `failed (exit 1)`. */
-            outcome?: string | null;
-            /** @description Who wrote it; `tool` for whatever brings results. */
-            role: string;
-            /** @description How it starts; for a result the line that says most, where one does. */
-            text: string;
-            /**
-             * Format: uint32
-             * @description The turn it belongs to.
-             */
-            turn: number;
-        };
-        /** @description Another policy. */
-        Rules: {
-            /** @description What differs from a preset, in the shape of `docs/policy.schema.json`. */
-            policy?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description A preset. */
-            preset?: string | null;
-            /**
-             * @description Only say what it would mean.
-             * @default false
-             */
-            preview?: boolean;
-        };
         /** @description A policy, and what it means for a session. */
         RulesSide: {
             /** @description Its fingerprint, which each fold's record has. */
@@ -3102,7 +2956,7 @@ export interface components {
             policy: string;
         };
         /** @description What to send. */
-        Sending: {
+        SendingContext: {
             /**
              * Format: uint64
              * @description The number of the call in the ledger, where it was recorded.
@@ -3121,7 +2975,7 @@ export interface components {
             tokens: number;
         };
         /** @description What the server is and did since its start. */
-        Server: {
+        ServerReport: {
             /** @description Whoever asks needs a key. */
             asks_for_keys: boolean;
             /** @description Each cause for which requests were sent as they came although midfold should have looked at them. */
@@ -3135,7 +2989,7 @@ export interface components {
             now: number;
             /** @description The name of the policy that folds where a request asks for no other one. */
             policy: string;
-            requests: components["schemas"]["Requests"];
+            requests: components["schemas"]["RequestTotals"];
             /**
              * Format: uint64
              * @description When it began to listen, in milliseconds since 1970.
@@ -3152,61 +3006,189 @@ export interface components {
             /** @description Windows that were said at the start, and those that requests had to fit so far. */
             windows: components["schemas"]["WindowRow"][];
         };
-        /** @description What the model saw of one event. */
-        Sight: {
-            /** @constant */
-            is: "not-yet";
-        } | {
-            /** @constant */
-            is: "verbatim";
-            /** @description Where. */
-            place: components["schemas"]["Place"];
-        } | {
-            /** @constant */
-            is: "edited";
-            /** @description Whether that still names the text. */
-            named: boolean;
-            /** @description Its reason code. */
-            reason: string;
-            /** @description The reducer that edited it. */
-            reducer: string;
-        } | {
-            /** @constant */
-            is: "repaired";
-            /** @description Whether that still names the text. */
-            named: boolean;
-            /** @description Why. */
-            why: components["schemas"]["Repair"];
-        } | {
-            /** @constant */
-            is: "recap";
-            /** @description Whether the recap names the text. */
-            named: boolean;
-        } | {
-            /** @constant */
-            is: "marker";
+        /** @description What a session has after a change. */
+        SessionChange: {
+            /**
+             * Format: uint64
+             * @description The number of the fold that is read now.
+             */
+            active: number | null;
+            /**
+             * Format: uint64
+             * @description Number of recorded calls.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description When it changed, in milliseconds since 1970.
+             */
+            changed: number;
+            /**
+             * Format: uint64
+             * @description Number of messages.
+             */
+            events: number;
+            /**
+             * Format: uint64
+             * @description Number of folds that were in force.
+             */
+            folds: number;
+            /** @description Its id. */
+            session: string;
+            /**
+             * Format: uint64
+             * @description Counts the changes of the store: larger is later.
+             */
+            tick: number;
+            /**
+             * Format: uint64
+             * @description Tokens of all messages.
+             */
+            tokens: number;
         };
-        /** @description The events that a fold replaces, named by the chain hashes at their ends. */
-        Span: {
-            /** @description Chain hash of everything before `start`. */
-            before: string;
+        /** @description A session: its overview, and what the engine says of it. */
+        SessionDetail: {
+            /**
+             * Format: uint64
+             * @description The number of the fold that is read now.
+             */
+            active: number | null;
+            /**
+             * Format: double
+             * @description The share of the prompts that came from the cache.
+             */
+            cache_share: number | null;
+            /**
+             * Format: uint64
+             * @description Number of recorded calls.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description When it last got a message, a fold or a call.
+             */
+            changed: number;
+            /** @description The program that it is of, as that names itself. */
+            client: string | null;
+            /** @description What the prompts cost; none where the provider reported nothing. */
+            cost: components["schemas"]["CostView"] | null;
+            /**
+             * Format: uint64
+             * @description When it was made, in milliseconds since 1970.
+             */
+            created: number;
+            /** @description The wire format of its messages. */
+            dialect: string;
+            /**
+             * Format: uint64
+             * @description Number of messages.
+             */
+            events: number;
+            /** @description Why requests went on as they came although they did not fit, with how many there were. */
+            faults: components["schemas"]["FaultCount"][];
+            /**
+             * Format: uint64
+             * @description Tokens of the last prompt as the provider counted, else as they are estimated.
+             */
+            fill: number;
+            /**
+             * Format: uint64
+             * @description Number of folds that were in force.
+             */
+            folds: number;
+            /** @description Its id. */
+            id: string;
+            /** @description When it folds next, in words. */
+            line: string;
+            /** @description The model; empty where nobody named one. */
+            model: string;
+            /** @description Whose it is, where the server asks for keys. */
+            owner: string | null;
+            /** @description The session that it was forked from. */
+            parent: components["schemas"]["Parent"] | null;
+            /** @description The name of its policy. */
+            policy: string;
+            /** @description Where it comes from: `proxy`, the name of a file; none where a program made it. */
+            source: string | null;
+            /** @description What the engine says. */
+            status: components["schemas"]["SessionStatus"];
+            /**
+             * Format: uint64
+             * @description Where the next fold is due.
+             */
+            threshold: number;
+            /**
+             * Format: uint64
+             * @description Counts the changes of the store: larger is later.
+             */
+            tick: number;
+            /** @description The first line of the task; none where the user has said nothing yet. */
+            title: string | null;
+            /**
+             * Format: uint64
+             * @description Tokens of all messages.
+             */
+            tokens: number;
             /**
              * Format: uint32
-             * @description One past the last event.
+             * @description Turns so far.
              */
-            end: number;
+            turns: number;
+            /** @description What the provider counted, in all. */
+            usage: components["schemas"]["ProviderTotals"];
             /**
-             * Format: uint32
-             * @description First event.
+             * Format: uint64
+             * @description The model's window.
              */
-            start: number;
-            /** @description Chain hash of everything before `end`: names the whole prefix. */
-            through: string;
+            window: number;
         };
-        /** @description How a fold stands. */
-        Standing: "in-force" | "prepared" | "undone" | "superseded";
+        /** @description What a session holds: what deleting it takes away. */
+        SessionExtent: {
+            /**
+             * Format: uint64
+             * @description Bytes of its events and of the records of its folds, calls and jobs.
+             */
+            bytes: number;
+            /**
+             * Format: uint64
+             * @description Number of model calls in the ledger.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description When it last changed: the newest of its making, its newest event, fold and call.
+             */
+            changed: number;
+            /**
+             * Format: uint64
+             * @description Number of events.
+             */
+            events: number;
+            /**
+             * Format: uint64
+             * @description Number of folds.
+             */
+            folds: number;
+            /**
+             * Format: uint64
+             * @description Number of jobs, ended ones included.
+             */
+            jobs: number;
+            /** @description The session's id. */
+            session: string;
+        };
+        /** @description A page of sessions. */
+        SessionPage: {
+            /**
+             * Format: uint64
+             * @description Where to go on; none where this is the last page.
+             */
+            next: number | null;
+            /** @description The newest change first. */
+            sessions: components["schemas"]["Overview"][];
+        };
         /** @description What a session is at. Serialises to what `midfold session status --json` prints. */
-        Status: {
+        SessionStatus: {
             /** @description The active fold. */
             active_fold?: components["schemas"]["Hash"] | null;
             /**
@@ -3316,7 +3298,7 @@ export interface components {
              */
             strikes: number;
             /** @description Where folding starts, and by which rule. */
-            threshold: components["schemas"]["Line"];
+            threshold: components["schemas"]["TriggerLine"];
             /** @description The share of the budget in the policy. */
             threshold_percent: components["schemas"]["Ratio"];
             /**
@@ -3330,8 +3312,79 @@ export interface components {
              */
             usage_percent: number;
         };
+        /** @description The longest prefix that a context shares with the one before: what a cache can serve. */
+        SharedPrefix: {
+            /**
+             * Format: uint64
+             * @description Their bytes.
+             */
+            bytes: number;
+            /**
+             * Format: uint32
+             * @description Messages.
+             */
+            messages: number;
+            /**
+             * Format: uint64
+             * @description Their tokens, without the envelope's.
+             */
+            tokens: number;
+        };
+        /** @description What the model saw of one event. */
+        Sight: {
+            /** @constant */
+            is: "not-yet";
+        } | {
+            /** @constant */
+            is: "verbatim";
+            /** @description Where. */
+            place: components["schemas"]["VerbatimPlace"];
+        } | {
+            /** @constant */
+            is: "edited";
+            /** @description Whether that still names the text. */
+            named: boolean;
+            /** @description Its reason code. */
+            reason: string;
+            /** @description The reducer that edited it. */
+            reducer: string;
+        } | {
+            /** @constant */
+            is: "repaired";
+            /** @description Whether that still names the text. */
+            named: boolean;
+            /** @description Why. */
+            why: components["schemas"]["RepairReason"];
+        } | {
+            /** @constant */
+            is: "recap";
+            /** @description Whether the recap names the text. */
+            named: boolean;
+        } | {
+            /** @constant */
+            is: "marker";
+        };
+        /** @description The answer in one word. */
+        SightAnswer: "never-said" | "not-yet" | "gone" | "in-recap" | "edited" | "verbatim";
+        /** @description The events that a fold replaces, named by the chain hashes at their ends. */
+        Span: {
+            /** @description Chain hash of everything before `start`. */
+            before: string;
+            /**
+             * Format: uint32
+             * @description One past the last event.
+             */
+            end: number;
+            /**
+             * Format: uint32
+             * @description First event.
+             */
+            start: number;
+            /** @description Chain hash of everything before `end`: names the whole prefix. */
+            through: string;
+        };
         /** @description Settings of `stub`. */
-        Stub: {
+        StubPolicy: {
             /**
              * Format: uint
              * @description Results up to this length stay, in characters (Hermes Agent: 200).
@@ -3346,7 +3399,7 @@ export interface components {
             salient_chars: number;
         };
         /** @description Settings of `supersede`. */
-        Supersede: {
+        SupersedePolicy: {
             /**
              * Format: uint
              * @description Results shorter than this are left alone, in characters.
@@ -3354,8 +3407,10 @@ export interface components {
              */
             min_chars: number;
         };
+        /** @description What set the tail's boundary. */
+        TailFloor: "tokens" | "messages" | "last-user" | "ceiling" | "budget" | "everything";
         /** @description What stays verbatim at the end. */
-        Tail: {
+        TailPolicy: {
             /**
              * @description The last real user message stays verbatim: in the tail where that costs at most half as
              *     much again, else as a pin after the recap.
@@ -3382,7 +3437,7 @@ export interface components {
         /** @description How the tail is found. */
         TailRule: "floors" | "ceiling";
         /** @description Settings of `terminal`. */
-        Terminal: {
+        TerminalPolicy: {
             /**
              * Format: uint
              * @description Results shorter than this are left alone, in characters.
@@ -3402,8 +3457,20 @@ export interface components {
             /** @description What it says, cut around the match where it is long. */
             text: string;
         };
+        /** @description A later event that used the text. */
+        TextUse: {
+            /** @description Whether the event before had stopped carrying it by then. */
+            after_left: boolean;
+            /** @description Who used it. */
+            by: components["schemas"]["Role"];
+            /**
+             * Format: uint32
+             * @description The event.
+             */
+            seq: number;
+        };
         /** @description A class of content. */
-        Tier: {
+        TierCap: {
             /**
              * Format: uint64
              * @description Tokens that it may take.
@@ -3415,10 +3482,8 @@ export interface components {
              */
             tokens: number;
         };
-        /** @description A class of content that can have a cap. */
-        TierName: "results" | "arguments" | "dialogue";
         /** @description Caps of classes of content, as `[budget.tiers]` of a policy. */
-        Tiers: {
+        TierCaps: {
             /**
              * @description What a class may take of the budget, over the whole context. Passed, it is evicted from the
              *     oldest on, before the threshold is reached.
@@ -3427,10 +3492,12 @@ export interface components {
                 [key: string]: components["schemas"]["Ratio"];
             };
         };
+        /** @description A class of content that can have a cap. */
+        TierName: "results" | "arguments" | "dialogue";
         /** @description One entry of the table: tools that work alike. Also the form in which a policy adds tools. */
-        Tool: {
+        ToolDefinition: {
             /** @description Whose words its results hold. */
-            answers?: components["schemas"]["Answers"];
+            answers?: components["schemas"]["AnswerSource"];
             /** @description Arguments that hold a program in another language. */
             code?: string[];
             /** @description Arguments that hold a shell command. */
@@ -3442,7 +3509,7 @@ export interface components {
             /** @description Arguments with the number of lines of a partial read. */
             limit?: string[];
             /** @description An argument whose value decides the kind. */
-            mode?: components["schemas"]["Mode"] | null;
+            mode?: components["schemas"]["ToolMode"] | null;
             /** @description Their names; `*` at the end stands for any rest. */
             names: string[];
             /** @description Arguments with the first line of a partial read. */
@@ -3458,40 +3525,31 @@ export interface components {
         };
         /** @description What a tool does. */
         ToolKind: "read" | "write" | "edit" | "search" | "list" | "shell" | "web" | "task" | "todo" | "other";
-        /** @description What the provider counted for all requests. */
-        Totals: {
+        /** @description An argument whose value decides what a tool does. */
+        ToolMode: {
+            /** @description The argument. */
+            arg: string;
+            /** @description Kind by value. */
+            kinds: {
+                [key: string]: components["schemas"]["ToolKind"];
+            };
+        };
+        /** @description Where folding starts, and which rule says so. */
+        TriggerLine: {
+            /** @description The rule that set it: the lowest of those that a policy names. */
+            rule: components["schemas"]["LineRule"];
             /**
              * Format: uint64
-             * @description Tokens of the prompts that came from the cache.
+             * @description Fires at this many tokens.
              */
-            cache_read: number;
-            /**
-             * Format: uint64
-             * @description Tokens of the prompts that were written to the cache.
-             */
-            cache_write: number;
-            /**
-             * Format: uint64
-             * @description Requests whose cost is known.
-             */
-            calls: number;
-            /**
-             * Format: uint64
-             * @description Tokens of the replies.
-             */
-            output: number;
-            /**
-             * Format: uint64
-             * @description Tokens of their prompts.
-             */
-            prompt: number;
+            tokens: number;
         };
         /** @description When to fold. */
-        Trigger: {
+        TriggerPolicy: {
             /**
              * @description A model is asked to narrate from this share of the budget on, so that the narration is
              *     there when the trigger fires. Below `threshold`; where another rule sets the line, the buffer
-             *     keeps its proportion to it ([`Trigger::buffer_tokens`]).
+             *     keeps its proportion to it ([`TriggerPolicy::buffer_tokens`]).
              * @default 0.6
              */
             buffer: components["schemas"]["Ratio"];
@@ -3558,7 +3616,7 @@ export interface components {
             tokens: number;
         };
         /** @description What is taken back. */
-        Undo: {
+        UndoQuery: {
             /**
              * Format: uint64
              * @description The number of the fold; the one that is read now without it.
@@ -3571,7 +3629,7 @@ export interface components {
             preview?: boolean;
         };
         /** @description Folds that were taken back. */
-        Undone: {
+        UndoView: {
             /**
              * Format: uint64
              * @description The number of the fold that is read from now on.
@@ -3616,18 +3674,8 @@ export interface components {
              */
             prompt: number;
         };
-        /** @description A later event that used the text. */
-        Use: {
-            /** @description Whether the event before had stopped carrying it by then. */
-            after_left: boolean;
-            /** @description Who used it. */
-            by: components["schemas"]["Role"];
-            /**
-             * Format: uint32
-             * @description The event.
-             */
-            seq: number;
-        };
+        /** @description Where a verbatim event stands. */
+        VerbatimPlace: "head" | "pinned" | "kept" | "tail";
         /** @description What became of one request to a model. */
         VerdictRecord: {
             /**
@@ -3638,21 +3686,9 @@ export interface components {
             /** @description For people; holds no key and no text of the log. */
             detail: string;
             /** @description The lines of the reply that were left out. */
-            dropped?: components["schemas"]["Dropped"][];
+            dropped?: components["schemas"]["DroppedLine"][];
             /** @description The request. */
             request: string;
-        };
-        /** @description Whether a message shows the newest state of a file that the log has at several times. */
-        Version: {
-            /** @description Nothing later reads or writes it. */
-            newest: boolean;
-            /** @description The file. */
-            path: string;
-            /**
-             * Format: uint64
-             * @description The message that shows its newest state, or changes it last.
-             */
-            see: number;
         };
         /** @description Signed reasoning that its model refuses: what it is bound to is not there any more. */
         VoidReasoning: {
@@ -3667,15 +3703,17 @@ export interface components {
              */
             told_round?: number | null;
         };
-        /** @description How a context is asked for. */
-        Wanted: {
-            /** @description Texts of hooks, beside the newest request: they are sent and not kept. */
-            injections?: components["schemas"]["Injecting"][];
-            /** @description Write a call into the ledger; `true` without it. */
-            record?: boolean | null;
+        /** @description When an event stopped carrying the text. */
+        WhenLeft: {
+            /** @description The fold that did it. */
+            fold: components["schemas"]["FoldRef"];
+            /** @description Its reason: the reducer's code, or what the recap was made of. */
+            reason: string;
+            /** @description By which rule: `recap`, `marker`, or the reducer. */
+            rule: string;
         };
         /** @description Settings of `window`: a cap on plain dialogue (projection note), off unless one is set. */
-        Window: {
+        WindowPolicy: {
             /**
              * Format: uint64
              * @description Keep the newest dialogue up to this many tokens.
@@ -3769,7 +3807,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Forgot"];
+                    "application/json": components["schemas"]["ForgottenText"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3790,7 +3828,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Presets"];
+                    "application/json": components["schemas"]["PresetList"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3811,7 +3849,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Server"];
+                    "application/json": components["schemas"]["ServerReport"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3839,7 +3877,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Listed"];
+                    "application/json": components["schemas"]["SessionPage"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3854,7 +3892,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["New"];
+                "application/json": components["schemas"]["NewSessionBody"];
             };
         };
         responses: {
@@ -3888,7 +3926,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Detail"];
+                    "application/json": components["schemas"]["SessionDetail"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3912,7 +3950,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Extent"];
+                    "application/json": components["schemas"]["SessionExtent"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3984,7 +4022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Calls"];
+                    "application/json": components["schemas"]["CallList"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4028,7 +4066,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Compact"];
+                "application/json": components["schemas"]["CompactQuery"];
             };
         };
         responses: {
@@ -4038,7 +4076,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Compacting"];
+                    "application/json": components["schemas"]["CompactionView"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4056,7 +4094,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Wanted"];
+                "application/json": components["schemas"]["ContextQuery"];
             };
         };
         responses: {
@@ -4066,7 +4104,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sending"];
+                    "application/json": components["schemas"]["SendingContext"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4143,7 +4181,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Fabric"];
+                    "application/json": components["schemas"]["FabricView"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4167,7 +4205,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Folds"];
+                    "application/json": components["schemas"]["FoldList"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4224,7 +4262,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Diff"];
+                    "application/json": components["schemas"]["ContextDiff"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4242,7 +4280,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Forking"];
+                "application/json": components["schemas"]["ForkBody"];
             };
         };
         responses: {
@@ -4283,7 +4321,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Messages"];
+                    "application/json": components["schemas"]["MessagePage"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4307,7 +4345,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Appending"];
+                "application/json": components["schemas"]["AppendBody"];
             };
         };
         responses: {
@@ -4317,7 +4355,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Durable"];
+                    "application/json": components["schemas"]["AppendedMessages"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4343,7 +4381,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Message"];
+                    "application/json": components["schemas"]["MessageView"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4361,7 +4399,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Model"];
+                "application/json": components["schemas"]["ModelBody"];
             };
         };
         responses: {
@@ -4371,7 +4409,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Detail"];
+                    "application/json": components["schemas"]["SessionDetail"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4400,7 +4438,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pinned"];
+                    "application/json": components["schemas"]["PinView"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4429,7 +4467,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Pinned"];
+                    "application/json": components["schemas"]["PinView"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4471,7 +4509,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Rules"];
+                "application/json": components["schemas"]["PolicyBody"];
             };
         };
         responses: {
@@ -4508,7 +4546,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Described"];
+                    "application/json": components["schemas"]["FoldDescription"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4539,7 +4577,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page"];
+                    "application/json": components["schemas"]["OriginalPage"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4557,7 +4595,7 @@ export interface operations {
                 /** @description Hits of a page. */
                 limit?: number | null;
                 /** @description How. */
-                mode?: components["schemas"]["Mode"];
+                mode?: components["schemas"]["GrepMode"];
                 /** @description What for; it may be left out where a filter is set. */
                 query?: string;
                 /** @description Only these messages: `12-80`. */
@@ -4584,7 +4622,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Hits"];
+                    "application/json": components["schemas"]["HitPage"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4644,7 +4682,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Outline"];
+                    "application/json": components["schemas"]["OutlinePage"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4662,7 +4700,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Refusal"];
+                "application/json": components["schemas"]["ReportedRefusal"];
             };
         };
         responses: {
@@ -4672,7 +4710,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sending"];
+                    "application/json": components["schemas"]["SendingContext"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4690,7 +4728,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Comparing"];
+                "application/json": components["schemas"]["CompareBody"];
             };
         };
         responses: {
@@ -4718,7 +4756,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Undo"];
+                "application/json": components["schemas"]["UndoQuery"];
             };
         };
         responses: {
@@ -4728,7 +4766,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Undone"];
+                    "application/json": components["schemas"]["UndoView"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4746,7 +4784,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Observed"];
+                "application/json": components["schemas"]["ObservedUsage"];
             };
         };
         responses: {
@@ -4756,7 +4794,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Detail"];
+                    "application/json": components["schemas"]["SessionDetail"];
                 };
             };
             default: components["responses"]["Problem"];
