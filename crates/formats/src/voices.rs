@@ -77,7 +77,7 @@ pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
 /// What a program made is shown by whoever writes beside it; where nobody does, a tool answered it. But for
 /// several elements that are all of a message and say of none that others speak in it: so people lay out a task.
 fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
-    if passages.iter().all(|(voice, _)| !matches!(voice, Voice::User)) {
+    if passages.iter().all(|(voice, _)| *voice != Voice::User) {
         let is_layout = made.len() > 1 && made.iter().all(|at| is_plain_element(passages[*at].1));
         let voice = if is_layout { Voice::User } else { Voice::Tool };
         made.iter().for_each(|at| passages[*at].0 = voice);
@@ -302,22 +302,20 @@ const MOST_ANSWERS: usize = 16;
 enum ClosingTag {
     /// Nothing: all that comes after it belongs to it.
     Nothing,
-    /// This.
     With(Cow<'static, str>),
 }
 
 fn opens(shape: &WrapperShape, text: &str) -> Option<ClosingTag> {
+    use WrapperShape::{Element, End, Line, Span, Start};
     match *shape {
-        WrapperShape::Start(start) => text.starts_with(start).then_some(ClosingTag::Nothing),
-        WrapperShape::Span(open, close) => {
-            text.starts_with(open).then(|| ClosingTag::With(close.into()))
-        }
-        WrapperShape::Element(name) => {
+        Start(start) => text.starts_with(start).then_some(ClosingTag::Nothing),
+        Span(open, close) => text.starts_with(open).then(|| ClosingTag::With(close.into())),
+        Element(name) => {
             let inner = text.strip_prefix('<')?.strip_prefix(name)?;
             let opens = inner.starts_with(['>', ' ', '\n', '/']);
             opens.then(|| ClosingTag::With(format!("</{name}>").into()))
         }
-        WrapperShape::Line(_) | WrapperShape::End(..) => None,
+        Line(_) | End(..) => None,
     }
 }
 

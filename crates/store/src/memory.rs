@@ -11,8 +11,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use midfold_core::Hash;
 
-use crate::assemble;
-use crate::check;
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::text::{CandidateRanking, Matcher, Postings, searched_text};
@@ -22,6 +20,7 @@ use crate::types::{
     LogSearch, Millis, NewCall, NewFold, NewJob, NewSession, NewestQuery, PutOutcome, ReadCounts,
     SessionActivity, SessionExtent, SessionRow, StoreJob, TransferPart, TransferParts,
 };
+use crate::{assemble, check};
 use kept::{MemoryInner, MemorySession};
 
 /// Sessions in memory. Cheap to make; gone when dropped.
@@ -82,10 +81,8 @@ impl Store for MemoryStore {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
-        let inner = self.lock();
-        let some = inner.after(after).take(limit as usize);
-        let rows: Vec<SessionRow> = some.map(|(_, kept)| kept.row.clone()).collect();
-        drop(inner);
+        let copied = |(_, kept): (_, &MemorySession)| kept.row.clone();
+        let rows: Vec<_> = self.lock().after(after).take(limit as usize).map(copied).collect();
         self.count(rows.len(), rows.iter().map(SessionRow::content_len).sum());
         Ok(rows)
     }
@@ -120,12 +117,7 @@ impl Store for MemoryStore {
         &self,
         identities: &[Hash],
     ) -> Result<Option<IdentifiedSession>, StoreError> {
-        let inner = self.lock();
-        let noted = identities.iter().filter_map(|identity| inner.identities.get(identity));
-        let Some((id, events)) = noted.max_by_key(|(_, events)| *events) else { return Ok(None) };
-        let row = &inner.kept(id)?.row;
-        let (active, state_version) = (row.active, row.state_version);
-        Ok(Some(IdentifiedSession { id: id.clone(), events: *events, active, state_version }))
+        self.lock().identified(identities)
     }
 
     async fn put_answer(
@@ -154,10 +146,7 @@ impl Store for MemoryStore {
     }
 
     async fn old_answers(&self, since: Millis) -> Result<u64, StoreError> {
-        let answers = &self.lock().answers;
-        let is_old =
-            |(made, answer): &&(Millis, AnswerHistory)| answer.session.is_none() && *made < since;
-        Ok(answers.values().filter(is_old).count() as u64)
+        Ok(self.lock().old_answers(since))
     }
 
     async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError> {

@@ -14,13 +14,13 @@ pub struct ToolOffer {
 }
 
 /// An argument: its name, the type of its value, what a model reads of it, and whether a call has to have it.
-type Argument = (&'static str, &'static str, &'static str, bool);
+type ToolArgument = (&'static str, &'static str, &'static str, bool);
 
 const RECALL: &str = "Looks up the earlier part of this conversation, which a summary stands for by now. Use it \
     when you need a detail that the summary lacks: an exact value, a name, an error, a line, a decision. `query` \
     finds the messages that have these words; `messages` gives messages in full by their numbers, as the summary and \
     the results of a query print them.";
-const RECALL_ARGUMENTS: &[Argument] = &[
+const RECALL_ARGUMENTS: &[ToolArgument] = &[
     ("query", "string", "words to look for; with `messages`, only among those", false),
     (
         "messages",
@@ -34,7 +34,7 @@ const COMPACT: &str = "Has the older part of this conversation replaced by a sum
     do, or when long outputs are no longer needed. Do not call it in the middle of an edit, while you debug, or while \
     you still work with details of what you have read: that would be gone. It is refused while there is room enough. \
     Note what has to survive word for word first, with midfold_note or midfold_pin.";
-const COMPACT_ARGUMENTS: &[Argument] = &[(
+const COMPACT_ARGUMENTS: &[ToolArgument] = &[(
     "keep",
     "string",
     "words that tell what you go on with: what is said of them gets more room in the summary",
@@ -43,7 +43,7 @@ const COMPACT_ARGUMENTS: &[Argument] = &[(
 const PIN: &str = "Keeps one message of this conversation whole when older ones are replaced by a summary: a \
     specification, a plan, an exact output that you will need again. Pins take room for good, so pin little; for a \
     fact, a line with midfold_note is better.";
-const PIN_ARGUMENTS: &[Argument] = &[
+const PIN_ARGUMENTS: &[ToolArgument] = &[
     (
         "text",
         "string",
@@ -55,7 +55,8 @@ const PIN_ARGUMENTS: &[Argument] = &[
 const NOTE: &str = "Keeps a line of yours in each summary of this conversation, in your words: a decision and its \
     reason, an exact value, what is still to be done. Write it so that it is understood without the messages around \
     it. Older notes go when there are too many.";
-const NOTE_ARGUMENTS: &[Argument] = &[("text", "string", "the line, 500 characters at most", true)];
+const NOTE_ARGUMENTS: &[ToolArgument] =
+    &[("text", "string", "the line, 500 characters at most", true)];
 
 impl OwnTool {
     /// What a model reads of it.
@@ -69,7 +70,7 @@ impl OwnTool {
         }
     }
 
-    fn arguments(self) -> &'static [Argument] {
+    fn arguments(self) -> &'static [ToolArgument] {
         match self {
             Self::Recall => RECALL_ARGUMENTS,
             Self::Compact => COMPACT_ARGUMENTS,

@@ -289,12 +289,10 @@ impl Session {
         narrate: bool,
     ) -> PyResult<()> {
         if policy.is_none() && preset.is_none() {
-            return Err(Failure::new(
-                FailureArea::Policy,
-                "neither a policy nor a preset was given",
-            )
-            .hint("say which holds from now on: set_policy(preset=\"default\")")
-            .into());
+            let text = "neither a policy nor a preset was given";
+            return Err(Failure::new(FailureArea::Policy, text)
+                .hint("say which holds from now on: set_policy(preset=\"default\")")
+                .into());
         }
         let policy = prepare::policy(preset, policy, tiers, narrate)?;
         self.run(py, |engine| Ok(engine.set_policy(policy)?))
@@ -473,11 +471,9 @@ impl Session {
     fn fork(&self, py: Python<'_>, id: Option<String>, at: Option<u64>) -> PyResult<Self> {
         let id = id.map_or_else(|| new_id(py), Ok)?;
         let engine = self.run(py, |engine| Ok(engine.fork(&id, at)?))?;
-        let end = engine.len() as u64;
-        let known = self.known(py);
-        let shared = known.iter().filter(|(seq, _)| **seq < end);
-        let shared = shared.map(|(seq, message)| (*seq, message.clone_ref(py))).collect();
-        drop(known);
+        let copy = |(seq, message): (&u64, &Py<PyAny>)| (*seq, message.clone_ref(py));
+        let is_kept = |(seq, _): &(&u64, _)| **seq < engine.len() as u64;
+        let shared = self.known(py).iter().filter(is_kept).map(copy).collect();
         Ok(Self::of(engine).with_known(py, shared))
     }
 

@@ -9,9 +9,9 @@ use midfold_core::Hash;
 use crate::error::StoreError;
 use crate::store::{MOST_ANSWERS, MOST_LONE_ANSWERS, MOST_WINDOWS};
 use crate::types::{
-    AnswerHistory, AppendOutcome, CallRow, EventRow, FoldRow, JobClaim, JobState, LearnedWindow,
-    Lease, Millis, NewEvent, NewFold, NewJob, NewestQuery, PutOutcome, SessionActivity,
-    SessionExtent, SessionRow, StoreJob,
+    AnswerHistory, AppendOutcome, CallRow, EventRow, FoldRow, IdentifiedSession, JobClaim,
+    JobState, LearnedWindow, Lease, Millis, NewEvent, NewFold, NewJob, NewestQuery, PutOutcome,
+    SessionActivity, SessionExtent, SessionRow, StoreJob,
 };
 
 #[derive(Default)]
@@ -82,6 +82,25 @@ impl MemoryInner {
         for (_, key) in others.iter().skip(most as usize) {
             self.answers.remove(key);
         }
+    }
+
+    /// How many answers are of no session, and were made before a time.
+    pub(super) fn old_answers(&self, since: Millis) -> u64 {
+        let is_old =
+            |(made, answer): &&(Millis, AnswerHistory)| answer.session.is_none() && *made < since;
+        self.answers.values().filter(is_old).count() as u64
+    }
+
+    /// The history that is known longest, of those that end with one of these identities.
+    pub(super) fn identified(
+        &self,
+        identities: &[Hash],
+    ) -> Result<Option<IdentifiedSession>, StoreError> {
+        let noted = identities.iter().filter_map(|identity| self.identities.get(identity));
+        let Some((id, events)) = noted.max_by_key(|(_, events)| *events) else { return Ok(None) };
+        let row = &self.kept(id)?.row;
+        let (active, state_version) = (row.active, row.state_version);
+        Ok(Some(IdentifiedSession { id: id.clone(), events: *events, active, state_version }))
     }
 
     /// Adds a window, and lets one go that was learned long before it.
