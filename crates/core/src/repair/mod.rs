@@ -23,7 +23,7 @@ use crate::profile::VoidReasoning;
 use crate::repair::kinds::StepCalls;
 use crate::repair::taking::LastTurn;
 pub(crate) use crate::repair::taking::takes_turns;
-use crate::repair::twins::StepIds;
+use crate::repair::twins::{StepIds, given_ids, logged_id};
 use crate::unit::{CallPairs, WaitingCall};
 use crate::view::{BlockKind, BlockView, EventView, Role, TextRef};
 pub(crate) use twins::{is_given, is_renamed, with_ids};
@@ -111,11 +111,16 @@ impl ContextRepairer {
         let view = whole.as_ref().unwrap_or(view);
         let (piece, owned) = self.rewrite(piece, view);
         let view = owned.as_ref().unwrap_or(view);
-        let (piece, owned) = match self.twins.push(view, &piece.bytes) {
-            Some(bytes) => some(self.rewritten(&piece, bytes, RepairReason::DuplicateId)),
-            None => (piece, None),
+        let (piece, owned, given) = match self.twins.push(view, &piece.bytes) {
+            Some(bytes) => {
+                let (named, own) = self.rewritten(&piece, bytes, RepairReason::DuplicateId);
+                let given = given_ids((view, &piece.bytes), (&own, &named.bytes));
+                (named, Some(own), given)
+            }
+            None => (piece, None, Vec::new()),
         };
-        let (piece, owned) = match self.as_text_of_kind(&piece, owned.as_ref().unwrap_or(view)) {
+        let own = owned.as_ref().unwrap_or(view);
+        let (piece, owned) = match self.as_text_of_kind(&piece, own, &given) {
             Some(told) => some(told),
             None => (piece, owned),
         };
@@ -129,7 +134,7 @@ impl ContextRepairer {
         let (piece, owned) = if paired.orphans.is_empty() {
             (piece, None)
         } else {
-            let bytes = self.dialect.results_as_text(&piece.bytes, view, &paired.orphans);
+            let bytes = self.as_text(&piece.bytes, view, &paired.orphans, &given);
             some(self.rewritten(&piece, bytes, RepairReason::OrphanResult))
         };
         let view = owned.as_ref().unwrap_or(view);
@@ -148,12 +153,31 @@ impl ContextRepairer {
         &mut self,
         piece: &ContextPiece,
         view: &EventView,
+        given: &[(String, String)],
     ) -> Option<(ContextPiece, EventView)> {
         let others = self.kinds.push(view, &piece.bytes, &*self.dialect);
         (!others.is_empty()).then(|| {
-            let bytes = self.dialect.results_as_text(&piece.bytes, view, &others);
+            let bytes = self.as_text(&piece.bytes, view, &others, given);
             self.rewritten(piece, bytes, RepairReason::OrphanResult)
         })
+    }
+
+    /// The event with these results as text, under the ids that the log has: no call that a reader sees has an id
+    /// that was given to a twin.
+    fn as_text(
+        &self,
+        bytes: &Bytes,
+        view: &EventView,
+        results: &[usize],
+        given: &[(String, String)],
+    ) -> Bytes {
+        let old = |at: &usize| logged_id(view.blocks.get(*at)?, bytes, given);
+        let ids: Vec<_> = results.iter().filter_map(old).collect();
+        if ids.is_empty() {
+            return self.dialect.results_as_text(bytes, view, results);
+        }
+        let bytes = with_ids(bytes, &ids);
+        self.dialect.results_as_text(&bytes, &self.dialect.view(&bytes), results)
     }
 
     /// No step goes on across what a fold took out, also where the recap speaks in the model's role: a call

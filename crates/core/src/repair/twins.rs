@@ -203,6 +203,30 @@ pub(crate) fn is_given(old: &str, new: &str) -> bool {
     is_of && number.parse::<usize>().is_ok()
 }
 
+/// The ids that an event was given, each with the one that the log has.
+pub(super) fn given_ids(
+    (before, old): (&EventView, &[u8]),
+    (after, new): (&EventView, &[u8]),
+) -> Vec<(String, String)> {
+    let text = |own: OwnId<'_>| String::from_utf8_lossy(&own.id).into_owned();
+    let ids = |view: &EventView, bytes| -> Vec<String> {
+        view.blocks.iter().filter_map(|block| own_id(block, bytes)).map(text).collect()
+    };
+    let pairs = ids(after, new).into_iter().zip(ids(before, old));
+    pairs.filter(|(new, old)| new != old).collect()
+}
+
+/// The place of a block's id and the id that the log has there, where it was given another one.
+pub(super) fn logged_id(
+    block: &BlockView,
+    bytes: &[u8],
+    given: &[(String, String)],
+) -> Option<(TextRef, String)> {
+    let own = own_id(block, bytes)?;
+    let (_, old) = given.iter().find(|(new, _)| new.as_bytes() == &*own.id)?;
+    Some((own.place, old.clone()))
+}
+
 /// The event with these ids, given by their places in order.
 pub(crate) fn with_ids(bytes: &[u8], ids: &[(TextRef, String)]) -> Bytes {
     let mut out = Vec::with_capacity(bytes.len() + 8 * ids.len());
