@@ -80,7 +80,9 @@ fn told(setting: &Setting) -> usize {
 async fn what_a_model_wrote_is_in_the_next_fold() {
     let (setting, model) = play(reply(), 1_000).await;
     let written = setting.figure("midfold_narrations_total") as usize;
-    assert!(written >= 2 && written == model.seen().len(), "{written} of {}", model.seen().len());
+    // A request of the model may be under way yet; no answer was refused.
+    assert!(written >= 2 && written <= model.seen().len(), "{written} of {}", model.seen().len());
+    assert_eq!(setting.figure("midfold_narrations_refused_total") as usize, 0);
     assert!(told(&setting) > 5, "{}", told(&setting));
 }
 
