@@ -106,8 +106,9 @@ impl Conversation {
         let all = options.messages + 2 * more;
         let bytes = options.bytes * all / options.messages;
         let mut messages = big_messages(all, bytes);
-        messages[0] =
-            format!(r#"{{"role":"system","content":"You are coding agent number {nth}."}}"#);
+        // Another task: conversations that differ in their system prompts alone are one for the proxy.
+        messages[1] =
+            format!(r#"{{"role":"user","content":"LED-{nth}: go on with the next file."}}"#);
         Self { messages, start: options.messages }
     }
 
