@@ -99,7 +99,7 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
             .map_err(|error: NoEngine| CommandError::failed(format!("{name}: {error}")))
     };
     for name in presets {
-        found.push((name.to_owned(), of(midfold::strategy(name)?, name)?));
+        found.push((name.to_owned(), of(midfold_eval::strategy(name)?, name)?));
     }
     for path in &args.policy {
         let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use midfold::DialectKind;
-use midfold::core::replay::OutsideEngine;
 use midfold::formats::read::{TranscriptFormat, read};
 use midfold::formats::transcript::flat;
+use midfold_eval::replay::OutsideEngine;
 use serde_json::Value;
 
 use crate::process::ChildProcess;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use midfold::core::narrate::{
     FailureClass, FinishReason, SummaryFailure, SummaryReply, SummaryRequest,
 };
-use midfold::core::replay;
+use midfold_eval::replay;
 use serde_json::{Value, json};
 
 use crate::engine::NoEngine;

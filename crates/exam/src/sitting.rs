@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use midfold::core::policy::EngineName;
-use midfold::core::prices::PriceTable;
-use midfold::core::replay::{Recording, ReplaySettings, ReplayStrategy, SentObservation, replay};
 use midfold::formats::profile;
 use midfold::{DialectKind, Policy, TextKind};
+use midfold_eval::prices::PriceTable;
+use midfold_eval::replay::{Recording, ReplaySettings, ReplayStrategy, SentObservation, replay};
 use serde::Serialize;
 use serde_json::value::RawValue;
 

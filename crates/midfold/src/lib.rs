@@ -20,7 +20,7 @@
 //! | bring originals back | [`store::recall`] |
 //! | delete stored sessions | [`delete()`], [`prune`] |
 //! | have a model write parts of the recap | [`model::Client`] (feature `model`), [`core::narrate`] |
-//! | compare strategies on recorded conversations | [`core::replay`] |
+//! | compare strategies on recorded conversations | the crate `midfold-eval` |
 //! | make training rows fit | [`formats::trajectory`] |
 //!
 //! # By type
@@ -98,6 +98,7 @@ pub mod client;
 mod compact;
 #[cfg(feature = "store")]
 mod delete;
+mod event_rows;
 mod failure;
 mod fault;
 mod feedback;
@@ -112,7 +113,6 @@ mod prepare;
 pub mod proxy;
 mod recap;
 mod recover;
-mod replay;
 mod rows;
 mod serving;
 mod settings;
@@ -135,6 +135,7 @@ pub use cache::{CacheCheck, cache_check};
 pub use compact::{CompactionOutcome, CompactionRequest, ModelNarration};
 #[cfg(feature = "store")]
 pub use delete::{age, delete, extents, idle, old_answers, prune};
+pub use event_rows::{EventRow, event_rows};
 pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
 pub use feedback::{CompactionFeedback, SizeCount};
 pub use given_messages::{conversation, document};
@@ -148,10 +149,6 @@ pub use recap::{NoRecap, recap};
 #[cfg(feature = "store")]
 pub use recover::{RecoveryOutcome, recover};
 pub use recover::{RefusalJudgement, RefusedRequest};
-pub use replay::{
-    ConversationFacts, EventRow, ReplayContender, ReplayForm, ReplayOptions, StrategyComparison,
-    StrategyResult, arguments, event_rows, measures, strategy, strategy_names,
-};
 pub use rows::{ROW_TOKENIZER, RowSettings};
 pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
 pub use settings::{DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer};

@@ -197,7 +197,9 @@ fn candidates(options: &Options) -> Result<Vec<(String, ExamCandidate)>> {
             file if file.ends_with(".toml") => {
                 Some(Policy::from_toml(&std::fs::read_to_string(file)?)?)
             }
-            name => midfold::strategy(name).map_err(|failure| anyhow::anyhow!(failure.message))?,
+            name => {
+                midfold_eval::strategy(name).map_err(|failure| anyhow::anyhow!(failure.message))?
+            }
         };
         let short = std::path::Path::new(&name).file_stem().unwrap_or_default();
         found.push((short.to_string_lossy().into_owned(), ExamCandidate::of(policy, LIMIT)?));

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use midfold::core::replay::OutsideEngine;
 use midfold::{Budget, PreparedConversation};
 use midfold_args::CompactArgs;
+use midfold_eval::replay::OutsideEngine;
 use midfold_exam::engine::{EngineProcess, LIMIT};
 
 use crate::error::CommandError;

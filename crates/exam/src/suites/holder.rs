@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use midfold::core::replay::OutsideEngine as _;
 use midfold::formats::profile;
 use midfold::{
     Budget, CompactionRequest, DialectKind, Door, EventLog, Meter, ModelNarration, Policy,
     RawEvent, Session, Setup,
 };
+use midfold_eval::replay::OutsideEngine as _;
 
 use super::carrier::CarrierMessage;
 use crate::engine::EngineProcess;

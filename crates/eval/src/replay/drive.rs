@@ -1,21 +1,21 @@
 //! Driving an engine through a recording: request by request, what it would send.
 
 use bytes::Bytes;
+use midfold_core::budget::Budget;
+use midfold_core::calendar::Millis;
+use midfold_core::counter::TextKind;
+use midfold_core::engine::Session;
+use midfold_core::event::RawEvent;
+use midfold_core::fold::{Fold, FoldEntry, VerdictCode};
+use midfold_core::log::{Event, EventLog};
+use midfold_core::meter::Meter;
+use midfold_core::plan::{PlanOutcome, PlanRequest, plan_over};
+use midfold_core::policy::{Policy, ReducerName};
+use midfold_core::project::{Context, ContextPiece, ContextProjection, PieceFate};
+use midfold_core::view::Role;
 
-use crate::budget::Budget;
-use crate::calendar::Millis;
-use crate::counter::TextKind;
-use crate::engine::Session;
-use crate::event::RawEvent;
-use crate::fold::{Fold, FoldEntry, VerdictCode};
-use crate::log::{Event, EventLog};
-use crate::meter::Meter;
-use crate::plan::{GatherMemo, PlanOutcome, PlanRequest, plan_from};
-use crate::policy::{Policy, ReducerName};
-use crate::project::{Context, ContextProjection, PieceFate};
 use crate::replay::host::{OutsideEngine, ReplayError, ReplayNarrator, ReplaySettings};
 use crate::replay::recording::Recording;
-use crate::view::Role;
 
 /// One message that is sent, and which message of the recording it is.
 #[derive(Clone, Debug)]
@@ -302,9 +302,8 @@ impl StatelessDriver<'_> {
                     before: Some(context.clone()),
                     ..PlanRequest::new(&self.log, policy, &budget, Meter::exact())
                 };
-                let planned =
-                    plan_from(&request, Some(&self.projection), &mut GatherMemo::default());
-                let (PlanOutcome::Folded(fold), Some(after)) = planned? else { return Ok(None) };
+                let planned = plan_over(&request, &self.projection)?;
+                let (PlanOutcome::Folded(fold), Some(after)) = planned else { return Ok(None) };
                 let origin = |seq: u32| self.origins.get(seq as usize).and_then(|o| o.event);
                 let folded = describe(&fold, context.tokens(), &after, &origin);
                 Ok(Some((after, folded)))
@@ -370,16 +369,17 @@ impl StatelessDriver<'_> {
         let same = stays.min(self.sent);
         let items = items_of(context, same, &self.origins);
         self.origins.truncate(stays);
-        let taken = self.log.split_off(stays);
+        let held = self.log.prefix(stays);
+        let before = std::mem::replace(&mut self.log, held);
         for (piece, item) in context.pieces_from(stays).zip(&items[stays - same..]) {
             let known = match piece.fate {
-                PieceFate::Verbatim(seq) => taken.get(seq as usize - stays),
+                PieceFate::Verbatim(seq) => before.events().get(seq as usize),
                 _ => None,
             };
             // Whose words a user's message are is told anew: a file does not say what a reader knew.
             match known.filter(|event| event.view.role != Role::User) {
                 Some(event) => self.log.adopt(event),
-                None => self.log.append_counted(piece.bytes.clone(), piece.tokens),
+                None => self.log.append(RawEvent::new(piece.bytes.clone())),
             };
             self.origins.push(MessageOrigin {
                 event: item.event,
@@ -399,7 +399,7 @@ impl StatelessDriver<'_> {
 
     /// So many messages of a context are the first events that are held, as they are held.
     fn unchanged(&self, context: &Context) -> usize {
-        let stays = |(event, piece): &(&Event, &crate::project::ContextPiece)| {
+        let stays = |(event, piece): &(&Event, &ContextPiece)| {
             let read = event.view.role != Role::User || (event.seq as usize) < self.read;
             read && piece.fate == PieceFate::Verbatim(event.seq)
         };
@@ -436,7 +436,7 @@ fn items(
     from: usize,
     origin: &dyn Fn(u32) -> (Option<u32>, bool),
 ) -> Vec<SentMessage> {
-    let item = |piece: &crate::project::ContextPiece| {
+    let item = |piece: &ContextPiece| {
         let (event, verbatim) = match piece.fate {
             PieceFate::Verbatim(seq) => origin(seq),
             PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => (origin(seq).0, false),

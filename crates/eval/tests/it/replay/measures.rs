@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use midfold_core::policy::Policy;
-use midfold_core::replay::{
-    ArgumentTexts, KeptShare, NameClass, Recording, ReplayError, ReplayStrategy,
-};
+use midfold_core::texts::ArgumentTexts;
+use midfold_eval::replay::{KeptShare, NameClass, Recording, ReplayError, ReplayStrategy};
 use midfold_formats::DialectKind;
 
 use super::bench::{Does, Talk, log, outside, run, said, with};
@@ -188,7 +187,7 @@ fn losses_say_where_when_how_often_and_whether_a_search_helps() {
     let recording = talk.recording();
     let mut cut = Does(|messages: &[Bytes], _| Ok(vec![messages.last().unwrap().clone()]));
     let strategy = ReplayStrategy::Outside(&mut cut);
-    let prices = midfold_core::prices::PriceTable::reference();
+    let prices = midfold_eval::prices::PriceTable::reference();
     let found = with(&recording, strategy, 2_000, &prices, true).unwrap();
     let losses: Vec<_> = found
         .losses

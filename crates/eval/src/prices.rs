@@ -1,8 +1,7 @@
 //! What requests cost: prompt caches charge little for a prefix that they have seen.
 
+use midfold_core::calendar::Millis;
 use serde::{Deserialize, Serialize};
-
-use crate::calendar::Millis;
 
 /// A price table. All prices are for one million tokens, but for `reference`, which counts in
 /// tokens.
@@ -151,6 +150,8 @@ impl PriceTable {
 
 #[cfg(test)]
 mod tests {
+    use midfold_core::spending::{PLAIN, READ, WRITE};
+
     use super::*;
 
     #[test]
@@ -163,6 +164,12 @@ mod tests {
             all.iter()
                 .all(|p| p.read <= p.input && p.input <= p.write * 1.001 && !p.source.is_empty())
         );
+    }
+
+    #[test]
+    fn what_a_session_spent_is_reckoned_by_the_reference() {
+        let own = PriceTable::reference();
+        assert_eq!((own.input, own.read, own.write), (PLAIN, READ, WRITE));
     }
 
     #[test]

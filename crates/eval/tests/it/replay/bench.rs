@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use midfold_core::RawEvent;
 use midfold_core::log::EventLog;
-use midfold_core::prices::PriceTable;
-use midfold_core::replay::{
+use midfold_eval::prices::PriceTable;
+use midfold_eval::replay::{
     OutsideEngine, Recording, ReplayError, ReplayResult, ReplaySettings, ReplayStrategy, replay,
 };
 use midfold_formats::{DialectKind, profile};

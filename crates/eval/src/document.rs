@@ -1,12 +1,12 @@
 //! A comparison as JSON: for programs, and for the page that draws it. Version 1.
 
-use midfold_core::prices::PriceTable;
-use midfold_core::replay::{LostIdentifier, ReplayMeasures, ReplayResult};
+use midfold::EventRow;
+use midfold_core::redact::Redactor;
 use serde_json::{Map, Value, json};
 
-use super::measures;
-use super::rows::EventRow;
-use crate::texts::hidden;
+use crate::contender::measures;
+use crate::prices::PriceTable;
+use crate::replay::{LostIdentifier, ReplayMeasures, ReplayResult};
 
 /// The form of the document.
 const VERSION: u32 = 1;
@@ -162,4 +162,9 @@ fn loss(loss: &LostIdentifier) -> Value {
         "times": loss.times,
         "recalled": loss.recalled,
     })
+}
+
+/// Without what looks like a secret.
+fn hidden(text: &str) -> String {
+    Redactor::shared().redact(text).0.into_owned()
 }

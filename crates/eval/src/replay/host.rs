@@ -1,12 +1,12 @@
 //! What a host brings to a replay, and what it is told.
 
 use bytes::Bytes;
+use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
+use midfold_core::plan::PlanError;
+use midfold_core::policy::Policy;
+use midfold_core::profile::ProviderRules;
 
-use crate::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
-use crate::plan::PlanError;
-use crate::policy::Policy;
 use crate::prices::PriceTable;
-use crate::view::EventView;
 
 /// Which engine is replayed.
 pub enum ReplayStrategy<'a> {
@@ -39,19 +39,6 @@ pub trait OutsideEngine {
     /// # Errors
     /// What it says, for people.
     fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String>;
-}
-
-/// The rules of a provider, asked about a context message by message: one that only grows is read
-/// once.
-pub trait ProviderRules {
-    /// Takes in the next message.
-    fn push(&mut self, bytes: &[u8], view: &EventView);
-
-    /// How many rules a context that ends here breaks.
-    fn violations(&self) -> usize;
-
-    /// The same walk once more, to go on from here on its own.
-    fn fork(&self) -> Box<dyn ProviderRules>;
 }
 
 /// What a host brings.

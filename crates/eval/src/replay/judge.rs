@@ -1,14 +1,17 @@
 //! Judging what was sent against what was needed. Work is done once a message that comes or goes,
 //! not once a request.
 
-use crate::names::NameTable;
+use midfold_core::ids::identifiers;
+use midfold_core::log::measure;
+use midfold_core::names::NameTable;
+use midfold_core::view::{BlockKind, EventView, Role};
+
 use crate::replay::artifacts::{FileMentions, NamedFile};
 use crate::replay::counts::NumberCounts;
 use crate::replay::drive::{ReplayFold, SentMessage, SentRequest, same_bytes};
 use crate::replay::measures::TokensBy;
 use crate::replay::recording::{MentionedNames, Recording};
 use crate::replay::texts::{fold_space, quoted, words};
-use crate::view::{BlockKind, EventView, Role};
 
 /// The context as it was last sent, and what it mentions.
 #[derive(Default)]
@@ -164,7 +167,7 @@ impl HeldMessage {
         let by = match item.stands_in {
             true => TokensBy { recap: u64::from(item.tokens), ..TokensBy::default() },
             false => {
-                let tokens = crate::log::measure(&**log.counter(), &item.bytes, &view);
+                let tokens = measure(&**log.counter(), &item.bytes, &view);
                 by(&view, &tokens.blocks, item.tokens)
             }
         };
@@ -185,7 +188,7 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> MentionedNames {
     };
     // Found first, then looked up: the tables are large, and look-ups that follow each other closely
     // wait for memory together.
-    let ids: Vec<&str> = crate::ids::identifiers(text).collect();
+    let ids: Vec<&str> = identifiers(text).collect();
     let all: Vec<&str> = words(text).collect();
     let ids = ids.into_iter().filter_map(|id| recording.ids.get(id)).collect();
     let words = all.into_iter().filter_map(|word| recording.words.get(word)).collect();

@@ -1,6 +1,6 @@
 //! What kind of name an identifier is, for figures by class.
 
-use crate::ids::{IdClass, class_of};
+use midfold_core::ids::{IdClass, class_of};
 
 /// Kinds of names that an agent cannot guess again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,7 +43,7 @@ impl NameClass {
     /// The class of an identifier. Never [`NameClass::Quote`]: that is told by where it stands.
     ///
     /// ```
-    /// use midfold_core::replay::NameClass;
+    /// use midfold_eval::replay::NameClass;
     /// assert_eq!(NameClass::of("db-prod-1:5432"), NameClass::Host);
     /// assert_eq!(NameClass::of("src/main.rs:12"), NameClass::Path);
     /// assert_eq!(NameClass::of("FRE-512"), NameClass::Id);

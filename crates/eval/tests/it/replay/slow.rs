@@ -11,13 +11,13 @@ use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
 use midfold_core::plan::{PlanError, PlanOutcome, PlanRequest, plan};
 use midfold_core::policy::Policy;
-use midfold_core::prices::PriceTable;
 use midfold_core::project::{Context, project};
-use midfold_core::replay::{
-    ArgumentTexts, Recording, ReplayError, ReplayResult, ReplaySettings, ReplayStrategy,
-    message_text, replay,
-};
+use midfold_core::texts::{ArgumentTexts, message_text};
 use midfold_core::view::Role;
+use midfold_eval::prices::PriceTable;
+use midfold_eval::replay::{
+    Recording, ReplayError, ReplayResult, ReplaySettings, ReplayStrategy, replay,
+};
 use midfold_formats::{DialectKind, profile};
 use midfold_testkit::{CONSTRAINT, emit};
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ struct Sums {
 
 fn fast(found: &ReplayResult) -> Sums {
     let m = &found.measures;
-    let pair = |share: midfold_core::replay::KeptShare| (share.need, share.have);
+    let pair = |share: midfold_eval::replay::KeptShare| (share.need, share.have);
     Sums {
         requests: m.requests,
         counted: m.counted,

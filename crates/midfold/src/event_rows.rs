@@ -21,7 +21,7 @@ pub struct EventRow {
 
 /// The rows of a log. First lines are redacted.
 #[must_use]
-pub fn events(log: &EventLog) -> Vec<EventRow> {
+pub fn event_rows(log: &EventLog) -> Vec<EventRow> {
     let row = |event: &Event| EventRow {
         role: role(event),
         tokens: event.tokens.total,

@@ -2,8 +2,8 @@
 
 use midfold_core::RawEvent;
 use midfold_core::log::EventLog;
-use midfold_core::prices::{HOUR, PriceCliff, PriceTable};
-use midfold_core::replay::{Recording, ReplayResult, ReplayStrategy};
+use midfold_eval::prices::{HOUR, PriceCliff, PriceTable};
+use midfold_eval::replay::{Recording, ReplayResult, ReplayStrategy};
 
 use super::bench::{Talk, outside, run, said, with};
 

@@ -17,26 +17,24 @@ mod measures;
 mod recording;
 mod texts;
 
+use midfold_core::recap::lost_names::{LostNames, NameUser};
+use midfold_core::view::Role;
 use rustc_hash::FxHashMap;
 
-use crate::recap::lost_names::{LostNames, NameUser};
 use crate::replay::check::ContextChecker;
 use crate::replay::costs::{CostTables, PromptTokens};
 use crate::replay::drive::{EngineDriver, NarrationRequest, ReplayFold, RequestMoment};
 use crate::replay::fabric::FateFabric;
 use crate::replay::judge::{ContextStep, HeldContext};
 use crate::replay::recording::RecordedRequest;
-use crate::view::Role;
 
 pub use class::NameClass;
-pub use fabric::{FabricCell, FoldRow};
+pub use fabric::FoldRow;
 pub use host::{
-    OutsideEngine, ProviderRules, ReplayError, ReplayNarrator, ReplaySettings, ReplayStrategy,
-    SentObservation,
+    OutsideEngine, ReplayError, ReplayNarrator, ReplaySettings, ReplayStrategy, SentObservation,
 };
 pub use measures::{AgedCost, KeptShare, ReplayMeasures, TokensBy, percentile};
 pub use recording::Recording;
-pub use texts::{ArgumentTexts, message_text};
 
 /// What one replay of one conversation found.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,6 +1,7 @@
 //! What a replay found, summed. Definitions: docs/MEASURES.md.
 
-use crate::event::Usage;
+use midfold_core::event::Usage;
+
 use crate::replay::class::NameClass;
 
 /// Of so many that were needed, so many were there.

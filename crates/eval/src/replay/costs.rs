@@ -1,6 +1,7 @@
 //! What the requests of a replay cost, with a cache that goes cold between them.
 
-use crate::calendar::Millis;
+use midfold_core::calendar::Millis;
+
 use crate::prices::{FIVE_MINUTES, HOUR, PriceTable};
 use crate::replay::drive::NarrationRequest;
 use crate::replay::measures::ReplayMeasures;

@@ -1,7 +1,7 @@
 //! Checking what is sent against a provider's rules, without reading it all at every request.
 
-use crate::replay::host::ProviderRules;
-use crate::view::EventView;
+use midfold_core::profile::ProviderRules;
+use midfold_core::view::EventView;
 
 /// The walk of one context, and a second one behind it: what changes is nearly always near the end,
 /// so that a change is read from there on.
@@ -61,7 +61,7 @@ impl CheckWalk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::{Role, TextOrigin};
+    use midfold_core::view::{Role, TextOrigin};
 
     /// Says, for the number of violations, a number that only these messages in this order have.
     #[derive(Clone, Default)]

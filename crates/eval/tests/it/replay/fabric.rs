@@ -1,7 +1,7 @@
 //! What became of every event, fold by fold.
 
 use midfold_core::policy::Policy;
-use midfold_core::replay::{FoldRow, ReplayStrategy};
+use midfold_eval::replay::{FoldRow, ReplayStrategy};
 
 use super::bench::{Talk, run};
 

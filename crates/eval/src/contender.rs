@@ -1,22 +1,17 @@
 //! Replaying recorded conversations: which strategies there are, how one is measured, and the measures
 //! by their names.
 
-mod document;
-mod rows;
-
+use midfold::{Failure, FailureArea};
 use midfold_core::policy::Policy;
-use midfold_core::prices::PriceTable;
-use midfold_core::replay::{
-    AgedCost, ArgumentTexts, KeptShare, NameClass, Recording, ReplayError, ReplayMeasures,
-    ReplayResult, ReplaySettings, ReplayStrategy, percentile, replay,
-};
+use midfold_core::texts::ArgumentTexts;
 use midfold_formats::profile;
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Failure, FailureArea};
-
-pub use document::{ConversationFacts, StrategyComparison, StrategyResult};
-pub use rows::{EventRow, events as event_rows};
+use crate::prices::PriceTable;
+use crate::replay::{
+    AgedCost, KeptShare, NameClass, Recording, ReplayError, ReplayMeasures, ReplayResult,
+    ReplaySettings, ReplayStrategy, percentile, replay,
+};
 
 /// What a strategy holds from one request to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,9 +124,9 @@ pub fn strategy_names() -> Vec<&'static str> {
 /// A strategy by its name; `None` is the history as it is.
 ///
 /// ```
-/// assert!(midfold::strategy("raw")?.is_none());
-/// assert_eq!(midfold::strategy("lean")?.unwrap().name, "lean");
-/// assert_eq!(midfold::strategy("rwa").unwrap_err().message, "there is no strategy `rwa`");
+/// assert!(midfold_eval::strategy("raw")?.is_none());
+/// assert_eq!(midfold_eval::strategy("lean")?.unwrap().name, "lean");
+/// assert_eq!(midfold_eval::strategy("rwa").unwrap_err().message, "there is no strategy `rwa`");
 /// # Ok::<(), midfold::Failure>(())
 /// ```
 ///

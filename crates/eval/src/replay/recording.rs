@@ -4,18 +4,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use midfold_core::calendar::Millis;
+use midfold_core::calls::CallSite;
+use midfold_core::ids::identifiers;
+use midfold_core::log::EventLog;
+use midfold_core::names::NameTable;
+use midfold_core::passage::{self, Voice};
+use midfold_core::recap::vocabulary::NameVocabulary;
+use midfold_core::texts::{ArgumentTexts, message_text};
+use midfold_core::tools::{CallFacts, ToolTable};
+use midfold_core::view::{BlockKind, EventView, Role, TextOrigin};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::calendar::Millis;
-use crate::ids::identifiers;
-use crate::log::EventLog;
-use crate::names::NameTable;
-use crate::passage::{self, Voice};
-use crate::recap::vocabulary::NameVocabulary;
 use crate::replay::counts::NumberCounts;
-use crate::replay::texts::{ArgumentTexts, message_text, quoted, stated_rules, words};
-use crate::tools::{ToolTable, code_mode};
-use crate::view::{BlockKind, EventView, Role, TextOrigin};
+use crate::replay::texts::{quoted, stated_rules, words};
 
 /// The newest messages of history that together reach this many characters are not at risk.
 const RECENT_CHARS: usize = 12_000;
@@ -117,12 +119,11 @@ impl Recording {
                 mentions.rules = reader.rules(&written);
             }
             for block in &view.blocks {
-                if let BlockKind::Call { id, name } = &block.kind {
-                    let [id, name] = [id, name].map(|text| {
-                        text.map(|text| text.decode(&event.bytes).into_owned()).unwrap_or_default()
-                    });
+                if let BlockKind::Call { id, .. } = &block.kind {
+                    let id = id.map(|id| id.decode(&event.bytes).into_owned()).unwrap_or_default();
                     let from = reader.uses.len();
-                    reader.call(at, &name, &block.text(&event.bytes), &mut mentions);
+                    let facts = CallSite { event, block }.facts(ToolTable::builtin());
+                    reader.call(at, &facts, &mut mentions);
                     if reader.uses.len() > from {
                         reader.open.insert(id, from..reader.uses.len());
                     }
@@ -253,9 +254,7 @@ impl RecordingReader {
         numbers(stated)
     }
 
-    fn call(&mut self, at: usize, name: &str, args: &str, mentions: &mut MentionedNames) {
-        let (name, args) = code_mode::meant(name.into(), args.into());
-        let facts = ToolTable::builtin().facts(&name, &args);
+    fn call(&mut self, at: usize, facts: &CallFacts, mentions: &mut MentionedNames) {
         let mut used = |paths: &[String], modified: bool| {
             let numbers = numbers(paths.iter().map(|path| self.paths.number(path)));
             for path in numbers.iter().copied() {
