@@ -100,6 +100,7 @@ mod compact;
 mod delete;
 mod event_rows;
 mod failure;
+#[cfg(feature = "store")]
 mod fault;
 mod feedback;
 mod given_messages;
