@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use midfold_args::{ExamArgs, ExamPart};
-use midfold_exam::engine::NoEngine;
-use midfold_exam::folder;
-use midfold_exam::paper::{PARTS, Paper};
-use midfold_exam::sitting::{ExamCandidate, Sitting};
+use midfold_eval::exam::engine::NoEngine;
+use midfold_eval::exam::folder;
+use midfold_eval::exam::paper::{PARTS, Paper};
+use midfold_eval::exam::sitting::{ExamCandidate, Sitting};
 
 use crate::error::CommandError;
 use crate::output::{Output, ProgressLine};

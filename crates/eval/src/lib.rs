@@ -1,8 +1,9 @@
-//! Measuring midfold: what a strategy makes of recorded conversations, and what that would have cost.
+//! Measuring midfold: what a strategy makes of recorded conversations, what that would have cost, and what is left of
+//! them.
 //!
 //! [`replay`] drives an engine through a recording, request by request; [`prices`] says what requests cost. Around them
 //! is what doors share: a strategy by its name ([`strategy`]), how it is run ([`ReplayContender`], [`ReplayOptions`]),
-//! and the comparison as JSON ([`StrategyComparison`]). Definitions: docs/MEASURES.md.
+//! and the comparison as JSON ([`StrategyComparison`]). [`exam`] asks what is left without a model. Definitions: docs/MEASURES.md.
 //!
 //! Nothing that folds depends on this crate.
 
@@ -10,6 +11,7 @@
 
 mod contender;
 mod document;
+pub mod exam;
 mod named_prices;
 pub mod prices;
 pub mod replay;

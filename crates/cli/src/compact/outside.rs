@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use midfold::{Budget, PreparedConversation};
 use midfold_args::CompactArgs;
+use midfold_eval::exam::engine::{EngineProcess, LIMIT};
 use midfold_eval::replay::OutsideEngine;
-use midfold_exam::engine::{EngineProcess, LIMIT};
 
 use crate::error::CommandError;
 use crate::output::Output;

@@ -8,9 +8,9 @@ use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use midfold::core::policy::EngineName;
 use midfold::model::ModelClient;
 use midfold_args::{EngineForm, ReplayArgs};
+use midfold_eval::exam::engine::{EngineProcess, ExamEngine};
 use midfold_eval::replay::{Recording, ReplayError, ReplayNarrator, ReplayResult, ReplayStrategy};
 use midfold_eval::{ReplayContender, ReplayOptions, strategy_names};
-use midfold_exam::engine::{EngineProcess, ExamEngine};
 
 use crate::error::CommandError;
 use crate::prepare;

@@ -4,6 +4,7 @@
 #[expect(clippy::unwrap_used, reason = "shared with tests: a broken corpus may fail loudly")]
 mod common;
 mod corpus;
+mod exam;
 mod pooled;
 #[path = "../../../core/tests/it/quarter.rs"]
 mod quarter;

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::CarrierMessage;
 use super::rng::Rng;
-use crate::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
 
-const TRADES: &str = include_str!("../../../data/agents.toml");
+const TRADES: &str = include_str!("../../../../data/exam/agents.toml");
 
 /// What an agent works with.
 #[derive(Deserialize)]

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use midfold::DialectKind;
-use midfold_exam::engine::answered;
+use midfold_eval::exam::engine::answered;
 
 #[test]
 fn messages_that_say_the_same_are_those_that_were_sent() {

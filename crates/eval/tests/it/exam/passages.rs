@@ -1,6 +1,6 @@
 //! What a context says, in passages.
 
-use midfold_exam::passages::passages;
+use midfold_eval::exam::passages::passages;
 
 #[test]
 fn a_message_is_read_as_its_writer_meant_it() {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::error::{ErrorPlace as _, ExamResult};
-use crate::sitting::{Sitting, SittingRow, StrategyOutcome};
+use crate::exam::error::{ErrorPlace as _, ExamResult};
+use crate::exam::sitting::{Sitting, SittingRow, StrategyOutcome};
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));

@@ -13,8 +13,8 @@ use midfold::DialectKind;
 use midfold::core::view::{BlockKind, Role};
 use serde_json::{Value, json};
 
-use crate::error::{ErrorPlace as _, ExamResult};
-use crate::sitting::{Sitting, SittingRow};
+use crate::exam::error::{ErrorPlace as _, ExamResult};
+use crate::exam::sitting::{Sitting, SittingRow};
 
 /// Writes the context at the cut, and the questions.
 ///

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use midfold_exam::folder;
-use midfold_exam::paper::Paper;
-use midfold_exam::score::Probe;
-use midfold_exam::sitting::ExamCandidate;
+use midfold_eval::exam::folder;
+use midfold_eval::exam::paper::Paper;
+use midfold_eval::exam::score::Probe;
+use midfold_eval::exam::sitting::ExamCandidate;
 
 #[test]
 fn the_example_is_the_conversation_of_the_exam() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &str| std::fs::read(here.join(path)).expect(path);
     assert!(
-        read("data/messages/tidelog.jsonl") == read("../../examples/tidelog.jsonl"),
-        "crates/exam/data/messages/tidelog.jsonl has to be a copy of examples/tidelog.jsonl"
+        read("data/exam/messages/tidelog.jsonl") == read("../../examples/tidelog.jsonl"),
+        "crates/eval/data/exam/messages/tidelog.jsonl has to be a copy of examples/tidelog.jsonl"
     );
 }
 
@@ -40,7 +40,7 @@ fn all_history_holds_our_exam_and_a_list_of_its_names_does_not() {
 
 #[test]
 fn our_exam_is_a_folder_of_exams_as_anybody_s() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/exam");
     assert_eq!(folder::names(&data).expect("names"), ["tidelog"]);
     let paper = Paper { sittings: folder::all(&data).expect("exams"), ..Paper::default() };
     assert_eq!(paper.sittings[0].exam.cut, folder::own().expect("ours")[0].exam.cut);

@@ -9,16 +9,16 @@ use bytes::Bytes;
 use midfold::core::policy::EngineName;
 use midfold::formats::profile;
 use midfold::{DialectKind, Policy, TextKind};
-use midfold_eval::prices::PriceTable;
-use midfold_eval::replay::{Recording, ReplaySettings, ReplayStrategy, SentObservation, replay};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::engine::{EngineProcess, ExamEngine, NoEngine};
-use crate::error::{ErrorPlace as _, ExamError, ExamResult};
-use crate::narrator::ExamNarrator;
-use crate::reading::read;
-use crate::score::{ReadingExam, Scorer};
+use crate::exam::engine::{EngineProcess, ExamEngine, NoEngine};
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::narrator::ExamNarrator;
+use crate::exam::reading::read;
+use crate::exam::score::{ReadingExam, Scorer};
+use crate::prices::PriceTable;
+use crate::replay::{Recording, ReplaySettings, ReplayStrategy, SentObservation, replay};
 
 /// Contexts from this share of the way to the cut on are scored, in parts of ten: where a fold
 /// happened to fall averages out.

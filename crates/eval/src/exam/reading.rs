@@ -8,7 +8,7 @@ use midfold::formats::read::{self as transcripts, Conversation};
 use midfold::tokens::{MemoCounter, by_name};
 use midfold::{Counter, EventLog};
 
-use crate::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
 
 /// How tokens are counted (docs/MEASURES.md).
 pub const TOKENIZER: &str = "chars:3.2";

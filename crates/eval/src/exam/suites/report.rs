@@ -6,7 +6,7 @@ use super::SuiteMarks;
 use super::share::{FoundShare, MissedItem};
 use super::small::{FORMS, RATIOS, SmallRow};
 use super::standing_instructions::{InstructionRow as Standing, POSITIONS, WORDINGS};
-use crate::error::{ErrorPlace as _, ExamResult};
+use crate::exam::error::{ErrorPlace as _, ExamResult};
 
 /// All as JSON.
 ///

@@ -15,12 +15,12 @@ use super::holder::{HeldRequest, bytes, walk};
 use super::share::{FoundShare, MissedItem};
 use super::spread::spread;
 use super::standing_instructions::{StandingInstruction, instructions};
-use crate::error::{ErrorPlace as _, ExamError, ExamResult};
-use crate::passages::passages;
-use crate::score::Probe;
-use crate::sitting::ExamCandidate;
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::passages::passages;
+use crate::exam::score::Probe;
+use crate::exam::sitting::ExamCandidate;
 
-const ATTACKS: &str = include_str!("../../data/attacks.toml");
+const ATTACKS: &str = include_str!("../../../data/exam/attacks.toml");
 
 /// Tokens of the conversation, and of a context.
 const LENGTH: usize = 50_000;

@@ -6,11 +6,11 @@ use std::time::Duration;
 use midfold::core::narrate::{
     FailureClass, FinishReason, SummaryFailure, SummaryReply, SummaryRequest,
 };
-use midfold_eval::replay;
 use serde_json::{Value, json};
 
-use crate::engine::NoEngine;
-use crate::process::ChildProcess;
+use crate::exam::engine::NoEngine;
+use crate::exam::process::ChildProcess;
+use crate::replay;
 
 /// A command that is asked for narrations. It has one process, which is started anew when it ends.
 #[derive(Debug)]

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use midfold::Policy;
-use midfold_exam::engine::NoEngine;
-use midfold_exam::folder;
-use midfold_exam::narrator::{ExamNarrator, NarratorCounts};
+use midfold_eval::exam::engine::NoEngine;
+use midfold_eval::exam::folder;
+use midfold_eval::exam::narrator::{ExamNarrator, NarratorCounts};
 
 /// A walk of our exam with a command that always answers the same: what became of the requests, the score, and
 /// the last context.
@@ -39,8 +39,9 @@ fn what_a_command_writes_is_in_the_recaps_that_are_scored() {
 fn a_command_without_an_answer_costs_nothing() {
     let exams = folder::own().expect("our exam");
     let policy = Box::new(Policy::preset("default").expect("a preset"));
-    let plain =
-        exams[0].walk(&midfold_exam::sitting::ExamCandidate::Policy(policy), true).expect("a walk");
+    let plain = exams[0]
+        .walk(&midfold_eval::exam::sitting::ExamCandidate::Policy(policy), true)
+        .expect("a walk");
     for (answer, why) in
         [(r#"{"error": "no reply yet"}"#, "no reply yet"), ("oops", "one line of JSON")]
     {

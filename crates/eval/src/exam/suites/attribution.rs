@@ -3,9 +3,9 @@
 use fancy_regex::Regex;
 use serde_json::Value;
 
-use crate::error::{ErrorPlace as _, ExamResult};
-use crate::passages::passages;
-use crate::score::Probe;
+use crate::exam::error::{ErrorPlace as _, ExamResult};
+use crate::exam::passages::passages;
+use crate::exam::score::Probe;
 
 /// In the front of the line: whose words it says they are.
 const SPEAKER: &str = r"(?i)^.{0,24}\b(user|human|customer)('s)?\b";

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use fancy_regex::Regex;
 use serde::Deserialize;
 
-use crate::error::{ErrorPlace as _, ExamResult};
-use crate::passages::{LONG, passages};
+use crate::exam::error::{ErrorPlace as _, ExamResult};
+use crate::exam::passages::{LONG, passages};
 
 /// One exam: a recorded conversation and questions about it.
 #[derive(Deserialize)]

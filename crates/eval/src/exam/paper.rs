@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::error::{ErrorPlace as _, ExamResult};
-use crate::sheets;
-use crate::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
-use crate::suites::share::FoundShare;
-use crate::suites::{self, SuiteMarks};
-use crate::table;
+use crate::exam::error::{ErrorPlace as _, ExamResult};
+use crate::exam::sheets;
+use crate::exam::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
+use crate::exam::suites::share::FoundShare;
+use crate::exam::suites::{self, SuiteMarks};
+use crate::exam::table;
 
 /// The parts, by the names that they are asked for by: the reading exam, and the suites.
 pub const PARTS: [&str; 4] = ["reading", suites::NAMES[0], suites::NAMES[1], suites::NAMES[2]];

@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 use super::rng::Rng;
 use super::{CarriedFact, CarrierMessage};
-use crate::error::{ErrorPlace as _, ExamResult};
+use crate::exam::error::{ErrorPlace as _, ExamResult};
 
-const WORDS: &str = include_str!("../../../data/chat.toml");
+const WORDS: &str = include_str!("../../../../data/exam/chat.toml");
 
 /// What the talk is made of.
 #[derive(Deserialize)]

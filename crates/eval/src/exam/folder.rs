@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{ErrorPlace as _, ExamError, ExamResult};
-use crate::sitting::Sitting;
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::sitting::Sitting;
 
 /// Our own exams: name, questions, conversation.
 const OWN: [(&str, &str, &str); 1] = [(
     "tidelog",
-    include_str!("../data/tidelog.json"),
-    include_str!("../data/messages/tidelog.jsonl"),
+    include_str!("../../data/exam/tidelog.json"),
+    include_str!("../../data/exam/messages/tidelog.jsonl"),
 )];
 
 /// Our own exams, over conversations that were recorded for them.

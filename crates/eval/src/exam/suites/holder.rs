@@ -10,13 +10,13 @@ use midfold::{
     Budget, CompactionRequest, DialectKind, Door, EventLog, Meter, ModelNarration, Policy,
     RawEvent, Session, Setup,
 };
-use midfold_eval::replay::OutsideEngine as _;
 
 use super::carrier::CarrierMessage;
-use crate::engine::EngineProcess;
-use crate::error::{ErrorPlace as _, ExamError, ExamResult};
-use crate::reading::{conversation, counter};
-use crate::sitting::ExamCandidate;
+use crate::exam::engine::EngineProcess;
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::reading::{conversation, counter};
+use crate::exam::sitting::ExamCandidate;
+use crate::replay::OutsideEngine as _;
 
 /// Time between two requests, in milliseconds.
 const PACE: u64 = 60_000;

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::error::{ErrorPlace as _, ExamResult};
-use crate::sitting::ExamCandidate;
+use crate::exam::error::{ErrorPlace as _, ExamResult};
+use crate::exam::sitting::ExamCandidate;
 
 /// The suites, by the names that they are asked for by.
 pub const NAMES: [&str; 3] = ["standing", "small", "attack"];

@@ -12,12 +12,12 @@ use super::carrier::{CarrierMessage, agent, turn_at};
 use super::holder::{HeldRequest, bytes, walk};
 use super::share::{FoundShare, MissedItem};
 use super::spread::spread;
-use crate::error::{ErrorPlace as _, ExamError, ExamResult};
-use crate::passages::passages;
-use crate::score::Probe;
-use crate::sitting::ExamCandidate;
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::passages::passages;
+use crate::exam::score::Probe;
+use crate::exam::sitting::ExamCandidate;
 
-const INSTRUCTIONS: &str = include_str!("../../data/instructions.toml");
+const INSTRUCTIONS: &str = include_str!("../../../data/exam/instructions.toml");
 
 /// Tokens of a carrier.
 const LENGTH: usize = 100_000;

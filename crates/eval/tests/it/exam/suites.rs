@@ -1,16 +1,16 @@
 //! The suites, with strategies of which it is known what they keep.
 
 use midfold::Policy;
-use midfold_exam::passages::passages;
-use midfold_exam::score::Probe;
-use midfold_exam::sitting::ExamCandidate;
-use midfold_exam::suites::attribution::OutputEyes;
-use midfold_exam::suites::carrier::CarrierMessage;
-use midfold_exam::suites::carrier::talk::CarrierTalk;
-use midfold_exam::suites::holder::{HeldRequest, bytes};
-use midfold_exam::suites::small::cases;
-use midfold_exam::suites::standing_instructions::{WORDINGS, carriers, instructions};
-use midfold_exam::suites::{attack, small};
+use midfold_eval::exam::passages::passages;
+use midfold_eval::exam::score::Probe;
+use midfold_eval::exam::sitting::ExamCandidate;
+use midfold_eval::exam::suites::attribution::OutputEyes;
+use midfold_eval::exam::suites::carrier::CarrierMessage;
+use midfold_eval::exam::suites::carrier::talk::CarrierTalk;
+use midfold_eval::exam::suites::holder::{HeldRequest, bytes};
+use midfold_eval::exam::suites::small::cases;
+use midfold_eval::exam::suites::standing_instructions::{WORDINGS, carriers, instructions};
+use midfold_eval::exam::suites::{attack, small};
 
 fn sliding() -> ExamCandidate {
     ExamCandidate::Policy(Box::new(

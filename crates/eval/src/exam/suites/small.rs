@@ -11,12 +11,12 @@ use super::carrier::talk::CarrierTalk;
 use super::holder::{ConversationHolder, HeldRequest, bytes};
 use super::share::{FoundShare, MissedItem};
 use super::spread::spread;
-use crate::error::{ErrorPlace as _, ExamError, ExamResult};
-use crate::passages::passages;
-use crate::score::{Probe, pairs};
-use crate::sitting::ExamCandidate;
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::passages::passages;
+use crate::exam::score::{Probe, pairs};
+use crate::exam::sitting::ExamCandidate;
 
-const CASES: &str = include_str!("../../data/cases.toml");
+const CASES: &str = include_str!("../../../data/exam/cases.toml");
 
 /// How much smaller a context has to be than what was said.
 pub const RATIOS: [u64; 2] = [2, 4];

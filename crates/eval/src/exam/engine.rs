@@ -7,10 +7,10 @@ use bytes::Bytes;
 use midfold::DialectKind;
 use midfold::formats::read::{TranscriptFormat, read};
 use midfold::formats::transcript::flat;
-use midfold_eval::replay::OutsideEngine;
 use serde_json::Value;
 
-use crate::process::ChildProcess;
+use crate::exam::process::ChildProcess;
+use crate::replay::OutsideEngine;
 
 /// How long an engine may take for an answer, where nobody says otherwise.
 pub const LIMIT: Duration = Duration::from_secs(120);
