@@ -9,7 +9,7 @@
 //! |---|---|
 //! | compact a conversation once | [`Setup::prepare`], then [`Session::compact`] |
 //! | keep the conversation of a running agent | [`Session::append`], [`Session::context`] |
-//! | keep it in SQLite or PostgreSQL | [`store::Stored`] (features `sqlite`, `postgres`) |
+//! | keep it in SQLite or PostgreSQL | [`store::StoredSession`] (features `sqlite`, `postgres`) |
 //! | read transcripts and requests | [`formats::read`] |
 //! | choose when and how to compact | [`Policy::preset`], [`Policy::from_toml`], [`Settings`] |
 //! | say what fits | [`Budget`] |
@@ -19,7 +19,7 @@
 //! | find out what the model saw | [`core::explain`], [`core::audit`] |
 //! | bring originals back | [`store::recall`] |
 //! | delete stored sessions | [`delete()`], [`prune`] |
-//! | have a model write parts of the recap | [`model::Client`] (feature `model`), [`core::narrate`] |
+//! | have a model write parts of the recap | [`model::ModelClient`] (feature `model`), [`core::narrate`] |
 //! | compare strategies on recorded conversations | the crate `midfold-eval` |
 //! | make training rows fit | [`formats::trajectory`] |
 //!
@@ -55,7 +55,7 @@
 //! A session that is held takes new messages with [`Session::append`] and answers with
 //! [`Session::context`], which folds first when the policy's trigger fires.
 //!
-//! A session that outlives its process is a [`store::Stored`] one (feature `sqlite` or
+//! A session that outlives its process is a [`store::StoredSession`] one (feature `sqlite` or
 //! `postgres`):
 //!
 //! ```
