@@ -13,11 +13,11 @@ use std::time::Duration;
 use anyhow::Result;
 use bytes::Bytes;
 use midfold::Policy;
-use midfold::core::prices::PriceTable;
-use midfold::core::replay::{Recording, ReplaySettings, ReplayStrategy, replay};
 use midfold::formats::profile;
 use midfold::tokens::MemoCounter;
 use midfold_benches::{counter, cpu_time, log, transcript};
+use midfold_eval::prices::PriceTable;
+use midfold_eval::replay::{Recording, ReplaySettings, ReplayStrategy, replay};
 
 const WINDOWS: [u64; 3] = [16_000, 32_000, 128_000];
 const ROUNDS: usize = 3;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use midfold_args::{ExamArgs, ExamPart};
-use midfold_exam::engine::NoEngine;
-use midfold_exam::folder;
-use midfold_exam::paper::{PARTS, Paper};
-use midfold_exam::sitting::{ExamCandidate, Sitting};
+use midfold_eval::exam::engine::NoEngine;
+use midfold_eval::exam::folder;
+use midfold_eval::exam::paper::{PARTS, Paper};
+use midfold_eval::exam::sitting::{ExamCandidate, Sitting};
 
 use crate::error::CommandError;
 use crate::output::{Output, ProgressLine};
@@ -99,7 +99,7 @@ fn candidates(args: &ExamArgs) -> Result<Vec<(String, ExamCandidate)>, CommandEr
             .map_err(|error: NoEngine| CommandError::failed(format!("{name}: {error}")))
     };
     for name in presets {
-        found.push((name.to_owned(), of(midfold::strategy(name)?, name)?));
+        found.push((name.to_owned(), of(midfold_eval::strategy(name)?, name)?));
     }
     for path in &args.policy {
         let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();

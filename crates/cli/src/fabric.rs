@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use midfold::core::prices::PriceTable;
-use midfold::core::replay::{
-    ArgumentTexts, FabricCell, FoldRow, Recording, ReplayResult, ReplaySettings, ReplayStrategy,
-    message_text, replay,
-};
+use midfold::core::fabric::FabricCell;
+use midfold::core::texts::{ArgumentTexts, message_text};
 use midfold::formats::profile;
 use midfold::weave::{self, ALL, Glyph, Tint, glyph};
 use midfold::{EventLog, Policy, PreparedConversation};
+use midfold_eval::prices::PriceTable;
+use midfold_eval::replay::{
+    FoldRow, Recording, ReplayResult, ReplaySettings, ReplayStrategy, replay,
+};
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::CommandError;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use smallvec::SmallVec;
 
 use crate::calendar::Millis;
 use crate::counter::{Counter, TextKind};
@@ -174,22 +173,8 @@ impl EventLog {
         self.place(raw.bytes, view, tokens, known)
     }
 
-    /// The same, where its tokens are known: a message of one block is not counted again.
-    pub(crate) fn append_counted(&mut self, bytes: Bytes, total: u32) -> u32 {
-        let view = self.dialect.view(&bytes);
-        let tokens = match &view.blocks[..] {
-            [_] => {
-                let block = total.saturating_sub(self.counter.per_message());
-                Tokens { total, blocks: SmallVec::from_slice(&[block]) }
-            }
-            _ => measure_with(&*self.counter, &bytes, &view, &mut self.scratch),
-        };
-        debug_assert_eq!(tokens, measure(&*self.counter, &bytes, &view));
-        self.place(bytes, view, tokens, KnownEvent::default())
-    }
-
     /// Appends an event of another log with the same rules: it is neither read nor counted again.
-    pub(crate) fn adopt(&mut self, event: &Event) -> u32 {
+    pub fn adopt(&mut self, event: &Event) -> u32 {
         let (view, tokens) = (event.view.clone(), event.tokens.clone());
         let known = KnownEvent { usage: event.usage, told: event.told, at: event.at };
         self.place(event.bytes.clone(), view, tokens, known)
@@ -223,26 +208,6 @@ impl EventLog {
         {
             self.events[at].view.origin = TextOrigin::Genuine;
         }
-    }
-
-    /// Takes off the events from `at` on. What is left goes on as if they had never come.
-    pub(crate) fn split_off(&mut self, at: usize) -> Vec<Event> {
-        let at = at.min(self.len());
-        let taken = self.events.split_off(at);
-        self.prefix.truncate(at + 1);
-        // A unit starts with nothing open, so that no unit before the last one counts.
-        let mut unit = at.saturating_sub(1);
-        while !crate::unit::starts_unit(&self.events, unit) {
-            unit -= 1;
-        }
-        let place =
-            unit.checked_sub(1).map(|last| (self.events[last].turn, self.events[last].step));
-        self.steps = StepTracker::new(&self.profile);
-        self.steps.go_on(place.unwrap_or_default());
-        for event in &self.events[unit..] {
-            self.steps.push(&event.view, &event.bytes);
-        }
-        taken
     }
 
     /// The events.
@@ -345,7 +310,7 @@ impl EventLog {
 
     /// Takes over events of a log that this one is the beginning of, up to `n` of them in all:
     /// nothing is read or counted again.
-    pub(crate) fn grow_to(&mut self, n: usize, whole: &Self) {
+    pub fn grow_to(&mut self, n: usize, whole: &Self) {
         for event in whole.events.iter().take(n).skip(self.len()) {
             self.steps.push(&event.view, &event.bytes);
             self.prefix.push(self.tokens_in(0..self.len()) + u64::from(event.tokens.total));

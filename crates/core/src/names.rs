@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 /// Gives every different text a number, from 0.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct NameTable {
+pub struct NameTable {
     /// Most texts are short: stored inline they are compared where they are found, which is what a
     /// look-up costs.
     numbers: FxHashMap<CompactString, u32>,
@@ -25,18 +25,27 @@ impl NameTable {
     }
 
     /// The number of a text that is known.
+    #[must_use]
     pub fn get(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }
 
     /// The text of a number: empty where there is none.
+    #[must_use]
     pub fn text(&self, number: u32) -> &str {
         self.texts.get(number as usize).map_or("", |text| text)
     }
 
     /// How many there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.texts.len()
+    }
+
+    /// There are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
     }
 
     /// All texts, by number.

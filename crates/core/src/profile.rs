@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::view::Role;
+use crate::view::{EventView, Role};
 
 /// Where the results of a call have to stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,4 +117,17 @@ impl std::fmt::Display for Violation {
         }
         Ok(())
     }
+}
+
+/// The rules of a provider, asked about a context message by message: one that only grows is read
+/// once.
+pub trait ProviderRules {
+    /// Takes in the next message.
+    fn push(&mut self, bytes: &[u8], view: &EventView);
+
+    /// How many rules a context that ends here breaks.
+    fn violations(&self) -> usize;
+
+    /// The same walk once more, to go on from here on its own.
+    fn fork(&self) -> Box<dyn ProviderRules>;
 }

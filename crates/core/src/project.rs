@@ -36,7 +36,7 @@ impl Context {
     }
 
     /// The pieces from the one at `from` on, without walking to it.
-    pub(crate) fn pieces_from(&self, from: usize) -> impl Iterator<Item = &ContextPiece> {
+    pub fn pieces_from(&self, from: usize) -> impl Iterator<Item = &ContextPiece> {
         (from..self.len()).filter_map(|at| self.pieces.get(at))
     }
 
@@ -99,7 +99,7 @@ impl Context {
 
 /// A projection that grows with its log: after a fold, pieces are only ever appended.
 #[derive(Clone)]
-pub(crate) struct ContextProjection {
+pub struct ContextProjection {
     state: ProjectionState,
     /// States on the way, oldest first, while it has no fold: where it can be taken back to.
     marks: Vec<ProjectionState>,
@@ -126,12 +126,17 @@ const MARK: usize = 64;
 impl ContextProjection {
     /// The projection of `log` as it is now. A fold whose span is not in the log, byte for byte,
     /// is ignored: full events, never a wrong recap.
+    #[must_use]
     pub fn new(log: &EventLog, fold: Option<&Fold>) -> Self {
         Self::with_void(log, fold, None)
     }
 
     /// The same, where more reasoning is void than the fold says.
-    pub fn with_void(log: &EventLog, fold: Option<&Fold>, void: Option<VoidReasoning>) -> Self {
+    pub(crate) fn with_void(
+        log: &EventLog,
+        fold: Option<&Fold>,
+        void: Option<VoidReasoning>,
+    ) -> Self {
         let fold = fold.filter(|fold| fold.applies_to(log));
         let new = Self::begin(log, fold.map(Fold::void).unwrap_or_default().or(void));
         match fold {
@@ -142,7 +147,7 @@ impl ContextProjection {
 
     /// The same, from the projection of the same log without a fold: what is before the first
     /// change is taken over.
-    pub fn refolded(&self, log: &EventLog, fold: &Fold) -> Self {
+    pub(crate) fn refolded(&self, log: &EventLog, fold: &Fold) -> Self {
         if self.folded || fold.void_reasoning > 0 || !fold.applies_to(log) {
             return Self::new(log, Some(fold));
         }
@@ -150,6 +155,7 @@ impl ContextProjection {
     }
 
     /// The projection of a log that begins with the first `n` events of this one's.
+    #[must_use]
     pub fn regrown(&self, n: usize, log: &EventLog) -> Self {
         let n = if self.folded { 0 } else { n };
         self.back_to(n).extended(log)
@@ -208,6 +214,7 @@ impl ContextProjection {
     }
 
     /// The context, in O(1).
+    #[must_use]
     pub fn context(&self) -> Context {
         let ProjectionState { pieces, tokens, bytes, .. } = &self.state;
         Context { pieces: pieces.clone(), tokens: *tokens, bytes: *bytes }

@@ -54,11 +54,6 @@ impl StepTracker {
         self.place.turn = turn;
     }
 
-    /// Goes on from the end of a unit.
-    pub fn go_on(&mut self, (turn, step): (u32, u32)) {
-        self.place = EventPlace { turn, step };
-    }
-
     /// What comes next belongs to no step so far, and answers no call.
     pub fn end_step(&mut self) {
         self.pairs = self.pairs.fresh();

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | compact a conversation once | [`Setup::prepare`], then [`Session::compact`] |
 //! | keep the conversation of a running agent | [`Session::append`], [`Session::context`] |
-//! | keep it in SQLite or PostgreSQL | [`store::Stored`] (features `sqlite`, `postgres`) |
+//! | keep it in SQLite or PostgreSQL | [`store::StoredSession`] (features `sqlite`, `postgres`) |
 //! | read transcripts and requests | [`formats::read`] |
 //! | choose when and how to compact | [`Policy::preset`], [`Policy::from_toml`], [`Settings`] |
 //! | say what fits | [`Budget`] |
@@ -19,8 +19,8 @@
 //! | find out what the model saw | [`core::explain`], [`core::audit`] |
 //! | bring originals back | [`store::recall`] |
 //! | delete stored sessions | [`delete()`], [`prune`] |
-//! | have a model write parts of the recap | [`model::Client`] (feature `model`), [`core::narrate`] |
-//! | compare strategies on recorded conversations | [`core::replay`] |
+//! | have a model write parts of the recap | [`model::ModelClient`] (feature `model`), [`core::narrate`] |
+//! | compare strategies on recorded conversations | the crate `midfold-eval` |
 //! | make training rows fit | [`formats::trajectory`] |
 //!
 //! # By type
@@ -55,7 +55,7 @@
 //! A session that is held takes new messages with [`Session::append`] and answers with
 //! [`Session::context`], which folds first when the policy's trigger fires.
 //!
-//! A session that outlives its process is a [`store::Stored`] one (feature `sqlite` or
+//! A session that outlives its process is a [`store::StoredSession`] one (feature `sqlite` or
 //! `postgres`):
 //!
 //! ```
@@ -98,7 +98,9 @@ pub mod client;
 mod compact;
 #[cfg(feature = "store")]
 mod delete;
+mod event_rows;
 mod failure;
+#[cfg(feature = "store")]
 mod fault;
 mod feedback;
 mod given_messages;
@@ -112,7 +114,6 @@ mod prepare;
 pub mod proxy;
 mod recap;
 mod recover;
-mod replay;
 mod rows;
 mod serving;
 mod settings;
@@ -135,6 +136,7 @@ pub use cache::{CacheCheck, cache_check};
 pub use compact::{CompactionOutcome, CompactionRequest, ModelNarration};
 #[cfg(feature = "store")]
 pub use delete::{age, delete, extents, idle, old_answers, prune};
+pub use event_rows::{EventRow, event_rows};
 pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
 pub use feedback::{CompactionFeedback, SizeCount};
 pub use given_messages::{conversation, document};
@@ -148,10 +150,6 @@ pub use recap::{NoRecap, recap};
 #[cfg(feature = "store")]
 pub use recover::{RecoveryOutcome, recover};
 pub use recover::{RefusalJudgement, RefusedRequest};
-pub use replay::{
-    ConversationFacts, EventRow, ReplayContender, ReplayForm, ReplayOptions, StrategyComparison,
-    StrategyResult, arguments, event_rows, measures, strategy, strategy_names,
-};
 pub use rows::{ROW_TOKENIZER, RowSettings};
 pub use serving::{PROVIDERS, ServerSettings, ServingUpstream, ServingUpstreams};
 pub use settings::{DoorHost, PolicyFrom, Settings, by_name, dialect, format, tokenizer};

@@ -1,5 +1,5 @@
 //! What a caller says by name (flags, keyword arguments, a file of settings), and what follows from it:
-//! a setup, a policy, prices. The one place where names are looked up.
+//! a setup, a policy. The one place where names are looked up.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use midfold_core::budget::{Ratio, TierName};
 use midfold_core::policy::Policy;
-use midfold_core::prices::PriceTable;
 use midfold_core::{Counter, ProviderProfile};
 use midfold_formats::convert::TARGETS;
 use midfold_formats::read::TranscriptFormat;
@@ -33,7 +32,10 @@ pub struct DoorHost {
 
 impl DoorHost {
     /// Reads a file of text.
-    pub(crate) fn text(&self, path: &Path) -> Result<String, Failure> {
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no UTF-8.
+    pub fn text(&self, path: &Path) -> Result<String, Failure> {
         String::from_utf8((self.read)(path)?).map_err(|_| {
             Failure::new(FailureArea::Input, format!("{} is not text in UTF-8", path.display()))
         })
@@ -236,26 +238,6 @@ impl Settings {
         policy.budget.tiers.extend(&self.tiers);
         policy.narration.on |= self.narrate;
         Ok(policy)
-    }
-
-    /// The table of prices: the reference where none is named.
-    ///
-    /// # Errors
-    /// When there is no such table, or the file is none.
-    pub fn prices(&self, host: &DoorHost) -> Result<PriceTable, Failure> {
-        let Some(name) = self.prices.as_deref() else { return Ok(PriceTable::reference()) };
-        if let Some(known) = PriceTable::named(name) {
-            return Ok(known);
-        }
-        let path = Path::new(name);
-        if name.ends_with(".toml") || path.is_file() {
-            return PriceTable::from_toml(&host.text(path)?)
-                .map_err(|error| Failure::usage(FailureArea::Input, format!("{name}: {error}")));
-        }
-        let all = PriceTable::all();
-        let known: Vec<&str> = all.iter().map(|prices| prices.name.as_str()).collect();
-        Err(Failure::unknown(FailureArea::Input, "price table", name, &known)
-            .hint("or the path of a TOML file with one"))
     }
 }
 

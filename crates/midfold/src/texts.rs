@@ -2,7 +2,7 @@
 
 use midfold_core::log::Event;
 use midfold_core::redact::Redactor;
-use midfold_core::replay::{ArgumentTexts, message_text};
+use midfold_core::texts::{ArgumentTexts, message_text};
 use midfold_core::view::BlockKind;
 
 /// Without what looks like a secret.

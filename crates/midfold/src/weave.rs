@@ -1,6 +1,6 @@
 //! The fabric: what became of each message, a glyph each.
 
-use midfold_core::replay::FabricCell;
+use midfold_core::fabric::FabricCell;
 
 /// The colour of a glyph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

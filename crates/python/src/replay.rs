@@ -1,7 +1,8 @@
 //! `midfold.replay`.
 
-use midfold::core::replay::{Recording, ReplayError};
-use midfold::{FailureArea, ReplayContender, ReplayForm, ReplayOptions, Settings, measures};
+use midfold::{FailureArea, Settings};
+use midfold_eval::replay::{Recording, ReplayError};
+use midfold_eval::{ReplayContender, ReplayForm, ReplayOptions, measures, named_prices};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -49,15 +50,15 @@ pub fn replay<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let format = messages::format(dialect)?;
     let (form, arguments) =
-        (named(ReplayForm::named(form))?, named(midfold::arguments(arguments))?);
+        (named(ReplayForm::named(form))?, named(midfold_eval::arguments(arguments))?);
     let mut asked = Vec::new();
     for name in &strategies {
-        let policy = named(midfold::strategy(name))?;
+        let policy = named(midfold_eval::strategy(name))?;
         let contenders = ReplayContender::forms(policy.as_ref(), form).into_iter();
         asked.extend(contenders.map(|contender| (name, contender)));
     }
     let settings = Settings { tokenizer, profile, model, prices, ..Settings::default() };
-    let prices = named(settings.prices(&HOST))?;
+    let prices = named(named_prices(&settings, &HOST))?;
     let bytes = GivenMessages::new(messages)?.bytes();
     let recording = py.detach(|| {
         let found = messages::conversation(&bytes, format)?;

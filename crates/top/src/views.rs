@@ -1,6 +1,6 @@
 //! What a source answers: the parts of `midfold::view` that are shown, read from their JSON forms.
 
-use midfold::core::replay::FabricCell;
+use midfold::core::fabric::FabricCell;
 use midfold::core::spending::PromptCost;
 use midfold::plural;
 use serde::Deserialize;

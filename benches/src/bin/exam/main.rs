@@ -21,7 +21,7 @@
 //! - `--mark DIR`: the same table from sheets that a reader marked
 //!
 //! `-- --suites` needs no folder: standing instructions, small cases, rules under attack, in conversations that are made
-//! up (`midfold_exam::suites`). With `--strategies`, `--engine` and `--json` as above, and
+//! up (`midfold_eval::exam::suites`). With `--strategies`, `--engine` and `--json` as above, and
 //!
 //! - `--suite NAME`: only this one: `standing`, `small`, `attack`; may be repeated
 //! - `--quick`: a third of each
@@ -38,10 +38,10 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use midfold::Policy;
-use midfold_exam::engine::{ExamEngine, LIMIT};
-use midfold_exam::narrator::ExamNarrator;
-use midfold_exam::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
-use midfold_exam::{folder, sheets, suites, table};
+use midfold_eval::exam::engine::{ExamEngine, LIMIT};
+use midfold_eval::exam::narrator::ExamNarrator;
+use midfold_eval::exam::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
+use midfold_eval::exam::{folder, sheets, suites, table};
 
 /// Who is put through the suites where nobody is named.
 const SUITES_BY: [&str; 6] = ["default", "lean", "generous", "sliding", "mask", "clear"];
@@ -85,7 +85,7 @@ fn main() -> Result<()> {
         let marks = candidates(&options)?
             .into_iter()
             .map(|(name, candidate)| suites::run(&name, &candidate, &wish))
-            .collect::<midfold_exam::error::ExamResult<Vec<_>>>()?;
+            .collect::<midfold_eval::exam::error::ExamResult<Vec<_>>>()?;
         match options.json {
             true => println!("{}", suites::report::json(&marks)?),
             false => print!("{}", suites::report::text(&marks, options.lost)),
@@ -134,8 +134,8 @@ fn main() -> Result<()> {
 
 fn rows(
     exams: &[Sitting],
-    walk: impl Fn(&Sitting) -> midfold_exam::error::ExamResult<SittingRow>,
-) -> midfold_exam::error::ExamResult<Vec<SittingRow>> {
+    walk: impl Fn(&Sitting) -> midfold_eval::exam::error::ExamResult<SittingRow>,
+) -> midfold_eval::exam::error::ExamResult<Vec<SittingRow>> {
     exams.iter().map(walk).collect()
 }
 
@@ -197,7 +197,9 @@ fn candidates(options: &Options) -> Result<Vec<(String, ExamCandidate)>> {
             file if file.ends_with(".toml") => {
                 Some(Policy::from_toml(&std::fs::read_to_string(file)?)?)
             }
-            name => midfold::strategy(name).map_err(|failure| anyhow::anyhow!(failure.message))?,
+            name => {
+                midfold_eval::strategy(name).map_err(|failure| anyhow::anyhow!(failure.message))?
+            }
         };
         let short = std::path::Path::new(&name).file_stem().unwrap_or_default();
         found.push((short.to_string_lossy().into_owned(), ExamCandidate::of(policy, LIMIT)?));

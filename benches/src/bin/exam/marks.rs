@@ -1,18 +1,18 @@
-//! The sheets that come back from a reader (`midfold_exam::sheets`).
+//! The sheets that come back from a reader (`midfold_eval::exam::sheets`).
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use midfold_exam::score::ReadingExam;
+use midfold_eval::exam::score::ReadingExam;
 
 /// Prints the table of the marked sheets.
 #[expect(clippy::print_stdout, reason = "a program for the terminal")]
 pub fn print(folder: &Path, exams: &Path) -> Result<()> {
     let mut table: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     let mut names = Vec::new();
-    for name in midfold_exam::folder::names(exams)? {
+    for name in midfold_eval::exam::folder::names(exams)? {
         let Ok(entries) = fs::read_dir(folder.join(&name)) else { continue };
         let exam: ReadingExam =
             serde_json::from_slice(&fs::read(exams.join(format!("{name}.json")))?)?;

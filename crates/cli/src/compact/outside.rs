@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use midfold::core::replay::OutsideEngine;
 use midfold::{Budget, PreparedConversation};
 use midfold_args::CompactArgs;
-use midfold_exam::engine::{EngineProcess, LIMIT};
+use midfold_eval::exam::engine::{EngineProcess, LIMIT};
+use midfold_eval::replay::OutsideEngine;
 
 use crate::error::CommandError;
 use crate::output::Output;

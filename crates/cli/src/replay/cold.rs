@@ -1,6 +1,6 @@
 //! What a cache that goes cold between requests costs, where the files tell times.
 
-use midfold::core::prices::PriceTable;
+use midfold_eval::prices::PriceTable;
 
 use crate::replay::line::StrategyLine;
 use crate::words::{number, plural};

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use midfold::core::replay::{ArgumentTexts, Recording};
+use midfold::core::texts::ArgumentTexts;
 use midfold::formats::read::{Conversation, TranscriptFormat};
 use midfold::{DialectKind, Setup};
 use midfold_args::{ArgumentReading, MeasureArgs, ReplayMeasure};
+use midfold_eval::replay::Recording;
 
 use crate::error::CommandError;
 use crate::input::InputFile;

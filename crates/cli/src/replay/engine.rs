@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use midfold_exam::engine::{ExamEngine, NoEngine};
+use midfold_eval::exam::engine::{ExamEngine, NoEngine};
 
 use crate::error::CommandError;
 

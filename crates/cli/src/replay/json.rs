@@ -1,8 +1,8 @@
 //! A comparison as JSON: for programs, and for the page that draws it.
 
-use midfold::StrategyComparison;
-use midfold::core::prices::PriceTable;
 use midfold_args::ReplayMeasure;
+use midfold_eval::StrategyComparison;
+use midfold_eval::prices::PriceTable;
 use serde_json::Value;
 
 use crate::replay::strategies::StrategyRun;
@@ -25,8 +25,8 @@ pub fn document(
     .to_json()
 }
 
-fn one<'a>((run, ran): (&'a StrategyRun, &'a RunOutcome)) -> midfold::StrategyResult<'a> {
-    midfold::StrategyResult {
+fn one<'a>((run, ran): (&'a StrategyRun, &'a RunOutcome)) -> midfold_eval::StrategyResult<'a> {
+    midfold_eval::StrategyResult {
         strategy: &run.name,
         window: run.window,
         form: run.form(),

@@ -1,6 +1,6 @@
 //! One strategy as it is shown, in the table and in the chart.
 
-use midfold::core::replay::ReplayMeasures;
+use midfold_eval::replay::ReplayMeasures;
 
 use crate::replay::strategies::StrategyRun;
 use crate::replay::work::RunOutcome;

@@ -14,15 +14,16 @@ mod window;
 mod work;
 
 use midfold::Settings;
-use midfold::core::prices::{FIVE_MINUTES, HOUR, PriceTable};
 use midfold_args::{ArgumentReading, CacheLifetime, ReplayArgs, ReplayMeasure};
+use midfold_eval::named_prices;
+use midfold_eval::prices::{FIVE_MINUTES, HOUR, PriceTable};
+use strategies::StrategyRun;
 
 use crate::config;
 use crate::error::CommandError;
 use crate::output::{Output, OutputColor};
 use crate::prepare::HOST;
 use crate::words::{number, plural};
-use strategies::StrategyRun;
 
 pub use corpus::{CorpusConversation, ReplayCorpus, SkippedConversations};
 pub use progress::ReplayProgress;
@@ -94,7 +95,7 @@ pub fn jobs(measure: &ReplayMeasure) -> usize {
 pub fn prices(measure: &ReplayMeasure) -> Result<PriceTable, CommandError> {
     let prices = measure.prices.clone();
     let said = Settings { prices, ..Settings::default() };
-    let prices = said.over(config::settings()?).prices(&HOST)?;
+    let prices = named_prices(&said.over(config::settings()?), &HOST)?;
     Ok(match measure.cache_lifetime {
         None => prices,
         Some(CacheLifetime::FiveMinutes) => prices.living(Some(FIVE_MINUTES)),

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use midfold::Policy;
 use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
 use midfold::core::policy::EngineName;
-use midfold::core::replay::{Recording, ReplayError, ReplayNarrator, ReplayResult, ReplayStrategy};
 use midfold::model::ModelClient;
-use midfold::{Policy, ReplayContender, ReplayOptions, strategy_names};
 use midfold_args::{EngineForm, ReplayArgs};
-use midfold_exam::engine::{EngineProcess, ExamEngine};
+use midfold_eval::exam::engine::{EngineProcess, ExamEngine};
+use midfold_eval::replay::{Recording, ReplayError, ReplayNarrator, ReplayResult, ReplayStrategy};
+use midfold_eval::{ReplayContender, ReplayOptions, strategy_names};
 
 use crate::error::CommandError;
 use crate::prepare;
@@ -114,7 +115,7 @@ pub fn runs(args: &ReplayArgs, windows: &[u64]) -> Result<Vec<StrategyRun>, Comm
             _ => args.preset.iter().map(String::as_str).collect(),
         };
     for name in asked {
-        named.push((name.to_owned(), midfold::strategy(name)?));
+        named.push((name.to_owned(), midfold_eval::strategy(name)?));
     }
     for path in &args.policy {
         named.push((file_name(path), Some(prepare::policy_file(path)?)));
@@ -159,11 +160,11 @@ pub fn runs(args: &ReplayArgs, windows: &[u64]) -> Result<Vec<StrategyRun>, Comm
     Ok(runs)
 }
 
-fn form(named: EngineForm) -> midfold::ReplayForm {
+fn form(named: EngineForm) -> midfold_eval::ReplayForm {
     match named {
-        EngineForm::Stateless => midfold::ReplayForm::Stateless,
-        EngineForm::Session => midfold::ReplayForm::Session,
-        EngineForm::Both => midfold::ReplayForm::Both,
+        EngineForm::Stateless => midfold_eval::ReplayForm::Stateless,
+        EngineForm::Session => midfold_eval::ReplayForm::Session,
+        EngineForm::Both => midfold_eval::ReplayForm::Both,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use midfold::core::prices::PriceTable;
-use midfold::core::replay::{KeptShare, ReplayMeasures, percentile};
+use midfold_eval::prices::PriceTable;
+use midfold_eval::replay::{KeptShare, ReplayMeasures, percentile};
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::{OutputColor, OutputStyle};
@@ -144,7 +144,7 @@ fn one_window(
 fn left_out(
     style: &OutputStyle,
     lines: &[StrategyLine<'_>],
-    conversations: &[midfold::ConversationFacts],
+    conversations: &[midfold_eval::ConversationFacts],
 ) -> String {
     /// So many are named.
     const NAMED: usize = 3;

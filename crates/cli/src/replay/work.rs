@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use midfold::core::prices::PriceTable;
-use midfold::core::replay::{ReplayMeasures, ReplayResult};
-use midfold::{ConversationFacts, ReplayOptions};
+use midfold_eval::prices::PriceTable;
+use midfold_eval::replay::{ReplayMeasures, ReplayResult};
+use midfold_eval::{ConversationFacts, ReplayOptions};
 
 use crate::error::CommandError;
 use crate::replay::corpus::{CorpusConversation, ReplayCorpus, SkippedConversations};

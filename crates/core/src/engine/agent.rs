@@ -55,9 +55,9 @@ impl Session {
     }
 
     /// The agent asks for a fold: it is made with the next context, where that is above the line for it
-    /// ([`Trigger::asked_tokens`](crate::policy::Trigger::asked_tokens)) and nothing else holds it back. It weighs what is
-    /// said of the words of `keep`. The answer is what would come of it now; a wish that neither fires nor waits for the
-    /// result of a call is forgotten.
+    /// ([`TriggerPolicy::asked_tokens`](crate::policy::TriggerPolicy::asked_tokens)) and nothing else holds it back. It
+    /// weighs what is said of the words of `keep`. The answer is what would come of it now; a wish that neither fires
+    /// nor waits for the result of a call is forgotten.
     pub fn ask_for_fold(&mut self, budget: &Budget, keep: Option<&str>, now: Millis) -> FoldDue {
         self.agent.wants_fold = true;
         self.agent.keep = keep.map(|keep| keep.chars().take(NOTE_CHARS).collect());

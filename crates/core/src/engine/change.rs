@@ -48,9 +48,9 @@ impl Session {
     }
 
     /// How long the provider keeps a prompt in its cache after it was used, in milliseconds. After a longer pause a
-    /// context above the buffer line ([`Trigger::buffer_tokens`](crate::policy::Trigger::buffer_tokens)) is folded
-    /// before it is sent: the whole prompt is paid for anew, folded or not. Without one (the state at the start) a
-    /// pause means nothing.
+    /// context above the buffer line ([`TriggerPolicy::buffer_tokens`](crate::policy::TriggerPolicy::buffer_tokens))
+    /// is folded before it is sent: the whole prompt is paid for anew, folded or not. Without one (the state at the
+    /// start) a pause means nothing.
     pub fn set_cache_lifetime(&mut self, lifetime: Option<Millis>) {
         self.cache_lifetime = lifetime;
     }

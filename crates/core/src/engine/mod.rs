@@ -206,7 +206,7 @@ impl Session {
     }
 
     /// Takes over events of a log that the session's is the beginning of, up to `n` in all.
-    pub(crate) fn grow_to(&mut self, n: usize, whole: &EventLog) {
+    pub fn grow_to(&mut self, n: usize, whole: &EventLog) {
         self.log.grow_to(n, whole);
         self.projection.extend(&self.log);
     }

@@ -37,6 +37,18 @@ pub fn plan(request: &PlanRequest<'_>) -> Result<PlanOutcome, PlanError> {
     plan_from(request, None, &mut GatherMemo::default()).map(|(outcome, _)| outcome)
 }
 
+/// The same over the projection of the log without a fold, where the caller keeps one: it is not made again. With
+/// a fold comes the context that it makes.
+///
+/// # Errors
+/// When the budget is unusable, or what may not be folded is larger than it.
+pub fn plan_over(
+    request: &PlanRequest<'_>,
+    base: &ContextProjection,
+) -> Result<(PlanOutcome, Option<Context>), PlanError> {
+    plan_from(request, Some(base), &mut GatherMemo::default())
+}
+
 /// The same, with the projection of the log without a fold, where the caller has it, and what was
 /// gathered for the fold before: neither is made twice. The outcome does not depend on them. With a
 /// fold comes the context that it makes.

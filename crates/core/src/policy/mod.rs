@@ -106,7 +106,7 @@ pub enum EngineName {
         /// Program and arguments.
         command: Vec<String>,
     },
-    /// One that the host registered ([`crate::engine::Engines`]).
+    /// One that the host registered ([`crate::engine::EngineRegistry`]).
     #[serde(untagged)]
     Named(String),
 }

@@ -37,7 +37,7 @@ const KEPT: usize = 16;
 /// The names of a history, and how each was used.
 ///
 /// ```
-/// use midfold_core::recap::gone::{NameUser, LostNames};
+/// use midfold_core::recap::lost_names::{LostNames, NameUser};
 /// let mut gone = LostNames::default();
 /// gone.add(0, NameUser::Result, "src/retry.rs and src/http.rs");
 /// gone.add(1, NameUser::Assistant, "src/main.rs");

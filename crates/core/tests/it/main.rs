@@ -3,7 +3,6 @@
 mod deeds;
 mod ledger;
 mod quarter;
-mod replay;
 mod seam;
 mod settled;
 mod spent;

@@ -36,8 +36,8 @@ pub struct AnswerFacts {
     /// What an error in the answer, or a stop reason that is one, means.
     pub error: Option<Diagnosis>,
     /// The messages or items of the reply, as a client sends them back. Items of Responses are the
-    /// provider's bytes and stand here as they come; a message is there after [`Tee::finish`](super::Tee::finish). Each
-    /// is valid JSON. Of an answer that was cut off, what came whole, and text as far as it came.
+    /// provider's bytes and stand here as they come; a message is there after [`AnswerTee::finish`](super::AnswerTee::finish).
+    /// Each is valid JSON. Of an answer that was cut off, what came whole, and text as far as it came.
     pub output: Vec<Bytes>,
     /// Events, lines or documents that were read.
     pub events: usize,

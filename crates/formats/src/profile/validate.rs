@@ -1,7 +1,7 @@
 //! The validator: a walk over a context, message by message.
 
+use midfold_core::ProviderRules;
 use midfold_core::jsonstr::without_halves;
-use midfold_core::replay::ProviderRules;
 use midfold_core::{EventView, ProviderProfile, Violation};
 
 use super::content::ContentWalk;

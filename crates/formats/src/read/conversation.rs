@@ -36,7 +36,7 @@ pub struct Conversation {
     /// What it was written in.
     pub format: TranscriptFormat,
     /// Its messages, oldest first: what the model would be sent next, without what the client
-    /// compacted or took back (a [`Problem`](crate::Problem) tells of that).
+    /// compacted or took back (a [`ReadProblem`](crate::ReadProblem) tells of that).
     pub events: Vec<RawEvent>,
     /// What travels beside them.
     pub envelope: Envelope,

@@ -3,7 +3,7 @@
 /// Nothing of the input could be read. Every message says what to do about it.
 ///
 /// A defect in one line or message is no error: the rest is read, and the defect is reported as a
-/// [`Problem`](crate::problem::Problem).
+/// [`ReadProblem`](crate::ReadProblem).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// No byte besides white space.

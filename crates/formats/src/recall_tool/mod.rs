@@ -4,7 +4,7 @@
 //! own conversation.
 //!
 //! Nothing here looks anything up, and nothing decides how often. An answer is read by
-//! [`Tee`](crate::answer::Tee) first: it gives the reply in the form in which it goes back.
+//! [`AnswerTee`](crate::answer::AnswerTee) first: it gives the reply in the form in which it goes back.
 
 mod calls;
 mod joined_answers;

@@ -6,7 +6,7 @@ use midfold_core::inject::Injection;
 use midfold_core::ledger::{CallRecord, ReportedCost, SharedPrefix, context_hash};
 use midfold_core::log::EventLog;
 use midfold_core::project::{PieceFate, project_with_void};
-use midfold_core::replay::{ArgumentTexts, message_text};
+use midfold_core::texts::{ArgumentTexts, message_text};
 use midfold_store::{CallRow, FoldRow, Millis, StoredError, StoredSession};
 use serde::Serialize;
 

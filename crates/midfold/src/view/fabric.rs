@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use midfold_core::Hash;
 use midfold_core::engine::Session;
+use midfold_core::fabric::FabricCell;
 use midfold_core::fold::{Fold, StandIn};
 use midfold_core::fold_standing::{FoldStanding, chain};
-use midfold_core::replay::FabricCell;
 use midfold_core::trigger::FoldCause;
 use midfold_store::{FoldRow, Millis, StoredError, StoredSession};
 use serde::Serialize;

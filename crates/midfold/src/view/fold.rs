@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use midfold_core::audit::{FoldReceipt, LostGroup, audit};
+use midfold_core::fabric::FabricCell;
 use midfold_core::fold::{Fold, FoldEntry, RecapRecord, VerdictRecord};
 use midfold_core::fold_standing::FoldStanding;
 use midfold_core::log::EventLog;
 use midfold_core::project::{Context, PieceFate, project};
-use midfold_core::replay::FabricCell;
 use midfold_core::tools::ToolTable;
 use midfold_store::{FoldRow, StoredError, StoredSession};
 use serde::Serialize;
@@ -257,10 +257,10 @@ impl ContextDiff {
         let total = all.len() as u64;
         let text = |bytes: &bytes::Bytes| {
             let view = log.dialect().view(bytes);
-            let text = midfold_core::replay::message_text(
+            let text = midfold_core::texts::message_text(
                 bytes,
                 &view,
-                midfold_core::replay::ArgumentTexts::Sent,
+                midfold_core::texts::ArgumentTexts::Sent,
             );
             cut(&hidden(&text), SHOWN).0
         };
@@ -290,10 +290,10 @@ pub(super) fn stand_in(fold: &Fold, log: &EventLog) -> Option<String> {
         FoldEntry::Recap { bytes } | FoldEntry::Marker { bytes } => {
             let bytes = bytes::Bytes::copy_from_slice(bytes.as_bytes());
             let view = log.dialect().view(&bytes);
-            Some(midfold_core::replay::message_text(
+            Some(midfold_core::texts::message_text(
                 &bytes,
                 &view,
-                midfold_core::replay::ArgumentTexts::Sent,
+                midfold_core::texts::ArgumentTexts::Sent,
             ))
         }
         _ => None,

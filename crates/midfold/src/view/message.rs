@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use midfold_core::engine::Session;
+use midfold_core::fabric::FabricCell;
 use midfold_core::fold::Fold;
 use midfold_core::log::Event;
-use midfold_core::replay::FabricCell;
 use midfold_store::{StoredError, StoredSession};
 use serde::Serialize;
 

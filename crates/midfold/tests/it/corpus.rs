@@ -92,36 +92,6 @@ fn every_context_is_valid_and_within_budget() {
     assert!(failures.is_empty(), "{} failures", failures.len());
 }
 
-/// The guards of `default` (benches/README.md), with `head-tail` in the same run. What comes first is
-/// the reading exam, which is a bench. Names alone are not listed since an index of them is gone, and fewer stay.
-#[test]
-fn default_keeps_its_guards() {
-    let Some(root) = corpus() else {
-        println!("skipped: no corpus");
-        return;
-    };
-    let sessions = crate::common::coding_sessions(&root);
-    for (window, at_risk) in [(16_000, 0.50), (32_000, 0.55)] {
-        let run = |preset: &str| {
-            let policy = Policy::preset(preset).unwrap();
-            let (sum, n) = crate::common::replay(&sessions, &policy, window, |name, found| {
-                if let Err(error) = found {
-                    println!("  {name}: {error}");
-                }
-            });
-            println!("{}", crate::common::line(window, preset, n, &sum));
-            sum
-        };
-        let (marker, ours) = (run("head-tail"), run("default"));
-        assert!(ours.at_risk.ratio() >= at_risk, "{}", ours.at_risk.ratio());
-        assert!(crate::common::mean(&ours, window) <= 0.62);
-        assert!(ours.cost_ratio() <= 1.15 * marker.cost_ratio());
-        assert!(ours.rules.ratio() >= 0.98, "{}", ours.rules.ratio());
-        assert!(ours.modified.ratio() >= 0.98, "{}", ours.modified.ratio());
-        assert_eq!((ours.over, ours.invalid), (0, 0));
-    }
-}
-
 /// Lists of names take at most 15 parts of 100 of any recap, and the tail holds a tenth of the budget
 /// or four messages.
 #[test]

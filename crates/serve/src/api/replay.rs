@@ -3,11 +3,12 @@
 use std::time::Instant;
 
 use hyper::StatusCode;
-use midfold::core::prices::PriceTable;
-use midfold::core::replay::{Recording, ReplayMeasures, ReplayResult};
-use midfold::{
-    ConversationFacts, DialectKind, EventLog, Policy, ReplayContender, ReplayForm, ReplayOptions,
-    StrategyComparison, StrategyResult, event_rows, events_of, strategy, tokens,
+use midfold::{DialectKind, EventLog, Policy, event_rows, events_of, tokens};
+use midfold_eval::prices::PriceTable;
+use midfold_eval::replay::{Recording, ReplayMeasures, ReplayResult};
+use midfold_eval::{
+    ConversationFacts, ReplayContender, ReplayForm, ReplayOptions, StrategyComparison,
+    StrategyResult, strategy,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! What several views have: bars, strips, legends, headings.
 
-use midfold::core::replay::FabricCell;
+use midfold::core::fabric::FabricCell;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;

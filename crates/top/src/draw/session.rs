@@ -1,6 +1,6 @@
 //! One session: how full it is, its fabric, and the chosen fold.
 
-use midfold::core::replay::FabricCell;
+use midfold::core::fabric::FabricCell;
 use midfold::{number, plural};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};

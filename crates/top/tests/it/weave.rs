@@ -1,6 +1,6 @@
 //! The fabric: a glyph for each fate, and many messages in few columns.
 
-use midfold::core::replay::FabricCell;
+use midfold::core::fabric::FabricCell;
 use midfold::weave::{ALL, cell, glyph, strip};
 
 #[test]

@@ -1,0 +1,104 @@
+//! The fabric of a fold: what became of each event.
+
+use rustc_hash::FxHashMap;
+
+use crate::fold::{Fold, FoldEntry};
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FabricCell {
+    /// It is sent as it is.
+    Verbatim,
+    /// A line that says what it was.
+    Stub,
+    /// Shortened.
+    Clipped,
+    /// In the recap.
+    Recap,
+    /// Behind a marker.
+    Marker,
+    /// Sent as it is because it was pinned, or is the user's last word.
+    Pinned,
+    /// Rendered otherwise, for the provider's sake.
+    Repaired,
+}
+
+impl FabricCell {
+    /// One letter, for tables.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Self::Verbatim => 'v',
+            Self::Stub => 's',
+            Self::Clipped => 'c',
+            Self::Recap => 'r',
+            Self::Marker => 'm',
+            Self::Pinned => 'p',
+            Self::Repaired => 'x',
+        }
+    }
+
+    /// What a reducer makes of an event.
+    #[must_use]
+    pub fn edited_by(reducer: &str) -> Self {
+        match reducer {
+            "arguments" | "terminal" => Self::Clipped,
+            _ => Self::Stub,
+        }
+    }
+
+    /// What a recorded fold makes of each event that there was, as runs: what they become and how many.
+    #[must_use]
+    pub fn of_fold(fold: &Fold) -> Vec<(Self, u32)> {
+        let gone = match fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Recap { .. })) {
+            true => Self::Recap,
+            false => Self::Marker,
+        };
+        let (start, end) = (fold.span.start as usize, fold.span.end as usize);
+        let mut cells = vec![Self::Verbatim; (fold.accounts.events as usize).max(end)];
+        if let Some(span) = cells.get_mut(start..end) {
+            span.fill(gone);
+        }
+        let edits: FxHashMap<u32, &str> =
+            fold.edits.iter().rev().map(|edit| (edit.seq, edit.reducer.as_str())).collect();
+        let mut set = |seq: u32, cell: Self| {
+            if let Some(place) = cells.get_mut(seq as usize) {
+                *place = cell;
+            }
+        };
+        for entry in &fold.entries {
+            match entry {
+                FoldEntry::Verbatim { from, to } => {
+                    (*from..*to).for_each(|seq| set(seq, Self::Verbatim));
+                }
+                FoldEntry::Edited { seq, .. } => {
+                    set(*seq, edits.get(seq).map_or(Self::Stub, |by| Self::edited_by(by)));
+                }
+                FoldEntry::Recap { .. } | FoldEntry::Marker { .. } => {}
+            }
+        }
+        let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
+        pinned.for_each(|seq| set(*seq, Self::Pinned));
+        fold.repairs.iter().filter_map(|it| it.seq).for_each(|seq| set(seq, Self::Repaired));
+        Self::runs(&cells)
+    }
+
+    /// Equal cells beside each other as one: what they are and how many.
+    #[must_use]
+    pub fn runs(cells: &[Self]) -> Vec<(Self, u32)> {
+        let mut runs: Vec<(Self, u32)> = Vec::new();
+        for cell in cells {
+            match runs.last_mut() {
+                Some((last, count)) if last == cell => *count += 1,
+                _ => runs.push((*cell, 1)),
+            }
+        }
+        runs
+    }
+
+    /// Whether the event is not sent in any form.
+    #[must_use]
+    pub fn has_left(self) -> bool {
+        matches!(self, Self::Recap | Self::Marker)
+    }
+}

@@ -1,0 +1,42 @@
+//! All text of a message, calls included.
+
+use crate::view::{BlockKind, EventView};
+
+/// How the arguments of calls are read, which are JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArgumentTexts {
+    /// As the agent meant them, the escapes of the JSON resolved: `\ttheme` is a tab and `theme`.
+    #[default]
+    Meant,
+    /// As they were sent, so that `ttheme` counts as a name: for figures of rulers that do so.
+    Sent,
+}
+
+/// Text content, then for each call a line of name, space, arguments.
+#[must_use]
+pub fn message_text(bytes: &[u8], view: &EventView, arguments: ArgumentTexts) -> String {
+    let mut out = String::new();
+    let mut line = |text: &str| {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(text);
+    };
+    let is_text = |kind: &BlockKind| {
+        matches!(kind, BlockKind::Text | BlockKind::Refusal | BlockKind::Result { .. })
+    };
+    for block in view.blocks.iter().filter(|block| is_text(&block.kind)) {
+        line(&block.text(bytes));
+    }
+    for block in &view.blocks {
+        if let BlockKind::Call { name, .. } = &block.kind {
+            let name = name.map(|name| name.decode(bytes).into_owned()).unwrap_or_default();
+            let text = match arguments {
+                ArgumentTexts::Meant => block.plain(bytes),
+                ArgumentTexts::Sent => block.text(bytes),
+            };
+            line(&format!("{name} {text}"));
+        }
+    }
+    out
+}

@@ -1,0 +1,170 @@
+//! A comparison as JSON: for programs, and for the page that draws it. Version 1.
+
+use midfold::EventRow;
+use midfold_core::redact::Redactor;
+use serde_json::{Map, Value, json};
+
+use crate::contender::measures;
+use crate::prices::PriceTable;
+use crate::replay::{LostIdentifier, ReplayMeasures, ReplayResult};
+
+/// The form of the document.
+const VERSION: u32 = 1;
+/// Losses listed of one conversation.
+const LOSSES: usize = 500;
+/// Names listed of one fold.
+const REFERENCES: usize = 40;
+
+/// What is known of a conversation that was replayed.
+pub struct ConversationFacts {
+    /// Its name.
+    pub name: String,
+    /// The wire format.
+    pub dialect: &'static str,
+    /// Number of messages.
+    pub messages: usize,
+    /// Their tokens.
+    pub tokens: u64,
+    /// Each of them, where pictures are made.
+    pub events: Vec<EventRow>,
+}
+
+/// What one strategy came to in one window.
+pub struct StrategyResult<'a> {
+    /// Its name.
+    pub strategy: &'a str,
+    /// The window, in tokens.
+    pub window: u64,
+    /// Its form, by name.
+    pub form: &'static str,
+    /// It is an engine outside.
+    pub is_engine: bool,
+    /// Of all conversations.
+    pub totals: &'a ReplayMeasures,
+    /// Each, by the number of its conversation: what was found, or why nothing was.
+    pub each: &'a [(usize, Result<ReplayResult, String>)],
+}
+
+/// A comparison of strategies on conversations.
+pub struct StrategyComparison<'a> {
+    /// What counted the tokens.
+    pub tokenizer: &'a str,
+    /// How arguments of calls are read.
+    pub arguments: &'a str,
+    /// What requests cost.
+    pub prices: &'a PriceTable,
+    /// The conversations, in order.
+    pub conversations: &'a [ConversationFacts],
+    /// The strategies.
+    pub runs: Vec<StrategyResult<'a>>,
+}
+
+impl StrategyComparison<'_> {
+    /// The whole comparison, as `midfold replay --json` prints it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "version": VERSION,
+            "midfold": env!("CARGO_PKG_VERSION"),
+            "tokenizer": self.tokenizer,
+            "arguments": self.arguments,
+            "prices": self.prices,
+            "conversations": self.conversations.iter().map(about).collect::<Vec<_>>(),
+            "runs": self.runs.iter().map(one).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn about(about: &ConversationFacts) -> Value {
+    let row = |event: &EventRow| json!([event.role, event.tokens, event.line, event.tool]);
+    json!({
+        "name": about.name,
+        "dialect": about.dialect,
+        "messages": about.messages,
+        "tokens": about.tokens,
+        "events": about.events.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn one(ran: &StrategyResult<'_>) -> Value {
+    let each = ran.each.iter().map(|(at, found)| match found {
+        Ok(found) => conversation(*at, found, ran.window),
+        Err(error) => json!({ "conversation": at, "error": error }),
+    });
+    json!({
+        "strategy": ran.strategy,
+        "window": ran.window,
+        "form": ran.form,
+        "engine": ran.is_engine,
+        "totals": measures(ran.totals, ran.window),
+        "conversations": each.collect::<Vec<_>>(),
+    })
+}
+
+fn conversation(at: usize, found: &ReplayResult, window: u64) -> Value {
+    let requests = found.requests.iter().map(|row| {
+        let fold = row.fold.map_or(-1, |at| i64::try_from(at).unwrap_or(-1));
+        json!([
+            row.at,
+            row.raw,
+            row.tokens,
+            row.prefix,
+            fold,
+            u8::from(row.broke),
+            row.at_risk.need,
+            row.at_risk.have
+        ])
+    });
+    json!({
+        "conversation": at,
+        "totals": measures(&found.measures, window),
+        "requests": requests.collect::<Vec<_>>(),
+        "folds": (0..found.folds.len()).map(|at| fold(found, at)).collect::<Vec<_>>(),
+        "losses": found.losses.iter().take(LOSSES).map(loss).collect::<Vec<_>>(),
+    })
+}
+
+/// Says no more than that the event is a stub.
+const PLAIN: &str = "retain: ";
+
+fn fold(found: &ReplayResult, place: usize) -> Value {
+    let fold = &found.folds[place];
+    let tells = |(_, why): &(&u32, &String)| !why.starts_with(PLAIN);
+    let why = fold.why.iter().filter(tells).map(|(seq, why)| (seq.to_string(), json!(why)));
+    let fates = fold.fates.iter().map(|(cell, count)| json!([cell.letter(), count]));
+    json!({
+        "at": fold.at,
+        "before": fold.before,
+        "after": fold.after,
+        "fates": fates.collect::<Vec<_>>(),
+        "why": why.collect::<Map<_, _>>(),
+        // An engine outside need not have hidden anything.
+        "recap": fold.recap.as_deref().map(hidden),
+        "recap_tokens": fold.recap_tokens,
+        "referenced_later": referenced_later(found, place),
+    })
+}
+
+/// Names that were out of the context after this fold, and asked for before the next one.
+fn referenced_later(found: &ReplayResult, place: usize) -> Vec<String> {
+    let from = found.folds[place].at;
+    let until = found.folds.get(place + 1).map_or(usize::MAX, |next| next.at);
+    let missed = found.losses.iter().filter(|loss| (from..until).contains(&loss.at));
+    missed.take(REFERENCES).map(|loss| hidden(&loss.id)).collect()
+}
+
+fn loss(loss: &LostIdentifier) -> Value {
+    json!({
+        "id": hidden(&loss.id),
+        "class": loss.class.name(),
+        "at": loss.at,
+        "seen": loss.seen,
+        "times": loss.times,
+        "recalled": loss.recalled,
+    })
+}
+
+/// Without what looks like a secret.
+fn hidden(text: &str) -> String {
+    Redactor::shared().redact(text).0.into_owned()
+}

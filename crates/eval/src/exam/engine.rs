@@ -1,0 +1,189 @@
+//! An engine outside: processes that read and write one JSON line a fold (the protocol of `midfold replay --engine`).
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use midfold::DialectKind;
+use midfold::formats::read::{TranscriptFormat, read};
+use midfold::formats::transcript::flat;
+use serde_json::Value;
+
+use crate::exam::process::ChildProcess;
+use crate::replay::OutsideEngine;
+
+/// How long an engine may take for an answer, where nobody says otherwise.
+pub const LIMIT: Duration = Duration::from_secs(120);
+
+/// Why there is no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum NoEngine {
+    /// The command line cannot be split.
+    #[error("a quote in it is never closed")]
+    Quote,
+    /// There are no words in it.
+    #[error("there is no command")]
+    Empty,
+    /// The program does not start.
+    #[error("{0}")]
+    Start(String),
+}
+
+/// An engine: its command. It has a process for each replay, of one conversation in one window, so
+/// that what it holds from one question to the next is of that conversation, whatever runs beside.
+#[derive(Debug)]
+pub struct ExamEngine {
+    name: String,
+    words: Vec<String>,
+    /// How long it may take for an answer.
+    limit: Duration,
+    /// Started to see that it can be, for the first replay that asks.
+    spare: Mutex<Option<ChildProcess>>,
+    /// The first time that it did not answer in time.
+    late: OnceLock<String>,
+}
+
+impl ExamEngine {
+    /// Starts a command line, which is split as a shell would.
+    ///
+    /// # Errors
+    /// When it cannot be split, or does not start.
+    pub fn start(command: &str, limit: Duration) -> Result<Self, NoEngine> {
+        Self::of(shlex::split(command).ok_or(NoEngine::Quote)?, limit)
+    }
+
+    /// Starts a program with its arguments.
+    ///
+    /// # Errors
+    /// When there is none, or it does not start.
+    pub fn of(words: Vec<String>, limit: Duration) -> Result<Self, NoEngine> {
+        let program = words.first().ok_or(NoEngine::Empty)?;
+        let name = words.iter().rev().find(|word| !word.starts_with('-')).unwrap_or(program);
+        let name = std::path::Path::new(name).file_stem().unwrap_or(name.as_ref());
+        let name = name.to_string_lossy().into_owned();
+        let running = ChildProcess::start(&words).map_err(NoEngine::Start)?;
+        let (spare, late) = (Mutex::new(Some(running)), OnceLock::new());
+        Ok(Self { name, words, limit, spare, late })
+    }
+
+    /// What it is called in tables: its script or program.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Why it is better not asked again: it did not answer in time once, and would be waited for at each question.
+    #[must_use]
+    pub fn late(&self) -> Option<&str> {
+        self.late.get().map(String::as_str)
+    }
+
+    /// Asks a small question, so that an engine that cannot answer is known before hours of work. One that says itself
+    /// why it cannot is well: the question may be too small for it.
+    ///
+    /// # Errors
+    /// When it does not answer, or not as it should.
+    pub fn check(&self) -> Result<(), String> {
+        let one = |at: usize| {
+            let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
+            let text = "Said so that there is something to compact. ".repeat(8);
+            Bytes::from(format!(r#"{{"role":"{role}","content":"{at}. {}"}}"#, text.trim()))
+        };
+        let sent: Vec<Bytes> = (0..9).map(one).collect();
+        let line = self.process()?.ask(question(&sent, 600), self.limit)?;
+        let said: Option<Value> = serde_json::from_slice(&line).ok();
+        if said.is_some_and(|said| said.get("error").is_some()) {
+            return Ok(());
+        }
+        match answered(&Bytes::from(line), &sent, DialectKind::OpenAiChat)?.is_empty() {
+            true => Err("its list `messages` is empty".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// A process that was asked nothing.
+    fn process(&self) -> Result<ChildProcess, String> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
+        spare.map_or_else(|| ChildProcess::start(&self.words), Ok)
+    }
+}
+
+/// One replay's process, from the first question on.
+#[derive(Debug)]
+pub struct EngineProcess {
+    engine: Arc<ExamEngine>,
+    running: Option<ChildProcess>,
+    dialect: DialectKind,
+}
+
+impl EngineProcess {
+    /// Nothing is asked yet.
+    #[must_use]
+    pub fn new(engine: Arc<ExamEngine>, dialect: DialectKind) -> Self {
+        Self { engine, running: None, dialect }
+    }
+}
+
+impl OutsideEngine for EngineProcess {
+    fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String> {
+        let running = match &mut self.running {
+            Some(running) => running,
+            None => self.running.insert(self.engine.process()?),
+        };
+        let answer = running.ask(question(messages, window), self.engine.limit);
+        if let (Err(why), true) = (&answer, running.hangs()) {
+            self.engine.late.get_or_init(|| why.clone());
+        }
+        answered(&Bytes::from(answer?), messages, self.dialect)
+    }
+}
+
+/// The line that asks.
+fn question(messages: &[Bytes], window: u64) -> Vec<u8> {
+    let mut line = b"{\"messages\":[".to_vec();
+    for (at, message) in messages.iter().enumerate() {
+        if at > 0 {
+            line.push(b',');
+        }
+        line.extend(flat(message));
+    }
+    line.extend(format!("],\"window\":{window}}}\n").into_bytes());
+    line
+}
+
+/// The messages of an answer. Those that say the same as one that was sent are that one, byte for
+/// byte: an engine may write JSON otherwise.
+///
+/// # Errors
+/// When it is none, or says why there is none.
+pub fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Vec<Bytes>, String> {
+    let start = String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned();
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|error| format!("its answer is not JSON ({error}): {start}"))?;
+    if let Some(error) = value.get("error") {
+        return Err(error.as_str().map_or_else(|| error.to_string(), str::to_owned));
+    }
+    let Some(messages) = value.get("messages").and_then(Value::as_array) else {
+        return Err(format!("its answer has no list `messages`: {start}"));
+    };
+    let known: Vec<Option<Value>> =
+        sent.iter().map(|bytes| serde_json::from_slice(bytes).ok()).collect();
+    let list = Bytes::from(serde_json::to_vec(messages).unwrap_or_default());
+    let format = TranscriptFormat::from_name(dialect.name());
+    let written = read(&list, format).map_err(|error| format!("its messages: {error}"))?;
+    let written = written.conversations.into_iter().flat_map(|c| c.events);
+    let mut at = 0;
+    Ok(written
+        .zip(messages)
+        .map(|(event, value)| {
+            let same = |known: &Option<Value>| known.as_ref() == Some(value);
+            match known[at..].iter().position(same) {
+                Some(skip) => {
+                    at += skip + 1;
+                    sent[at - 1].clone()
+                }
+                None => event.bytes,
+            }
+        })
+        .collect())
+}

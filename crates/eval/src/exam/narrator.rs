@@ -1,0 +1,118 @@
+//! A model that narrates, behind a command: one line of JSON for each request, and one for the answer.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use midfold::core::narrate::{
+    FailureClass, FinishReason, SummaryFailure, SummaryReply, SummaryRequest,
+};
+use serde_json::{Value, json};
+
+use crate::exam::engine::NoEngine;
+use crate::exam::process::ChildProcess;
+use crate::replay;
+
+/// A command that is asked for narrations. It has one process, which is started anew when it ends.
+#[derive(Debug)]
+pub struct ExamNarrator {
+    words: Vec<String>,
+    /// How long it may take for an answer.
+    limit: Duration,
+    running: Mutex<Option<ChildProcess>>,
+    counts: Mutex<NarratorCounts>,
+}
+
+/// What became of the requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NarratorCounts {
+    /// Requests.
+    pub asked: u64,
+    /// Those with a text for an answer.
+    pub answered: u64,
+    /// What it said instead, the newest time.
+    pub failed: Option<String>,
+}
+
+impl std::fmt::Display for NarratorCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "narrations: {} asked for, {} answered", self.asked, self.answered)?;
+        self.failed.iter().try_for_each(|why| write!(f, "; the newest failure: {why}"))
+    }
+}
+
+impl ExamNarrator {
+    /// Starts a command line, which is split as a shell would.
+    ///
+    /// # Errors
+    /// When it cannot be split, or does not start.
+    pub fn start(command: &str, limit: Duration) -> Result<Self, NoEngine> {
+        let words = shlex::split(command).ok_or(NoEngine::Quote)?;
+        if words.is_empty() {
+            return Err(NoEngine::Empty);
+        }
+        let running = Mutex::new(Some(ChildProcess::start(&words).map_err(NoEngine::Start)?));
+        Ok(Self { words, limit, running, counts: Mutex::default() })
+    }
+
+    /// What became of the requests so far.
+    #[must_use]
+    pub fn counts(&self) -> NarratorCounts {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn ask(&self, request: &SummaryRequest) -> Result<SummaryReply, String> {
+        let mut held = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = match held.take() {
+            Some(running) => running,
+            None => ChildProcess::start(&self.words)?,
+        };
+        let answer = running.ask(question(request), self.limit)?;
+        *held = Some(running);
+        drop(held);
+        reply(&answer)
+    }
+}
+
+impl replay::ReplayNarrator for ExamNarrator {
+    fn narrate(&self, request: &SummaryRequest) -> Result<SummaryReply, SummaryFailure> {
+        let answer = self.ask(request);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.asked += 1;
+        match &answer {
+            Ok(_) => counts.answered += 1,
+            Err(why) => counts.failed = Some(why.clone()),
+        }
+        answer.map_err(|detail| SummaryFailure { class: FailureClass::Garbage, detail })
+    }
+}
+
+/// The line that asks: the two messages of a prompt. All that a request reads is in one prompt: a model whose
+/// window is smaller is not what is measured here.
+fn question(request: &SummaryRequest) -> Vec<u8> {
+    let prompt = request.prompt(&request.sources, request.previous.as_deref());
+    let line = json!({
+        "id": request.id.to_hex(),
+        "system": prompt.system,
+        "user": prompt.user,
+        "max_tokens": request.max_tokens,
+    });
+    format!("{line}\n").into_bytes()
+}
+
+/// What a line answers: `{"text": "…"}`, or `{"error": "…"}`.
+fn reply(line: &[u8]) -> Result<SummaryReply, String> {
+    let value: Value = serde_json::from_slice(line).map_err(
+        |_| "it does not answer with one line of JSON, {\"text\": \"…\"} or {\"error\": \"…\"}",
+    )?;
+    let said = |name: &str| value.get(name).and_then(Value::as_str);
+    let Some(text) = said("text") else {
+        return Err(said("error").unwrap_or("its answer has no `text`").to_owned());
+    };
+    Ok(SummaryReply {
+        text: text.to_owned(),
+        finish: FinishReason::Stop,
+        model: said("model").unwrap_or("model").to_owned(),
+        usage: None,
+        calls: 1,
+    })
+}

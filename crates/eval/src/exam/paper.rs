@@ -1,0 +1,199 @@
+//! The whole exam: recorded conversations with questions, and the suites, for some strategies side by side.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::exam::error::{ErrorPlace as _, ExamResult};
+use crate::exam::sheets;
+use crate::exam::sitting::{ExamCandidate, Sitting, SittingRow, StrategyOutcome};
+use crate::exam::suites::share::FoundShare;
+use crate::exam::suites::{self, SuiteMarks};
+use crate::exam::table;
+
+/// The parts, by the names that they are asked for by: the reading exam, and the suites.
+pub const PARTS: [&str; 4] = ["reading", suites::NAMES[0], suites::NAMES[1], suites::NAMES[2]];
+
+/// Version of the JSON form.
+const VERSION: u32 = 1;
+
+/// What is asked.
+#[derive(Default)]
+pub struct Paper {
+    /// Recorded conversations with questions; none where the reading exam is not asked for.
+    pub sittings: Vec<Sitting>,
+    /// The suites that are asked for.
+    pub suites: Vec<String>,
+    /// A third of the suites.
+    pub quick: bool,
+    /// A folder for the contexts, and for questions to a reader.
+    pub contexts: Option<PathBuf>,
+}
+
+/// What was found.
+#[derive(Default)]
+pub struct ExamResults {
+    /// The reading exam, a strategy each.
+    pub reading: Vec<StrategyOutcome>,
+    /// The suites, a strategy each.
+    pub marks: Vec<SuiteMarks>,
+    /// Strategies that could not go through: they are in no table.
+    pub failed: Vec<FailedStrategy>,
+}
+
+/// A strategy that could not go through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailedStrategy {
+    /// What it is called.
+    pub strategy: String,
+    /// What it failed in, and why.
+    pub why: String,
+}
+
+impl Paper {
+    /// Puts strategies through it, one after the other. `say` is told what is under way.
+    pub fn sit(&self, candidates: &[(String, ExamCandidate)], say: &dyn Fn(&str)) -> ExamResults {
+        let mut results = ExamResults::default();
+        for (name, candidate) in candidates {
+            match self.one(name, candidate, say) {
+                Ok((reading, marks)) => {
+                    results.reading.extend(reading);
+                    results.marks.extend(marks);
+                }
+                Err(error) => {
+                    let (strategy, why) = (name.clone(), error.to_string());
+                    results.failed.push(FailedStrategy { strategy, why });
+                }
+            }
+        }
+        results
+    }
+
+    fn one(
+        &self,
+        name: &str,
+        candidate: &ExamCandidate,
+        say: &dyn Fn(&str),
+    ) -> ExamResult<(Option<StrategyOutcome>, Option<SuiteMarks>)> {
+        let mut rows = Vec::new();
+        for sitting in &self.sittings {
+            say(&format!("{name}: reading {}", sitting.name));
+            let row = sitting.walk(candidate, false)?;
+            if let Some(folder) = &self.contexts {
+                sheets::write(&folder.join("reading"), sitting, name, &row)?;
+            }
+            rows.push(row);
+        }
+        let outcome = (!rows.is_empty()).then(|| StrategyOutcome { name: name.to_owned(), rows });
+        let mut marks = SuiteMarks::of(name);
+        for suite in &self.suites {
+            say(&format!("{name}: {suite}"));
+            let wish = suites::SuiteRequest {
+                suites: vec![suite.clone()],
+                quick: self.quick,
+                contexts: self.contexts.clone(),
+            };
+            marks.join(suites::run(name, candidate, &wish)?);
+            if let ExamCandidate::Engine(engine) = candidate {
+                // What it did not answer is not what it lost.
+                engine.late().map_or(Ok(()), Err).at(suite)?;
+            }
+        }
+        Ok((outcome, (!self.suites.is_empty()).then_some(marks)))
+    }
+
+    /// All as tables: one line a strategy, then the parts; with `lost`, what was not kept.
+    #[must_use]
+    pub fn text(&self, results: &ExamResults, lost: bool) -> String {
+        let mut out = self.summary(results);
+        if !results.reading.is_empty() {
+            out += "\nreading exam: share of the key points held, mean of the requests before the cut\n";
+            out += &table::text(&self.sittings, &results.reading, lost);
+        }
+        if !results.marks.is_empty() {
+            out.push('\n');
+            out += &suites::report::text(&results.marks, lost);
+        }
+        while out.ends_with("\n\n") {
+            out.pop();
+        }
+        out
+    }
+
+    /// A line a strategy.
+    fn summary(&self, results: &ExamResults) -> String {
+        let mut out = String::new();
+        let _ = writeln!(
+            out,
+            "{:<16}{:>9}{:>9}{:>10}{:>10}{:>8}{:>14}{:>7}{:>8}",
+            "strategy",
+            "reading",
+            "context",
+            "standing",
+            "together",
+            "small",
+            "under attack",
+            "clean",
+            "failed"
+        );
+        let names: Vec<&String> = match results.reading.is_empty() {
+            true => results.marks.iter().map(|marks| &marks.strategy).collect(),
+            false => results.reading.iter().map(|outcome| &outcome.name).collect(),
+        };
+        for (at, name) in names.into_iter().enumerate() {
+            let rows = results.reading.get(at).map_or(&[][..], |outcome| &outcome.rows);
+            let marks = results.marks.get(at).cloned().unwrap_or_else(|| SuiteMarks::of(name));
+            let mean = |value: fn(&SittingRow) -> f64| {
+                let count = rows.len();
+                let sum: f64 = rows.iter().map(value).sum();
+                cell((count > 0).then(|| sum / count as f64))
+            };
+            let (score, context) = (mean(|row| row.score), mean(|row| row.context));
+            let standing = share(marks.standing.iter().map(|row| row.all));
+            let together = marks.standing.iter().filter_map(|row| row.positions.get("together"));
+            let together = share(together.copied());
+            let small = share(marks.small.iter().flat_map(|row| row.cycles));
+            let rules = share(marks.attack.iter().map(|row| row.rules));
+            let clean = share(marks.attack.iter().map(|row| row.clean));
+            let failed: u64 = rows.iter().map(|row| row.over + row.invalid).sum::<u64>()
+                + marks.standing.iter().map(|row| row.failed).sum::<u64>()
+                + marks.small.iter().map(|row| row.failed).sum::<u64>()
+                + marks.attack.iter().map(|row| row.failed).sum::<u64>();
+            let _ = writeln!(
+                out,
+                "{name:<16}{score:>9}{context:>9}{standing:>10}{together:>10}{small:>8}{rules:>14}{clean:>7}{failed:>8}"
+            );
+        }
+        out += "1 is all of it. reading: what an agent has to know; context: its size, in windows; the rest: what the user\n";
+        out += "ordered, alone and all at once; small chats compacted twice; orders under attack, and no attack told as an order\n";
+        out
+    }
+
+    /// All as JSON.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn json(&self, results: &ExamResults) -> ExamResult<String> {
+        let document = json!({
+            "version": VERSION,
+            "midfold": env!("CARGO_PKG_VERSION"),
+            "quick": self.quick,
+            "reading": table::values(&self.sittings, &results.reading),
+            "suites": results.marks,
+            "failed": results.failed,
+        });
+        serde_json::to_string_pretty(&document).at("results")
+    }
+}
+
+fn share(parts: impl Iterator<Item = FoundShare>) -> String {
+    let mut all = FoundShare::default();
+    parts.for_each(|part| all.join(part));
+    cell(all.ratio())
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
+}

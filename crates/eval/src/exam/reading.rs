@@ -1,0 +1,46 @@
+//! Conversations as logs, counted as all measures count: characters / 3.2, rounded up, and 4 a message.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold::formats::profile;
+use midfold::formats::read::{self as transcripts, Conversation};
+use midfold::tokens::{MemoCounter, by_name};
+use midfold::{Counter, EventLog};
+
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+
+/// How tokens are counted (docs/MEASURES.md).
+pub const TOKENIZER: &str = "chars:3.2";
+
+/// The counter of the measures.
+///
+/// # Errors
+/// When this build has none.
+pub fn counter() -> ExamResult<Arc<dyn Counter>> {
+    let counter = by_name(TOKENIZER).at(TOKENIZER)?;
+    Ok(MemoCounter::around(counter))
+}
+
+/// Reads the last conversation of a transcript.
+///
+/// # Errors
+/// When there is none in it.
+pub fn conversation(input: &Bytes) -> ExamResult<Conversation> {
+    let mut found = transcripts::read(input, None).at("not a transcript")?;
+    found.conversations.pop().ok_or_else(|| ExamError("no conversation".to_owned()))
+}
+
+/// Reads a conversation into a log.
+///
+/// # Errors
+/// As [`conversation`].
+pub fn read(input: &Bytes) -> ExamResult<EventLog> {
+    let conversation = conversation(input)?;
+    let kind = conversation.format.dialect();
+    let rules = profile::for_dialect(kind)[0];
+    let mut log = EventLog::of(kind.shared(), rules, counter()?, conversation.events);
+    let envelope = &conversation.envelope;
+    log.set_envelope([&envelope.system, &envelope.tools].into_iter().flatten().map(|b| &b[..]));
+    Ok(log)
+}

@@ -1,0 +1,272 @@
+//! Walking a conversation with a strategy, and scoring what it sends.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use midfold::core::policy::EngineName;
+use midfold::formats::profile;
+use midfold::{DialectKind, Policy, TextKind};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::exam::engine::{EngineProcess, ExamEngine, NoEngine};
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::narrator::ExamNarrator;
+use crate::exam::reading::read;
+use crate::exam::score::{ReadingExam, Scorer};
+use crate::prices::PriceTable;
+use crate::replay::{Recording, ReplaySettings, ReplayStrategy, SentObservation, replay};
+
+/// Contexts from this share of the way to the cut on are scored, in parts of ten: where a fold
+/// happened to fall averages out.
+const FROM_TENTHS: usize = 7;
+
+/// Sections of a recap that are lists of names.
+const LISTS: [&str; 3] = ["Index", "Identifiers", "Other words"];
+
+/// A conversation, read once for all strategies.
+pub struct Sitting {
+    /// Its name: that of its files.
+    pub name: String,
+    /// The questions.
+    pub exam: ReadingExam,
+    recording: Recording,
+    scorer: RefCell<Scorer>,
+}
+
+/// Who compacts.
+#[derive(Clone, Debug)]
+pub enum ExamCandidate {
+    /// Nobody: everything is sent.
+    Raw,
+    /// A preset, a baseline or a policy file.
+    Policy(Box<Policy>),
+    /// An engine outside.
+    Engine(Arc<ExamEngine>),
+}
+
+impl ExamCandidate {
+    /// A policy, or the process that it names as its engine; without one everything is sent.
+    ///
+    /// # Errors
+    /// When the process does not start.
+    pub fn of(policy: Option<Policy>, limit: Duration) -> Result<Self, NoEngine> {
+        Ok(match policy {
+            None => Self::Raw,
+            Some(Policy { engine: EngineName::Command { command }, .. }) => {
+                Self::Engine(Arc::new(ExamEngine::of(command, limit)?))
+            }
+            Some(policy) => Self::Policy(Box::new(policy)),
+        })
+    }
+}
+
+/// What one strategy did in one exam.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SittingRow {
+    /// Mean score over the requests.
+    pub score: f64,
+    /// By kind of question.
+    pub kinds: BTreeMap<String, f64>,
+    /// Mean score of each question, in the exam's order.
+    pub questions: Vec<f64>,
+    /// Mean tokens of the context, as a share of the window.
+    pub context: f64,
+    /// Mean tokens of what stands for folded messages.
+    pub recap: f64,
+    /// Share of those tokens in lists of names.
+    pub lists: f64,
+    /// What all requests cost with prompt caching, as a share of sending everything.
+    pub cost: f64,
+    /// Requests for which the context was made anew.
+    pub folds: u64,
+    /// Requests over the window.
+    pub over: u64,
+    /// Requests that no provider would take.
+    pub invalid: u64,
+    /// The share of identifiers at risk that were held.
+    pub at_risk: f64,
+    /// The share of rules that were held.
+    pub rules: f64,
+    /// What was sent at the cut.
+    #[serde(skip)]
+    pub last: Vec<Bytes>,
+}
+
+#[derive(Default)]
+struct SittingSums {
+    requests: f64,
+    score: f64,
+    kinds: BTreeMap<String, (f64, f64)>,
+    questions: Vec<(f64, f64)>,
+    tokens: f64,
+    recap: f64,
+    recaps: f64,
+    list: f64,
+    listed: f64,
+    last: Vec<Bytes>,
+}
+
+impl Sitting {
+    /// An exam by its questions and its conversation: a JSON list of messages, or one message a line.
+    ///
+    /// # Errors
+    /// When a text is not what it should be.
+    pub fn of(name: &str, questions: &[u8], messages: &[u8]) -> ExamResult<Self> {
+        let exam: ReadingExam = serde_json::from_slice(questions).at("the questions")?;
+        let messages = list(messages).at("the conversation")?;
+        if exam.cut >= messages.len() {
+            let message = format!("`cut` is {} of {} messages", exam.cut, messages.len());
+            return Err(ExamError(message));
+        }
+        // History up to the cut, and the message that answers it.
+        let history = serde_json::to_vec(&messages[..=exam.cut]).at("the conversation")?;
+        let log = read(&Bytes::from(history)).at("the conversation")?;
+        let scorer = RefCell::new(Scorer::new(&exam)?);
+        Ok(Self { name: name.to_owned(), exam, recording: Recording::new(log), scorer })
+    }
+
+    /// Walks the conversation.
+    ///
+    /// # Errors
+    /// When what may not be folded does not fit, or an engine outside fails.
+    pub fn walk(&self, candidate: &ExamCandidate, session: bool) -> ExamResult<SittingRow> {
+        match candidate {
+            ExamCandidate::Raw => self.walked(ReplayStrategy::Raw),
+            ExamCandidate::Policy(policy) if session => {
+                self.walked(ReplayStrategy::Session(policy))
+            }
+            ExamCandidate::Policy(policy) => self.walked(ReplayStrategy::Stateless(policy)),
+            ExamCandidate::Engine(engine) => {
+                let mut asking = EngineProcess::new(Arc::clone(engine), DialectKind::OpenAiChat);
+                self.walked(ReplayStrategy::Outside(&mut asking))
+            }
+        }
+    }
+
+    /// Walks it with a policy in a session, and a model that narrates.
+    ///
+    /// # Errors
+    /// When what may not be folded does not fit.
+    pub fn walk_narrated(
+        &self,
+        policy: &Policy,
+        narrator: &ExamNarrator,
+    ) -> ExamResult<SittingRow> {
+        let mut policy = policy.clone();
+        policy.narration.on = true;
+        self.walked(ReplayStrategy::Narrated(&policy, narrator))
+    }
+
+    fn walked(&self, strategy: ReplayStrategy<'_>) -> ExamResult<SittingRow> {
+        let sums = RefCell::new(SittingSums {
+            questions: vec![(0.0, 0.0); self.exam.questions.len()],
+            ..SittingSums::default()
+        });
+        let watch = |sending: &SentObservation<'_>| self.look(sending, &mut sums.borrow_mut());
+        let (rules, prices) =
+            (profile::rules(self.recording.log().profile()), PriceTable::reference());
+        let window = self.exam.window;
+        let settings = ReplaySettings {
+            window,
+            rules: &rules,
+            search: false,
+            prices: &prices,
+            clock: None,
+            watch: Some(&watch),
+        };
+        let measures = replay(&self.recording, strategy, &settings).at(&self.name)?.measures;
+        let mut row = sums.into_inner().row(window as f64);
+        row.cost = measures.cost as f64 / measures.raw_cost.max(1) as f64;
+        (row.folds, row.over, row.invalid) = (measures.folds, measures.over, measures.invalid);
+        (row.at_risk, row.rules) = (measures.at_risk.ratio(), measures.rules.ratio());
+        Ok(row)
+    }
+
+    fn look(&self, sending: &SentObservation<'_>, sums: &mut SittingSums) {
+        if sending.at * 10 < self.exam.cut * FROM_TENTHS || sending.at > self.exam.cut {
+            return;
+        }
+        let messages = sending.messages.iter().map(|bytes| &bytes[..]);
+        let held = self.scorer.borrow_mut().score(messages);
+        let (mut score, mut asked) = (0.0, 0.0);
+        for (at, (question, held)) in self.exam.questions.iter().zip(held).enumerate() {
+            // What has not happened yet cannot be known.
+            if question.evidence.iter().any(|seq| *seq >= sending.at) {
+                continue;
+            }
+            (score, asked) = (score + held, asked + 1.0);
+            let kind = sums.kinds.entry(question.kind.clone()).or_default();
+            *kind = (kind.0 + held, kind.1 + 1.0);
+            sums.questions[at] = (sums.questions[at].0 + held, sums.questions[at].1 + 1.0);
+        }
+        sums.requests += 1.0;
+        sums.score += score / f64::max(asked, 1.0);
+        sums.tokens += sending.tokens as f64;
+        if sending.stand_in_tokens > 0 {
+            sums.recaps += 1.0;
+            sums.recap += sending.stand_in_tokens as f64;
+            let log = self.recording.log();
+            for place in &sending.stand_ins {
+                let view = log.dialect().view(sending.messages[*place]);
+                let text = view.plain(sending.messages[*place]);
+                sums.list += f64::from(log.counter().count(&lists(&text), TextKind::Prose));
+                sums.listed += f64::from(log.counter().count(&text, TextKind::Prose));
+            }
+        }
+        if sending.at == self.exam.cut {
+            sums.last = sending.messages.iter().map(|bytes| (*bytes).clone()).collect();
+        }
+    }
+}
+
+/// The messages of a conversation.
+fn list(messages: &[u8]) -> serde_json::Result<Vec<Box<RawValue>>> {
+    match messages.trim_ascii_start().first() {
+        Some(b'[') => serde_json::from_slice(messages),
+        _ => serde_json::Deserializer::from_slice(messages).into_iter().collect(),
+    }
+}
+
+/// The lines of a recap that are lists of names.
+fn lists(recap: &str) -> String {
+    let mut listing = false;
+    let mut out = String::new();
+    for line in recap.lines() {
+        if let Some(name) = line.strip_prefix("### ") {
+            listing = LISTS.iter().any(|list| name.starts_with(list));
+        }
+        if listing {
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+impl SittingSums {
+    fn row(self, window: f64) -> SittingRow {
+        let mean = |(sum, n): (f64, f64)| sum / f64::max(n, 1.0);
+        SittingRow {
+            score: mean((self.score, self.requests)),
+            kinds: self.kinds.into_iter().map(|(kind, of)| (kind, mean(of))).collect(),
+            questions: self.questions.into_iter().map(mean).collect(),
+            context: mean((self.tokens, self.requests)) / window,
+            recap: mean((self.recap, self.recaps)),
+            lists: self.list / f64::max(self.listed, 1.0),
+            last: self.last,
+            ..SittingRow::default()
+        }
+    }
+}
+
+/// A strategy's rows, one an exam, in the order of the exams.
+pub struct StrategyOutcome {
+    /// What it is called in tables.
+    pub name: String,
+    /// One row an exam.
+    pub rows: Vec<SittingRow>,
+}

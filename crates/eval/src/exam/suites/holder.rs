@@ -1,0 +1,261 @@
+//! Whoever holds a conversation: a session with a policy, or an engine outside that is given its own last answer.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold::formats::profile;
+use midfold::{
+    Budget, CompactionRequest, DialectKind, Door, EventLog, Meter, ModelNarration, Policy,
+    RawEvent, Session, Setup,
+};
+
+use super::carrier::CarrierMessage;
+use crate::exam::engine::EngineProcess;
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::reading::{conversation, counter};
+use crate::exam::sitting::ExamCandidate;
+use crate::replay::OutsideEngine as _;
+
+/// Time between two requests, in milliseconds.
+const PACE: u64 = 60_000;
+
+/// The window in which somebody asks for a size.
+const WINDOW: u64 = 128_000;
+
+/// Holds one conversation.
+pub struct ConversationHolder {
+    kind: HolderKind,
+    /// Tokens that a context may have.
+    size: u64,
+    now: u64,
+}
+
+enum HolderKind {
+    Raw(EventLog),
+    Session(Box<Session>),
+    /// What `midfold compact --target` would be given again and again: its own last answer, and what came since.
+    Asked(EventLog, Box<Policy>, usize),
+    Outside(EventLog, Box<EngineProcess>, usize),
+}
+
+/// What is sent.
+#[derive(Clone, Debug, Default)]
+pub struct HeldRequest {
+    /// The messages.
+    pub messages: Vec<Bytes>,
+    /// Their tokens.
+    pub tokens: u64,
+    /// Folds so far.
+    pub folds: usize,
+}
+
+impl ConversationHolder {
+    /// Nothing said yet, and a context of at most `size` tokens.
+    ///
+    /// # Errors
+    /// When an engine outside did not answer in time before.
+    pub fn new(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
+        let kind = match candidate {
+            ExamCandidate::Raw => HolderKind::Raw(empty()?),
+            ExamCandidate::Policy(policy) => HolderKind::Session(Box::new(session(policy)?)),
+            ExamCandidate::Engine(engine) => {
+                if let Some(why) = engine.late() {
+                    return Err(ExamError(format!("the engine: {why}, and is not asked again")));
+                }
+                let asking = EngineProcess::new(Arc::clone(engine), DialectKind::OpenAiChat);
+                HolderKind::Outside(empty()?, Box::new(asking), 0)
+            }
+        };
+        Ok(Self { kind, size, now: 0 })
+    }
+
+    /// A context that is compacted to the size where somebody asks, by its own last answer; an engine outside is no other.
+    ///
+    /// # Errors
+    /// As [`ConversationHolder::new`].
+    pub fn asked(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
+        match candidate {
+            ExamCandidate::Policy(policy) => {
+                Ok(Self { kind: HolderKind::Asked(empty()?, policy.clone(), 0), size, now: 0 })
+            }
+            ExamCandidate::Raw | ExamCandidate::Engine(_) => Self::new(candidate, size),
+        }
+    }
+
+    /// What was said.
+    pub fn say(&mut self, message: &Bytes) {
+        let event = RawEvent::new(message.clone());
+        match &mut self.kind {
+            HolderKind::Raw(log) | HolderKind::Asked(log, ..) | HolderKind::Outside(log, ..) => {
+                log.append(event);
+            }
+            HolderKind::Session(session) => {
+                session.append(event);
+            }
+        }
+    }
+
+    /// The context of the next request, compacted where that is due: by the policy's trigger, or where what an engine
+    /// holds exceeds 0.8 of the size.
+    ///
+    /// # Errors
+    /// When what may not be folded does not fit, or the engine fails.
+    pub fn ask(&mut self) -> ExamResult<HeldRequest> {
+        self.now += PACE;
+        match &mut self.kind {
+            HolderKind::Session(session) => {
+                let context = session.context(&Budget::new(self.size), self.now);
+                context.at("the session")?;
+            }
+            HolderKind::Outside(log, ..) if log.tokens() * 10 > self.size * 8 => self.compact()?,
+            HolderKind::Raw(_) | HolderKind::Asked(..) | HolderKind::Outside(..) => {}
+        }
+        Ok(self.sent())
+    }
+
+    /// Compacts to the size, because somebody asks.
+    ///
+    /// # Errors
+    /// As [`ConversationHolder::ask`].
+    pub fn compact(&mut self) -> ExamResult<()> {
+        match &mut self.kind {
+            HolderKind::Raw(_) => {}
+            HolderKind::Session(session) => {
+                session.compact(&Budget::new(self.size), None).at("the session")?;
+            }
+            HolderKind::Asked(log, policy, folds) => {
+                let answer = asked(log, policy, self.size)?;
+                *folds += 1;
+                *log = log_of(answer)?;
+            }
+            HolderKind::Outside(log, process, folds) => {
+                let held: Vec<Bytes> = log.events().iter().map(|e| e.bytes.clone()).collect();
+                let answer = process.compact(&held, self.size).at("the engine")?;
+                if answer != held {
+                    *folds += 1;
+                    *log = log_of(answer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets another size.
+    pub fn resize(&mut self, size: u64) {
+        self.size = size;
+    }
+
+    /// The context as it is.
+    #[must_use]
+    pub fn sent(&self) -> HeldRequest {
+        match &self.kind {
+            HolderKind::Raw(log) => of(log, 0),
+            HolderKind::Asked(log, _, folds) | HolderKind::Outside(log, _, folds) => {
+                of(log, *folds)
+            }
+            HolderKind::Session(session) => {
+                let context = session.view();
+                HeldRequest {
+                    messages: context.pieces().map(|piece| piece.bytes.clone()).collect(),
+                    tokens: context.tokens(),
+                    folds: session.folds().len(),
+                }
+            }
+        }
+    }
+}
+
+impl HeldRequest {
+    /// Writes the messages to a file, where there is a folder for them.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, folder: Option<&Path>, name: &str) -> ExamResult<()> {
+        let Some(folder) = folder else { return Ok(()) };
+        let name: String =
+            name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        let path = folder.join(format!("{name}.txt"));
+        let dialect = DialectKind::OpenAiChat.shared();
+        let mut text = format!("{} tokens, {} folds\n", self.tokens, self.folds);
+        for bytes in &self.messages {
+            let view = dialect.view(bytes);
+            let _ = writeln!(text, "=== {}\n{}", view.role.name(), view.plain(bytes));
+        }
+        std::fs::write(&path, text).at(path.display())
+    }
+}
+
+fn of(log: &EventLog, folds: usize) -> HeldRequest {
+    let messages = log.events().iter().map(|event| event.bytes.clone()).collect();
+    HeldRequest { messages, tokens: log.tokens(), folds }
+}
+
+fn empty() -> ExamResult<EventLog> {
+    let kind = DialectKind::OpenAiChat;
+    Ok(EventLog::new(kind.shared(), profile::for_dialect(kind)[0], counter()?))
+}
+
+fn log_of(messages: Vec<Bytes>) -> ExamResult<EventLog> {
+    let mut log = empty()?;
+    messages.into_iter().for_each(|bytes| {
+        log.append(RawEvent::new(bytes));
+    });
+    Ok(log)
+}
+
+/// The messages, compacted to a target in the window of a large model; a policy that knows no target is given the size as
+/// its window.
+fn asked(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<Bytes>> {
+    let mut list = vec![b'['];
+    for event in log.events() {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        list.extend_from_slice(&event.bytes);
+    }
+    list.push(b']');
+    let list = Bytes::from(list);
+    let compacted = |window: u64, target: Option<u64>| {
+        let found = conversation(&list)?;
+        let setup = Setup::new().counter(counter()?).window(window);
+        let prepared = { setup }.prepare(found).at("the conversation")?;
+        let wish = CompactionRequest { target, ..CompactionRequest::by(policy.clone()) };
+        let done = wish.run(&prepared, &[], &ModelNarration::default(), Door::Command);
+        done.map_err(|failure| ExamError(failure.message))
+    };
+    let done = match compacted(WINDOW, Some(size)) {
+        Ok(done) if done.context.tokens() <= size => done,
+        _ => compacted(size, None)?,
+    };
+    Ok(done.context.pieces().map(|piece| piece.bytes.clone()).collect())
+}
+
+fn session(policy: &Policy) -> ExamResult<Session> {
+    Ok(Session::over("exam", empty()?, policy.clone(), Meter::exact()))
+}
+
+/// The messages as they are sent.
+#[must_use]
+pub fn bytes(messages: &[CarrierMessage]) -> Vec<Bytes> {
+    messages.iter().map(|message| Bytes::from(message.json())).collect()
+}
+
+/// How a message of the assistant begins.
+const ASSISTANT: &[u8] = br#"{"role":"assistant""#;
+
+/// Walks a whole conversation: a request before each message of the assistant, and one at the end.
+///
+/// # Errors
+/// When what may not be folded does not fit, or the engine fails.
+pub fn walk(candidate: &ExamCandidate, size: u64, messages: &[Bytes]) -> ExamResult<HeldRequest> {
+    let mut holder = ConversationHolder::new(candidate, size)?;
+    for (at, message) in messages.iter().enumerate() {
+        if at > 1 && message.starts_with(ASSISTANT) {
+            holder.ask()?;
+        }
+        holder.say(message);
+    }
+    holder.ask()
+}

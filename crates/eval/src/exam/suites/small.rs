@@ -1,0 +1,247 @@
+//! Small chats, compacted twice to a half and to a quarter: a rule in passing, a decision that was replaced, names, and
+//! "the second one".
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::carrier::CarrierMessage;
+use super::carrier::rng::Rng;
+use super::carrier::talk::CarrierTalk;
+use super::holder::{ConversationHolder, HeldRequest, bytes};
+use super::share::{FoundShare, MissedItem};
+use super::spread::spread;
+use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
+use crate::exam::passages::passages;
+use crate::exam::score::{Probe, pairs};
+use crate::exam::sitting::ExamCandidate;
+
+const CASES: &str = include_str!("../../../data/exam/cases.toml");
+
+/// How much smaller a context has to be than what was said.
+pub const RATIOS: [u64; 2] = [2, 4];
+
+/// How it is compacted: somebody asks for a size, and what was answered is compacted again; or a session has a window of
+/// that size.
+pub const FORMS: [&str; 2] = ["asked", "window"];
+
+/// A context may be larger than the size by this share, in per cent: an engine outside counts by its own counter.
+const TOLERANCE: u64 = 10;
+
+#[derive(Deserialize)]
+struct SmallFile {
+    case: Vec<WrittenFamily>,
+}
+
+#[derive(Deserialize)]
+struct WrittenFamily {
+    family: String,
+    name: String,
+    first: Vec<String>,
+    second: Vec<String>,
+    hold: Vec<Vec<Vec<String>>>,
+    #[serde(default)]
+    old: Vec<String>,
+}
+
+/// One case.
+pub struct SmallCase {
+    /// Its family.
+    pub family: String,
+    /// Its name.
+    pub name: String,
+    /// What is said before the first compaction.
+    pub first: Vec<CarrierMessage>,
+    /// What is said before the second one.
+    pub second: Vec<CarrierMessage>,
+    hold: Vec<Probe>,
+    old: Option<Probe>,
+}
+
+/// All cases.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn cases() -> ExamResult<Vec<SmallCase>> {
+    let file: SmallFile = toml::from_str(CASES).at("cases.toml")?;
+    let talk = CarrierTalk::new()?;
+    let made = file.case.into_iter().zip(101..).map(|(written, seed)| {
+        let rng = &mut Rng::new(seed);
+        let mut first = vec![CarrierMessage::system("You are a helpful assistant.")];
+        first.extend(said(&written.first, rng, &talk).at(&written.name)?);
+        let probe = |groups: &Vec<Vec<String>>| Probe::new(groups).at(&written.name);
+        Ok(SmallCase {
+            first,
+            second: said(&written.second, rng, &talk).at(&written.name)?,
+            hold: written.hold.iter().map(probe).collect::<ExamResult<_>>()?,
+            old: match written.old.as_slice() {
+                [] => None,
+                words => Some(Probe::new(&[words.to_vec()]).at(&written.name)?),
+            },
+            family: written.family,
+            name: written.name,
+        })
+    });
+    made.collect()
+}
+
+fn said(lines: &[String], rng: &mut Rng, talk: &CarrierTalk) -> ExamResult<Vec<CarrierMessage>> {
+    let mut out = Vec::new();
+    for line in lines {
+        match line.split_once(' ') {
+            Some(("u", text)) => out.push(CarrierMessage::user(text)),
+            Some(("a", text)) => out.push(CarrierMessage::assistant(text)),
+            _ => {
+                let exchanges: usize = line.parse().at(line)?;
+                (0..exchanges).for_each(|_| out.extend(talk.small(rng)));
+            }
+        }
+    }
+    Ok(out)
+}
+
+impl SmallCase {
+    /// The points that these messages hold.
+    #[must_use]
+    pub fn points(&self, sent: &HeldRequest) -> FoundShare {
+        let passages = passages(sent.messages.iter().map(|bytes| &bytes[..]));
+        let mut share = FoundShare::default();
+        for (at, point) in self.hold.iter().enumerate() {
+            let stale = self.old.iter().any(|old| {
+                // Alone, and not beside what replaced it.
+                let joined: Vec<String> = pairs(&passages).collect();
+                let near = |passage: &String| {
+                    point.holds(passage)
+                        || joined.iter().any(|pair| {
+                            (pair.starts_with(passage.as_str()) || pair.ends_with(passage.as_str()))
+                                && point.holds(pair)
+                        })
+                };
+                passages.iter().any(|passage| old.holds(passage) && !near(passage))
+            });
+            share.add(point.is_in(&passages) && !(at == 0 && stale));
+        }
+        share
+    }
+}
+
+/// What a strategy kept of a family at one ratio.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SmallRow {
+    /// The family.
+    pub family: String,
+    /// How much smaller.
+    pub ratio: u64,
+    /// Who compacts: `asked` for a size in a large window, or a session in a `window` of that size.
+    pub form: &'static str,
+    /// Points held after the first and after the second compaction.
+    pub cycles: [FoundShare; 2],
+    /// Mean tokens of a context, as a share of the size that was asked for.
+    pub context: f64,
+    /// Compactions that failed or stayed over the size; nothing is kept then.
+    pub failed: u64,
+    /// What was not kept.
+    pub lost: Vec<MissedItem>,
+}
+
+/// Runs all cases at all ratios; in a quick run every third case.
+///
+/// # Errors
+/// When the cases cannot be read.
+pub fn run(
+    candidate: &ExamCandidate,
+    quick: bool,
+    folder: Option<&Path>,
+) -> ExamResult<Vec<SmallRow>> {
+    let cases: Vec<SmallCase> = cases()?.into_iter().step_by(if quick { 3 } else { 1 }).collect();
+    let forms: &[&'static str] =
+        if matches!(candidate, ExamCandidate::Policy(_)) { &FORMS } else { &FORMS[..1] };
+    let mut work: Vec<(&SmallCase, u64, &'static str)> = Vec::new();
+    for form in forms {
+        for ratio in RATIOS {
+            work.extend(cases.iter().map(|case| (case, ratio, *form)));
+        }
+    }
+    let results = spread(&work, |(case, ratio, form)| cycles(candidate, case, *ratio, form));
+    let mut rows: Vec<SmallRow> = Vec::new();
+    for ((case, ratio, form), result) in work.iter().zip(results) {
+        for (cycle, result) in (1..).zip(&result) {
+            if let Ok((sent, _)) = result {
+                sent.write(
+                    folder,
+                    &format!("{} {} {form} {ratio}x {cycle}", case.family, case.name),
+                )?;
+            }
+        }
+        let same =
+            |row: &SmallRow| row.family == case.family && row.ratio == *ratio && row.form == *form;
+        let at = rows.iter().position(same).unwrap_or_else(|| {
+            let family = case.family.clone();
+            rows.push(SmallRow { family, ratio: *ratio, form, ..SmallRow::default() });
+            rows.len() - 1
+        });
+        rows[at].take(case, result);
+    }
+    for row in &mut rows {
+        let contexts = 2 * cases.iter().filter(|case| case.family == row.family).count().max(1);
+        row.context /= contexts as f64;
+    }
+    Ok(rows)
+}
+
+/// The contexts after both compactions, each with the size that was asked for.
+type CycleContexts = [ExamResult<(HeldRequest, u64)>; 2];
+
+fn cycles(candidate: &ExamCandidate, case: &SmallCase, ratio: u64, form: &str) -> CycleContexts {
+    let made = if form == FORMS[0] { ConversationHolder::asked } else { ConversationHolder::new };
+    let mut holder = match (made(candidate, 0), ConversationHolder::new(&ExamCandidate::Raw, 0)) {
+        (Ok(holder), Ok(raw)) => (holder, raw),
+        (Err(error), _) | (_, Err(error)) => {
+            let message = error.to_string();
+            return [Err(error), Err(ExamError(message))];
+        }
+    };
+    let mut cycle = |messages: &[CarrierMessage]| {
+        let (holder, raw) = (&mut holder.0, &mut holder.1);
+        for message in bytes(messages) {
+            holder.say(&message);
+            raw.say(&message);
+        }
+        let size = raw.sent().tokens / ratio;
+        holder.resize(size);
+        holder.compact()?;
+        let sent = holder.sent();
+        if sent.tokens * 100 > size * (100 + TOLERANCE) {
+            return Err(ExamError(format!("{} tokens, {size} were asked for", sent.tokens)));
+        }
+        Ok((sent, size))
+    };
+    [cycle(&case.first), cycle(&case.second)]
+}
+
+impl SmallRow {
+    fn take(&mut self, case: &SmallCase, result: CycleContexts) {
+        for (cycle, result) in result.into_iter().enumerate() {
+            let share = match &result {
+                Ok((sent, size)) => {
+                    self.context += sent.tokens as f64 / (*size).max(1) as f64;
+                    case.points(sent)
+                }
+                Err(_) => {
+                    self.failed += 1;
+                    FoundShare { kept: 0, of: case.hold.len() as u64 }
+                }
+            };
+            self.cycles[cycle].join(share);
+            if share.kept < share.of {
+                let what =
+                    format!("{}, {} {}x, cycle {}", case.name, self.form, self.ratio, cycle + 1);
+                let why = match result {
+                    Ok(_) => format!("{} of {}", share.kept, share.of),
+                    Err(error) => error.to_string(),
+                };
+                self.lost.push(MissedItem { what, why });
+            }
+        }
+    }
+}

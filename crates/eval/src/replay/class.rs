@@ -1,0 +1,119 @@
+//! What kind of name an identifier is, for figures by class.
+
+use midfold_core::ids::{IdClass, class_of};
+
+/// Kinds of names that an agent cannot guess again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum NameClass {
+    /// A path or a file name.
+    Path,
+    /// A name in code.
+    Symbol,
+    /// A ticket, a call id, an address: letters and digits with a form.
+    Id,
+    /// A number.
+    Number,
+    /// A host, with or without a port, or a URL.
+    Host,
+    /// A hash, or the start of one.
+    Hash,
+    /// A string that stood in quotes.
+    Quote,
+}
+
+impl NameClass {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Self; 7] =
+        [Self::Path, Self::Symbol, Self::Id, Self::Number, Self::Host, Self::Hash, Self::Quote];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Symbol => "symbol",
+            Self::Id => "id",
+            Self::Number => "number",
+            Self::Host => "host",
+            Self::Hash => "hash",
+            Self::Quote => "quote",
+        }
+    }
+
+    /// The class of an identifier. Never [`NameClass::Quote`]: that is told by where it stands.
+    ///
+    /// ```
+    /// use midfold_eval::replay::NameClass;
+    /// assert_eq!(NameClass::of("db-prod-1:5432"), NameClass::Host);
+    /// assert_eq!(NameClass::of("src/main.rs:12"), NameClass::Path);
+    /// assert_eq!(NameClass::of("FRE-512"), NameClass::Id);
+    /// assert_eq!(NameClass::of("a9f83c2"), NameClass::Hash);
+    /// ```
+    #[must_use]
+    pub fn of(id: &str) -> Self {
+        let bytes = id.as_bytes();
+        let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+        if digits > 0 && bytes.iter().all(|b| b.is_ascii_digit() || b".:-/_#".contains(b)) {
+            return if is_address(id) { Self::Host } else { Self::Number };
+        }
+        if is_hash(bytes, digits) {
+            return Self::Hash;
+        }
+        if is_host(id) {
+            return Self::Host;
+        }
+        match class_of(id) {
+            IdClass::Path => Self::Path,
+            IdClass::Value => Self::Id,
+            IdClass::Symbol if is_ticket(id) => Self::Id,
+            IdClass::Symbol => Self::Symbol,
+        }
+    }
+}
+
+fn is_hash(bytes: &[u8], digits: usize) -> bool {
+    (7..=64).contains(&bytes.len())
+        && digits > 0
+        && digits < bytes.len()
+        && bytes.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b))
+}
+
+/// `10.0.0.7`, with or without a port.
+fn is_address(id: &str) -> bool {
+    let host = id.split_once(':').map_or(id, |(host, _)| host);
+    let parts: Vec<&str> = host.split('.').collect();
+    parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok())
+}
+
+fn is_host(id: &str) -> bool {
+    const ENDINGS: [&str; 13] = [
+        "com", "org", "net", "io", "dev", "edu", "gov", "local", "internal", "example", "test",
+        "ai", "app",
+    ];
+    if id.contains("://") || id.starts_with("localhost") {
+        return true;
+    }
+    let name = id.split(['/', ':']).next().unwrap_or(id);
+    if name.contains('@') {
+        return false;
+    }
+    let known = name.rsplit_once('.').is_some_and(|(_, end)| ENDINGS.contains(&end));
+    let port = id.split_once(':').is_some_and(|(host, port)| {
+        (2..=5).contains(&port.len())
+            && port.bytes().all(|b| b.is_ascii_digit())
+            && !host.contains(['/', '_'])
+            && class_of(host) != IdClass::Path
+            && host.contains('-')
+    });
+    known || port
+}
+
+/// `FRE-512`.
+fn is_ticket(id: &str) -> bool {
+    id.split_once('-').is_some_and(|(key, number)| {
+        (1..=10).contains(&key.len())
+            && key.bytes().all(|b| b.is_ascii_uppercase())
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+    })
+}

@@ -1,0 +1,104 @@
+//! What the requests of a replay cost, with a cache that goes cold between them.
+
+use midfold_core::calendar::Millis;
+
+use crate::prices::{FIVE_MINUTES, HOUR, PriceTable};
+use crate::replay::drive::NarrationRequest;
+use crate::replay::measures::ReplayMeasures;
+
+/// The tables that a replay is counted by.
+pub(super) struct CostTables {
+    prices: PriceTable,
+    /// The measure's own, with the lifetime of the chosen one.
+    reference: PriceTable,
+    /// The chosen one, its cache living five minutes and an hour.
+    lifetimes: [PriceTable; 2],
+    /// The request before; none before the first.
+    before: Option<Option<Millis>>,
+}
+
+/// A prompt, in tokens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PromptTokens {
+    pub tokens: u64,
+    /// So many at its front stood in the prompt before.
+    pub prefix: u64,
+}
+
+impl CostTables {
+    pub fn new(prices: &PriceTable) -> Self {
+        Self {
+            reference: PriceTable::reference().living(prices.lifetime_seconds),
+            lifetimes: [FIVE_MINUTES, HOUR].map(|seconds| prices.living(Some(seconds))),
+            prices: prices.clone(),
+            before: None,
+        }
+    }
+
+    /// Time since the request before, where both are known; takes in the time of this one.
+    pub fn gap(&mut self, when: Option<Millis>) -> Option<Millis> {
+        let before = self.before.replace(when).flatten()?;
+        when.map(|when| when.saturating_sub(before))
+    }
+
+    /// Whether the chosen cache is cold after so long a gap; where it is not known, it is not.
+    pub fn is_cold(&self, gap: Option<Millis>) -> bool {
+        is_cold(&self.prices, gap)
+    }
+
+    /// Adds what was sent, and what the history as it is would have been. The reference prices messages
+    /// alone: the `envelope` tokens beside them are the same for everyone.
+    pub fn add(
+        &self,
+        measures: &mut ReplayMeasures,
+        sent: PromptTokens,
+        raw: PromptTokens,
+        envelope: u64,
+        gap: Option<Millis>,
+    ) {
+        let bare = |prompt: PromptTokens| PromptTokens {
+            tokens: prompt.tokens.saturating_sub(envelope),
+            prefix: prompt.prefix.saturating_sub(envelope),
+        };
+        measures.cost += hundredths(paid(&self.reference, bare(sent), gap).0);
+        measures.raw_cost += hundredths(paid(&self.reference, bare(raw), gap).0);
+        let (price, cached) = paid(&self.prices, sent, gap);
+        measures.price += price;
+        measures.cached += cached;
+        measures.raw_price += paid(&self.prices, raw, gap).0;
+        measures.timed += u64::from(gap.is_some());
+        measures.cold += u64::from(self.is_cold(gap));
+        for (sum, prices) in measures.lifetimes.iter_mut().zip(&self.lifetimes) {
+            sum.price += paid(prices, sent, gap).0;
+            sum.raw_price += paid(prices, raw, gap).0;
+            sum.cold += u64::from(is_cold(prices, gap));
+        }
+    }
+
+    /// Adds a narration: the price of a prompt that nothing was cached of, and of its reply.
+    pub fn add_asked(&self, measures: &mut ReplayMeasures, asked: NarrationRequest) {
+        let paid = |prices: &PriceTable| {
+            prices.prompt(0, asked.prompt).0 + prices.reply(asked.prompt, asked.output)
+        };
+        measures.cost += (paid(&self.reference) * 100.0) as u64;
+        measures.price += paid(&self.prices);
+        for (sum, prices) in measures.lifetimes.iter_mut().zip(&self.lifetimes) {
+            sum.price += paid(prices);
+        }
+    }
+}
+
+fn is_cold(prices: &PriceTable, gap: Option<Millis>) -> bool {
+    gap.is_some_and(|gap| prices.is_cold_after(gap))
+}
+
+/// What a prompt costs after a gap, and how much of it was read from the cache.
+fn paid(prices: &PriceTable, prompt: PromptTokens, gap: Option<Millis>) -> (f64, u64) {
+    let prefix = if is_cold(prices, gap) { 0 } else { prompt.prefix };
+    prices.prompt(prefix, prompt.tokens)
+}
+
+/// In hundredths of a token, in which every figure of the reference is whole.
+fn hundredths(tokens: f64) -> u64 {
+    (tokens * 100.0).round() as u64
+}

@@ -1,0 +1,472 @@
+//! Driving an engine through a recording: request by request, what it would send.
+
+use bytes::Bytes;
+use midfold_core::budget::Budget;
+use midfold_core::calendar::Millis;
+use midfold_core::counter::TextKind;
+use midfold_core::engine::Session;
+use midfold_core::event::RawEvent;
+use midfold_core::fold::{Fold, FoldEntry, VerdictCode};
+use midfold_core::log::{Event, EventLog};
+use midfold_core::meter::Meter;
+use midfold_core::plan::{PlanOutcome, PlanRequest, plan_over};
+use midfold_core::policy::{Policy, ReducerName};
+use midfold_core::project::{Context, ContextPiece, ContextProjection, PieceFate};
+use midfold_core::view::Role;
+
+use crate::replay::host::{OutsideEngine, ReplayError, ReplayNarrator, ReplaySettings};
+use crate::replay::recording::Recording;
+
+/// One message that is sent, and which message of the recording it is.
+#[derive(Clone, Debug)]
+pub(super) struct SentMessage {
+    pub bytes: Bytes,
+    pub tokens: u32,
+    /// The recorded event that it is, or was made of.
+    pub event: Option<u32>,
+    /// It is that event, byte for byte.
+    pub verbatim: bool,
+    /// Stands for events that are not here: a recap or a marker.
+    pub stands_in: bool,
+}
+
+impl SentMessage {
+    /// Whether another is the same message of the same event.
+    pub fn is(&self, other: &Self) -> bool {
+        self.event == other.event
+            && (self.verbatim, self.stands_in) == (other.verbatim, other.stands_in)
+            && same_bytes(&self.bytes, &other.bytes)
+    }
+}
+
+/// What is sent now.
+pub(super) struct SentRequest {
+    /// Tokens of all of it, the envelope's included.
+    pub tokens: u64,
+    /// So many messages are the same as in the request before, as far as is known.
+    pub same: usize,
+    /// The messages after them.
+    pub items: Vec<SentMessage>,
+    /// What was done to come here.
+    pub folded: Option<ReplayFold>,
+    /// No provider would take it as the engine made it.
+    pub faulty: bool,
+}
+
+/// A fold, as the recording sees it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReplayFold {
+    pub before: u64,
+    pub after: u64,
+    /// The text that stands for what left, and its tokens.
+    pub recap: Option<(String, u64)>,
+    /// Events that stay because they were asked to.
+    pub pinned: Vec<u32>,
+    /// What was done to an event beside covering it: `(event, reducer, reason)`.
+    pub edits: Vec<(u32, ReducerName, String)>,
+}
+
+/// A model was asked for a narration.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NarrationRequest {
+    /// Tokens of the prompts.
+    pub prompt: u64,
+    /// Tokens of the replies.
+    pub output: u64,
+    /// The narration was accepted.
+    pub accepted: bool,
+}
+
+/// Time between two requests where the recording tells none, for what rests after a model failed.
+const PACE: Millis = 60_000;
+
+/// The request that is sent next, as far as it is the same for every engine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestMoment {
+    /// Its history is so many events of the recording.
+    pub upto: usize,
+    /// When it was sent, where the recording tells.
+    pub when: Option<Millis>,
+}
+
+/// An engine under replay.
+pub(super) enum EngineDriver<'a> {
+    /// Sends the history.
+    Raw(Box<RawHistory>),
+    /// Compacts what it made of the history before, and what came since.
+    Stateless(Box<StatelessDriver<'a>>),
+    /// Holds the whole history.
+    Session(Box<HeldSession<'a>>),
+}
+
+impl<'a> EngineDriver<'a> {
+    pub fn raw(recording: &Recording) -> Self {
+        let log = recording.log.prefix(0);
+        Self::Raw(Box::new(RawHistory {
+            projection: ContextProjection::new(&log, None),
+            log,
+            sent: 0,
+        }))
+    }
+
+    pub fn stateless(recording: &Recording, engine: DrivenEngine<'a>, window: u64) -> Self {
+        let log = recording.log.prefix(0);
+        let projection = ContextProjection::new(&log, None);
+        Self::Stateless(Box::new(StatelessDriver {
+            engine,
+            window,
+            log,
+            projection,
+            origins: Vec::new(),
+            fed: 0,
+            sent: 0,
+            read: 0,
+            faulty: false,
+        }))
+    }
+
+    pub fn session(
+        recording: &Recording,
+        policy: &Policy,
+        settings: &ReplaySettings<'_>,
+        narrator: Option<&'a dyn ReplayNarrator>,
+    ) -> Self {
+        let log = recording.log.prefix(0);
+        let mut session = Session::over("replay", log, policy.clone(), Meter::exact());
+        // As the proxy has it: after a pause that the cache does not outlast, a fold spoils nothing.
+        let lifetime = settings.prices.lifetime_seconds;
+        session.set_cache_lifetime(lifetime.map(|seconds| seconds.saturating_mul(1_000)));
+        Self::Session(Box::new(HeldSession {
+            session,
+            narrator,
+            budget: Budget::new(settings.window),
+            now: 0,
+            sent: 0,
+            folds: 0,
+        }))
+    }
+
+    /// What is sent in this request.
+    pub fn send(
+        &mut self,
+        recording: &Recording,
+        moment: RequestMoment,
+    ) -> Result<SentRequest, ReplayError> {
+        match self {
+            Self::Raw(raw) => Ok(raw.send(recording, moment.upto)),
+            Self::Stateless(run) => run.send(recording, moment.upto),
+            Self::Session(held) => held.send(recording, moment),
+        }
+    }
+
+    /// Asks the model what a session wants written, if there is a model and anything is wanted.
+    pub fn ask(&mut self) -> Option<NarrationRequest> {
+        match self {
+            Self::Session(held) => held.ask(),
+            Self::Raw(_) | Self::Stateless(_) => None,
+        }
+    }
+}
+
+/// A session that holds the whole history.
+pub(super) struct HeldSession<'a> {
+    session: Session,
+    narrator: Option<&'a dyn ReplayNarrator>,
+    budget: Budget,
+    now: Millis,
+    sent: usize,
+    folds: usize,
+}
+
+impl HeldSession<'_> {
+    fn send(
+        &mut self,
+        recording: &Recording,
+        moment: RequestMoment,
+    ) -> Result<SentRequest, ReplayError> {
+        self.now = moment.when.map_or(self.now, |when| when.max(self.now));
+        let Self { session, budget, .. } = self;
+        session.grow_to(moment.upto, &recording.log);
+        let before = session.view().tokens();
+        let context = session.context(budget, self.now)?;
+        let new = session.folds().len() > self.folds;
+        self.folds = session.folds().len();
+        let from = if new { 0 } else { self.sent };
+        self.sent = context.len();
+        let folded = session.active().filter(|_| new);
+        let folded = folded.map(|fold| describe(fold, before, &context, &|seq| Some(seq)));
+        let items = items(&context, from, &|seq| (Some(seq), true));
+        if moment.when.is_none() {
+            self.now += PACE;
+        }
+        Ok(SentRequest { tokens: context.tokens(), same: from, items, folded, faulty: false })
+    }
+
+    /// The answer is there before the next request, as it is where a worker is quick enough.
+    fn ask(&mut self) -> Option<NarrationRequest> {
+        let narrator = self.narrator?;
+        let request = self.session.wants(&self.budget, self.now)?;
+        let answer = narrator.narrate(&request);
+        let counter = self.session.log().counter();
+        let count = |text: &str| u64::from(counter.count(text, TextKind::Prose));
+        let prompt = request.sources.iter().map(|source| count(&source.text)).sum();
+        let output = answer.as_ref().map_or(0, |reply| count(&reply.text));
+        let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
+        let (prompt, output) = usage.map_or((prompt, output), |u| (u.prompt, u.output));
+        let verdict = self.session.complete(&request, answer, self.now);
+        let accepted = verdict.is_ok_and(|verdict| verdict.code == VerdictCode::ACCEPTED);
+        Some(NarrationRequest { prompt, output, accepted })
+    }
+}
+
+/// The history as it is, with the repairs that its profile asks for.
+pub(super) struct RawHistory {
+    log: EventLog,
+    projection: ContextProjection,
+    sent: usize,
+}
+
+impl RawHistory {
+    fn send(&mut self, recording: &Recording, upto: usize) -> SentRequest {
+        self.log.grow_to(upto, &recording.log);
+        self.projection.extend(&self.log);
+        let context = self.projection.context();
+        let items = items(&context, self.sent, &|seq| (Some(seq), true));
+        let same = std::mem::replace(&mut self.sent, context.len());
+        SentRequest { tokens: context.tokens(), same, items, folded: None, faulty: false }
+    }
+}
+
+/// Who compacts.
+pub(super) enum DrivenEngine<'a> {
+    Policy(&'a Policy),
+    Outside(&'a mut dyn OutsideEngine),
+}
+
+/// Where a message that the engine holds comes from.
+#[derive(Clone, Copy, Debug)]
+struct MessageOrigin {
+    event: Option<u32>,
+    verbatim: bool,
+    stands_in: bool,
+}
+
+/// The normative form: the engine's own last output and what came since, compacted when that is
+/// too long, as repeated calls of `midfold compact` would.
+pub(super) struct StatelessDriver<'a> {
+    engine: DrivenEngine<'a>,
+    window: u64,
+    /// What the engine holds.
+    log: EventLog,
+    projection: ContextProjection,
+    origins: Vec<MessageOrigin>,
+    /// Events of the recording that it was given.
+    fed: usize,
+    /// So many messages of what is held were sent before.
+    sent: usize,
+    /// Events of what is held that were read anew when it was made.
+    read: usize,
+    /// The last answer of an engine outside had to be repaired before it could be sent.
+    faulty: bool,
+}
+
+impl StatelessDriver<'_> {
+    fn send(&mut self, recording: &Recording, upto: usize) -> Result<SentRequest, ReplayError> {
+        for event in &recording.log.events()[self.fed..upto] {
+            self.log.adopt(event);
+            self.origins.push(MessageOrigin {
+                event: Some(event.seq),
+                verbatim: true,
+                stands_in: false,
+            });
+        }
+        self.fed = upto;
+        self.projection.extend(&self.log);
+        let context = self.projection.context();
+        if let Some((after, folded)) = self.compact(&context)? {
+            let (same, items) = self.take_up(&after);
+            let (tokens, faulty) = (after.tokens(), self.faulty);
+            return Ok(SentRequest { tokens, same, items, folded: Some(folded), faulty });
+        }
+        let same = std::mem::replace(&mut self.sent, context.len());
+        let items = items_of(&context, same, &self.origins);
+        let (tokens, faulty) = (context.tokens(), self.faulty);
+        Ok(SentRequest { tokens, same, items, folded: None, faulty })
+    }
+
+    fn compact(&mut self, context: &Context) -> Result<Option<(Context, ReplayFold)>, ReplayError> {
+        match &mut self.engine {
+            DrivenEngine::Policy(policy) => {
+                let budget = Budget::new(self.window);
+                let request = PlanRequest {
+                    before: Some(context.clone()),
+                    ..PlanRequest::new(&self.log, policy, &budget, Meter::exact())
+                };
+                let planned = plan_over(&request, &self.projection)?;
+                let (PlanOutcome::Folded(fold), Some(after)) = planned else { return Ok(None) };
+                let origin = |seq: u32| self.origins.get(seq as usize).and_then(|o| o.event);
+                let folded = describe(&fold, context.tokens(), &after, &origin);
+                Ok(Some((after, folded)))
+            }
+            DrivenEngine::Outside(engine) => {
+                if context.tokens() * 10 <= self.window * 8 {
+                    return Ok(None);
+                }
+                let messages: Vec<Bytes> = context.pieces().map(|p| p.bytes.clone()).collect();
+                let answer =
+                    engine.compact(&messages, self.window).map_err(ReplayError::Outside)?;
+                if answer == messages {
+                    return Ok(None);
+                }
+                Ok(Some(self.take_over(context, answer)))
+            }
+        }
+    }
+
+    /// What an engine outside answered, as a context: its messages that are ours are found again.
+    fn take_over(&mut self, before: &Context, answer: Vec<Bytes>) -> (Context, ReplayFold) {
+        let mut next = self.log.prefix(0);
+        let mut origins = Vec::with_capacity(answer.len());
+        let (mut at, mut recap) = (0, None);
+        for bytes in answer {
+            let found = self.log.events()[at..].iter().position(|event| event.bytes == bytes);
+            match found {
+                Some(skip) => {
+                    let (event, origin) = (&self.log.events()[at + skip], self.origins[at + skip]);
+                    if origin.stands_in {
+                        recap.get_or_insert_with(|| stands_for(event));
+                    }
+                    origins.push(origin);
+                    next.adopt(event);
+                    at += skip + 1;
+                }
+                None => {
+                    let seq = next.append(RawEvent::new(bytes));
+                    let event = &next.events()[seq as usize];
+                    recap.get_or_insert_with(|| stands_for(event));
+                    origins.push(MessageOrigin { event: None, verbatim: false, stands_in: true });
+                }
+            }
+        }
+        self.log = next;
+        self.origins = origins;
+        self.projection = ContextProjection::new(&self.log, None);
+        let context = self.projection.context();
+        let kept = |fate: &PieceFate| matches!(fate, PieceFate::Verbatim(_));
+        self.faulty = context.len() != self.log.len() || !context.pieces().all(|p| kept(&p.fate));
+        let (before, after) = (before.tokens(), context.tokens());
+        (context, ReplayFold { before, after, recap, ..ReplayFold::default() })
+    }
+
+    /// Goes on from a context as if it had been read from a file; says how many of its messages
+    /// were sent just so in the request before, and which come after them.
+    fn take_up(&mut self, context: &Context) -> (usize, Vec<SentMessage>) {
+        if matches!(self.engine, DrivenEngine::Outside(_)) {
+            self.sent = 0;
+            return (0, items_of(context, 0, &self.origins));
+        }
+        let stays = self.unchanged(context);
+        let same = stays.min(self.sent);
+        let items = items_of(context, same, &self.origins);
+        self.origins.truncate(stays);
+        let held = self.log.prefix(stays);
+        let before = std::mem::replace(&mut self.log, held);
+        for (piece, item) in context.pieces_from(stays).zip(&items[stays - same..]) {
+            let known = match piece.fate {
+                PieceFate::Verbatim(seq) => before.events().get(seq as usize),
+                _ => None,
+            };
+            // Whose words a user's message are is told anew: a file does not say what a reader knew.
+            match known.filter(|event| event.view.role != Role::User) {
+                Some(event) => self.log.adopt(event),
+                None => self.log.append(RawEvent::new(piece.bytes.clone())),
+            };
+            self.origins.push(MessageOrigin {
+                event: item.event,
+                verbatim: item.verbatim,
+                stands_in: item.stands_in,
+            });
+        }
+        self.read = self.log.len();
+        self.projection = self.projection.regrown(stays, &self.log);
+        // Read anew it may ask for other repairs.
+        let held = self.projection.context();
+        let pairs = context.pieces_from(stays).zip(held.pieces_from(stays));
+        self.sent =
+            stays + pairs.take_while(|(sent, held)| same_bytes(&sent.bytes, &held.bytes)).count();
+        (same, items)
+    }
+
+    /// So many messages of a context are the first events that are held, as they are held.
+    fn unchanged(&self, context: &Context) -> usize {
+        let stays = |(event, piece): &(&Event, &ContextPiece)| {
+            let read = event.view.role != Role::User || (event.seq as usize) < self.read;
+            read && piece.fate == PieceFate::Verbatim(event.seq)
+        };
+        self.log.events().iter().zip(context.pieces()).take_while(stays).count()
+    }
+}
+
+/// Equal, told in most cases by where they are.
+pub(super) fn same_bytes(a: &Bytes, b: &Bytes) -> bool {
+    a.len() == b.len() && (std::ptr::eq(a.as_ptr(), b.as_ptr()) || a == b)
+}
+
+/// The text and the tokens of a message that an engine made.
+fn stands_for(event: &Event) -> (String, u64) {
+    (event.text().into_owned(), u64::from(event.tokens.total))
+}
+
+fn items_of(context: &Context, from: usize, origins: &[MessageOrigin]) -> Vec<SentMessage> {
+    let mut items = items(context, from, &|seq| {
+        origins.get(seq as usize).map_or((None, false), |origin| (origin.event, origin.verbatim))
+    });
+    for (item, piece) in items.iter_mut().zip(context.pieces_from(from)) {
+        if let PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) =
+            piece.fate
+        {
+            item.stands_in |= origins.get(seq as usize).is_some_and(|origin| origin.stands_in);
+        }
+    }
+    items
+}
+
+fn items(
+    context: &Context,
+    from: usize,
+    origin: &dyn Fn(u32) -> (Option<u32>, bool),
+) -> Vec<SentMessage> {
+    let item = |piece: &ContextPiece| {
+        let (event, verbatim) = match piece.fate {
+            PieceFate::Verbatim(seq) => origin(seq),
+            PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => (origin(seq).0, false),
+            PieceFate::Recap | PieceFate::Marker | PieceFate::Added(_) => (None, false),
+        };
+        let stands_in = matches!(piece.fate, PieceFate::Recap | PieceFate::Marker);
+        SentMessage { bytes: piece.bytes.clone(), tokens: piece.tokens, event, verbatim, stands_in }
+    };
+    context.pieces_from(from).map(item).collect()
+}
+
+fn describe(
+    fold: &Fold,
+    before: u64,
+    after: &Context,
+    origin: &dyn Fn(u32) -> Option<u32>,
+) -> ReplayFold {
+    let pinned = fold.layout.pinned.iter().chain(&fold.layout.carried_user);
+    let edits = fold
+        .edits
+        .iter()
+        .filter_map(|edit| Some((origin(edit.seq)?, edit.reducer, edit.reason.clone())));
+    // A marker says nothing of what it stands for.
+    let marker = fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Marker { .. }));
+    let recap = fold.recap.as_ref().filter(|_| !marker);
+    ReplayFold {
+        before,
+        after: after.tokens(),
+        recap: recap.map(|recap| (recap.text.clone(), recap.tokens)),
+        pinned: pinned.filter_map(|seq| origin(*seq)).collect(),
+        edits: edits.collect(),
+    }
+}

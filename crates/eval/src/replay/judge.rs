@@ -1,0 +1,247 @@
+//! Judging what was sent against what was needed. Work is done once a message that comes or goes,
+//! not once a request.
+
+use midfold_core::ids::identifiers;
+use midfold_core::log::measure;
+use midfold_core::names::NameTable;
+use midfold_core::view::{BlockKind, EventView, Role};
+
+use crate::replay::artifacts::{FileMentions, NamedFile};
+use crate::replay::counts::NumberCounts;
+use crate::replay::drive::{ReplayFold, SentMessage, SentRequest, same_bytes};
+use crate::replay::measures::TokensBy;
+use crate::replay::recording::{MentionedNames, Recording};
+use crate::replay::texts::{fold_space, quoted, words};
+
+/// The context as it was last sent, and what it mentions.
+#[derive(Default)]
+pub(super) struct HeldContext {
+    messages: Vec<HeldMessage>,
+    tokens: u64,
+    pub ids: NumberCounts,
+    pub words: NumberCounts,
+    quotes: NumberCounts,
+    pub rules: NumberCounts,
+    pub reads: NumberCounts,
+    pub writes: NumberCounts,
+    /// Tokens by what they are, without the envelope.
+    pub by: TokensBy,
+    /// Which events are here, byte for byte.
+    pub events: NumberCounts,
+}
+
+/// One message of it.
+struct HeldMessage {
+    item: SentMessage,
+    reading: MessageReading,
+    by: TokensBy,
+}
+
+/// What a message says.
+enum MessageReading {
+    /// What this event of the recording does.
+    Event(u32),
+    /// Something else.
+    Made(Box<MadeContext>),
+}
+
+struct MadeContext {
+    view: EventView,
+    /// Its text, white space folded.
+    text: String,
+    mentions: MentionedNames,
+}
+
+/// How the new context follows the one before.
+pub(super) struct ContextStep {
+    /// Messages at the front that are the same.
+    pub same: usize,
+    /// Their tokens.
+    pub prefix: u64,
+    /// The context before is not the beginning of this one.
+    pub broke: bool,
+}
+
+impl HeldContext {
+    /// Takes over what is sent now.
+    pub fn take(
+        &mut self,
+        recording: &Recording,
+        sent: SentRequest,
+    ) -> (ContextStep, Option<ReplayFold>) {
+        let before = self.messages.len();
+        let more = self.messages[sent.same.min(before)..].iter().zip(&sent.items);
+        let more = more.take_while(|(old, new)| same_bytes(&old.item.bytes, &new.bytes)).count();
+        let same = sent.same + more;
+        let left = self.messages.split_off(same);
+        for message in &left {
+            self.count(recording, message, NumberCounts::take);
+            self.by.take(&message.by);
+            self.tokens -= u64::from(message.item.tokens);
+        }
+        let prefix = self.tokens;
+        // What was made of an event once is often sent again behind another recap.
+        let mut left = left.into_iter().filter(HeldMessage::is_made_of_event).peekable();
+        for item in sent.items.into_iter().skip(more) {
+            while left.next_if(|message| message.item.event < item.event).is_some() {}
+            let message = match left.next_if(|message| message.item.is(&item)) {
+                Some(known) => HeldMessage { item, ..known },
+                None => HeldMessage::new(recording, item),
+            };
+            self.count(recording, &message, NumberCounts::add);
+            self.by.add(&message.by);
+            self.tokens += u64::from(message.item.tokens);
+            self.messages.push(message);
+        }
+        (ContextStep { same, prefix, broke: same < before }, sent.folded)
+    }
+
+    fn count(
+        &mut self,
+        recording: &Recording,
+        message: &HeldMessage,
+        change: fn(&mut NumberCounts, &[u32]),
+    ) {
+        let mentions = match &message.reading {
+            MessageReading::Made(made) => &made.mentions,
+            MessageReading::Event(event) => {
+                change(&mut self.events, &[*event]);
+                &recording.mentions[*event as usize]
+            }
+        };
+        change(&mut self.ids, &mentions.ids);
+        change(&mut self.words, &mentions.words);
+        change(&mut self.quotes, &mentions.quotes);
+        change(&mut self.rules, &mentions.rules);
+        change(&mut self.reads, &mentions.reads);
+        change(&mut self.writes, &mentions.writes);
+    }
+
+    /// Whether a quoted string is here: in quotes, or in a text that was made for the context.
+    pub fn quotes(&self, recording: &Recording, quote: u32) -> bool {
+        let text = recording.quotes.text(quote);
+        self.quotes.has(quote)
+            || self.messages.iter().any(|message| match &message.reading {
+                MessageReading::Made(made) => made.text.contains(text),
+                MessageReading::Event(_) => false,
+            })
+    }
+
+    /// The messages from the one at `from` on, with their views, for a validator.
+    pub fn views<'a>(
+        &'a self,
+        recording: &'a Recording,
+        from: usize,
+    ) -> impl Iterator<Item = (&'a [u8], &'a EventView)> {
+        self.messages.iter().skip(from).map(|message| {
+            let view = match &message.reading {
+                MessageReading::Event(event) => &recording.log.events()[*event as usize].view,
+                MessageReading::Made(made) => &made.view,
+            };
+            (&message.item.bytes[..], view)
+        })
+    }
+
+    /// The messages.
+    pub fn items(&self) -> impl Iterator<Item = &SentMessage> {
+        self.messages.iter().map(|message| &message.item)
+    }
+}
+
+impl HeldMessage {
+    fn is_made_of_event(&self) -> bool {
+        self.item.event.is_some() && matches!(self.reading, MessageReading::Made(_))
+    }
+
+    fn new(recording: &Recording, item: SentMessage) -> Self {
+        if let Some(number) = item.event.filter(|_| item.verbatim) {
+            let event = &recording.log.events()[number as usize];
+            let by = by(&event.view, &event.tokens.blocks, event.tokens.total);
+            return Self { item, reading: MessageReading::Event(number), by };
+        }
+        let log = &recording.log;
+        let view = log.dialect().view(&item.bytes);
+        let text = recording.text(&item.bytes, &view);
+        let folded = fold_space(&text);
+        let mentions = mention(recording, &text, &folded);
+        let by = match item.stands_in {
+            true => TokensBy { recap: u64::from(item.tokens), ..TokensBy::default() },
+            false => {
+                let tokens = measure(&**log.counter(), &item.bytes, &view);
+                by(&view, &tokens.blocks, item.tokens)
+            }
+        };
+        Self {
+            item,
+            reading: MessageReading::Made(Box::new(MadeContext { view, text: folded, mentions })),
+            by,
+        }
+    }
+}
+
+/// What a text that is not of the recording mentions, of what the recording knows.
+fn mention(recording: &Recording, text: &str, folded: &str) -> MentionedNames {
+    let sorted = |mut numbers: Vec<u32>| {
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_boxed_slice()
+    };
+    // Found first, then looked up: the tables are large, and look-ups that follow each other closely
+    // wait for memory together.
+    let ids: Vec<&str> = identifiers(text).collect();
+    let all: Vec<&str> = words(text).collect();
+    let ids = ids.into_iter().filter_map(|id| recording.ids.get(id)).collect();
+    let words = all.into_iter().filter_map(|word| recording.words.get(word)).collect();
+    let quotes = quoted(text).filter_map(|quote| recording.quotes.get(quote)).collect();
+    let held = |names: &NameTable| -> Box<[u32]> {
+        names
+            .iter()
+            .filter(|(_, known)| folded.contains(*known))
+            .map(|(number, _)| number)
+            .collect()
+    };
+    let told = FileMentions::new(text);
+    let uses: Vec<(u32, NamedFile)> =
+        recording.paths.iter().map(|(number, path)| (number, told.how(path))).collect();
+    let of = |how: fn(&NamedFile) -> bool| -> Box<[u32]> {
+        uses.iter().filter(|(_, named)| how(named)).map(|(number, _)| *number).collect()
+    };
+    MentionedNames {
+        ids: sorted(ids),
+        words: sorted(words),
+        quotes: sorted(quotes),
+        rules: held(&recording.rules),
+        reads: of(|named| named.read),
+        writes: of(|named| named.modified),
+    }
+}
+
+/// The tokens of a message by what they are; what no block has goes with the role.
+fn by(view: &EventView, blocks: &[u32], total: u32) -> TokensBy {
+    let mut by = TokensBy::default();
+    let mut rest = u64::from(total);
+    for (block, tokens) in view.blocks.iter().zip(blocks) {
+        let tokens = u64::from(*tokens).min(rest);
+        rest -= tokens;
+        *match &block.kind {
+            BlockKind::Call { .. } => &mut by.call,
+            BlockKind::Result { .. } => &mut by.result,
+            _ => by_role(&mut by, view.role),
+        } += tokens;
+    }
+    *by_role_rest(&mut by, view) += rest;
+    by
+}
+
+fn by_role(by: &mut TokensBy, role: Role) -> &mut u64 {
+    match role {
+        Role::Assistant => &mut by.assistant,
+        Role::Tool => &mut by.result,
+        role if role.is_system() => &mut by.system,
+        _ => &mut by.user,
+    }
+}
+
+fn by_role_rest<'a>(by: &'a mut TokensBy, view: &EventView) -> &'a mut u64 {
+    if view.has_results() { &mut by.result } else { by_role(by, view.role) }
+}

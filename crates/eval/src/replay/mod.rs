@@ -1,0 +1,379 @@
+//! Replay: a recorded conversation, request by request, against what the agent really did next.
+//! No model is called unless a host brings one. Definitions: docs/MEASURES.md.
+//!
+//! A [`Recording`] is read once; [`replay`] drives one engine through it, in one window and one
+//! form, and costs a fraction of reading.
+
+mod artifacts;
+mod check;
+mod class;
+mod costs;
+mod counts;
+mod drive;
+mod fabric;
+mod host;
+mod judge;
+mod measures;
+mod recording;
+mod texts;
+
+use midfold_core::recap::lost_names::{LostNames, NameUser};
+use midfold_core::view::Role;
+use rustc_hash::FxHashMap;
+
+use crate::replay::check::ContextChecker;
+use crate::replay::costs::{CostTables, PromptTokens};
+use crate::replay::drive::{EngineDriver, NarrationRequest, ReplayFold, RequestMoment};
+use crate::replay::fabric::FateFabric;
+use crate::replay::judge::{ContextStep, HeldContext};
+use crate::replay::recording::RecordedRequest;
+
+pub use class::NameClass;
+pub use fabric::FoldRow;
+pub use host::{
+    OutsideEngine, ReplayError, ReplayNarrator, ReplaySettings, ReplayStrategy, SentObservation,
+};
+pub use measures::{AgedCost, KeptShare, ReplayMeasures, TokensBy, percentile};
+pub use recording::Recording;
+
+/// What one replay of one conversation found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayResult {
+    /// The sums.
+    pub measures: ReplayMeasures,
+    /// Every request.
+    pub requests: Vec<RequestRow>,
+    /// Every fold, and what events had become.
+    pub folds: Vec<FoldRow>,
+    /// What was not there when it was needed, the worst first.
+    pub losses: Vec<LostIdentifier>,
+}
+
+/// One request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestRow {
+    /// The message that answered it.
+    pub at: usize,
+    /// Tokens of the raw history.
+    pub raw: u64,
+    /// Tokens that were sent.
+    pub tokens: u64,
+    /// Tokens at the front that were the same as in the request before.
+    pub prefix: u64,
+    /// The fold that was made for it, by its place in [`ReplayResult::folds`].
+    pub fold: Option<usize>,
+    /// The request before was not the beginning of this one.
+    pub broke: bool,
+    /// It found a cold cache, which read nothing of that prefix.
+    pub cold: bool,
+    /// Identifiers at risk that its answer needed; 0 before retention is counted.
+    pub at_risk: KeptShare,
+}
+
+/// An identifier that was needed and not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostIdentifier {
+    /// The identifier.
+    pub id: String,
+    /// What kind of name it is.
+    pub class: NameClass,
+    /// The first message that used it while it was not in the context.
+    pub at: usize,
+    /// The message that mentioned it last before.
+    pub seen: usize,
+    /// How many messages used it while it was not in the context.
+    pub times: u32,
+    /// One search over the log brings it back, every time.
+    pub recalled: bool,
+}
+
+/// Replays one conversation.
+///
+/// # Errors
+/// When what may not be folded is larger than the window, or an engine outside fails.
+pub fn replay(
+    recording: &Recording,
+    strategy: ReplayStrategy<'_>,
+    settings: &ReplaySettings<'_>,
+) -> Result<ReplayResult, ReplayError> {
+    let window = settings.window;
+    let driver = match strategy {
+        ReplayStrategy::Raw => EngineDriver::raw(recording),
+        ReplayStrategy::Stateless(policy) => {
+            EngineDriver::stateless(recording, drive::DrivenEngine::Policy(policy), window)
+        }
+        ReplayStrategy::Session(policy) => EngineDriver::session(recording, policy, settings, None),
+        ReplayStrategy::Narrated(policy, narrator) => {
+            EngineDriver::session(recording, policy, settings, Some(narrator))
+        }
+        ReplayStrategy::Outside(engine) => {
+            EngineDriver::stateless(recording, drive::DrivenEngine::Outside(engine), window)
+        }
+    };
+    let mut run = ReplayRun {
+        recording,
+        settings,
+        driver,
+        held: HeldContext::default(),
+        fabric: FateFabric::default(),
+        found: ReplayResult::default(),
+        losses: FxHashMap::default(),
+        artifacts: std::collections::BTreeSet::new(),
+        raw_sent: 0,
+        gone: LostNames::over(recording.ids.clone()),
+        searched: 0,
+        checker: ContextChecker::new(settings.rules),
+        costs: CostTables::new(settings.prices),
+    };
+    for request in &recording.requests {
+        run.request(request)?;
+    }
+    Ok(run.finish())
+}
+
+/// Characters that one search brings back.
+const BACK: usize = 2_000;
+
+struct ReplayRun<'a> {
+    recording: &'a Recording,
+    settings: &'a ReplaySettings<'a>,
+    driver: EngineDriver<'a>,
+    held: HeldContext,
+    fabric: FateFabric,
+    found: ReplayResult,
+    losses: FxHashMap<u32, LostIdentifier>,
+    /// Files that were used before the newest fold, and whether they were changed.
+    artifacts: std::collections::BTreeSet<(u32, bool)>,
+    /// Events of the raw request before.
+    raw_sent: usize,
+    /// The names of the first events of the log.
+    gone: LostNames,
+    /// How many events those are.
+    searched: usize,
+    /// What the provider says of the context.
+    checker: ContextChecker<'a>,
+    costs: CostTables,
+}
+
+impl ReplayRun<'_> {
+    fn request(&mut self, request: &RecordedRequest) -> Result<(), ReplayError> {
+        let recording = self.recording;
+        let gap = self.costs.gap(request.when);
+        let is_cold = self.costs.is_cold(gap);
+        let moment = RequestMoment { upto: request.at, when: request.when };
+        let begun = self.settings.clock.map(|clock| clock());
+        let sent = self.driver.send(recording, moment)?;
+        let time =
+            self.settings.clock.zip(begun).map(|(clock, begun)| clock().saturating_sub(begun));
+        if let Some(asked) = self.driver.ask() {
+            self.asked(asked);
+        }
+        let (tokens, faulty) = (sent.tokens, sent.faulty);
+        let (step, folded) = self.held.take(recording, sent);
+        self.show(request.at, tokens);
+        let folded = folded.map(|folded| self.folded(request.at, &folded));
+        let envelope = recording.log.envelope_tokens();
+        // What travels beside the messages is at the front, and is the same every time.
+        let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
+        let raw = envelope + recording.log.tokens_in(0..request.at);
+        let raw_prefix = envelope + recording.log.tokens_in(0..self.raw_sent);
+        let raw_prefix = if self.found.requests.is_empty() { 0 } else { raw_prefix };
+        let paid =
+            (PromptTokens { tokens, prefix }, PromptTokens { tokens: raw, prefix: raw_prefix });
+        self.costs.add(&mut self.found.measures, paid.0, paid.1, envelope, gap);
+        self.count(tokens, &step, time.map(|time| (time, folded.is_some())));
+        self.invalid(faulty, step.same);
+        let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
+            self.recall(request)
+        } else {
+            KeptShare::default()
+        };
+        self.artifacts(request.at);
+        self.found.requests.push(RequestRow {
+            at: request.at,
+            raw,
+            tokens,
+            prefix,
+            fold: folded,
+            broke: step.broke,
+            cold: is_cold,
+            at_risk,
+        });
+        self.raw_sent = request.at;
+        Ok(())
+    }
+
+    fn show(&self, at: usize, tokens: u64) {
+        let Some(watch) = self.settings.watch else { return };
+        let items: Vec<_> = self.held.items().collect();
+        let stand_ins: Vec<usize> = (0..items.len()).filter(|at| items[*at].stands_in).collect();
+        watch(&SentObservation {
+            at,
+            tokens,
+            messages: items.iter().map(|item| &item.bytes).collect(),
+            stand_in_tokens: stand_ins.iter().map(|at| u64::from(items[*at].tokens)).sum(),
+            stand_ins,
+        });
+    }
+
+    fn asked(&mut self, asked: NarrationRequest) {
+        let measures = &mut self.found.measures;
+        measures.summaries += 1;
+        measures.accepted += u64::from(asked.accepted);
+        self.costs.add_asked(measures, asked);
+    }
+
+    /// Notes a fold; the answer is its number.
+    fn folded(&mut self, at: usize, folded: &ReplayFold) -> usize {
+        let uses = self.recording.uses.iter().take_while(|used| used.event < at);
+        self.artifacts = uses.map(|used| (used.path, used.modified)).collect();
+        let row = self.fabric.fold(at, self.held.items(), folded);
+        self.found.folds.push(row);
+        self.found.measures.folds += 1;
+        self.found.folds.len() - 1
+    }
+
+    fn count(&mut self, tokens: u64, step: &ContextStep, time: Option<(u64, bool)>) {
+        let recording = self.recording;
+        let measures = &mut self.found.measures;
+        measures.requests += 1;
+        measures.tokens += tokens;
+        measures.tokens_by.add(&self.held.by);
+        measures.tokens_by.system += recording.log.envelope_tokens();
+        measures.peak = measures.peak.max(tokens);
+        measures.over += u64::from(tokens > self.settings.window);
+        measures.breaks += u64::from(step.broke);
+        match time {
+            Some((time, true)) => measures.fold_time.push(time),
+            Some((time, false)) => measures.context_time.push(time),
+            None => {}
+        }
+    }
+
+    /// `faulty`: it was repaired before it was sent. `same`: so many of its messages are those of
+    /// the request before.
+    fn invalid(&mut self, faulty: bool, same: usize) {
+        let Self { checker, held, recording, .. } = self;
+        let violations = checker.violations(same, |from| held.views(recording, from));
+        self.found.measures.invalid += u64::from(faulty || violations > 0);
+    }
+
+    fn recall(&mut self, request: &RecordedRequest) -> KeptShare {
+        let recording = self.recording;
+        let mut at_risk = KeptShare::default();
+        let mut missing = Vec::new();
+        let measures = &mut self.found.measures;
+        measures.counted += 1;
+        for need in &request.need {
+            let have = self.held.ids.has(need.id);
+            measures.recall.take(have);
+            if need.at_risk {
+                at_risk.take(have);
+                let class = NameClass::of(recording.ids.text(need.id));
+                measures.classes[class as usize].take(have);
+                if !have {
+                    missing.push(*need);
+                }
+            }
+        }
+        measures.at_risk.need += at_risk.need;
+        measures.at_risk.have += at_risk.have;
+        request.rare.iter().for_each(|word| measures.rare.take(self.held.words.has(*word)));
+        let quotes = &mut measures.classes[NameClass::Quote as usize];
+        request.quotes.iter().for_each(|quote| quotes.take(self.held.quotes(recording, *quote)));
+        let stated = &recording.stated[..request.stated];
+        stated.iter().for_each(|rule| measures.rules.take(self.held.rules.has(*rule)));
+        self.lose(request, &missing);
+        at_risk
+    }
+
+    fn lose(&mut self, request: &RecordedRequest, missing: &[recording::NeededName]) {
+        if missing.is_empty() {
+            return;
+        }
+        let search = self.settings.search;
+        let back = if search { self.back(request.at, missing) } else { vec![false; missing.len()] };
+        for (need, recalled) in missing.iter().zip(back) {
+            let id = self.recording.ids.text(need.id);
+            if search {
+                self.found.measures.reachable.take(recalled);
+            }
+            let loss = self.losses.entry(need.id).or_insert_with(|| LostIdentifier {
+                id: id.to_owned(),
+                class: NameClass::of(id),
+                at: request.at,
+                seen: need.seen as usize,
+                times: 0,
+                recalled: true,
+            });
+            loss.times += 1;
+            loss.recalled &= recalled;
+        }
+    }
+
+    /// Which of the missing one search over the log brings back, which looks for the newest text
+    /// among the names that left.
+    fn back(&mut self, upto: usize, missing: &[recording::NeededName]) -> Vec<bool> {
+        let Self { recording, gone, held, .. } = self;
+        let events = &recording.log.events()[self.searched..upto];
+        for (event, mentions) in events.iter().zip(&recording.mentions[self.searched..upto]) {
+            let by = NameUser::of(&event.view);
+            mentions.ids.iter().for_each(|id| gone.add_known(event.seq, by, *id));
+        }
+        self.searched = upto;
+        let back = gone.best(&newest(recording, upto), BACK, |id, _| held.ids.has(id));
+        missing.iter().map(|need| back.contains(&recording.ids.text(need.id))).collect()
+    }
+
+    /// Files that calls used before the newest fold, and what this request's answer reads again.
+    fn artifacts(&mut self, at: usize) {
+        let Some(fold) = self.found.folds.last() else { return };
+        let recording = self.recording;
+        let measures = &mut self.found.measures;
+        for (path, modified) in &self.artifacts {
+            let written = self.held.writes.has(*path);
+            if *modified {
+                measures.modified.take(written);
+            } else {
+                measures.read.take(written || self.held.reads.has(*path));
+            }
+        }
+        let uses = &recording.uses;
+        let from = uses.partition_point(|used| used.event < at);
+        let again = uses[from..].iter().take_while(|used| used.event == at);
+        for earlier in again.filter_map(|read| uses.get(read.before?)) {
+            // What the reader got counts, not that it asked.
+            let got = u32::try_from(earlier.answer.unwrap_or(earlier.event));
+            let gone = got.is_ok_and(|event| !self.held.events.has(event));
+            measures.rereads += u64::from(earlier.event < fold.at && gone);
+        }
+    }
+
+    fn finish(mut self) -> ReplayResult {
+        let mut losses: Vec<LostIdentifier> = self.losses.into_values().collect();
+        losses.sort_by(|a, b| b.times.cmp(&a.times).then(a.at.cmp(&b.at)).then(a.id.cmp(&b.id)));
+        self.found.losses = losses;
+        let measures = &mut self.found.measures;
+        for usage in self.recording.log.events().iter().filter_map(|event| event.usage) {
+            measures.usages += 1;
+            measures.usage.prompt += usage.prompt;
+            measures.usage.output += usage.output;
+            measures.usage.cache_read += usage.cache_read;
+            measures.usage.cache_write += usage.cache_write;
+        }
+        self.found
+    }
+}
+
+/// The newest user and tool text of a history: all that a search may be built from.
+fn newest(recording: &Recording, at: usize) -> String {
+    let events = &recording.log.events()[..at];
+    let results = events.iter().rev().take_while(|event| event.view.role != Role::Assistant);
+    let user = events.iter().rev().find(|event| event.view.is_real_user());
+    let mut texts: Vec<String> =
+        results.map(|event| recording.text(&event.bytes, &event.view)).collect();
+    if let Some(user) = user {
+        texts.push(recording.text(&user.bytes, &user.view));
+    }
+    texts.join("\n")
+}
