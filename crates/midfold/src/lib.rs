@@ -108,8 +108,6 @@ mod import;
 mod model_pattern;
 mod model_windows;
 mod prepare;
-#[cfg(feature = "proxy")]
-pub mod proxy;
 mod recap;
 mod recover;
 mod replay;
@@ -136,6 +134,7 @@ pub use compact::{CompactionOutcome, CompactionRequest, ModelNarration};
 #[cfg(feature = "store")]
 pub use delete::{age, delete, extents, idle, old_answers, prune};
 pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
+pub use fault::RequestFault;
 pub use feedback::{CompactionFeedback, SizeCount};
 pub use given_messages::{conversation, document};
 pub use hooks::injections;
@@ -186,11 +185,4 @@ pub mod inside {
     pub mod fork {
         pub use crate::blocking::fork::{id, is_of};
     }
-
-    #[cfg(feature = "proxy")]
-    pub use crate::proxy::identities::MessageIdentities;
-    #[cfg(feature = "proxy")]
-    pub use crate::proxy::learned_windows::{
-        LearnedWindows, MOST, WindowNews, WindowOwner, WindowReport,
-    };
 }

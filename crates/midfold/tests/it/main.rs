@@ -21,7 +21,6 @@ mod engine;
 mod follow;
 #[cfg(feature = "blocking")]
 mod fork;
-mod fuzz_seeds;
 mod images;
 #[cfg(feature = "store")]
 mod import;
@@ -35,21 +34,6 @@ mod orders;
 mod prepare;
 mod presets;
 mod properties;
-#[cfg(feature = "proxy")]
-mod proxy;
-#[cfg(feature = "proxy")]
-mod proxy_agent;
-mod proxy_asides;
-#[cfg(feature = "proxy")]
-mod proxy_identities;
-#[cfg(feature = "proxy")]
-mod proxy_learned;
-#[cfg(feature = "proxy")]
-mod proxy_recall;
-mod proxy_seal;
-mod proxy_sound;
-#[cfg(feature = "proxy")]
-mod proxy_vendor;
 #[cfg(all(feature = "store", feature = "model"))]
 mod real_model;
 mod references;
@@ -60,8 +44,6 @@ mod said;
 mod secrets;
 #[cfg(feature = "store")]
 mod sessions;
-#[cfg(feature = "proxy")]
-mod simulation;
 mod sources;
 mod stays;
 mod survey;
