@@ -94,7 +94,6 @@ mod append;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 mod cache;
-pub mod client;
 mod compact;
 #[cfg(feature = "store")]
 mod delete;
@@ -103,8 +102,6 @@ mod fault;
 mod feedback;
 mod given_messages;
 mod hooks;
-#[cfg(feature = "store")]
-mod import;
 mod model_pattern;
 mod model_windows;
 mod prepare;
@@ -138,8 +135,6 @@ pub use fault::RequestFault;
 pub use feedback::{CompactionFeedback, SizeCount};
 pub use given_messages::{conversation, document};
 pub use hooks::injections;
-#[cfg(feature = "store")]
-pub use import::{ImportExtent, ImportPlan, ImportedSession, TranscriptPart, TranscriptRecordings};
 pub use model_pattern::{ModelPattern, ModelPatternError};
 pub use model_windows::ModelWindows;
 pub use prepare::{DEFAULT_WINDOW, PreparedConversation, Setup, SetupError, WindowSource};

@@ -5,9 +5,6 @@ mod agent_wishes;
 mod ahead;
 mod arguments;
 mod authority;
-#[cfg(feature = "store")]
-mod client;
-mod client_settings;
 #[cfg(all(feature = "blocking", feature = "sqlite"))]
 mod cold;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
@@ -22,8 +19,6 @@ mod follow;
 #[cfg(feature = "blocking")]
 mod fork;
 mod images;
-#[cfg(feature = "store")]
-mod import;
 mod keep;
 mod linear;
 mod lost;

@@ -4,19 +4,19 @@
 use std::fmt::Write;
 
 use bytes::Bytes;
-use midfold_core::RawEvent;
-use midfold_core::budget::{Budget, Ratio};
-use midfold_core::fold::FoldJoin;
-use midfold_core::log::EventLog;
-use midfold_core::meter::Meter;
-use midfold_core::plan::{FoldCause, PlanError, PlanRequest, plan};
-use midfold_core::policy::{HeadRule, Policy, PolicyError, TailRule};
+use midfold::core::RawEvent;
+use midfold::core::budget::{Budget, Ratio};
+use midfold::core::fold::FoldJoin;
+use midfold::core::log::EventLog;
+use midfold::core::meter::Meter;
+use midfold::core::plan::{FoldCause, PlanError, PlanRequest, plan};
+use midfold::core::policy::{HeadRule, Policy, PolicyError, TailRule};
+use midfold::{NoRecap, recap};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::settings::HookSetting;
-use crate::failure::plural;
-use crate::recap::{NoRecap, recap};
+use crate::words::plural;
 
 /// Called before it compacts.
 pub const PRE_COMPACT: &str = "PreCompact";
@@ -34,15 +34,6 @@ const WINDOW: u64 = 1_000_000;
 const TIMEOUT: u32 = 30;
 
 /// What Claude Code writes to a hook's standard input. Fields that are not asked for are not read.
-///
-/// ```
-/// use midfold::client::claude::HookCall;
-/// let call: HookCall = serde_json::from_str(
-///     r#"{"session_id":"s","transcript_path":"/tmp/s.jsonl","hook_event_name":"PreCompact","trigger":"auto"}"#,
-/// )?;
-/// assert_eq!((call.session_id.as_str(), call.source.as_str()), ("s", ""));
-/// # Ok::<(), serde_json::Error>(())
-/// ```
 #[derive(Clone, Debug, Deserialize)]
 pub struct HookCall {
     /// The client's own session.

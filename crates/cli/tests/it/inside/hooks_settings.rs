@@ -1,8 +1,8 @@
 //! Hooks in the settings file of a client: in, and out again without a trace.
-#![expect(clippy::panic, reason = "helpers of tests")]
 
-use midfold::client::claude::hooks;
-use midfold::client::settings::{SettingsChange, install, installed, uninstall};
+use midfold_cli::inside::hooks::{
+    HookSetting, SettingsChange, hooks, install, installed, uninstall,
+};
 use serde_json::Value;
 
 fn text(change: SettingsChange) -> String {
@@ -10,6 +10,15 @@ fn text(change: SettingsChange) -> String {
         SettingsChange::Text(text) => text,
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_hook_is_written_behind_what_is_there_in_its_style() {
+    let command = "midfold hooks pre-compact".to_owned();
+    let hook = HookSetting { event: "PreCompact", matcher: None, command, timeout: 30 };
+    let with = text(install(Some("{\n  \"model\": \"opus\"\n}\n"), &[hook]).unwrap());
+    let start = "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"PreCompact\": [";
+    assert!(with.starts_with(start), "{with}");
 }
 
 /// In, in again, and out: what was there before is there again, byte for byte.

@@ -3,10 +3,9 @@
 
 use std::ops::Range;
 
-use midfold_formats::scan::{self, Member};
+use midfold::formats::scan::{self, Member};
+use midfold::{Failure, FailureArea};
 use serde_json::{Value, json};
-
-use crate::failure::{Failure, FailureArea};
 
 /// A hook that is to stand in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,18 +33,6 @@ pub enum SettingsChange {
 
 /// Puts hooks into the text of a settings file; `None` is a file that is not there. Hooks of an earlier
 /// `install` that differ are replaced.
-///
-/// ```
-/// use midfold::client::settings::{SettingsChange, HookSetting, install, uninstall};
-///
-/// let hook = HookSetting { event: "PreCompact", matcher: None, command: "midfold hooks pre-compact".into(), timeout: 30 };
-/// let own = "{\n  \"model\": \"opus\"\n}\n";
-/// let SettingsChange::Text(with) = install(Some(own), &[hook.clone()])? else { panic!() };
-/// assert!(with.starts_with("{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"PreCompact\": ["));
-/// assert_eq!(install(Some(&with), &[hook])?, SettingsChange::None);
-/// assert_eq!(uninstall(Some(&with))?, SettingsChange::Text(own.to_owned()));
-/// # Ok::<(), midfold::Failure>(())
-/// ```
 ///
 /// # Errors
 /// When the text is no JSON, or its hooks are no lists.

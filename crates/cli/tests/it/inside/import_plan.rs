@@ -1,12 +1,12 @@
 //! Transcripts become sessions, and go on in them.
-#![expect(clippy::unwrap_used, reason = "a broken store may fail loudly")]
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use midfold::store::{Store, open};
-use midfold::{
-    Door, ImportExtent, ImportPlan, ImportedSession, Policy, Setup, TranscriptRecordings,
+use midfold::{Policy, Setup};
+use midfold_cli::inside::import::{
+    ImportExtent, ImportPlan, ImportedSession, TranscriptRecordings,
 };
 
 /// A session file of Claude Code, record by record.
@@ -63,7 +63,6 @@ async fn bring(
         source: None,
         extent,
         numbered,
-        door: Door::Command,
     };
     import.bring(&found.recordings[0], "session-1", 0).await
 }

@@ -1,11 +1,10 @@
 //! What a client's model is told after the client compacted.
-#![expect(clippy::unwrap_used, reason = "a broken fixture may fail loudly")]
 
 use bytes::Bytes;
-use midfold::client::claude::{NoText, after_compaction};
 use midfold::core::log::EventLog;
 use midfold::formats::read::read;
 use midfold::{Setup, without_messages};
+use midfold_cli::inside::hooks::{NoText, after_compaction};
 
 fn log(lines: &[String]) -> EventLog {
     let input = Bytes::from(lines.join("\n"));

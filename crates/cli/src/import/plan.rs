@@ -2,130 +2,25 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use midfold_core::policy::Policy;
-use midfold_core::{Hash, RawEvent};
-use midfold_formats::ReadProblem;
-use midfold_formats::read::{
-    Conversation, ReadError, TranscriptFormat, newest_reply, read, read_recorded, whole_lines,
+use midfold::core::policy::Policy;
+use midfold::core::{Hash, RawEvent};
+use midfold::formats::ReadProblem;
+use midfold::formats::read::Conversation;
+use midfold::store::{Millis, Store, StoreError, StoredError, StoredSession};
+use midfold::{
+    AdvisedError, Door, Failure, FailureArea, PreparedConversation, PreparedSession, Setup, Start,
+    events_of,
 };
-use midfold_store::{Millis, Store, StoreError, StoredError, StoredSession};
 
-use crate::advice::AdvisedError;
-use crate::append::events_of;
-use crate::failure::{Door, Failure, FailureArea, number};
-use crate::prepare::{PreparedConversation, Setup};
-use crate::start::{PreparedSession, Start};
+use crate::recordings::TranscriptPart;
+use crate::words::number;
 
 /// Messages that are compared at once.
 const AT_ONCE: u64 = 256;
 /// How often it is looked again at what others brought meanwhile.
 const ROUNDS: u32 = 8;
 /// Names that a conversation is looked for under: `run`, `run-2`, `run-3`, …
-const MOST_NAMES: u32 = 1_000;
-
-/// A conversation of a transcript. A client that compacts starts its context anew, and goes on in the
-/// same file: each stretch is what it sent up to that, the last one is what it sends now.
-#[derive(Clone, Debug)]
-pub struct TranscriptPart {
-    stretches: Vec<Conversation>,
-}
-
-/// The conversations of a transcript.
-#[derive(Clone, Debug, Default)]
-pub struct TranscriptRecordings {
-    /// In the order of the file.
-    pub recordings: Vec<TranscriptPart>,
-    /// What was repaired or left out.
-    pub problems: Vec<ReadProblem>,
-    /// Messages at the end that were left out: their client may still write them.
-    pub waiting: usize,
-}
-
-impl TranscriptRecordings {
-    /// Reads a transcript that nobody writes any more, or whose newest message is complete.
-    ///
-    /// # Errors
-    /// When nothing at all can be read.
-    pub fn read(bytes: &Bytes, from: Option<TranscriptFormat>) -> Result<Self, ReadError> {
-        let found = read(bytes, from)?;
-        let compacts = |it: &Conversation| {
-            matches!(
-                it.format,
-                TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi
-            )
-        };
-        let all = match found.problems.iter().any(|problem| problem.code == "compacted-before") {
-            true => read_recorded(bytes, from)?.conversations,
-            false => found.conversations,
-        };
-        let mut recordings: Vec<TranscriptPart> = Vec::new();
-        for conversation in all {
-            let goes_on = |last: &&mut TranscriptPart| {
-                compacts(&conversation) && last.live().id == conversation.id
-            };
-            match recordings.last_mut().filter(goes_on) {
-                Some(last) => last.stretches.push(conversation),
-                None => recordings.push(TranscriptPart { stretches: vec![conversation] }),
-            }
-        }
-        Ok(Self { recordings, problems: found.problems, waiting: 0 })
-    }
-
-    /// Reads what is there for good of a transcript that its client still writes. `is_quiet`: nobody
-    /// wrote for a while, so that a reply that ended is complete.
-    ///
-    /// ```
-    /// use bytes::Bytes;
-    /// use midfold::TranscriptRecordings;
-    ///
-    /// let written = Bytes::from("{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assist");
-    /// let found = TranscriptRecordings::so_far(&written, None, false)?;
-    /// assert_eq!(found.recordings[0].live().events.len(), 1);
-    /// # Ok::<(), midfold::formats::read::ReadError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When nothing at all can be read.
-    pub fn so_far(
-        bytes: &Bytes,
-        from: Option<TranscriptFormat>,
-        is_quiet: bool,
-    ) -> Result<Self, ReadError> {
-        let mut found = Self::read(&whole_lines(bytes), from)?;
-        for recording in &mut found.recordings {
-            let Some(live) = recording.stretches.last_mut() else { continue };
-            let Some(reply) = newest_reply(live) else { continue };
-            if !(reply.ended && is_quiet) {
-                found.waiting += live.events.len() - reply.at;
-                live.events.truncate(reply.at);
-            }
-        }
-        Ok(found)
-    }
-}
-
-impl TranscriptPart {
-    /// What its client sends now.
-    #[must_use]
-    pub fn live(&self) -> &Conversation {
-        // There is always one: a recording is made of its first stretch.
-        &self.stretches[self.stretches.len() - 1]
-    }
-
-    /// There is no message in it.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.stretches.iter().all(|stretch| stretch.events.is_empty())
-    }
-
-    /// The stretches from this one on, as one conversation.
-    fn since(&self, at: usize) -> Conversation {
-        let mut whole = self.live().clone();
-        whole.events = self.stretches[at..].iter().flat_map(|it| it.events.clone()).collect();
-        whole
-    }
-}
+pub const MOST_NAMES: u32 = 1_000;
 
 /// What a new session begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,8 +48,6 @@ pub struct ImportPlan<'a> {
     /// A session that holds another conversation is left alone, and the next free name is taken:
     /// `run-2`. Otherwise it is an error.
     pub numbered: bool,
-    /// Whose words errors are in.
-    pub door: Door,
 }
 
 /// What came of a conversation.
@@ -199,7 +92,7 @@ impl ImportPlan<'_> {
                     Err(StoredError::Store(
                         StoreError::Conflict { .. } | StoreError::Exists(_),
                     )) if round < ROUNDS => {}
-                    Err(error) => return Err(error.advise(self.door)),
+                    Err(error) => return Err(error.advise(Door::Command)),
                 }
             }
         }
@@ -257,13 +150,13 @@ impl ImportPlan<'_> {
             owner: None,
             cache_lifetime: None,
         };
-        let started = start.check(&prepared, now, self.door)?;
+        let started = start.check(&prepared, now, Door::Command)?;
         started.can_be_stored()?;
         Ok((started, prepared))
     }
 
     fn prepare(&mut self, conversation: Conversation) -> Result<PreparedConversation, Failure> {
-        self.setup.prepare(conversation).map_err(|error| error.advise(self.door))
+        self.setup.prepare(conversation).map_err(|error| error.advise(Door::Command))
     }
 
     /// The part of the recording that the session holds the beginning of, or that begins as the
@@ -273,7 +166,7 @@ impl ImportPlan<'_> {
         recording: &TranscriptPart,
         stored: &StoredSession,
     ) -> Result<Option<(PreparedConversation, usize)>, Failure> {
-        let last = recording.stretches.len() - 1;
+        let last = recording.newest();
         for at in std::iter::once(last).chain(0..last) {
             let prepared = self.prepare(recording.since(at))?;
             let head = stored.row().head;
@@ -293,7 +186,7 @@ impl ImportPlan<'_> {
         }
         let Some(last) = count.checked_sub(1) else { return Ok(Hash::ROOT) };
         let rows = self.store.events(&stored.row().new.id, last..count).await;
-        let rows = rows.map_err(|error| error.advise(self.door))?;
+        let rows = rows.map_err(|error| error.advise(Door::Command))?;
         Ok(rows.first().map_or(Hash::ROOT, |row| row.event.hash))
     }
 
@@ -310,7 +203,7 @@ impl ImportPlan<'_> {
         let mut at = 0;
         while at < both && differs == both {
             let rows = self.store.events(id, at..both.min(at + AT_ONCE)).await;
-            let rows = rows.map_err(|error| error.advise(self.door))?;
+            let rows = rows.map_err(|error| error.advise(Door::Command))?;
             let here = |seq: u64| usize::try_from(seq).ok().and_then(|at| events.get(at));
             let other = rows
                 .iter()
