@@ -8,11 +8,11 @@ use midfold::formats::request::{Request, identity, without_marks};
 use midfold::formats::vendor::{anthropic, blob::Blob, openai};
 use midfold::formats::verify::validator;
 use midfold::formats::{convert, profile};
-use midfold::proxy::{Proxy, ProxyRules, RequestSender};
 use midfold::{
     Budget, DialectKind, EventLog, Fold, Meter, PlanError, PlanOutcome, Policy, ProviderProfile,
     Session,
 };
+use midfold_proxy::{Proxy, ProxyRules, RequestSender};
 
 /// Separates the parts of an input of [`verify`].
 pub const SEPARATOR: &[u8] = b"\n-----\n";

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
+#[cfg(feature = "sessions")]
+use crate::recordings::{TranscriptPart, TranscriptRecordings};
 use bytes::Bytes;
 use midfold::formats::read::{ReadError, ReadOutcome, TranscriptFormat, read, read_recorded};
 use midfold::{AdvisedError, Door, DoorHost, Failure, FailureArea, nearest};
-#[cfg(feature = "sessions")]
-use midfold::{TranscriptPart, TranscriptRecordings};
 
 use crate::bounded::{self, MOST_STREAMED};
 use crate::error::CommandError;

@@ -57,6 +57,8 @@ mod presets;
 #[cfg(feature = "sessions")]
 mod recall;
 #[cfg(feature = "sessions")]
+mod recordings;
+#[cfg(feature = "sessions")]
 mod regular;
 mod replay;
 mod report;
@@ -120,6 +122,22 @@ pub mod inside {
     pub use crate::trajectories::lines::{LineChunks, LinePosition};
     pub use crate::trajectories::lock::RunLock;
     pub use crate::visible::{visible, visible_bytes};
+
+    /// Hooks of Claude Code.
+    #[cfg(feature = "sessions")]
+    pub mod hooks {
+        pub use crate::hooks::claude::{NoText, after_compaction, hooks};
+        pub use crate::hooks::settings::{
+            HookSetting, SettingsChange, install, installed, uninstall,
+        };
+    }
+
+    /// Imports of transcripts.
+    #[cfg(feature = "sessions")]
+    pub mod import {
+        pub use crate::import::plan::{ImportExtent, ImportPlan, ImportedSession};
+        pub use crate::recordings::{TranscriptPart, TranscriptRecordings};
+    }
 
     /// The page of a replay.
     pub mod html {

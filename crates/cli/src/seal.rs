@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use midfold::proxy::{RandomSource, SealKey};
 use midfold::store::private;
+use midfold_proxy::{RandomSource, SealKey};
 
 use crate::env::{self, SEAL_KEYS};
 use crate::error::CommandError;

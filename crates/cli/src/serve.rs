@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use midfold::proxy::{CompactionPreference, ProxyRules};
 use midfold::{PROVIDERS, ServerSettings, Settings};
 use midfold_args::{CompactedBy, ProxyArgs, ServeArgs as Args};
+use midfold_proxy::{CompactionPreference, ProxyRules};
 use midfold_serve::{ProviderKeys, RunningServer, ServeConfig, UpstreamTable};
 
 use crate::after_fold;

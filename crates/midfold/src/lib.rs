@@ -94,7 +94,6 @@ mod append;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 mod cache;
-pub mod client;
 mod compact;
 #[cfg(feature = "store")]
 mod delete;
@@ -105,13 +104,9 @@ mod fault;
 mod feedback;
 mod given_messages;
 mod hooks;
-#[cfg(feature = "store")]
-mod import;
 mod model_pattern;
 mod model_windows;
 mod prepare;
-#[cfg(feature = "proxy")]
-pub mod proxy;
 mod recap;
 mod recover;
 mod rows;
@@ -138,11 +133,10 @@ pub use compact::{CompactionOutcome, CompactionRequest, ModelNarration};
 pub use delete::{age, delete, extents, idle, old_answers, prune};
 pub use event_rows::{EventRow, event_rows};
 pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
+pub use fault::RequestFault;
 pub use feedback::{CompactionFeedback, SizeCount};
 pub use given_messages::{conversation, document};
 pub use hooks::injections;
-#[cfg(feature = "store")]
-pub use import::{ImportExtent, ImportPlan, ImportedSession, TranscriptPart, TranscriptRecordings};
 pub use model_pattern::{ModelPattern, ModelPatternError};
 pub use model_windows::ModelWindows;
 pub use prepare::{DEFAULT_WINDOW, PreparedConversation, Setup, SetupError, WindowSource};
@@ -184,11 +178,4 @@ pub mod inside {
     pub mod fork {
         pub use crate::blocking::fork::{id, is_of};
     }
-
-    #[cfg(feature = "proxy")]
-    pub use crate::proxy::identities::MessageIdentities;
-    #[cfg(feature = "proxy")]
-    pub use crate::proxy::learned_windows::{
-        LearnedWindows, MOST, WindowNews, WindowOwner, WindowReport,
-    };
 }

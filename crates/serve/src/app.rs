@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, RwLock};
 
-use midfold::proxy::{MatchedRequest, Proxy, RandomSource};
+use midfold_proxy::{MatchedRequest, Proxy, RandomSource};
 
 use crate::body::BodyMemory;
 use crate::config::Clock;

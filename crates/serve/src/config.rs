@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use midfold::model::ModelClient;
-use midfold::proxy::{CompactionPreference, ProxyRules, RandomSource, SealKey};
 use midfold::store::Store;
+use midfold_proxy::{CompactionPreference, ProxyRules, RandomSource, SealKey};
 
 use crate::keys::ApiKeys;
 use crate::limits::ServeLimits;

@@ -14,8 +14,8 @@ use hyper::header::{CONTENT_LENGTH, HeaderValue};
 use hyper::http::request::Parts;
 use midfold::DialectKind;
 use midfold::formats::request as wire;
-use midfold::proxy::vendor::{RequestPurpose, VendorOutcome, VendorRequest};
-use midfold::proxy::{MatchedRequest, RequestFault, RequestSender};
+use midfold_proxy::vendor::{RequestPurpose, VendorOutcome, VendorRequest};
+use midfold_proxy::{MatchedRequest, RequestFault, RequestSender};
 
 use crate::answers::{error, respond};
 use crate::app::SharedApp;

@@ -4,7 +4,7 @@ use hyper::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
     PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
 };
-use midfold::proxy::{OutgoingRequest, RequestSender};
+use midfold_proxy::{OutgoingRequest, RequestSender};
 
 /// Switches midfold off for a request (`off`).
 const SWITCH: &str = "midfold";

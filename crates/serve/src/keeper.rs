@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use midfold::formats::request::Request;
-use midfold::proxy::{MatchedRequest, Proxy, ReadRequest, RequestSender};
 use midfold::store::{Store, StoreError};
+use midfold_proxy::{MatchedRequest, Proxy, ReadRequest, RequestSender};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;

@@ -16,7 +16,7 @@
 //! - `traces` follows requests for a collector of traces.
 //! - `keeper` writes to the store, and `narrator` asks a model.
 //!
-//! What a request needs is decided by [`midfold::proxy`]; nothing here looks into a message.
+//! What a request needs is decided by [`midfold_proxy`]; nothing here looks into a message.
 
 mod admit;
 mod answers;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
-use midfold::proxy::{MatchedRequest, OutgoingRequest, RecallRound, SilentTruncation};
+use midfold_proxy::{MatchedRequest, OutgoingRequest, RecallRound, SilentTruncation};
 
 use crate::headers;
 use crate::metrics::PassCause;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use midfold::core::event::Usage;
 use midfold::core::spending::PromptCost;
-use midfold::proxy::{OutgoingRequest, RequestFault};
+use midfold_proxy::{OutgoingRequest, RequestFault};
 
 use crate::totals::ServerTotals;
 

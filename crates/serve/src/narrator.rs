@@ -7,8 +7,8 @@ use std::time::Duration;
 use midfold::core::calendar::date;
 use midfold::core::fold::VerdictCode;
 use midfold::core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
-use midfold::proxy::vendor::VendorWork;
-use midfold::proxy::{MatchedRequest, NarrationTarget};
+use midfold_proxy::vendor::VendorWork;
+use midfold_proxy::{MatchedRequest, NarrationTarget};
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 

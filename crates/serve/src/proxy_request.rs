@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use hyper::StatusCode;
 use hyper::http::request::Parts;
-use midfold::proxy::MatchedRequest;
+use midfold_proxy::MatchedRequest;
 
 use crate::admit::AdmitRefusal;
 use crate::answers::error;

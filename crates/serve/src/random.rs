@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use midfold::proxy::RandomSource;
+use midfold_proxy::RandomSource;
 use ring::rand::{SecureRandom, SystemRandom};
 
 /// The system's randomness.

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use hyper::http::request::Parts;
 use midfold::formats::request::{Bounds, BoundsError, Request, RequestError};
-use midfold::proxy::MatchedRequest;
-use midfold::proxy::vendor::RequestPurpose;
+use midfold_proxy::MatchedRequest;
+use midfold_proxy::vendor::RequestPurpose;
 
 use crate::app::SharedApp;
 use crate::body::BodyRoom;

@@ -11,7 +11,7 @@ use hyper::http::response::Parts;
 use midfold::DialectKind;
 use midfold::formats::answer::{AnswerFacts, AnswerFraming, AnswerTee};
 use midfold::formats::recall_tool::joined;
-use midfold::proxy::RecallRound;
+use midfold_proxy::RecallRound;
 
 use crate::answers::respond;
 use crate::broken_answers::{BodyStart, BreakingBody};

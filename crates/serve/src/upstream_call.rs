@@ -13,8 +13,8 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
 use midfold::DialectKind;
 use midfold::formats::answer::{AnswerFacts, AnswerFraming, AnswerTee, PassVerdict};
 use midfold::formats::overflow::Diagnosis;
-use midfold::proxy::vendor::AnswerInsert;
-use midfold::proxy::{MatchedRequest, PendingAnswer};
+use midfold_proxy::vendor::AnswerInsert;
+use midfold_proxy::{MatchedRequest, PendingAnswer};
 use tokio::time::timeout_at;
 
 use crate::answers::respond;

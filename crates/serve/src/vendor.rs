@@ -1,5 +1,5 @@
 //! Requests that ask their vendor for compaction, over HTTP: answers from here, and insertions into
-//! answers on their way. [`midfold::proxy::vendor`] decides what is done, and in which shapes.
+//! answers on their way. [`midfold_proxy::vendor`] decides what is done, and in which shapes.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,8 +11,8 @@ use hyper::StatusCode;
 use hyper::body::Frame;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use midfold::formats::vendor::anthropic::without_betas;
-use midfold::proxy::OutgoingRequest;
-use midfold::proxy::vendor::{AnswerInsert, MadeAnswer, VendorRefusal};
+use midfold_proxy::OutgoingRequest;
+use midfold_proxy::vendor::{AnswerInsert, MadeAnswer, VendorRefusal};
 
 use crate::headers;
 use crate::tee::TeedBody;

@@ -14,7 +14,7 @@ use hyper::{Response, StatusCode};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use midfold::Policy;
-use midfold::proxy::ProxyRules;
+use midfold_proxy::ProxyRules;
 use midfold_serve::{RunningServer, ServeConfig, ServeError, TraceCollector, UpstreamTable};
 use serde_json::json;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use midfold::proxy::WINDOW_LASTS;
 use midfold::store::{Store, mask};
 use midfold_args::StoreAt;
+use midfold_proxy::WINDOW_LASTS;
 
 use super::check::{DoctorCheck, LIMIT};
 use crate::host::{self, OpenStore, StoreCreation};

@@ -5,17 +5,19 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::path::PathBuf;
 
-use midfold::client::claude::{self, HookCall};
+use midfold::Settings;
 use midfold::store::{StoreError, StoredError, StoredSession, private};
-use midfold::{Door, ImportExtent, ImportPlan, Settings, TranscriptRecordings};
 use midfold_args::StoreAt;
 
+use super::claude::{self, HookCall};
 use crate::config;
 use crate::env;
 use crate::error::CommandError;
 use crate::host::{OpenStore, StoreCreation, url_of};
+use crate::import::plan::{ImportExtent, ImportPlan, MOST_NAMES};
 use crate::input::{HOST, InputFile};
 use crate::output::Output;
+use crate::recordings::TranscriptRecordings;
 use crate::regular::unblocked;
 use crate::runtime::{self, block_on};
 use crate::words::{quoted, time};
@@ -24,8 +26,6 @@ use crate::words::{quoted, time};
 const MOST_READ: u64 = 16 << 20;
 /// A log that is longer is begun anew.
 const LONGEST_LOG: u64 = 1 << 20;
-/// Names that a session is looked for under.
-const MOST_NAMES: u32 = 1_000;
 
 /// Where hooks write what they could not do.
 pub fn log_file() -> Option<PathBuf> {
@@ -84,7 +84,6 @@ fn snapshot(at: &StoreAt, call: &HookCall) -> Result<(), CommandError> {
             source: Some(input.name.clone()),
             extent: ImportExtent::All,
             numbered: true,
-            door: Door::Command,
         };
         import.bring(recording, &call.session_id, runtime::now()).await?;
         // What the user wants kept is told once, and the hook that tells the model comes later.

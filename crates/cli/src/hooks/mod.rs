@@ -1,14 +1,14 @@
 //! `midfold hooks`: hooks in the settings of Claude Code, and what they do when they are called.
 
 mod called;
+pub mod claude;
+pub mod settings;
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use midfold::Failure;
-use midfold::client::claude;
-use midfold::client::settings::{self, HookSetting, SettingsChange};
 use midfold::store::mask;
 use midfold_args::{HooksArgs, HooksCommand, InstallArgs, SettingsScope, StoreAt};
 use serde_json::json;
@@ -21,6 +21,8 @@ use crate::output::{Output, OutputColor, reason};
 use crate::presets::pretty;
 use crate::regular;
 use crate::words::quoted;
+
+use settings::{HookSetting, SettingsChange};
 
 pub fn run(args: &HooksArgs, json: bool, output: &Output) -> Result<(), CommandError> {
     match &args.command {

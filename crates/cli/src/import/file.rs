@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use midfold::Setup;
 use midfold::formats::read::Conversation;
-use midfold::{
-    Door, ImportExtent, ImportPlan as Importer, ImportedSession, Setup, TranscriptRecordings,
-};
 use midfold_args::{ImportArgs, StartArgs};
 use serde_json::{Value, json};
 
+use super::plan::{ImportExtent, ImportPlan, ImportedSession};
 use crate::error::CommandError;
 use crate::host::OpenStore;
 use crate::paths::is_stdin;
 use crate::prepare;
+use crate::recordings::TranscriptRecordings;
 use crate::runtime;
 
 /// What imports the file of this path.
@@ -22,8 +22,8 @@ pub fn importer<'a>(
     start: &StartArgs,
     setup: &'a mut Setup,
     path: &Path,
-) -> Result<Importer<'a>, CommandError> {
-    Ok(Importer {
+) -> Result<ImportPlan<'a>, CommandError> {
+    Ok(ImportPlan {
         store: host.store.clone(),
         setup,
         policy: prepare::narrated(&start.folding)?,
@@ -31,7 +31,6 @@ pub fn importer<'a>(
         source: (!is_stdin(path)).then(|| path.display().to_string()),
         extent: ImportExtent::Live,
         numbered: false,
-        door: Door::Command,
     })
 }
 
@@ -64,7 +63,7 @@ impl<'a> ImportSelection<'a> {
     /// Imports the conversations that were asked for.
     pub async fn bring(
         &self,
-        import: &mut Importer<'_>,
+        import: &mut ImportPlan<'_>,
         path: &Path,
         found: &TranscriptRecordings,
     ) -> Result<Vec<ImportedSession>, CommandError> {

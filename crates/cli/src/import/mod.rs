@@ -2,13 +2,14 @@
 
 mod file;
 mod memory;
+pub mod plan;
 mod summary;
 pub mod watch;
 
 use std::path::Path;
 
+use midfold::Setup;
 use midfold::formats::read::{Conversation, TranscriptFormat};
-use midfold::{Setup, TranscriptRecordings};
 use midfold_args::ImportArgs;
 
 use crate::error::CommandError;
@@ -18,6 +19,7 @@ use crate::note::ProblemNote;
 use crate::output::Output;
 use crate::paths::{FolderContent, FoundFile, is_folder, transcripts};
 use crate::prepare;
+use crate::recordings::TranscriptRecordings;
 use crate::runtime::block_on;
 
 use file::{ImportSelection, importer};

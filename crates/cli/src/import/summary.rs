@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use midfold::ImportedSession;
-
 use super::file::to_json;
+use super::plan::ImportedSession;
 use crate::error::CommandError;
 use crate::note::ProblemNote;
 use crate::output::{Output, OutputColor};

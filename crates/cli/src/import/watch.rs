@@ -9,17 +9,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use midfold::formats::read::TranscriptFormat;
-use midfold::{AdvisedError, Door, Failure, ImportedSession, Setup, TranscriptRecordings};
+use midfold::{AdvisedError, Door, Failure, Setup};
 use midfold_args::ImportArgs;
 use tokio::time::MissedTickBehavior;
 
 use super::file::{ImportSelection, importer, to_json};
+use super::plan::ImportedSession;
 use crate::error::CommandError;
 use crate::host::{OpenStore, StoreCreation};
 use crate::input;
 use crate::output::{Output, OutputColor};
 use crate::paths::{is_folder, is_stdin, transcripts_below};
 use crate::prepare;
+use crate::recordings::TranscriptRecordings;
 use crate::runtime::block_on;
 use crate::signals::told_to_end;
 use crate::words::{number, plural};

@@ -2,8 +2,11 @@
 
 mod clients;
 mod doctor_clients;
+mod hooks_claude;
+mod hooks_settings;
 mod host;
 mod html;
+mod import_plan;
 mod import_watch;
 mod input;
 mod output;

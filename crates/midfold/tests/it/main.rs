@@ -5,9 +5,6 @@ mod agent_wishes;
 mod ahead;
 mod arguments;
 mod authority;
-#[cfg(feature = "store")]
-mod client;
-mod client_settings;
 #[cfg(all(feature = "blocking", feature = "sqlite"))]
 mod cold;
 #[expect(clippy::unwrap_used, reason = "a broken corpus may fail loudly")]
@@ -21,10 +18,7 @@ mod engine;
 mod follow;
 #[cfg(feature = "blocking")]
 mod fork;
-mod fuzz_seeds;
 mod images;
-#[cfg(feature = "store")]
-mod import;
 mod keep;
 mod linear;
 mod lost;
@@ -35,21 +29,6 @@ mod orders;
 mod prepare;
 mod presets;
 mod properties;
-#[cfg(feature = "proxy")]
-mod proxy;
-#[cfg(feature = "proxy")]
-mod proxy_agent;
-mod proxy_asides;
-#[cfg(feature = "proxy")]
-mod proxy_identities;
-#[cfg(feature = "proxy")]
-mod proxy_learned;
-#[cfg(feature = "proxy")]
-mod proxy_recall;
-mod proxy_seal;
-mod proxy_sound;
-#[cfg(feature = "proxy")]
-mod proxy_vendor;
 #[cfg(all(feature = "store", feature = "model"))]
 mod real_model;
 mod references;
@@ -60,8 +39,6 @@ mod said;
 mod secrets;
 #[cfg(feature = "store")]
 mod sessions;
-#[cfg(feature = "proxy")]
-mod simulation;
 mod sources;
 mod stays;
 mod survey;

@@ -13,8 +13,7 @@ use midfold::formats::read::read;
 use midfold::store::recall::{GrepQuery, grep};
 use midfold::store::{SearchMode, Store, StoredSession, open, transfer};
 use midfold::{
-    Budget, Door, EventLog, ImportExtent, ImportPlan, Meter, PlanOutcome, Policy, Session, Setup,
-    TranscriptRecordings,
+    Budget, Door, EventLog, Meter, PlanOutcome, Policy, Session, Setup, Start, events_of,
 };
 use midfold::{DialectKind, IncomingMessages};
 use serde_json::{Value, json};
@@ -247,19 +246,19 @@ fn marked(text: &str, mark: &str) -> BTreeSet<String> {
 }
 
 async fn bring(store: &Arc<dyn Store>, bytes: &Bytes, id: &str) {
-    let mut setup = Setup::new();
-    let recorded = TranscriptRecordings::read(bytes, None).unwrap();
-    let mut import = ImportPlan {
-        store: store.clone(),
-        setup: &mut setup,
+    let prepared =
+        Setup::new().prepare(read(bytes, None).unwrap().conversations.remove(0)).unwrap();
+    let start = Start {
+        id: id.to_owned(),
         policy: Policy::preset("default").unwrap(),
         output_reserve: 0,
         source: None,
-        extent: ImportExtent::Live,
-        numbered: false,
-        door: Door::Command,
+        owner: None,
+        cache_lifetime: None,
     };
-    import.bring(&recorded.recordings[0], id, 0).await.unwrap();
+    let started = start.check(&prepared, 0, Door::Command).unwrap();
+    let mut stored = started.store(store.clone()).await.unwrap();
+    stored.append(events_of(&prepared.log), None, 0).await.unwrap();
 }
 
 #[tokio::test]

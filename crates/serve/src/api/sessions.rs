@@ -7,12 +7,12 @@ use axum::response::Response;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use midfold::proxy::RandomSource;
 use midfold::store::{
     NewestQuery, SessionActivity, SessionExtent, StoreError, StoredError, transfer,
 };
 use midfold::view::{Overview, SessionDetail};
 use midfold::{Door, DoorHost, Failure, PolicyFrom, Settings, Start, without_messages};
+use midfold_proxy::RandomSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

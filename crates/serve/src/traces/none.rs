@@ -7,8 +7,8 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Uri};
 use midfold::core::event::Usage;
 use midfold::formats::answer::AnswerFacts;
-use midfold::proxy::OutgoingRequest;
-use midfold::proxy::vendor::RequestPurpose;
+use midfold_proxy::OutgoingRequest;
+use midfold_proxy::vendor::RequestPurpose;
 
 use crate::provider::Provider;
 use crate::upstream::UpstreamClient;

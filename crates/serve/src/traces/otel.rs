@@ -12,8 +12,8 @@ use hyper::http::request::Parts;
 use hyper::{HeaderMap, Uri};
 use midfold::core::event::Usage;
 use midfold::formats::answer::AnswerFacts;
-use midfold::proxy::OutgoingRequest;
-use midfold::proxy::vendor::RequestPurpose;
+use midfold_proxy::OutgoingRequest;
+use midfold_proxy::vendor::RequestPurpose;
 use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{
     Span, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt, Tracer, TracerProvider,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use midfold::proxy::ProxyRules;
 use midfold::store::faulty::{FaultyStore, WriteFailure};
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
+use midfold_proxy::ProxyRules;
 use midfold_serve::{ApiKey, ApiKeys, KeyHash, RunningServer, ServeConfig, UpstreamTable};
 use midfold_testkit::upstream::agent::{ClientAgent, RunEnd};
 use midfold_testkit::upstream::{

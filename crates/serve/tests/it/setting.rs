@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use midfold::Policy;
-use midfold::proxy::ProxyRules;
+use midfold_proxy::ProxyRules;
 use midfold_serve::{RunningServer, ServeConfig, UpstreamTable};
 use midfold_testkit::upstream::{ScriptedUpstream, UpstreamSettings};
 

@@ -1,6 +1,6 @@
 //! What tests of the vendors' compaction share.
 
-use midfold::proxy::SealKey;
+use midfold_proxy::SealKey;
 use midfold_serve::ServeConfig;
 use midfold_testkit::emit;
 use midfold_testkit::upstream::agent::{AgentExchange, ClientAgent};

@@ -1,6 +1,6 @@
 //! Compaction of Messages, done by the proxy: on demand, at a threshold, and edits that clear.
 
-use midfold::proxy::CompactionPreference;
+use midfold_proxy::CompactionPreference;
 use midfold_testkit::upstream::WireDialect;
 use midfold_testkit::upstream::agent::ClientAgent;
 use serde_json::{Value, json};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use midfold::proxy::CompactionPreference;
 use midfold::store::fsck::fsck;
 use midfold::store::{MemoryStore, Store};
+use midfold_proxy::CompactionPreference;
 use serde_json::{Value, json};
 
 use crate::vendor::{asked, events, extends, items, post, sent, setting, tampered, with};

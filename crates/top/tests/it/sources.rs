@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use midfold::Policy;
-use midfold::proxy::ProxyRules;
+use midfold_proxy::ProxyRules;
 use midfold_serve::{ApiKey as ClientKey, ApiKeys, KeyHash, RunningServer, ServeConfig};
 use midfold_top::{
     AnswerSource, PressedKey, ServerSource, SessionId, SourceQuestion, StoreSource, TopState,

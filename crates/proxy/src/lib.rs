@@ -1,0 +1,150 @@
+//! The requests of clients that know nothing of midfold, made to fit: what a proxy does with a request
+//! before it goes on, and with the answer after it came. Without IO; the server crate brings that.
+//!
+//! A request carries its whole history. It is matched to the conversation that it goes on with by the
+//! content of its messages: no header is needed, and forks, restarts and edited histories are what they
+//! are. What fits leaves as it came, byte for byte. What does not is read through a fold, and so is every
+//! later request of the conversation, so that each prompt extends the one before.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use bytes::Bytes;
+//! use midfold::formats::request::Request;
+//! use midfold_proxy::{Proxy, ProxyRules, RequestSender};
+//! use midfold::{DialectKind, Policy};
+//!
+//! let proxy = Arc::new(Proxy::new(ProxyRules::new(Policy::preset("default")?).window(8_000)));
+//! let messages = midfold_testkit::coding_session(7, 12).join(",");
+//! let body = Bytes::from(format!(r#"{{"model":"m","messages":[{messages}]}}"#));
+//! let request = Request::read(DialectKind::OpenAiChat, body.clone())?;
+//! let turn = proxy.turn(request, &RequestSender::default(), 0);
+//! assert!(turn.sent().is_folded() && turn.sent().body.len() < body.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod answers;
+mod calls;
+mod chain;
+mod conversation;
+mod costs;
+mod find;
+mod history;
+mod identities;
+mod index;
+mod items;
+mod keep;
+mod keep_answers;
+mod keep_learned;
+mod learned_windows;
+mod lock;
+mod narrate;
+mod pending_answer;
+mod prefer;
+mod promised;
+mod read_request;
+mod recall;
+mod recalled;
+mod reply;
+mod rounds;
+mod rules;
+mod seal;
+mod sender;
+mod shared;
+mod slot;
+mod stored_parts;
+mod threads;
+mod truncation;
+mod turn;
+mod unwritten;
+pub mod vendor;
+
+use std::sync::Arc;
+
+use midfold::WindowSource;
+use midfold_formats::recall_tool::ToolOffer;
+use midfold_formats::request::Request;
+use midfold_store::Millis;
+
+pub use keep_learned::WINDOW_LASTS;
+use learned_windows::{WindowOwner, WindowReport};
+use lock::lock;
+pub use narrate::NarrationTarget;
+pub use pending_answer::{PendingAnswer, SilentTruncation};
+pub use prefer::CompactionPreference;
+pub use read_request::ReadRequest;
+use recall::RecallOffer;
+pub use rounds::RecallRound;
+pub use rules::ProxyRules;
+pub use seal::{OpenedBlob, RandomSource, Seal, SealKey, SealKeyError};
+pub use sender::RequestSender;
+pub use shared::Proxy;
+pub use turn::{MatchedRequest, OutgoingRequest};
+
+pub use midfold::RequestFault;
+
+impl Proxy {
+    /// Takes a request, and says what is to be sent. Never fails: what cannot be folded is sent as it
+    /// came, with the reason ([`OutgoingRequest::fault`]).
+    #[must_use]
+    pub fn turn(
+        self: &Arc<Self>,
+        request: Request,
+        who: &RequestSender,
+        now: Millis,
+    ) -> MatchedRequest {
+        self.finish(self.begin(request, who), now)
+    }
+
+    /// Says what is to be sent: the second half of [`Proxy::turn`].
+    #[must_use]
+    pub fn finish(self: &Arc<Self>, read_request: ReadRequest, now: Millis) -> MatchedRequest {
+        let read_request = self.once_more(read_request);
+        let opening = read_request.opening();
+        let ReadRequest { request, who, model, kept, read, stable, chain, recall } = read_request;
+        let mut turn = match read {
+            Err(fault) => MatchedRequest::passing(self, request, model, Some(fault)).with(recall),
+            Ok(reading) if stable == 0 => {
+                let session = opening.map(|opening| self.promised(opening, &who, now));
+                let may = ToolOffer { recall: false, ..reading.offer };
+                let recall = RecallOffer { may, ..recall };
+                self.first(&reading, request, &who, model).begins(session).with(recall)
+            }
+            Ok(mut reading) => {
+                let aside = self.aside(&request, &chain, &reading, &who, now);
+                let is_aside = aside.is_some();
+                let conversation = aside
+                    .unwrap_or_else(|| self.conversation(&request, &chain, &reading, &who, now));
+                let source = WindowOwner::new((&who.scope, &who.upstream), request.kind(), &model);
+                let learned = {
+                    let known = lock(&self.learned);
+                    let taken = known.taken(&source).filter(|it| *it > reading.window);
+                    if let Some(taken) = taken.filter(|_| reading.window_from.is_guess()) {
+                        (reading.window, reading.window_from) = (taken, WindowSource::Learned);
+                    }
+                    known.of(&source)
+                };
+                let kept = lock(&conversation).session.gate().learned_window;
+                let least = learned.map(|told| told.window).into_iter().chain(kept).min();
+                let told = WindowReport {
+                    window: least.unwrap_or(reading.window).min(reading.window),
+                    counts_reply: learned.is_some_and(|told| told.counts_reply),
+                };
+                let mut turn = MatchedRequest::passing(self, request, model, None);
+                let may = if is_aside { ToolOffer::default() } else { reading.offer };
+                turn.recall = RecallOffer { may, ..recall };
+                turn.source = Some(source);
+                turn.through(&reading, conversation, stable, told, is_aside, now)
+            }
+        };
+        turn.kept = kept;
+        turn
+    }
+}
+
+/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+#[doc(hidden)]
+pub mod inside {
+    pub use crate::identities::MessageIdentities;
+    pub use crate::learned_windows::{LearnedWindows, MOST, WindowNews, WindowOwner, WindowReport};
+}

@@ -1,0 +1,151 @@
+//! A request that was read: what of it is history, and by what that is found.
+
+use bytes::Bytes;
+use midfold_core::{Hash, Role};
+use midfold_formats::recall_tool::{ToolOffer, check};
+use midfold_formats::request::Request;
+
+use super::chain::{Chain, known};
+use super::history::HistoryKeys;
+use super::lock::lock;
+use super::recall::{RecallOffer, put_back};
+use super::rules::RequestReading;
+use super::sender::RequestSender;
+use super::shared::Proxy;
+use midfold::RequestFault;
+
+/// A request that was read, and not yet matched to its conversation.
+pub struct ReadRequest {
+    pub(super) request: Request,
+    pub(super) who: RequestSender,
+    pub(super) model: String,
+    pub(super) kept: HistoryKeys,
+    /// How it is read, how many of its messages are history, and their chain.
+    pub(super) read: Result<RequestReading, RequestFault>,
+    pub(super) stable: usize,
+    pub(super) chain: Chain,
+    pub(super) recall: RecallOffer,
+}
+
+impl Proxy {
+    /// Whether conversations take all the memory that they may, those included that wait to be written, and a request
+    /// would begin another one: it is better passed on as it came.
+    #[must_use]
+    pub fn is_full_for(&self, begun: &ReadRequest) -> bool {
+        lock(&self.index).is_full_for(&begun.chain)
+    }
+
+    /// As [`Proxy::begin`], for a request whose vendor's members were read: whether a block of ours was in it,
+    /// and what its client wants kept ([`Work::standing`](super::vendor::Work::standing)).
+    #[must_use]
+    pub fn begin_wish(
+        &self,
+        request: Request,
+        is_replay: bool,
+        keep: Option<String>,
+        who: &RequestSender,
+    ) -> ReadRequest {
+        let mut begun = self.begin(request, who);
+        if let Ok(reading) = &mut begun.read {
+            reading.is_replay = is_replay;
+            reading.keep = keep;
+        }
+        begun
+    }
+
+    /// Says that who sends this request reads its answer ([`Turn::hear`](super::Turn::hear)): it may be given the tools
+    /// that the rules have, where the request allows it. A request without tools of its own is no agent's.
+    #[must_use]
+    pub fn recalling(&self, mut begun: ReadRequest) -> ReadRequest {
+        if !self.offer.is_nothing()
+            && let Ok(reading) = &mut begun.read
+            && check(&begun.request).is_ok()
+        {
+            let agent = self.offer.agent && begun.request.has_tools();
+            reading.offer = ToolOffer { agent, ..self.offer };
+        }
+        begun
+    }
+
+    /// Reads a request: the first half of [`Proxy::turn`]. Between the two, its conversation can be
+    /// brought back from a store ([`Proxy::bring_back`]).
+    #[must_use]
+    pub fn begin(&self, request: Request, who: &RequestSender) -> ReadRequest {
+        let (request, mut before) = self.whole(request, who);
+        let (request, recall) = put_back(&self.hidden, request, &mut before, &who.scope);
+        let model = request.model.clone().or_else(|| who.model.clone()).unwrap_or_default();
+        let read = lock(&self.rules).reading(&request, &model, who);
+        let stable = if read.is_ok() { stable(&request) } else { 0 };
+        let kept = HistoryKeys { scope: who.scope.clone(), before };
+        let (who, chain) = (who.clone(), Chain::default());
+        let begun = ReadRequest { request, who, model, kept, read, stable, chain, recall };
+        self.chained(begun)
+    }
+
+    /// The request, read again where a conversation was brought back since and made more known.
+    pub(super) fn once_more(&self, mut begun: ReadRequest) -> ReadRequest {
+        if lock(&self.hidden).version() == begun.recall.version {
+            return begun;
+        }
+        let (scope, before) = (&begun.who.scope, &mut begun.kept.before);
+        let (request, recall) = put_back(&self.hidden, begun.request.clone(), before, scope);
+        let is_other = recall.hides;
+        begun.recall = RecallOffer { hides: is_other || begun.recall.hides, ..recall };
+        if !is_other {
+            return begun;
+        }
+        begun.request = request;
+        begun.stable = if begun.read.is_ok() { stable(&begun.request) } else { 0 };
+        self.chained(begun)
+    }
+
+    /// With the chain of its history.
+    fn chained(&self, mut begun: ReadRequest) -> ReadRequest {
+        let messages: Vec<_> = (0..begun.stable).map(|at| begun.request.message(at)).collect();
+        // Only what is not known is worked out, and not while others wait for the index.
+        let known = known(lock(&self.index).identities(), &messages);
+        begun.chain = begun.chain_of(&messages, known);
+        begun
+    }
+}
+
+impl ReadRequest {
+    /// Bytes of memory that the request takes with its whole history, also where a provider was to have that.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.request.body().len() + self.request.memory()
+    }
+
+    /// What its conversation begins with, where all of the request is that: no answer of the model is in it.
+    pub(super) fn opening(&self) -> Option<Hash> {
+        if self.stable > 0 {
+            return None;
+        }
+        let messages: Vec<_> = (0..self.request.len()).map(|at| self.request.message(at)).collect();
+        self.chain_of(&messages, []).begins_with()
+    }
+
+    /// The chain of these messages of whoever sent the request.
+    pub(super) fn chain_of(
+        &self,
+        messages: &[Bytes],
+        known: impl IntoIterator<Item = Option<Hash>>,
+    ) -> Chain {
+        let Ok(reading) = &self.read else { return Chain::default() };
+        let root = Hash::ROOT
+            .chain(self.who.scope.as_bytes())
+            .chain(reading.profile.name.as_bytes())
+            .chain(reading.counter.name().as_bytes());
+        Chain::of(root, self.request.kind(), messages, known)
+    }
+}
+
+/// How many messages of a request are its history: those up to the model's last one. The client may
+/// replace the messages after it: reminders, the state of an editor, a question that is asked again in other
+/// words, also where it is in one message with a tool's result. They become history when the model has
+/// answered and the next request still has them.
+fn stable(request: &Request) -> usize {
+    let dialect = request.kind().dialect();
+    let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;
+    (0..request.len()).rev().find(is_model).map_or(0, |at| at + 1)
+}

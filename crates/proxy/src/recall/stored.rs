@@ -1,0 +1,159 @@
+//! Exchanges in a history that was stored: after a restart its client goes on with what it has.
+
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use midfold_core::Hash;
+use midfold_core::view::BlockKind;
+use midfold_formats::DialectKind;
+use midfold_formats::recall_tool::{AnsweredCall, OwnTool, RecallCall, calls};
+use serde_json::Value;
+
+use super::hidden::{HiddenExchange, HiddenExchanges};
+use super::shown_messages::{ShownMessage, answered, root, shown};
+use crate::lock::lock;
+
+/// Keeps the exchanges of these messages, which are a history with all that was said.
+pub(crate) fn read_back(
+    hidden: &Mutex<HiddenExchanges>,
+    kind: DialectKind,
+    scope: &str,
+    messages: &[Bytes],
+) {
+    let names = |message: &Bytes, tool: &OwnTool| {
+        memchr::memmem::find(message, tool.name().as_bytes()).is_some()
+    };
+    if !messages.iter().any(|message| OwnTool::ALL.iter().any(|tool| names(message, tool))) {
+        return;
+    }
+    let link = root(kind, scope);
+    let mut reader =
+        ExchangeReader { kind, messages, link, said: None, silent: None, open: None, hidden };
+    (0..messages.len()).for_each(|at| reader.message(at));
+}
+
+/// Reads a history, message by message.
+struct ExchangeReader<'a> {
+    hidden: &'a Mutex<HiddenExchanges>,
+    kind: DialectKind,
+    messages: &'a [Bytes],
+    /// The chain of what the client has, up to what is open.
+    link: Hash,
+    /// Where the last words are that no message of others followed, and the chain before them.
+    said: Option<(usize, Hash)>,
+    /// Where reasoning began that no words followed yet.
+    silent: Option<usize>,
+    open: Option<OpenExchange>,
+}
+
+/// An exchange that has begun.
+struct OpenExchange {
+    start: usize,
+    /// The last message of the model in it.
+    end: usize,
+    /// Calls that wait for their results.
+    waiting: Vec<RecallCall>,
+    /// Results behind the last message of the model.
+    behind: Vec<AnsweredCall>,
+}
+
+impl ExchangeReader<'_> {
+    fn message(&mut self, at: usize) {
+        match shown(self.kind, &self.messages[at]) {
+            ShownMessage::Others => self.others(at),
+            ShownMessage::Silent => self.models(at, None),
+            ShownMessage::Said(said) => {
+                let next = said.behind(self.link);
+                self.models(at, Some(next));
+            }
+        }
+    }
+
+    fn models(&mut self, at: usize, next: Option<Hash>) {
+        let message = std::slice::from_ref(&self.messages[at]);
+        let ours = calls(self.kind, message).ours;
+        let has_ours = !ours.is_empty();
+        if has_ours && self.open.is_none() {
+            let start = self.silent.unwrap_or(at);
+            self.open =
+                Some(OpenExchange { start, end: at, waiting: Vec::new(), behind: Vec::new() });
+        }
+        if let Some(open) = &mut self.open {
+            open.end = at;
+            open.behind.clear();
+            open.waiting.extend(ours);
+            if next.is_some() && !has_ours && open.waiting.is_empty() {
+                self.close();
+            }
+            return;
+        }
+        match next {
+            Some(next) => {
+                self.said = Some((at, self.link));
+                (self.link, self.silent) = (next, None);
+            }
+            None => {
+                self.silent.get_or_insert(at);
+            }
+        }
+    }
+
+    /// A message that is not the model's: results of ours belong to what is open, all else ends it.
+    fn others(&mut self, at: usize) {
+        let is_ours =
+            self.open.as_mut().is_some_and(|open| open.takes(self.kind, &self.messages[at]));
+        if !is_ours {
+            self.close();
+            (self.said, self.silent) = (None, None);
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let mut start = open.start;
+        let mut said = answered(self.kind, &self.messages[start..=open.end]);
+        // The client has nothing of it but what stands in front of it.
+        if let (true, Some((before, link))) = (said.is_empty(), self.said) {
+            (start, self.link) = (before, link);
+            said = answered(self.kind, &self.messages[start..=open.end]);
+        }
+        self.link = said.iter().fold(self.link, |link, said| said.behind(link));
+        (self.said, self.silent) = (None, None);
+        if open.waiting.is_empty() && !said.is_empty() {
+            let messages = self.messages[start..=open.end].to_vec();
+            let exchange = HiddenExchange { shown: said.len(), messages, behind: open.behind };
+            lock(self.hidden).put(self.link, exchange);
+        }
+    }
+}
+
+impl OpenExchange {
+    /// Takes the results of our calls out of a message; says whether there is nothing else in it.
+    fn takes(&mut self, kind: DialectKind, message: &Bytes) -> bool {
+        let view = kind.dialect().view(message);
+        let mut all = !view.blocks.is_empty();
+        for block in &view.blocks {
+            let BlockKind::Result { id, .. } = &block.kind else {
+                all = false;
+                continue;
+            };
+            let id = id.map(|id| id.decode(message).into_owned());
+            let place = self.waiting.iter().position(|call| call.id == id);
+            match place.map(|place| self.waiting.remove(place)) {
+                Some(call) => {
+                    let text = text(kind, &block.text(message));
+                    self.behind.push(AnsweredCall { call, text });
+                }
+                None => all = false,
+            }
+        }
+        all
+    }
+}
+
+/// What was answered: Gemini has it in an object.
+fn text(kind: DialectKind, text: &str) -> String {
+    let object = (kind == DialectKind::Gemini).then(|| serde_json::from_str::<Value>(text).ok());
+    let output = object.flatten().and_then(|it| it["output"].as_str().map(str::to_owned));
+    output.unwrap_or_else(|| text.to_owned())
+}

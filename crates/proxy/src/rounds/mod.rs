@@ -1,0 +1,197 @@
+//! The answers to a request with the tools: those with calls of them are answered here, and the provider is asked again.
+
+mod look_up;
+mod wishes;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use midfold_core::log::measure;
+use midfold_core::spending::FoldedPrompt;
+use midfold_formats::answer::AnswerFacts;
+use midfold_formats::recall_tool::{AnsweredCall, OwnTool, RecallCall, calls, results, withheld};
+use midfold_formats::request::Request;
+use midfold_store::Millis;
+use midfold_store::recall::PAGE_CHARS;
+
+use look_up::look_up;
+
+use crate::keep::copied;
+use crate::lock::lock;
+use crate::recall::{HiddenExchange, MOST_ROUNDS, answered, chain};
+use crate::turn::MatchedRequest;
+
+/// Characters of an answer at least, however small the window.
+const LEAST_CHARS: usize = 1_000;
+/// Tokens of the window for each character of an answer: an answer takes an eighth of a small window.
+const TOKENS_PER_CHAR: u64 = 2;
+
+/// What became of an answer to a request with the tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecallRound {
+    /// Calls of the tool of recall that were answered here.
+    pub calls: usize,
+    /// Calls of the other tools that were answered here.
+    pub wishes: usize,
+    /// The provider is to be asked again, with what was found; else this answer is the last one.
+    pub asks_again: bool,
+}
+
+impl MatchedRequest {
+    /// Whether an answer may have calls that are answered here. It has to be read then ([`MatchedRequest::hear`]), and what the
+    /// client gets of it has none of them
+    /// ([`recall_tool`](midfold_formats::recall_tool)).
+    #[must_use]
+    pub fn recalls(&self) -> bool {
+        !self.recall.offered.is_nothing()
+    }
+
+    /// Takes an answer that has passed, before the client has the end of it: what the client does not get of it is
+    /// known from then on. Where the provider is to be asked again, [`MatchedRequest::sent`] has the body. In an answer that is
+    /// the last one, `seen` has what a later request may name.
+    pub fn hear(&mut self, seen: &mut AnswerFacts, now: Millis) -> RecallRound {
+        let kind = self.request.kind();
+        let found = calls(kind, &seen.output);
+        if !seen.is_complete || self.recall.offered.is_nothing() {
+            return RecallRound::default();
+        }
+        if found.ours.is_empty() {
+            if self.recall.rounds > 0 {
+                self.remember(&seen.output, Vec::new());
+            }
+            return RecallRound::default();
+        }
+        let answered = self.answers(found.ours, now);
+        let calls = answered.iter().filter(|it| it.call.tool == OwnTool::Recall).count();
+        let wishes = answered.len() - calls;
+        let may_ask = found.others == 0 && self.recall.rounds < MOST_ROUNDS;
+        if may_ask && self.go_on(seen, &answered).is_some() {
+            return RecallRound { calls, wishes, asks_again: true };
+        }
+        let behind = results(kind, &answered);
+        self.remember(&seen.output, answered);
+        seen.output.extend(behind);
+        RecallRound { calls, wishes, asks_again: false }
+    }
+
+    fn answers(&self, calls: Vec<RecallCall>, now: Millis) -> Vec<AnsweredCall> {
+        let looks_up =
+            |call: &RecallCall| call.tool == OwnTool::Recall && self.recall.offered.recall;
+        let found = self.looked_up(calls.iter().filter(|call| looks_up(call)), now);
+        let mut found = found.into_iter();
+        let mut text = |call: &RecallCall| match call.tool {
+            tool if !self.recall.offered.has(tool) => wishes::NOT_OFFERED.to_owned(),
+            OwnTool::Recall => {
+                found.next().unwrap_or_else(|| "error: nothing could be looked up\n".to_owned())
+            }
+            _ => wishes::heard(self, call, now),
+        };
+        let texts: Vec<String> = calls.iter().map(&mut text).collect();
+        calls.into_iter().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
+    }
+
+    /// What these calls find, in their order.
+    fn looked_up<'a>(
+        &self,
+        calls: impl Iterator<Item = &'a RecallCall>,
+        now: Millis,
+    ) -> Vec<String> {
+        let mut calls = calls.peekable();
+        if calls.peek().is_none() {
+            return Vec::new();
+        }
+        let window = self.place.as_ref().map_or(0, |place| place.budget.window);
+        let chars = usize::try_from(window / TOKENS_PER_CHAR).unwrap_or(PAGE_CHARS);
+        let chars = chars.clamp(LEAST_CHARS, PAGE_CHARS);
+        let texts = async {
+            let Some(place) = &self.place else { return Vec::new() };
+            let copy = copied(&place.conversation, now).await;
+            let mut texts = Vec::new();
+            for call in calls {
+                texts.push(match &copy {
+                    Ok((store, session)) => look_up(store, session, call, chars).await,
+                    Err(error) => format!("error: {error}\n"),
+                });
+            }
+            texts
+        };
+        at_once(texts).unwrap_or_default()
+    }
+
+    /// The same request with the answer behind it and with what its calls brought.
+    fn go_on(&mut self, seen: &AnswerFacts, answered: &[AnsweredCall]) -> Option<()> {
+        let kind = self.request.kind();
+        let new: Vec<Bytes> = seen.output.iter().cloned().chain(results(kind, answered)).collect();
+        let longer = |request: &Request| {
+            request.with_messages(request.messages().chain(new.iter().cloned()))
+        };
+        let sent = longer(&Request::read(kind, self.sent.body.clone()).ok()?);
+        let request = Request::read(kind, longer(&self.request)).ok()?;
+        self.spend(seen);
+        self.take_room(&new);
+        self.request = request;
+        self.kept.before.own(new.len());
+        self.recall.rounds += 1;
+        self.sent.body = match self.recall.rounds < MOST_ROUNDS {
+            true => sent,
+            false => withheld(&self.request, &sent, self.recall.offered),
+        };
+        self.recall.added.extend(new);
+        Some(())
+    }
+
+    /// What an answer cost that is not the last one.
+    fn spend(&self, seen: &AnswerFacts) {
+        let (Some(place), Some(usage)) = (&self.place, seen.usage) else { return };
+        let carried = FoldedPrompt { sent: self.sent.tokens_after, whole: self.sent.tokens_before };
+        let mut held = lock(&place.conversation);
+        self.proxy.spend(&mut held.session, usage, self.sent.fold.map(|_| carried));
+    }
+
+    /// What was added stands in the window beside the history, until it is a part of it.
+    fn take_room(&mut self, new: &[Bytes]) {
+        let Some(place) = &mut self.place else { return };
+        let dialect = place.reading.kind.dialect();
+        let count = |message: &Bytes| {
+            u64::from(measure(&*place.reading.counter, message, &dialect.view(message)).total)
+        };
+        let counted = new.iter().map(count).sum();
+        let tokens = lock(&place.conversation).session.meter().ratio.of(counted);
+        place.suffix += tokens;
+        place.budget.injection_reserve += tokens;
+        self.sent.tokens_before += tokens;
+        self.sent.tokens_after += tokens;
+    }
+
+    /// Keeps what the client does not get, by what it gets.
+    fn remember(&self, output: &[Bytes], behind: Vec<AnsweredCall>) {
+        let kind = self.request.kind();
+        let scope = &self.kept.scope;
+        let added = &self.recall.added;
+        // Copied: a slice would keep the whole answer in memory.
+        let messages: Vec<Bytes> =
+            added.iter().chain(output).map(|message| Bytes::copy_from_slice(message)).collect();
+        let said = answered(kind, &messages);
+        if said.is_empty() {
+            return;
+        }
+        let own = self.request.len() - added.len();
+        let link = self
+            .recall
+            .shown
+            .unwrap_or_else(|| chain(kind, scope, self.request.messages().take(own)));
+        let link = said.iter().fold(link, |link, said| said.behind(link));
+        let exchange = HiddenExchange { shown: said.len(), messages, behind };
+        lock(&Arc::clone(&self.proxy).hidden).put(link, exchange);
+    }
+}
+
+/// What comes of work that waits for nobody: a store in memory has all at once.
+fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
+    match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => Some(done),
+        Poll::Pending => None,
+    }
+}

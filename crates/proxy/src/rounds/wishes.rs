@@ -1,0 +1,58 @@
+//! What an agent says by its tools about its own conversation, while that is on its way.
+
+use midfold::wishes::{compact, message, note, pin, says};
+use midfold_core::log::measure;
+use midfold_formats::recall_tool::{OwnTool, RecallCall};
+use midfold_store::Millis;
+use serde_json::Value;
+
+use crate::lock::lock;
+use crate::slot::ConversationSlot;
+use crate::turn::MatchedRequest;
+
+/// The answer to a call of a tool that the request was not given.
+pub(super) const NOT_OFFERED: &str = "error: there is no such tool\n";
+/// The answer before there is a history.
+const BEGUN: &str = "error: the conversation has only begun; ask again with a later turn\n";
+
+/// Does what a call says, and answers in words for the model.
+pub(super) fn heard(turn: &MatchedRequest, call: &RecallCall, now: Millis) -> String {
+    let Some(place) = &turn.place else { return BEGUN.to_owned() };
+    let arguments: Value = serde_json::from_str(call.arguments.trim()).unwrap_or_default();
+    let text = |name: &str| match &arguments[name] {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    };
+    let answer = match call.tool {
+        OwnTool::Compact => {
+            let session = &mut lock(&place.conversation).session;
+            compact(session, &place.budget, &text("keep"), now)
+        }
+        OwnTool::Pin => keep(turn, place, &text("message"), &text("text")),
+        OwnTool::Note => note(&mut lock(&place.conversation).session, &text("text")),
+        OwnTool::Recall => NOT_OFFERED.to_owned(),
+    };
+    turn.proxy.queue(&place.conversation);
+    answer
+}
+
+/// Pins a message of the request. One behind the history will be the event of its place.
+fn keep(turn: &MatchedRequest, place: &ConversationSlot, number: &str, words: &str) -> String {
+    let dialect = place.reading.kind.dialect();
+    let has_words = |at: usize, words: &str| {
+        let bytes = turn.request.message(at);
+        says(&dialect.view(&bytes), &bytes, words)
+    };
+    // The rounds in between are behind the messages of the request.
+    let count = turn.request.len() - turn.recall.added.len();
+    let at = match message(count, number, words, has_words) {
+        Ok(at) => at,
+        Err(error) => return error,
+    };
+    let bytes = turn.request.message(at);
+    let tokens = measure(&*place.reading.counter, &bytes, &dialect.view(&bytes)).total;
+    let seq = u32::try_from(at).unwrap_or(u32::MAX);
+    let session = &mut lock(&place.conversation).session;
+    pin(session, &place.budget, seq, tokens.into())
+}

@@ -1,0 +1,225 @@
+//! The answers to requests for compaction.
+
+use bytes::Bytes;
+use midfold_core::Hash;
+use midfold_core::event::Usage;
+use midfold_core::log::measure;
+use midfold_formats::vendor::anthropic::{
+    self, BlockInsertion, CompactionBlock, Iteration, IterationKind, StreamStyle,
+};
+use midfold_formats::vendor::openai::{self, CompactionItem, ResponseHead, is_users};
+use midfold_store::Millis;
+
+use super::insert::AnswerInsert;
+use super::summary::VendorSummary;
+use super::{EditedRequest, VendorRefusal, VendorWork};
+use crate::lock::lock;
+use crate::turn::MatchedRequest;
+
+/// Tokens of the user's messages that the answer of a compaction keeps, newest first.
+const KEPT_TOKENS: u64 = 20_000;
+
+/// What a summary cost: no model was asked.
+const COST: Iteration = Iteration { kind: IterationKind::Compaction, usage: NOTHING };
+const NOTHING: Usage = Usage { prompt: 0, cache_read: 0, cache_write: 0, output: 0 };
+
+/// What a compaction came to.
+pub enum VendorOutcome {
+    /// The provider is asked; something may be put into its answer.
+    Ask(Option<AnswerInsert>),
+    /// This is the answer.
+    Answer(MadeAnswer),
+    /// It cannot be done.
+    Refused(VendorRefusal),
+}
+
+/// An answer that was made here.
+pub struct MadeAnswer {
+    /// Its type.
+    pub content_type: &'static str,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl MadeAnswer {
+    fn json(body: Vec<u8>) -> Self {
+        Self { content_type: "application/json", body }
+    }
+
+    fn events(body: Vec<u8>) -> Self {
+        Self { content_type: "text/event-stream; charset=utf-8", body }
+    }
+}
+
+impl MatchedRequest {
+    /// Does what a request asks of compaction, before it is sent.
+    #[must_use]
+    pub fn work(&mut self, work: VendorWork, stream: bool, now: Millis) -> VendorOutcome {
+        match work {
+            VendorWork::Compact => self.compacted(now),
+            VendorWork::Trigger => self.triggered(stream, now),
+            VendorWork::Threshold(most) => self.over(most),
+            VendorWork::OnDemand(instructions) => self.on_demand(instructions.as_deref(), stream),
+            VendorWork::Edited(edited) => self.edited(&edited, stream),
+            VendorWork::Count { cleared } => {
+                let folded = self.sent.tokens_before.saturating_sub(self.sent.tokens_after);
+                VendorOutcome::Ask(Some(AnswerInsert::Counted(cleared + folded)))
+            }
+        }
+    }
+
+    /// `/v1/responses/compact`.
+    fn compacted(&mut self, now: Millis) -> VendorOutcome {
+        self.fold(None, None);
+        let summary = self.summary();
+        let Some(item) = self.item(&summary) else { return unsealed() };
+        let kept = self.kept_messages();
+        let kept: Vec<&[u8]> = kept.iter().map(|message| &message[..]).collect();
+        let head = self.head(&item, now);
+        VendorOutcome::Answer(MadeAnswer::json(openai::compacted(
+            &head,
+            &kept,
+            &item,
+            &Usage::default(),
+        )))
+    }
+
+    /// A `compaction_trigger`.
+    fn triggered(&mut self, stream: bool, now: Millis) -> VendorOutcome {
+        self.fold(None, None);
+        let summary = self.summary();
+        let Some(item) = self.item(&summary) else { return unsealed() };
+        let head = self.head(&item, now);
+        if self.wants_output() {
+            self.proxy.keep_as(&self.kept, &head.id, &summary.context);
+        }
+        // No model was asked: it cost nothing.
+        let usage = Usage::default();
+        VendorOutcome::Answer(match stream {
+            true => MadeAnswer::events(openai::response_events(&head, &item, &usage)),
+            false => MadeAnswer::json(openai::response(&head, &item, &usage)),
+        })
+    }
+
+    /// `context_management` of Responses.
+    fn over(&mut self, most: Option<u64>) -> VendorOutcome {
+        let is_over = most.is_some_and(|most| self.sent.tokens_after > most);
+        let is_folded = is_over && self.fold(most, None);
+        if !is_folded && !self.sent.is_new_fold {
+            return VendorOutcome::Ask(None);
+        }
+        let summary = self.summary();
+        VendorOutcome::Ask(self.item(&summary).map(|item| AnswerInsert::openai(&item)))
+    }
+
+    /// `compaction` of Messages.
+    fn on_demand(&mut self, instructions: Option<&str>, stream: bool) -> VendorOutcome {
+        self.fold(None, instructions);
+        let summary = self.summary();
+        let signature = self.sealed(&summary);
+        let Some(signature) = signature.filter(|_| !summary.text.trim().is_empty()) else {
+            return unavailable();
+        };
+        let head = self.message_head(&signature);
+        let (content, signature) = (Some(summary.text), Some(signature));
+        let block = CompactionBlock { content, signature, encrypted_content: None };
+        VendorOutcome::Answer(paused(&head, &block, stream, StreamStyle::OnDemand))
+    }
+
+    /// `context_management` of Messages.
+    fn edited(&mut self, edited: &EditedRequest, stream: bool) -> VendorOutcome {
+        let insertion = BlockInsertion::new().edits(&edited.applied);
+        let ask =
+            |insertion| VendorOutcome::Ask(Some(AnswerInsert::Anthropic(Box::new(insertion))));
+        let Some(compact) = &edited.compact else { return ask(insertion) };
+        let is_over = self.sent.tokens_after > compact.trigger;
+        let is_folded =
+            is_over && self.fold(Some(compact.trigger), compact.instructions.as_deref());
+        if !is_folded && !self.sent.is_new_fold {
+            return ask(insertion);
+        }
+        let summary = self.summary();
+        let Some(sealed) = self.sealed(&summary) else { return ask(insertion) };
+        let head = self.message_head(&sealed);
+        let (content, encrypted_content) = (Some(summary.text), Some(sealed));
+        let block = CompactionBlock { content, signature: None, encrypted_content };
+        if compact.pause_after_compaction {
+            return VendorOutcome::Answer(paused(&head, &block, stream, StreamStyle::Threshold));
+        }
+        ask(insertion.block(&block).cost(COST))
+    }
+
+    fn message_head(&self, sealed: &str) -> anthropic::MessageHead {
+        anthropic::MessageHead { id: format!("msg_{}", name_of(sealed)), model: self.model.clone() }
+    }
+
+    fn item(&self, summary: &VendorSummary) -> Option<CompactionItem> {
+        let encrypted_content = self.sealed(summary)?;
+        Some(CompactionItem {
+            id: format!("cmp_{}", name_of(&encrypted_content)),
+            encrypted_content,
+        })
+    }
+
+    fn head(&self, item: &CompactionItem, now: Millis) -> ResponseHead {
+        let id = format!("resp_{}", name_of(&item.id));
+        ResponseHead { id, created_at: now / 1_000, model: self.model.clone() }
+    }
+
+    /// The user's newest messages, as they came.
+    fn kept_messages(&self) -> Vec<Bytes> {
+        let mut left = KEPT_TOKENS;
+        let mut kept = Vec::new();
+        let users = self.request.messages().filter(|message| is_users(message));
+        for message in users.collect::<Vec<_>>().into_iter().rev() {
+            let tokens = self.tokens(&message);
+            if tokens > left {
+                break;
+            }
+            left -= tokens;
+            kept.push(message);
+        }
+        kept.reverse();
+        kept
+    }
+
+    fn tokens(&self, message: &Bytes) -> u64 {
+        let Some(place) = &self.place else { return message.len() as u64 / 4 };
+        let held = lock(&place.conversation);
+        let view = self.request.kind().dialect().view(message);
+        u64::from(measure(&**held.session.log().counter(), message, &view).total)
+    }
+}
+
+/// An answer of Messages that is a summary and nothing else.
+fn paused(
+    head: &anthropic::MessageHead,
+    block: &CompactionBlock,
+    stream: bool,
+    style: StreamStyle,
+) -> MadeAnswer {
+    let (block, all) = (Some(block), &[COST]);
+    match stream {
+        true => {
+            MadeAnswer::events(anthropic::message_events(head, block, "compaction", all, style))
+        }
+        false => MadeAnswer::json(anthropic::message(head, block, "compaction", all)),
+    }
+}
+
+fn unavailable() -> VendorOutcome {
+    let text = "midfold: the summary could not be made; try again";
+    VendorOutcome::Refused(
+        anthropic::AnthropicRefusal::of(anthropic::ErrorCode::Unavailable, text).into(),
+    )
+}
+
+/// A name that nobody else has: of what nobody else made.
+fn name_of(text: &str) -> String {
+    Hash::ROOT.chain(text.as_bytes()).to_hex()[..32].to_owned()
+}
+
+fn unsealed() -> VendorOutcome {
+    let body = br#"{"error":{"message":"midfold: the summary could not be sealed; try again","type":"server_error","param":null,"code":"midfold_seal"}}"#;
+    VendorOutcome::Refused(VendorRefusal { status: 500, body: body.to_vec() })
+}

@@ -1,0 +1,152 @@
+//! A compaction that a client asked for: the history of its request is folded, and what is left is sealed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use midfold_core::budget::Budget;
+use midfold_core::engine::Session;
+use midfold_core::fold::VerdictCode;
+use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
+use midfold_core::plan::PlanOutcome;
+use midfold_formats::request::Request;
+use midfold_formats::vendor::blob::Blob;
+use midfold_store::Millis;
+
+use super::VendorWork;
+use crate::lock::lock;
+use crate::turn::MatchedRequest;
+
+/// Characters of a message in a text for people, where nothing was folded.
+const SHOWN: usize = 2_000;
+
+/// What a compaction left.
+pub(super) struct VendorSummary {
+    /// What was done, for people.
+    pub text: String,
+    /// The messages that stand for the conversation from now on.
+    pub context: Vec<Bytes>,
+}
+
+impl MatchedRequest {
+    /// What a model should be asked before a summary on demand is made: who asks for one waits for it. Nothing
+    /// where no model narrates, or there is nothing to fold.
+    #[must_use]
+    pub fn wants(&self, work: &VendorWork, now: Millis) -> Option<SummaryRequest> {
+        let VendorWork::OnDemand(instructions) = work else { return None };
+        let place = self.place.as_ref()?;
+        let held = lock(&place.conversation);
+        let (session, focus) = (&held.session, instructions.as_deref());
+        let budget = budget(session, place.suffix, &place.budget, None);
+        let Ok(PlanOutcome::Folded(fold)) = session.preview(&budget, focus) else { return None };
+        session.request_before(&fold, focus, now)
+    }
+
+    /// What came of it, judged line by line: the summary takes what is sound.
+    pub fn complete(
+        &self,
+        request: &SummaryRequest,
+        answer: Result<SummaryReply, SummaryFailure>,
+        now: Millis,
+    ) -> Option<VerdictCode> {
+        let place = self.place.as_ref()?;
+        let verdict = lock(&place.conversation).session.complete(request, answer, now).ok()?;
+        Some(verdict.code)
+    }
+
+    /// Folds the history now, so that the request has less than `most` tokens, or much less than it had.
+    /// Where `most` is said, only if a tenth is freed: such a request asks again each time. Returns whether
+    /// something was folded.
+    pub(super) fn fold(&mut self, most: Option<u64>, focus: Option<&str>) -> bool {
+        let Some(place) = &self.place else { return false };
+        let conversation = Arc::clone(&place.conversation);
+        let mut held = lock(&conversation);
+        let session = &mut held.session;
+        let before = session.active().map(|fold| fold.id);
+        let of = |most| budget(session, place.suffix, &place.budget, most);
+        // Where what may not be folded is more than the client wants, as little as there can be.
+        let budgets = [most.map(|most| of(Some(most))), Some(of(None))].into_iter().flatten();
+        let wanted = |budget: &Budget| most.is_none() || frees(session, budget, focus);
+        if let Some(budget) = budgets.into_iter().find(wanted) {
+            // What cannot be folded stays as it is: the client gets all of it back.
+            let _ = session.compact(&budget, focus);
+        }
+        let view = session.view();
+        let (stable, suffix) = (place.stable, place.suffix);
+        let was_new = self.sent.is_new_fold;
+        self.sent.read(&self.request, session, &view, stable, before, suffix);
+        let is_folded = self.sent.is_new_fold;
+        self.sent.is_new_fold |= was_new;
+        drop(held);
+        self.offer();
+        self.proxy.queue(&conversation);
+        is_folded
+    }
+
+    /// What stands for the conversation now.
+    pub(super) fn summary(&self) -> VendorSummary {
+        let context = match Request::read(self.request.kind(), self.sent.body.clone()) {
+            Ok(sent) => sent.messages().collect(),
+            Err(_) => self.request.messages().collect(),
+        };
+        VendorSummary { text: self.recap().unwrap_or_else(|| shown(&self.request)), context }
+    }
+
+    fn recap(&self) -> Option<String> {
+        let held = lock(&self.place.as_ref()?.conversation);
+        let recap = held.session.active()?.recap.as_ref()?;
+        Some(recap.text.clone()).filter(|text| !text.trim().is_empty())
+    }
+
+    /// Seals what a compaction left; none where nothing can be sealed.
+    pub(super) fn sealed(&self, summary: &VendorSummary) -> Option<String> {
+        let (session, through) = match &self.place {
+            Some(place) => {
+                let held = lock(&place.conversation);
+                let through = held.chain().last().map_or([0; 32], |link| link.0);
+                (held.session.id().to_owned(), through)
+            }
+            None => (String::new(), [0; 32]),
+        };
+        let list = [&b"["[..], &summary.context.join(&b","[..]), b"]"].concat();
+        let blob = Blob {
+            dialect: self.request.kind(),
+            session,
+            messages: self.request.len() as u64,
+            through,
+            recap: summary.text.clone(),
+            context: String::from_utf8(list).ok()?,
+            ids: self.sent.fold.iter().map(|fold| fold.to_hex()).collect(),
+        };
+        self.proxy.seal.as_ref()?.seal(&self.kept.scope, &blob.encode())
+    }
+}
+
+/// What the history may cost: as much as it has now, so that the policy's shares are shares of that, or
+/// what is left of `most`.
+fn budget(session: &Session, suffix: u64, of: &Budget, most: Option<u64>) -> Budget {
+    let have = session.meter().calibrated(session.view().tokens());
+    let history = most.map_or(have, |most| most.saturating_sub(suffix)).clamp(1, have.max(1));
+    let injection_reserve = of.injection_reserve;
+    Budget { injection_reserve, ..Budget::new(history + injection_reserve) }
+}
+
+fn frees(session: &Session, budget: &Budget, focus: Option<&str>) -> bool {
+    match session.preview(budget, focus) {
+        Ok(PlanOutcome::Folded(fold)) => fold.tokens_after * 10 <= fold.tokens_before * 9,
+        _ => false,
+    }
+}
+
+/// The messages as a text, where there was nothing to fold.
+fn shown(request: &Request) -> String {
+    let dialect = request.kind().dialect();
+    let mut text = String::new();
+    for message in request.messages() {
+        let view = dialect.view(&message);
+        let said: String = view.plain(&message).chars().take(SHOWN).collect();
+        if !said.trim().is_empty() {
+            text.push_str(&format!("{}: {}\n", view.role.name(), said.trim()));
+        }
+    }
+    text
+}

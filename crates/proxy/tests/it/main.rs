@@ -1,0 +1,13 @@
+//! The tests of the proxy, in one binary: it links once.
+
+mod agent;
+mod asides;
+mod fuzz_seeds;
+mod identities;
+mod learned;
+mod recall;
+mod requests;
+mod seal;
+mod simulation;
+mod sound;
+mod vendor;
