@@ -199,7 +199,7 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// [`SetupError::ProviderProfile`] where the profile is that of another dialect.
+    /// [`SetupError::Profile`] where the profile is that of another dialect.
     pub fn prepare(
         &mut self,
         mut source: Conversation,
@@ -257,7 +257,7 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// [`SetupError::ProviderProfile`] where the one that was given is that of another dialect.
+    /// [`SetupError::Profile`] where the one that was given is that of another dialect.
     pub fn profile_for(
         &self,
         kind: DialectKind,
