@@ -9,7 +9,7 @@
 //! |---|---|
 //! | compact a conversation once | [`Setup::prepare`], then [`Session::compact`] |
 //! | keep the conversation of a running agent | [`Session::append`], [`Session::context`] |
-//! | keep it in SQLite or PostgreSQL | [`store::StoredSession`] (features `sqlite`, `postgres`) |
+//! | keep it in SQLite or PostgreSQL | [`Start`], then [`store::StoredSession`] (features `sqlite`, `postgres`) |
 //! | read transcripts and requests | [`formats::read`] |
 //! | choose when and how to compact | [`Policy::preset`], [`Policy::from_toml`], [`Settings`] |
 //! | say what fits | [`Budget`] |
@@ -55,29 +55,23 @@
 //! A session that is held takes new messages with [`Session::append`] and answers with
 //! [`Session::context`], which folds first when the policy's trigger fires.
 //!
-//! A session that outlives its process is a [`store::StoredSession`] one (feature `sqlite` or
-//! `postgres`):
+//! A session that outlives its process is a [`store::StoredSession`] (feature `sqlite` or `postgres`). [`Start`] makes
+//! one, and checks first that it can be:
 //!
 //! ```
 //! # #[cfg(feature = "sqlite")]
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use midfold::store::{SessionMeta, NewSession, StoredSession};
-//! use midfold::{Budget, Policy, RawEvent};
+//! use midfold::{DialectKind, Door, Policy, RawEvent, Setup, Start, without_messages};
 //!
 //! let store = midfold::store::open("memory").await?; // or sqlite:PATH, or postgres://…
-//! let meta = SessionMeta { budget: Budget::new(128_000), envelope: vec![], parent: None, source: None, owner: None, model: None, client: None, cache_lifetime: None };
-//! let new = NewSession {
-//!     id: "my-session".into(),
-//!     dialect: "openai-chat".into(),
-//!     profile: "openai".into(),
-//!     counter: "o200k".into(),
-//!     policy: Policy::preset("default")?.to_toml(),
-//!     meta: serde_json::to_string(&meta)?,
-//!     created: 0,
-//! };
+//! let system = Some("You are an agent with a shell."); // it travels beside the messages, and is counted
+//! let beside = without_messages(DialectKind::OpenAiChat, system, None, Some("gpt-5.1".into()));
+//! let prepared = Setup::new().window(128_000).prepare(beside)?;
 //! let now = 0; // milliseconds since 1970, from your clock
-//! let mut session = StoredSession::create(store, new).await?;
+//! let start = Start::new("my-session", Policy::preset("default")?);
+//! // Errors come with hints; the door says how these spell options.
+//! let mut session = start.check(&prepared, now, Door::Http)?.store(store).await?;
 //! let message = RawEvent::new(r#"{"role":"user","content":"hi"}"#.into());
 //! session.append(vec![message], Some("request-1".into()), now).await?; // durable from here on
 //! let sent = session.context(true, now).await?;

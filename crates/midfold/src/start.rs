@@ -98,6 +98,19 @@ pub fn cache_lifetime(seconds: f64) -> Result<Option<Millis>, Failure> {
 }
 
 impl Start {
+    /// One that leaves the whole window to the conversation, and is nobody's.
+    #[must_use]
+    pub fn new(id: impl Into<String>, policy: Policy) -> Self {
+        Self {
+            id: id.into(),
+            policy,
+            output_reserve: 0,
+            source: None,
+            owner: None,
+            cache_lifetime: None,
+        }
+    }
+
     /// Checks that the session can be: `now` is when it is made.
     ///
     /// # Errors

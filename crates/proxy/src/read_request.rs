@@ -36,7 +36,7 @@ impl Proxy {
     }
 
     /// As [`Proxy::begin`], for a request whose vendor's members were read: whether a block of ours was in it,
-    /// and what its client wants kept ([`Work::standing`](super::vendor::Work::standing)).
+    /// and what its client wants kept ([`VendorWork::standing`](super::vendor::VendorWork::standing)).
     #[must_use]
     pub fn begin_wish(
         &self,
@@ -53,7 +53,7 @@ impl Proxy {
         begun
     }
 
-    /// Says that who sends this request reads its answer ([`Turn::hear`](super::Turn::hear)): it may be given the tools
+    /// Says that who sends this request reads its answer ([`MatchedRequest::hear`](super::MatchedRequest::hear)): it may be given the tools
     /// that the rules have, where the request allows it. A request without tools of its own is no agent's.
     #[must_use]
     pub fn recalling(&self, mut begun: ReadRequest) -> ReadRequest {

@@ -213,7 +213,7 @@ impl ProxyRules {
         self
     }
 
-    /// A model narrates in the background ([`Narratable`](super::Narratable)): each policy asks for it.
+    /// A model narrates in the background ([`NarrationTarget`](super::NarrationTarget)): each policy asks for it.
     #[must_use]
     pub fn narrated(mut self) -> Self {
         self.is_narrated = true;

@@ -416,7 +416,7 @@ pub struct ReadCounts {
 /// Which sessions are asked for by their last change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewestQuery {
-    /// Only those of this owner ([`Meta::owner`](crate::live::Meta)); all without one.
+    /// Only those of this owner ([`SessionMeta::owner`](crate::live::SessionMeta)); all without one.
     pub owner: Option<String>,
     /// Only those that changed before this tick: the next page.
     pub before: Option<u64>,

@@ -143,12 +143,9 @@ impl ImportPlan<'_> {
         };
         let prepared = self.prepare(conversation)?;
         let start = Start {
-            id: id.to_owned(),
-            policy: self.policy.clone(),
             output_reserve: self.output_reserve,
             source: self.source.clone(),
-            owner: None,
-            cache_lifetime: None,
+            ..Start::new(id, self.policy.clone())
         };
         let started = start.check(&prepared, now, Door::Command)?;
         started.can_be_stored()?;

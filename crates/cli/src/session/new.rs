@@ -71,12 +71,8 @@ async fn create(
     prepared: &PreparedConversation,
 ) -> Result<StoredSession, CommandError> {
     let start = Start {
-        id: id.to_owned(),
-        policy: prepare::narrated(&start.folding)?,
         output_reserve: start.output_reserve.unwrap_or(0),
-        source: None,
-        owner: None,
-        cache_lifetime: None,
+        ..Start::new(id, prepare::narrated(&start.folding)?)
     };
     let started = start.check(prepared, runtime::now(), Door::Command)?;
     started.can_be_stored()?;

@@ -248,14 +248,7 @@ fn marked(text: &str, mark: &str) -> BTreeSet<String> {
 async fn bring(store: &Arc<dyn Store>, bytes: &Bytes, id: &str) {
     let prepared =
         Setup::new().prepare(read(bytes, None).unwrap().conversations.remove(0)).unwrap();
-    let start = Start {
-        id: id.to_owned(),
-        policy: Policy::preset("default").unwrap(),
-        output_reserve: 0,
-        source: None,
-        owner: None,
-        cache_lifetime: None,
-    };
+    let start = Start::new(id, Policy::preset("default").unwrap());
     let started = start.check(&prepared, 0, Door::Command).unwrap();
     let mut stored = started.store(store.clone()).await.unwrap();
     stored.append(events_of(&prepared.log), None, 0).await.unwrap();

@@ -102,7 +102,7 @@ async fn export_session<W: Write + Send>(
 /// another order or written by another version changes nothing.
 ///
 /// # Errors
-/// [`TransferError::TransferLine`] for a bad file; [`StoreError::Exists`](crate::error::StoreError::Exists) for a session that is there
+/// [`TransferError::Line`] for a bad file; [`StoreError::Exists`](crate::error::StoreError::Exists) for a session that is there
 /// already.
 pub async fn import<R, F>(
     store: &dyn Store,
