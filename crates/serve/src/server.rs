@@ -141,7 +141,7 @@ impl RunningServer {
         self.app.totals()
     }
 
-    /// Takes no more requests, and waits for those that are under way, up to [`ServeConfig::drain`](crate::Config::drain).
+    /// Takes no more requests, and waits for those that are under way, up to [`ServeConfig::drain`](crate::ServeConfig::drain).
     /// Returns the totals.
     pub async fn stop(self) -> ServerTotals {
         let _ = self.stop.send(true);
