@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Usage;
 
-/// What a token of a prompt costs beside one of plain input: the reference of docs/MEASURES.md, which has what Anthropic
-/// charges with a cache of five minutes, as multiples of its price of input
-/// (<https://docs.claude.com/en/docs/about-claude/pricing>). Nothing else of prices is known here.
+/// What a token of plain input costs. This and the two below are the reference of docs/MEASURES.md: the ratios of the
+/// Anthropic models in the tables of `midfold-eval`, with a cache that lives for five minutes. Nothing else is known
+/// here of prices.
 pub const PLAIN: f64 = 1.0;
-/// The same for a token that is read from the cache.
+/// What a token costs that is read from the cache.
 pub const READ: f64 = 0.1;
-/// The same for a token that is written to the cache.
+/// What a token costs that is written to the cache.
 pub const WRITE: f64 = 1.25;
 
 /// Tokens of all requests of a session so far, as the provider counted them, beside what all of its
