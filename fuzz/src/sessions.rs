@@ -117,7 +117,8 @@ impl Bench {
                     let budget = self.stored.budget();
                     let policy = now(self.stored.whole()).expect("loads").policy().clone();
                     let tokens = now(self.stored.whole()).expect("loads").load().upper;
-                    let due = policy.trigger.on;
+                    // A session without a message has nothing to fold, whatever the provider counted of the rest.
+                    let due = policy.trigger.on && !self.log.is_empty();
                     assert!(!due || tokens <= budget.tokens(), "{tokens} tokens over the budget");
                     drop(sent);
                 }

@@ -15,3 +15,14 @@ proptest! {
         body::sessions(&commands);
     }
 }
+
+/// Inputs that broke something once.
+#[test]
+fn what_was_found_in_sessions_stays_fixed() {
+    let counted_without_a_message = [
+        0, 24, 120, 136, 0, 224, 178, 15, 80, 0, 54, 0, 154, 0, 97, 0, 0, 5, 5, 5, 21, 5, 15, 176,
+        76, 0, 17, 0, 17, 131, 114, 0, 7, 22, 10, 136, 0, 32, 43, 15, 210, 0, 149, 7, 171, 93, 19,
+        42, 80, 150,
+    ];
+    body::sessions(&counted_without_a_message);
+}
