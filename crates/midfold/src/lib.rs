@@ -127,6 +127,7 @@ pub use compact::{CompactionOutcome, CompactionRequest, ModelNarration};
 pub use delete::{age, delete, extents, idle, old_answers, prune};
 pub use event_rows::{EventRow, event_rows};
 pub use failure::{Door, Failure, FailureArea, grouped, nearest, number, plural};
+#[cfg(feature = "store")]
 pub use fault::RequestFault;
 pub use feedback::{CompactionFeedback, SizeCount};
 pub use given_messages::{conversation, document};

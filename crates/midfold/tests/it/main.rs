@@ -1,5 +1,6 @@
 //! The tests of the facade, in one binary: it links once.
 
+#[cfg(feature = "store")]
 mod agent;
 mod agent_wishes;
 mod ahead;
