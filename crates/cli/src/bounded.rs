@@ -1,15 +1,15 @@
-//! Reading what may have no end: no device fills the memory of a command.
+//! Reading with a bound what may have no end: standard input, a pipe, a device.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Bytes that are read of what has no size of its own: standard input, a pipe, a device. A file has one, which is
-/// seen before it is named.
+/// Most bytes that are read of an input without a known size (standard input, a pipe, a device): 256 MiB. A regular
+/// file has a size, and is read whole.
 pub const MOST_STREAMED: u64 = 256 << 20;
 
-/// All of a file that a person names, which may be a pipe or a device as well. More than `most` of what has no
-/// size is refused as [`ErrorKind::FileTooLarge`].
+/// The bytes of a path that a person names: a file, a pipe or a device. More than `most` bytes from an input without a
+/// known size are refused as [`ErrorKind::FileTooLarge`].
 pub fn any(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     if file.metadata()?.is_file() {

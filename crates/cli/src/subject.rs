@@ -70,7 +70,8 @@ impl AskedSession {
         Ok(vec![session])
     }
 
-    /// The session of this id; within, why there is none.
+    /// Looks up the session of this id. The outer error is the store's; the inner one says that there is no such session,
+    /// so that the caller may try a file.
     async fn of_store(
         id: &str,
         host: OpenStore,

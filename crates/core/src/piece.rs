@@ -3,35 +3,36 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Why a piece was added or an event was rendered otherwise.
+/// Why a message was added to a context or an event was changed, so that the provider takes it: the trouble, and the
+/// remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RepairReason {
-    /// A result for a call that the log never answered.
+    /// The log has no result for a call: one was added.
     UnansweredCall,
-    /// A result without its call, rendered as text.
+    /// A result has no call: it is sent as text.
     OrphanResult,
-    /// Calls of one step that share an id, or whose id is empty: all but the first, and all that are empty, got
-    /// one of their own, and so did their results.
+    /// Calls of one step share an id, or their id is empty: all but the first, and all that are empty, got one of
+    /// their own, and so did their results.
     DuplicateId,
-    /// Half a character, as a client that cuts texts leaves it: U+FFFD is in its place.
+    /// A client that cuts texts left half a character (a lone surrogate): U+FFFD is in its place.
     HalfCharacter,
-    /// A message without content.
+    /// A message has no content: a fixed text was put in, or its blank blocks left out.
     EmptyMessage,
-    /// A message of another shape than the provider's, as text: its source.
+    /// A message has a shape that the provider does not know: its source is sent as text.
     OtherShape,
-    /// A role that the provider does not know, rendered as the user's.
+    /// The provider does not know a message's role: it is sent as the user's.
     UnknownRole,
-    /// A system message in the middle, rendered as the user's.
+    /// The provider takes no system message in the middle: it is sent as the user's.
     SystemInside,
-    /// Reasoning that is void after a fold, removed.
+    /// Signed reasoning is void after a fold: it was removed.
     BoundReasoning,
-    /// Calls that would have to stand behind reasoning that is void, told as text.
+    /// Calls need reasoning in front of them that is void: they are sent as text.
     ToldCall,
-    /// A message between two of one role.
+    /// Two messages in a row have one role: a message was put between them.
     Bridge,
-    /// Reasoning without what it led to, completed.
+    /// Nothing follows reasoning that the provider wants something behind: it was added.
     LoneReasoning,
 }
 

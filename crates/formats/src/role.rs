@@ -1,5 +1,5 @@
-//! What a client that appends messages can still be told: a role that no provider knows (a transcript
-//! may hold one, and is read all the same), messages of another dialect.
+//! Checks of messages that a client appends, while it can still get an error: a role that no provider knows, messages of
+//! another dialect. A transcript is read all the same.
 
 use midfold_core::Role;
 

@@ -20,7 +20,7 @@ struct RecallTool {
     input_schema: JsonObject,
 }
 
-/// All tools. What a connection says already, calls are not asked for.
+/// All tools. Calls need not name the session where the connection does.
 pub(crate) fn list(scope: &SessionScope) -> Vec<Tool> {
     let table: Vec<RecallTool> =
         serde_json::from_str(&tools(ToolListShape::Anthropic)).unwrap_or_default();
@@ -90,7 +90,7 @@ fn sessions() -> Tool {
     reading(Tool::new("sessions", description, schema), "List the stored conversations")
 }
 
-/// The schema with what says which session is meant. `said` only where it would count.
+/// The schema with the arguments that name a session. `said` is offered only where the connection names none.
 fn with_session(mut schema: JsonObject, scope: &SessionScope) -> JsonObject {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let usual =

@@ -33,7 +33,7 @@ impl Projected {
         Session { engine: self.engine.clone() }
     }
 
-    /// The context, once.
+    /// Takes the context out; nothing from the second call on.
     #[napi]
     pub fn take(&mut self) -> Option<Handed> {
         self.handed.take()
@@ -42,7 +42,7 @@ impl Projected {
 
 #[napi]
 impl Sessions {
-    /// Says how each session is made.
+    /// An empty set. The options, as JSON, hold for every session in it.
     #[napi(constructor)]
     pub fn new(options: String) -> napi::Result<Self> {
         let make = || {
@@ -55,7 +55,7 @@ impl Sessions {
         Ok(make()?)
     }
 
-    /// What to send for a host's whole list, of this many messages.
+    /// The context to send for all messages of a host, as JSON. `count` is how many they are: another number is an error.
     #[napi]
     pub fn project(
         &self,

@@ -6,18 +6,22 @@ use hyper::header::{
 };
 use midfold_proxy::{OutgoingRequest, RequestSender};
 
-/// Switches midfold off for a request (`off`).
+/// Switches midfold off for a request (`off`). All headers of ours begin with this word.
 const SWITCH: &str = "midfold";
 /// Chooses a preset for a request.
 const POLICY: &str = "midfold-policy";
+/// The conversation.
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("midfold-session");
+/// The fold that the request was read through.
 pub(crate) const FOLD: HeaderName = HeaderName::from_static("midfold-fold");
+/// Tokens that all messages would have been.
 pub(crate) const BEFORE: HeaderName = HeaderName::from_static("midfold-tokens-before");
+/// Tokens that were sent.
 pub(crate) const AFTER: HeaderName = HeaderName::from_static("midfold-tokens-after");
 /// Why a request was sent as it came.
 pub(crate) const FAULT: HeaderName = HeaderName::from_static("midfold-fault");
 
-/// What of Anthropic's a client wants that is not everybody's.
+/// Beta features of Anthropic that a client asks for.
 const BETA: &str = "anthropic-beta";
 /// Tokens that the reply may have, where that is less than was asked for.
 pub(crate) const REPLY: HeaderName = HeaderName::from_static("midfold-max-tokens");
@@ -49,8 +53,8 @@ const HOPS: [HeaderName; 10] = [
     UPGRADE,
 ];
 
-/// The headers of a request for the provider: what is ours or holds for one connection is left out.
-/// Answers are asked for unpacked where they are read on their way.
+/// The headers of a request for the provider, without ours and those of one connection. Where midfold reads the answer
+/// (`is_read`), it is asked for uncompressed.
 pub fn for_upstream(headers: &HeaderMap, is_read: bool) -> HeaderMap {
     let mut out = passing(headers);
     let ours: Vec<_> =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use midfold_proxy::RandomSource;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// The system's randomness.
+/// Fills bytes from the system's source; false where the system gives none.
 #[must_use]
 pub fn system_random() -> RandomSource {
     let source = SystemRandom::new();

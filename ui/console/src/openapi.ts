@@ -992,7 +992,7 @@ export interface components {
             rows: components["schemas"]["ChangedMessage"][];
             /**
              * Format: uint64
-             * @description All of them.
+             * @description How many messages the fold changed or took out; `rows` is one page of them.
              */
             total: number;
         };
@@ -1066,9 +1066,9 @@ export interface components {
         EditLine: {
             /** @description `replaced` or `removed`. */
             kind: string;
-            /** @description Why. */
+            /** @description The code of the reason. */
             reason: string;
-            /** @description The rule. */
+            /** @description The reducer's name. */
             reducer: string;
             /**
              * Format: uint32
@@ -1465,14 +1465,14 @@ export interface components {
         };
         /** @description A fold: what the agent read, by which edits, and what it lost. */
         FoldDetail: {
-            /** @description What reducers did. */
+            /** @description The edits of reducers, in the order of the record. */
             edits: components["schemas"]["EditLine"][];
             /**
              * @description Messages that are out of the context after it: with this fold or before. The newest of them where they are
              *     many.
              */
             events: components["schemas"]["GoneMessage"][];
-            /** @description In one line. */
+            /** @description The fold in short, as lists have it. */
             fold: components["schemas"]["FoldBrief"];
             /**
              * Format: uint64
@@ -1481,14 +1481,14 @@ export interface components {
             gone: number;
             /**
              * Format: uint32
-             * @description How many it kept.
+             * @description How many names of the folded messages are still in the context.
              */
             kept_names: number;
             /** @description What the context does not say any more, by kind, what weighs most first. */
             lost: components["schemas"]["LostGroup"][];
             /**
              * Format: uint32
-             * @description How many names it lost.
+             * @description How many names (paths, ids, symbols) the fold took out of the context.
              */
             lost_names: number;
             /** @description The recap as the agent reads it. */
@@ -1499,7 +1499,7 @@ export interface components {
             record: components["schemas"]["Fold"];
             /** @description What became of a model's replies, with the lines that were left out and the reasons. */
             verdicts: components["schemas"]["VerdictRecord"][];
-            /** @description Why a message is sent otherwise than it is, by its place in the log. */
+            /** @description The reason of the first edit of each edited message, by the message's number. */
             why: {
                 [key: string]: string;
             };
@@ -2801,7 +2801,10 @@ export interface components {
              */
             tokens_before: number;
         };
-        /** @description Why a piece was added or an event was rendered otherwise. */
+        /**
+         * @description Why a message was added to a context or an event was changed, so that the provider takes it: the trouble, and the
+         *     remedy.
+         */
         RepairReason: "unanswered-call" | "orphan-result" | "duplicate-id" | "half-character" | "empty-message" | "other-shape" | "unknown-role" | "system-inside" | "bound-reasoning" | "told-call" | "bridge" | "lone-reasoning";
         /** @description A repair in the context that the fold led to. */
         RepairRecord: {

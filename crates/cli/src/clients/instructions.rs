@@ -27,8 +27,8 @@ pub fn nothing(
     ClientInstructions::default()
 }
 
-/// Its settings win over the environment, and `--settings` wins over them; a second one would replace the
-/// first.
+/// Claude Code: its settings files override the environment, and `--settings` overrides the files. Nothing is added
+/// where the user gave `--settings`: a second one would replace it.
 pub fn claude(
     around: &ClientSurroundings,
     front: &ProxyFront,
@@ -45,7 +45,7 @@ pub fn claude(
     }
 }
 
-/// It reads no variable. Its own provider keeps name and login, and gets another address.
+/// Codex reads no variable for the address. Its own provider keeps name and login, and gets another address.
 pub fn codex(
     _: &ClientSurroundings,
     front: &ProxyFront,
@@ -62,9 +62,9 @@ pub fn codex(
     }
 }
 
-/// Its Anthropic client wants `/v1` in the variable, where others do not; Google's reads none. What is in
-/// `OPENCODE_CONFIG_CONTENT` wins over its files. A provider that stands there is offered as if there were
-/// a key for it, so Google's is there only where there is one.
+/// opencode: its Anthropic client wants `/v1` in the variable, where others do not; its Google client reads no variable.
+/// `OPENCODE_CONFIG_CONTENT` overrides its files. opencode offers every provider that is listed there, with or without
+/// a key, so Google is listed only where its key is set.
 pub fn opencode(
     around: &ClientSurroundings,
     front: &ProxyFront,
@@ -127,7 +127,7 @@ pub fn pi(
     }
 }
 
-/// Its other providers read the variables; `custom` has one of its own.
+/// Hermes Agent: its providers read the usual variables, but for `custom`, which reads one of its own.
 pub fn hermes(
     _: &ClientSurroundings,
     front: &ProxyFront,

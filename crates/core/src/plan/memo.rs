@@ -1,4 +1,4 @@
-//! What was gathered for the fold before, so that it is not gathered twice.
+//! A cache of the facts that were gathered for the fold before.
 
 use std::ops::Range;
 
@@ -6,8 +6,7 @@ use crate::log::EventLog;
 use crate::recap::gather::{GatheredFacts, LogReading};
 use crate::tools::ToolTable;
 
-/// What was gathered, and of which events: gathering goes on from there. No fold depends on it, only
-/// how long planning one takes.
+/// The facts of some events, and which events these are. It saves time alone: a fold is the same without it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GatherMemo {
     gathered: Option<GatheredFacts>,
@@ -15,7 +14,7 @@ pub(crate) struct GatherMemo {
 }
 
 impl GatherMemo {
-    /// Takes in these runs of events: what is new in them, where they begin with what is held.
+    /// Gathers the facts of these runs of events. Where they begin with those that it has, only the rest is read.
     pub fn extend(&mut self, log: &EventLog, runs: Vec<Range<usize>>, tools: &ToolTable) {
         let reading = LogReading::of(log, tools);
         let gathered = GatheredFacts::over(self.gathered.take(), log.events(), &runs, reading);

@@ -5,9 +5,9 @@ use rustc_hash::FxHashSet;
 use crate::recap::sentence::is_mark;
 use crate::recap::statement::StatementSentence;
 
-/// What an item of a list that is offered weighs, in parts per 100 of what it would.
+/// Weight of an item of an offered list, in percent of the weight that it would have elsewhere.
 pub(super) const OFFERED: u32 = 150;
-/// What one that the user chose weighs, beside that.
+/// A further factor for the item that the user chose, in percent.
 const CHOSEN: u32 = 200;
 
 /// What is offered as a list is chosen from later: "the second one".

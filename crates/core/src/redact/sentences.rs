@@ -1,21 +1,21 @@
-//! What a sentence says of a name, what the next line holds, and what the next member does.
+//! Secrets that are given after a name: in the same sentence, on the next line, or in the next member of an object.
 
 use super::forms::{FormCertainty, FormValue, TextCursor};
 use super::judge;
 use super::names::{SecretName, SecretNameKind};
 use super::value::{self, ValueRuns};
 
-/// So many words behind a name are looked at.
+/// Most words behind a name that are tried.
 const WORDS: usize = 10;
-/// How far they reach, in bytes.
+/// Most bytes behind a name that are searched.
 const SENTENCE: usize = 400;
 
-/// Words behind which a value stands.
+/// Words that have a value behind them.
 const SAYING: &[&str] = &["is", "was", "to", "as", "be", "now", "are", "es", "est", "ist", "="];
 
 impl TextCursor<'_> {
-    /// What a sentence says, or a line of a configuration: `is …`, `for the db is …`, ` …`. The
-    /// first word that passes for a secret is it; the farther it is, the more it has to.
+    /// The value that a sentence or a line of a configuration gives to a name: `is …`, `for the db is …`, ` …`. It is
+    /// the first word that looks like a secret. The farther a word is from the name, the stricter the test.
     pub(super) fn worded(
         self,
         name: &SecretName,
@@ -38,7 +38,8 @@ impl TextCursor<'_> {
             let mut end = on;
             end.skip(64, |b| !b.is_ascii_whitespace());
             let word = &text.as_bytes()[start..end.at];
-            // Words have no digits; a password in quotes may have none, and blanks.
+            // Ordinary words have no digit, so only words with one are candidates. The first is always one: a password
+            // in quotes may have blanks and no digit.
             let tells = words == 0 || word.iter().any(u8::is_ascii_digit);
             let first = if words == 0 && !name.alone { FormCertainty::Told } else { sure };
             let value =
@@ -76,12 +77,12 @@ impl TextCursor<'_> {
         None
     }
 
-    /// Skips `'app'@'%' =` and `'https://…':`, which say whose it is.
+    /// Skips the account or the address that a secret belongs to: `'app'@'%' =`, `'https://…':`.
     fn whose(&mut self) -> bool {
         let mut on = *self;
         for _ in 0..2 {
             let Some(whose) = value::quoted(self.text, on.at, &mut ValueRuns::default()) else {
-                // `'%'`
+                // The host of an account in MySQL: any.
                 if !(on.eat("'%'") && on.at > self.at) {
                     return false;
                 }
@@ -118,7 +119,7 @@ impl TextCursor<'_> {
         self.text[start..self.at].to_ascii_lowercase().ends_with("value")
     }
 
-    /// The line behind a name that ends its own.
+    /// The value on the next line, where the name ends its line.
     pub(super) fn next_line(mut self, quoted: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         if self.eat("</") {
             // `<key>password</key>\n<string>…`

@@ -63,7 +63,7 @@ pub struct Middle<'a> {
     edits: FxHashMap<BlockRef, MiddleEdit>,
     tokens: u64,
     counter: &'a dyn Counter,
-    /// What was put in somewhere last, and its tokens: stubs are often all alike.
+    /// The last text that was put in, and its tokens: a cache of one entry, as stubs are often alike.
     counted: Option<(String, TextKind, u32)>,
     results: Vec<ResultRef<'a>>,
     tools: &'a ToolTable,
@@ -130,7 +130,7 @@ impl<'a> Middle<'a> {
         event.tokens.blocks.get(at.block as usize).copied().map_or(0, u64::from)
     }
 
-    /// Tokens that this tier takes of the whole conversation, as edited so far.
+    /// Tokens of this tier in the whole conversation, as edited so far.
     #[must_use]
     pub fn context_tokens(&self, tier: TierName) -> u64 {
         let all = self.events.iter().map(|event| tier.tokens(event)).sum::<u64>();
@@ -223,8 +223,8 @@ impl<'a> Middle<'a> {
         self.edits.contains_key(&at)
     }
 
-    /// Replaces the text of a block, by one without secrets. A replacement that costs as much as what it replaces is not
-    /// made; the answer says whether it was.
+    /// Replaces the text of a block, by one without secrets. A replacement with at least as many
+    /// tokens as the block has is not made; the answer says whether it was.
     pub fn replace(
         &mut self,
         at: BlockRef,
@@ -232,7 +232,7 @@ impl<'a> Middle<'a> {
         reducer: ReducerName,
         reason: &'static str,
     ) -> bool {
-        // The same text is no edit, whatever it counts without the name of its call.
+        // Equal text is no edit, even where it has fewer tokens: a block is counted with the name of its call.
         if self.text(at) == text {
             return false;
         }

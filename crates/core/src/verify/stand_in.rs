@@ -1,4 +1,5 @@
-//! What stands for a covered span: no secret in it, and no text of the log that gained authority.
+//! Checks the recap or marker in the place of a span: it has no secret, and a text of the log that it quotes cannot pass
+//! for a line of ours or for the system.
 
 use super::{ProofChecker, rule};
 use crate::recap::{LEFT_OUT, NOTE_START, RULES, section, state};
@@ -7,11 +8,11 @@ use crate::seal::is_end;
 use crate::view::{Role, TextOrigin};
 
 /// How the lines of a computed recap begin, below its header: a number of a message, a list mark, a
-/// command, an indent or a label. What is quoted from the log is behind one of them, so that it
-/// begins no line.
+/// command, an indent or a label. A quotation from the log is always behind one of them, so that it never begins a
+/// line.
 const LINES: &[&str] =
     &["@", "- ", "  ", "`", RULES, LEFT_OUT, "changed: ", "scratch: ", "read: ", "names: "];
-/// Lists of paths, one a line (What Survives the Compression).
+/// Lists of paths, one a line (docs/SOURCES.md, *What Survives the Compression*).
 const BLOCKS: &[(&str, &str)] =
     &[("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
 
@@ -23,7 +24,7 @@ impl ProofChecker<'_> {
             || !message.view.role.is_system() && message.text().contains(NOTE_START)
     }
 
-    /// Holds the message that stands for the span against invariant 12.
+    /// Checks the message in the place of the span: its role, its secrets, its lines.
     pub(super) fn stand_in(&mut self, at: usize) {
         let role = self.after[at].view.role;
         let text = self.after[at].text().into_owned();
@@ -33,8 +34,8 @@ impl ProofChecker<'_> {
             Some(at),
             || format!("the recap speaks as {}", role.name()),
         );
-        // Those that a format tells, and those that only the log tells: a recap holds values without
-        // what stood around them.
+        // Secrets of a known form, and the very values that were secrets in the log: a recap quotes a value without the
+        // words that gave it away there.
         let mut places: Vec<_> =
             Redactor::shared().find(&text).iter().map(|secret| secret.start).collect();
         places.extend(self.secrets.places(&text).iter().map(|secret| secret.start));

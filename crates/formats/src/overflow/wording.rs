@@ -7,16 +7,16 @@ use regex::{Captures, Regex};
 use super::body::ErrorBody;
 use super::diagnosis::Diagnosis;
 
-/// Smallest and largest number that can be a window (hermes section 2, 16): anything else in an
+/// Smallest and largest number that can be a window (docs/SOURCES.md, Hermes, section 2): anything else in an
 /// error text is a code, a version, or a date.
 const SANE: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
 
 /// A number, with or without separators of thousands.
 const NUMBER: &str = r"\d+(?:[,_]\d{3})*";
 
-/// Wordings of an overflow, the most telling first. `have` is the prompt, `limit` what it takes,
-/// `total` prompt and reply together, `input` and `output` the two apart, `under` a count that the
-/// prompt is above. `<h>`, `<l>`, `<t>`, `<i>`, `<o>`, `<u>` stand for those groups.
+/// Wordings of an overflow, the most telling first. Each mark is a number of tokens. `<h>` is the prompt, `<l>` the model's
+/// limit, `<t>` prompt and reply together, `<i>` and `<o>` the two apart. The prompt is above `<u>`, and above the limit by
+/// `<x>`.
 const OVERFLOWS: &[&str] = &[
     // Fireworks: before Anthropic, whose first words it shares
     r"prompt is too long: <h>, model maximum context length: <l>",
@@ -136,8 +136,9 @@ pub(super) fn overflow(body: &ErrorBody) -> Option<Diagnosis> {
         return None;
     }
     let found = found.unwrap_or_default();
-    let told = |own: Option<u64>, field: Option<u64>| field.filter(|n| SANE.contains(n)).or(own);
-    let limit = told(found.limit, body.limit);
+    let field_or_text =
+        |text: Option<u64>, field: Option<u64>| field.filter(|n| SANE.contains(n)).or(text);
+    let limit = field_or_text(found.limit, body.limit);
     // Two parts, of which the prompt alone would fit: the reply has to give way first.
     if let (Some(input), Some(output), Some(limit)) = (found.input, found.output, limit)
         && input < limit
@@ -150,7 +151,7 @@ pub(super) fn overflow(body: &ErrorBody) -> Option<Diagnosis> {
     }
     let input = found.input.filter(|n| SANE.contains(n));
     let own = found.have.or(input).or(found.total);
-    Some(Diagnosis::Overflow { have: told(own, body.have), limit })
+    Some(Diagnosis::Overflow { have: field_or_text(own, body.have), limit })
 }
 
 /// The words that an [`overflow`] is read from.
@@ -179,7 +180,7 @@ pub(super) fn number(found: &Captures<'_>, name: &str) -> Option<u64> {
 fn read(found: Captures<'_>) -> WordingNumbers {
     let number = |name: &str| number(&found, name);
     let sane = |name: &str| number(name).filter(|n| SANE.contains(n));
-    // Beside a reply that takes the room, a prompt may be short, and so may a reply.
+    // Where prompt and reply are given apart, each may be small.
     let part = |name: &str| number(name).filter(|n| n <= SANE.end());
     let (total, output) = (sane("t"), part("o"));
     // Tools and pictures may be counted apart from the text.

@@ -29,13 +29,13 @@ const PLACES: usize = 200;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldDetail {
-    /// In one line.
+    /// The fold in short, as lists have it.
     pub fold: FoldBrief,
     /// The recap as the agent reads it.
     pub recap: Option<RecapRecord>,
-    /// What reducers did.
+    /// The edits of reducers, in the order of the record.
     pub edits: Vec<EditLine>,
-    /// Why a message is sent otherwise than it is, by its place in the log.
+    /// The reason of the first edit of each edited message, by the message's number.
     pub why: BTreeMap<u32, String>,
     /// What became of a model's replies, with the lines that were left out and the reasons.
     pub verdicts: Vec<VerdictRecord>,
@@ -43,9 +43,9 @@ pub struct FoldDetail {
     pub receipt: Option<FoldReceipt>,
     /// What the context does not say any more, by kind, what weighs most first.
     pub lost: Vec<LostGroup>,
-    /// How many names it lost.
+    /// How many names (paths, ids, symbols) the fold took out of the context.
     pub lost_names: u32,
-    /// How many it kept.
+    /// How many names of the folded messages are still in the context.
     pub kept_names: u32,
     /// Messages that are out of the context after it: with this fold or before. The newest of them where they are
     /// many.
@@ -64,9 +64,9 @@ pub struct EditLine {
     pub seq: u32,
     /// `replaced` or `removed`.
     pub kind: String,
-    /// The rule.
+    /// The reducer's name.
     pub reducer: String,
-    /// Why.
+    /// The code of the reason.
     pub reason: String,
     /// Tokens before.
     pub tokens_before: u32,
@@ -96,7 +96,7 @@ pub struct GoneMessage {
 pub struct ContextDiff {
     /// Some of the messages that this fold changed or took out, in order.
     pub rows: Vec<ChangedMessage>,
-    /// All of them.
+    /// How many messages the fold changed or took out; `rows` is one page of them.
     pub total: u64,
 }
 
@@ -124,7 +124,7 @@ pub struct ChangedMessage {
     pub tokens_after: u32,
 }
 
-/// The fold of this number, with all of them.
+/// All folds, and the index of the one with this number.
 async fn found(
     stored: &StoredSession,
     number: u64,
@@ -152,6 +152,7 @@ impl FoldDetail {
         Ok(Self {
             recap: fold.recap.clone(),
             edits: fold.edits.iter().map(line).collect(),
+            // Backwards, so that the first edit of a message is the one that stays in the map.
             why: fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect(),
             verdicts: fold.verdicts.clone(),
             receipt: receipt(log, &rows, at, brief.standing),
@@ -166,7 +167,7 @@ impl FoldDetail {
     }
 }
 
-/// The fold's receipt, in the numbering of all folds.
+/// The receipt of the fold at this index, with the numbers that folds have in the session.
 fn receipt(
     log: &EventLog,
     rows: &[(FoldRow, Fold)],

@@ -1,6 +1,5 @@
-//! Tools inside of a request: the model calls one that its client does not know, and `rounds` answers. What was said so
-//! stays a part of the conversation, although no client ever sends it: with each later request it is put back in its
-//! place.
+//! Tools that the proxy adds to a request. The client does not know them: the proxy answers the model's calls (in
+//! `rounds`), and puts the exchanges back in their places in every later request.
 
 mod hidden;
 mod offered;

@@ -48,8 +48,8 @@ pub struct Session {
 
 #[pymethods]
 impl Session {
-    /// Makes a session. Without `store` it lives in memory. A pause that is longer
-    /// than `cache_lifetime` seconds costs the provider's cache, so that it may fold before the line then.
+    /// Makes a session. Without `store` it lives in memory. `cache_lifetime` says for how many seconds the provider keeps
+    /// its cache of a prompt: after a longer pause the session may fold early.
     #[new]
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
@@ -153,8 +153,8 @@ impl Session {
     /// The context to send, folded first where that is due.
     ///
     /// `inject` names texts that are added behind the history, beside the newest request: they are
-    /// sent and not kept. Each needs a `reserve`, in tokens, which is kept free when it is folded;
-    /// more than that is an error.
+    /// sent and not kept. Each needs an entry in `reserve`: the tokens that a fold keeps free for it. A
+    /// longer text is an error.
     #[pyo3(signature = (*, inject=None, reserve=None))]
     fn context(
         &self,
@@ -203,10 +203,10 @@ impl Session {
         self.projected(py, sent, &list)
     }
 
-    /// What to send after the provider refused a request with this error: once. `None` where
-    /// compacting is not what it needs. An error without a word counts as too long where the context
-    /// was most of the window. `reply` is the least room that a reply needs, where that is more than
-    /// the session reserves.
+    /// The smaller context to send after the provider refused a request with this error; call it once a
+    /// refusal. `None` where compacting does not help. An error without a message counts as too long
+    /// where the context filled most of the window. `reply` is the least tokens to keep free for the
+    /// reply, where that is more than the session reserves.
     #[pyo3(signature = (error, *, status=None, reply=0))]
     fn recover(
         &self,
@@ -337,9 +337,9 @@ impl Session {
         Ok(list)
     }
 
-    /// Tokens at the start of the last turn's prompt that the next one repeats, for the provider's
-    /// cache to read: with a static `marker`, a recap `regenerated` each turn, and a fold that
-    /// stays (`frozen`), each of a prompt of its own. `None` where there is no turn before the last, or nothing to fold.
+    /// Compares three ways of folding by the tokens at the start of a prompt that the next turn repeats, which
+    /// the provider can read from its cache: a fixed `marker`, a recap that is `regenerated` each turn, and a
+    /// fold that stays (`frozen`). `None` where there is no turn before the last, or nothing to fold.
     fn cache_check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let found = self.run(py, |engine| Ok(engine.cache_check()?))?;
         objects(py, &found)

@@ -22,7 +22,7 @@ pub fn fact(part: u32) -> String {
     format!("the code of part {part} is {}", code(part))
 }
 
-/// The code of a part that a text has, right or wrong.
+/// The first code for this part in a text, right or wrong.
 pub(crate) fn found(text: &str, part: u32) -> Option<&str> {
     let key = format!("K{part}-");
     text.match_indices(&key).find_map(|(at, _)| {
@@ -40,9 +40,9 @@ fn mix(value: u32, factor: u64, add: u64) -> u64 {
 /// Bytes of one printed line, about.
 const LINE_BYTES: u32 = 54;
 
-/// The command of a step. It does not have the code: the shell computes it.
-///
-/// `uses` is a code that this step is to be done with.
+/// The command of a step, which prints about `tokens` tokens (of three bytes). With `plant` it prints the part's code, too:
+/// the shell computes it by the formula of [`mix`], so that the command does not contain it. `uses` is an earlier code
+/// that the command is given.
 pub(crate) fn command(step: u32, tokens: u32, plant: bool, uses: Option<&str>) -> String {
     let lines = (tokens * 3).div_ceil(LINE_BYTES).max(1);
     let mut text = String::new();

@@ -18,8 +18,8 @@ pub(super) enum RecordKind {
     RealUser,
     /// Anything else that is sent in the user's role.
     User(Option<TextOrigin>),
-    /// What stands beside the messages and is sent with them: what a person typed while the agent worked,
-    /// and what the client adds.
+    /// It is sent with the messages and is no message itself: what a person typed while the agent worked, and what the
+    /// client adds.
     Beside(Option<TextOrigin>),
     Assistant,
     /// Where the client compacted.
@@ -37,7 +37,7 @@ pub(super) struct RecordMessage {
     pub id: Option<String>,
     pub model: Option<String>,
     pub usage: Option<Usage>,
-    /// The message where the record holds none as it is sent.
+    /// The message that was made of the record, where the record has none in the form that is sent.
     pub made: Option<Bytes>,
 }
 
@@ -66,7 +66,7 @@ impl RecordMessage {
     /// Results are before everything else in a message, so the first block tells.
     pub(super) fn has_results(&self, input: &[u8]) -> bool {
         let Some(blocks) = &self.blocks else { return false };
-        // The block's end is of no interest: what is behind its type is not walked.
+        // The range may end behind the block: nothing is read after its `type`.
         let kind = scan::members(input, blocks.start + 1..blocks.end).find(|m| m.is(input, "type"));
         kind.is_some_and(|kind| input.get(kind.value) == Some(br#""tool_result""#))
     }
@@ -89,6 +89,7 @@ pub(super) struct RecordLine {
     pub kind: RecordKind,
     /// The `message` object; empty for lines without one.
     pub message: RecordMessage,
+    /// Its number in the file, from 1.
     pub line: usize,
     /// Index of the parent among the lines of the file.
     pub parent: Option<usize>,
@@ -97,13 +98,13 @@ pub(super) struct RecordLine {
     /// Which conversation: 0 is the main one.
     pub group: usize,
     pub dropped: bool,
-    /// It looks like a person's, and holds nothing of a person's.
+    /// It looks like a message of the user's, and only repeats a command of the client.
     pub is_echo: bool,
     /// Of a boundary: the lines of the file that the client kept from before it.
     pub kept: Vec<usize>,
 }
 
-/// Id and place of a conversation of the file.
+/// One conversation of the file: its id, and whether it is the main one.
 pub(super) struct RecordGroup {
     pub id: Option<String>,
     pub is_main: bool,

@@ -1,4 +1,4 @@
-//! The client of Responses: everything itself, nothing on the server.
+//! A client of Responses that sends the whole history with each request (`store: false`).
 
 use serde_json::{Value, json};
 
@@ -8,6 +8,7 @@ use super::client::{
 };
 use crate::upstream::request_parts::array;
 
+/// Path and headers of a request.
 pub(super) fn target() -> (String, Vec<(String, String)>) {
     let key = ("authorization".to_owned(), "Bearer test-key".to_owned());
     ("/v1/responses".to_owned(), vec![key])
@@ -39,6 +40,7 @@ pub(super) fn body(agent: &ClientAgent, history: &[Value], ephemeral: Option<Str
     body
 }
 
+/// Reads a whole reply: its text, its calls, and the items for the history.
 pub(super) fn said(agent: &ClientAgent, whole: &Value) -> ReplyContent {
     let mut said = ReplyContent { usage: whole["usage"].clone(), ..ReplyContent::default() };
     for item in array(&whole["output"]) {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// The events of a stream: the name where it has one, and the data. `[DONE]` is the string of that.
+/// The events of a stream, each with its name (empty where it has none) and its data. `[DONE]` is returned as a string of
+/// JSON.
 pub(super) fn events(text: &str) -> Result<Vec<(String, Value)>, String> {
     let mut found = Vec::new();
     let text = text.replace("\r\n", "\n");
