@@ -50,7 +50,7 @@ impl Proxy {
         let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
         // The first request that has an answer of the model in it.
         let opening = chain.begins_with().filter(|_| previous == 0);
-        let promised = opening.and_then(|it| lock(&self.promised).take(hinted(it, who)));
+        let promised = opening.and_then(|it| lock(&self.promised).remove(&hinted(it, who)));
         let mut made = match &known {
             // Somebody goes on from an earlier place, or another session with the same history.
             Some(known) => {
@@ -74,10 +74,17 @@ impl Proxy {
         made
     }
 
-    /// The id of a conversation that has only begun, with messages that are named so.
+    /// The id of a conversation that has only begun, with messages that are named so. A request without an answer of the
+    /// model is no conversation yet; the one that goes on with its answer begins it with this id. A request that is sent
+    /// once more gets the same one. Another process has not promised it, and begins the conversation with an id of its own.
     pub(super) fn promised(&self, opening: Hash, who: &RequestSender, now: Millis) -> String {
-        let make = || id_of_new(opening, who, now);
-        lock(&self.promised).promise(hinted(opening, who), make)
+        let (mut promised, opening_of) = (lock(&self.promised), hinted(opening, who));
+        if let Some(id) = promised.get(&opening_of) {
+            return id.clone();
+        }
+        let id = id_of_new(opening, who, now);
+        promised.insert(opening_of, id.clone());
+        id
     }
 
     /// The messages of a request of the client's own about its conversation (whether that goes in circles, who

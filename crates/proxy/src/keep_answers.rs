@@ -79,7 +79,8 @@ impl Proxy {
     #[must_use]
     pub fn wants_history(&self, request: &Request, who: &RequestSender) -> bool {
         let named = request.previous_response.as_ref();
-        let is_elsewhere = named.is_some_and(|it| lock(&self.threads).has(key(&who.scope, it)));
+        let is_elsewhere =
+            named.is_some_and(|it| lock(&self.threads).get(&key(&who.scope, it)).is_some());
         !is_elsewhere && !self.is_whole(request, who)
     }
 

@@ -24,6 +24,7 @@
 //! ```
 
 mod answers;
+mod bounded_map;
 mod calls;
 mod chain;
 mod conversation;
@@ -41,7 +42,6 @@ mod lock;
 mod narrate;
 mod pending_answer;
 mod prefer;
-mod promised;
 mod read_request;
 mod recall;
 mod recalled;
@@ -53,7 +53,6 @@ mod sender;
 mod shared;
 mod slot;
 mod stored_parts;
-mod threads;
 mod truncation;
 mod turn;
 mod unwritten;

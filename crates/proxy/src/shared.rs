@@ -11,6 +11,7 @@ use midfold_formats::recall_tool::ToolOffer;
 use midfold_formats::request::Request;
 
 use super::answers::{UnwrittenAnswers, key};
+use super::bounded_map::BoundedMap;
 use super::conversation::ProxyConversation;
 use super::costs::PromptCosts;
 use super::history::{HistoryCache, HistoryKeys, ProviderHistory};
@@ -19,15 +20,18 @@ use super::items::ProviderItems;
 use super::learned_windows::LearnedWindows;
 use super::lock::lock;
 use super::prefer::CompactionPreference;
-use super::promised::PromisedIds;
 use super::recall::HiddenExchanges;
 use super::rules::ProxyRules;
 use super::seal::Seal;
 use super::sender::RequestSender;
 use super::slot::ConversationSlot;
-use super::threads::ProviderThreads;
 use super::unwritten::UnsavedConversations;
 use midfold::WindowSource;
+
+/// Ids that are promised at most: as many conversations as may wait for their second request.
+const MOST_PROMISED: usize = 4_096;
+/// Answers of the provider's own threads that are remembered at most.
+const MOST_THREADS: usize = 16_384;
 
 /// Who sends: scope, session and program.
 type SenderKey = (String, Option<String>, Option<String>);
@@ -42,10 +46,10 @@ pub struct Proxy {
     pub(super) begun: Mutex<HashMap<SenderKey, Weak<Mutex<ProxyConversation>>>>,
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<HistoryCache>,
-    /// Ids of conversations that have only begun.
-    pub(super) promised: Mutex<PromisedIds>,
-    /// Answers of threads that only the provider has.
-    pub(super) threads: Mutex<ProviderThreads>,
+    /// Ids of conversations that have only begun, by what these begin with.
+    pub(super) promised: Mutex<BoundedMap<String, MOST_PROMISED>>,
+    /// Answers of threads whose beginning only the provider has: no store is asked for them.
+    pub(super) threads: Mutex<BoundedMap<(), MOST_THREADS>>,
     /// Answers that are not written to the store yet.
     pub(super) answers: Mutex<UnwrittenAnswers>,
     /// Items of answers, which clients may name by their ids.
@@ -157,7 +161,7 @@ impl Proxy {
         let (before, new) = match &kept.before {
             // Where the beginning is the provider's alone, so is the rest.
             ProviderHistory::Unknown => {
-                lock(&self.threads).note(key(&kept.scope, answer));
+                lock(&self.threads).insert(key(&kept.scope, answer), ());
                 return;
             }
             ProviderHistory::Nothing => (None, request.len()),
