@@ -10,7 +10,7 @@ use crate::tools::ToolTable;
 use crate::trigger::{ContextLoad, Millis};
 
 impl Session {
-    /// What the context costs now, and which tier of `budget` (from `Gate::budget`) is over its cap.
+    /// What the context costs now, and which tier of `budget` (from `FoldGate::budget`) is over its cap.
     pub(super) fn load_in(&self, budget: &Budget) -> ContextLoad {
         let caps = budget.caps(budget.tokens());
         let over = caps.into_iter().find(|(tier, cap)| self.tier_tokens(*tier) > *cap);
