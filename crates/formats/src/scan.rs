@@ -4,6 +4,7 @@
 //! positions. The scanner allocates nothing, recurses nowhere (a million levels are fine), jumps
 //! over strings with `memchr`, and is total: on bytes that are not JSON it answers `None`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memchr3_iter};
@@ -215,6 +216,37 @@ pub(crate) fn skip_separator(bytes: &[u8], at: usize) -> usize {
 #[must_use]
 pub fn get(bytes: &[u8], object: Range<usize>, name: &str) -> Option<Range<usize>> {
     members(bytes, object).filter(|m| m.is(bytes, name)).last().map(|m| m.value)
+}
+
+/// A value without the space between its tokens where it is written over several lines; others as they are.
+///
+/// A client writes its files over several lines for people, and sends the same value on one.
+///
+/// ```
+/// use midfold_formats::scan::one_line;
+///
+/// assert_eq!(&*one_line(b"{\n  \"a b\": 1\n}"), br#"{"a b":1}"#);
+/// assert_eq!(&*one_line(br#"{"a b": 1}"#), br#"{"a b": 1}"#);
+/// ```
+#[must_use]
+pub fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
+    // A string holds no raw line break.
+    if memchr::memchr2(b'\n', b'\r', value).is_none() {
+        return Cow::Borrowed(value);
+    }
+    let mut out = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while let Some(byte) = value.get(at) {
+        let end = match byte {
+            b'"' => string_end(value, at).unwrap_or(value.len()),
+            _ => at + 1,
+        };
+        if !byte.is_ascii_whitespace() {
+            out.extend_from_slice(&value[at..end]);
+        }
+        at = end;
+    }
+    Cow::Owned(out)
 }
 
 /// Number of line breaks in `bytes`.

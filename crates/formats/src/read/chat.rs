@@ -29,30 +29,9 @@ pub(super) fn text_of<'a>(fields: &ObjectFields<'a>, name: &str) -> Option<Strin
     })
 }
 
-/// The value without its indentation, where it was written over several lines.
-pub(super) fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
-    // A string holds no raw line break.
-    if memchr::memchr(b'\n', value).is_none() {
-        return Cow::Borrowed(value);
-    }
-    let mut out = Vec::with_capacity(value.len());
-    let mut at = 0;
-    while let Some(byte) = value.get(at) {
-        let end = match byte {
-            b'"' => scan::string_end(value, at).unwrap_or(value.len()),
-            _ => at + 1,
-        };
-        if !byte.is_ascii_whitespace() {
-            out.extend_from_slice(&value[at..end]);
-        }
-        at = end;
-    }
-    Cow::Owned(out)
-}
-
 /// A JSON value as a text.
 fn told(value: &[u8]) -> StringToken<'static> {
-    token(&String::from_utf8_lossy(&one_line(value)))
+    token(&String::from_utf8_lossy(&scan::one_line(value)))
 }
 
 /// The inside of a string token; nothing for other values.

@@ -8,7 +8,7 @@ use midfold_core::jsonstr;
 use midfold_core::view::TextOrigin;
 
 use super::super::Conversation;
-use super::super::chat::{self, one_line};
+use super::super::chat;
 use super::super::source::InputSource;
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
@@ -104,7 +104,7 @@ fn content(
         if at > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(&one_line(part));
+        out.extend_from_slice(&scan::one_line(part));
     }
     out.extend_from_slice(b"]}");
     source.built(out, vec![range.clone()])
