@@ -169,7 +169,12 @@ impl CallPairs {
 
     pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> PairedEvents {
         let mut found = PairedEvents::default();
-        if view.has_results() {
+        if view.role == Role::Assistant && view.has_calls() {
+            // A result beside calls answers nothing: no provider takes one from the model.
+            let results = view.blocks.iter().enumerate().filter(|(_, block)| block.is_result());
+            found.orphans.extend(results.map(|(index, _)| index));
+            self.push_assistant(view, bytes, &mut found);
+        } else if view.has_results() {
             self.push_results(view, bytes, &mut found);
         } else if view.role == Role::Assistant {
             self.push_assistant(view, bytes, &mut found);

@@ -15,7 +15,7 @@ use crate::profile::VoidReasoning;
 use crate::spending::{FoldedPrompt, SessionSpending};
 use crate::trigger::{FoldDue, FoldGate, Millis, TriggerLine};
 
-/// What a session is at. Serialises to what `midfold session status --json` prints.
+/// What the engine says of a session: `midfold session status --json` and the HTTP API have it as `status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionStatus {

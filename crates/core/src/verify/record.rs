@@ -10,6 +10,7 @@ use crate::fold::{
     BlockEdit, EditKind, FateCounts, Fold, FoldEntry, RegionRecord, StandIn, VERSION,
 };
 use crate::log::{content_of, measure};
+use crate::repair::is_of_other_shape;
 use crate::view::Role;
 
 /// What the record makes of one event of the log.
@@ -254,10 +255,11 @@ impl ProofChecker<'_> {
             format!("after: the record says {}, {name} counts {after}", fold.tokens_after)
         });
         // A context before that had repairs, or a fold, is not the log itself.
-        let odd = self
-            .before
-            .iter()
-            .any(|message| message.view.role == Role::Other || message.view.blocks.is_empty());
+        let odd = self.before.iter().any(|message| {
+            message.view.role == Role::Other
+                || message.view.blocks.is_empty()
+                || is_of_other_shape(&message.view, &message.bytes)
+        });
         if fold.prev.is_some() || odd || !(self.case.validate)(self.case.before).is_empty() {
             return;
         }
