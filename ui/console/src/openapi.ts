@@ -957,6 +957,10 @@ export interface components {
             before: components["schemas"]["ContextSize"];
             /** @description What the provider's cache can read again on the next turn; asked of a preview. */
             cache: components["schemas"]["CacheCheck"] | null;
+            /** @description What counts the session's tokens. */
+            counter: string;
+            /** @description The counter is an estimate, and no vocabulary. */
+            estimate: boolean;
             /** @description The fold. */
             fold: components["schemas"]["FoldBrief"] | null;
             /** @description `Compressed: 40 → 12 messages`. */
@@ -973,6 +977,8 @@ export interface components {
             reason: string | null;
             /** @description What the agent reads where messages were folded. */
             recap: string | null;
+            /** @description The session. */
+            session: string;
             /** @description The tokens in one line. */
             token_line: string;
         };
@@ -3190,7 +3196,7 @@ export interface components {
             /** @description The newest change first. */
             sessions: components["schemas"]["Overview"][];
         };
-        /** @description What a session is at. Serialises to what `midfold session status --json` prints. */
+        /** @description What the engine says of a session: `midfold session status --json` and the HTTP API have it as `status`. */
         SessionStatus: {
             /** @description The active fold. */
             active_fold?: components["schemas"]["Hash"] | null;

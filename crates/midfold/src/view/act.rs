@@ -6,7 +6,7 @@ use midfold_core::policy::Policy;
 use midfold_store::{Millis, StoredError, StoredSession};
 use serde::Serialize;
 
-use super::detail::due;
+use super::detail::{counts_exactly, due};
 use super::fabric::{FoldBrief, ReadContext};
 use super::fold::stand_in;
 use super::message::numbered;
@@ -28,6 +28,8 @@ pub struct ContextSize {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompactionView {
+    /// The session.
+    pub session: String,
     /// `folded` or `nothing`.
     pub outcome: &'static str,
     /// Nothing was done.
@@ -52,6 +54,10 @@ pub struct CompactionView {
     pub recap: Option<String>,
     /// What the provider's cache can read again on the next turn; asked of a preview.
     pub cache: Option<CacheCheck>,
+    /// What counts the session's tokens.
+    pub counter: String,
+    /// The counter is an estimate, and no vocabulary.
+    pub estimate: bool,
 }
 
 /// Compacts, or says what that would do.
@@ -73,6 +79,8 @@ pub async fn compact(
     let size = SizeCount { messages: before.messages, tokens: before.tokens };
     let CompactionFeedback { headline, token_line, note, instead, .. } =
         CompactionFeedback::of(&outcome, size);
+    let (id, counter) = (stored.row().new.id.clone(), stored.row().new.counter.clone());
+    let estimate = !counts_exactly(stored);
     let budget = stored.budget();
     let session = stored.whole().await?;
     let budget = session.gate().budget(&budget, session.policy());
@@ -80,6 +88,7 @@ pub async fn compact(
         || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();
     let cache = preview.then(check).flatten();
     let said = CompactionView {
+        session: id,
         outcome: "nothing",
         preview,
         reason: None,
@@ -92,6 +101,8 @@ pub async fn compact(
         fold: None,
         recap: None,
         cache,
+        counter,
+        estimate,
     };
     let fold = match outcome {
         PlanOutcome::Nothing(reason) => {
@@ -110,7 +121,7 @@ pub async fn compact(
         outcome: "folded",
         before: ContextSize { messages: fold.messages_before.into(), tokens: fold.tokens_before },
         after: ContextSize { messages: fold.messages_after.into(), tokens: fold.tokens_after },
-        fold: Some(brief.without_fates()),
+        fold: Some(brief),
         recap,
         ..said
     })

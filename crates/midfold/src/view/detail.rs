@@ -69,3 +69,9 @@ pub fn due(status: &SessionStatus) -> String {
         FoldDue::Held(hold) => format!("held back at the line of {line} tokens: {hold}"),
     }
 }
+
+/// Whether a session's tokens are counted with a vocabulary, and not estimated.
+#[must_use]
+pub fn counts_exactly(stored: &StoredSession) -> bool {
+    midfold_tokens::by_name(&stored.row().new.counter).is_ok_and(|counter| counter.is_exact())
+}

@@ -25,7 +25,7 @@ pub use act::{
     CompactionView, ContextSize, NewRules, PinView, RulesSide, UndoView, compact, pin, policy, undo,
 };
 pub use call::{CallDetail, CallView, PieceView, call, calls};
-pub use detail::{SessionDetail, due};
+pub use detail::{SessionDetail, counts_exactly, due};
 pub use fabric::{FabricView, FoldBrief, FoldLayout, folds};
 pub use fold::{ChangedMessage, ContextDiff, EditLine, FoldDetail, GoneMessage};
 pub use forgot::{ForgottenText, RememberedSession, explained};
