@@ -59,6 +59,7 @@ impl FabricCell {
         if let Some(span) = cells.get_mut(start..end) {
             span.fill(gone);
         }
+        // In reverse order, so that the first edit of an event is the one that stays in the map.
         let edits: FxHashMap<u32, &str> =
             fold.edits.iter().rev().map(|edit| (edit.seq, edit.reducer.as_str())).collect();
         let mut set = |seq: u32, cell: Self| {

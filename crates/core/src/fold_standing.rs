@@ -93,7 +93,7 @@ pub fn standings(
 ) -> Vec<FoldStanding> {
     let read = chain(folds, active);
     let stands = |fold: &Fold| {
-        // A request after this fold was made went through another fold, unless it is among the recorded ones.
+        // Whether requests were recorded before this fold was made. Then a request through it would be recorded, too.
         let recorded = || requests.first.is_some_and(|at| at < u64::from(fold.accounts.events));
         if active == Some(fold.id) || requests.folds.contains(&fold.id) {
             FoldStanding::InForce

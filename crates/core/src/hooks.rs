@@ -37,7 +37,7 @@ pub trait FoldHooks: Send + Sync {
         HostTexts::default()
     }
 
-    /// Called after a fold was made; its record has sizes, survivors and accounts.
+    /// Called after a fold was made; its record has sizes, kept and lost names, and accounts.
     fn after_fold(&self, _log: &EventLog, _fold: &Fold) {}
 
     /// Called when nothing was folded although the line was crossed.

@@ -85,6 +85,7 @@ impl<'a> Iterator for Identifiers<'a> {
                 seen |= if at == start { class & !UPPER } else { class };
                 at += 1;
             }
+            // A cheap check first: a run without digit, inner upper case or mark is an ordinary word.
             if at - start < MIN_LEN || seen & (DIGIT | UPPER | MARK) == 0 {
                 continue;
             }

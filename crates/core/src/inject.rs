@@ -2,7 +2,7 @@
 //!
 //! Injected text goes to the very end, with the user's message, so that the provider's cache of everything before it
 //! stays valid. Hooks and folds share the budget and nothing else. The result is an [`InjectedContext`], which no fold
-//! can be made from, so injected text never gets into the log.
+//! can be made from, so an injection never starts another compaction.
 
 use bytes::Bytes;
 use rustc_hash::FxHashSet;

@@ -130,6 +130,7 @@ fn half_of(json: &[u8], at: usize, digits: &[u8]) -> bool {
     })
 }
 
+/// The bytes between the quotes; all bytes where there are none.
 fn strip_quotes(token: &[u8]) -> &[u8] {
     match token {
         [b'"', inner @ .., b'"'] => inner,

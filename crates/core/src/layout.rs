@@ -193,6 +193,7 @@ fn floors_cut(log: &EventLog, head_end: usize, least: usize, floor: u64) -> (usi
             tokens_held_at = Some(cut);
         }
         if tokens && messages {
+            // The token floor decided if it is first met here, while the tail has more messages than it needs.
             let by_tokens = tokens_held_at == Some(cut) && len - cut > least;
             return (cut, if by_tokens { TailFloor::Tokens } else { TailFloor::Messages });
         }

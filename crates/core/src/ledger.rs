@@ -176,6 +176,7 @@ impl Ledger {
         call: &CallInput<'_>,
     ) -> CallRecord {
         let messages = self.read(sent);
+        // The JSON array adds two brackets, and a comma between two messages.
         let commas = (messages.len() as u64).saturating_sub(1);
         let bytes = 2 + commas + messages.iter().map(|m| m.bytes.len() as u64).sum::<u64>();
         let record = CallRecord {
@@ -230,6 +231,7 @@ fn pieces(context: &Context) -> impl Iterator<Item = (&Bytes, u32)> {
     context.pieces().map(|piece| (&piece.bytes, piece.tokens))
 }
 
+/// The hash of a context, from the hashes of its messages.
 fn hash_of(messages: &[LedgerMessage]) -> Hash {
     messages.iter().fold(Hash::ROOT, |hash, message| hash.chain(&message.hash.0))
 }

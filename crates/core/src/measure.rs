@@ -36,6 +36,7 @@ fn sent_as_one(counter: &dyn Counter, bytes: &[u8], view: &EventView) -> Option<
     Some(counter.count(&jsonstr::decode(whole.of(bytes)), content_of(view.role, &first.kind)))
 }
 
+/// Tokens of one block. A block without texts and media is counted by its JSON source.
 fn measure_block(
     counter: &dyn Counter,
     bytes: &[u8],

@@ -151,6 +151,7 @@ impl<T: NamedCall> OpenCalls<T> {
         places.front().copied()
     }
 
+    /// The oldest open call.
     fn oldest(&mut self) -> Option<usize> {
         while self.calls.get(self.first).is_some_and(Option::is_none) {
             self.first += 1;

@@ -107,8 +107,8 @@ impl PutBack {
         self.lines.is_empty()
     }
 
-    /// The entry for the fold's record; `None` where nothing is put back. `text` is the finished recap, whose lines
-    /// also lack secrets that were recognised only there.
+    /// The entry for the fold's record; `None` where nothing is put back. `text` is the finished recap, in whose lines
+    /// secrets that only the log shows are replaced, too.
     #[must_use]
     pub fn record(&self, text: &str) -> Option<PutBackRecord> {
         let lines = lines_in(text)?;

@@ -79,6 +79,7 @@ impl PieceClass {
         }
     }
 
+    /// The class of a block, by its kind and by the role and origin of its message.
     fn of(role: Role, origin: TextOrigin, kind: &BlockKind) -> Self {
         match kind {
             BlockKind::Call { .. } => Self::Arguments,
@@ -136,6 +137,7 @@ pub fn survey(log: &EventLog, policy: &Policy) -> LogSurvey {
     survey
 }
 
+/// Blocks and tokens of a log by class. Tokens of a message that belong to no block are framing.
 fn by_class(log: &EventLog) -> Vec<(PieceClass, SurveyCount)> {
     let mut classes = PieceClass::ALL.map(|class| (class, SurveyCount::default()));
     let mut add = |class: PieceClass, tokens: u64| {
@@ -162,6 +164,7 @@ fn by_class(log: &EventLog) -> Vec<(PieceClass, SurveyCount)> {
     classes.into_iter().filter(|(_, count)| count.items > 0).collect()
 }
 
+/// Results of a log by tool, the costliest first.
 fn by_tool(log: &EventLog, all: &Middle<'_>) -> Vec<(String, SurveyCount)> {
     let mut tools: FxHashMap<Cow<'_, str>, SurveyCount> = FxHashMap::default();
     for (index, result) in all.results().iter().enumerate() {

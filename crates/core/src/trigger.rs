@@ -54,8 +54,8 @@ impl FoldCause {
         }
     }
 
-    /// Whether economy may prevent the fold: the least gain, the breaker and so on. Not where a person or the provider
-    /// asks for it.
+    /// Whether the fold is midfold's own choice and so has to be worth its cost: the threshold and the least gain
+    /// apply. False where a person or the provider asks for it, and for a prepared fold.
     pub(crate) fn is_free(self) -> bool {
         self == Self::Check || self.is_due()
     }
@@ -395,6 +395,7 @@ impl FoldGate {
         }
         let due = trigger.crossed(limit, load);
         let declined = self.declined.is_some_and(|(at, until)| (at..until).contains(&load.counted));
+        // A host shows one reason: the first that applies.
         match () {
             () if !due.fires() => due,
             () if !trigger.on => FoldDue::Held(HoldReason::Off),

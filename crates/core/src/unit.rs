@@ -138,7 +138,7 @@ pub(crate) struct CallPairs {
     in_step: bool,
     /// Whether a result came since the step's last assistant message.
     seen_result: bool,
-    /// Whether text came after the step's results.
+    /// Whether text came with the step's results or after them.
     seen_text: bool,
     /// Whether consecutive messages of a role are one for the provider.
     joins: bool,
@@ -186,6 +186,7 @@ impl CallPairs {
         found
     }
 
+    /// Takes in an event with results.
     fn push_results(&mut self, view: &EventView, bytes: &[u8], found: &mut PairedEvents) {
         found.joins = self.in_step;
         // For a provider that merges roles, text ends the results: a result behind text in the same turn answers no
@@ -230,6 +231,7 @@ impl CallPairs {
         self.open.answer(&asked).is_some()
     }
 
+    /// Takes in a message of the assistant without results. It starts a step, or joins the newest one.
     fn push_assistant(&mut self, view: &EventView, bytes: &Bytes, found: &mut PairedEvents) {
         if self.joins && self.in_step && !self.seen_result {
             found.joins = true;

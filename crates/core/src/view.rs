@@ -101,6 +101,7 @@ impl TextRef {
     }
 }
 
+/// The text of a range in a decoded string.
 fn decode_nested(outer: &str, inner: ByteRange, coding: TextCoding) -> Cow<'_, str> {
     let slice = outer.get(inner.to_usize()).unwrap_or_default();
     match coding {
@@ -401,6 +402,7 @@ impl EventView {
     }
 }
 
+/// The texts joined by line breaks; a single one is not copied.
 fn join<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Cow<'a, str> {
     let Some(mut out) = texts.next() else { return Cow::Borrowed("") };
     for text in texts {

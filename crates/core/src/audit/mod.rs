@@ -124,6 +124,7 @@ impl<'a> Auditor<'a> {
         Self { log, folds, by_id, past: empty(log), findings: Vec::new() }
     }
 
+    /// Adds a finding if a rule does not hold.
     fn expect(
         &mut self,
         rule: &'static str,

@@ -72,6 +72,7 @@ pub struct FoldReceipt {
 }
 
 impl FoldReceipt {
+    /// The receipt of a fold; `number` is its place among the folds of the session, from 1.
     pub(super) fn of(log: &EventLog, number: u32, fold: &Fold, standing: FoldStanding) -> Self {
         let ids = |list: &crate::fold::IdList| {
             (list.count, list.first.iter().take(LISTED).cloned().collect())
@@ -113,6 +114,7 @@ impl FoldReceipt {
     }
 }
 
+/// The edits of a fold, summed up by reducer and reason.
 fn edits(fold: &Fold) -> Vec<RemovedByRule> {
     let mut by_rule: BTreeMap<(&str, &str), RemovedByRule> = BTreeMap::new();
     for edit in &fold.edits {

@@ -272,6 +272,7 @@ impl BriefSession {
     }
 }
 
+/// Appends all events in order.
 fn append_all(log: &mut EventLog, events: impl IntoIterator<Item = RawEvent>) {
     for event in events {
         log.append(event);

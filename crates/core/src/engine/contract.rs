@@ -202,7 +202,7 @@ impl Engine for Passthrough {
 /// The engine that the session's policy names, of the two built-in ones.
 ///
 /// # Errors
-/// When the policy names any other engine: those are in an [`EngineRegistry`].
+/// When the policy names any other engine, which needs an [`EngineRegistry`].
 pub fn engine(session: Session, budget: Budget) -> Result<Box<dyn Engine>, UnknownEngine> {
     EngineRegistry::builtin().make(session, budget)
 }

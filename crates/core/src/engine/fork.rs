@@ -48,8 +48,8 @@ impl Session {
         fork
     }
 
-    /// Whether a context read through this fold was sent by this session, now or before. False for a fold that another
-    /// process made since.
+    /// Whether a context read through this fold was sent by this session, now or before; also true before anything was
+    /// sent. False for a fold that another process made since the last context.
     fn was_sent_through(&self, fold: Option<Hash>) -> bool {
         let Some(sent) = self.sent else { return true };
         let mut through = sent.fold;

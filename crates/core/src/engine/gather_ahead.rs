@@ -31,9 +31,10 @@ pub(super) struct GatherAhead {
     keep: u64,
     /// The position of the newest message that the user typed. The tail may carry it, and then it is not covered.
     user: Option<usize>,
-    /// Whether a message that is not a system message has come …
+    /// Whether a message other than the leading system messages has come.
     begun: bool,
-    /// … and after it one that stays without a pin. Then the middle is not one run, and gathering ahead ends.
+    /// Whether, after that, a message has come that stays without a pin. Then the middle is not one run, and gathering
+    /// ahead ends.
     parted: bool,
     /// The start of the unit that was searched last, and the position up to which its end was searched. Long units are
     /// thus scanned once and not once per append.

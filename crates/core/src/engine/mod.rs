@@ -340,6 +340,7 @@ impl Session {
         Ok(outcome)
     }
 
+    /// The session, turn and step that a fold made now would be joined to.
     fn joining(&self) -> FoldJoin {
         let (turn, request) =
             self.log.events().last().map_or((0, 0), |last| (last.turn, last.step));
@@ -382,6 +383,7 @@ impl Session {
         self.folds.iter().rev().find(|fold| fold.id == id)
     }
 
+    /// Sets the active fold, and projects the log through it anew.
     fn set_active(&mut self, id: Option<Hash>) {
         self.active = id.and_then(|id| self.folds.iter().rposition(|fold| fold.id == id));
         self.projection = ContextProjection::with_void(&self.log, self.active(), self.void);

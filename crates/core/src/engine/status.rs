@@ -149,7 +149,8 @@ fn percent(prompt: u64, window: u64) -> f64 {
 }
 
 impl Session {
-    /// The figures of the session. Of the folds, those count as used that the last request went through.
+    /// The figures of the session, for callers without its recorded requests. Which folds were in force is then known
+    /// only from the context that was sent last.
     #[must_use]
     pub fn status(&self, budget: &Budget, now: Millis) -> SessionStatus {
         let known = RecordedRequests::through(self.sent.and_then(|sent| sent.fold));

@@ -33,7 +33,7 @@ impl Session {
             && cache_lifetime.is_some_and(|lifetime| now.saturating_sub(gate.asked) > lifetime)
     }
 
-    /// Whether the log ends where some work has ended.
+    /// Whether the log ends at a seam: a piece of work has just ended.
     fn is_at_seam(&self) -> bool {
         ends_at_seam(&self.log, &ToolTable::of(&self.policy.tools))
     }

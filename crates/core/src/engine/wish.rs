@@ -38,7 +38,7 @@ pub(super) struct FoldWishes {
     pub pins: Vec<u32>,
     /// A recap that the host wrote in place of ours.
     pub recap: Option<String>,
-    /// Notes of the agent and texts of the host that go behind the recap.
+    /// Notes of the agent and texts of the host that end the recap.
     pub put_back: PutBack,
     /// How the agent goes on, where it asked for this fold.
     pub keep: Option<String>,

@@ -40,11 +40,13 @@ impl SearchText {
         self.event.is_some() || self.find(text).is_some()
     }
 
+    /// Whether a recap has the text, perhaps on one line.
     pub fn is_in_recap(&self, recap: &str) -> bool {
         self.find(recap).is_some()
             || (self.flat != self.text && flatten(recap).contains(&self.flat))
     }
 
+    /// The first hit, as a position in bytes.
     fn find(&self, text: &str) -> Option<usize> {
         let end = |at: usize| at + self.text.len();
         self.finder

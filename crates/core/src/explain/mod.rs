@@ -376,6 +376,7 @@ impl TextQuestion<'_> {
         }
     }
 
+    /// The form in which the model saw an event of its context.
     fn sight(&self, event: &Event, context: &Context, in_recap: bool) -> Sight {
         let of_event = |fate: PieceFate| match fate {
             PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {

@@ -26,7 +26,7 @@ fn host_recap(request: &PlanRequest<'_>, cap: u64) -> String {
     let secrets = KnownSecrets::of(request.log.events());
     let text = secrets.without(request.recap.unwrap_or_default());
     let fits = |text: &str| u64::from(counter.count(text, TextKind::Prose)) <= cap;
-    // Each try takes a tenth off: counting is cheap enough, and no counter can say where to cut.
+    // A token count does not tell where to cut, so a tenth is cut off until the rest fits.
     let mut end = text.len();
     while end > 0 && !fits(&text[..end]) {
         end = text.floor_char_boundary(end * 9 / 10);
@@ -77,6 +77,7 @@ impl RecapInputs<'_> {
         ComposedRecap { kept, lost, ..composed }
     }
 
+    /// Composes the recap within `cap` tokens. `said` is all text that the context holds beside it.
     fn compose(
         &self,
         gathered: &GatheredFacts,
@@ -244,8 +245,8 @@ fn stand_in_alone(
     }
 }
 
-/// The user's messages that stay although a later message is covered: they come before the recap's end and not after
-/// it.
+/// The user's messages that stay although a later message is covered. In the context they follow the recap, although
+/// the recap tells of newer messages, too.
 fn stayed(
     log: &EventLog,
     covered: &[usize],

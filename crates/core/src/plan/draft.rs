@@ -91,6 +91,7 @@ pub(super) fn draft(
         return None;
     }
     let ReducedMiddle { mut keep_from, mut edits } = grounds.reduce(request, scale);
+    // A prepared fold covers exactly the narrated span; there is none where the span reaches into the tail.
     if let Some(through) = limits.through {
         if through > layout.cover_end {
             return None;
@@ -163,6 +164,7 @@ struct DraftGrounds {
 }
 
 impl DraftGrounds {
+    /// Finds the cuts and the sizes for a request within `limits`. `before` is the size of the present context.
     fn of(
         request: &PlanRequest<'_>,
         scale: CounterScale,
@@ -194,6 +196,7 @@ impl DraftGrounds {
         }
     }
 
+    /// Runs the reducers over the middle.
     fn reduce(&self, request: &PlanRequest<'_>, scale: CounterScale) -> ReducedMiddle {
         let is_pinned = |unit: &EventUnit| self.pinned.contains(&unit.events.start);
         let Self { layout, middle, room, tools, .. } = self;

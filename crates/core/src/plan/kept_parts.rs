@@ -15,7 +15,8 @@ use crate::policy::{FileGlob, KeepRule, MessagePattern, Policy};
 use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, Role, TextOrigin};
 
-/// The tags around words to keep. A reading of who speaks takes the tags themselves for nobody's words.
+/// The tags around words to keep. Where passages are read, the tags themselves count as the client's text, not the
+/// user's.
 const OPEN: &str = "<keep>";
 const CLOSE: &str = "</keep>";
 

@@ -45,9 +45,9 @@ pub(super) const MIN_RECAP: u64 = 64;
 /// The size that a fold should leave, so that the next fold is not due at once. In counted tokens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoldTarget {
-    /// A larger context is shortened …
+    /// The most tokens of the result; a larger one is shortened.
     pub most: u64,
-    /// … to this size.
+    /// The size to which a larger result is shortened.
     pub wanted: u64,
     /// Whether the fold before lasted only a short while.
     pub is_soon: bool,

@@ -184,6 +184,7 @@ fn veto(
         return Some(NoOp::NothingNew);
     }
     let target = scale.asked.unwrap_or_else(|| request.policy.fold.target.of(scale.budget));
+    // The log itself has a recap: somebody compacted the conversation before it came here.
     if request.prior.is_none() && log.holds_recap() && tokens <= target {
         return Some(NoOp::AtTarget { tokens, target });
     }

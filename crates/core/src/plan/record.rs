@@ -236,6 +236,7 @@ fn entries(
     (entries, edits)
 }
 
+/// The record of one edit.
 fn edit_record(seq: u32, block: usize, edited: &MiddleEdit) -> BlockEdit {
     let kind = match edited.change {
         BlockChange::Replace(_) => EditKind::Replaced,

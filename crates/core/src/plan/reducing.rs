@@ -58,6 +58,7 @@ pub(super) fn reduce(
     let covers = policy.reducers.contains(&ReducerName::Recap);
     let tiers = request.budget.with_policy(policy).caps(scale.budget);
     let alone = policy.reducers == [ReducerName::Recap] && tiers.is_empty();
+    // Only a recap of the whole middle: no other reducer has to look at the events.
     if alone && policy.recap.cover == CoverExtent::Middle {
         return ReducedMiddle { keep_from: layout.cover_end, edits: MiddleEdits::default() };
     }
@@ -81,6 +82,8 @@ pub(super) fn reduce(
         carried: CarriedState { covered_to: layout.head_end },
     };
     for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {
+        // Reducers that lose content run only as long as the middle is too large. Where the recap reads reduced events,
+        // they always run.
         let by_need = name.by_need() && policy.recap.reads == RecapSource::Log;
         if !(by_need && edited.tokens() <= room.spare) {
             state = reducer(*name).reduce(&mut edited, &budget, state);

@@ -75,10 +75,12 @@ impl FoldSearch<'_> {
             } else {
                 return Ok((judge(request, scale, fold), Some(after)));
             };
+            // Cover more of the middle first: that takes old messages before new ones.
             if more && target > over {
                 limits.target = Some(target - over);
                 continue;
             }
+            // Then shorten the tail, and the recap only once the tail cannot get shorter.
             let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
             if !shorter && !limits.shorten_recap(recap, over, least_recap) {
                 break;

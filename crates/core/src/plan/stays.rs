@@ -116,6 +116,7 @@ fn once<'a>(
     told.into_iter().filter(|(_, text)| seen.insert(key(text))).collect()
 }
 
+/// The text without digits.
 fn without_figures(text: &str) -> String {
     text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect()
 }

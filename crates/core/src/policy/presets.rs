@@ -31,6 +31,7 @@ pub enum PolicyError {
     },
 }
 
+/// The presets by name, as TOML.
 const PRESETS: &[(&str, &str)] = &[
     ("default", include_str!("../../presets/default.toml")),
     ("generous", include_str!("../../presets/generous.toml")),
@@ -144,6 +145,7 @@ fn invalid(error: toml::de::Error) -> PolicyError {
     PolicyError::Invalid(error.to_string())
 }
 
+/// Lays one table over another: tables are merged key by key, and any other value replaces the one below.
 fn overlay(base: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
@@ -181,7 +183,7 @@ mod tests {
         assert_eq!(read(&whole).unwrap().trigger.buffer, Ratio(3_000));
     }
 
-    /// Whichever rule sets the line, a model is asked below it. Otherwise a stored policy would be refused.
+    /// Whichever rule sets the line, a model is asked below it; so reading a stored policy need not check that.
     #[test]
     fn the_buffer_lies_below_the_line_at_every_window() {
         use crate::policy::ModelTrigger;

@@ -187,6 +187,7 @@ impl<'a> Middle<'a> {
         self.call(index).map(|call| call.facts(self.tools)).unwrap_or_default()
     }
 
+    /// The call of the result at this index. Calls and results are paired at the first use.
     fn call(&self, index: usize) -> Option<CallSite<'a>> {
         let range = self.first..self.events.len();
         let calls = self.calls.get_or_init(|| CallIndex::find(self.events, range));
@@ -306,6 +307,7 @@ impl<'a> Middle<'a> {
         by_event
     }
 
+    /// All results from the start of the middle on, with their distance from the end of the log.
     fn find_results(&self) -> Vec<ResultRef<'a>> {
         let events = self.events;
         let (last_step, last_turn) = events.last().map_or((0, 0), |last| (last.step, last.turn));

@@ -97,6 +97,7 @@ fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> Str
     }
 }
 
+/// The paths of a call on one line; `?` where it has none.
 fn paths(paths: &[String]) -> String {
     if paths.is_empty() {
         "?".to_owned()

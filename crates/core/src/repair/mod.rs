@@ -196,7 +196,7 @@ impl ContextRepairer {
     /// Adds a result for each of these unanswered calls.
     fn answer(&mut self, missing: &[WaitingCall], out: &mut Vec<ContextPiece>) {
         if !self.profile.whole_turns {
-            // A call without an id is kept by the provider, which alone can answer it.
+            // The id of a call that the provider stores is not in the log, so no result can be made for it.
             let has_id = |call: &&WaitingCall| !self.profile.has_items || !call.id().is_empty();
             for call in missing.iter().filter(has_id).collect::<Vec<_>>() {
                 self.emit_made(self.no_result(call), RepairReason::UnansweredCall, out);
@@ -368,6 +368,7 @@ impl ContextRepairer {
             && view.blocks.iter().all(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
     }
 
+    /// The piece as a message with this role and text.
     fn as_message(
         &self,
         piece: &ContextPiece,
@@ -396,6 +397,7 @@ impl ContextRepairer {
         (ContextPiece { bytes, tokens, fate }, view)
     }
 
+    /// An added piece with these bytes.
     fn made(&self, bytes: Bytes, why: RepairReason) -> (ContextPiece, EventView) {
         let view = self.dialect.view(&bytes);
         let tokens = measure(&*self.counter, &bytes, &view).total;

@@ -123,6 +123,8 @@ impl StepIds {
             return None;
         }
         let made = self.steps.get(id).map_or(0, |names| names.given.len());
+        // Calls of an id are numbered from 1, and the first keeps the bare id. A first call whose id is taken already
+        // is therefore number 2; empty ids, which may not stay, begin at 1.
         let mut number = made + 1 + usize::from(made == 0 && may_stay);
         let mut name = self.numbered(&text, number);
         while literal.contains(name.as_bytes()) || self.taken.contains(&name) {

@@ -72,6 +72,7 @@ fn is_same(
     }
 }
 
+/// The bytes of a message after these changes.
 fn apply(message: &ReadMessage<'_>, changes: &[(usize, BlockChange)]) -> Bytes {
     let blocks = &message.view.blocks;
     let changes: Vec<_> =

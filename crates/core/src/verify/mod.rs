@@ -222,6 +222,7 @@ impl<'a> ProofChecker<'a> {
         self.expect_at(rule, holds, None, detail);
     }
 
+    /// As [`ProofChecker::expect`], with the position of the message.
     fn expect_at(
         &mut self,
         rule: &'static str,
@@ -235,6 +236,7 @@ impl<'a> ProofChecker<'a> {
         }
     }
 
+    /// Adds a finding with secrets replaced, unless the rule has [`ProofReport::MOST`] of them.
     fn fail(&mut self, rule: &'static str, at: Option<usize>, detail: String) {
         let found = self.found.entry(rule).or_default();
         *found += 1;
@@ -261,6 +263,7 @@ impl<'a> ProofChecker<'a> {
         self.check(rule::LOSS);
     }
 
+    /// Checks the context with the profile's validator.
     fn validity(&mut self) {
         self.check(rule::VALID);
         for violation in (self.case.validate)(self.case.after) {
@@ -269,6 +272,7 @@ impl<'a> ProofChecker<'a> {
         }
     }
 
+    /// Checks that the context is within the budget, if there is one.
     fn budget(&mut self) {
         let Some(budget) = self.case.budget else { return };
         let tokens = self.tokens_of(&self.after) + self.envelope_tokens();

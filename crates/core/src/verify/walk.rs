@@ -198,6 +198,7 @@ impl ProofChecker<'_> {
     }
 }
 
+/// Whether the record has the event as a pin or as the carried user message.
 fn is_pin(fold: &Fold, event: usize) -> bool {
     let event = u32::try_from(event).unwrap_or(u32::MAX);
     fold.layout.pinned.contains(&event) || fold.layout.carried_user == Some(event)
