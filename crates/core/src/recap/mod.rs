@@ -1,7 +1,7 @@
-//! Recaps: what is in the place of a covered span.
+//! Recaps: the text that takes the place of a covered span.
 //!
-//! The computed part is grounded by construction: every word of it is copied from the log, ranked
-//! and cut by code. Text from the log is quoted, escaped and redacted; it gains no authority.
+//! The computed part of a recap can only hold words of the log: code copies, ranks and cuts them. Text from the log
+//! is quoted, escaped and redacted, so it gains no authority.
 
 mod background;
 pub mod checks;
@@ -46,7 +46,7 @@ mod wanted_words;
 
 pub use crate::seal::{END, NOTE_START};
 
-/// Names of the sections, as they are after `### `. Composing writes them, parsing finds them.
+/// Names of the sections, as they follow `### `. Composing writes them, and parsing finds them.
 pub(crate) mod section {
     pub const TASK: &str = "Task";
     pub const NOTES: &str = "Notes from before";
@@ -60,11 +60,11 @@ pub(crate) mod section {
     pub const ALL: &[&str] = &[TASK, NOTES, STATE, DONE, FAILED, FILES, INDEX, NOTED, PUT_BACK];
 }
 
-/// Stands above the rules in the task of recaps of before 27 November 2026.
+/// The line above the rules in the task section of recaps from before 27 November 2026.
 pub(crate) const RULES: &str = "Rules the user stated:";
-/// Starts the line that says how much found no room.
+/// How the line begins that counts what was left out.
 pub(crate) const LEFT_OUT: &str = "[Left out: ";
-/// How the lines of the state begin.
+/// How the lines of the state section begin.
 pub(crate) mod state {
     /// The to-do list; its items follow, indented.
     pub const TASKS: &str = "to-do list @";
@@ -72,7 +72,7 @@ pub(crate) mod state {
     pub const CHECKS: &str = "checks: ";
     /// The commits; more of them follow, indented.
     pub const COMMITS: &str = "commits: ";
-    /// How many commits are not told, behind those that are.
+    /// The number of older commits, which are not listed.
     pub const OLDER: &str = "older, not told: ";
     /// The last push.
     pub const PUSHED: &str = "pushed @";
@@ -82,8 +82,8 @@ pub(crate) mod state {
     pub const CHANGED: &str = "changed since the last commit: ";
     /// How many files changed after the last check that passed.
     pub const SINCE: &str = "changed since the last of these passed: ";
-    /// All of them.
+    /// All of these beginnings.
     pub const ALL: &[&str] = &[TASKS, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE];
 }
-/// The marker that stands for a span without a recap, where a policy names no other.
+/// The marker in the place of a span without a recap, where the policy has no other text.
 pub const MARKER: &str = "[Earlier messages truncated]";
