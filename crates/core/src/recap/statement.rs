@@ -95,7 +95,7 @@ pub struct StatementSentence {
 }
 
 impl StatementSentence {
-    /// A part from a text, which is put on one line and cut at [`PART_CHARS`].
+    /// A part from a text, which is put on one line and cut at `PART_CHARS` characters.
     #[must_use]
     pub fn new(text: &str, weight: u32) -> Self {
         Self { text: shorten(text, PART_CHARS), weight, begins_line: false }
