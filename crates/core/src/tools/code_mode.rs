@@ -1,7 +1,7 @@
-//! Calls that a call makes: where a client has one tool that runs a script (Codex' `exec`, code modes of MCP hosts),
-//! the script calls the others, as `tools.exec_command({cmd: "…"})`.
+//! Calls inside the script of another call. Some clients have one tool that runs a script (Codex' `exec`, code modes
+//! of MCP hosts), and the script calls the other tools, as in `tools.exec_command({cmd: "…"})`.
 //!
-//! Only literals are read: strings, templates, lists, objects, and names that stand for one of them.
+//! Only literals are read: strings, templates, lists, objects, and names that were set to one of these.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -13,14 +13,15 @@ use super::ToolTable;
 use super::args::CallArguments;
 use crate::jsonstr;
 
-/// What the tools hang on in a script.
+/// The names of the objects in a script whose members are the tools.
 const HOLDERS: [&str; 2] = ["tools", "codemode"];
-/// Arguments that hold the script, where it is not the whole text.
+/// Arguments that hold the script, where the arguments are not the script itself.
 const CODE: [&str; 3] = ["code", "script", "source"];
-/// Values are nested no deeper than this.
+/// Values nested deeper than this are not read.
 const DEEPEST: usize = 32;
 
-/// Tool and arguments that a call means: those of the calls in its script, where it holds any.
+/// The tool and the arguments that a call stands for: those of the calls in its script, or its own where it has no
+/// script.
 pub(crate) fn meant<'a>(
     tool: Cow<'a, str>,
     arguments: Cow<'a, str>,
@@ -31,16 +32,16 @@ pub(crate) fn meant<'a>(
     }
 }
 
-/// A literal.
+/// The value of a literal.
 #[derive(Clone, Debug)]
 enum LiteralValue {
     Text(String),
-    /// Anything else, as JSON.
+    /// Any literal but a string, as JSON.
     Json(String),
 }
 
 impl LiteralValue {
-    /// As the arguments of a call are: a text is itself.
+    /// The value in the form of call arguments: a string without quotes, or JSON.
     fn text(&self) -> &str {
         let (Self::Text(text) | Self::Json(text)) = self;
         text
@@ -60,7 +61,9 @@ fn quoted(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Whether arguments, as they are written, may hold such a script: nearly none do, and the rest are not decoded for it.
+/// Whether written arguments may hold a script that calls tools. This is a cheap test: almost no arguments pass it,
+/// and
+/// only those that do are decoded.
 pub(crate) fn may_call(arguments: &[u8]) -> bool {
     static FINDERS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| HOLDERS.map(Finder::new));
     FINDERS.iter().any(|finder| finder.find(arguments).is_some())
@@ -85,7 +88,7 @@ fn nested(arguments: &str) -> Option<(String, String)> {
     }
 }
 
-/// Several calls as one command, in their order: what runs, and what patches.
+/// Joins several calls into one command: in their order, the commands that they run and the patches that they apply.
 fn one_command(calls: &[(String, LiteralValue)]) -> Option<(String, String)> {
     let tools = ToolTable::builtin();
     let mut lines = Vec::new();
@@ -102,7 +105,7 @@ fn one_command(calls: &[(String, LiteralValue)]) -> Option<(String, String)> {
     (!lines.is_empty()).then(|| ("exec_command".to_owned(), command))
 }
 
-/// A script of which the literals are read.
+/// A script whose literals are read.
 struct CodeScript<'a> {
     rest: &'a str,
     names: FxHashMap<&'a str, LiteralValue>,
@@ -113,7 +116,7 @@ impl<'a> CodeScript<'a> {
         Self { rest: code, names: FxHashMap::default() }
     }
 
-    /// The calls of tools, in their order.
+    /// The calls of tools in the script, in order.
     fn calls(mut self) -> Vec<(String, LiteralValue)> {
         let mut calls = Vec::new();
         while let Some(first) = self.peek() {
@@ -133,7 +136,7 @@ impl<'a> CodeScript<'a> {
         calls
     }
 
-    /// Behind `tools`: a member, and what it is called with.
+    /// Reads a call behind `tools`: the member, and the first argument. `None` where no call follows.
     fn call(&mut self) -> Option<(String, LiteralValue)> {
         let name = if self.take('.') {
             self.name().to_owned()
@@ -149,7 +152,9 @@ impl<'a> CodeScript<'a> {
         Some((name, self.value(0).unwrap_or_else(|| LiteralValue::Json("{}".to_owned()))))
     }
 
-    /// Behind `const`: a name that stands for a literal. What is none is left to be read on.
+    /// Reads a declaration behind `const`, and notes the name where its value is a literal. Any other value is read on
+    /// as
+    /// code.
     fn declared(&mut self) {
         self.peek();
         let name = self.name();
@@ -163,7 +168,7 @@ impl<'a> CodeScript<'a> {
         }
     }
 
-    /// A literal, a name that stands for one, or several joined by `+`.
+    /// A literal, a name that was set to one, or several of these joined by `+`. `None` for any other expression.
     fn value(&mut self, depth: usize) -> Option<LiteralValue> {
         let mut value = self.operand(depth)?;
         while self.take('+') {
@@ -192,7 +197,7 @@ impl<'a> CodeScript<'a> {
                     }
                     name => self.names.get(name).cloned(),
                 };
-                // What goes on behind a name is no literal.
+                // A name followed by a member or a call is not a literal.
                 if found.is_none() || self.rest.trim_start().starts_with(['.', '(', '[']) {
                     self.rest = before;
                     return None;
@@ -243,7 +248,7 @@ impl<'a> CodeScript<'a> {
                 _ => list.extend(self.member(depth + 1)?),
             }
         }
-        // Lines of a text, as scripts write them.
+        // `["line", …].join("\n")`, which scripts write for texts of several lines.
         if let Some(rest) = self.rest.trim_start().strip_prefix(".join(") {
             self.rest = rest;
             let between = self.value(depth + 1)?;
@@ -255,7 +260,9 @@ impl<'a> CodeScript<'a> {
         Some(LiteralValue::Json(format!("[{}]", values.join(","))))
     }
 
-    /// The value of a member; nothing where it is no literal, and what stands there is passed over.
+    /// The value of a member. The inner `None` means that it is not a literal, and was skipped; the outer one means
+    /// that the
+    /// script ended.
     fn member(&mut self, depth: usize) -> Option<Option<LiteralValue>> {
         let before = self.rest;
         let value = self.value(depth);
@@ -318,7 +325,7 @@ impl<'a> CodeScript<'a> {
         text
     }
 
-    /// A template whose backslashes are text.
+    /// A raw template, whose backslashes are plain text.
     fn raw_template(&mut self) -> String {
         let inner = &self.rest[1..];
         let end = inner.find('`').unwrap_or(inner.len());
@@ -326,7 +333,7 @@ impl<'a> CodeScript<'a> {
         inner[..end].to_owned()
     }
 
-    /// A template with the names in it that stand for a text.
+    /// A template in which the known names are replaced by their values.
     fn filled(&self, template: &str) -> String {
         let mut out = String::new();
         let mut rest = template;
@@ -351,7 +358,7 @@ impl<'a> CodeScript<'a> {
         name
     }
 
-    /// The next character that is neither blank nor of a comment.
+    /// The next character that is neither blank nor part of a comment.
     fn peek(&mut self) -> Option<char> {
         loop {
             self.rest = self.rest.trim_start();
@@ -379,7 +386,7 @@ impl<'a> CodeScript<'a> {
     }
 }
 
-/// The character of so many hexadecimal digits.
+/// Reads the character with this many hexadecimal digits.
 fn code(chars: &mut std::str::CharIndices<'_>, digits: usize) -> Option<char> {
     let digits: String = chars.take(digits).map(|(_, c)| c).collect();
     u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)
