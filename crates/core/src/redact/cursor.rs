@@ -1,6 +1,6 @@
-//! A place in a text, and what is eaten from there.
+//! A position in a text that moves on as parts of the text are read.
 
-/// A place in a text that moves on.
+/// A position in a text that moves on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextCursor<'a> {
     pub(super) text: &'a str,
@@ -26,7 +26,7 @@ impl TextCursor<'_> {
         of.into_iter().any(|what| self.eat(what))
     }
 
-    /// Skips what is `held`, at most so many bytes; whether there was any.
+    /// Skips at most `most` bytes for which `held` is true. Returns whether there were any.
     pub(super) fn skip(&mut self, most: usize, held: impl Fn(u8) -> bool) -> bool {
         let bytes = self.text.as_bytes()[self.at..].iter().take(most);
         let count = bytes.take_while(|b| held(**b)).count();
@@ -42,7 +42,7 @@ impl TextCursor<'_> {
         self.skip(64, |b| b.is_ascii_whitespace())
     }
 
-    /// The quote that closes a name, which may be escaped.
+    /// Skips the quote that closes a name, also an escaped one. Returns whether there was one.
     pub(super) fn closing_quote(&mut self) -> bool {
         let mut on = *self;
         on.skip(3, |b| b == b'\\');
