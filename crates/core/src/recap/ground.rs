@@ -23,7 +23,7 @@ use crate::recap::visible::visible;
 use crate::redact::{KnownSecrets, REPLACEMENT};
 use crate::salient::shorten;
 
-/// Tolerance of the cap: a reply may exceed it by one part in this many, because the model's own counter kept it.
+/// A reply may exceed its cap by one part in this many, because the model counts tokens in its own way.
 const CAP_TOLERANCE: u64 = 8;
 /// Longest quotation of a dropped line in the record, in characters.
 const RECORDED: usize = 300;
