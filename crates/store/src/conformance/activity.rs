@@ -1,4 +1,4 @@
-//! What sessions do, newest change first.
+//! Cases for the activity of sessions, which is listed with the newest change first.
 
 use std::sync::Arc;
 

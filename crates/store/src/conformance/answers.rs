@@ -1,4 +1,4 @@
-//! Answers that later requests name.
+//! Cases for answers that later requests name.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Folds and loads.
+//! Cases for folds and loads.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> CaseOutcome {
     equal!(store.put_fold("s", &first).await.map_err(said)?, PutOutcome::Same, "once more");
     let later = NewFold { now: 10, ..first.clone() };
     equal!(store.put_fold("s", &later).await.map_err(said)?, PutOutcome::Same, "by another node");
-    // Span, policy and recap may be the same where entries or pins are not: the id tells.
+    // Two folds may have the same span, policy and recap but other entries or pins; then only the ids differ.
     for at in 0..4 {
         let id = Hash::ROOT.chain(format!("other {at}").as_bytes());
         let fold = NewFold { id, ..first.clone() };
@@ -43,7 +43,7 @@ pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) ->
             let (store, fold) = (store.clone(), fold(0, 5, &format!("round {round}")));
             let other = super::kit::fold(0, 5, &format!("round {round} node {node}"));
             tokio::spawn(async move {
-                // Another fold beside it, so that the numbers are contended too.
+                // Another fold is stored at the same time, so that fold numbers are contended as well.
                 store.put_fold("s", &other).await?;
                 store.put_fold("s", &fold).await
             })
@@ -104,14 +104,14 @@ pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -
     Ok(())
 }
 
-/// Head, tail and kept events of the flatness test.
+/// Events in the head and, below, in the tail, for the test of the cost of loads.
 const HEAD: u64 = 2;
 const TAIL: u64 = 20;
 
 async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<ReadCounts, String> {
     let mut writer = SessionWriter::new(store, id).await?;
     writer.fill(usize::try_from(events).unwrap_or(usize::MAX)).await?;
-    // Records have the same size whatever the numbers in them.
+    // Records have the same size whatever numbers they hold.
     let span = HEAD..events - TAIL;
     let kept = std::iter::once(10..14).collect();
     let fold = NewFold { body: "x".repeat(4_000), kept, ..fold(span.start, span.end, "f") };

@@ -1,4 +1,4 @@
-//! Jobs: queued with the append, leased, fenced, done with their fold. And the ledger.
+//! Cases for jobs, which are queued with an append, leased, fenced, and finished with their fold. And for the ledger.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::types::{
     AppendRequest, JobClaim, JobOutcome, JobState, Lease, NewCall, PutOutcome, StoreJob,
 };
 
-/// A claim of one job at a time, leased for 100 ms.
+/// A claim of one job, with a lease of 100 ms.
 fn claim(worker: &str, now: u64) -> JobClaim {
     JobClaim { worker: worker.to_owned(), now, until: now + 100, limit: 1 }
 }
@@ -48,7 +48,7 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> C
     let found = only_job(&store, "s").await?;
     equal!(found.job, wanted, "the job");
     equal!((found.state, found.attempt, found.fold), (JobState::Ready, 0, None), "its state");
-    // A retry queues nothing more, and a job that cannot be queued does not fail its append.
+    // A retry queues no second job, and a job that cannot be queued does not make its append fail.
     let retry = AppendRequest {
         expected: 0,
         key: Some("key".to_owned()),
@@ -72,7 +72,7 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome
     ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(said)?, "its key again");
     ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "a second live job");
     ensure!(store.enqueue(job("t", "a", 0)).await.map_err(said)?, "another session's");
-    // By its key, in its session.
+    // A job is found by its key within its session.
     let by_key = store.job("t", "a").await.map_err(said)?;
     equal!(by_key.map(|job| job.job), Some(job("t", "a", 0)), "the job of a session and key");
     equal!(store.job("t", "b").await.map_err(said)?, None, "a key that no job has");
@@ -131,7 +131,7 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcom
         (JobState::Leased, Some("x"), Some(400)),
         "the job after all that"
     );
-    // Oldest first, and no more than asked for.
+    // Claims return the oldest jobs first, and no more than were asked for.
     store.enqueue(job("t", "b", 60)).await.map_err(said)?;
     let both = JobClaim { limit: 5, ..claim("y", 400) };
     let got = store.claim(&both).await.map_err(said)?;
@@ -190,7 +190,7 @@ pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> C
     let rows = store.folds("s").await.map_err(said)?;
     equal!(rows.iter().map(|row| &row.fold).collect::<Vec<_>>(), [&made], "the folds");
     equal!(store.session("s").await.map_err(said)?.active, None, "a worker activates");
-    // A fold that is there already: the job points to it.
+    // A job whose fold is stored already points to that fold.
     store.enqueue(job("s", "b", 0)).await.map_err(said)?;
     let got = claim_one(&store, "w", 1).await?;
     let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
@@ -205,11 +205,11 @@ pub(super) async fn four_workers_do_each_span_once(store: Arc<dyn Store>) -> Cas
     workers_share_a_queue(store, 200, 4).await
 }
 
-/// `spans` sessions with a span to narrate each, and workers that claim at random sizes, lose some
-/// leases and finish late: every span ends with exactly one fold.
+/// Makes `spans` sessions with one span to narrate each. Workers claim jobs in batches of various sizes, lose
+/// some leases and finish late. In the end, every span has exactly one fold.
 ///
 /// # Errors
-/// What the store did wrong.
+/// Fails with a description of the store's mistake.
 pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u32) -> CaseOutcome {
     for at in 0..spans {
         let id = format!("span {at:06}");
@@ -234,9 +234,8 @@ pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u
     Ok(())
 }
 
-/// One worker, until nothing is due any more at the end of its time. Every seventh job it loses
-/// to itself: the lease expires before it is done, and the late end has to be refused. At every
-/// eleventh it dies.
+/// One worker, which runs until no job is due at the end of its time. It loses every seventh job, because its lease
+/// expires before the job is done, and then its late result has to be refused. At every eleventh job it dies.
 async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
     let (mut now, mut finished, mut idle) = (10u64, 0, 0);
     while idle < 3 {
@@ -248,12 +247,11 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
             let made = fold(0, 4, &format!("{} attempt {}", job.job.session, job.attempt));
             let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made) };
             if job.id % 11 == 5 && job.attempt == 1 {
-                // It dies with all that it holds; the one that takes its place has to wait for
-                // the leases to run out.
+                // The worker dies with all its jobs. The worker that replaces it has to wait until the leases expire.
                 break;
             }
             if job.id % 7 == 3 && job.attempt == 1 {
-                // Too slow: by now the lease is over, and whoever claims at this time has it.
+                // The worker was too slow. Its lease has expired, so whoever claims at this time gets the job.
                 now += 5;
                 let again = JobClaim { now, until: now + 1_000_000, limit: 1_000, ..claim.clone() };
                 for other in store.claim(&again).await.map_err(said)? {
@@ -315,7 +313,7 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
         }
     }
     equal!(won, 1, "racing calls that won");
-    // An unused fold keeps the ledger apart from the folds: any fold may be named.
+    // This fold was never activated. The ledger may name any fold, so it may name this one.
     equal!(store.put_fold("s", &fold(0, 2, "f")).await.map_err(said)?, PutOutcome::New, "a fold");
     Ok(())
 }

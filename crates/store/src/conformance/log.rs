@@ -1,4 +1,4 @@
-//! Sessions, appends, retries, concurrency.
+//! Cases for sessions, appends, retries and concurrency.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::types::{AppendOutcome, AppendRequest, NewSession};
 pub(super) async fn sessions_are_made_once_and_listed_in_order(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {
-    // The order is that of the bytes, whatever the collation of a database.
+    // Ids are ordered by their bytes, whatever the collation of the database.
     let ids = ["B", "a", "a b/c:d", "a-b", "b'; drop table sessions; --", "ä"];
     for id in ids.iter().rev() {
         let made = store.create(new_session(id)).await.map_err(said)?;
@@ -75,7 +75,7 @@ pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> CaseO
     let second = writer.append([user("three")]).await?;
     equal!(second, AppendOutcome { first: 2, count: 1, repeated: false }, "the second append");
 
-    // Behind the head, at an old place, and past it: all conflicts, and nothing is written.
+    // An append with an expected head below, far below or above the actual one is a conflict and writes nothing.
     for expected in [0, 2, 4, 1_000_000] {
         let events = writer.chained([user("late")]);
         let key = (expected == 2).then(|| "a key that is not used up".to_owned());
@@ -123,7 +123,7 @@ pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> Case
     let repeated = AppendOutcome { repeated: true, ..answer };
     equal!(store.append("s", append.clone()).await.map_err(said)?, repeated, "the retry");
 
-    // A client that crashed before it saw the answer has read the session again since.
+    // A client that crashed before it saw the answer has read the session again in the meantime.
     let row = store.session("s").await.map_err(said)?;
     let later = chain(row.head_hash, [user("three")]);
     let later = AppendRequest { expected: row.head, events: later, ..AppendRequest::default() };
@@ -195,7 +195,7 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOu
     ensure!(rows.iter().zip(0..).all(|(row, seq)| row.seq == seq), "the seqs have a gap");
     let hash = rows.iter().fold(Hash::ROOT, |hash, row| hash.chain(&row.event.bytes));
     equal!(hash, writer.hash, "the chain");
-    // The same at an old head: not even the first of them is there.
+    // An append at an old head writes nothing, not even its first event.
     let events = writer.chained((0..2_345).map(|at| user(&format!("part {at}"))));
     let late = AppendRequest { expected: 9, events, ..AppendRequest::default() };
     refused!(store.append("s", late).await, StoreError::Conflict { .. }, "a late batch");
@@ -203,7 +203,7 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOu
     Ok(())
 }
 
-/// Writers and events each writes in the test of concurrency.
+/// The number of writers and, below, of events for each, in the test of concurrency.
 const WRITERS: u64 = 8;
 const EACH: u64 = 20;
 

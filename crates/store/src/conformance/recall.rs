@@ -1,4 +1,4 @@
-//! Search in the original log.
+//! Cases for search in the original log.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ async fn sorted(store: &Arc<dyn Store>, query: &str) -> Result<Vec<u64>, String>
     Ok(found)
 }
 
-/// A session about a build that fails.
+/// A session about a failing build.
 async fn conversation(store: &Arc<dyn Store>) -> Result<SessionWriter, String> {
     let mut writer = SessionWriter::new(store, "s").await?;
     let long =
@@ -57,12 +57,12 @@ pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -
     equal!(sorted(&store, "needle").await?, [5], "a word of a long event");
     equal!(sorted(&store, "stag").await?, [] as [u64; 0], "a part of a word");
     equal!(sorted(&store, "role").await?, [] as [u64; 0], "a word of the wire format");
-    // Those with more, and rarer, of the words come first.
+    // Messages with more of the words, and with rarer ones, come first.
     let ranked = seqs(&store, "staging deployment", SearchMode::Text).await?;
     equal!(ranked, [0, 4], "the order of two hits");
     let ranked = seqs(&store, "the staging database", SearchMode::Text).await?;
     equal!(ranked.first(), Some(&4), "the best of several hits");
-    // A question is no expression of an index: nothing in it is an operator.
+    // A query is plain words: nothing in it is an operator of the index.
     for query in [
         "staging AND",
         "NOT (staging",
@@ -150,7 +150,7 @@ pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> CaseO
     equal!(sorted(&store, "zebras").await?, [6, 7, 8, 9, 1_510], "after many events");
     let many = LogSearch { limit: 5_000, ..search("event", SearchMode::Literal) };
     equal!(hits(&store, &many).await?.len(), 1_500, "all hits of a scan");
-    // A search in two sessions at once, both behind with their index.
+    // One search covers two sessions whose indexes both lack the newest messages.
     let mut other = SessionWriter::new(&store, "t").await?;
     other.append([user("zebras elsewhere")]).await?;
     writer.append([user("more zebras")]).await?;
@@ -173,7 +173,7 @@ pub(super) async fn tools_are_found_by_name(store: Arc<dyn Store>) -> CaseOutcom
     Ok(())
 }
 
-/// Filters, pairs and pages are made of events and ranges alone, so they are the same everywhere.
+/// Filters, pairs and pages need only events and ranges, so all stores give the same.
 pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = conversation(&store).await?;
     let recalled = |error: crate::recall::RecallError| error.to_string();

@@ -1,4 +1,4 @@
-//! What providers said of windows.
+//! Cases for windows that providers stated.
 
 use std::sync::Arc;
 
