@@ -1,4 +1,4 @@
-//! What the store in memory holds, and the small steps on it. Its lock is the store's.
+//! The contents of the store in memory, and small operations on them. The store holds the lock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -17,35 +17,35 @@ use crate::types::{
 #[derive(Default)]
 pub(super) struct MemoryInner {
     pub(super) sessions: BTreeMap<String, MemorySession>,
-    /// Jobs by their ids. An id is never given twice.
+    /// Jobs by id. An id is never used again.
     pub(super) jobs: BTreeMap<u64, StoreJob>,
-    /// By what sessions are recognised, and how many of their messages.
+    /// For each identity, the session that has it, and the number of its events at that point.
     pub(super) identities: HashMap<Hash, (String, u64)>,
-    /// Answers that later requests name, and when they came.
+    /// Answers that later requests may name, each with the time when it was stored.
     pub(super) answers: HashMap<Hash, (Millis, AnswerHistory)>,
-    /// What providers said of windows.
+    /// Windows that providers stated.
     pub(super) windows: HashMap<Hash, LearnedWindow>,
-    /// The newest id of a job.
+    /// The highest id that a job has had.
     pub(super) last_job: u64,
     /// Ids of the jobs that are ready or leased.
     pub(super) live: BTreeSet<u64>,
-    /// Counts changes.
+    /// How many changes the store has seen.
     tick: u64,
 }
 
 #[derive(Default)]
 pub(super) struct MemorySession {
     pub(super) row: SessionRow,
-    /// The change of the store that was the last one here.
+    /// The number of the session's last change, among all changes of the store.
     tick: u64,
     tokens: u64,
     pub(super) events: Vec<EventRow>,
-    /// When the newest of them came in.
+    /// When its newest event was appended.
     pub(super) appended: Millis,
     pub(super) keys: HashMap<String, (Hash, AppendOutcome)>,
     pub(super) folds: Vec<FoldRow>,
     pub(super) calls: Vec<CallRow>,
-    /// Keys of all its jobs.
+    /// Keys of all jobs that the session has had.
     pub(super) job_keys: HashSet<String>,
     /// Whether one of its jobs is ready or leased.
     pub(super) live: bool,
@@ -56,7 +56,7 @@ impl MemoryInner {
         self.sessions.get(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
     }
 
-    /// A session that is changed.
+    /// The session, for a change. The change is counted.
     pub(super) fn kept_mut(&mut self, id: &str) -> Result<&mut MemorySession, StoreError> {
         let kept = self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
         self.tick += 1;
@@ -64,14 +64,14 @@ impl MemoryInner {
         Ok(kept)
     }
 
-    /// Takes a new session in.
+    /// Adds a new session.
     pub(super) fn insert(&mut self, mut kept: MemorySession) {
         self.tick += 1;
         kept.tick = self.tick;
         self.sessions.insert(kept.row.new.id.clone(), kept);
     }
 
-    /// Adds an answer, and lets those of its session go that came long before it.
+    /// Adds an answer. Of the answers of the same session, only the newest are kept.
     pub(super) fn put_answer(&mut self, key: Hash, answer: AnswerHistory, now: Millis) {
         let most = if answer.session.is_some() { MOST_ANSWERS } else { MOST_LONE_ANSWERS };
         let session = answer.session.clone();
@@ -84,14 +84,15 @@ impl MemoryInner {
         }
     }
 
-    /// How many answers are of no session, and were made before a time.
+    /// How many answers belong to no session and are older than `since`.
     pub(super) fn old_answers(&self, since: Millis) -> u64 {
         let is_old =
             |(made, answer): &&(Millis, AnswerHistory)| answer.session.is_none() && *made < since;
         self.answers.values().filter(is_old).count() as u64
     }
 
-    /// The history that is known longest, of those that end with one of these identities.
+    /// Of the histories that end with one of these identities, the one with the most events. `None` where there is
+    /// none.
     pub(super) fn identified(
         &self,
         identities: &[Hash],
@@ -103,11 +104,11 @@ impl MemoryInner {
         Ok(Some(IdentifiedSession { id: id.clone(), events: *events, active, state_version }))
     }
 
-    /// Adds a window, and lets one go that was learned long before it.
+    /// Adds a window, and drops the oldest one where there are too many.
     pub(super) fn put_window(&mut self, key: Hash, window: LearnedWindow) {
         self.windows.insert(key, window);
         if self.windows.len() > MOST_WINDOWS as usize {
-            // Of several of one time, the same one as in a database.
+            // Of windows of the same time, the same one is dropped as in a database.
             let oldest = self.windows.iter().min_by_key(|(key, it)| (it.learned, Reverse(**key)));
             let oldest = oldest.map(|(key, _)| *key);
             oldest.and_then(|key| self.windows.remove(&key));
@@ -125,7 +126,7 @@ impl MemoryInner {
         found
     }
 
-    /// The sessions whose ids come after this one, in order.
+    /// The sessions with ids greater than `id`, in order; all sessions for `None`.
     pub(super) fn after<'a>(
         &'a self,
         id: Option<&str>,
@@ -199,7 +200,7 @@ impl MemoryInner {
         claimed
     }
 
-    /// The job of a lease, while the lease holds.
+    /// The job of a lease; `None` where the lease does not hold any more.
     pub(super) fn leased(&mut self, lease: &Lease) -> Option<&mut StoreJob> {
         let job = self.jobs.get_mut(&lease.job)?;
         (job.state == JobState::Leased && job.attempt == lease.attempt).then_some(job)
@@ -218,7 +219,7 @@ impl MemorySession {
         self.events.push(EventRow { seq, event });
     }
 
-    /// What its calls were read through, each with the fewest events of such a call.
+    /// The folds through which the session's calls were read, each with the lowest head of such a call.
     pub(super) fn requests(&self) -> Vec<(Option<Hash>, u64)> {
         let mut found: Vec<(Option<Hash>, u64)> = Vec::new();
         for CallRow { call, .. } in &self.calls {
@@ -231,7 +232,7 @@ impl MemorySession {
         found
     }
 
-    /// The number of the active fold.
+    /// The number of the active fold; `None` where no fold is active.
     fn number(&self) -> Option<u64> {
         let active = self.folds.iter().find(|row| Some(row.fold.id) == self.row.active);
         active.map(|row| row.number)
@@ -261,7 +262,7 @@ impl MemorySession {
         PutOutcome::New
     }
 
-    /// When it last changed.
+    /// When the session last changed.
     pub(super) fn changed(&self) -> Millis {
         let fold = self.folds.iter().map(|row| row.fold.now).max();
         let call = self.calls.iter().map(|row| row.call.now).max();
