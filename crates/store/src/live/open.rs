@@ -121,7 +121,8 @@ impl StoredSession {
         Ok(self.store.requests(&self.row.new.id).await?.into_iter().collect())
     }
 
-    /// For each of `folds`, whether it is active, was used, or was undone. `folds` has to be all of them, in order.
+    /// For each of `folds`, whether it was in force, prepared, undone or superseded. `folds` has to be all folds of the
+    /// session, in order.
     ///
     /// # Errors
     /// Fails where the store fails.

@@ -1,4 +1,4 @@
-//! Recall as tools that an agent can be given. The texts here are read by a model.
+//! The recall tools for an agent. A model reads the texts in this file.
 
 use serde_json::{Value, json};
 
