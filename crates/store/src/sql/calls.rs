@@ -1,4 +1,4 @@
-//! The ledger.
+//! The ledger in a database.
 
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
@@ -8,7 +8,7 @@ use super::rows::{call_row, hash_or_none, number_of};
 use crate::error::StoreError;
 use crate::types::{CallRow, NewCall};
 
-/// False when the number is not the next one, or there is no such session.
+/// Stores a call. Returns false where its number is not the next one, or there is no such session.
 pub(super) async fn record_call<D: SqlConnection>(
     db: &mut D,
     no: i64,

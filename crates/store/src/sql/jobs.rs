@@ -1,4 +1,4 @@
-//! Jobs.
+//! Jobs in a database.
 
 use sqlx::AssertSqlSafe;
 
@@ -82,12 +82,12 @@ pub(super) async fn finish<D: SqlConnection>(
     done: &JobOutcome,
 ) -> Result<bool, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
-    // The session before its rows, as everybody takes them: it may be deleted just now.
+    // The session is locked before its rows, as in all transactions, because it might be deleted at this moment.
     if !hold_session_of(&mut *tx, lease.job).await? {
         tx.rollback().await.map_err(failed)?;
         return Ok(false);
     }
-    // Then the fence: a lease that was lost stores nothing.
+    // The fence: a worker whose lease was lost changes nothing.
     let ended = query(
         "UPDATE jobs SET state = 'done', outcome = $3, lease_until = NULL \
          WHERE id = $1 AND attempt = $2 AND state = 'leased' RETURNING session_no",

@@ -1,4 +1,4 @@
-//! Bringing in whole sessions, in one transaction.
+//! Imports whole sessions in one transaction.
 
 use super::calls::{last_call, record_call, settle_call};
 use super::db::SqlConnection;

@@ -1,4 +1,4 @@
-//! Searching the events of a session.
+//! Searches the events of a session.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::text::{CandidateRanking, Matcher, Postings};
 use crate::types::{EventRow, Hit};
 
-/// Takes into the index what was appended since the last search.
+/// Indexes the events that were appended since the last search.
 async fn catch_up<S: SqlDatabase>(
     store: &S,
     id: &str,
@@ -48,7 +48,7 @@ pub(super) async fn search_words<S: SqlDatabase>(
         for word in words {
             postings.push(store.reader().await?.posting(no, range, word).await?);
         }
-        // Where another session was deleted meanwhile, the index may have been emptied.
+        // The deletion of another session may have emptied the index in the meantime.
         let now = index::indexed(&mut *store.reader().await?, no).await?;
         if now.is_none_or(|(indexed, _)| indexed >= range.end) {
             break postings;
@@ -56,7 +56,7 @@ pub(super) async fn search_words<S: SqlDatabase>(
     };
     let mut ranking = CandidateRanking::new(words, phrase, &postings);
     let mut best = postings.best();
-    // One pass over the log's pages, whatever the order of the scores.
+    // The candidates are read in the order of the log, so that each of its pages is read once.
     best.sort_unstable();
     for some in best.chunks(super::RANKED_AT_ONCE) {
         let runs: Vec<_> = some.iter().map(|seq| *seq..*seq + 1).collect();

@@ -1,4 +1,4 @@
-//! Sessions.
+//! Sessions in a database.
 
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
@@ -30,7 +30,7 @@ pub(super) async fn create<D: SqlConnection>(
 }
 
 pub(super) async fn find_number<D: SqlConnection>(db: &mut D, id: &str) -> Result<i64, StoreError> {
-    // PostgreSQL cannot even be asked about such an id.
+    // PostgreSQL refuses text with a NUL character, even in a query.
     let found = match id.contains('\0') {
         true => None,
         false => query("SELECT no FROM sessions WHERE id = $1").bind(id).maybe(db).await?,
@@ -39,7 +39,7 @@ pub(super) async fn find_number<D: SqlConnection>(db: &mut D, id: &str) -> Resul
     integer_of(&row, 0)
 }
 
-/// Nothing where there is no session of this number any more.
+/// The row of the session with this number; `None` where there is none any more.
 pub(super) async fn session<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -79,7 +79,8 @@ pub(super) async fn save_state<D: SqlConnection>(
     Ok(done == 1)
 }
 
-/// False where there is no session of this number any more. It stays there while the note is made.
+/// Notes an identity. Returns false where there is no session with this number any more. The session cannot be deleted
+/// in the meantime.
 pub(super) async fn identify<D: SqlConnection>(
     db: &mut D,
     no: i64,
