@@ -1,4 +1,4 @@
-//! What providers said of their models' windows.
+//! Windows of models, as providers stated them.
 
 use midfold_core::Hash;
 
