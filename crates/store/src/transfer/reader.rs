@@ -1,4 +1,4 @@
-//! An export as parts, each of them checked: its place, and all hashes that lead to it.
+//! Reads an export as parts, and checks the order and the hashes of each.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, Lines};
@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::fsck::{empty_log, is_call_sound, of_fold};
 use crate::types::{NewCall, NewEvent, NewFold, TransferPart};
 
-/// Reads parts out of lines. After an error there is nothing more; [`PartReader::why`] says which.
+/// Reads the parts of an export from its lines. After an error it ends; [`PartReader::why`] returns the error.
 pub(super) struct PartReader<R> {
     lines: Lines<R>,
     line: u64,
@@ -28,13 +28,14 @@ struct OpenTransfer {
     promised: u64,
     active: Option<Hash>,
     state: String,
-    /// The chain hash before each event, and after the last.
+    /// The chain hash before each event, and after the last one.
     hashes: Vec<Hash>,
     waiting: Vec<NewEvent>,
     folds: HashSet<Hash>,
     calls: u64,
     last_call: Hash,
-    /// The events as they are read anew; none where their format or counter is not known here.
+    /// The log of the events, read again for comparison. `None` where this build does not know the format or the
+    /// counter.
     replay: Option<EventLog>,
 }
 
@@ -57,17 +58,17 @@ impl<R: BufRead> PartReader<R> {
         }
     }
 
-    /// What was read so far.
+    /// How many records were read so far.
     pub fn moved(&self) -> TransferCounts {
         self.moved
     }
 
-    /// Why it ended, where that is the file's fault; else why the store said no.
+    /// The error of the import: the file's fault where it had one, or else the store's error.
     pub fn why<T>(&mut self, error: StoreError) -> Result<T, TransferError> {
         Err(self.failed.take().unwrap_or(TransferError::Store(error)))
     }
 
-    /// Reads one line. False at the end of the file.
+    /// Reads one line. Returns false at the end of the file.
     fn advance(&mut self) -> Result<bool, TransferError> {
         self.line += 1;
         let Some(text) = self.lines.next() else {
@@ -201,7 +202,7 @@ impl<R: BufRead> PartReader<R> {
         Ok(())
     }
 
-    /// Hands out the events that wait.
+    /// Passes on the events that were collected, as one part.
     fn flush(&mut self) {
         let waiting = self.open.as_mut().map(|open| std::mem::take(&mut open.waiting));
         if let Some(events) = waiting.filter(|events| !events.is_empty()) {
@@ -224,7 +225,8 @@ impl<R: BufRead> PartReader<R> {
     }
 }
 
-/// What the record of the next event says otherwise than the event does.
+/// A difference between an event's recorded turn or tokens and those computed from its bytes; `None` where they are
+/// equal.
 fn wrong_figure(log: &mut EventLog, event: &NewEvent) -> Option<String> {
     log.append(event.raw());
     let read = log.events().last()?;
