@@ -1,4 +1,4 @@
-//! What a model's name tells: which counter fits it, and its parts.
+//! Reads a model's name: its parts, and the counter that fits it.
 
 /// The name of the counter that fits a model best. Vendor prefixes (`anthropic/`, `models/`,
 /// `us.anthropic.`) and case do not matter. An unknown model gets `o200k`.
@@ -35,8 +35,8 @@ pub(crate) fn bare(model: &str) -> String {
     name.to_owned()
 }
 
-/// The version in a name: `claude-opus-4-7` and `claude-4.7-opus` are (4, 7), a date is no version, and
-/// a name without one is the newest.
+/// The version in a model's name: `claude-opus-4-7` and `claude-4.7-opus` give (4, 7). A date is no version. A name
+/// without a version counts as the newest.
 fn version(name: &str) -> (u32, u32) {
     let mut numbers =
         name.split(['-', '.', '@', ':', '_']).skip_while(|part| !is_version(part)).map_while(

@@ -1,4 +1,4 @@
-//! Counters by name.
+//! Finds counters by name.
 
 use std::sync::Arc;
 
@@ -25,11 +25,12 @@ pub fn names() -> Vec<&'static str> {
         .collect()
 }
 
-/// The counter of a name. For a path to a `tokenizer.json` read the file and use
-/// `hf_from_bytes` (feature `hf`).
+/// The counter with this name. For a path to a `tokenizer.json`, read the file and use `hf_from_bytes` (feature
+/// `hf`).
 ///
 /// # Errors
-/// [`CounterError::Unknown`] lists the valid names; [`CounterError::Ratio`] for a bad `chars:R`.
+/// Fails with [`CounterError::Unknown`], which lists the valid names, or with [`CounterError::Ratio`] for a bad
+/// `chars:R`.
 pub fn by_name(name: &str) -> Result<Arc<dyn Counter>, CounterError> {
     if let Some(ratio) = name.strip_prefix("chars:") {
         return Ok(Arc::new(CharsCounter::new(ratio)?));
