@@ -201,8 +201,7 @@ impl StoreCheck<'_> {
         if row.event.hash != *hash {
             self.found(place(), "its bytes are not those of its hash", RESTORE);
             // The chain goes on from the stored hash, so that one damaged event gives one finding, and not one for
-            // each event
-            // behind it.
+            // each event behind it.
             *hash = row.event.hash;
         }
     }

@@ -28,8 +28,7 @@ pub trait Store: Send + Sync {
     /// The place of this store, for messages. It never holds a password.
     fn place(&self) -> String;
     /// Fails where the store is no longer where it was opened. A file that was removed or replaced accepts no more
-    /// writes,
-    /// because they would be lost. Only looks at the place, and sends no query.
+    /// writes, because they would be lost. Only looks at the place, and sends no query.
     fn is_there(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -57,8 +56,7 @@ pub trait Store: Send + Sync {
     // Events.
 
     /// Appends events, and queues a job in the same transaction. A retry with the same key returns the first answer.
-    /// Fails
-    /// with [`StoreError::Conflict`] where `expected` is not the head.
+    /// Fails with [`StoreError::Conflict`] where `expected` is not the head.
     async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError>;
     /// Returns the events in a range of seqs, in order, as far as they exist.
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError>;
@@ -80,10 +78,8 @@ pub trait Store: Send + Sync {
     // Answers.
 
     /// Notes the history that an answer ends, for requests that name the answer. A later note for the same key
-    /// replaces
-    /// it. Above [`MOST_ANSWERS`] for a session, or [`MOST_LONE_ANSWERS`] without one, the oldest are dropped. Fails
-    /// with
-    /// [`StoreError::NoSession`] where its session does not exist.
+    /// replaces it. Above [`MOST_ANSWERS`] for a session, or [`MOST_LONE_ANSWERS`] without one, the oldest are
+    /// dropped. Fails with [`StoreError::NoSession`] where its session does not exist.
     async fn put_answer(
         &self,
         key: Hash,
@@ -103,8 +99,7 @@ pub trait Store: Send + Sync {
     /// oldest are dropped.
     async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError>;
     /// Raises a noted window to at least this many tokens, because that many were accepted. Does nothing where no
-    /// window is
-    /// noted.
+    /// window is noted.
     async fn raise_window(&self, key: Hash, tokens: u64) -> Result<(), StoreError>;
     /// Returns the window that was noted for this key.
     async fn window(&self, key: Hash) -> Result<Option<LearnedWindow>, StoreError>;
@@ -158,16 +153,14 @@ pub trait Store: Send + Sync {
     /// [`StoreError::StaleCall`] where another call was recorded in between, so that this number is not the next one.
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError>;
     /// Records the usage that the provider reported for a call. Fails with [`StoreError::Settled`] where a different
-    /// usage is
-    /// recorded already.
+    /// usage is recorded already.
     async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError>;
     /// Returns the newest call of a session.
     async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError>;
     /// Returns the calls of a session, in order.
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError>;
     /// Returns the folds through which calls of a session were read (`None`: the whole log), each with the lowest
-    /// number
-    /// of events at one of its calls.
+    /// number of events at one of its calls.
     async fn requests(&self, id: &str) -> Result<Vec<(Option<Hash>, u64)>, StoreError>;
 
     // Deleting.
@@ -182,9 +175,8 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<String>, StoreError>;
     /// Deletes a session with everything that belongs to it, in one transaction, and returns its extent. Its forks
-    /// stay
-    /// complete, because they share nothing with it. A worker with one of its jobs can store nothing any more. With
-    /// `idle_since`, fails with [`StoreError::Changed`] unless the session last changed before that time.
+    /// stay complete, because they share nothing with it. A worker with one of its jobs can store nothing any more.
+    /// With `idle_since`, fails with [`StoreError::Changed`] unless the session last changed before that time.
     ///
     /// The deleted bytes may stay on the disk until [`Store::scrub`].
     async fn delete(

@@ -23,8 +23,7 @@ pub(crate) const RANKED: usize = 200;
 const REGEX_BYTES: usize = 1 << 20;
 
 /// The readable text of an event: messages, reasoning, arguments and results, decoded. Where the dialect is unknown,
-/// all
-/// its bytes.
+/// all its bytes.
 ///
 /// ```
 /// let text = midfold_store::event_text("openai-chat", br#"{"role":"tool","content":"a\nb"}"#);
@@ -205,8 +204,7 @@ impl Postings {
     }
 
     /// The best candidates: the events with the most and the rarest words. Of equals, the newest come first. There are
-    /// at
-    /// most [`RANKED`].
+    /// at most [`RANKED`].
     pub(crate) fn best(&self) -> Vec<u64> {
         let weights = self.weights();
         let mut scores: HashMap<u64, f64> = HashMap::new();
@@ -247,8 +245,7 @@ impl<'a> CandidateRanking<'a> {
             }
         }
         // Repetitions of a word count less and less, and words in long texts count less. That is BM25 with k1 = 1.2
-        // and
-        // b = 0.3 around 200 words: tool results are long, and their length says little about them.
+        // and b = 0.3 around 200 words: tool results are long, and their length says little about them.
         let damp = 1.2 * (0.7 + 0.3 * f64::from(length) / 200.0).min(4.0);
         let gain = |(count, weight): (&u32, &f64)| {
             let count = f64::from(*count);

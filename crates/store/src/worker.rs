@@ -193,8 +193,7 @@ impl JobWorker {
     }
 
     /// Waits for the call, and extends the lease meanwhile. `None` where the lease was lost; then another worker has
-    /// to
-    /// give the answer.
+    /// to give the answer.
     async fn with_heartbeat<T>(
         &self,
         job: &StoreJob,

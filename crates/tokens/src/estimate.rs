@@ -2,15 +2,12 @@
 //!
 //! A vocabulary of the GPT kind uses about one token for each word, each hump of a name, each run of digits or marks,
 //! and each line. All of these can be counted without the vocabulary. The weights below are a non-negative
-//! least-squares
-//! fit of such counts to exact `o200k` counts over 15 MB: source in four languages, READMEs, listings, logs, JSON,
-//! tables,
-//! hex, base64, and messages of real agent runs.
+//! least-squares fit of such counts to exact `o200k` counts over 15 MB: source in four languages, READMEs, listings,
+//! logs, JSON, tables, hex, base64, and messages of real agent runs.
 //!
 //! For other families, the parts are scaled to the measured characters per token. The families are `o200k`, Claude to
-//! 4.6,
-//! Claude 4.7 and later, and Gemini. In this order: prose 4.50 | 4.10 | 2.95 | 4.32, code 4.7 | 3.5 | 2.7 | 3.8, JSON
-//! 3.6 | 2.85 | 2.25 | 2.7, numbers 1.85 | 1.85 | 1.71 | 1.05, and Chinese 1 | 0.77 | 0.67 | 1.02 of `o200k`.
+//! 4.6, Claude 4.7 and later, and Gemini. In this order: prose 4.50 | 4.10 | 2.95 | 4.32, code 4.7 | 3.5 | 2.7 | 3.8,
+//! JSON 3.6 | 2.85 | 2.25 | 2.7, numbers 1.85 | 1.85 | 1.71 | 1.05, and Chinese 1 | 0.77 | 0.67 | 1.02 of `o200k`.
 
 use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};
@@ -37,8 +34,7 @@ struct Factors {
     /// A further factor for call arguments, which have many escapes and quotes.
     arguments: u64,
     /// Tokens around each message. For `OpenAI`, these are 3, and one for the role's name (their cookbook). For others
-    /// it
-    /// is small, because the meter learns from `usage` what a provider adds for each call.
+    /// it is small, because the meter learns from `usage` what a provider adds for each call.
     per_message: u32,
 }
 

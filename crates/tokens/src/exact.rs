@@ -56,8 +56,7 @@ impl std::fmt::Debug for ExactCounter {
 
 impl ExactCounter {
     /// The counter with this vocabulary; `None` where this build does not have it. `o200k` and `cl100k` are ready at
-    /// once.
-    /// The others are unpacked at their first use, which takes about 0.1 s.
+    /// once. The others are unpacked at their first use, which takes about 0.1 s.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let name = *VOCABULARIES.iter().find(|known| **known == name)?;

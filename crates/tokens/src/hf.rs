@@ -52,8 +52,7 @@ impl Counter for HfTokenizer {
             match self.inner.encode_into(part, &self.options, &mut tokens) {
                 Ok(()) => tokens.len() as u64,
                 // The vocabulary has neither a token for some byte nor an unknown token. One token for each byte is an
-                // upper bound
-                // in every vocabulary.
+                // upper bound in every vocabulary.
                 Err(_) => part.len() as u64,
             }
         }))

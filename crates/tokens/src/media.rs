@@ -33,9 +33,8 @@ const IMAGE_CLAUDE_OLD_CAP: u64 = 1_590;
 const EDGE_CLAUDE_OLD: u32 = 1_568;
 const PIXELS_CLAUDE_OLD: u64 = 750;
 /// Rules of `OpenAI`'s older models. An image costs a base, which is also its cost in low detail, and further tokens
-/// for
-/// each tile. Then follow the side of a tile, the square into which an image is fitted, and the length to which its
-/// shortest side is scaled then, all in pixels.
+/// for each tile. Then follow the side of a tile, the square into which an image is fitted, and the length to which
+/// its shortest side is scaled then, all in pixels.
 const IMAGE_LOW: u64 = 85;
 const TILE: u64 = 170;
 const TILE_SIDE: u32 = 512;
@@ -52,8 +51,7 @@ const CROPS_SQUARE: u32 = 3_072;
 /// estimate is too high, which is the safe side.
 const SOUND_BYTES_PER_SECOND: u64 = 16_000;
 /// `OpenAI` bills 10 tokens for each second of sound, and Gemini 32. Claude takes no sound. Where a gateway turns
-/// sound
-/// into text, 10 tokens a second are more than fast speech needs.
+/// sound into text, 10 tokens a second are more than fast speech needs.
 const SOUND_TOKENS: u64 = 10;
 const SOUND_TOKENS_GEMINI: u64 = 32;
 
@@ -80,16 +78,12 @@ impl ProviderFamily {
     /// Tokens of an image, a sound or a file.
     ///
     /// Images are billed by their pixels, as each provider documents: Claude one token per 28 × 28 tile up to a cap,
-    /// older
-    /// Claude models one per 750 pixels, GPT 1.2 per 32 × 32 patch up to 12,000 (85 in low detail), Gemini 3 a flat
-    /// 1,090,
-    /// older Gemini models 258 per crop. An image of unknown size costs 1,600.
+    /// older Claude models one per 750 pixels, GPT 1.2 per 32 × 32 patch up to 12,000 (85 in low detail), Gemini 3 a
+    /// flat 1,090, older Gemini models 258 per crop. An image of unknown size costs 1,600.
     ///
     /// Sound and video are billed by their seconds, documents by their pages, and plain text by its length. Where the
-    /// bytes do
-    /// not say these, the size decides (128 kbit/s, 1 Mbit/s, 16 KiB a page). Data that is only referred to costs
-    /// 1,600. Text
-    /// that is read together with its message is counted there, so it is 0 here.
+    /// bytes do not say these, the size decides (128 kbit/s, 1 Mbit/s, 16 KiB a page). Data that is only referred to
+    /// costs 1,600. Text that is read together with its message is counted there, so it is 0 here.
     #[must_use]
     pub fn media(self, media: &MediaRef) -> u32 {
         let size = u64::from(media.size);

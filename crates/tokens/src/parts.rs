@@ -2,10 +2,8 @@
 //!
 //! A tokenizer first splits a text into pieces (words, numbers, runs of marks, white space) and merges inside each.
 //! For a piece of a megabyte, that takes half a second or more. Pieces of up to [`CAP`] bytes are not cut, so the
-//! count of
-//! any ordinary text is exact. A longer one is counted in parts of [`PART`] bytes, which may be off by one token at
-//! each
-//! cut (0.02 %).
+//! count of any ordinary text is exact. A longer one is counted in parts of [`PART`] bytes, which may be off by one
+//! token at each cut (0.02 %).
 
 /// Longest run of one kind of byte that is counted as a whole, in bytes.
 pub const CAP: usize = 64 * 1024;

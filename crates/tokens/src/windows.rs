@@ -39,8 +39,7 @@ fn rows(table: &'static str) -> impl Iterator<Item = WindowRow> {
 /// window, it is the limit of the prompt. `None` where the name tells nothing.
 ///
 /// The longest prefix in the table wins. A version that is newer than the table has the window of the newest version
-/// before
-/// it in its family, because the family's oldest entry would be wrong for it.
+/// before it in its family, because the family's oldest entry would be wrong for it.
 ///
 /// ```
 /// use midfold_tokens::window_of;

@@ -102,8 +102,7 @@ impl GatheredFacts {
     ///
     /// Everything that a recap says, and every name that a fold's record keeps, is gathered here, from texts without
     /// secrets. Searching the finished recap would come too late: the text around a secret by which it is recognised
-    /// is
-    /// gone there.
+    /// is gone there.
     pub fn add(&mut self, events: &[Event], range: Range<usize>, reading: LogReading<'_>) {
         let clean = self.secrets.events(&events[range.clone()]);
         let covered = clean.as_deref().unwrap_or(&events[range.clone()]);

@@ -69,8 +69,7 @@ pub struct GatheredFacts {
     /// The newest verdict of each check, in order, without those that a newer verdict covers.
     pub checks: Vec<CheckResult>,
     /// Checks that ended without output and without an exit code. They count as passed once the client is known to
-    /// flag
-    /// every failure.
+    /// flag every failure.
     silent: Vec<CheckResult>,
     /// Whether the client flags every command that does not exit with 0. That is known once one flagged command was
     /// seen.

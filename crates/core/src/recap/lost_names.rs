@@ -94,8 +94,7 @@ impl NameUse {
 
 impl UseOrder {
     /// Adds a use, which is the last of its name. Outdated uses are removed before they are more than half of the
-    /// list,
-    /// because every answer reads the whole list.
+    /// list, because every answer reads the whole list.
     fn add(&mut self, used: NameUse, last: &[u32]) {
         self.list.push(used);
         self.last += 1;
@@ -188,9 +187,8 @@ impl LostNames {
     }
 
     /// The names for which `here` is false, the most likely needed for the question first. How a name was used, its
-    /// length,
-    /// the words that it shares with the question and its age decide. The answer has as many names as fit into `chars`
-    /// bytes with one space between them.
+    /// length, the words that it shares with the question and its age decide. The answer has as many names as fit into
+    /// `chars` bytes with one space between them.
     pub fn best(
         &self,
         question: &str,

@@ -39,8 +39,7 @@ impl GatheredFacts {
             if let Some((first, last)) = numbers_in(note) {
                 self.numbers = Some((self.numbers.map_or(first, |(known, _)| known), last));
                 // Numbers continue after the recap. Messages that stayed between the folded ones come first there, and
-                // their
-                // numbers are within the recap's range already.
+                // their numbers are within the recap's range already.
                 let stayed = (last + 1).saturating_sub(first + count);
                 self.shift = last.saturating_sub(seq + stayed);
             }
@@ -209,8 +208,7 @@ impl GatheredFacts {
     }
 
     /// Takes over identifiers in the order of their rank. The first one gets the weight `top`, and the weights fall
-    /// from
-    /// there.
+    /// from there.
     fn carry(&mut self, ids: &[(&str, u32)], top: u32) {
         self.carries |= !ids.is_empty();
         let count = u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);

@@ -2,8 +2,7 @@
 //!
 //! The system message holds the schema of the request and no text of the log. The user message holds text of the log
 //! in blocks, each between two fence lines with a token. The token is a hash over all blocks, so no text in a block
-//! can
-//! name the token of its own fence.
+//! can name the token of its own fence.
 
 use std::borrow::Cow;
 use std::ops::Range;

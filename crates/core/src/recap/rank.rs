@@ -155,8 +155,7 @@ mod weight {
     /// A manual compaction asked for it.
     pub const FOCUS: i64 = 1_000;
     /// For each doubling of the length, times four. That is less than proportional, because the odds of short names
-    /// are
-    /// no better known than those of long ones.
+    /// are no better known than those of long ones.
     pub const LENGTH: i64 = -22;
 }
 

@@ -13,8 +13,7 @@ use crate::recap::group::GroupedStatement;
 use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 
 /// What a statement of each kind is worth. Only the ratios count: the user's words come before the agent's
-/// conclusions,
-/// those before its remarks, and everything else follows. Tuned on reading exams (benches/README.md).
+/// conclusions, those before its remarks, and everything else follows. Tuned on reading exams (benches/README.md).
 fn weight_of(kind: StatementKind) -> f64 {
     match kind {
         StatementKind::Asked => 600.0,
@@ -153,8 +152,7 @@ impl<'a> RankedStatements<'a> {
     }
 
     /// The lines that fit into `room` characters, each with the index of its statement. Parts are taken whole, the
-    /// best
-    /// first.
+    /// best first.
     pub(super) fn lines(&self, room: usize) -> Vec<(usize, String)> {
         let line = |(place, parts): (usize, Option<Vec<usize>>)| {
             let mut parts = parts?;
@@ -178,8 +176,7 @@ impl<'a> RankedStatements<'a> {
             }
             let kind = weighed[candidate.place].statement.kind;
             // Once a sentence did not fit, the rest of the room is for other sentences, and not for details that can
-            // be read
-            // again.
+            // be read again.
             if prose_found_none && !kind.is_words() {
                 continue;
             }

@@ -47,8 +47,7 @@ pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a piece that Unicode's rules give is a whole sentence. A number alone (`1.`) is the mark of a list item.
-/// Where
-/// no white space follows, the end mark is inside a name or code (`!=`), except in scripts without spaces.
+/// Where no white space follows, the end mark is inside a name or code (`!=`), except in scripts without spaces.
 fn is_sentence(piece: &str) -> bool {
     let ends =
         piece.ends_with(|c: char| c.is_whitespace() || matches!(c, '。' | '！' | '？' | '｡'));

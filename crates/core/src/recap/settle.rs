@@ -32,8 +32,7 @@ impl GatheredFacts {
 
     /// Settles the open failures and rejections for which `settles` holds, and returns whether there were any. A
     /// settled failure becomes a mere run with little weight. A settled rejection is dropped, but the user's reason
-    /// stays
-    /// as a request.
+    /// stays as a request.
     pub(super) fn settle(&mut self, settles: impl Fn(&OpenFailure) -> bool) -> bool {
         let statements = &mut self.statements;
         let before = self.open.len();

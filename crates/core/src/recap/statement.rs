@@ -139,8 +139,7 @@ impl Statement {
     }
 
     /// Whether the statement tells anything. A look-up tells something where its output was used. A check that passed
-    /// is
-    /// in the state section, so it tells something only where its output was used, too.
+    /// is in the state section, so it tells something only where its output was used, too.
     #[must_use]
     pub fn tells(&self) -> bool {
         let is_used = |parts: &[StatementSentence]| parts.iter().any(|part| part.weight >= USED);
@@ -155,8 +154,7 @@ impl Statement {
     }
 
     /// The statement with a higher weight for output that holds one of the wanted words, so that it is told whether or
-    /// not
-    /// it was used. `None` where no weight changes.
+    /// not it was used. `None` where no weight changes.
     pub(super) fn focused(&self, wanted: &WantedWords) -> Option<Self> {
         let raises =
             |part: &StatementSentence| part.weight < wanted.weight && wanted.is_in(&part.text);
@@ -254,8 +252,7 @@ impl Statement {
     }
 
     /// Whether a part may be told. Output of a look-up has to be used by a later message, and the assistant's words
-    /// have to
-    /// say something ("Perfect!" does not).
+    /// have to say something ("Perfect!" does not).
     #[must_use]
     pub fn is_told(&self, part: &StatementSentence) -> bool {
         match self.kind {
@@ -282,8 +279,7 @@ impl Statement {
     }
 
     /// The indices of the parts that fit, in order. The best parts are taken first. A part that tells little is taken
-    /// only
-    /// where no part that tells much more is missing.
+    /// only where no part that tells much more is missing.
     fn choose(&self, mut room: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.parts.len()).collect();
         // Of equally weighted parts the later one is preferred, because it is the conclusion.

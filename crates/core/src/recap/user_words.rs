@@ -2,8 +2,7 @@
 //!
 //! Only one kind of claim about the user is checked: a quotation in a statement that names the user has to be in the
 //! user's own messages. A narration may freely report what the user wanted or allowed. A rule that read such claims
-//! out
-//! of prose would refuse honest narrations and protect nobody, because the recap says that it is reference.
+//! out of prose would refuse honest narrations and protect nobody, because the recap says that it is reference.
 
 use std::ops::Range;
 

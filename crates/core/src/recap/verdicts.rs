@@ -71,8 +71,7 @@ impl<'c, 'a> BlamedCommands<'c, 'a> {
     }
 
     /// The prefix `cd tests && `, where the step ran in a folder below the session's folder, because the failure may
-    /// be
-    /// due to that. Empty otherwise.
+    /// be due to that. Empty otherwise.
     pub(super) fn inside(&self) -> String {
         let folder = self.first().and_then(|step| step.run.folder());
         let inside = folder.filter(|folder| !folder.starts_with(['/', '~', '$']));

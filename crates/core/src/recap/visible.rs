@@ -38,9 +38,8 @@ const TOKENS: &[&str] = &[
 ];
 
 /// The text as a reader sees it: without invisible characters, with one kind of line break, and with full-width
-/// letters,
-/// digits and brackets in their usual form, so that nobody hides a token in look-alikes. Punctuation of Chinese and
-/// Japanese prose stays. Letters of other scripts that look Latin stay, too, because they form no token.
+/// letters, digits and brackets in their usual form, so that nobody hides a token in look-alikes. Punctuation of
+/// Chinese and Japanese prose stays. Letters of other scripts that look Latin stay, too, because they form no token.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.is_ascii() && text.bytes().all(|b| b >= 0x20 || b == b'\n' || b == b'\t') {
         return Cow::Borrowed(text);

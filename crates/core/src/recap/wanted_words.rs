@@ -11,8 +11,7 @@ pub(super) struct WantedWords {
 impl WantedWords {
     pub(super) fn of(words: &[String], weight: u32) -> Option<Self> {
         // The matcher ignores case for ASCII letters only, so a word that begins with another letter is also added
-        // with a
-        // capital.
+        // with a capital.
         let capital = |word: &String| {
             let mut chars = word.chars();
             let first = chars.next().filter(|first| !first.is_ascii())?;

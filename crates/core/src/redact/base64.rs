@@ -1,8 +1,7 @@
 //! Decodes base64, because a secret may be hidden in it.
 
 /// The ASCII text that `coded` encodes, in the usual or the URL-safe alphabet. `None` where it is not base64 or
-/// encodes
-/// anything but text.
+/// encodes anything but text.
 pub(super) fn text(coded: &str) -> Option<String> {
     let coded = coded.trim_end_matches('=');
     if coded.len() < 8 || coded.len() % 4 == 1 {

@@ -8,8 +8,7 @@ const LONGEST: usize = 32 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct KeyBlocks {
     /// The position from which the next last line of a key was searched, and that line's position; `None` where there
-    /// is
-    /// none.
+    /// is none.
     end: Option<(usize, Option<usize>)>,
     /// The range of lines that a key may consist of.
     body: std::ops::Range<usize>,
@@ -17,8 +16,7 @@ pub(super) struct KeyBlocks {
 
 impl KeyBlocks {
     /// The end of a private key whose first line ends at byte `from`: behind its last line or, where the key was cut
-    /// off,
-    /// behind the last line that may belong to it.
+    /// off, behind the last line that may belong to it.
     pub(super) fn end(&mut self, text: &str, from: usize) -> usize {
         let next = match self.end {
             Some((seen, next)) if seen <= from && next.is_none_or(|next| from <= next) => next,

@@ -142,8 +142,7 @@ impl KnownSecrets {
     }
 
     /// The event with cleaned texts in the blocks that hold secrets. Cleaned texts are appended to the event's bytes,
-    /// so
-    /// that the positions of all other parts stay valid. `None` where the event holds no secrets.
+    /// so that the positions of all other parts stay valid. `None` where the event holds no secrets.
     fn event(&mut self, event: &Event, scratch: &mut String) -> Option<Event> {
         let texts: Vec<_> = event
             .view

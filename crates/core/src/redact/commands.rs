@@ -13,11 +13,9 @@ pub(super) struct ProgramUsage {
     /// Patterns for the words of a command, separated by blanks. A pattern may begin at any word.
     ///
     /// `_` is the secret, `*` is any word, `?` is the name of a secret, `..` is any number of words, and `$` is the
-    /// last
-    /// word. `~b` is a group of short flags with this one. A word that ends in `_` holds the secret behind the given
-    /// beginning. If a mark of `:=%,/` is before the `_`, as in `:_`, the secret is behind that mark. A word that ends
-    /// in
-    /// `*` only has to begin so.
+    /// last word. `~b` is a group of short flags with this one. A word that ends in `_` holds the secret behind the
+    /// given beginning. If a mark of `:=%,/` is before the `_`, as in `:_`, the secret is behind that mark. A word
+    /// that ends in `*` only has to begin so.
     ///
     /// `<_` is the input of the program, and `<:_` is each line of its input, behind a colon.
     pub forms: &'static [&'static str],

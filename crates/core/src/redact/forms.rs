@@ -243,8 +243,7 @@ impl TextCursor<'_> {
     }
 
     /// Skips a call such as `Some(` before a quote. The argument of a function that reads or asks for something is a
-    /// name,
-    /// so such a call is not skipped.
+    /// name, so such a call is not skipped.
     fn call(&mut self) {
         let mut on = *self;
         let name = |b: u8| b.is_ascii_alphanumeric() || b"_:.".contains(&b);

@@ -180,8 +180,7 @@ fn is_opaque(value: &str, quoted: bool) -> bool {
 }
 
 /// Whether a value may be a password that a person chose: letters together with digits or marks. Outside quotes, it
-/// has
-/// at least six bytes.
+/// has at least six bytes.
 fn is_chosen(value: &str, quoted: bool) -> bool {
     let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(wanted);
     let letter = has(u8::is_ascii_alphabetic);

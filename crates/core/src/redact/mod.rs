@@ -3,10 +3,8 @@
 //! One pass over the text searches for a few hundred keywords. A keyword may be one of three things.
 //!
 //! It may start a key of a known format (`rules.rs`): a regex is tried there, and its match is judged. It may be a
-//! word in
-//! the name of a secret (`names.rs`): then `forms.rs` finds the value, and `tables.rs` the column. Or it may be a
-//! program
-//! that takes a secret (`commands.rs`).
+//! word in the name of a secret (`names.rs`): then `forms.rs` finds the value, and `tables.rs` the column. Or it may
+//! be a program that takes a secret (`commands.rs`).
 //!
 //! A text without keywords costs one scan, and no text costs more than a fixed multiple of its length.
 

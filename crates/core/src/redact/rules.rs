@@ -11,8 +11,7 @@ pub(super) struct KeyRule {
     /// Texts to search for, in any case.
     pub keywords: &'static [&'static str],
     /// The regex, anchored at the keyword (or where [`KeywordLead`] moves it). Its classes are ASCII only, because
-    /// Unicode
-    /// classes take long to compile.
+    /// Unicode classes take long to compile.
     pub pattern: &'static str,
     /// Where the secret is.
     pub place: SecretPlace,

@@ -62,8 +62,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Whether written arguments may hold a script that calls tools. This is a cheap test: almost no arguments pass it,
-/// and
-/// only those that do are decoded.
+/// and only those that do are decoded.
 pub(crate) fn may_call(arguments: &[u8]) -> bool {
     static FINDERS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| HOLDERS.map(Finder::new));
     FINDERS.iter().any(|finder| finder.find(arguments).is_some())
@@ -153,8 +152,7 @@ impl<'a> CodeScript<'a> {
     }
 
     /// Reads a declaration behind `const`, and notes the name where its value is a literal. Any other value is read on
-    /// as
-    /// code.
+    /// as code.
     fn declared(&mut self) {
         self.peek();
         let name = self.name();
@@ -261,8 +259,7 @@ impl<'a> CodeScript<'a> {
     }
 
     /// The value of a member. The inner `None` means that it is not a literal, and was skipped; the outer one means
-    /// that the
-    /// script ended.
+    /// that the script ended.
     fn member(&mut self, depth: usize) -> Option<Option<LiteralValue>> {
         let before = self.rest;
         let value = self.value(depth);

@@ -69,8 +69,7 @@ pub struct CallFacts {
     /// The pattern or URL that it looks for, or the folder that it lists.
     pub query: Option<String>,
     /// The first line and the number of lines of a partial read. `u64::MAX` lines reach to the end of the file, and
-    /// (0, 0)
-    /// is a part of unknown extent. `None` for whole files.
+    /// (0, 0) is a part of unknown extent. `None` for whole files.
     pub range: Option<(u64, u64)>,
 }
 

@@ -2,8 +2,7 @@
 //!
 //! The table ([`ToolTable::builtin`]) has the tools of known agents, and a policy may add to it. [`ToolTable::facts`]
 //! reads the arguments of a call, and [`ToolTable::outcome`] its result. Both are conservative: an uncertain path is
-//! left
-//! out.
+//! left out.
 
 mod answer;
 mod args;
@@ -159,8 +158,7 @@ impl ToolTable {
 
     /// The tool with this name. The exact name comes first, then the name without case and punctuation, then the name
     /// without the prefix of a server or namespace (`mcp__fs__read_file`, `functions.shell`). An unknown name gives a
-    /// generic
-    /// tool.
+    /// generic tool.
     #[must_use]
     pub fn lookup(&self, name: &str) -> &ToolDefinition {
         let name = name.trim();
@@ -180,8 +178,7 @@ impl ToolTable {
     }
 
     /// The effects of a call. `args` is the decoded text of its arguments: a JSON object or plain text. Of broken
-    /// JSON,
-    /// the part before the break is read.
+    /// JSON, the part before the break is read.
     #[must_use]
     pub fn facts(&self, name: &str, args: &str) -> CallFacts {
         let arguments = CallArguments::read(args);
@@ -238,8 +235,7 @@ impl ToolTable {
     }
 
     /// The outcome of a call, where the client flags each command that does not exit with 0. So a command without a
-    /// flag
-    /// exited with 0.
+    /// flag exited with 0.
     pub(crate) fn outcome_unless_flagged(
         &self,
         facts: &CallFacts,

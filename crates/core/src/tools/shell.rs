@@ -1,6 +1,5 @@
 //! Finds simple reads and writes of files inside a shell command. This is conservative: a word with variables, globs
-//! or
-//! substitutions gives no path.
+//! or substitutions gives no path.
 
 use std::borrow::Cow;
 

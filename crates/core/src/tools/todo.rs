@@ -42,8 +42,7 @@ pub enum TodoChange {
 
 impl ToolTable {
     /// The change that a call makes to the to-do list. Claude Code's newer tools write one item at a time: a call with
-    /// a
-    /// `subject` adds an item, and one with a `taskId` changes an item.
+    /// a `subject` adds an item, and one with a `taskId` changes an item.
     #[must_use]
     pub fn todo_change(&self, args: &str, result: &str) -> TodoChange {
         let arguments = CallArguments::read(args);

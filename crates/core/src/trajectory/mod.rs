@@ -3,8 +3,7 @@
 //! This differs from folding a live conversation: no later question comes, nothing is recalled, and one span is
 //! replaced once. So the plan is greedy over turns and their tokens. It keeps the first turn of each kind and the last
 //! few, and replaces as much of the front of the middle as is needed. `midfold-formats` reads and writes the rows of
-//! data
-//! sets.
+//! data sets.
 
 mod distribution;
 mod metrics;
@@ -33,8 +32,7 @@ impl TurnMap {
     }
 
     /// The map where the turns of `span` were removed. `own_turn` says whether the summary is a turn of its own in
-    /// their
-    /// place, or a part of a neighbouring turn.
+    /// their place, or a part of a neighbouring turn.
     #[must_use]
     pub fn folded(turns: usize, span: TurnSpan, own_turn: bool) -> Self {
         Self { turns, span: Some(span), own_turn }

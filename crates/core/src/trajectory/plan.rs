@@ -46,8 +46,7 @@ pub enum SummaryPlacement {
     #[default]
     MergeIntoPreviousObservation,
     /// As [`SummaryPlacement::HumanTurn`], but joined with a neighbouring turn of the user, so that there are never
-    /// two
-    /// in a row.
+    /// two in a row.
     UserMessage,
 }
 
@@ -198,8 +197,7 @@ fn untold(turns: &[PlannedTurn], middle: Range<usize>) -> impl Iterator<Item = R
 }
 
 /// The first turns of a part that cost at least `needed` tokens, with their cost, or all turns of a smaller part.
-/// `None`
-/// where no cut is possible.
+/// `None` where no cut is possible.
 fn taken_of(
     turns: &[PlannedTurn],
     mut part: Range<usize>,
@@ -311,8 +309,7 @@ mod tests {
     #[test]
     fn what_the_application_told_stays() {
         // The part before the system turn is enough; then only the part behind it is; then neither, so the larger one
-        // is
-        // taken.
+        // is taken.
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(1_600, 50)), fold(4, 6));
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(1_400, 50)), fold(7, 11));
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(10, 50)), fold(7, 13));

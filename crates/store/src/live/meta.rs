@@ -38,8 +38,7 @@ impl SessionMeta {
     pub const PROXY: &str = "proxy";
 
     /// Whether the client speaks through a proxy. Then its newest messages are not in the log yet, and the provider
-    /// may
-    /// require roles to alternate.
+    /// may require roles to alternate.
     #[must_use]
     pub fn is_proxied(&self) -> bool {
         self.source.as_deref() == Some(Self::PROXY)

@@ -222,8 +222,7 @@ impl Pager {
         let cost = items.iter().map(WaitingMessage::cost).sum::<usize>();
         let empty = self.page.originals.is_empty();
         // A step that fits on an empty page goes to a new page. A step that fits on no page does so only where this
-        // page is
-        // more than half full.
+        // page is more than half full.
         if !empty && cost > self.room && (cost <= self.max || self.room < self.max / 2) {
             return self.end(items.first(), 0);
         }
@@ -256,8 +255,7 @@ impl Pager {
     }
 
     /// Marks messages that repeat others on this page. Steps with calls are compared as a whole, however short they
-    /// are;
-    /// single messages only where they are long.
+    /// are; single messages only where they are long.
     fn find_repeats(&mut self, items: &mut [WaitingMessage]) {
         let calls = items.iter().any(|item| !item.head.tools.is_empty());
         if calls && items.len() <= STEP {

@@ -39,8 +39,7 @@ pub struct GrepQuery {
     /// How the query is matched.
     pub mode: SearchMode,
     /// Only messages of this role. `tool` stands for all results. `user` stands for a person's own words: messages
-    /// that a
-    /// person wrote, and a person's words inside tool results.
+    /// that a person wrote, and a person's words inside tool results.
     pub role: Option<String>,
     /// Only calls of this tool and their results. A tool is given by its name or by a kind (`read`, `edit`, `shell`
     /// …).

@@ -52,8 +52,7 @@ impl LineQuery {
         let search = |query: String| LogSearch { query, mode, range: None, limit: 1 };
         let asked = Matcher::new(&search(query.to_owned()))?;
         // Only lines are shown, so `^` and `$` match the ends of lines. The query was compiled alone before, so that
-        // an
-        // error message is about the query as it was written.
+        // an error message is about the query as it was written.
         let matcher = match mode {
             SearchMode::Regex => Matcher::new(&search(format!("(?m){query}")))?,
             SearchMode::Text | SearchMode::Literal => asked,

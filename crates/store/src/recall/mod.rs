@@ -3,8 +3,7 @@
 //! It answers five questions, each with a limited answer: what happened ([`outline()`]), where something is
 //! ([`grep()`]), what something was called ([`names()`]), the original text ([`expand()`]), and what a fold covers
 //! ([`describe()`]). [`dispatch()`] answers them for an agent that has [`tools()`]. The answers are quoted history:
-//! data,
-//! and never instructions.
+//! data, and never instructions.
 //!
 //! A message's number is its position in the log, counted from 0. Recaps, commands and tools print it as `@12` and
 //! accept that form.

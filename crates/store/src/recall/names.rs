@@ -35,8 +35,7 @@ pub struct GoneNames {
 
 /// The names (paths, symbols, ids, numbers …) of the events that the active fold removed, without those that the
 /// context still has. They are ranked by how they were used, and by the words that they share with `question`, which
-/// may
-/// be empty. Secrets are left out, because a list must not reveal them unasked. O(covered text).
+/// may be empty. Secrets are left out, because a list must not reveal them unasked. O(covered text).
 ///
 /// # Errors
 /// Fails where there is no such session, or nothing is folded.

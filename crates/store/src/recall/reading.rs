@@ -70,8 +70,7 @@ impl<'a> LogReader<'a> {
     }
 
     /// The events of a range, and its neighbours that belong to the same steps, so that every call comes with its
-    /// results
-    /// and every result with its call.
+    /// results and every result with its call.
     pub async fn around(&self, range: &Range<u64>) -> Result<Vec<Event>, StoreError> {
         let mut start = range.start;
         let mut events = self.events(range.clone()).await?;
@@ -332,8 +331,7 @@ pub(super) struct MessageHeadline {
 
 impl MessageHeadline {
     /// The tool and target of each call or result, such as `Read src/a.rs; Bash make`. `None` where there are no calls
-    /// and
-    /// results.
+    /// and results.
     pub fn actions(&self) -> Option<String> {
         let one = |(tool, target): (&String, &String)| format!("{tool} {target}").trim().to_owned();
         let all: Vec<_> = self.tools.iter().zip(&self.targets).map(one).collect();
@@ -345,8 +343,7 @@ impl MessageHeadline {
     }
 
     /// The outcome of its calls: `ok`, `failed (exit 1)`, `2 ok, 1 failed`; empty where it is unknown. `None` where it
-    /// has no
-    /// results.
+    /// has no results.
     pub fn verdict(&self) -> Option<String> {
         match self.outcomes.as_slice() {
             [] => None,

@@ -19,8 +19,7 @@ pub enum ExpandTarget {
     /// Messages, as runs of their numbers in order, without overlaps.
     Events(Vec<Range<u64>>),
     /// The messages that a fold removed or changed. The fold is given as `active` or as the start of its id. The text
-    /// of
-    /// a marker means the active fold.
+    /// of a marker means the active fold.
     Fold(String),
 }
 
@@ -33,8 +32,7 @@ impl ExpandTarget {
 
     /// Reads one of several forms: the number of a message (`12`, `@12`), a range with both ends (`12-20`, `@12-@20`,
     /// `12..20`), a range to the end (`12-`), a list of these (`12,15-18`), `active`, the id of a fold or its start,
-    /// or a
-    /// marker. Numbers are positions in the log, counted from 0, as commands and recaps print them.
+    /// or a marker. Numbers are positions in the log, counted from 0, as commands and recaps print them.
     ///
     /// # Errors
     /// Fails where the text has another form.

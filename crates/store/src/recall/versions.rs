@@ -65,8 +65,7 @@ impl FileVersions {
     }
 
     /// Whether this message has the newest version of its file. `None` where it has no single file, or no other
-    /// message has
-    /// that file.
+    /// message has that file.
     pub fn of_event(&self, event: u64) -> Option<FileVersion> {
         let paths = self.of.get(&event)?;
         let [path] = paths.as_slice() else { return None };

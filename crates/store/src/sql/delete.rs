@@ -2,8 +2,7 @@
 //!
 //! A transaction that adds a row for a session holds the session's row until it ends ([`SqlConnection::HOLD`]). A
 //! deletion locks that row first ([`SqlConnection::TAKE`]). So no row of a deleted session is left behind or added
-//! later,
-//! whatever workers or other nodes do at the same time.
+//! later, whatever workers or other nodes do at the same time.
 
 use sqlx::AssertSqlSafe;
 

@@ -2,10 +2,9 @@
 //! on the state of a connection: there are no session variables, no `LISTEN`, and no advisory locks except during
 //! migrations. READ COMMITTED is enough.
 //!
-//! An append of events is one statement: an insert of several rows that requires the event before the first one.
-//! Where two appends want the same position, the primary key refuses one of them, and its client is told. Adding rows
-//! to
-//! a session locks its row against deletion only.
+//! An append of events is one statement: an insert of several rows that requires the event before the first one. Where
+//! two appends want the same position, the primary key refuses one of them, and its client is told. Adding rows to a
+//! session locks its row against deletion only.
 
 use std::ops::Range;
 use std::str::FromStr;

@@ -2,12 +2,10 @@
 //!
 //! An append of one event without key or job is one autocommitted insert; any other append is a transaction. The
 //! primary key refuses a seq that is taken. An append also requires the event before it, or the session where it is
-//! the
-//! first one. The insert checks that for a single event, and a query before it checks that for several.
+//! the first one. The insert checks that for a single event, and a query before it checks that for several.
 //!
 //! The full-text index (FTS5, without contents) is filled by searches, so that an append writes only the log. The
-//! first
-//! search in a session reads its events once.
+//! first search in a session reads its events once.
 
 use std::ops::Range;
 use std::path::Path;
@@ -75,8 +73,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// Fails where the file cannot be created, is no `SQLite` database, belongs to another program, or was written by
-    /// a
-    /// newer midfold.
+    /// a newer midfold.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         let place = format!("sqlite:{}", path.display());
         let at = |error: StoreError| super::at(&place, error);
@@ -125,8 +122,7 @@ impl SqliteStore {
     }
 
     /// Limits the file to this many pages of 16 KB (`None`: no limit). This works as a quota, and simulates a full
-    /// disk
-    /// in tests.
+    /// disk in tests.
     ///
     /// # Errors
     /// Fails where the database refuses.
@@ -148,8 +144,7 @@ impl SqliteStore {
 
     /// Ends a transaction that was left open. Usually its rollback is already queued. When the disk is full, however,
     /// `SQLite` rolls back by itself. Then sqlx's own rollback fails, and sqlx takes the connection to be in a
-    /// transaction
-    /// forever, so the connection is replaced.
+    /// transaction forever, so the connection is replaced.
     async fn settle(&self, db: &mut SqliteConnection) -> Result<(), StoreError> {
         let pinged = db.ping().await;
         if pinged.is_err() || db.is_in_transaction() {
@@ -172,8 +167,7 @@ async fn be_patient(db: &mut SqliteConnection, millis: u32) -> Result<(), StoreE
 }
 
 /// Connects, and tries again while the file is locked: where two processes create it at once, the switch to WAL
-/// ignores
-/// the busy timeout.
+/// ignores the busy timeout.
 async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
     let mut tries = 0;
     loop {
@@ -268,8 +262,7 @@ impl SqlDatabase for SqliteStore {
     }
 
     /// Rewrites the file, because pages that were split or merged keep copies of deleted data. Then the write-ahead
-    /// log
-    /// is copied into the file and truncated.
+    /// log is copied into the file and truncated.
     async fn scrub(&self) -> Result<(), StoreError> {
         let mut db = self.writer().await?;
         if pragma(&mut db, "SELECT count(*) FROM scrub").await? == 0 {
@@ -329,8 +322,7 @@ impl SqlConnection for SqliteConnection {
                 )
             } else {
                 // `OR FAIL` may leave a part of the rows behind, so SQLite keeps no copies of the changed pages. That
-                // is safe here,
-                // because the whole transaction is rolled back.
+                // is safe here, because the whole transaction is rolled back.
                 let rows = vec!["(?, ?, ?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
                 let sql = format!("INSERT OR FAIL INTO events {COLUMNS} VALUES {rows}");
                 sqlx::query(AssertSqlSafe(sql))

@@ -3,12 +3,10 @@
 //!
 //! The first line names the format and its version, and the last one counts the records. An import reads the whole
 //! file and computes every hash again before it stores anything; then it stores everything in one transaction. The
-//! lines of
-//! a session are the session, its events, its folds and its calls.
+//! lines of a session are the session, its events, its folds and its calls.
 //!
 //! Jobs and append keys belong to the nodes of one store, so they are not moved. A span that waits for narration is
-//! queued
-//! again by the next turn.
+//! queued again by the next turn.
 
 mod line;
 mod reader;

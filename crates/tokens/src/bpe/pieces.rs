@@ -119,8 +119,7 @@ fn o200k(bytes: &[u8], start: usize, class: u8, behind: usize) -> usize {
 
 /// Matches `[Lu Lt Lm Lo M]*[Ll Lm Lo M]+`, and returns the end. The first part takes as much as it can. Where nothing
 /// is left for the second part, it gives back everything behind the last character that may be in both. `None` where
-/// there
-/// is no match.
+/// there is no match.
 #[inline]
 fn cased(bytes: &[u8], start: usize) -> Option<usize> {
     let (mut at, mut last_of_both) = (start, None);

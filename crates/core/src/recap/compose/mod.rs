@@ -33,8 +33,7 @@ pub struct ComposedRecap {
     /// Tokens of the text.
     pub tokens: u64,
     /// The identifiers of the span that the recap or the rest of the context names, the most valuable first. A
-    /// compound
-    /// such as `db-prod-1:5432` is followed by its parts.
+    /// compound such as `db-prod-1:5432` is followed by its parts.
     pub kept: IdList,
     /// The identifiers of the span that the context no longer names.
     pub lost: IdList,
@@ -215,8 +214,7 @@ impl RecapWriter<'_> {
     }
 
     /// Writes a section with the lines that fit. `best_first` holds each line with its place: the best lines are
-    /// chosen
-    /// first, then written in the order of their places. Returns the places that were written.
+    /// chosen first, then written in the order of their places. Returns the places that were written.
     fn list(
         &mut self,
         name: &str,

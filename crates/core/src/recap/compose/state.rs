@@ -148,8 +148,7 @@ impl RecapWriter<'_> {
 
     /// How many files that a check may depend on changed after a message. These are files that existed before the
     /// session, and new files in a folder inside the project. Other new files are the agent's own experiments, such as
-    /// a
-    /// script for one look. In a project that has no older files, all new ones count.
+    /// a script for one look. In a project that has no older files, all new ones count.
     fn work_changed_after(&self, message: u32) -> usize {
         let changed = self.changed_after(message);
         let files = || self.gathered.files.iter().filter(|(_, used)| !used.scratch);

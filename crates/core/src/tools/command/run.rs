@@ -60,8 +60,7 @@ impl CommandRun {
     }
 
     /// Reads a program behind an interpreter: `python -m pytest a.py` runs pytest over a file, and `python manage.py
-    /// test`
-    /// runs the tests of manage.py.
+    /// test` runs the tests of manage.py.
     fn interpreted(&mut self, first: &str, rest: &mut Vec<&str>) {
         let unversioned = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let at =
@@ -207,8 +206,7 @@ impl CommandRun {
     }
 
     /// The kind of check that the name of a script or target suggests, such as `npm run lint`. `None` where the name
-    /// suggests
-    /// no check.
+    /// suggests no check.
     pub(super) fn named(&self) -> Option<CheckKind> {
         let known = programs();
         let first = self.program();

@@ -229,8 +229,7 @@ impl KnownOutcomes {
     }
 
     /// The signs in the output of a command that only shows content. Such content proves nothing, so only error
-    /// messages of
-    /// the programs themselves count.
+    /// messages of the programs themselves count.
     pub(super) fn complaints(
         &self,
         windows: &ResultWindows<'_>,
@@ -302,8 +301,7 @@ impl KnownOutcomes {
     }
 
     /// The line that says most where no sign was found. For a failure, it is the first line that speaks of one;
-    /// otherwise the
-    /// last line.
+    /// otherwise the last line.
     pub(super) fn telling(
         &self,
         windows: &ResultWindows<'_>,

@@ -12,8 +12,7 @@ pub(super) struct MissingProgram {
 
 impl MissingProgram {
     /// The missing package that a line names: `tests.settings` is in `tests`, and `@a/b/c` in `@a/b`. `None` for any
-    /// other
-    /// line, and for files of the project.
+    /// other line, and for files of the project.
     pub(super) fn of(&self, line: &str) -> Option<String> {
         let named = self.names.iter().find_map(|(before, behind)| {
             let (_, rest) = line.split_once(&**before)?;

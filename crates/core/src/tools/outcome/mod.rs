@@ -37,12 +37,10 @@ pub struct CallResult {
     /// The number of lines in the result.
     pub lines: usize,
     /// The line that says most: the totals of a test run, or else the first line of an error, or else the last line.
-    /// At
-    /// most 160 characters, without colours and wrapping.
+    /// At most 160 characters, without colours and wrapping.
     pub telling: Option<String>,
     /// The words that the user gave instead of allowing the call; on one line of at most 2,000 characters. `None`
-    /// where
-    /// the result holds none.
+    /// where the result holds none.
     pub reason: Option<String>,
     /// The line that says why the call failed, where the output has one beside the totals.
     pub cause: Option<String>,

@@ -92,8 +92,7 @@ impl RefusalTable {
                 || globs.iter().any(|glob| glob.matches(short));
             let says = |line: &str| refusal.lines.iter().any(|l| l == line);
             // Where the flag says that the call succeeded, a text at the start or end is mere output. Only a line that
-            // is
-            // exactly a refusal counts then.
+            // is exactly a refusal counts then.
             if starts && flagged != Some(false)
                 || says(&first)
                 || is_noise(&first) && says(&second)
