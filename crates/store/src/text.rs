@@ -290,6 +290,7 @@ pub fn find_folded(text: &str, needle: &str) -> Option<usize> {
             text.get(*at..end).is_some_and(|found| found.eq_ignore_ascii_case(needle))
         });
     }
+    // Lower-casing may change the length of a text, so characters are compared at each offset of the original.
     text.char_indices().map(|(at, _)| at).find(|at| {
         let mut folded = text[*at..].chars().flat_map(char::to_lowercase);
         needle.chars().all(|wanted| folded.next() == Some(wanted))

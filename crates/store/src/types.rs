@@ -18,7 +18,7 @@ pub struct NewSession {
     pub profile: String,
     /// The name of the counter of its tokens.
     pub counter: String,
-    /// Its policy, as TOML.
+    /// Its policy at the start, as TOML.
     pub policy: String,
     /// Envelope, budget, a fork's parent and more, as JSON. The store reads only the owner.
     pub meta: String,
@@ -31,7 +31,7 @@ pub struct NewSession {
 pub struct IdentifiedSession {
     /// The session's id.
     pub id: String,
-    /// How many of its first messages the identity stands for.
+    /// How many of its first messages the identity covers.
     pub events: u64,
     /// The active fold; `None` where no fold is active.
     pub active: Option<Hash>,
@@ -68,7 +68,7 @@ pub struct SessionRow {
     pub new: NewSession,
     /// The number of events, which is the seq of the next one.
     pub head: u64,
-    /// Chain hash of all events.
+    /// The chain hash after the last event.
     pub head_hash: Hash,
     /// The number of turns so far.
     pub turn: u32,
@@ -404,12 +404,12 @@ pub struct Hit {
     pub snippet: String,
 }
 
-/// What a store has read: rows, and bytes of their contents.
+/// How much a store has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Rows.
+    /// How many rows.
     pub rows: u64,
-    /// Bytes.
+    /// How many bytes of their contents.
     pub bytes: u64,
 }
 
@@ -434,7 +434,7 @@ pub struct SessionActivity {
     /// The number of the session's last change among all changes of the store; larger is later. Every message, fold,
     /// call and saved state is a change.
     pub tick: u64,
-    /// When it last got a message, a fold or a call.
+    /// When it last got an event, a fold or a call.
     pub changed: Millis,
     /// Number of events.
     pub head: u64,

@@ -159,6 +159,7 @@ impl JobWorker {
     ) -> Result<Result<(VerdictRecord, Option<Fold>), CompleteError>, StoredError> {
         let budget = stored.meta().budget.clone();
         let mut rounds = 0;
+        // Where another node saved the session first, its state is read, and the reply is judged against that state.
         loop {
             let session = stored.whole().await?;
             let verdict = match session.complete(request, answer.clone(), (self.clock)()) {

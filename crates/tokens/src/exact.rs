@@ -1,4 +1,4 @@
-//! Exact counts with an embedded vocabulary.
+//! Counts tokens exactly with an embedded vocabulary.
 
 use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};

@@ -1,4 +1,4 @@
-//! Exact counts with a user's own `tokenizer.json`.
+//! Counts tokens exactly with a user's own `tokenizer.json`.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Reads a model's name: its parts, and the counter that fits it.
 
 /// The name of the counter that fits a model best. Vendor prefixes (`anthropic/`, `models/`,
-/// `us.anthropic.`) and case do not matter. An unknown model gets `o200k`.
+/// `us.anthropic.`) and case do not matter. An unknown model gets `o200k`, the vocabulary of OpenAI's newer models.
 #[must_use]
 pub fn for_model(model: &str) -> &'static str {
     let name = bare(model);

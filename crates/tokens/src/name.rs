@@ -6,7 +6,7 @@ use midfold_core::Counter;
 
 use crate::{CharsCounter, CounterError, EstimateCounter, ProviderFamily};
 
-/// The names that [`by_name`] knows in this build; `chars:R` stands for any ratio.
+/// The names that [`by_name`] knows in this build; `chars:R` is listed for every ratio R.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     #[cfg(feature = "_exact")]

@@ -10,7 +10,7 @@ const TABLE: &str = include_str!("../data/windows.tsv");
 /// The window that `[1m]` behind a name asks for, as does Anthropic's beta of that name.
 const MILLION: u64 = 1_000_000;
 
-/// A row of the table.
+/// A row of the table: a prefix of model names with its window in tokens.
 struct WindowRow {
     prefix: &'static str,
     name: ModelName,

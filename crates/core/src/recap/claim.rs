@@ -12,7 +12,7 @@ use crate::recap::user_words::names_user;
 pub(crate) struct SectionClaim {
     /// Index of the section in the request.
     pub section: usize,
-    /// Indentation and list mark.
+    /// Indentation and list mark; empty for prose.
     pub lead: String,
     /// The words of the claim. Lines that continue it follow after line breaks.
     pub text: String,

@@ -1,4 +1,4 @@
-//! Quoting untrusted text so that it cannot forge a header, an end marker or another role.
+//! Quotes untrusted text, so that it cannot forge a header, an end marker or another role.
 
 use std::borrow::Cow;
 

@@ -12,7 +12,7 @@ pub struct RecapFrame<'a> {
     pub cap: u64,
     /// Sections that a model wrote; they come after the state. Empty where there is no narration.
     pub narration: &'a str,
-    /// Counts tokens.
+    /// The counter of the recap's tokens.
     pub counter: &'a dyn Counter,
     /// The first line of the recap, as the schema of the policy has it.
     pub header: &'a str,

@@ -1,4 +1,4 @@
-//! Gathering: one pass over covered events that collects what a recap may say.
+//! Gathers the facts for a recap in one pass over the covered events.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ use crate::view::{BlockKind, EventView, MediaKind, MediaRef, Role, TextOrigin};
 
 pub use crate::recap::gathered_facts::{FileUse, GatheredFacts, Quote};
 
-/// What has to be known to read the events of a log.
+/// The tools, the dialect and the setting with which the events of a log are read.
 #[derive(Clone, Copy)]
 pub struct LogReading<'a> {
     /// Which tool does what.

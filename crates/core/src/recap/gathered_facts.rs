@@ -21,9 +21,9 @@ use crate::view::{BlockKind, Role};
 /// A quotation from the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// Number of the message that says it.
+    /// Number of the message with these words.
     pub message: u32,
-    /// The words.
+    /// The quoted words.
     pub text: String,
 }
 
@@ -49,14 +49,14 @@ pub struct FileUse {
     pub(super) made: bool,
 }
 
-/// All that a recap may say about a span.
+/// All facts about a span that a recap may use.
 #[derive(Clone, Debug, Default)]
 pub struct GatheredFacts {
     /// How many messages are covered, those of earlier recaps included.
     pub messages: usize,
     /// Numbers of the first and the last covered message; `None` before the first one.
     pub numbers: Option<(u32, u32)>,
-    /// What was said and done, in order.
+    /// Statements about all words and deeds, in order.
     pub statements: Vec<Statement>,
     /// Lines of earlier recaps that are in no section which midfold writes.
     pub notes: Vec<String>,
@@ -84,13 +84,13 @@ pub struct GatheredFacts {
     pub(super) inner: Vec<InnerCommands>,
     /// Index of the statement about each error, by the error's hash.
     errors: FxHashMap<u64, usize>,
-    /// Files by path.
+    /// The files that calls used, by path.
     pub files: FxHashMap<String, FileUse>,
     /// The identifiers that were used, with how and when.
     pub ids: IdTable,
     /// The secrets of the events, which are removed from everything that is gathered.
     pub secrets: KnownSecrets,
-    /// Whether an earlier recap handed identifiers on.
+    /// Whether an earlier recap handed identifiers on, so that their weights include their age.
     pub(crate) carries: bool,
     /// The number of an event is its seq plus this, because one earlier recap counts for several messages.
     pub(super) shift: u32,

@@ -42,7 +42,7 @@ pub struct GroundedReply {
     pub dropped: Vec<DroppedLine>,
     /// How many lines were judged: list items, and sentences of prose.
     pub lines: usize,
-    /// Secrets that were replaced.
+    /// How many secrets were replaced.
     pub redacted: u32,
     /// Other reasons why a part of the reply is missing: it was cut off, or it lacks sections.
     pub notes: Vec<String>,
@@ -51,7 +51,7 @@ pub struct GroundedReply {
 /// Why a whole reply was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UngroundedReply {
-    /// The verdict.
+    /// The kind of fault.
     pub verdict: ReplyVerdict,
     /// A detail for people. It holds counts and kinds, and never words of the log or of the reply.
     pub detail: String,

@@ -130,7 +130,7 @@ pub(crate) fn orders(
     body: &str,
     own: impl Fn(&OrderLine, &Range<usize>) -> Option<Range<usize>>,
 ) -> bool {
-    // The tables are constant and a test compiles them: the fallbacks refuse and are never reached.
+    // The tables are constant and a test compiles them, so the fallbacks, which refuse the text, are never used.
     let Some(set) = ORDER_SET.as_ref() else { return true };
     let prose = quote::without(body);
     prose.lines().any(|line| {

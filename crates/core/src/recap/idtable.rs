@@ -17,7 +17,7 @@ pub struct IdUse {
     pub user: u32,
     /// In how many results it occurs.
     pub result: u32,
-    /// Order of the last use.
+    /// Order of the last use, which grows with each text.
     pub last: u32,
     /// Order of the first use, which decides between equals.
     pub first: u32,
@@ -27,7 +27,7 @@ pub struct IdUse {
     pub message: u32,
 }
 
-/// Identifiers by name.
+/// Identifiers by name, each with its uses.
 #[derive(Clone, Debug)]
 pub struct IdTable {
     table: HashTable<(CompactString, IdUse)>,

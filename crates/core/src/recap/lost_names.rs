@@ -116,7 +116,7 @@ pub enum NameUser {
 }
 
 impl NameUser {
-    /// Whose words a message holds.
+    /// The user of the names in a message, by its role.
     #[must_use]
     pub fn of(view: &EventView) -> Self {
         match view.role {
@@ -129,7 +129,7 @@ impl NameUser {
 }
 
 impl LostNames {
-    /// A history in which none of these names was used yet. Several histories may share the names.
+    /// A history in which these names are unused so far. Several histories may share the names.
     #[must_use]
     pub fn over(names: Arc<NameVocabulary>) -> Self {
         Self { names, ..Self::default() }
@@ -210,6 +210,7 @@ impl LostNames {
                     at = Some(used.seq);
                     age = AGE * log2(self.newest.saturating_sub(used.seq));
                 }
+                // The rest of this list is older and thus worth less, so its search ends here.
                 if below + asked.weight + age < least {
                     break;
                 }

@@ -74,7 +74,7 @@ pub(crate) mod state {
     pub const COMMITS: &str = "commits: ";
     /// The number of older commits, which are not listed.
     pub const OLDER: &str = "older, not told: ";
-    /// The last push.
+    /// The message with the last push, and its branch.
     pub const PUSHED: &str = "pushed @";
     /// Requests to merge.
     pub const REQUESTS: &str = "pull requests: ";

@@ -420,7 +420,7 @@ fn strip_prefix_line(text: &str) -> &str {
     }
     match text.split_once('\n') {
         Some((_, rest)) if text.starts_with(PREFIX_LINE) => rest,
-        // The text is one line, so the part without facts cannot be told apart from the rest.
+        // The text is one line, so the part without facts cannot be separated from the rest.
         _ => text,
     }
 }

@@ -98,6 +98,7 @@ impl<T: Ord + Copy> BestOf<T> {
         self.bound.as_ref()
     }
 
+    /// Drops all but the `keep` smallest values. The largest of them is the new bound: larger values need not be added.
     fn cut(&mut self) {
         if let Some(last) = self.keep.checked_sub(1).filter(|_| self.held.len() > self.keep) {
             let (_, bound, _) = self.held.select_nth_unstable(last);
@@ -152,7 +153,7 @@ mod weight {
     pub const AGE: i64 = -10;
     /// … of this many texts.
     pub const FRESH: u32 = 31;
-    /// A manual compaction asked for it.
+    /// A word of a manual compaction's focus is in it.
     pub const FOCUS: i64 = 1_000;
     /// For each doubling of the length, times four. That is less than proportional, because the odds of short names
     /// are no better known than those of long ones.

@@ -229,7 +229,7 @@ impl GivenPlaces<'_> {
     }
 
     /// Whether the recap, or a message behind it, holds the newer message that replaces this one. A decision that was
-    /// replaced is told together with its replacement or not at all.
+    /// replaced is written only without that message.
     fn is_renewed(&self, place: usize) -> bool {
         match self.weighed[place].renewed {
             Some(RenewedPlace::In(newer)) => self.chosen[newer].is_some(),

@@ -107,15 +107,15 @@ impl StatementSentence {
 pub struct Statement {
     /// Number of the message, by which recall finds it.
     pub message: u32,
-    /// What it is about.
+    /// The kind of deed or words.
     pub kind: StatementKind,
     /// The text before all parts, such as the file of a change or the command of a run. May be empty.
     pub lead: String,
     /// The parts in the order of the original.
     pub parts: Vec<StatementSentence>,
-    /// The output of the call. A line of it is told only where a later message uses it.
+    /// The output of the call. A recap holds a line of it only where a later message uses the line.
     pub seen: Vec<StatementSentence>,
-    /// How often it was said or done.
+    /// How many times it was said or done.
     pub times: u32,
 }
 
@@ -153,8 +153,8 @@ impl Statement {
         }
     }
 
-    /// The statement with a higher weight for output that holds one of the wanted words, so that it is told whether or
-    /// not it was used. `None` where no weight changes.
+    /// The statement with a higher weight for output that holds one of the wanted words, so that a recap
+    /// holds it even where no later message uses it. `None` where no weight changes.
     pub(super) fn focused(&self, wanted: &WantedWords) -> Option<Self> {
         let raises =
             |part: &StatementSentence| part.weight < wanted.weight && wanted.is_in(&part.text);
@@ -174,7 +174,7 @@ impl Statement {
     #[must_use]
     pub fn told(&self) -> Self {
         let used = self.seen.iter().enumerate().filter(|(_, part)| part.weight >= USED);
-        // Output that a part already quotes is not told again.
+        // Output that a part already quotes is not repeated.
         let again =
             |part: &StatementSentence| !self.parts.iter().any(|own| own.text.contains(&part.text));
         let used = used.filter(|(_, part)| again(part)).map(|(at, part)| (at + 1, part));
@@ -251,7 +251,7 @@ impl Statement {
         says && !self.lead.is_empty()
     }
 
-    /// Whether a part may be told. Output of a look-up has to be used by a later message, and the assistant's words
+    /// Whether a recap may hold a part. Output of a look-up has to be used by a later message, and the assistant's words
     /// have to say something ("Perfect!" does not).
     #[must_use]
     pub fn is_told(&self, part: &StatementSentence) -> bool {
@@ -303,9 +303,9 @@ impl Statement {
     }
 }
 
-/// The least weight at which a line of output is told: one use in words, or two uses in calls.
+/// The least weight at which a recap holds a line of output: one use in words, or two uses in calls.
 pub(super) const USED: u32 = 20;
-/// The weight of a line of output that holds wanted words, at least.
+/// The least weight of a line of output that holds wanted words.
 pub(super) const WANTED: u32 = 60;
 /// The start of a sentence is not quoted in fewer characters than this, because it would say nothing.
 const LEAST: usize = 48;

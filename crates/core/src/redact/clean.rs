@@ -178,7 +178,7 @@ impl KnownSecrets {
         (clean != text).then(|| clean.into_owned())
     }
 
-    /// The text of a block of this kind without secrets.
+    /// The text of a block of this kind without secrets. Arguments of calls are searched as JSON.
     pub(crate) fn text<'a>(&mut self, kind: &BlockKind, text: &'a str) -> Cow<'a, str> {
         match kind {
             BlockKind::Call { .. } => self.arguments(text),

@@ -149,7 +149,7 @@ impl TextCursor<'_> {
         }
         if self.rest().starts_with(':') && !self.rest().starts_with("://") {
             self.at += 1;
-            // `::new`, `:?}`
+            // `::new` and `:?}` are code, so their colon is no separator.
             return !self.rest().starts_with([':', '?']) || self.eat(":=");
         }
         let dash =
@@ -251,7 +251,7 @@ impl TextCursor<'_> {
         if !on.eat("(") {
             return;
         }
-        // `string(12) `, `(string) (len=12) `
+        // Skips a type with its length, such as `string(12) ` or `(string) (len=12) `.
         let mut length = on;
         if length.skip(16, |b| b.is_ascii_alphanumeric() || b == b'=')
             && length.eat(")")
@@ -401,7 +401,7 @@ impl TextCursor<'_> {
     /// The text behind a tag. If another element begins there, it is that element's text.
     pub(super) fn element_text(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         self.space();
-        // `<Password><FormValue>…`
+        // Skips an inner element, as in `<Password><FormValue>…`.
         let mut inner = self;
         if inner.eat("<") && inner.skip(24, |b| b.is_ascii_alphanumeric()) && inner.eat(">") {
             self = inner;
@@ -445,7 +445,7 @@ impl TextCursor<'_> {
                 let starts = at == 0
                     || object[..at]
                         .ends_with(|c: char| c.is_whitespace() || "\"'{,;`-".contains(c))
-                    // `ParameterValue`
+                    // Matches `ParameterValue`, too.
                     || *name == "Value" && object[..at].ends_with(|c: char| c.is_ascii_lowercase());
                 let mut on = TextCursor { text: self.text, at: self.at + at + name.len() };
                 let quote = on.closing_quote();

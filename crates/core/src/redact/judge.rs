@@ -88,7 +88,7 @@ pub(super) fn of_name(
     }
 }
 
-/// Whether a value is a word that stands for a password, such as `password` or `none`.
+/// Whether a value is a word in the place of a password, such as `password` or `none`.
 fn is_stand_in(value: &str) -> bool {
     const NAMES: [&str; 14] = [
         "password", "passwd", "pass", "token", "secret", "string", "stdin", "none", "null", "true",
@@ -170,7 +170,7 @@ fn is_pair(value: &str) -> bool {
     })
 }
 
-/// Whether a value is more than a word that names, points to or stands for a secret.
+/// Whether a value is more than a word that names or refers to a secret.
 fn is_opaque(value: &str, quoted: bool) -> bool {
     !(value.contains(' ')
         || is_placeholder(value)

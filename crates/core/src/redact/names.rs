@@ -18,7 +18,7 @@ pub(super) enum SecretNameKind {
 /// Where in a name a word has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordPosition {
-    /// Anywhere.
+    /// Anywhere in the name, also inside a part: `mypassword2`.
     Anywhere,
     /// At the start of a part of the name: `apiToken`, but not `mytoken`.
     Part,

@@ -82,7 +82,7 @@ impl TextCursor<'_> {
         let mut on = *self;
         for _ in 0..2 {
             let Some(whose) = value::quoted(self.text, on.at, &mut ValueRuns::default()) else {
-                // The host of an account in MySQL: any.
+                // In MySQL, `'%'` is an account's host and means any host.
                 if !(on.eat("'%'") && on.at > self.at) {
                     return false;
                 }
@@ -102,7 +102,7 @@ impl TextCursor<'_> {
         sets
     }
 
-    /// `name="password" value="…"`, `name: "password"\n value: …`
+    /// Reads the value behind a quoted name: `name="password" value="…"`, `name: "password"\n value: …`.
     fn attribute(mut self, quoted: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         if !quoted {
             return None;

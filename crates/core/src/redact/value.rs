@@ -25,7 +25,7 @@ pub(super) enum SecretPlace {
     Argument(usize),
     /// It is the base64 text around the keyword.
     Base64,
-    /// It is the rest of a private key.
+    /// It is a private key, from the match to the key's end.
     Block,
 }
 

@@ -20,7 +20,7 @@ const CODE: [&str; 3] = ["code", "script", "source"];
 /// Values nested deeper than this are not read.
 const DEEPEST: usize = 32;
 
-/// The tool and the arguments that a call stands for: those of the calls in its script, or its own where it has no
+/// The tool and the arguments that a call really means: those of the calls in its script, or its own where it has no
 /// script.
 pub(crate) fn meant<'a>(
     tool: Cow<'a, str>,

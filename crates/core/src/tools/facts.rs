@@ -56,13 +56,13 @@ impl ToolKind {
 pub struct CallFacts {
     /// The kind of the tool in this call.
     pub kind: ToolKind,
-    /// Files that it shows, as written in the call.
+    /// The files that it shows, as written in the call.
     pub reads: Vec<String>,
-    /// Files that it writes, changes, moves or deletes, as written in the call.
+    /// The files that it writes, changes, moves or deletes, as written in the call.
     pub writes: Vec<String>,
     /// The files among `writes` that it removes.
     pub removes: Vec<String>,
-    /// The command or program that it runs.
+    /// The command or program that it runs; `None` where it runs none.
     pub command: Option<String>,
     /// Whether `command` is a program in another language instead of a shell command.
     pub is_code: bool,

@@ -1,4 +1,4 @@
-//! The files that a patch touches.
+//! Finds the files that a patch changes.
 
 /// The paths in the headers of a patch, in order: `*** Update File: x` and similar lines, and the headers of unified
 /// diffs.

@@ -116,7 +116,7 @@ pub(crate) enum CommandEnd {
     Or,
     /// `&`
     Background,
-    /// `;` or the end of the line
+    /// `;` or the end of a line.
     Then,
     /// A parenthesis. The operator behind the group ends the command, too.
     Group,

@@ -136,7 +136,7 @@ pub struct TrajectoryTotals {
     pub skipped_under_target: u64,
     /// Trajectories that still exceed the target.
     pub still_over_limit: u64,
-    /// Rows that were rejected.
+    /// Rows of the data set that were rejected.
     pub failed: u64,
     /// Tokens before compression.
     pub tokens_before: u64,

@@ -131,7 +131,7 @@ impl TurnSpan {
     }
 }
 
-/// What has to be done with a trajectory.
+/// The decision about a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrajectoryDecision {
     /// The trajectory fits the target, so nothing is done.
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(plan(&row, 0, &limits(1_799, 50)), fold(4, 6));
         assert_eq!(plan(&row, 0, &limits(1_650, 50)), fold(4, 6));
         assert_eq!(plan(&row, 0, &limits(1_649, 50)), fold(4, 8));
-        // The envelope counts.
+        // The envelope's tokens count, too.
         assert_eq!(plan(&row, 1, &limits(1_650, 50)), fold(4, 8));
         // More tokens than there are: the whole middle is replaced.
         assert_eq!(plan(&row, 0, &limits(10, 50)), fold(4, 14));

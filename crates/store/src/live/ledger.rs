@@ -84,6 +84,7 @@ impl StoredSession {
         injected: Option<&inject::InjectedContext>,
         now: Millis,
     ) -> Result<u64, StoredError> {
+        // Another node may take the next number first. Then the end of the ledger is read again.
         for _ in 0..ROUNDS {
             self.load_ledger(context).await?;
             let record = self.ledger_record(context, injected);

@@ -35,7 +35,7 @@ use crate::types::{AppendOutcome, AppendRequest, Millis, NewEvent, NewFold, Sess
 /// [`StoredError::Busy`].
 pub(crate) const ROUNDS: usize = 4;
 
-/// A session in a store.
+/// A session in a store. It is loaded as far as needed, and its changes are saved to the store.
 pub struct StoredSession {
     store: Arc<dyn Store>,
     row: SessionRow,

@@ -47,7 +47,7 @@ pub(super) struct MemorySession {
     pub(super) calls: Vec<CallRow>,
     /// Keys of all jobs that the session has had.
     pub(super) job_keys: HashSet<String>,
-    /// Whether one of its jobs is ready or leased.
+    /// Whether one of its jobs is ready or leased. A session has at most one such job.
     pub(super) live: bool,
 }
 

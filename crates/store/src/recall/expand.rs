@@ -161,7 +161,7 @@ impl Default for CursorPlace {
 }
 
 impl PageCursor {
-    /// Reads `12`, `12:4000` or `12:L310`.
+    /// Reads `12`, `12:4000` (a character offset) or `12:L310` (a line, counted from 1).
     pub fn parse(text: &str) -> Result<Self, RecallError> {
         let wrong = || RecallError::Cursor(text.chars().take(80).collect());
         let text = text.trim();

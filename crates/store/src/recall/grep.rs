@@ -38,7 +38,7 @@ pub struct GrepQuery {
     pub query: String,
     /// How the query is matched.
     pub mode: SearchMode,
-    /// Only messages of this role. `tool` stands for all results. `user` stands for a person's own words: messages
+    /// Only messages of this role. `tool` means all results. `user` means a person's own words: messages
     /// that a person wrote, and a person's words inside tool results.
     pub role: Option<String>,
     /// Only calls of this tool and their results. A tool is given by its name or by a kind (`read`, `edit`, `shell`

@@ -94,11 +94,11 @@ pub trait SqlRow: Send + Sync {
 
 /// A value of a statement.
 pub enum SqlValue<'q> {
-    /// A number.
+    /// A number; `None` is NULL.
     Integer(Option<i64>),
-    /// A text.
+    /// A text; `None` is NULL.
     Text(Option<Cow<'q, str>>),
-    /// Bytes.
+    /// Bytes; `None` is NULL.
     Bytes(Option<&'q [u8]>),
 }
 

@@ -3,7 +3,7 @@
 //! migrations. READ COMMITTED is enough.
 //!
 //! An append of events is one statement: an insert of several rows that requires the event before the first one. Where
-//! two appends want the same position, the primary key refuses one of them, and its client is told. Adding rows to a
+//! two appends want the same position, the primary key refuses one of them, and its client gets an error. Adding rows to a
 //! session locks its row against deletion only.
 
 use std::ops::Range;
@@ -42,7 +42,7 @@ const WAIT: Duration = Duration::from_secs(20);
 /// Most bytes of words in one `tsvector`. A `tsvector` holds 1 MB, including what it adds to each word.
 const PART: usize = 400_000;
 
-/// A PostgreSQL database.
+/// A store in a PostgreSQL database.
 pub struct PostgresStore {
     place: String,
     pool: PgPool,

@@ -53,7 +53,7 @@ const BUSY: Duration = Duration::from_secs(20);
 /// Most connections that read at the same time.
 const READERS: u32 = 4;
 
-/// A `SQLite` file.
+/// A store in a `SQLite` file.
 pub struct SqliteStore {
     place: String,
     writer: Mutex<SqliteConnection>,
@@ -64,7 +64,7 @@ pub struct SqliteStore {
     pages: AtomicU32,
     /// How long a writer waits for another process, in milliseconds.
     wait: AtomicU32,
-    /// The file that was opened.
+    /// The opened file, to notice where it is removed or replaced.
     file: OpenedFile,
 }
 

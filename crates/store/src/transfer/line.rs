@@ -29,13 +29,13 @@ pub enum TransferError {
 /// How many records were written or read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferCounts {
-    /// Sessions.
+    /// How many sessions.
     pub sessions: u64,
-    /// Events.
+    /// How many events.
     pub events: u64,
-    /// Folds.
+    /// How many folds.
     pub folds: u64,
-    /// Model calls.
+    /// How many model calls.
     pub calls: u64,
 }
 

@@ -165,7 +165,7 @@ fn cl100k(bytes: &[u8], start: usize, class: u8, behind: usize) -> usize {
     other(bytes, start, class, behind, |byte| matches!(byte, b'\r' | b'\n'))
 }
 
-/// The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at `at`, in any case. `None` where none of them is there.
+/// The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at `at`, in any case. `None` where there is no such ending.
 #[inline]
 fn ending(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'\'') {

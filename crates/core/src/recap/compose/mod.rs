@@ -1,4 +1,4 @@
-//! Composing a recap within a token cap.
+//! Composes a recap within a token cap.
 //!
 //! The sections come in the order in which a reader needs them: the task, the state, work done and findings,
 //! failures, files, and a line that counts everything left out. The task, the state and the changed files each have a
@@ -28,7 +28,7 @@ use crate::seal;
 /// A composed recap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComposedRecap {
-    /// The text.
+    /// The text of the recap.
     pub text: String,
     /// Tokens of the text.
     pub tokens: u64,

@@ -56,7 +56,7 @@ fn rank(purpose: CommandPurpose) -> u8 {
 }
 
 impl SimpleStep<'_> {
-    /// The label of one simple command.
+    /// The label of one simple command, of at most `max` characters.
     pub(crate) fn label(&self, max: usize) -> String {
         cut_at_word(&of_step(self, max).replace('`', "'"), max)
     }

@@ -59,8 +59,8 @@ impl CommandRun {
         run
     }
 
-    /// Reads a program behind an interpreter: `python -m pytest a.py` runs pytest over a file, and `python manage.py
-    /// test` runs the tests of manage.py.
+    /// Reads a program behind an interpreter. `python -m pytest a.py` runs `pytest` over a file; the tests of a Django
+    /// project run with `python manage.py test`.
     fn interpreted(&mut self, first: &str, rest: &mut Vec<&str>) {
         let unversioned = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let at =
@@ -191,7 +191,7 @@ impl CommandRun {
         self.program.first().map_or("", String::as_str)
     }
 
-    /// Program and subcommand.
+    /// Program and subcommand, such as `cargo test`, as tables name them.
     pub(crate) fn key(&self) -> &str {
         &self.key
     }
@@ -232,7 +232,7 @@ impl CommandRun {
         of_name(name)
     }
 
-    /// Whether none of its targets checks anything, as in `make deploy`.
+    /// Whether its targets check nothing, as in `make deploy`.
     pub(super) fn is_no_check(&self) -> bool {
         const ALL: [&str; 2] = ["all", "default"];
         let mut targets = self.program.iter().skip(1).peekable();

@@ -21,7 +21,7 @@ pub(super) struct ResultProof {
     pub checks: bool,
     /// Whether the command has several checks, so that the last run of each counts.
     pub again: bool,
-    /// The programs that it runs.
+    /// The names of the programs that the command runs.
     pub programs: Vec<String>,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct RefusalTable {
     all: Vec<(RefusalTexts, Vec<LineGlob>)>,
 }
 
-/// A call that did not run, or not to its end.
+/// A call that did not run, or was stopped before its end.
 pub(super) struct RefusedCall {
     pub verdict: CallVerdict,
     /// The reason that the user gave; `None` where there is none.

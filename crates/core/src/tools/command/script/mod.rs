@@ -149,7 +149,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// Whether an expression ends here.
+    /// Whether an expression ends before the token at `at`.
     fn ends(&self, at: usize) -> bool {
         match self.tokens.get(at) {
             None | Some(ScriptToken::Line) => true,
