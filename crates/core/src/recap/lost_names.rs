@@ -23,10 +23,11 @@ const ASKED: i64 = 100;
 const MEANT: i64 = 1_000;
 /// A question of more words than this counts as a long text.
 const QUESTION: usize = 32;
-/// Change in worth for each doubling of a name's age in events, times four. Tuned in the same way, as is [`LENGTH`].
+/// Change in worth for each doubling of a name's age in events, applied four times, because `log2` counts quarters.
+/// Tuned in the same way, as is [`LENGTH`].
 const AGE: i64 = -15;
-/// Change in worth for each doubling of a name's length, times four. It is added to the change that a recap makes,
-/// because an answer is short.
+/// Change in worth for each doubling of a name's length, applied four times. It is added to the change that a recap
+/// makes, because an answer is short.
 const LENGTH: i64 = -10;
 /// Names are grouped by their worth in steps of this size. In the groups of little worth, only the newest names
 /// have to be compared.

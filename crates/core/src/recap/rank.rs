@@ -131,15 +131,15 @@ pub(super) fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
 
 /// Weights for how likely an identifier is used again. They began as a logistic regression over replayed sessions,
 /// and were then tuned in replay, with cross-validation between two sets of sessions (benches/README.md). Only their
-/// ratios matter.
+/// ratios matter. Where a weight is for each doubling, it is added four times, because `log2` counts quarters.
 mod weight {
     /// The assistant used it at all: names that it used once, it often uses again.
     pub const SAID: i64 = 160;
-    /// For each doubling of the assistant's texts that hold it, times four.
+    /// For each doubling of the number of the assistant's texts that hold it, four times.
     pub const OFTEN_SAID: i64 = 14;
-    /// For each doubling of the user's texts that hold it, times four.
+    /// For each doubling of the number of the user's texts that hold it, four times.
     pub const OFTEN_USER: i64 = 20;
-    /// For each doubling of the results that hold it, times four. Results say less about later use.
+    /// For each doubling of the number of results that hold it, four times. Results say less about later use.
     pub const OFTEN_RESULT: i64 = 10;
     /// An earlier recap named it first. For later names of that recap, this falls to nothing.
     pub const CARRIED_FIRST: i64 = 150;
@@ -149,13 +149,13 @@ mod weight {
     pub const COMPOUND: i64 = -40;
     /// A line number with the start of the line, seen in results only: the hit of a search.
     pub const HIT: i64 = -100;
-    /// For each doubling of its age in texts, times four, beyond the newest …
+    /// For each doubling of its age in texts, four times, beyond the newest …
     pub const AGE: i64 = -10;
     /// … of this many texts.
     pub const FRESH: u32 = 31;
     /// A word of a manual compaction's focus is in it.
     pub const FOCUS: i64 = 1_000;
-    /// For each doubling of the length, times four. That is less than proportional, because the odds of short names
+    /// For each doubling of the length, four times. That is less than proportional, because the odds of short names
     /// are no better known than those of long ones.
     pub const LENGTH: i64 = -22;
 }
@@ -197,7 +197,7 @@ pub(super) fn worth(id: &str, hope: i64) -> i64 {
     hope + weight::LENGTH * size(id)
 }
 
-/// What a place costs: doublings of the identifier's length, times four.
+/// What a place costs: four for each doubling of the identifier's length in bytes.
 pub(super) fn size(id: &str) -> i64 {
     /// Keeps the shortest names from always winning.
     const SHORTEST: usize = 8;
@@ -213,7 +213,7 @@ fn aged(used: &IdUse, gathered: &GatheredFacts) -> i64 {
     weight::AGE * (log2(gathered.newest().saturating_sub(used.last)) - log2(weight::FRESH)).max(0)
 }
 
-/// `4 × log2(1 + n)`, interpolated linearly between powers of two.
+/// `4 × log2(1 + n)`, interpolated linearly between powers of two. The factor keeps quarters in whole numbers.
 pub(super) fn log2(n: u32) -> i64 {
     let n = i64::from(n) + 1;
     let whole = i64::from(n.ilog2());

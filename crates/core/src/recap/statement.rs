@@ -251,8 +251,8 @@ impl Statement {
         says && !self.lead.is_empty()
     }
 
-    /// Whether a recap may hold a part. Output of a look-up has to be used by a later message, and the assistant's words
-    /// have to say something ("Perfect!" does not).
+    /// Whether a recap may hold a part. Output of a look-up has to be used by a later message, and the assistant's
+    /// words have to say something ("Perfect!" does not).
     #[must_use]
     pub fn is_told(&self, part: &StatementSentence) -> bool {
         match self.kind {

@@ -3,8 +3,8 @@
 //! migrations. READ COMMITTED is enough.
 //!
 //! An append of events is one statement: an insert of several rows that requires the event before the first one. Where
-//! two appends want the same position, the primary key refuses one of them, and its client gets an error. Adding rows to a
-//! session locks its row against deletion only.
+//! two appends want the same position, the primary key refuses one of them, and its client gets an error. Adding rows
+//! to a session locks its row against deletion only.
 
 use std::ops::Range;
 use std::str::FromStr;
