@@ -55,6 +55,7 @@ impl FaultyStore {
         self.looks.load(Ordering::SeqCst)
     }
 
+    /// Runs a write of the inner store, unless it is one that has to fail.
     async fn write<T: Send>(
         &self,
         what: &str,

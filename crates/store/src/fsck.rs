@@ -72,8 +72,11 @@ impl FsckReport {
     }
 }
 
+/// Advice where events or calls are damaged.
 const RESTORE: &str = "restore the session from an export or a backup";
+/// Advice where only a fold is damaged.
 const REFOLD: &str = "no event is lost: undo to no fold, and compact again";
+/// Advice where only a job is damaged.
 const REQUEUE: &str = "no event is lost: the next turn queues the span again";
 
 /// Checks every session of a store, without changing anything.
@@ -99,6 +102,7 @@ pub async fn fsck(store: &dyn Store) -> Result<FsckReport, StoreError> {
     }
 }
 
+/// Checks one session, and adds its findings to the report.
 struct StoreCheck<'a> {
     store: &'a dyn Store,
     row: &'a SessionRow,
@@ -111,6 +115,7 @@ impl StoreCheck<'_> {
         self.report.findings.push(FsckFinding { session, place, problem, advice });
     }
 
+    /// Checks the events, folds, jobs and calls of the session.
     async fn session(&mut self) -> Result<(), StoreError> {
         let id = &self.row.new.id;
         let rows = self.store.folds(id).await?;
@@ -192,6 +197,7 @@ impl StoreCheck<'_> {
         Ok(wanted)
     }
 
+    /// Checks the position and the hash of an event.
     fn event(&mut self, row: &EventRow, seq: u64, hash: &mut Hash) {
         let place = || format!("event {}", row.seq);
         if row.seq != seq {
@@ -256,6 +262,7 @@ impl StoreCheck<'_> {
         }
     }
 
+    /// Checks that the state of a job agrees with its lease, its outcome and its fold.
     fn job(&mut self, job: &StoreJob, folds: &[FoldRow]) {
         self.report.jobs += 1;
         let there = |id: &Hash| folds.iter().any(|row| row.fold.id == *id);
@@ -279,6 +286,7 @@ impl StoreCheck<'_> {
         }
     }
 
+    /// Checks the numbers and the hash chain of the ledger.
     async fn calls(&mut self) -> Result<(), StoreError> {
         let mut before = Hash::ROOT;
         let calls = self.store.calls(&self.row.new.id).await?;

@@ -116,6 +116,7 @@ impl JobWorker {
         Ok(Some(report))
     }
 
+    /// Has a model narrate the span of a job, judges the reply, and ends the job.
     async fn run<F, Fut>(&self, job: &StoreJob, summarise: F) -> Result<WorkerReport, StoredError>
     where
         F: Fn(SummaryRequest) -> Fut,
@@ -215,6 +216,7 @@ impl JobWorker {
         }
     }
 
+    /// Gives a job back after the model failed.
     async fn failed(
         &self,
         job: &StoreJob,
@@ -230,6 +232,7 @@ impl JobWorker {
         Ok(report(job, JobCode::Verdict(failure.class.into()), &failure.detail, false))
     }
 
+    /// Ends a job with a verdict, and stores its fold.
     async fn end(
         &self,
         job: &StoreJob,

@@ -38,6 +38,7 @@ struct Factors {
     per_message: u32,
 }
 
+/// `o200k` itself, so all factors are 1.
 const OPEN_AI: Factors = Factors {
     words: 1_000,
     numbers: 1_000,
@@ -46,6 +47,7 @@ const OPEN_AI: Factors = Factors {
     arguments: 1_000,
     per_message: 4,
 };
+/// Claude 4.7 and later.
 const CLAUDE: Factors = Factors {
     words: 1_500,
     numbers: 900,
@@ -54,6 +56,7 @@ const CLAUDE: Factors = Factors {
     arguments: 1_050,
     per_message: 8,
 };
+/// Claude up to 4.6.
 const CLAUDE_OLD: Factors = Factors {
     words: 1_080,
     numbers: 900,
@@ -62,6 +65,7 @@ const CLAUDE_OLD: Factors = Factors {
     arguments: 1_050,
     per_message: 8,
 };
+/// All versions of Gemini, which share a vocabulary.
 const GEMINI: Factors = Factors {
     words: 990,
     numbers: 1_650,

@@ -25,51 +25,61 @@ const IMAGE_UNKNOWN: u64 = 1_600;
 const IMAGE_GEMINI: u64 = 1_090;
 /// Most tokens of an image for `OpenAI`: it takes at most 10,000 patches at 1.2 tokens, and scales larger images down.
 const IMAGE_OPENAI_CAP: u64 = 12_000;
-/// Most tokens of an image for Claude, which scales larger ones down. The value for the newer generation was
-/// measured; that for the older one is the largest row of Anthropic's table (1092 x 1092).
+/// Most tokens of an image for the newer generation of Claude, which scales larger ones down (measured).
 const IMAGE_CLAUDE_CAP: u64 = 3_930;
+/// Most tokens of an image for the older generation of Claude: the largest row of Anthropic's table (1092 x 1092).
 const IMAGE_CLAUDE_OLD_CAP: u64 = 1_590;
-/// The longest edge of an image in the older generation, in pixels, and how many pixels make a token there.
+/// The longest edge of an image in the older generation of Claude, in pixels.
 const EDGE_CLAUDE_OLD: u32 = 1_568;
+/// Pixels of an image for each token, in the older generation of Claude.
 const PIXELS_CLAUDE_OLD: u64 = 750;
-/// Rules of `OpenAI`'s older models. An image costs a base, which is also its cost in low detail, and further tokens
-/// for each tile. Then follow the side of a tile, the square into which an image is fitted, and the length to which
-/// its shortest side is scaled then, all in pixels.
+/// Tokens of an image in low detail for `OpenAI`. In its older models, every image costs this beside its tiles.
 const IMAGE_LOW: u64 = 85;
+/// Tokens of a tile in `OpenAI`'s older models.
 const TILE: u64 = 170;
+/// The side of a tile, in pixels.
 const TILE_SIDE: u32 = 512;
+/// The side of the square into which an image is fitted, in pixels.
 const TILES_SQUARE: u32 = 2_048;
+/// The length to which the shortest side of the fitted image is scaled, in pixels.
 const TILES_SHORTEST: u32 = 768;
-/// Rules of Gemini up to 2.5: the tokens of a crop, the side up to which a picture is a single crop, the smallest and
-/// largest side of a crop, and the square into which a larger picture is fitted, all in pixels.
+/// Tokens of a crop in Gemini up to 2.5.
 const CROP: u64 = 258;
+/// The side up to which a picture is a single crop, in pixels.
 const CROP_WHOLE: u32 = 384;
+/// The smallest and the largest side of a crop, in pixels.
 const CROP_SIDES: std::ops::RangeInclusive<u32> = 256..=768;
+/// The side of the square into which a larger picture is fitted, in pixels.
 const CROPS_SQUARE: u32 = 3_072;
 
 /// Sound of unknown length is taken as 128 kbit/s, the usual rate of compressed speech and music. For raw PCM the
 /// estimate is too high, which is the safe side.
 const SOUND_BYTES_PER_SECOND: u64 = 16_000;
-/// `OpenAI` bills 10 tokens for each second of sound, and Gemini 32. Claude takes no sound. Where a gateway turns
-/// sound into text, 10 tokens a second are more than fast speech needs.
+/// Tokens for each second of sound, for `OpenAI`. Claude takes no sound. Where a gateway turns sound into text, 10
+/// tokens a second are more than fast speech needs.
 const SOUND_TOKENS: u64 = 10;
+/// Tokens for each second of sound, for Gemini.
 const SOUND_TOKENS_GEMINI: u64 = 32;
 
-/// Tokens for each second of a video. `OpenAI` and Claude take none. Gemini samples one picture a second, with its
-/// sound: 300 tokens up to 2.5, and 102 (70 and 32) from 3 on.
+/// Tokens for each second of a video, for Gemini from 3 on: 70 for one picture a second, and 32 for the sound.
+/// `OpenAI` and Claude take no video.
 const VIDEO_TOKENS: u64 = 102;
+/// Tokens for each second of a video, for Gemini up to 2.5.
 const VIDEO_TOKENS_OLD: u64 = 300;
 /// A video of unknown length is taken as 1 Mbit/s.
 const VIDEO_BYTES_PER_SECOND: u64 = 125_000;
 
 /// Tokens of a page, which is read as text and as a picture. Anthropic states 1,500 to 3,000 tokens for the text, and
-/// `OpenAI` sends both. Gemini bills 560 from 3 on, and 258 before.
+/// `OpenAI` sends both.
 const PAGE_TOKENS: u64 = 2_250;
+/// Tokens of a page for Gemini from 3 on.
 const PAGE_TOKENS_GEMINI: u64 = 560;
+/// Tokens of a page for Gemini up to 2.5.
 const PAGE_TOKENS_GEMINI_OLD: u64 = 258;
-/// A document with an unknown number of pages is taken as one page for each 16 KiB, rounded up, and at most as many
-/// pages as a provider reads. 16 KiB is between a page of packed text and a scanned page.
+/// A document with an unknown number of pages is taken as one page for each 16 KiB, rounded up. That is between a page
+/// of packed text and a scanned page.
 const PAGE_BYTES: u64 = 16 * 1024;
+/// Most pages that a provider reads of one document.
 const PAGES: u64 = 100;
 /// Bytes of plain text for each token.
 const TEXT_BYTES: u64 = 4;
@@ -121,6 +131,7 @@ impl ProviderFamily {
         matches!(self, Self::Gemini | Self::GeminiOld)
     }
 
+    /// Tokens of an image, by the rules of the family.
     fn image(self, media: &MediaRef) -> u64 {
         let size = media.pixels().filter(|(width, height)| *width > 0 && *height > 0);
         match (self, size) {

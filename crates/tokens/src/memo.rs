@@ -20,6 +20,7 @@ pub struct MemoCounter<C: Counter + ?Sized> {
     state: Mutex<Generations>,
 }
 
+/// Two tables of counts. The old one is dropped as a whole, which is cheaper than tracking single uses.
 #[derive(Default)]
 struct Generations {
     young: FxHashMap<u128, u32>,

@@ -20,6 +20,7 @@ enum RunKind {
     Mark,
 }
 
+/// The kind of each byte. All bytes of characters outside ASCII count as parts of words.
 const KINDS: [RunKind; 256] = {
     let mut kinds = [RunKind::Mark; 256];
     let mut byte = 0;

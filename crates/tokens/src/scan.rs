@@ -58,6 +58,7 @@ impl TextShape {
         shape
     }
 
+    /// Adds the features of a block. `before` holds the byte before each byte of `now`.
     #[inline]
     fn add(&mut self, before: &[u8], now: &[u8]) {
         let mut n = [0u8; 14];

@@ -78,6 +78,7 @@ pub fn window_of(model: &str) -> Option<u64> {
 }
 
 impl ModelName {
+    /// Splits a model's name into its parts.
     fn of(name: &str) -> Self {
         // Clouds and routers append to the name where and how the model runs.
         let name = name.split(['@', ':', '[']).next().unwrap_or_default();

@@ -68,6 +68,7 @@ struct SectionReader<'a> {
 }
 
 impl SectionReader<'_> {
+    /// Adds the claims of a section. Lines that continue another one are joined with it first.
     fn read(&mut self, lines: &[SectionLine], out: &mut Vec<SectionClaim>) {
         let mut lines = lines.iter().peekable();
         while let Some(line) = lines.next() {
@@ -91,6 +92,7 @@ impl SectionReader<'_> {
         lead.trim().is_empty() && !ended && !next.named && !(self.is_apart)(rest)
     }
 
+    /// Adds the claims of one list item, or of the sentences in one line of prose.
     fn line(&mut self, lead: &str, text: &str, bare: bool, out: &mut Vec<SectionClaim>) {
         let is_item = !lead.trim().is_empty();
         let depth = lead.len() - lead.trim_start().len() + usize::from(is_item);

@@ -23,8 +23,9 @@ use crate::tools::{
 const COMMAND_CHARS: usize = 140;
 /// Limit for the lines of a failure that are quoted, in characters.
 const FAILURE_CHARS: usize = 420;
-/// How many bytes of a failure and of a look-up's output are read.
+/// How many bytes of a failed call's output are read.
 const FAILURE_BYTES: usize = 64_000;
+/// How many bytes of a look-up's output are read.
 const SHOWN_BYTES: usize = 16_000;
 /// At most this many lines of one change are kept.
 const CHANGED_LINES: usize = 40;
@@ -83,6 +84,8 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds a failed call: the checks that passed in it, the failing step, and an open failure that may be settled
+    /// later.
     fn failed(&mut self, came: &DeedOutcome<'_>) {
         let Some(failure) = came.outcome.failure() else { return };
         let blamed = verdicts::blamed(&came.command, came.outcome.of);
@@ -182,6 +185,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// The parts of a failure's statement: the line that says most, and further telling lines.
     fn failure_parts(
         &self,
         came: &DeedOutcome<'_>,
@@ -214,6 +218,7 @@ impl CallDeeds<'_, '_> {
         Some(rustc_hash::FxBuildHasher.hash_one((line, path)))
     }
 
+    /// Adds a call that did not fail: changes of the to-do list and of files, commands, and look-ups.
     fn done(&mut self, came: &DeedOutcome<'_>) {
         let (facts, tools, call) = (self.facts, self.tools, self.call);
         let message = came.message;
@@ -247,6 +252,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds a command that did not fail, and settles what it proves.
     fn shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
         let ok = came.outcome.verdict == Some(CallVerdict::Ok);
         self.history(came, ok);
@@ -267,6 +273,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds a command that ran, with its verdict and its telling line where they are known.
     fn ran(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let mut parts = Vec::new();
         if ok {
@@ -300,6 +307,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds commits, pushes and merge requests of a command.
     fn history(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let Some(text) = self.facts.command.as_deref() else { return };
         let lines = || self.tools.shown(came.text, SHOWN_BYTES);
@@ -312,11 +320,13 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds the output of a look-up.
     fn found(&mut self, came: &DeedOutcome<'_>, weight: u32) {
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
         self.gathered.add_found(came.message, came.lead(), &lines, weight);
     }
 
+    /// Adds a change of files: notes each file, settles failed changes of it, and states the changed lines.
     fn changed(&mut self, came: &DeedOutcome<'_>, changed: ChangedFiles<'_>, change: &FileChange) {
         let replaces = || change.lines.iter().any(|line| matches!(line, ChangeLine::Replaced(..)));
         let in_place = || came.command.steps.iter().any(|step| step.run.key() == "sed");
@@ -435,6 +445,7 @@ fn change_parts(change: &FileChange) -> Vec<StatementSentence> {
     parts
 }
 
+/// A changed line as a part of a statement, weighed by what kind of change it is.
 fn line_part(line: &ChangeLine) -> StatementSentence {
     match line {
         ChangeLine::Added(text) => {

@@ -61,6 +61,7 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Replaces the brackets that open a tag, a template token or a marker, and control characters.
 fn without_meaning(text: &str) -> Cow<'_, str> {
     let suspicious = |c: u8| matches!(c, b'<' | b'[');
     if !text.bytes().any(|c| suspicious(c) || (c < 0x20 && c != b'\n' && c != b'\t')) {

@@ -213,6 +213,8 @@ impl GatheredFacts {
         }
     }
 
+    /// Adds the user's words. They may choose from a list that the assistant offered, or give the reason for a
+    /// rejection.
     pub(super) fn add_asked(&mut self, message: u32, passages: &[Passage]) {
         let mut said = passages.iter().filter(|passage| passage.is_said());
         if said.all(|passage| passage.text.trim().is_empty()) {
@@ -247,6 +249,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Adds the assistant's words. `call` holds the arguments of the call that follows, or is `None` at a turn's end.
     fn add_said(&mut self, message: u32, text: &str, call: Option<&str>) {
         let kind = if call.is_some() { StatementKind::Said } else { StatementKind::Concluded };
         let parts = prose::assistant(text, call);
@@ -255,6 +258,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Adds the result of a call: the user's words in it, and otherwise the outcome of the call.
     fn add_result(
         &mut self,
         call: &CallSite<'_>,
@@ -277,6 +281,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Adds the outcome of a call. Output of a command that kept running is counted as that command's.
     fn add_outcome(
         &mut self,
         call: &CallSite<'_>,

@@ -213,6 +213,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Counts the identifiers in a text, each once, by who wrote it.
     pub(super) fn add_ids(&mut self, text: &str, role: Role, kind: &BlockKind, message: u32) {
         self.order += 1;
         let order = self.order;
@@ -256,6 +257,8 @@ impl GatheredFacts {
         }
     }
 
+    /// Notes that a call read a file, or changed it where `modified` is true. Paths of more than 300 bytes are
+    /// ignored.
     pub(crate) fn use_file(&mut self, path: &str, modified: bool, message: Option<u32>) {
         if path.is_empty() || path.len() > 300 {
             return;

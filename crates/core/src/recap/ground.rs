@@ -129,6 +129,7 @@ fn refused<T>(verdict: ReplyVerdict, detail: impl Into<String>) -> Result<T, Ung
     Err(UngroundedReply { verdict, detail: detail.into(), dropped: Vec::new() })
 }
 
+/// Fails where the reply is empty, or ended for an unknown reason.
 fn check_end(text: &str, finish: FinishReason) -> Result<(), UngroundedReply> {
     if text.trim().is_empty() {
         return refused(ReplyVerdict::Empty, "the reply holds no text");
@@ -218,6 +219,7 @@ fn tokens_of(claim: &SectionClaim, counter: &dyn Counter) -> u64 {
         + u64::from(counter.count(&claim.text, TextKind::Prose))
 }
 
+/// Fails where the claims have at least as many tokens as the events that they would replace.
 fn check_size(
     all: &[SectionClaim],
     request: &SummaryRequest,

@@ -57,6 +57,7 @@ pub struct LostNames {
     newest: u32,
 }
 
+/// How a name was used, and what it was worth at its last use.
 #[derive(Clone, Debug, Default)]
 struct NameUses {
     by: IdUse,
@@ -77,6 +78,7 @@ struct UseOrder {
     last: usize,
 }
 
+/// One use of a name in an event.
 #[derive(Clone, Debug)]
 struct NameUse {
     seq: u32,

@@ -48,15 +48,25 @@ pub use crate::seal::{END, NOTE_START};
 
 /// Names of the sections, as they follow `### `. Composing writes them, and parsing finds them.
 pub(crate) mod section {
+    /// The user's requests.
     pub const TASK: &str = "Task";
+    /// Text of earlier recaps by other authors.
     pub const NOTES: &str = "Notes from before";
+    /// The current state of the work.
     pub const STATE: &str = "State";
+    /// Words and deeds that did not fail.
     pub const DONE: &str = "Done so far";
+    /// Failures, rejections and interruptions.
     pub const FAILED: &str = "Tried and failed";
+    /// The files that were used.
     pub const FILES: &str = "Files";
+    /// Identifiers, in recaps of earlier versions.
     pub const INDEX: &str = "Index";
+    /// Notes that the agent asked to keep.
     pub const NOTED: &str = "Notes of the agent";
+    /// Texts that settings put back after each fold.
     pub const PUT_BACK: &str = "Put back after each fold";
+    /// All names of sections.
     pub const ALL: &[&str] = &[TASK, NOTES, STATE, DONE, FAILED, FILES, INDEX, NOTED, PUT_BACK];
 }
 

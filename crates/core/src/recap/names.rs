@@ -110,6 +110,7 @@ impl<'a> WordSearch<'a> {
         Self { words, spellings, found: FxHashSet::default(), automaton }
     }
 
+    /// Searches the request and the events before `end`, until every word is found.
     fn look_through(&mut self, log: &EventLog, end: usize, request: &SummaryRequest) {
         for known in [&request.previous, &request.focus, &request.today].into_iter().flatten() {
             self.look_in(known);
@@ -159,6 +160,7 @@ fn raw(bytes: &[u8]) -> Cow<'_, str> {
     TextRef::raw(all).decode(bytes)
 }
 
+/// Whether a found word is a whole word, or the start of a hash.
 fn stands_alone(text: &str, word: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
     let inside = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';

@@ -50,6 +50,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Reads the sections of a recap that midfold wrote.
     fn add_own(&mut self, text: &str) {
         let mut current = "";
         let mut body: Vec<&str> = Vec::new();
@@ -67,6 +68,7 @@ impl GatheredFacts {
         self.add_blocks(text);
     }
 
+    /// Adds the facts of one section, and carries the identifiers in it over.
     fn add_section(&mut self, name: &str, lines: &[&str]) {
         if ![section::INDEX, section::PUT_BACK].contains(&name) {
             // The recap gave these names a place, so they start with a weight; they may still lose it in the next
@@ -118,6 +120,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Reads the lines of the state section: labels at the start of a line, further entries indented below them.
     fn add_state(&mut self, lines: &[&str]) {
         let mut todo: Option<Quote> = None;
         let mut read = RecapState::default();
@@ -177,6 +180,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Reads the lists of the files section.
     fn add_file_lines(&mut self, lines: &[&str]) {
         for line in lines {
             let Some((kind, paths)) = line.split_once(": ") else { continue };
@@ -222,6 +226,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Keeps the text of another author as a note, and takes over its files and identifiers.
     fn add_foreign(&mut self, text: &str) {
         self.add_blocks(text);
         self.add_listed_files(text);

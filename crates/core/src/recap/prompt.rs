@@ -188,6 +188,7 @@ impl SummaryRequest {
         fenced(&"0".repeat(TOKEN_DIGITS), &label(source), &self.data(&source.text))
     }
 
+    /// The system message: the rules, and the form of the reply. It holds no text of the log.
     fn system(&self) -> String {
         let length = match self.words {
             Some(words) => format!("at most {words} words"),
@@ -230,6 +231,7 @@ impl SummaryRequest {
         )
     }
 
+    /// The form of the reply: header and sections, each with a hint.
     fn schema(&self) -> String {
         let mut out = String::new();
         if self.asks_header() {
@@ -248,6 +250,7 @@ impl SummaryRequest {
         out
     }
 
+    /// The user message: the earlier narration, the sources and the focus, each between fence lines.
     fn user(&self, sources: &[SourceEvent], previous: Option<&str>) -> String {
         let mut blocks: Vec<(Cow<'_, str>, String)> = Vec::new();
         if let Some(previous) = previous.filter(|text| !text.trim().is_empty()) {

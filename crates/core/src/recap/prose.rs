@@ -169,6 +169,7 @@ fn both_ends(text: &str) -> std::borrow::Cow<'_, str> {
     format!("{}\n{}", &text[..front], &text[back..]).into()
 }
 
+/// Splits text into weighed parts, line by line.
 #[derive(Default)]
 struct ProseReader {
     parts: Vec<StatementSentence>,
@@ -207,6 +208,7 @@ impl ProseReader {
         parts
     }
 
+    /// Reads one line: a fence, a line of code, a heading, a list item or prose.
     fn line(&mut self, line: &str) {
         let trimmed = line.trim();
         if is_fence(trimmed) {
@@ -245,6 +247,7 @@ impl ProseReader {
         }
     }
 
+    /// Adds a sentence. One that ends in a colon waits for the next one, and a very short one joins the one before.
     fn sentence(&mut self, sentence: &str) {
         if sentence.ends_with([':', '：']) {
             if !self.lead.is_empty() && self.lead.len() < ITEM_CHARS {

@@ -56,6 +56,7 @@ pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Finds the ranges between marks. `closes` gives the closing marks of an opening one.
 fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;

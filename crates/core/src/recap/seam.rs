@@ -38,6 +38,7 @@ pub(crate) fn ends_at_seam(log: &EventLog, tools: &ToolTable) -> bool {
     })
 }
 
+/// Whether a call with this result ends a piece of work.
 fn ends_work(
     events: &[Event],
     call: &CallSite<'_>,
@@ -53,6 +54,7 @@ fn ends_work(
     facts.kind == ToolKind::Shell && commits_or_passes(&facts, &text, error, tools)
 }
 
+/// Whether a command made a commit or passed a check.
 fn commits_or_passes(
     facts: &CallFacts,
     text: &str,

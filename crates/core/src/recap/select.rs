@@ -37,8 +37,9 @@ const LENGTH: f64 = 0.25;
 const SHORTEST: usize = 40;
 /// The weight of a statement's lead without any part, in percent: which file was changed, or which command ran.
 const BARE: u32 = 50;
-/// Characters of `@123 answer: ` with the line break, and below, of the separator between two parts.
+/// Characters of `@123 answer: ` with the line break, which each line costs beside its statement.
 const FRAME: usize = 10;
+/// Characters between two parts of a statement.
 const JOINT: usize = 3;
 /// The largest share of room for changed lines, in percent. It is small because the file itself shows them.
 const CHANGES: usize = 20;
@@ -84,6 +85,7 @@ enum RenewedPlace {
     Later,
 }
 
+/// Weighs statements by kind, age, focus and repetition.
 fn weigh<'a>(
     grouped: &'a [GroupedStatement],
     later: &[Statement],
@@ -249,6 +251,7 @@ impl GivenPlaces<'_> {
     }
 }
 
+/// The parts of a statement that may be chosen, and its bare lead, each with its score.
 fn candidates<'a>(
     place: usize,
     weighed: &'a WeighedStatement<'_>,

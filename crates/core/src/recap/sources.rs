@@ -94,6 +94,7 @@ pub fn earlier(log: &EventLog, range: Range<usize>) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
+/// Renders one event. Neighbouring texts of the same role become one source.
 fn render(
     event: &Event,
     dialect: &dyn Dialect,
@@ -169,6 +170,7 @@ fn speaker(voice: Voice) -> Role {
     }
 }
 
+/// The text of a block as a summariser sees it; `None` for reasoning and empty blocks.
 fn block_text(
     event: &Event,
     block: &BlockView,
@@ -213,6 +215,7 @@ fn block_text(
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// The text of a block, cut to its two ends where it is long.
 fn ends(event: &Event, block: &BlockView, limits: &SourceLimits) -> String {
     let text = block.text(&event.bytes);
     cut(limits.shown(&text).trim(), limits.text, limits.text_head, limits.text_tail)

@@ -78,8 +78,9 @@ pub(super) const USAGES: &[ProgramUsage] = &[
     usage(&["wrangler secret put", "vercel env add"], &["<_"]),
 ];
 
-/// At most this many bytes of a line are read before the name of a command and, below, behind it.
+/// How many bytes of a line are read before the name of a command.
 const BEFORE: usize = 512;
+/// How many bytes of a line are read behind the name of a command.
 const BEHIND: usize = 1_024;
 /// At most this many words of a command are read.
 const WORDS: usize = 64;

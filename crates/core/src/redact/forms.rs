@@ -50,6 +50,7 @@ pub(super) fn value(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Opti
     found(text, name, runs).filter(|value| !is_place(value))
 }
 
+/// The value of a name, in whichever form it is.
 fn found(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValue> {
     let mut at = TextCursor { text, at: name.at.end };
     let quoted = at.closing_quote();

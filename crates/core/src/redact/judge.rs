@@ -97,6 +97,7 @@ fn is_stand_in(value: &str) -> bool {
     NAMES.iter().any(|name| value.eq_ignore_ascii_case(name))
 }
 
+/// Whether a value may be a password where only passwords are.
 fn is_told(value: &str, quoted: bool) -> bool {
     let plain = value.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
     // A word of prose, or the name of something.
@@ -106,6 +107,7 @@ fn is_told(value: &str, quoted: bool) -> bool {
         && is_given(value)
 }
 
+/// Whether a value may be a password that was given to a command.
 fn is_given(value: &str) -> bool {
     !(value.len() < 3 || value.starts_with('-') || is_stand_in(value) || is_placeholder(value))
 }
@@ -247,6 +249,7 @@ fn is_template(value: &str) -> bool {
         || called('@')
 }
 
+/// Whether a value only holds the place of a secret, such as `changeme` or `your-key`.
 fn is_placeholder(value: &str) -> bool {
     const WORDS: [&str; 19] = [
         "xxxx",

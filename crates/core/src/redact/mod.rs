@@ -86,6 +86,7 @@ enum KeywordSource {
     Command(usize),
 }
 
+/// A format of secrets whose regex is compiled at its first use.
 #[derive(Debug)]
 struct CompiledRules {
     pattern: &'static str,

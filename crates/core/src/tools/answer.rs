@@ -164,6 +164,7 @@ impl<'a> JsonWalk<'a> {
         }
     }
 
+    /// Reads the rest of an object or a list. Returns whether its end was found.
     fn inside(&mut self, is_object: bool, is_persons: bool, depth: usize) -> bool {
         loop {
             match self.next() {

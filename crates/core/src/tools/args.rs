@@ -14,6 +14,7 @@ pub(super) struct CallArguments<'a> {
     plain: Option<&'a str>,
 }
 
+/// The value of an argument, as far as it is read.
 enum ArgumentValue<'a> {
     /// A string token, with its quotes.
     Text(&'a [u8]),
@@ -136,6 +137,7 @@ fn is_shell(program: &str) -> bool {
     matches!(program.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash"))
 }
 
+/// Reads the members of a JSON object, and records them under their names.
 struct ArgumentReader<'a, 'o> {
     text: &'a str,
     at: usize,

@@ -4,10 +4,12 @@ use super::args::CallArguments;
 use super::command::script;
 use super::{ToolTable, shell};
 
-/// The arguments of known agents that hold the former text, the new text, and a whole text: Claude Code, pi,
-/// Anthropic's editor, opencode, Cursor, Gemini CLI, notebooks.
+/// The arguments that hold the former text. These and the names below are those of Claude Code, pi, Anthropic's
+/// editor, opencode, Cursor, Gemini CLI and notebooks.
 const OLD: &[&str] = &["old_string", "oldText", "old_str", "oldString", "old"];
+/// The arguments that hold the new text.
 const NEW: &[&str] = &["new_string", "newText", "new_str", "newString", "new", "replacement"];
+/// The arguments that hold a whole text.
 const WHOLE: &[&str] = &["content", "file_text", "contents", "new_source", "code_edit", "diff"];
 
 /// One line of a change.
@@ -79,6 +81,7 @@ struct WrittenInput {
 }
 
 impl WrittenInput {
+    /// Reads the texts in a command and in a script.
     fn of(command: Option<&str>, code: Option<&str>) -> Self {
         let mut given = Self::default();
         code.into_iter().for_each(|code| given.script(code));

@@ -68,6 +68,8 @@ pub(crate) fn may_call(arguments: &[u8]) -> bool {
     FINDERS.iter().any(|finder| finder.find(arguments).is_some())
 }
 
+/// The tool and arguments of the calls in a script; `None` where there are none. Several calls become one command, or
+/// else the last one counts.
 fn nested(arguments: &str) -> Option<(String, String)> {
     if !may_call(arguments.as_bytes()) {
         return None;
@@ -176,6 +178,7 @@ impl<'a> CodeScript<'a> {
         Some(value)
     }
 
+    /// A single literal, or a name that was set to one.
     fn operand(&mut self, depth: usize) -> Option<LiteralValue> {
         if depth > DEEPEST {
             return None;
@@ -206,6 +209,7 @@ impl<'a> CodeScript<'a> {
         }
     }
 
+    /// Reads an object literal into JSON. Members that are not literals are left out.
     fn object(&mut self, depth: usize) -> Option<LiteralValue> {
         self.take('{').then_some(())?;
         let mut object = Vec::new();
@@ -233,6 +237,7 @@ impl<'a> CodeScript<'a> {
         }
     }
 
+    /// Reads a list literal into JSON, or into text where it is joined.
     fn list(&mut self, depth: usize) -> Option<LiteralValue> {
         self.take('[').then_some(())?;
         let mut list: Vec<LiteralValue> = Vec::new();
@@ -293,6 +298,7 @@ impl<'a> CodeScript<'a> {
         digits.parse::<f64>().is_ok().then_some(LiteralValue::Json(digits))
     }
 
+    /// Reads a string literal, with its escapes replaced. An unfinished string reaches to the end of the script.
     fn string(&mut self, quote: char) -> String {
         self.rest = &self.rest[quote.len_utf8()..];
         let mut text = String::new();

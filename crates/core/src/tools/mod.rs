@@ -102,12 +102,14 @@ pub struct ToolTable {
     unknown: ToolDefinition,
 }
 
+/// The content of `data/tools.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ToolFile {
     tool: Vec<ToolDefinition>,
 }
 
+/// The table of known tools, read at its first use.
 static BUILTIN: LazyLock<ToolTable> = LazyLock::new(|| {
     // The file is compiled in and a test reads it, so it is never broken.
     let tools =
@@ -269,6 +271,7 @@ fn kind_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> ToolKind {
     value.and_then(|value| mode.kinds.get(&value).copied()).unwrap_or(tool.kind)
 }
 
+/// Adds the command or program that a call runs, with the files that it reads and writes.
 fn add_command(tool: &ToolDefinition, arguments: &CallArguments<'_>, facts: &mut CallFacts) {
     let runs = !tool.command_args.is_empty() || !tool.code_args.is_empty();
     let plain = || arguments.plain().filter(|_| runs).map(str::to_owned);
@@ -290,6 +293,7 @@ fn add_command(tool: &ToolDefinition, arguments: &CallArguments<'_>, facts: &mut
     }
 }
 
+/// First line and number of lines of a partial read; `None` for whole files.
 fn range_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> Option<(u64, u64)> {
     if let Some((first, last)) = arguments.pair(&tool.range_args) {
         let lines = u64::try_from(last).map_or(u64::MAX, |last| last.saturating_sub(first) + 1);

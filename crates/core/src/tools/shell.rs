@@ -27,6 +27,7 @@ const SOME: (u64, u64) = (0, 0);
 /// At most this many bytes of a command are read. A longer command holds data.
 const LONGEST: usize = 256 * 1024;
 
+/// Finds the files that a command reads and writes, in its words, its scripts and its patches.
 pub(super) fn read(command: &str) -> CommandFiles {
     let mut done = CommandFiles::default();
     let mut lexer = ShellLexer::of(command);
@@ -212,6 +213,7 @@ struct HeredocBody<'a> {
     patches: bool,
 }
 
+/// Splits a command into words and simple commands.
 struct ShellLexer<'a> {
     text: &'a str,
     at: usize,
@@ -286,6 +288,7 @@ impl<'a> ShellLexer<'a> {
         (words, writes, end)
     }
 
+    /// Reads a redirection of input: a file, a here-string, or the start of a heredoc.
     fn input(&mut self, words: &[ShellWord]) {
         let (here, strip) = (self.rest().starts_with("<<"), self.rest().starts_with("<<-"));
         if self.rest().starts_with("<<<") || !here {
@@ -366,6 +369,7 @@ impl<'a> ShellLexer<'a> {
         (self.at > start && !descriptor).then_some(word)
     }
 
+    /// Adds something that the shell would expand to a word, such as `$(…)`, as it is written.
     fn expansion(&mut self, byte: u8, word: &mut ShellWord) {
         let rest = self.rest();
         let inside = if rest.starts_with("$(") {
@@ -386,6 +390,7 @@ impl<'a> ShellLexer<'a> {
         self.at += inside;
     }
 
+    /// Adds the text inside quotes to a word.
     fn quoted(&mut self, word: &mut ShellWord, quote: char) {
         self.at += 1;
         let mut escaped = false;

@@ -3,9 +3,10 @@
 use super::ToolTable;
 use super::args::CallArguments;
 
-/// The arguments that name an item and its state, in the tools of known agents: Claude Code, Codex, Hermes, opencode,
-/// Gemini CLI, Cursor, Roo.
+/// The arguments that hold the text of an item, in the tools of Claude Code, Codex, Hermes, opencode, Gemini CLI,
+/// Cursor and Roo.
 const ITEM: &[&str] = &["content", "step", "title", "text", "description", "task", "name"];
+/// The arguments that hold the state of an item.
 const STATE: &[&str] = &["status", "state"];
 /// Arguments that hold the whole list as text.
 const LIST: &[&str] = &["todos", "plan", "items", "tasks", PROGRESS];

@@ -78,6 +78,7 @@ impl StoredSession {
         Ok(self.ledger.clone().unwrap_or_default())
     }
 
+    /// Records the request with this context in the ledger, and returns its number.
     pub(super) async fn record(
         &mut self,
         context: &Context,
@@ -104,6 +105,7 @@ impl StoredSession {
         Err(StoredError::Busy(self.row.new.id.clone()))
     }
 
+    /// The next record of the ledger, for a request with this context.
     fn ledger_record(
         &mut self,
         context: &Context,

@@ -226,6 +226,7 @@ impl StoredSession {
     }
 }
 
+/// Makes a session from its loaded parts: a brief one where a fold is active, and otherwise the whole one.
 fn assemble(meta: &SessionMeta, loaded: LoadedSession) -> Result<LoadedParts, StoredError> {
     let row = loaded.session;
     let mut state = rows::state(&row)?;

@@ -14,6 +14,7 @@ use crate::types::{
     SessionActivity, SessionExtent, SessionRow, StoreJob,
 };
 
+/// Everything that the store holds.
 #[derive(Default)]
 pub(super) struct MemoryInner {
     pub(super) sessions: BTreeMap<String, MemorySession>,
@@ -33,6 +34,7 @@ pub(super) struct MemoryInner {
     tick: u64,
 }
 
+/// A session with its events, folds and calls.
 #[derive(Default)]
 pub(super) struct MemorySession {
     pub(super) row: SessionRow,
@@ -153,6 +155,7 @@ impl MemoryInner {
         })
     }
 
+    /// Queues a job. Returns false where its key was used, or another job of the session is ready or leased.
     pub(super) fn enqueue(&mut self, job: NewJob) -> bool {
         let Some(kept) = self.sessions.get_mut(&job.session) else { return false };
         if kept.live || !kept.job_keys.insert(job.key.clone()) {
@@ -177,6 +180,7 @@ impl MemoryInner {
         true
     }
 
+    /// Leases due jobs, the oldest first.
     pub(super) fn claim(&mut self, claim: &JobClaim) -> Vec<StoreJob> {
         let Self { jobs, live, .. } = self;
         let mut claimed = Vec::new();

@@ -97,6 +97,7 @@ pub fn readable(arguments: &str, facts: &CallFacts) -> String {
     }
 }
 
+/// Formats an object: short values first, then long ones, then edits as diffs.
 fn object(node: &ArgumentNode, members: &[(String, ArgumentNode)], facts: &CallFacts) -> String {
     let edits = edits(node, facts);
     let of_edit = |key: &str| {

@@ -23,6 +23,7 @@ fn split(text: &str) -> Vec<&str> {
     if text.is_empty() { Vec::new() } else { text.split('\n').collect() }
 }
 
+/// Adds the lines that differ, by the longest common subsequence where the table is small enough.
 fn middle(old: &[&str], new: &[&str], out: &mut Vec<String>) {
     let (mut a, mut b) = (0, 0);
     if old.len() * new.len() <= CELLS {

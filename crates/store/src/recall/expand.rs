@@ -148,6 +148,7 @@ pub struct PageCursor {
     place: CursorPlace,
 }
 
+/// A place in the text of a message: a character offset, or a line counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CursorPlace {
     Char(usize),

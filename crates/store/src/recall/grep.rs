@@ -292,6 +292,7 @@ struct HitGroup {
     also: Vec<u64>,
 }
 
+/// Finds the lines of each message, and joins results of one file or command with the same best line.
 fn groups(
     log: &PairedEvents<'_>,
     query: &LineQuery,

@@ -12,8 +12,9 @@ use crate::store::Store;
 pub const ROWS: u32 = 50;
 /// Most messages of a page.
 pub const MAX_ROWS: u32 = 500;
-/// Characters of a message that its line shows and, below, of a message that makes a call.
+/// Characters of a message that its line shows.
 const START: usize = 100;
+/// Characters of a message that its line shows, where the message also makes a call.
 const START_OF_CALL: usize = 60;
 /// How many messages are read at a time.
 const CHUNK: u64 = 64;
@@ -100,6 +101,7 @@ pub async fn outline(
     Ok(page)
 }
 
+/// Adds the lines of the messages in a chunk.
 async fn rows(
     reader: &LogReader<'_>,
     chunk: &Range<u64>,

@@ -100,6 +100,7 @@ impl<'a> LogReader<'a> {
         Ok(events)
     }
 
+    /// Reads a stored event. Fields that recall does not need stay empty.
     fn event(&self, row: EventRow) -> Event {
         let bytes = row.event.bytes;
         let mut view = match self.kind {

@@ -167,6 +167,7 @@ pub(super) async fn folded(
     }
 }
 
+/// Finds the fold that is meant by `active` or by the start of an id.
 pub(super) async fn fold_of(
     store: &dyn Store,
     row: &SessionRow,

@@ -35,6 +35,7 @@ pub(super) struct FileVersions {
 }
 
 impl FileVersions {
+    /// Collects the reads and writes that did not fail.
     pub fn of(log: &PairedEvents<'_>) -> Self {
         let mut all = Self { files: HashMap::new(), of: HashMap::new() };
         for event in log.events {

@@ -39,6 +39,7 @@ pub(super) async fn last_call<D: SqlConnection>(db: &mut D, no: i64) -> Result<u
     number_of(&row.one(db).await?, 0)
 }
 
+/// Records the usage of a call. The same usage may be recorded again.
 pub(super) async fn settle_call<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -43,6 +43,7 @@ pub(super) async fn hold_session_of<D: SqlConnection>(
     Ok(query(AssertSqlSafe(sql)).bind(job).maybe(db).await?.is_some())
 }
 
+/// The extent of a session; `None` where there is no such session.
 pub(super) async fn extent<D: SqlConnection>(
     db: &mut D,
     no: i64,

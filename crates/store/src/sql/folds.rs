@@ -102,6 +102,7 @@ pub(super) async fn put_fold<D: SqlConnection>(
     }
 }
 
+/// Makes a fold the active one, where `expected` is still active. Fails with the active fold otherwise.
 pub(super) async fn activate<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -10,6 +10,7 @@ use super::{failed, state_name};
 use crate::error::StoreError;
 use crate::types::{JobClaim, JobOutcome, JobState, Lease, Millis, NewJob, StoreJob};
 
+/// Queues a job. Returns false where its key is taken, or a unique index finds another live job of the session.
 pub(super) async fn enqueue<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -34,6 +35,7 @@ pub(super) async fn enqueue<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// Leases due jobs. Rows that another worker is leasing at this moment are skipped.
 pub(super) async fn claim<D: SqlConnection>(
     db: &mut D,
     claim: &JobClaim,
@@ -59,6 +61,7 @@ pub(super) async fn claim<D: SqlConnection>(
     Ok(jobs)
 }
 
+/// Extends a lease. Returns false where the job has another attempt or is not leased.
 pub(super) async fn heartbeat<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
@@ -76,6 +79,7 @@ pub(super) async fn heartbeat<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// Ends a job and stores its fold, in one transaction. Returns false where the lease was lost.
 pub(super) async fn finish<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
@@ -114,6 +118,7 @@ pub(super) async fn finish<D: SqlConnection>(
     Ok(true)
 }
 
+/// Gives a job back, to be tried at `retry_at` or to be dead. Returns false where the lease was lost.
 pub(super) async fn fail<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,

@@ -86,6 +86,7 @@ fn place_of(options: &PgConnectOptions) -> String {
     }
 }
 
+/// Runs the missing migrations in one transaction, under an advisory lock.
 async fn migrate(db: &mut PgConnection) -> Result<(), StoreError> {
     let mut tx = db.begin_with(PgConnection::BEGIN).await.map_err(failed)?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)")

@@ -9,6 +9,7 @@ use super::sessions::{create, find_number, save_state};
 use crate::error::StoreError;
 use crate::types::{Millis, TransferPart, TransferParts};
 
+/// Stores all parts in one transaction. An error leaves nothing behind.
 pub(super) async fn restore<D: SqlConnection>(
     db: &mut D,
     parts: TransferParts<'_>,

@@ -34,6 +34,7 @@ async fn catch_up<S: SqlDatabase>(
     }
 }
 
+/// Searches for words with the index, and ranks the candidates by their texts.
 pub(super) async fn search_words<S: SqlDatabase>(
     store: &S,
     (id, no): (&str, i64),
@@ -70,6 +71,7 @@ pub(super) async fn search_words<S: SqlDatabase>(
     Ok(ranking.finish(limit))
 }
 
+/// Searches from the newest event on, without the index, until there are `limit` hits.
 pub(super) async fn scan<S: SqlDatabase>(
     store: &S,
     no: i64,

@@ -191,6 +191,7 @@ async fn pragma(db: &mut SqliteConnection, query: &'static str) -> Result<i64, S
     row.try_get(0).map_err(failed)
 }
 
+/// Runs the missing migrations in one transaction. Refuses files of other programs and of newer versions.
 async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     let latest = MIGRATIONS.len() as i64;
     if pragma(db, "PRAGMA user_version").await? == latest
@@ -221,6 +222,7 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)
 }
 
+/// The columns of an inserted event.
 const COLUMNS: &str = "(session_no, seq, turn, tokens, hash, usage, bytes, made, origin)";
 /// Events of one insert. Each takes nine variables, and a statement may have 32,766.
 const ROWS: usize = 128;

@@ -39,6 +39,7 @@ pub struct TransferCounts {
     pub calls: u64,
 }
 
+/// One line of an export, as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum TransferLine {
@@ -81,6 +82,7 @@ impl From<FoldLine> for NewFold {
     }
 }
 
+/// The line of a fold.
 #[derive(Serialize, Deserialize)]
 pub(super) struct FoldLine {
     pub(super) id: Hash,

@@ -56,6 +56,7 @@ pub async fn export<W: Write + Send>(
     Ok(moved)
 }
 
+/// Writes the lines of one session, as of its row. What is added to it in the meantime is left out.
 async fn export_session<W: Write + Send>(
     store: &dyn Store,
     id: &str,

@@ -97,6 +97,7 @@ impl<R: BufRead> PartReader<R> {
         self.open.as_mut().ok_or(TransferError::Line { line, problem })
     }
 
+    /// Checks a record against those before it, and makes parts of it.
     fn take(&mut self, record: TransferLine) -> Result<(), TransferError> {
         match record {
             TransferLine::Midfold { version } if self.line == 1 && version == VERSION => Ok(()),
@@ -139,6 +140,7 @@ impl<R: BufRead> PartReader<R> {
         }
     }
 
+    /// Checks the hash and the figures of an event.
     fn event(&mut self, event: NewEvent) -> Result<(), TransferError> {
         let open = self.session()?;
         let before = open.hashes.last().copied().unwrap_or(Hash::ROOT);
@@ -160,6 +162,7 @@ impl<R: BufRead> PartReader<R> {
         Ok(())
     }
 
+    /// Checks the record of a fold.
     fn fold(&mut self, line: FoldLine) -> Result<(), TransferError> {
         self.flush();
         let new = NewFold::from(line);
@@ -210,6 +213,7 @@ impl<R: BufRead> PartReader<R> {
         }
     }
 
+    /// Ends the open session, and checks that it is complete.
     fn close(&mut self) -> Result<(), TransferError> {
         self.flush();
         let Some(open) = self.open.take() else { return Ok(()) };

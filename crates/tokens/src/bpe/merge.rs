@@ -31,6 +31,7 @@ pub(super) fn count(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     }
 }
 
+/// Counts the tokens of a short piece, with the parts in arrays on the stack.
 fn short(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     // For each part, its start and the rank of its union with the next part. One more start is the end of the piece.
     let (mut starts, mut ranks) = ([0_u8; SHORT + 1], [ABSENT; SHORT + 1]);
@@ -78,6 +79,7 @@ struct PiecePart {
     rank: u32,
 }
 
+/// Counts the tokens of a long piece. A heap has the unions by rank; outdated entries are skipped when they come up.
 fn long(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     let end = piece.len();
     let mut parts: Vec<PiecePart> = (0..end)

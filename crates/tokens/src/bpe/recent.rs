@@ -11,6 +11,7 @@ const PIECES: usize = 4_096;
 /// Bytes that identify a piece: the piece itself, its length and its vocabulary. One more byte holds its number of
 /// tokens.
 const NAME: usize = LONGEST + 2;
+/// A remembered piece: its text, padded with zeros, then length, vocabulary and count.
 type PieceCount = [u8; NAME + 1];
 
 thread_local! {

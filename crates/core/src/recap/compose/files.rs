@@ -37,6 +37,7 @@ impl RecapWriter<'_> {
         if listed == 0 { (String::new(), 0) } else { (text, listed) }
     }
 
+    /// Writes the changed and the read files as two blocks of tags, within `allowed` tokens.
     fn file_blocks(&self, allowed: u64) -> (String, usize) {
         let (mut left, mut listed) = (allowed, 0);
         let mut text = String::new();

@@ -189,6 +189,7 @@ fn stayed(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> String {
     }
 }
 
+/// Writes a recap section by section, and keeps account of the tokens that are left.
 struct RecapWriter<'a> {
     out: String,
     frame: &'a RecapFrame<'a>,

@@ -86,6 +86,7 @@ impl RecapWriter<'_> {
         self.gathered.checks.iter().rev().filter(stands).take(CHECKS).cloned().collect()
     }
 
+    /// The lines about these checks, and about files that changed after the newest one that passed.
     fn checks(&self, told: &[CheckResult]) -> Vec<String> {
         // The folder is written only where the checks ran in several folders, or in one inside the project.
         let folders: std::collections::BTreeSet<_> =
@@ -110,6 +111,7 @@ impl RecapWriter<'_> {
         committed > Some(check.message) || newest > check.message + PAST
     }
 
+    /// The lines about commits, the last push, merge requests, and files that changed after the last commit.
     fn history(&self) -> Vec<String> {
         let WorkHistory { requests, push, .. } = &self.gathered.history;
         let commits = self.gathered.history.told();

@@ -67,6 +67,7 @@ pub(crate) fn script_label(tool: &str, code: &str, max: usize) -> String {
     cut_at_word(&format!("{tool}: {}", of_script(code, max)), max)
 }
 
+/// The label of a step: its words on one line, or a description of its script or commit.
 fn of_step(step: &SimpleStep<'_>, max: usize) -> String {
     if let Some(script) = step.script.as_deref() {
         let name = step.text.split_whitespace().next().unwrap_or_default();

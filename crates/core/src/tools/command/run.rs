@@ -109,6 +109,7 @@ impl CommandRun {
         }
     }
 
+    /// Sorts the words behind program and subcommand: neutral flags, narrowing flags, and the files it runs over.
     fn take_words(&mut self, rest: &[&str]) {
         let known = programs();
         let mut words = rest.iter();
@@ -240,6 +241,7 @@ impl CommandRun {
             && targets.all(|target| of_name(target).is_none() && !ALL.contains(&&**target))
     }
 
+    /// Whether it only shows something, such as `git log`. Some subcommands change something with certain flags.
     pub(super) fn is_lookup(&self, words: &[String]) -> bool {
         let known = programs();
         let first = self.program();

@@ -94,6 +94,7 @@ fn step<'a>(part: &CommandPart<'a>, folder: Option<&str>) -> SimpleStep<'a> {
     SimpleStep { purpose, run, text: part.text.trim(), script, end: part.end }
 }
 
+/// The purpose of a simple command. The order of the tests matters: the first one that fits decides.
 fn purpose_of(
     part: &CommandPart<'_>,
     words: &[String],

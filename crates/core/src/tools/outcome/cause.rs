@@ -88,6 +88,7 @@ struct OutputReader {
 }
 
 impl OutputReader {
+    /// Whether a line is echoed source. Lines have to come in order.
     fn echoes(&mut self, raw: &str) -> bool {
         let line = raw.trim_start();
         let margin = raw.len() - line.len();

@@ -7,8 +7,9 @@ use regex::Regex;
 
 use super::lines::{self, ResultWindows};
 
-/// Harnesses report the exit code in this many lines at the start, or in the last lines of a result.
+/// How many lines at the start of a result may report the exit code.
 const FIRST: usize = 6;
+/// How many lines at the end of a result may report the exit code.
 const LAST: usize = 8;
 
 /// A line that reports an exit code holds one of these words.

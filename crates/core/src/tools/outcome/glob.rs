@@ -7,6 +7,7 @@ pub(super) struct LineGlob {
     parts: Vec<GlobPart>,
 }
 
+/// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum GlobPart {
     /// Exactly this text.
@@ -22,6 +23,7 @@ enum GlobPart {
 }
 
 impl LineGlob {
+    /// Reads a pattern. A backslash makes the next character plain text.
     pub(super) fn new(pattern: &str) -> Self {
         let mut parts = Vec::new();
         let mut text = String::new();

@@ -18,6 +18,7 @@ use super::refusal::{RefusalTable, RefusalTexts};
 use super::signs::{OutcomeSign, OutcomeSigns};
 use super::verdict::CallVerdict;
 
+/// The content of `data/outcomes.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutcomeFile {
@@ -33,6 +34,7 @@ struct OutcomeFile {
     refusals: Vec<RefusalTexts>,
 }
 
+/// Patterns for the output lines of one group of tools.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
@@ -50,6 +52,7 @@ struct LinePatterns {
     last: bool,
 }
 
+/// Error messages of programs that show content.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ShowPatterns {
@@ -57,6 +60,7 @@ struct ShowPatterns {
     errors: Vec<String>,
 }
 
+/// Messages of tools that run no command.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnPatterns {
@@ -65,12 +69,14 @@ struct OwnPatterns {
     done: Vec<String>,
 }
 
+/// Patterns for lines of one kind.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoisePatterns {
     lines: Vec<String>,
 }
 
+/// A pattern with the sign that a matching line is.
 struct MarkPattern {
     glob: LineGlob,
     sign: OutcomeSign,
@@ -123,6 +129,7 @@ fn any(globs: &[LineGlob], line: &str) -> bool {
 }
 
 impl KnownOutcomes {
+    /// Compiles the patterns of the file; `None` where the search cannot be built.
     fn new(file: OutcomeFile) -> Option<Self> {
         let mut marks = Vec::new();
         let (mut causes, mut wraps) = (Vec::new(), Vec::new());

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use crate::salient::shorten;
 
-/// Bytes at the start and at the end of a result that are read.
+/// How many bytes at the start of a result are read.
 const HEAD: usize = 2_048;
+/// How many bytes at the end of a result are read.
 const TAIL: usize = 4_096;
 
 /// Longest quotation of the line that says most, in characters.

@@ -133,6 +133,7 @@ const REASON: usize = 2_000;
 /// A result of at most this many lines may be an error message of the tool. A longer one is content.
 const SHORT: usize = 12;
 
+/// Reads the outcome of a call. `flags_each` says that the client flags every failure.
 pub(super) fn read(
     facts: &CallFacts,
     text: &str,
@@ -199,6 +200,7 @@ fn tool(
     }
 }
 
+/// Reads the result of a command.
 fn shell(
     known: &KnownOutcomes,
     facts: &CallFacts,

@@ -25,11 +25,13 @@ pub(super) struct ResultProof {
     pub programs: Vec<String>,
 }
 
-/// Exit codes of `xargs grep` without a match, and of a program whose output nobody reads any more.
+/// The exit code of `xargs grep` without a match.
 const XARGS: i64 = 123;
+/// The exit code of a program whose output nobody reads any more.
 const PIPE: i64 = 141;
 
 impl ResultProof {
+    /// Judges a command. Of several lists of commands, the last one decides the exit code.
     pub(super) fn of(command: &str) -> Self {
         // In `bash -c "…"`, the inner command counts.
         let command = shell::unwrapped(command);
@@ -107,6 +109,7 @@ fn is_answer(list: &[CommandPart<'_>]) -> bool {
     deciding.next().is_some_and(asks)
 }
 
+/// Whether a simple command does no work of its own, so that its exit code proves nothing.
 fn is_idle(part: &CommandPart<'_>) -> bool {
     // `cat > f <<EOF` only writes text that the command holds.
     let writes = matches!(program(part), "cat" | "tee") && !part.writes.is_empty();
@@ -116,6 +119,7 @@ fn is_idle(part: &CommandPart<'_>) -> bool {
         || program(part) == "exit"
 }
 
+/// Whether a simple command only shows content.
 fn shows(part: &CommandPart<'_>) -> bool {
     let name = program(part);
     if name == "sed" && part.words.iter().any(|word| shell::in_place(word)) {

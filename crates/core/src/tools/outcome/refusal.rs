@@ -20,6 +20,7 @@ pub(super) struct RefusalTexts {
     after: Vec<String>,
 }
 
+/// The kinds of refusal in the file.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum RefusalWord {

@@ -59,6 +59,7 @@ pub(crate) fn wrote(script: &str) -> ScriptWrites {
     reader.wrote
 }
 
+/// Reads the tokens of a script, and collects the changes that it makes.
 #[derive(Default)]
 struct ScriptReader<'t> {
     tokens: &'t [ScriptToken<'t>],
