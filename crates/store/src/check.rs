@@ -9,7 +9,7 @@ use crate::types::{AppendRequest, NewEvent, NewSession};
 /// Longest id of a session, in characters.
 pub(crate) const MAX_ID: usize = 200;
 
-/// Checks the id of a session: 1 to 200 characters, none of them a control character.
+/// Checks the id of a session: 1 to 200 characters, without control characters.
 pub(crate) fn session(new: &NewSession) -> Result<(), StoreError> {
     let length = new.id.chars().count();
     if (1..=MAX_ID).contains(&length) && !new.id.chars().any(char::is_control) {

@@ -10,7 +10,7 @@ pub type Millis = u64;
 /// The facts about a session that are set when it is created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewSession {
-    /// The id: 1 to 200 characters, none of them a control character.
+    /// The id: 1 to 200 characters, without control characters.
     pub id: String,
     /// The wire format of its events.
     pub dialect: String,

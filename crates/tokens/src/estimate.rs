@@ -5,9 +5,15 @@
 //! least-squares fit of such counts to exact `o200k` counts over 15 MB: source in four languages, READMEs, listings,
 //! logs, JSON, tables, hex, base64, and messages of real agent runs.
 //!
-//! For other families, the parts are scaled to the measured characters per token. The families are `o200k`, Claude to
-//! 4.6, Claude 4.7 and later, and Gemini. In this order: prose 4.50 | 4.10 | 2.95 | 4.32, code 4.7 | 3.5 | 2.7 | 3.8,
-//! JSON 3.6 | 2.85 | 2.25 | 2.7, numbers 1.85 | 1.85 | 1.71 | 1.05, and Chinese 1 | 0.77 | 0.67 | 1.02 of `o200k`.
+//! For other families, the parts are scaled to the measured characters per token (for Chinese: relative to `o200k`):
+//!
+//! | text | `o200k` | Claude to 4.6 | Claude from 4.7 | Gemini |
+//! |---|---|---|---|---|
+//! | prose | 4.50 | 4.10 | 2.95 | 4.32 |
+//! | code | 4.7 | 3.5 | 2.7 | 3.8 |
+//! | JSON | 3.6 | 2.85 | 2.25 | 2.7 |
+//! | numbers | 1.85 | 1.85 | 1.71 | 1.05 |
+//! | Chinese | 1 | 0.77 | 0.67 | 1.02 |
 
 use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};

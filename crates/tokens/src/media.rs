@@ -69,8 +69,8 @@ const VIDEO_TOKENS_OLD: u64 = 300;
 /// A video of unknown length is taken as 1 Mbit/s.
 const VIDEO_BYTES_PER_SECOND: u64 = 125_000;
 
-/// Tokens of a page, which is read as text and as a picture. Anthropic states 1,500 to 3,000 tokens for the text, and
-/// `OpenAI` sends both.
+/// Tokens of a page. Claude and `OpenAI` models get it as text and as a picture; Anthropic states 1,500 to 3,000 tokens
+/// for the text.
 const PAGE_TOKENS: u64 = 2_250;
 /// Tokens of a page for Gemini from 3 on.
 const PAGE_TOKENS_GEMINI: u64 = 560;
@@ -87,9 +87,12 @@ const TEXT_BYTES: u64 = 4;
 impl ProviderFamily {
     /// Tokens of an image, a sound or a file.
     ///
-    /// Images are billed by their pixels, as each provider documents: Claude one token per 28 × 28 tile up to a cap,
-    /// older Claude models one per 750 pixels, GPT 1.2 per 32 × 32 patch up to 12,000 (85 in low detail), Gemini 3 a
-    /// flat 1,090, older Gemini models 258 per crop. An image of unknown size costs 1,600.
+    /// Images are billed by their pixels, as each provider documents:
+    /// - Claude: one token per 28 × 28 tile up to a cap. Older models: one per 750 pixels.
+    /// - GPT: 1.2 tokens per 32 × 32 patch up to 12,000 (85 in low detail).
+    /// - Gemini 3: a flat 1,090 tokens. Older models: 258 per crop.
+    ///
+    /// An image of unknown size costs 1,600.
     ///
     /// Sound and video are billed by their seconds, documents by their pages, and plain text by its length. Where the
     /// bytes do not say these, the size decides (128 kbit/s, 1 Mbit/s, 16 KiB a page). Data that is only referred to

@@ -30,9 +30,14 @@ impl ExpandTarget {
         Self::Events(one(seq..seq.saturating_add(1)))
     }
 
-    /// Reads one of several forms: the number of a message (`12`, `@12`), a range with both ends (`12-20`, `@12-@20`,
-    /// `12..20`), a range to the end (`12-`), a list of these (`12,15-18`), `active`, the id of a fold or its start,
-    /// or a marker. Numbers are positions in the log, counted from 0, as commands and recaps print them.
+    /// Reads a target in one of these forms:
+    /// - the number of a message: `12` or `@12`,
+    /// - a range with both ends: `12-20`, `@12-@20` or `12..20`,
+    /// - a range to the end: `12-`,
+    /// - a list of these: `12,15-18`,
+    /// - a fold: `active`, an id or its start, or a marker.
+    ///
+    /// Numbers are positions in the log, counted from 0, as commands and recaps print them.
     ///
     /// # Errors
     /// Fails where the text has another form.

@@ -56,7 +56,7 @@ pub async fn export<W: Write + Send>(
     Ok(moved)
 }
 
-/// Writes the lines of one session, as of its row. What is added to it in the meantime is left out.
+/// Writes the lines of one session, as of its row. Events that are added in the meantime are left out.
 async fn export_session<W: Write + Send>(
     store: &dyn Store,
     id: &str,
