@@ -105,6 +105,7 @@ pub async fn fsck(store: &dyn Store) -> Result<FsckReport, StoreError> {
 /// Checks one session, and adds its findings to the report.
 struct StoreCheck<'a> {
     store: &'a dyn Store,
+    /// The session's row, as it was when the check began.
     row: &'a SessionRow,
     report: &'a mut FsckReport,
 }

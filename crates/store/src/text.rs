@@ -157,7 +157,9 @@ impl Matcher {
 /// For each word of a query, the events that have it, as an index finds them.
 #[derive(Default)]
 pub(crate) struct Postings {
+    /// For each word, the seqs of its events, in order.
     lists: Vec<Vec<u64>>,
+    /// The number of events that were searched.
     total: u64,
 }
 
@@ -224,8 +226,11 @@ impl Postings {
 /// gets half as much again. Of equals, the newest come first.
 pub(crate) struct CandidateRanking<'a> {
     words: &'a [String],
+    /// The whole query in lower case.
     phrase: &'a str,
+    /// The weight of each word.
     weights: Vec<f64>,
+    /// The candidates, each with its score.
     scored: Vec<(f64, Hit)>,
 }
 

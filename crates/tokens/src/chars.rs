@@ -8,6 +8,7 @@ use crate::{CounterError, ProviderFamily, clamp};
 /// `chars:R`: the number of Unicode scalar values divided by R, rounded up. It uses only integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CharsCounter {
+    /// `chars:R`, with the ratio as it was written.
     name: String,
     /// The ratio is `units / scale`; `scale` is a power of ten.
     units: u64,

@@ -16,6 +16,7 @@ const MIN_BYTES: usize = 64;
 /// the old one, whose counts are dropped. A count of the old generation that is used again moves to the young one.
 pub struct MemoCounter<C: Counter + ?Sized> {
     inner: Arc<C>,
+    /// Counts in each generation.
     entries: usize,
     state: Mutex<Generations>,
 }

@@ -58,12 +58,14 @@ pub(crate) fn claims(
 
 /// Reads one section.
 struct SectionReader<'a> {
+    /// Index of the section in the request.
     section: usize,
     /// Whether the section's name says that it is about the user.
     of_user: bool,
     /// The indentation of the last line that named the user and ended in a colon (0 for prose). `None` where no such
     /// line is in force.
     announced: Option<usize>,
+    /// Whether a line is a claim by itself: see [`claims`].
     is_apart: &'a dyn Fn(&str) -> bool,
 }
 

@@ -44,7 +44,9 @@ pub(super) struct CallDeeds<'a, 'e> {
 
 /// A call's result, as it was understood.
 pub(super) struct DeedOutcome<'a> {
+    /// Number of the message with the result.
     pub message: u32,
+    /// The text of the result.
     pub text: &'a str,
     pub outcome: CallResult,
     /// The shell command that it ran.

@@ -63,6 +63,7 @@ pub struct GatheredFacts {
     /// The agent's newest to-do list, one item on each line; `None` where it has none.
     pub todo: Option<Quote>,
     pub(super) tasks: TaskList,
+    /// Commands that still run.
     pub(super) running: RunningCommands,
     /// Commits, pushes and requests to merge.
     pub history: WorkHistory,
@@ -94,11 +95,13 @@ pub struct GatheredFacts {
     pub(crate) carries: bool,
     /// The number of an event is its seq plus this, because one earlier recap counts for several messages.
     pub(super) shift: u32,
+    /// The pieces of output that first showed a name.
     pub(super) shown: FirstShown,
     /// Index of each statement by the hash of its words, so that a repeated statement is counted instead of added.
     known: FxHashMap<u64, usize>,
     /// Pruning begins only above this many statements.
     most: usize,
+    /// The number of uses so far, by which identifiers are ordered.
     order: u32,
     /// Files are counted separately, so that the worth of identifiers does not depend on them.
     file_order: u32,

@@ -244,6 +244,7 @@ fn all_claims(found: &FoundSections, request: &SummaryRequest) -> Vec<SectionCla
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ClaimFault {
     verdict: ReplyVerdict,
+    /// A description of the fault, for the record.
     about: String,
 }
 

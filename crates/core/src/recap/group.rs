@@ -13,6 +13,7 @@ use crate::recap::wanted_words::WantedWords;
 /// A statement, and how many statements were joined in it.
 pub(super) struct GroupedStatement {
     pub statement: Statement,
+    /// How many statements were joined, itself included.
     pub count: u32,
 }
 

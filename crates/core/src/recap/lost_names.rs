@@ -54,13 +54,16 @@ pub struct LostNames {
     last: Vec<u32>,
     /// Uses, grouped by the worth that the name had then, in steps of [`STEP`].
     uses: BTreeMap<i64, UseOrder>,
+    /// Seq of the newest event, from which ages are counted.
     newest: u32,
 }
 
 /// How a name was used, and what it was worth at its last use.
 #[derive(Clone, Debug, Default)]
 struct NameUses {
+    /// How often each author used it.
     by: IdUse,
+    /// Its worth at the last use, which decides its group.
     worth: i64,
 }
 
@@ -81,7 +84,9 @@ struct UseOrder {
 /// One use of a name in an event.
 #[derive(Clone, Debug)]
 struct NameUse {
+    /// Seq of the event.
     seq: u32,
+    /// The number of the name.
     number: u32,
     /// The words of the name. They are copied here because most uses are skipped after a look at them, and the names
     /// themselves lie far apart in memory.
@@ -257,6 +262,7 @@ fn step(worth: i64) -> i64 {
 struct QuestionWords {
     /// Whether the question has a word, by the word's number.
     known: Vec<bool>,
+    /// What a name gains that shares all its words: less for a long question.
     weight: i64,
 }
 

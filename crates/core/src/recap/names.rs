@@ -90,8 +90,11 @@ fn humps(part: &str) -> Vec<&str> {
 
 /// Searches the log for all words of all spellings at once.
 struct WordSearch<'a> {
+    /// All words of all spellings, in the order of the automaton's patterns.
     words: Vec<&'a str>,
+    /// The spellings of each part: see [`spellings`].
     spellings: FxHashMap<&'a str, Vec<Vec<&'a str>>>,
+    /// The words that were found so far.
     found: FxHashSet<&'a str>,
     automaton: Option<AhoCorasick>,
 }

@@ -324,9 +324,12 @@ fn times(text: &str) -> (&str, u32) {
 struct RecapState {
     checks: Vec<CheckResult>,
     commits: Vec<CommitRecord>,
+    /// How many older commits the recap only counts.
     older: usize,
+    /// The message of the last push, and its branch.
     push: Option<(u32, String)>,
     requests: Vec<MergeRequest>,
+    /// The files that changed after the last commit.
     changed: Vec<String>,
 }
 

@@ -67,8 +67,11 @@ pub(super) fn rank<'a>(
 
 /// Keeps the `keep` smallest of the added values, without storing all of them.
 pub(super) struct BestOf<T> {
+    /// How many values are wanted.
     keep: usize,
+    /// The wanted values, and others that were added since the last cut.
     held: Vec<T>,
+    /// The largest wanted value at the last cut; `None` before the first cut.
     bound: Option<T>,
 }
 

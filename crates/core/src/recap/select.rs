@@ -132,6 +132,7 @@ struct StatementPart {
 /// Weighed statements, and their parts in the order of their scores, the best first.
 pub(super) struct RankedStatements<'a> {
     weighed: Vec<WeighedStatement<'a>>,
+    /// The parts of all statements, the best first.
     candidates: Vec<StatementPart>,
 }
 

@@ -10,6 +10,7 @@ const ITEM_CHARS: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TaskItem {
     number: u32,
+    /// One of [`MARKS`]; empty where the state is unknown.
     mark: &'static str,
     text: String,
 }

@@ -91,9 +91,11 @@ pub(super) type CommandSecret = (Range<usize>, bool);
 /// The last line that was read, kept because it may hold the names of several commands.
 #[derive(Debug, Default)]
 pub(super) struct CommandLine {
+    /// Byte range of the line.
     at: Range<usize>,
     /// A command before this position needs no other reading of the line.
     read: usize,
+    /// The simple commands of the line.
     commands: Vec<SimpleCommand>,
     /// For each usage, the position up to which its commands were searched.
     followed: Vec<usize>,

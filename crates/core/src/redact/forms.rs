@@ -29,8 +29,10 @@ pub(super) enum FormCertainty {
 /// A value that was found behind a name.
 #[derive(Clone, Debug)]
 pub(super) struct FormValue {
+    /// Byte range of the value.
     pub at: Range<usize>,
     pub quoted: bool,
+    /// How certain it is that the value is a secret.
     pub sure: FormCertainty,
 }
 

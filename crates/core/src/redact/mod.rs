@@ -208,6 +208,7 @@ fn foreign_words() -> impl Iterator<Item = &'static names::SecretWord> {
 struct RedactionPass<'a> {
     rules: &'a [CompiledRules],
     text: &'a str,
+    /// The byte ranges of the secrets found so far.
     found: Vec<Range<usize>>,
     /// Base64 before this position was decoded already.
     decoded: usize,

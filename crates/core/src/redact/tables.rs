@@ -15,6 +15,7 @@ pub(super) type SecretCell = (Range<usize>, SecretNameKind);
 /// The position up to which a text was read as a table.
 #[derive(Debug, Default)]
 pub(super) struct SecretTables {
+    /// Byte offset up to which the text was read.
     read: usize,
 }
 
@@ -158,6 +159,7 @@ fn is_rule(line: &str) -> bool {
 /// The mark that separates the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CellMark {
+    /// One character, such as `,` or `|`.
     Char(char),
     /// Two or more blanks.
     Blanks,

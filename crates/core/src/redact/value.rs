@@ -32,10 +32,13 @@ pub(super) enum SecretPlace {
 /// The ends of runs that were found before, so that each byte is read once, however many names the text holds.
 #[derive(Debug, Default)]
 pub(super) struct ValueRuns {
+    /// The range of the last value without quotes.
     bare: Range<usize>,
+    /// The range of the last `wide` value, which ends only at white space and quotes.
     wide: Range<usize>,
     /// The range from the last start to the next `"`, `'`, `` ` ``, `\` or line break.
     stop: Range<usize>,
+    /// The range from the last start to the byte that was searched for: see [`Self::until`].
     tag: Range<usize>,
 }
 

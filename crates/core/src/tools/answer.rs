@@ -113,7 +113,9 @@ fn members(text: &str) -> Vec<Cow<'_, str>> {
 /// A tolerant walk over JSON: broken JSON ends the walk, and the texts found before are kept.
 struct JsonWalk<'a> {
     text: &'a str,
+    /// Byte offset of the cursor.
     at: usize,
+    /// The texts that are a person's words.
     found: Vec<Cow<'a, str>>,
 }
 

@@ -11,6 +11,7 @@ const DEPTH: usize = 4;
 /// The members of an object and of the objects inside it, in order. A name may occur several times.
 pub(super) struct CallArguments<'a> {
     members: Vec<(Cow<'a, str>, ArgumentValue<'a>)>,
+    /// The whole text, where it is not a JSON object.
     plain: Option<&'a str>,
 }
 
@@ -140,6 +141,7 @@ fn is_shell(program: &str) -> bool {
 /// Reads the members of a JSON object, and records them under their names.
 struct ArgumentReader<'a, 'o> {
     text: &'a str,
+    /// Byte offset of the cursor.
     at: usize,
     out: &'o mut Vec<(Cow<'a, str>, ArgumentValue<'a>)>,
 }

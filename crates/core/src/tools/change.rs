@@ -76,7 +76,9 @@ impl ToolTable {
 #[derive(Default)]
 struct WrittenInput {
     patches: Vec<String>,
+    /// Texts that are written as whole files.
     wholes: Vec<String>,
+    /// Pairs of a former text and its replacement.
     edits: Vec<(String, String)>,
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn meant<'a>(
 /// The value of a literal.
 #[derive(Clone, Debug)]
 enum LiteralValue {
+    /// A string, without quotes.
     Text(String),
     /// Any literal but a string, as JSON.
     Json(String),
@@ -108,7 +109,9 @@ fn one_command(calls: &[(String, LiteralValue)]) -> Option<(String, String)> {
 
 /// A script whose literals are read.
 struct CodeScript<'a> {
+    /// The part that is not read yet.
     rest: &'a str,
+    /// The names that were set to literals.
     names: FxHashMap<&'a str, LiteralValue>,
 }
 

@@ -95,10 +95,13 @@ pub struct ToolMode {
 #[derive(Clone, Debug)]
 pub struct ToolTable {
     tools: Vec<ToolDefinition>,
+    /// Index of a tool by its exact name.
     exact: FxHashMap<String, usize>,
+    /// Index of a tool by its name in folded form: lower case, without punctuation.
     folded: FxHashMap<String, usize>,
     /// Beginnings of the names that end in `*`, in folded form, each with its index in `tools`.
     prefixes: Vec<(String, usize)>,
+    /// The entry that stands for every unknown tool.
     unknown: ToolDefinition,
 }
 

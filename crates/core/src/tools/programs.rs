@@ -64,6 +64,7 @@ pub(crate) struct ProgramKinds {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RewritingPrograms {
     pub programs: FxHashSet<String>,
+    /// The flags.
     pub checking: FxHashSet<String>,
 }
 

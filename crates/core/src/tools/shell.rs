@@ -18,6 +18,7 @@ pub(super) struct CommandFiles {
     pub writes: Vec<String>,
     /// The files among `writes` that are gone afterwards.
     pub removes: Vec<String>,
+    /// First line and number of lines of the first partial read.
     pub range: Option<(u64, u64)>,
 }
 

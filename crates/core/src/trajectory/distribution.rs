@@ -15,6 +15,7 @@ const STEPS: u64 = 32;
 pub struct LogHistogram {
     count: u64,
     max: u64,
+    /// How many numbers each bucket holds.
     buckets: BTreeMap<u64, u64>,
 }
 

@@ -19,8 +19,10 @@ pub use plan::{
 /// The new index of each turn of a trajectory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnMap {
+    /// Turns before compression.
     turns: usize,
     span: Option<TurnSpan>,
+    /// Whether the summary is a turn of its own.
     own_turn: bool,
 }
 

@@ -67,7 +67,9 @@ pub(super) fn new_session(id: &str) -> NewSession {
 pub(super) struct SessionWriter {
     pub(super) store: Arc<dyn Store>,
     pub(super) id: String,
+    /// The number of events.
     pub(super) head: u64,
+    /// The chain hash after the last event.
     pub(super) hash: Hash,
 }
 

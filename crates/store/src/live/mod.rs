@@ -38,10 +38,13 @@ pub(crate) const ROUNDS: usize = 4;
 /// A session in a store. It is loaded as far as needed, and its changes are saved to the store.
 pub struct StoredSession {
     store: Arc<dyn Store>,
+    /// The row as this node last read or wrote it.
     row: SessionRow,
     meta: SessionMeta,
     inner: LoadedParts,
+    /// The end of the ledger; `None` until it is needed.
     ledger: Option<Ledger>,
+    /// Hooks that add texts at the end of a request.
     injections: Injections,
     /// The host's hooks for folds that are made here.
     hooks: Option<Arc<dyn FoldHooks>>,

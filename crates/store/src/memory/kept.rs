@@ -40,10 +40,12 @@ pub(super) struct MemorySession {
     pub(super) row: SessionRow,
     /// The number of the session's last change, among all changes of the store.
     tick: u64,
+    /// Tokens of all events.
     tokens: u64,
     pub(super) events: Vec<EventRow>,
     /// When its newest event was appended.
     pub(super) appended: Millis,
+    /// For each key of an append, the append's fingerprint and its answer.
     pub(super) keys: HashMap<String, (Hash, AppendOutcome)>,
     pub(super) folds: Vec<FoldRow>,
     pub(super) calls: Vec<CallRow>,

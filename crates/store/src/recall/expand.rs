@@ -189,8 +189,11 @@ impl PageCursor {
 
 /// Fills a page with messages.
 struct Pager {
+    /// Where the page starts.
     start: PageCursor,
+    /// Length of a page, in characters.
     max: usize,
+    /// Characters that are left.
     room: usize,
     page: OriginalPage,
     /// For the texts of each step on this page, the numbers of that step's messages.
@@ -202,9 +205,12 @@ struct Pager {
 /// A message that is about to be put on the page.
 struct WaitingMessage {
     head: MessageHeadline,
+    /// Where the text starts in the message, in characters.
     offset: usize,
     text: String,
+    /// Characters of the message's whole text.
     chars: usize,
+    /// The message on this page with the same text.
     same_as: Option<u64>,
 }
 

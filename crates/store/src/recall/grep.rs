@@ -286,9 +286,12 @@ async fn ranked<'e>(
 
 /// Hits of one file or command with the same best line; only the newest is shown.
 struct HitGroup {
+    /// The newest of the hits.
     head: MessageHeadline,
+    /// Characters of its text.
     chars: usize,
     lines: MessageLines,
+    /// The numbers of the older hits.
     also: Vec<u64>,
 }
 

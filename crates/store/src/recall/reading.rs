@@ -44,6 +44,7 @@ fn tools_of(row: &SessionRow) -> Vec<ToolEntry> {
 pub(super) struct LogReader<'a> {
     store: &'a dyn Store,
     pub row: SessionRow,
+    /// The dialect; `None` where this build does not know it.
     kind: Option<DialectKind>,
     pub tools: Cow<'static, ToolTable>,
 }

@@ -24,11 +24,13 @@ struct FileTouch {
     /// The message that shows it: the result of a read, or the call of a write.
     event: u64,
     writes: bool,
+    /// First line and number of lines of a partial read.
     range: Option<(u64, u64)>,
 }
 
 /// The files of a log, with all their reads and writes.
 pub(super) struct FileVersions {
+    /// The reads and writes of each file, in the order of the log.
     files: HashMap<String, Vec<FileTouch>>,
     /// The files that each message reads or writes.
     of: HashMap<u64, Vec<String>>,

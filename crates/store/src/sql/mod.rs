@@ -42,7 +42,9 @@ const RANKED_AT_ONCE: usize = 16;
 /// Data that a store keeps in memory beside its database.
 #[derive(Default)]
 pub struct StoreNotes {
+    /// Rows read so far.
     rows: AtomicU64,
+    /// Bytes read so far.
     bytes: AtomicU64,
     /// The numbers of sessions. A session keeps its number, and the number is never used again.
     numbers: Mutex<HashMap<String, i64>>,

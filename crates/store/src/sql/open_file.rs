@@ -9,6 +9,7 @@ use crate::error::{FailureKind, StoreError};
 /// An opened file: its path, and the system's id for it.
 pub(super) struct OpenedFile {
     path: PathBuf,
+    /// `None` where the system has no ids, or the file could not be examined.
     id: Option<FileId>,
 }
 

@@ -15,24 +15,33 @@ use crate::types::{NewCall, NewEvent, NewFold, TransferPart};
 /// Reads the parts of an export from its lines. After an error it ends; [`PartReader::why`] returns the error.
 pub(super) struct PartReader<R> {
     lines: Lines<R>,
+    /// The number of the last line that was read.
     line: u64,
     moved: TransferCounts,
+    /// The session that is being read.
     open: Option<OpenTransfer>,
+    /// Parts that were checked and not passed on yet.
     ready: VecDeque<TransferPart>,
+    /// Whether the last line of the export was read.
     ended: bool,
+    /// The fault that was found in the file.
     failed: Option<TransferError>,
 }
 
 /// The session that is being read.
 struct OpenTransfer {
+    /// The number of events that the session's line states.
     promised: u64,
     active: Option<Hash>,
     state: String,
     /// The chain hash before each event, and after the last one.
     hashes: Vec<Hash>,
+    /// Events that were checked and not passed on yet.
     waiting: Vec<NewEvent>,
+    /// The ids of the folds read so far.
     folds: HashSet<Hash>,
     calls: u64,
+    /// The hash of the last call, from which the chain continues.
     last_call: Hash,
     /// The log of the events, read again for comparison. `None` where this build does not know the format or the
     /// counter.

@@ -72,6 +72,7 @@ fn short(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
 /// neighbours.
 #[derive(Clone, Copy)]
 struct PiecePart {
+    /// The start of the part before.
     before: u32,
     /// The start of the next part, where this one ends.
     next: u32,

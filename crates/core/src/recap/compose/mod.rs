@@ -191,9 +191,11 @@ fn stayed(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> String {
 
 /// Writes a recap section by section, and keeps account of the tokens that are left.
 struct RecapWriter<'a> {
+    /// The text so far.
     out: String,
     frame: &'a RecapFrame<'a>,
     gathered: &'a GatheredFacts,
+    /// Tokens that are left for further sections.
     left: u64,
 }
 

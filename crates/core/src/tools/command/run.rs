@@ -12,7 +12,9 @@ use crate::tools::programs::programs;
 /// Program and subcommand, the folder, and what it runs over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommandRun {
+    /// The folder in which it runs; `None` where the command names none.
     folder: Option<String>,
+    /// The words that name the program: its name and its subcommand.
     program: Vec<String>,
     /// Program and subcommand, such as `cargo test`, as tables name them.
     key: String,

@@ -24,11 +24,17 @@ use super::verdict::CallVerdict;
 struct OutcomeFile {
     lines: Vec<LinePatterns>,
     shows: ShowPatterns,
+    /// Messages of all tools that run no command.
     tools: OwnPatterns,
+    /// Messages of tools that change files.
     edits: OwnPatterns,
+    /// Remarks of harnesses about the output.
     noise: NoisePatterns,
+    /// Messages that the program to run does not exist.
     absent: NoisePatterns,
+    /// Messages that the command keeps running after its result.
     background: NoisePatterns,
+    /// Lines that say nothing about a failure.
     idle: NoisePatterns,
     missing: MissingProgram,
     refusals: Vec<RefusalTexts>,
@@ -39,16 +45,27 @@ struct OutcomeFile {
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
 struct LinePatterns {
+    /// The names of the tools.
     of: String,
+    /// Totals with failures, which no exit code disproves.
     failed: Vec<String>,
+    /// Totals without failures.
     passed: Vec<String>,
+    /// Lines that prove that the work ended badly.
     broken: Vec<String>,
+    /// Signs of failure, which an exit code 0 of the command itself disproves.
     errors: Vec<String>,
+    /// Signs of success, which any failure disproves.
     done: Vec<String>,
+    /// Lines that look like a failure and are none.
     harmless: Vec<String>,
+    /// Lines that say why something failed, the most telling first.
     causes: Vec<String>,
+    /// Lines that say only that something inside failed.
     wraps: Vec<String>,
+    /// The start of a line; the patterns count only shortly below such a line.
     after: Option<String>,
+    /// Whether the patterns count only at the end of the output.
     last: bool,
 }
 
@@ -56,7 +73,9 @@ struct LinePatterns {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ShowPatterns {
+    /// Texts in a line `NAME: …`, where the command runs the program NAME.
     complaints: Vec<String>,
+    /// Patterns of lines, whatever the command runs.
     errors: Vec<String>,
 }
 
@@ -64,7 +83,9 @@ struct ShowPatterns {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnPatterns {
+    /// Error messages.
     errors: Vec<String>,
+    /// Messages of success.
     #[serde(default)]
     done: Vec<String>,
 }
@@ -92,10 +113,12 @@ const NEAR: usize = 20;
 /// The patterns of the file, compiled.
 pub(super) struct KnownOutcomes {
     marks: Vec<MarkPattern>,
+    /// Finds the lines that some mark may match.
     pieces: AhoCorasick,
     /// For each searched text, the indices of the marks that need it.
     by_piece: Vec<Vec<usize>>,
     complaints: Vec<String>,
+    /// Error messages of programs that show content.
     shown: Vec<LineGlob>,
     tool_errors: Vec<LineGlob>,
     edit_errors: Vec<LineGlob>,

@@ -39,7 +39,9 @@ const WRAPPERS: [&str; 18] = [
 
 /// The start and the end of a result. In a short result, they overlap or are the same.
 pub(super) struct ResultWindows<'a> {
+    /// At most [`HEAD`] bytes from the start.
     pub head: &'a str,
+    /// At most [`TAIL`] bytes up to the end.
     pub tail: &'a str,
     /// Byte offset at which the tail starts.
     pub from: usize,

@@ -6,6 +6,7 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MissingProgram {
+    /// Pairs of the text before a name and the text behind it.
     names: Vec<(String, String)>,
     ends: Vec<String>,
 }

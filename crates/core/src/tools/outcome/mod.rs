@@ -70,6 +70,7 @@ pub struct CallResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFailure {
     line: Option<String>,
+    /// The line with the totals, such as `3 failed, 10 passed`.
     totals: Option<String>,
 }
 

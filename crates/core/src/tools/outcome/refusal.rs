@@ -12,10 +12,14 @@ use super::verdict::CallVerdict;
 #[serde(deny_unknown_fields)]
 pub(super) struct RefusalTexts {
     verdict: RefusalWord,
+    /// Beginnings of the first line.
     starts: Vec<String>,
+    /// Whole lines at the start or the end of a result.
     lines: Vec<String>,
+    /// Patterns for the first line.
     #[serde(default)]
     globs: Vec<String>,
+    /// Texts that come before the words of the user.
     #[serde(default)]
     after: Vec<String>,
 }
@@ -24,9 +28,13 @@ pub(super) struct RefusalTexts {
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum RefusalWord {
+    /// The user said no.
     Rejected,
+    /// The client did not let it run, without an answer of the user.
     Blocked,
+    /// Another call of the same batch was rejected or failed.
     Cancelled,
+    /// It was stopped.
     Interrupted,
 }
 

@@ -5,11 +5,17 @@ use super::verdict::CallVerdict;
 /// The meaning of a line, from the strongest sign to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OutcomeSign {
+    /// It looks like a failure and is none.
     Harmless,
+    /// Totals with failures, which no exit code disproves.
     Failed,
+    /// Proof that the work ended badly.
     Broken,
+    /// Totals without failures.
     Passed,
+    /// A sign of failure, which an exit code 0 of the command itself disproves.
     Error,
+    /// A sign of success, which any failure disproves.
     Done,
 }
 
@@ -18,7 +24,9 @@ pub(super) enum OutcomeSign {
 pub(super) struct OutcomeSigns {
     /// The line with the last totals that have failures.
     pub failed: Option<String>,
+    /// Byte offset of the last totals that have failures.
     failed_at: Option<usize>,
+    /// Byte offset and line of the last totals without failures.
     passed: Option<(usize, String)>,
     /// The first line with an error.
     error: Option<String>,
@@ -28,6 +36,7 @@ pub(super) struct OutcomeSigns {
     broken: bool,
     /// Byte offset of the last sign of an error.
     bad_at: Option<usize>,
+    /// The last line with a sign of success.
     done: Option<String>,
     /// Whether there is a sign of failure beside the totals.
     beside: bool,

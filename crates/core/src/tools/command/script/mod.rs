@@ -69,6 +69,7 @@ struct ScriptReader<'t> {
     function: Option<(&'t str, Vec<&'t str>)>,
     /// Functions that write a file given as an argument, with the index of that argument.
     writers: FxHashMap<&'t str, usize>,
+    /// The changes found so far.
     wrote: ScriptWrites,
 }
 
