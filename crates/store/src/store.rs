@@ -184,7 +184,7 @@ pub trait Store: Send + Sync {
         id: &str,
         idle_since: Option<Millis>,
     ) -> Result<SessionExtent, StoreError>;
-    /// Removes the bytes of deleted data from the disk, where that is up to the store. Costs as much as the store is
+    /// Removes the bytes of deleted data from the disk, where the store controls that. Costs as much as the store is
     /// large, but next to nothing where nothing was deleted since the last time.
     async fn scrub(&self) -> Result<(), StoreError>;
 

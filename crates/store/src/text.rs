@@ -49,7 +49,7 @@ pub(crate) fn searched_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> 
     if view.has_calls() { Cow::Owned(searched(&view, bytes)) } else { view.plain(bytes) }
 }
 
-/// Does the same for an event whose view is known.
+/// The text that [`searched_text`] returns, for an event whose view is known.
 pub(crate) fn searched(view: &EventView, bytes: &[u8]) -> String {
     let mut text = String::new();
     for block in &view.blocks {

@@ -123,7 +123,7 @@ impl GatheredFacts {
         Self { secrets, ..Self::default() }
     }
 
-    /// The order of the newest use.
+    /// The number of the newest use: see [`Self::next_order`].
     pub(crate) fn newest(&self) -> u32 {
         self.order
     }

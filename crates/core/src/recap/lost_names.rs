@@ -48,7 +48,7 @@ const KEPT: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub struct LostNames {
     names: Arc<NameVocabulary>,
-    /// How each name was used, by its number.
+    /// How each name was used. The index is the number of the name.
     used: Vec<NameUses>,
     /// Seq of each name's last use. It is stored apart, because an answer reads it for most names.
     last: Vec<u32>,

@@ -72,7 +72,7 @@ pub(crate) mod section {
 
 /// The line above the rules in the task section of recaps from before 27 November 2026.
 pub(crate) const RULES: &str = "Rules the user stated:";
-/// How the line begins that counts what was left out.
+/// The start of the line that counts what was left out.
 pub(crate) const LEFT_OUT: &str = "[Left out: ";
 /// How the lines of the state section begin.
 pub(crate) mod state {

@@ -99,8 +99,9 @@ impl GatheredFacts {
         self.settle_inner(checks);
     }
 
-    /// Settles failures of these checks, of which only a part of the output was shown, without a sign of failure. The
-    /// word beside a check is one that the failure's line has to hold: otherwise the shown part would not include it.
+    /// Settles failures of these checks, which ran again and showed only a part of their output, without a sign of
+    /// failure. Beside each check is a word: the shown part would repeat only failures whose line holds it, so only
+    /// these are settled.
     pub(super) fn settle_quiet(&mut self, checks: &[(CommandRun, &str)]) {
         if checks.is_empty() {
             return;

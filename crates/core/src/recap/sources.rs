@@ -56,8 +56,8 @@ pub fn sources(log: &EventLog, range: Range<usize>, limits: &SourceLimits) -> Ve
     sources_of(log, log.events(), range, limits)
 }
 
-/// Does the same for events that reducers have changed. Secrets are found in the log, because the words by which a
-/// secret is recognised may be gone from the changed events.
+/// Renders events that reducers have changed, as [`sources`] does for a log. Secrets are found in the log, because the
+/// words by which a secret is recognised may be gone from the changed events.
 pub(crate) fn sources_of(
     log: &EventLog,
     events: &[Event],

@@ -188,7 +188,7 @@ fn works(step: &SimpleStep<'_>) -> bool {
     !matches!(step.purpose, CommandPurpose::Prepare | CommandPurpose::LookUp | CommandPurpose::Edit)
 }
 
-/// Whether the name `of` a table of known lines is that of the step's program.
+/// Whether a step's program is among the tools `of`, which are known to write a line.
 fn wrote(of: &str, step: &SimpleStep<'_>) -> bool {
     let words = |text: &str, word: &str| {
         text.split(|c: char| !c.is_ascii_alphanumeric()).any(|own| own.eq_ignore_ascii_case(word))

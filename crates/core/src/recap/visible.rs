@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// How a fence line of a prompt begins.
+/// The start of the line that opens a fence in a prompt.
 pub(crate) const FENCE_OPEN: &str = "<<data:";
 
-/// How the line begins that ends a fence.
+/// The start of the line that ends a fence.
 pub(crate) const FENCE_CLOSE: &str = "<<end:";
 
 /// Beginnings of template tokens, markers and fences, beside the tags and markers of `escape::neutralise`, which

@@ -31,7 +31,7 @@ const ELEMENTS: &[&str] = &["answer", "feedback", "user_message"];
 /// Members of a JSON result whose texts are a person's words, at any depth.
 const MEMBERS: &[&str] =
     &["answer", "answers", "user_response", "user_answer", "user_input", "response", "feedback"];
-/// Members inside those whose texts are not a person's words.
+/// Members inside [`MEMBERS`] whose texts are not a person's words.
 const ASKED: &[&str] = &["question", "questions", "id", "header", "type", "options", "choices"];
 /// The text between a question and its answer, as in `"Which?"="The first"`.
 const IS: &str = "\"=\"";

@@ -4,10 +4,10 @@ use super::args::CallArguments;
 use super::command::script;
 use super::{ToolTable, shell};
 
-/// The arguments that hold the former text. These and the names below are those of Claude Code, pi, Anthropic's
-/// editor, opencode, Cursor, Gemini CLI and notebooks.
+/// The arguments that hold the former text, in Claude Code, pi, Anthropic's editor, opencode, Cursor, Gemini CLI and
+/// notebooks.
 const OLD: &[&str] = &["old_string", "oldText", "old_str", "oldString", "old"];
-/// The arguments that hold the new text.
+/// The arguments that hold the new text, in the same tools.
 const NEW: &[&str] = &["new_string", "newText", "new_str", "newString", "new", "replacement"];
 /// The arguments that hold a whole text.
 const WHOLE: &[&str] = &["content", "file_text", "contents", "new_source", "code_edit", "diff"];

@@ -155,8 +155,9 @@ pub struct TrajectoryTotals {
     pub refused: BTreeMap<String, u64>,
     /// Sum of the ratios of the compressed trajectories, in billionths.
     ratios: u64,
-    /// Tokens saved in the compressed trajectories and, below, turns removed.
+    /// Tokens saved in the compressed trajectories.
     saved: i64,
+    /// Turns removed from the compressed trajectories.
     removed: i64,
     /// Lengths before compression, in tokens.
     pub before: LogHistogram,

@@ -104,8 +104,9 @@ pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -
     Ok(())
 }
 
-/// Events in the head and, below, in the tail, for the test of the cost of loads.
+/// Events in the head, for the test of the cost of loads.
 const HEAD: u64 = 2;
+/// Events in the tail, for the same test.
 const TAIL: u64 = 20;
 
 async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<ReadCounts, String> {

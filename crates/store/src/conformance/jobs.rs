@@ -1,4 +1,4 @@
-//! Cases for jobs, which are queued with an append, leased, fenced, and finished with their fold. And for the ledger.
+//! Cases for the ledger, and for jobs, which are queued with an append, leased, fenced, and finished with their fold.
 
 use std::sync::Arc;
 

@@ -203,8 +203,9 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOu
     Ok(())
 }
 
-/// The number of writers and, below, of events for each, in the test of concurrency.
+/// The number of writers in the test of concurrency.
 const WRITERS: u64 = 8;
+/// The number of events of each writer.
 const EACH: u64 = 20;
 
 pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> CaseOutcome {

@@ -53,7 +53,7 @@ impl StoredSession {
         rows.iter().map(|row| rows::call(&self.row.new.id, row)).collect()
     }
 
-    /// As [`StoredSession::calls`], each with its row.
+    /// All recorded calls as [`StoredSession::calls`] returns them, each with its row.
     ///
     /// # Errors
     /// Fails where the store fails, or a record cannot be read.

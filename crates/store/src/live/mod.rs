@@ -89,7 +89,7 @@ impl StoredSession {
         self
     }
 
-    /// Does the same as [`StoredSession::with_injections`].
+    /// Sets aside room for the texts of these hooks, as [`StoredSession::with_injections`] does.
     pub fn set_injections(&mut self, injections: Injections) {
         self.injections = injections;
     }

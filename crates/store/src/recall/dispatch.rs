@@ -19,7 +19,7 @@ pub async fn dispatch(store: &dyn Store, session: &str, name: &str, arguments: &
     answer(store, session, name, arguments).await.unwrap_or_else(|wrong| wrong)
 }
 
-/// Does the same as [`dispatch()`], for hosts that mark failed calls in their results.
+/// Runs a recall tool as [`dispatch()`] does, for hosts that mark failed calls in their results.
 ///
 /// # Errors
 /// Fails with the text that [`dispatch()`] returns for an error.
