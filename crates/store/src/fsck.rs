@@ -111,6 +111,7 @@ struct StoreCheck<'a> {
 }
 
 impl StoreCheck<'_> {
+    /// Adds a finding.
     fn found(&mut self, place: String, problem: impl Into<String>, advice: &'static str) {
         let (session, problem) = (self.row.new.id.clone(), problem.into());
         self.report.findings.push(FsckFinding { session, place, problem, advice });
@@ -213,6 +214,7 @@ impl StoreCheck<'_> {
         }
     }
 
+    /// Checks a fold's row and record, and that the fold before it exists.
     fn fold(
         &mut self,
         row: &FoldRow,

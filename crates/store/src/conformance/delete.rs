@@ -32,16 +32,19 @@ async fn full(store: &Arc<dyn Store>, id: &str) -> Result<(SessionWriter, StoreJ
     Ok((writer, job))
 }
 
+/// The first call of a session.
 fn call() -> NewCall {
     let body = "{\"call\":1}".to_owned();
     let hash = Hash::ROOT.chain(body.as_bytes());
     NewCall { number: 1, head: 6, fold: None, hash, body, now: 8 }
 }
 
+/// A search for these words.
 fn words(query: &str) -> LogSearch {
     LogSearch { query: query.to_owned(), mode: SearchMode::Text, range: None, limit: 10 }
 }
 
+/// The seqs of the events that a search finds.
 async fn found(store: &Arc<dyn Store>, id: &str, query: &str) -> Result<Vec<u64>, String> {
     let hits = store.search(id, &words(query)).await.map_err(said)?;
     Ok(hits.iter().map(|hit| hit.seq).collect())
@@ -97,6 +100,7 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
     Ok(())
 }
 
+/// After a deletion, nothing of the session can be read or found, and another session is unchanged.
 pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {
@@ -132,6 +136,7 @@ pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     store.scrub().await.map_err(said)
 }
 
+/// The id of a deleted session can be used for a new one, which has nothing of the old one.
 pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> CaseOutcome {
     let (_, before) = full(&store, "s").await?;
     store.delete("s", None).await.map_err(said)?;
@@ -150,6 +155,7 @@ pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> CaseOutcome {
     Ok(())
 }
 
+/// A worker whose session was deleted can store nothing, even where a new session has the same id.
 pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {
@@ -174,6 +180,8 @@ pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(
     Ok(())
 }
 
+/// Idle sessions are listed by their last event, fold or call. A session that changed after it was listed is not
+/// deleted.
 pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store>) -> CaseOutcome {
     let at = |id: &str, created| NewSession { created, ..new_session(id) };
     for (id, created) in [("a", 100), ("b", 100), ("c", 100), ("d", 100), ("e", 500)] {

@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{NewFold, PutOutcome, ReadCounts};
 
+/// A fold with a known id is not stored again. Folds are numbered in the order in which they are stored.
 pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let kept = vec![3..5, 7..8];
@@ -36,6 +37,7 @@ pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> CaseOutcome {
     Ok(())
 }
 
+/// Where several nodes store the same fold at once, exactly one of them is told that it is new.
 pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     for round in 0..4 {
@@ -61,6 +63,7 @@ pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) ->
     Ok(())
 }
 
+/// A fold becomes active only where the expected one still is. Of several nodes that try at once, one wins.
 pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let (a, b) = (fold(0, 3, "a"), fold(0, 6, "b"));
@@ -109,6 +112,7 @@ const HEAD: u64 = 2;
 /// Events in the tail, for the same test.
 const TAIL: u64 = 20;
 
+/// Makes a session with this many events and an active fold, and returns what a load of it reads.
 async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<ReadCounts, String> {
     let mut writer = SessionWriter::new(store, id).await?;
     writer.fill(usize::try_from(events).unwrap_or(usize::MAX)).await?;
@@ -129,6 +133,7 @@ async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<ReadCo
     Ok(ReadCounts { rows: after.rows - before.rows, bytes: after.bytes - before.bytes })
 }
 
+/// A load reads as many rows and bytes from a session of 10,000 events as from one of 100.
 pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> CaseOutcome {
     let short = load_of(&store, "a", 100).await?;
     let long = load_of(&store, "b", 10_000).await?;
@@ -144,6 +149,7 @@ pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> C
     Ok(())
 }
 
+/// A load returns the events before the span, the kept events of the span, and the events after it.
 pub(super) async fn loading_hands_out_what_the_fold_keeps(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let empty = store.load("s").await.map_err(said)?;

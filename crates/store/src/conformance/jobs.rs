@@ -18,18 +18,21 @@ fn claim(worker: &str, now: u64) -> JobClaim {
     JobClaim { worker: worker.to_owned(), now, until: now + 100, limit: 1 }
 }
 
+/// Claims the one job that is due.
 async fn claim_one(store: &Arc<dyn Store>, worker: &str, now: u64) -> Result<StoreJob, String> {
     let mut jobs = store.claim(&claim(worker, now)).await.map_err(said)?;
     equal!(jobs.len(), 1, format!("jobs that {worker} got at {now}"));
     jobs.pop().ok_or_else(String::new)
 }
 
+/// The only job of a session.
 async fn only_job(store: &Arc<dyn Store>, id: &str) -> Result<StoreJob, String> {
     let mut jobs = store.jobs(Some(id), 9).await.map_err(said)?;
     equal!(jobs.len(), 1, "jobs of the session");
     jobs.pop().ok_or_else(String::new)
 }
 
+/// A job is queued exactly where its append is stored. A job that cannot be queued does not make the append fail.
 pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let wanted = job("s", "k", 3);
@@ -64,6 +67,7 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> C
     Ok(())
 }
 
+/// A session has at most one job that is ready or leased, and a key is used for one job only.
 pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["s", "t"] {
         store.create(new_session(id)).await.map_err(said)?;
@@ -98,6 +102,7 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome
     Ok(())
 }
 
+/// An expired lease can be claimed by another worker. Then the first worker can store nothing.
 pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["s", "t"] {
         store.create(new_session(id)).await.map_err(said)?;
@@ -140,6 +145,7 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcom
     Ok(())
 }
 
+/// A job that was given back waits until its time, or is dead, and keeps the reason.
 pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     store.enqueue(job("s", "a", 0)).await.map_err(said)?;
@@ -173,6 +179,7 @@ pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) 
     Ok(())
 }
 
+/// The end of a job stores its fold, once, and does not activate it.
 pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     store.enqueue(job("s", "a", 0)).await.map_err(said)?;
@@ -201,6 +208,7 @@ pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> C
     Ok(())
 }
 
+/// Four workers finish 200 jobs: see [`workers_share_a_queue`].
 pub(super) async fn four_workers_do_each_span_once(store: Arc<dyn Store>) -> CaseOutcome {
     workers_share_a_queue(store, 200, 4).await
 }
@@ -268,12 +276,14 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
     Ok(finished)
 }
 
+/// A call that follows the call with the hash `before`.
 fn call(number: u64, before: Hash) -> NewCall {
     let body = format!("{{\"call\":{number},\"why\":\"it is 'due'\"}}");
     let hash = before.chain(body.as_bytes());
     NewCall { number, head: 4, fold: Some(Hash::ROOT.chain(b"fold")), hash, body, now: 8 }
 }
 
+/// A call is recorded only with the next number, and its usage is recorded once.
 pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     equal!(store.last_call("s").await.map_err(said)?, None, "the newest of no calls");

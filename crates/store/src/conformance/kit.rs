@@ -87,6 +87,7 @@ impl SessionWriter {
         chain(self.hash, all)
     }
 
+    /// Appends messages at the known head.
     pub(super) async fn append<B: Into<Bytes>>(
         &mut self,
         all: impl IntoIterator<Item = B>,
@@ -94,6 +95,7 @@ impl SessionWriter {
         self.append_with(all, None, None).await
     }
 
+    /// Appends messages at the known head, with a key and a job.
     pub(super) async fn append_with<B: Into<Bytes>>(
         &mut self,
         all: impl IntoIterator<Item = B>,

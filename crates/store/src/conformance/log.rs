@@ -12,6 +12,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{AppendOutcome, AppendRequest, NewSession};
 
+/// An id is used for one session only, and bad ids are refused. Sessions are listed by the bytes of their ids.
 pub(super) async fn sessions_are_made_once_and_listed_in_order(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {
@@ -38,6 +39,7 @@ pub(super) async fn sessions_are_made_once_and_listed_in_order(
     Ok(())
 }
 
+/// Every operation on an unknown session fails with [`StoreError::NoSession`].
 pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> CaseOutcome {
     let id = "nobody";
     let append =
@@ -68,6 +70,7 @@ pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> CaseO
     Ok(())
 }
 
+/// An append at another head is a conflict and writes nothing, not even its key.
 pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let first = writer.append([user("one"), user("two")]).await?;
@@ -108,6 +111,8 @@ pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> CaseO
     Ok(())
 }
 
+/// A retry with the same key and events returns the first answer, also at a new head. Other events with the key are
+/// refused.
 pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     writer.append([user("zero")]).await?;
@@ -150,6 +155,7 @@ pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> Case
     Ok(())
 }
 
+/// Events come back as they were appended: empty ones, bytes that are no text, and 5 MB.
 pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let all: Vec<Bytes> = vec![
@@ -184,6 +190,7 @@ pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> CaseOutc
     Ok(())
 }
 
+/// An append of thousands of events is stored completely or not at all.
 pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     writer.append([user("first")]).await?;
@@ -208,6 +215,7 @@ const WRITERS: u64 = 8;
 /// The number of events of each writer.
 const EACH: u64 = 20;
 
+/// Several writers append at once. Their events get all positions without a gap, in one hash chain.
 pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let write = |store: Arc<dyn Store>, name: u64| async move {
@@ -250,6 +258,7 @@ pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> 
     Ok(())
 }
 
+/// Of several appends with the same key at once, one writes, and all get the same answer.
 pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     for round in 0..6u64 {
@@ -277,6 +286,7 @@ pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> Cas
     Ok(())
 }
 
+/// A state is saved only over the expected version. Of several nodes that save at once, one wins.
 pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     equal!(store.save_state("s", 0, "{\"a\":1}").await.map_err(said)?, 1, "the first version");
@@ -300,6 +310,7 @@ pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutc
     Ok(())
 }
 
+/// Two sessions may use the same keys, folds and words, and neither sees data of the other.
 pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> CaseOutcome {
     let mut one = SessionWriter::new(&store, "one").await?;
     let mut two = SessionWriter::new(&store, "two").await?;
@@ -342,6 +353,8 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> CaseOutcome {
     Ok(())
 }
 
+/// Of the sessions noted for some identities, the one with the most messages is found. The last note for an identity
+/// counts.
 pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>) -> CaseOutcome {
     let of = |text: &str| Hash::ROOT.chain(text.as_bytes());
     for id in ["one", "two"] {

@@ -8,18 +8,22 @@ use crate::recall::{ExpandTarget, GrepQuery, expand, grep, outline, page_text};
 use crate::store::Store;
 use crate::types::{Hit, LogSearch, SearchMode};
 
+/// A search for at most ten hits.
 fn search(query: &str, mode: SearchMode) -> LogSearch {
     LogSearch { query: query.to_owned(), mode, range: None, limit: 10 }
 }
 
+/// The hits of a search in the session `s`.
 async fn hits(store: &Arc<dyn Store>, search: &LogSearch) -> Result<Vec<Hit>, String> {
     store.search("s", search).await.map_err(said)
 }
 
+/// The seqs of the hits, in the order of the answer.
 async fn seqs(store: &Arc<dyn Store>, query: &str, mode: SearchMode) -> Result<Vec<u64>, String> {
     Ok(hits(store, &search(query, mode)).await?.iter().map(|hit| hit.seq).collect())
 }
 
+/// The seqs of the hits of a search for words, sorted.
 async fn sorted(store: &Arc<dyn Store>, query: &str) -> Result<Vec<u64>, String> {
     let mut found = seqs(store, query, SearchMode::Text).await?;
     found.sort_unstable();
@@ -43,6 +47,7 @@ async fn conversation(store: &Arc<dyn Store>) -> Result<SessionWriter, String> {
     Ok(writer)
 }
 
+/// Words are found in messages, results and arguments, in any case and script. No part of a query is an operator.
 pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     equal!(sorted(&store, "staging").await?, [0, 4], "a word of two events");
@@ -85,6 +90,7 @@ pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -
     snippets(&store).await
 }
 
+/// A snippet shows the match, and is short even where the event is long.
 async fn snippets(store: &Arc<dyn Store>) -> CaseOutcome {
     for (query, mode) in [
         ("needle", SearchMode::Text),
@@ -99,6 +105,7 @@ async fn snippets(store: &Arc<dyn Store>) -> CaseOutcome {
     Ok(())
 }
 
+/// Searches for a literal or a regex see the decoded text, and return the newest hits first.
 pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     use SearchMode::{Literal, Regex};
@@ -122,6 +129,7 @@ pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>
     Ok(())
 }
 
+/// An empty query, one without words, and a bad or too large regex are errors.
 pub(super) async fn bad_queries_are_said_to_be_bad(store: Arc<dyn Store>) -> CaseOutcome {
     SessionWriter::new(&store, "s").await?;
     for (query, mode) in [
@@ -138,6 +146,7 @@ pub(super) async fn bad_queries_are_said_to_be_bad(store: Arc<dyn Store>) -> Cas
     Ok(())
 }
 
+/// Each search finds the events that were appended since the search before.
 pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = conversation(&store).await?;
     for round in 0..4u64 {
@@ -165,6 +174,7 @@ pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> CaseO
     Ok(())
 }
 
+/// A search finds calls by the name of the tool.
 pub(super) async fn tools_are_found_by_name(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     equal!(sorted(&store, "run").await?, [1], "the name of a tool");

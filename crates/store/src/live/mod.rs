@@ -102,6 +102,7 @@ impl StoredSession {
         self
     }
 
+    /// Passes the hooks to the session in memory. A brief session cannot fold, so it needs none.
     fn hook(&mut self) {
         if let (LoadedParts::Whole(session), Some(hooks)) = (&mut self.inner, &self.hooks) {
             session.set_hooks(Arc::clone(hooks));
@@ -198,6 +199,7 @@ impl StoredSession {
         Ok(appended)
     }
 
+    /// Adds an event in memory, and returns the row to store.
     fn push(&mut self, event: RawEvent) -> Option<NewEvent> {
         match &mut self.inner {
             LoadedParts::Brief(brief) => {
@@ -260,6 +262,7 @@ impl StoredSession {
         Ok(NumberedContext { context, call, folded })
     }
 
+    /// The context to send, folded first where a fold is due.
     async fn current(&mut self, now: Millis) -> Result<Context, StoredError> {
         let budget = self.budget();
         if let LoadedParts::Brief(brief) = &mut self.inner {

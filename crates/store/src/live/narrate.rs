@@ -34,6 +34,7 @@ impl StoredSession {
         }
     }
 
+    /// The job for a span.
     pub(super) fn job(&self, wanted: &WantedNarration, now: Millis) -> Result<NewJob, StoredError> {
         Ok(NewJob {
             key: wanted.id.to_hex(),
@@ -46,6 +47,7 @@ impl StoredSession {
         })
     }
 
+    /// Notes in the state that a job was queued.
     pub(super) async fn note_asked(&mut self, wanted: WantedNarration) -> Result<(), StoredError> {
         self.whole().await?.asked(wanted);
         self.save().await
@@ -138,6 +140,7 @@ fn verdict(request: Hash, job: &StoreJob, prepared: Option<&Fold>) -> VerdictRec
     VerdictRecord { request, code, detail: detail.to_owned(), dropped: Vec::new() }
 }
 
+/// Whether the reply to a job was accepted.
 fn is_accepted(job: &StoreJob) -> bool {
     let code = job.outcome.as_deref().unwrap_or_default().split(": ").next();
     code.and_then(VerdictCode::from_code) == Some(VerdictCode::ACCEPTED)

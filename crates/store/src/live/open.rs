@@ -276,6 +276,7 @@ fn held_so(mut session: Session, meta: &SessionMeta) -> Session {
     if meta.is_proxied() { session.with_answers_behind().with_turns_kept() } else { session }
 }
 
+/// The error for events whose hashes do not lead to the hash in the row.
 fn chain(id: &str) -> StoredError {
     StoreError::Damaged(format!(
         "the events of session `{id}` do not lead to its chain hash; `store fsck` says where"
