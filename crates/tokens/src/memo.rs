@@ -29,6 +29,7 @@ struct Generations {
 }
 
 impl Generations {
+    /// The count of a text; `None` where it is not remembered. A count of the old generation moves to the young one.
     fn get(&mut self, key: u128, entries: usize) -> Option<u32> {
         if let Some(&tokens) = self.young.get(&key) {
             return Some(tokens);
@@ -38,6 +39,7 @@ impl Generations {
         Some(tokens)
     }
 
+    /// Remembers a count. A full young generation becomes the old one.
     fn put(&mut self, key: u128, tokens: u32, entries: usize) {
         if self.young.len() >= entries {
             self.old = std::mem::take(&mut self.young);

@@ -48,6 +48,7 @@ fn version(name: &str) -> (u32, u32) {
     }
 }
 
+/// Whether a part is a number of at most two digits, such as `4` or `v2`.
 pub(crate) fn is_version(part: &str) -> bool {
     let digits = part.strip_prefix('v').unwrap_or(part);
     (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())

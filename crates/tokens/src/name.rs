@@ -49,6 +49,7 @@ pub fn by_name(name: &str) -> Result<Arc<dyn Counter>, CounterError> {
     })
 }
 
+/// The family in `estimate:FAMILY`; `None` for any other name.
 fn estimate_family(name: &str) -> Option<ProviderFamily> {
     Some(match name.strip_prefix("estimate:")? {
         "openai" => ProviderFamily::OpenAi,

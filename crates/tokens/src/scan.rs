@@ -105,6 +105,7 @@ impl TextShape {
     }
 }
 
+/// How many of these bytes are wanted. The callers pass fewer than 256.
 fn count(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> u8 {
     bytes.iter().map(|&b| u8::from(wanted(b))).sum()
 }

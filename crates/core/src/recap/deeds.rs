@@ -297,6 +297,7 @@ impl CallDeeds<'_, '_> {
         self.gathered.push_seen(statement, &lines);
     }
 
+    /// Adds checks that passed, and settles the failures that this proves to be over.
     fn passed(&mut self, came: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>], telling: &str) {
         // Failures of these runs are over; a refusal is settled elsewhere, because it only needs the call to be
         // allowed.
@@ -426,6 +427,7 @@ pub(super) enum FailureCost {
 }
 
 impl GatheredFacts {
+    /// Applies a change to the to-do list. A list that an earlier recap holds is read first.
     fn add_todo(&mut self, message: u32, change: TodoChange) {
         if self.tasks.is_empty()
             && let Some(told) = &self.todo

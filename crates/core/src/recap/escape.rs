@@ -80,6 +80,7 @@ fn without_meaning(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Whether the text behind a `<` is a tag of [`TAGS`], opening or closing.
 fn is_tag(rest: &str) -> bool {
     let rest = rest.strip_prefix('/').unwrap_or(rest);
     TAGS.iter().any(|tag| {
@@ -88,6 +89,7 @@ fn is_tag(rest: &str) -> bool {
     })
 }
 
+/// Whether a text starts with a marker that recaps or templates use.
 fn starts_marker(rest: &str) -> bool {
     const MARKERS: &[&str] = &[
         "[end of recap",

@@ -333,6 +333,7 @@ fn media_word(media: &MediaRef) -> &'static str {
     }
 }
 
+/// Whether two statements have the same parts, but for digits.
 fn is_same_but_for_figures(one: &Statement, other: &Statement) -> bool {
     let words = |statement: &Statement| -> String {
         let texts = statement.parts.iter().flat_map(|part| part.text.chars());

@@ -142,6 +142,7 @@ fn check_end(text: &str, finish: FinishReason) -> Result<(), UngroundedReply> {
     }
 }
 
+/// The refusal of a reply that has no usable section.
 fn malformed(what: MalformedReply) -> UngroundedReply {
     let (verdict, detail) = match what {
         MalformedReply::NoHeader => {
@@ -236,6 +237,7 @@ fn check_size(
     Ok(())
 }
 
+/// The claims of a reply. A line that forges something is a claim by itself.
 fn all_claims(found: &FoundSections, request: &SummaryRequest) -> Vec<SectionClaim> {
     claims(&found.sections, |line| guard::forgery(line, request, false).is_some())
 }
@@ -323,6 +325,7 @@ fn main_fault(faults: &[Option<ClaimFault>]) -> ReplyVerdict {
     codes.into_iter().max_by_key(times).unwrap_or(ReplyVerdict::Injected)
 }
 
+/// The entry of the record for a dropped claim. Its text is made harmless.
 fn on_record(claim: &SectionClaim, fault: &ClaimFault) -> DroppedLine {
     DroppedLine {
         line: guard::harmless(&shorten(&claim.joined(), RECORDED)),

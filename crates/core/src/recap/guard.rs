@@ -46,6 +46,7 @@ pub(crate) fn quoted(text: &str, header: &str, sections: &[String]) -> String {
     out
 }
 
+/// Whether a line starts as the header of the request or a known header does.
 fn is_header(line: &str, header: &str) -> bool {
     let first = header.lines().next().unwrap_or_default().trim();
     let known = |header: &str| !header.is_empty() && starts(line, header);
@@ -53,6 +54,7 @@ fn is_header(line: &str, header: &str) -> bool {
     known(&short) || HEADERS.iter().any(|header| known(header))
 }
 
+/// Whether a line is a Markdown heading with the name of a section.
 fn is_section(line: &str, sections: &[String]) -> bool {
     let Some(rest) = line.strip_prefix('#') else { return false };
     let name = rest.trim_start_matches('#').trim();

@@ -104,6 +104,7 @@ impl WorkHistory {
         }
     }
 
+    /// Removes the newest `count` commits, and returns them.
     fn take_back(&mut self, count: usize) -> Vec<CommitRecord> {
         let from = self.commits.len().saturating_sub(count);
         self.pushed = self.pushed.min(from);

@@ -71,6 +71,7 @@ impl CallDeeds<'_, '_> {
         ));
     }
 
+    /// Notes a refused call, whose refusal later calls may settle.
     fn add_refused(&mut self, came: &DeedOutcome<'_>, statement: usize, reason: Option<String>) {
         let runs = verdicts::runs(&came.command).into_iter().map(|(run, _)| run).collect();
         let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());

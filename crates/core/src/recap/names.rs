@@ -138,6 +138,7 @@ impl<'a> WordSearch<'a> {
         }
     }
 
+    /// Notes the words that a text holds as whole words.
     fn look_in(&mut self, text: &str) {
         let Some(automaton) = self.automaton.as_ref().filter(|_| !self.is_done()) else { return };
         for hit in automaton.find_overlapping_iter(text) {
@@ -148,6 +149,7 @@ impl<'a> WordSearch<'a> {
         }
     }
 
+    /// Whether all words of some spelling of this part were found.
     fn has(&self, part: &str) -> bool {
         let all = |words: &Vec<&str>| words.iter().all(|word| self.found.contains(word));
         self.spellings.get(part).is_some_and(|spellings| spellings.iter().any(all))
@@ -174,6 +176,7 @@ fn stands_alone(text: &str, word: &str, start: usize, end: usize) -> bool {
     (!before || escaped) && (starts_one || !bytes.get(end).is_some_and(inside))
 }
 
+/// Whether a word may be the start of a hash: hex digits, with a decimal one among them.
 fn is_short_hash(word: &str) -> bool {
     word.len() >= SHORT_HASH
         && word.bytes().all(|b| b.is_ascii_hexdigit())

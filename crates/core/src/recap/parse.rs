@@ -203,6 +203,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Reads the identifiers of an index section, in the order of their rank.
     fn add_index(&mut self, lines: &[&str]) {
         let names = lines.iter().map(|line| line.strip_prefix("names: ").unwrap_or(line));
         let entries = names.flat_map(|line| line.split(", ")).map(file_entry);
@@ -334,6 +335,7 @@ struct RecapState {
 }
 
 impl RecapState {
+    /// Reads one entry of the list with this label.
     fn add(&mut self, label: &str, text: &str) {
         match label {
             state::CHECKS => self.checks.extend(check(text)),

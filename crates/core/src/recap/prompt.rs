@@ -279,6 +279,7 @@ impl SummaryRequest {
         guard::quoted(text, &self.header, &self.sections)
     }
 
+    /// A text as a prompt quotes it, without secrets.
     fn secretless(&self, text: &str) -> String {
         self.data(&Redactor::shared().redact(text).0)
     }
@@ -290,6 +291,7 @@ fn label(source: &SourceEvent) -> String {
     format!("{role} {}", source.seq)
 }
 
+/// A text between two fence lines with the token.
 fn fenced(token: &str, label: &str, text: &str) -> String {
     format!("{FENCE_OPEN}{token} {label}>>\n{text}{FENCE_CLOSE}{token}>>\n")
 }

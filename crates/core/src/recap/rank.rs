@@ -86,6 +86,7 @@ impl<T: Ord + Copy> BestOf<T> {
         Self { keep, held, bound: None }
     }
 
+    /// Adds a value, unless it is larger than the bound.
     pub(super) fn add(&mut self, one: T) {
         if self.bound.is_some_and(|bound| one > bound) {
             return;

@@ -310,6 +310,7 @@ pub(super) const WANTED: u32 = 60;
 /// The start of a sentence is not quoted in fewer characters than this, because it would say nothing.
 const LEAST: usize = 48;
 
+/// Appends a text behind a separator. Two gaps in a row become one.
 fn push(out: &mut String, text: &str, separator: &str) {
     if text == GAP && out.ends_with(GAP) {
         return;

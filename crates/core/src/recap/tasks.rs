@@ -40,6 +40,7 @@ impl TaskList {
         self.items.is_empty()
     }
 
+    /// The number for an item without one: above all others.
     fn next(&self) -> u32 {
         self.items.iter().map(|task| task.number).max().unwrap_or(0) + 1
     }
@@ -80,6 +81,7 @@ impl TaskList {
         true
     }
 
+    /// Adds an item, which replaces the one with the same number. `open` is its mark where it has no state.
     fn add(&mut self, number: Option<u32>, item: &TodoItem, open: &'static str) {
         let number = number.unwrap_or_else(|| self.next());
         let mark = if item.state.is_empty() { open } else { mark(&item.state) };
@@ -103,6 +105,7 @@ impl TaskList {
 /// The marks in front of an item: done, under way, cancelled, open.
 const MARKS: [&str; 4] = ["[x] ", "[>] ", "[-] ", "[ ] "];
 
+/// The mark for a state; empty without a state.
 fn mark(state: &str) -> &'static str {
     match state {
         "completed" | "done" | "complete" => "[x] ",

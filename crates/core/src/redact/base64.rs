@@ -25,6 +25,7 @@ fn is_shown(byte: &u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
 }
 
+/// The six bits of a base64 digit; `None` for any other byte.
 fn sextet(byte: u8) -> Option<u32> {
     Some(u32::from(match byte {
         b'A'..=b'Z' => byte - b'A',

@@ -108,6 +108,7 @@ impl KnownSecrets {
         !self.is_empty() && (!self.places(name).is_empty() || self.known.iter().any(part))
     }
 
+    /// Remembers secrets. The finder is built anew once there are many new ones.
     fn note<'a>(&mut self, found: impl Iterator<Item = &'a str>) {
         for secret in found.filter(|secret| secret.len() >= KNOWN_AGAIN) {
             if self.known.len() < MOST

@@ -16,12 +16,14 @@ impl TextCursor<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    /// Skips this text. Returns whether it was there.
     pub(super) fn eat(&mut self, what: &str) -> bool {
         let there = self.rest().starts_with(what);
         self.at += if there { what.len() } else { 0 };
         there
     }
 
+    /// Skips the first of these texts that is there. Returns whether there was one.
     pub(super) fn eat_one<'w>(&mut self, of: impl IntoIterator<Item = &'w str>) -> bool {
         of.into_iter().any(|what| self.eat(what))
     }
@@ -34,10 +36,12 @@ impl TextCursor<'_> {
         count > 0
     }
 
+    /// Skips up to 32 spaces and tabs. Returns whether there were any.
     pub(super) fn blank(&mut self) -> bool {
         self.skip(32, |b| b == b' ' || b == b'\t')
     }
 
+    /// Skips up to 64 bytes of white space. Returns whether there were any.
     pub(super) fn space(&mut self) -> bool {
         self.skip(64, |b| b.is_ascii_whitespace())
     }

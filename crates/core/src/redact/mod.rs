@@ -341,6 +341,7 @@ fn holds_secret(text: &str) -> bool {
     !Redactor::shared().find(text).is_empty()
 }
 
+/// Joins ranges that overlap.
 fn merge(sorted: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::with_capacity(sorted.len());
     for next in sorted {
@@ -352,6 +353,7 @@ fn merge(sorted: Vec<Range<usize>>) -> Vec<Range<usize>> {
     out
 }
 
+/// The text with a [`REPLACEMENT`] in the place of each range.
 fn replace(text: &str, found: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;

@@ -73,6 +73,7 @@ fn starts_word(before: &[u8]) -> bool {
     !word || super::names::after_escape(before)
 }
 
+/// Whether a byte belongs to the text that [`KeywordLead::Run`] takes.
 fn is_of_run(byte: u8) -> bool {
     !(byte.is_ascii_whitespace() || b"\"'`<>()[]{},;=\\".contains(&byte))
 }

@@ -87,10 +87,12 @@ fn trimmed(value: &str) -> &str {
     value.trim_end_matches(['.', ':', '|'])
 }
 
+/// Whether a value without quotes may hold this character.
 fn is_bare(c: char) -> bool {
     !(c.is_whitespace() || r#""'`,;<>(){}[]\#"#.contains(c))
 }
 
+/// Whether a `wide` value may hold this character.
 fn is_wide(c: char) -> bool {
     !(c.is_whitespace() || "\"'`".contains(c))
 }

@@ -75,6 +75,7 @@ fn without_lead(text: &str) -> &str {
     LEADS.iter().find_map(|lead| text.strip_prefix(lead)).unwrap_or(text).trim()
 }
 
+/// The texts of [`ELEMENTS`] in a result, in order.
 fn elements(text: &str) -> Vec<Cow<'_, str>> {
     let mut found: Vec<(usize, &str)> = Vec::new();
     for name in ELEMENTS {

@@ -28,6 +28,7 @@ enum ArgumentValue<'a> {
 }
 
 impl ArgumentValue<'_> {
+    /// The texts of the value: none for a number, several for an array.
     fn texts(&self) -> Vec<String> {
         match self {
             Self::Text(token) => vec![jsonstr::decode(token).into_owned()],
@@ -41,6 +42,7 @@ impl ArgumentValue<'_> {
         }
     }
 
+    /// The number, also where it is written as a text; `None` where there is none.
     fn number(&self) -> Option<u64> {
         match self {
             Self::Number(text) => text.parse().ok(),
@@ -70,6 +72,7 @@ impl<'a> CallArguments<'a> {
         Self { members, plain: Some(text) }
     }
 
+    /// The members with decoded values, which do not borrow from the text.
     fn owned<'b>(self) -> Vec<(Cow<'b, str>, ArgumentValue<'b>)> {
         let one = |(key, value): (Cow<'a, str>, ArgumentValue<'a>)| {
             let key = key.into_owned();
@@ -177,6 +180,7 @@ impl<'a> ArgumentReader<'a, '_> {
         }
     }
 
+    /// Reads the rest of an object. `None` where the JSON is broken.
     fn object(&mut self, depth: usize) -> Option<()> {
         self.at += 1;
         loop {
@@ -201,6 +205,7 @@ impl<'a> ArgumentReader<'a, '_> {
         }
     }
 
+    /// Reads the rest of an array, and records its strings and numbers under `key`. `None` where the JSON is broken.
     fn array(&mut self, key: &str, depth: usize) -> Option<()> {
         self.at += 1;
         let mut items = Vec::new();
@@ -235,6 +240,7 @@ impl<'a> ArgumentReader<'a, '_> {
         }
     }
 
+    /// The number or word at the cursor; `None` where there is none.
     fn scalar(&mut self) -> Option<&'a str> {
         let rest = &self.text[self.at..];
         let end = rest.find([',', '}', ']', ' ', '\n', '\r', '\t']).unwrap_or(rest.len());

@@ -108,6 +108,7 @@ impl WrittenInput {
         given
     }
 
+    /// Adds the texts that a script writes. Replacements count only where the script writes a file.
     fn script(&mut self, text: &str) {
         let wrote = script::wrote(text);
         self.edits.extend(wrote.edits.into_iter().filter(|_| !wrote.paths.is_empty()));

@@ -379,6 +379,7 @@ impl<'a> CodeScript<'a> {
         }
     }
 
+    /// Skips the next character if it is the wanted one. Returns whether it was.
     fn take(&mut self, wanted: char) -> bool {
         let found = self.peek() == Some(wanted);
         if found {

@@ -140,6 +140,7 @@ impl ToolTable {
         Self::new(more.iter().chain(&self.tools).cloned().collect())
     }
 
+    /// A table in which a tool has priority over those behind it.
     fn new(tools: Vec<ToolDefinition>) -> Self {
         let (mut exact, mut folded) = (FxHashMap::default(), FxHashMap::default());
         let mut prefixes = Vec::new();
@@ -176,6 +177,7 @@ impl ToolTable {
         at.and_then(|at| self.tools.get(at)).unwrap_or(&self.unknown)
     }
 
+    /// Index of the tool with this name in folded form, or else the first one with a known beginning of it.
     fn by_fold(&self, name: &str) -> Option<usize> {
         let name = fold(name);
         let starting = || self.prefixes.iter().find(|(prefix, _)| name.starts_with(&**prefix));
@@ -268,6 +270,7 @@ impl ToolTable {
     }
 }
 
+/// The kind of a call: that of its mode, or else that of its tool.
 fn kind_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> ToolKind {
     let Some(mode) = &tool.mode else { return tool.kind };
     let value = arguments.first(std::slice::from_ref(&mode.arg));
@@ -325,6 +328,7 @@ fn fold(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
 }
 
+/// The name without the prefix of a server or namespace.
 fn without_server(name: &str) -> &str {
     let name = name.rsplit("__").next().unwrap_or(name);
     name.rsplit(['.', '/', ':']).next().unwrap_or(name)

@@ -74,6 +74,7 @@ impl LogHistogram {
     }
 }
 
+/// The number of the bucket for a value.
 fn bucket(value: u64) -> u64 {
     if value < EXACT {
         return value;

@@ -241,6 +241,7 @@ fn between_steps(turns: &[PlannedTurn], at: usize) -> bool {
     turns.get(at).is_none_or(|turn| turn.role != Role::Tool)
 }
 
+/// Whether the replaced turns may start with turn `at`.
 fn starts(turns: &[PlannedTurn], at: usize, placement: SummaryPlacement) -> bool {
     let observes = |turn: &PlannedTurn| matches!(turn.role, Role::Tool | Role::User);
     match placement {
@@ -252,6 +253,7 @@ fn starts(turns: &[PlannedTurn], at: usize, placement: SummaryPlacement) -> bool
     }
 }
 
+/// Whether the replaced turns may end before turn `at`.
 fn ends(turns: &[PlannedTurn], at: usize, placement: SummaryPlacement) -> bool {
     match placement {
         SummaryPlacement::MergeIntoPreviousObservation => {

@@ -56,6 +56,7 @@ pub(super) struct MemorySession {
 }
 
 impl MemoryInner {
+    /// The session with this id. Fails where there is none.
     pub(super) fn kept(&self, id: &str) -> Result<&MemorySession, StoreError> {
         self.sessions.get(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
     }
@@ -119,6 +120,7 @@ impl MemoryInner {
         }
     }
 
+    /// Sessions by their last change, the newest first.
     pub(super) fn newest(&self, asked: &NewestQuery) -> Vec<SessionActivity> {
         let before = asked.before.unwrap_or(u64::MAX);
         let all = self.sessions.values().filter(|kept| kept.tick < before);
@@ -259,6 +261,7 @@ impl MemorySession {
         }
     }
 
+    /// Adds a fold, unless one with this id is stored.
     pub(super) fn put(&mut self, fold: &NewFold) -> PutOutcome {
         if self.folds.iter().any(|row| row.fold.id == fold.id) {
             return PutOutcome::Same;
@@ -276,6 +279,7 @@ impl MemorySession {
         newest.into_iter().flatten().max().unwrap_or_default()
     }
 
+    /// The events of a range, as far as they exist.
     pub(super) fn slice(&self, range: &Range<u64>) -> &[EventRow] {
         let clamp = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.events.len());
         let (from, to) = (clamp(range.start), clamp(range.end));

@@ -135,6 +135,7 @@ fn object(node: &ArgumentNode, members: &[(String, ArgumentNode)], facts: &CallF
     short.join("\n")
 }
 
+/// The file of an edit; empty where the arguments name none.
 fn path_of(node: &ArgumentNode, facts: &CallFacts) -> String {
     let named = PATHS.iter().find_map(|key| node.member(key)?.text());
     named.map(str::to_owned).or_else(|| facts.writes.first().cloned()).unwrap_or_default()

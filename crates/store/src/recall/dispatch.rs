@@ -99,6 +99,7 @@ fn arguments_of(text: &str) -> Result<Map<String, Value>, ToolRefusal> {
     }
 }
 
+/// Runs a tool by its name.
 async fn run(call: &ToolRequest<'_>) -> Result<String, ToolRefusal> {
     match call.name {
         "recall_grep" => call.grep().await,
@@ -249,11 +250,13 @@ impl ToolRequest<'_> {
         })
     }
 
+    /// An argument as a number; `usual` where it is missing.
     fn size(&self, key: &str, usual: usize) -> Result<usize, ToolRefusal> {
         let asked = self.number(key, u64::from(usual > 0))?;
         Ok(asked.map_or(usual, |size| usize::try_from(size).unwrap_or(usize::MAX)))
     }
 
+    /// An argument as true or false; false where it is missing. The words `true` and `false` are accepted.
     fn flag(&self, key: &str) -> Result<bool, ToolRefusal> {
         match self.arguments.get(key) {
             None | Some(Value::Null | Value::Bool(false)) => Ok(false),
@@ -267,6 +270,7 @@ impl ToolRequest<'_> {
         }
     }
 
+    /// The mode of a search; words where the argument is missing.
     fn mode(&self) -> Result<SearchMode, ToolRefusal> {
         match self.text("mode")?.as_deref() {
             None | Some("" | "text") => Ok(SearchMode::Text),

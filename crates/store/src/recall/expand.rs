@@ -251,6 +251,7 @@ impl Pager {
         false
     }
 
+    /// The message as it would be put on the page, from where the page starts in it.
     fn item(&self, log: &PairedEvents<'_>, event: &Event) -> WaitingMessage {
         let head = log.headline(event);
         let text = readable::text(log, event);

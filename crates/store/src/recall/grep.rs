@@ -99,6 +99,7 @@ impl GrepQuery {
         self.role.is_some() || self.tool.is_some() || self.errors || self.folded
     }
 
+    /// Fails where no message has the role, or there is neither a query nor a filter.
     fn check(&self) -> Result<(), RecallError> {
         let known = |role: &String| ROLES.contains(&role.as_str());
         if let Some(role) = self.role.as_ref().filter(|role| !known(role)) {
@@ -342,6 +343,7 @@ impl HitGroup {
         !self.head.outcomes.is_empty()
     }
 
+    /// Adds a hit to the group. The newer of the two is shown.
     fn join(&mut self, mut other: Self) {
         if other.head.event > self.head.event {
             std::mem::swap(self, &mut other);

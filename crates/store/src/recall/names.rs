@@ -93,6 +93,7 @@ fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
     Ok(here)
 }
 
+/// Adds the names in a text.
 fn add(here: &mut HashSet<String>, text: &str) {
     for name in identifiers(text) {
         if !here.contains(name) {

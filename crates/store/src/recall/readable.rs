@@ -67,6 +67,7 @@ fn kind(kind: MediaKind) -> &'static str {
     }
 }
 
+/// The text in the place of a block of an unknown kind.
 fn opaque(block: &BlockView, event: &Event) -> String {
     let source = String::from_utf8_lossy(block.outer.of(&event.bytes));
     format!("[a block that is not read, {} characters]", source.chars().count())

@@ -18,6 +18,7 @@ macro_rules! select_activity {
     };
 }
 
+/// Sessions by their last change, the newest first.
 pub(super) async fn newest<D: SqlConnection>(
     db: &mut D,
     asked: &NewestQuery,

@@ -55,6 +55,7 @@ pub(super) async fn put<D: SqlConnection>(
     Ok(true)
 }
 
+/// The history that was noted for an answer; `None` where none was.
 pub(super) async fn answer<D: SqlConnection>(
     db: &mut D,
     key: Hash,

@@ -34,6 +34,7 @@ pub(super) async fn record_call<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// The number of the newest call; 0 where there is none.
 pub(super) async fn last_call<D: SqlConnection>(db: &mut D, no: i64) -> Result<u64, StoreError> {
     let row = query("SELECT coalesce(max(number), 0) FROM calls WHERE session_no = $1").bind(no);
     number_of(&row.one(db).await?, 0)
@@ -66,6 +67,7 @@ pub(super) async fn settle_call<D: SqlConnection>(
     Err(found.map_or(StoreError::NoCall(call), |_| StoreError::Settled(call)))
 }
 
+/// The newest call of a session; `None` where there is none.
 pub(super) async fn newest_call<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -92,6 +94,7 @@ pub(super) async fn calls<D: SqlConnection>(
     all.iter().map(call_row).collect()
 }
 
+/// The folds through which calls were read, each with the lowest head of such a call.
 pub(super) async fn requests<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -86,6 +86,7 @@ pub(super) async fn extent<D: SqlConnection>(
     }))
 }
 
+/// The ids after `after` of sessions whose last event, fold and call came before `since`.
 pub(super) async fn idle<D: SqlConnection>(
     db: &mut D,
     since: Millis,

@@ -10,6 +10,7 @@ use super::rows::{event_columns, event_row, hash_of, number_of, unsigned};
 use crate::error::StoreError;
 use crate::types::{AppendOutcome, AppendRequest, EventRow};
 
+/// The events of a range, as far as they exist.
 pub(super) async fn events<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -90,6 +91,7 @@ pub(super) async fn take_key<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// The number of events; 0 also where there is no such session.
 pub(super) async fn head<D: SqlConnection>(db: &mut D, no: i64) -> Result<u64, StoreError> {
     let row = query("SELECT max(seq) FROM events WHERE session_no = $1").bind(no);
     let row = row.one(db).await?;

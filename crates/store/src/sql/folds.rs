@@ -32,6 +32,7 @@ pub(super) async fn session_and_fold<D: SqlConnection>(
     Ok(Some((session_row(&found)?, fold)))
 }
 
+/// The folds of a session, in the order in which they were stored.
 pub(super) async fn folds<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -47,6 +48,7 @@ pub(super) async fn folds<D: SqlConnection>(
     all.iter().map(fold_row).collect()
 }
 
+/// The fold with this id; `None` where the session has no such fold.
 pub(super) async fn fold<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -141,6 +141,7 @@ pub(super) async fn fail<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// At most `limit` jobs of a session, or of all sessions, the oldest first.
 pub(super) async fn jobs<D: SqlConnection>(
     db: &mut D,
     no: Option<i64>,
@@ -170,6 +171,7 @@ pub(super) async fn job<D: SqlConnection>(
     row?.as_ref().map(job_row).transpose()
 }
 
+/// The job that was queued last; `None` where the session has had none.
 pub(super) async fn newest_job<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -51,6 +51,7 @@ pub struct StoreNotes {
 }
 
 impl StoreNotes {
+    /// Counts rows and bytes that were read.
     fn count(&self, rows: usize, bytes: usize) {
         self.rows.fetch_add(rows as u64, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -67,6 +68,7 @@ impl StoreNotes {
         }
     }
 
+    /// The remembered number of a session; `None` where it has to be read.
     fn number(&self, id: &str) -> Option<i64> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied()
     }
@@ -75,6 +77,7 @@ impl StoreNotes {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
+    /// Remembers the number of a session. Where too many are remembered, all others are forgotten.
     fn remember(&self, id: &str, number: i64) {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         if numbers.len() >= NUMBERS {

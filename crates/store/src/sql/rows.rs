@@ -56,6 +56,7 @@ fn hash(bytes: &[u8]) -> Result<Hash, StoreError> {
     })
 }
 
+/// Converts a number of the database. A negative one, which is never written, becomes 0.
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -71,6 +72,7 @@ pub(super) fn runs_text(runs: &[Range<u64>]) -> String {
     serde_json::to_string(&pairs).unwrap_or_else(|_| "[]".to_owned())
 }
 
+/// Reads what [`runs_text`] wrote.
 fn runs(text: &str) -> Result<Vec<Range<u64>>, StoreError> {
     let pairs: Vec<[u64; 2]> = serde_json::from_str(text)
         .map_err(|error| StoreError::Damaged(format!("the runs that a fold keeps: {error}")))?;
@@ -94,6 +96,7 @@ fn there<T>(value: Option<T>, at: usize) -> Result<T, StoreError> {
     value.ok_or_else(|| StoreError::Damaged(format!("column {at} of a row is empty")))
 }
 
+/// The number in a column. Fails for NULL, as do the functions below without `none` in their names.
 pub(super) fn integer_of<R: SqlRow>(row: &R, at: usize) -> Result<i64, StoreError> {
     there(row.integer(at)?, at)
 }

@@ -8,6 +8,7 @@ use super::rows::{hash_or_none, integer_of, number_of, select_session, session_r
 use crate::error::StoreError;
 use crate::types::{IdentifiedSession, NewSession, SessionRow};
 
+/// Creates a session. Returns false where its id is taken.
 pub(super) async fn create<D: SqlConnection>(
     db: &mut D,
     new: &NewSession,
@@ -29,6 +30,7 @@ pub(super) async fn create<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// The number of the session with this id. Fails where there is none.
 pub(super) async fn find_number<D: SqlConnection>(db: &mut D, id: &str) -> Result<i64, StoreError> {
     // PostgreSQL refuses text with a NUL character, even in a query.
     let found = match id.contains('\0') {
@@ -61,6 +63,7 @@ pub(super) async fn sessions<D: SqlConnection>(
     all.iter().map(session_row).collect()
 }
 
+/// Saves a state. Returns false where its version is not `expected`.
 pub(super) async fn save_state<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -98,6 +101,7 @@ pub(super) async fn identify<D: SqlConnection>(
     Ok(query.run(db).await? == 1)
 }
 
+/// Of the sessions that were noted for these identities, the one with the most messages.
 pub(super) async fn identified<D: SqlConnection>(
     db: &mut D,
     identities: &[Hash],

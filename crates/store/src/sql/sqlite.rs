@@ -161,6 +161,7 @@ async fn limit(db: &mut SqliteConnection, pages: u32) -> Result<(), StoreError> 
     sqlx::raw_sql(AssertSqlSafe(text)).execute(db).await.map(drop).map_err(failed)
 }
 
+/// Sets how long the connection waits for another process.
 async fn be_patient(db: &mut SqliteConnection, millis: u32) -> Result<(), StoreError> {
     let text = format!("PRAGMA busy_timeout = {millis}");
     sqlx::raw_sql(AssertSqlSafe(text)).execute(db).await.map(drop).map_err(failed)
@@ -186,6 +187,7 @@ fn is_locked(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| kind_of(error) == FailureKind::Locked)
 }
 
+/// The number that a pragma returns.
 async fn pragma(db: &mut SqliteConnection, query: &'static str) -> Result<i64, StoreError> {
     let row = sqlx::query(query).fetch_one(db).await.map_err(failed)?;
     row.try_get(0).map_err(failed)

@@ -116,6 +116,7 @@ impl EventContent {
         }
     }
 
+    /// The bytes of the event. Fails where the hex digits are not valid.
     pub(super) fn bytes(self) -> Result<Bytes, String> {
         match self {
             Self::Text(text) => Ok(text.into_bytes().into()),

@@ -96,10 +96,12 @@ impl<R: BufRead> PartReader<R> {
         Ok(true)
     }
 
+    /// The error for the last line that was read.
     fn bad(&self, problem: &str) -> TransferError {
         TransferError::Line { line: self.line, problem: problem.to_owned() }
     }
 
+    /// The open session. Fails where the file has none yet.
     fn session(&mut self) -> Result<&mut OpenTransfer, TransferError> {
         let line = self.line;
         let problem = "a record before the first session".to_owned();
@@ -199,6 +201,7 @@ impl<R: BufRead> PartReader<R> {
         Ok(())
     }
 
+    /// Checks the record of a call, and makes a part of it.
     fn call(&mut self, call: NewCall, usage: Option<String>) -> Result<(), TransferError> {
         self.flush();
         let open = self.session()?;

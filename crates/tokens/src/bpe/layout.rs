@@ -51,6 +51,7 @@ pub(crate) fn hash(token: &[u8]) -> u64 {
     state ^ state >> 32
 }
 
+/// Adds a word to the state of a hash.
 #[inline]
 fn mix(state: u64, word: u64) -> u64 {
     let mixed = (state ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);

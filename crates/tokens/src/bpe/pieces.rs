@@ -101,6 +101,8 @@ fn is_letter(class: u8) -> bool {
     matches!(class, UPPER | LOWER | UNCASED)
 }
 
+/// The end of the piece that starts at `start`, by the expression of `o200k`. The first character has this class,
+/// and ends at `behind`.
 #[inline]
 fn o200k(bytes: &[u8], start: usize, class: u8, behind: usize) -> usize {
     let word = match class {
@@ -148,6 +150,7 @@ fn upper(bytes: &[u8], start: usize) -> Option<usize> {
     (end > start).then_some(end)
 }
 
+/// The end of the piece that starts at `start`, by the expression of `cl100k`: see [`o200k`].
 #[inline]
 fn cl100k(bytes: &[u8], start: usize, class: u8, behind: usize) -> usize {
     if let Some(end) = ending(bytes, start) {

@@ -204,6 +204,7 @@ impl RecapWriter<'_> {
         u64::from(self.frame.counter.count(text, TextKind::Prose))
     }
 
+    /// Appends a text, and takes its tokens from those that are left.
     fn push(&mut self, text: &str) {
         self.left = self.left.saturating_sub(self.cost(text));
         self.out.push_str(text);
@@ -243,6 +244,7 @@ impl RecapWriter<'_> {
         places
     }
 
+    /// Writes the notes of earlier recaps, as far as they fit into `allowed` tokens.
     fn notes(&mut self, allowed: u64) {
         if self.gathered.notes.is_empty() || allowed < MIN_SECTION {
             return;

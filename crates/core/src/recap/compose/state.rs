@@ -130,6 +130,7 @@ impl RecapWriter<'_> {
         lines
     }
 
+    /// Whether a test holds for the facts behind the recap. True where there are none.
     fn later(&self, is: impl Fn(&GatheredFacts) -> bool) -> bool {
         self.frame.later.is_none_or(is)
     }

@@ -46,6 +46,7 @@ pub(crate) fn label(command: &CommandDeeds<'_>, text: &str, max: usize) -> Strin
     cut_at_word(&out.replace('`', "'"), max)
 }
 
+/// How much a step says about what a command does.
 fn rank(purpose: CommandPurpose) -> u8 {
     match purpose {
         CommandPurpose::Prepare => 0,

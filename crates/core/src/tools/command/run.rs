@@ -300,6 +300,7 @@ fn is_target(word: &str) -> bool {
     !word.starts_with('-') && !word.contains('=') && !word.bytes().all(|b| b.is_ascii_digit())
 }
 
+/// Whether a program runs scripts, also under a name with a version, such as `python3.12`.
 fn interprets(program: &str) -> bool {
     let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     programs().interpreters.contains(program) || programs().interpreters.contains(name)

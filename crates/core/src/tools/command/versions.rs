@@ -100,6 +100,7 @@ pub(crate) fn deeds(
     out
 }
 
+/// Whether a step runs git, or a program of a host of repositories.
 fn is_host(step: &SimpleStep<'_>) -> bool {
     matches!(step.purpose, CommandPurpose::Versions | CommandPurpose::LookUp)
         && ["git", "gh ", "glab"].iter().any(|name| step.run.key().starts_with(name))
@@ -171,6 +172,7 @@ fn shown_as(subject: &str, lines: &[String]) -> Option<String> {
 /// At most this many lines of output are searched for a listing.
 const LISTED: usize = 200;
 
+/// Whether git says that there was nothing to commit.
 fn nothing(lines: &[String]) -> bool {
     let says = |line: &String| {
         line.contains("nothing to commit")

@@ -64,6 +64,7 @@ fn told(line: &str) -> String {
     lines::telling(line.trim_start())
 }
 
+/// Whether Python writes this line between two exceptions, of which the first caused the second.
 fn is_chain(line: &str) -> bool {
     line.starts_with("During handling of the above exception")
         || line.starts_with("The above exception was the direct cause")

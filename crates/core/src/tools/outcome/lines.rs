@@ -100,6 +100,7 @@ fn without_colours(line: &str) -> String {
     out
 }
 
+/// Removes [`WRAPPERS`] at both ends of a line. A line that holds only an exit code becomes empty.
 fn unwrap(mut line: &str) -> &str {
     if line.starts_with("<returncode>") || line.starts_with("<exit_code>") {
         return "";

@@ -144,6 +144,7 @@ fn asks(part: &CommandPart<'_>) -> bool {
         && part.words.iter().any(|word| word.contains("$?") || word.contains("PIPESTATUS"))
 }
 
+/// Whether a step is `set -e`, after which the first failing step ends the list.
 fn is_strict(part: &CommandPart<'_>) -> bool {
     program(part) == "set"
         && part.words.iter().any(|w| w.starts_with("-e") || w == "-xe" || w == "errexit")

@@ -230,6 +230,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
+    /// Notes the files that a token names. A parameter makes its function a writer of that argument.
     fn takes_as(&mut self, at: usize, removes: bool) {
         if let Some(paths) = self.literals(at) {
             for path in paths.into_iter().filter(|path| is_path(path)) {
