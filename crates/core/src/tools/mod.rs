@@ -101,7 +101,7 @@ pub struct ToolTable {
     folded: FxHashMap<String, usize>,
     /// Beginnings of the names that end in `*`, in folded form, each with its index in `tools`.
     prefixes: Vec<(String, usize)>,
-    /// The entry that stands for every unknown tool.
+    /// The entry for every unknown tool.
     unknown: ToolDefinition,
 }
 

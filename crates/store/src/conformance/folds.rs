@@ -37,7 +37,7 @@ pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> CaseOutcome {
     Ok(())
 }
 
-/// Where several nodes store the same fold at once, exactly one of them is told that it is new.
+/// Where several nodes store the same fold at once, the fold is new for exactly one of them.
 pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     for round in 0..4 {

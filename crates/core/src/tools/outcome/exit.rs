@@ -17,7 +17,7 @@ const WORDS: [&str; 3] = ["exit", "code", "status"];
 
 /// The patterns, compiled once. Their classes are ASCII, because Unicode classes take long to compile.
 struct ExitPatterns {
-    /// Finds [`WORDS`], because most lines have none of them and need no regex.
+    /// Finds [`WORDS`], because a line without them needs no regex.
     words: AhoCorasick,
     /// Regexes for one line; their first group is the exit code.
     lines: Vec<Regex>,
