@@ -78,8 +78,7 @@ pub trait Store: Send + Sync {
     // Answers.
 
     /// Notes the history that an answer ends, for requests that name the answer. A later note for the same key
-    /// replaces it. Above [`MOST_ANSWERS`] for a session, or [`MOST_LONE_ANSWERS`] without one, the oldest are
-    /// dropped. Fails with [`StoreError::NoSession`] where its session does not exist.
+    /// replaces it. Above 256 for a session, or 4,096 without one, the oldest are dropped. Fails with [`StoreError::NoSession`] where its session does not exist.
     async fn put_answer(
         &self,
         key: Hash,
@@ -95,7 +94,7 @@ pub trait Store: Send + Sync {
 
     // Windows.
 
-    /// Notes the window that a provider stated. A later note for the same key replaces it. Above [`MOST_WINDOWS`], the
+    /// Notes the window that a provider stated. A later note for the same key replaces it. Above 4,096, the
     /// oldest are dropped.
     async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError>;
     /// Raises a noted window to at least this many tokens, because that many were accepted. Does nothing where no
