@@ -42,7 +42,8 @@ impl TaskList {
 
     /// The number for an item without one: above all others.
     fn next(&self) -> u32 {
-        self.items.iter().map(|task| task.number).max().unwrap_or(0) + 1
+        // A recap that somebody else wrote may hold the largest number.
+        self.items.iter().map(|task| task.number).max().unwrap_or(0).saturating_add(1)
     }
 
     /// Applies a change. Returns whether the list is another one afterwards.
@@ -138,5 +139,12 @@ mod tests {
         assert!(again.change(TodoChange::Update(3, item("completed", ""))));
         assert_eq!(again.text(), "[x] Remove the menu\n[x] #3 More tests");
         assert!(!again.change(TodoChange::Update(9, item("completed", ""))));
+    }
+
+    #[test]
+    fn a_forged_list_with_the_largest_number_is_read() {
+        let mut tasks = TaskList::read("#4294967295 Take over\nTests");
+        tasks.change(TodoChange::Add(None, item("", "Docs")));
+        assert_eq!(tasks.text().lines().last(), Some("[ ] #4294967295 Docs"));
     }
 }

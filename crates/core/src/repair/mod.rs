@@ -411,8 +411,32 @@ pub(crate) fn labelled(label: &str, view: &EventView, bytes: &[u8]) -> String {
     format!("{label}{}", plain_text(view, bytes))
 }
 
-/// A message of the model as plain text: its texts and its calls.
+/// A message of the model as plain text: its texts and its calls, without its reasoning.
 pub(crate) fn told(view: &EventView, bytes: &[u8]) -> String {
+    let parts =
+        view.blocks.iter().filter(|block| !matches!(block.kind, BlockKind::Reasoning { .. }));
+    texts_with_calls(parts, bytes, "\n\n")
+}
+
+/// A message as plain text: its readable text with its calls, or its JSON source if it holds blocks that no dialect
+/// reads. In the source, line breaks become spaces. No content is lost.
+pub(crate) fn plain_text<'a>(view: &EventView, bytes: &'a [u8]) -> Cow<'a, str> {
+    if view.blocks.iter().any(|block| block.kind == BlockKind::Opaque) {
+        return Cow::Owned(String::from_utf8_lossy(bytes).replace(['\n', '\r'], " "));
+    }
+    let text = match view.has_calls() {
+        true => Cow::Owned(texts_with_calls(view.blocks.iter(), bytes, "\n")),
+        false => view.text_of(bytes, |_| true),
+    };
+    if text.trim().is_empty() { Cow::Borrowed(EMPTY) } else { text }
+}
+
+/// The texts of blocks; a call is its label with the tool's name, and its arguments below. Blank texts are left out.
+fn texts_with_calls<'a>(
+    blocks: impl Iterator<Item = &'a BlockView>,
+    bytes: &[u8],
+    between: &str,
+) -> String {
     let part = |block: &BlockView| match &block.kind {
         BlockKind::Call { id, name } => {
             let part = |part: &Option<TextRef>| part.map(|it| it.decode(bytes)).unwrap_or_default();
@@ -420,20 +444,9 @@ pub(crate) fn told(view: &EventView, bytes: &[u8]) -> String {
             let (id, name) = (part(id), part(name));
             Some(format!("{OF_CALL}{name} ({id})]\n{}", block.text(bytes)))
         }
-        BlockKind::Reasoning { .. } => None,
         _ => Some(block.text(bytes).into_owned()).filter(|text| !text.trim().is_empty()),
     };
-    view.blocks.iter().filter_map(part).collect::<Vec<_>>().join("\n\n")
-}
-
-/// A message as plain text: its readable text, or its JSON source if it holds blocks that no dialect reads. In the
-/// source, line breaks become spaces. No content is lost.
-pub(crate) fn plain_text<'a>(view: &EventView, bytes: &'a [u8]) -> Cow<'a, str> {
-    if view.blocks.iter().any(|block| block.kind == BlockKind::Opaque) {
-        return Cow::Owned(String::from_utf8_lossy(bytes).replace(['\n', '\r'], " "));
-    }
-    let text = view.text_of(bytes, |_| true);
-    if text.trim().is_empty() { Cow::Borrowed(EMPTY) } else { text }
+    blocks.filter_map(part).collect::<Vec<_>>().join(between)
 }
 
 /// Whether a message is one block that no dialect reads. A client may put a message of its own shape among the
