@@ -10,11 +10,11 @@ use crate::fields::ObjectFields;
 use crate::scan;
 use crate::usage::StreamCounts;
 
-/// The reply, as far as it came.
+/// The reply, as far as it has arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AnthropicAnswer {
     blocks: BTreeMap<u64, AnswerBlock>,
-    /// The content of a message that came whole, as the provider wrote it.
+    /// The content of a message that arrived in one document, as the provider wrote it. `None` for a stream.
     whole: Option<Vec<u8>>,
     counts: StreamCounts,
 }
@@ -22,12 +22,12 @@ pub(super) struct AnthropicAnswer {
 /// A content block.
 #[derive(Clone, Debug, Default)]
 struct AnswerBlock {
-    /// As it opened.
+    /// The block as its `content_block_start` event gave it.
     start: Vec<u8>,
-    /// Strings that grew: the name, the inside of the token, and whether it goes on from what the
-    /// block opened with.
+    /// Strings that deltas add to: the member's name, the inside of its string token, and whether the text continues
+    /// what `start` holds (`true`) or replaces it (`false`: a signature).
     grown: Vec<(String, Vec<u8>, bool)>,
-    /// The inside of the token of the input's JSON.
+    /// The JSON of a call's input, as the still escaped inside of the string tokens that brought it.
     input: Vec<u8>,
     citations: Vec<Vec<u8>>,
     is_closed: bool,
@@ -77,7 +77,7 @@ impl AnthropicAnswer {
         }
     }
 
-    /// A message that came whole, an error without a type, or an event that is not known.
+    /// Reads an event without a known type: a message in one document, an error, or an event of a newer API.
     fn document(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         let answer = ObjectFields::of(data, 0..data.len());
         if has_error(&answer) {
@@ -141,7 +141,8 @@ impl AnthropicAnswer {
                 block.citations.extend(delta.raw("citation").map(<[u8]>::to_vec));
                 true
             }
-            // A kind of a later day: what it says in strings is added to those of the same name.
+            // A kind of delta that is newer than this code: each of its strings is added to the member of the same
+            // name.
             _ => delta.keys().filter(|name| name != "type").all(|name| grow(&name, true)),
         };
         if !fits {
@@ -149,7 +150,7 @@ impl AnthropicAnswer {
         }
     }
 
-    /// The message as a client sends it back.
+    /// Writes the message as a client sends it back. Nothing is written where no block can be sent.
     pub(super) fn finish(self, notes: &mut AnswerNotes) {
         if !notes.collects {
             return;
@@ -177,11 +178,11 @@ impl AnthropicAnswer {
     }
 }
 
-/// Names that one block may have deltas of.
+/// The most members of one block that deltas may add to.
 const NAMES: usize = 16;
 
 impl AnswerBlock {
-    /// Whether there was room for it.
+    /// Adds `more` to the member `name`. Returns `false` where the block has no room for another name.
     fn grow(&mut self, name: &str, more: &[u8], goes_on: bool) -> bool {
         if let Some(known) = self.grown.iter_mut().find(|(known, ..)| known == name) {
             if known.2 {
@@ -198,14 +199,14 @@ impl AnswerBlock {
         true
     }
 
-    /// A block that was cut off is nothing, if it is not text.
+    /// Whether a client may send this block. Of the blocks that were cut off, only text may be sent.
     fn can_be_sent(&self) -> bool {
         self.is_closed || ObjectFields::of(&self.start, 0..self.start.len()).is("type", "text")
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         let start = ObjectFields::of(&self.start, 0..self.start.len());
-        // Input that was cut off is left as the block opened: empty.
+        // Input that was cut off is no JSON. The block then keeps the input that it opened with: `{}`.
         let input = jsonstr::decode(&self.input);
         let input = Some(input.as_bytes()).filter(|input| is_json(input));
         let replaced = |name: &str| {

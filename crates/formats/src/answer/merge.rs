@@ -1,4 +1,4 @@
-//! One object out of many that each hold a little of it, as the deltas of Chat Completions do.
+//! Merges many small objects into one, as the deltas of Chat Completions need it.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use super::notes::{PART_COST, inside};
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Deltas are three levels deep; deeper objects are taken whole.
+/// The deepest level that is merged. Deltas have three levels; an object below this depth is taken whole.
 const DEPTH: usize = 8;
-/// Members of one object, and elements that one piece is compared with.
+/// The most members of one object, and the most elements of a list that one piece is compared with.
 const LIMIT: usize = 64;
 
-/// An object that grows. Members keep the order in which they came.
+/// An object that grows piece by piece. Its members keep the order in which they arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MergedObject {
     members: Vec<(Vec<u8>, MergedNode)>,
@@ -19,7 +19,7 @@ pub(super) struct MergedObject {
 
 #[derive(Clone, Debug)]
 enum MergedNode {
-    /// Any value, as it came.
+    /// Any other value, as it arrived.
     Raw(Vec<u8>),
     /// The inside of a string token, still escaped.
     Text(Vec<u8>),
@@ -27,17 +27,17 @@ enum MergedNode {
     List(Vec<MergedNode>),
 }
 
-/// How pieces are put together, and what they cost.
+/// How pieces are merged, and what they cost.
 pub(super) struct MergeRules {
-    /// Elements of a list are whole, and never parts of the one before.
+    /// Whether each element of a list is whole. If not, an element may continue an earlier one.
     pub whole_elements: bool,
-    /// Bytes that were added.
+    /// The bytes that were added.
     pub added: usize,
-    /// Something did not fit.
+    /// Whether an object had more members than `LIMIT`.
     pub overrun: bool,
 }
 
-/// Texts that a piece has whole or not at all; some providers repeat them in every piece.
+/// The keys of strings that arrive whole. Some providers repeat them in every piece, so they must not be joined.
 const WHOLE: [&[u8]; 9] = [
     b"\"role\"",
     b"\"id\"",
@@ -55,7 +55,7 @@ impl MergedObject {
         self.members.is_empty()
     }
 
-    /// Adds what the object in `range` holds.
+    /// Merges the object in `range` of `bytes` into this one.
     pub(super) fn add(&mut self, bytes: &[u8], range: Range<usize>, how: &mut MergeRules) {
         self.add_at(bytes, range, how, 0);
     }
@@ -83,7 +83,7 @@ impl MergedObject {
         }
     }
 
-    /// As JSON, without the members called `without`.
+    /// Writes the object as JSON, without the members named in `without`.
     pub(super) fn write(&self, without: &[&[u8]], out: &mut Vec<u8>) {
         out.push(b'{');
         for (key, node) in &self.members {
@@ -101,8 +101,7 @@ impl MergedObject {
         self.members.iter().find(|(known, _)| known == key).map(|(_, node)| node)
     }
 
-    /// Whether this element of a list and the object in `range` are parts of one: the same place
-    /// in the list, and nothing that tells them apart.
+    /// Whether the object in `range` continues this element of a list: nothing in their index, id or type differs.
     fn continues(&self, piece: &ObjectFields<'_>) -> bool {
         let same = |name: &str, quoted: &[u8]| {
             let told = piece.raw(name).filter(|raw| *raw != b"null" && *raw != b"\"\"");
@@ -120,7 +119,7 @@ impl MergedObject {
 }
 
 impl MergedNode {
-    /// What the first piece of a value is added to.
+    /// The empty node to which the first piece of a value is added.
     fn empty(value: &[u8], depth: usize) -> Self {
         match value.first() {
             Some(b'"') => Self::Text(Vec::new()),
@@ -159,7 +158,7 @@ impl MergedNode {
                 how.added += value.len();
                 *raw = value.to_vec();
             }
-            // Another kind of value than before: the newest is what counts.
+            // The value changed its kind: the newest one counts.
             _ => {
                 *self = Self::Raw(value.to_vec());
                 how.added += value.len();
@@ -177,7 +176,7 @@ impl MergedNode {
             }
             Self::Object(object) => object.write(&[], out),
             Self::List(list) => {
-                // The place of a call in the list is a matter of the stream alone.
+                // The index of a call belongs to the stream and not to the message.
                 let without: &[&[u8]] =
                     if key == b"\"tool_calls\"" { &[b"\"index\""] } else { &[] };
                 out.push(b'[');
@@ -222,7 +221,7 @@ fn add_element(
     list.push(MergedNode::Object(object));
 }
 
-/// A comma, where something stands before.
+/// Writes a comma, unless the output has just opened a list or an object.
 pub(super) fn comma(out: &mut Vec<u8>) {
     if !matches!(out.last(), Some(b'{' | b'[')) {
         out.push(b',');

@@ -6,7 +6,7 @@ use super::notes::{AnswerNotes, has_error, is_json};
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-/// Where the items stand in the output, beside those that were collected.
+/// The output index of each collected item, in the order of the output.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResponsesAnswer {
     places: Vec<u64>,
@@ -57,7 +57,8 @@ impl ResponsesAnswer {
         }
     }
 
-    /// The answer, or the event that holds all of it.
+    /// Reads a whole answer, or the last event, which holds all of the answer. Its items are taken only where the
+    /// stream brought none before.
     fn whole(&mut self, data: &[u8], answer: &ObjectFields<'_>, notes: &mut AnswerNotes) {
         head(answer, notes);
         if let Some(status) = answer.text("status") {

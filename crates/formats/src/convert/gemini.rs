@@ -10,7 +10,7 @@ use crate::media::PictureSource;
 use crate::problem::ReadProblem;
 use crate::render::{EMPTY, Json};
 
-/// Parts; results first, blank texts left out.
+/// Writes a message as parts: results first, blank texts left out.
 pub(super) fn gemini(
     message: &NeutralMessage,
     out: &mut Vec<Bytes>,
