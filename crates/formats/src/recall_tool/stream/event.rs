@@ -1,4 +1,4 @@
-//! An event of a stream that passes, or waits.
+//! An event of a stream, which is passed on or held back.
 
 use crate::vendor::rewrite::write_event;
 
@@ -9,7 +9,7 @@ pub(super) struct SseEvent<'a> {
     pub data: &'a [u8],
 }
 
-/// An event that waits for the end.
+/// An event that is held back until the end.
 #[derive(Clone, Debug)]
 pub(super) struct HeldEvent {
     name: Vec<u8>,
@@ -21,7 +21,7 @@ impl SseEvent<'_> {
         out.extend_from_slice(self.raw);
     }
 
-    /// The event with other data.
+    /// Writes the event with other data.
     pub fn write(&self, data: &[u8], out: &mut Vec<u8>) {
         match data == self.data {
             true => self.pass(out),

@@ -1,4 +1,4 @@
-//! Responses: items under a number, and states that hold the whole output.
+//! Joins streams of Responses: items under an index, and states that hold the whole output.
 
 use std::ops::Range;
 
@@ -10,28 +10,28 @@ use crate::recall_tool::joined_answers::{usage::responses as spent, without_tool
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
-/// What is known of the answers.
+/// The state of the joined streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResponsesStream {
     ended: usize,
     output: u64,
-    /// The id by which the client knows the answer, and when it began.
+    /// The id by which the client knows the answer, and the time when it began.
     id: Option<Vec<u8>>,
     created: Option<Vec<u8>>,
-    /// Events that the client got.
+    /// The number of events that the client got.
     events: u64,
-    /// The items that it got.
+    /// The items that the client got.
     items: Vec<Vec<u8>>,
     shown: u64,
-    /// The numbers of this answer's items, and those that the client knows them by.
+    /// The indices of this answer's items, each with the index by which the client knows it; `None` for a hidden item.
     places: Vec<(u64, Option<u64>)>,
     hides: bool,
     held: Vec<HeldEvent>,
 }
 
-/// What says that an answer begins.
+/// The types of events that begin an answer.
 const OPENS: [&str; 3] = ["response.created", "response.in_progress", "response.queued"];
-/// What says that it has ended.
+/// The types of events that end an answer.
 const ENDS: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
 
 impl ResponsesStream {
@@ -48,7 +48,8 @@ impl ResponsesStream {
             self.created = self.created.take().or(created);
         }
         if ENDS.contains(&&*kind) && (self.hides || self.ended > 0) {
-            // Behind others too: who joins them may have to note something before the client goes on.
+            // The end is also held back for every later answer: the caller may have to note something before the client
+            // continues.
             self.held.push(event.held(event.data));
             return;
         }
