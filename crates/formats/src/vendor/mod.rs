@@ -3,7 +3,6 @@
 //!
 //! This module does not compact, seal or forward. It reads requests in place, and writes the exact shapes that the
 //! vendors' clients parse.
-//! the exact shapes that the vendors' clients parse.
 
 pub mod anthropic;
 pub mod blob;
