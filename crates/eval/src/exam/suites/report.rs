@@ -1,4 +1,4 @@
-//! What the suites found, as text and as JSON.
+//! Writes the results of the suites as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -8,15 +8,15 @@ use super::small::{FORMS, RATIOS, SmallRow};
 use super::standing_instructions::{InstructionRow as Standing, POSITIONS, WORDINGS};
 use crate::exam::error::{ErrorPlace as _, ExamResult};
 
-/// All as JSON.
+/// The results as JSON.
 ///
 /// # Errors
-/// When it cannot be written.
+/// The results cannot be written as JSON.
 pub fn json(marks: &[SuiteMarks]) -> ExamResult<String> {
     serde_json::to_string_pretty(marks).at("results")
 }
 
-/// All as tables; with `lost`, what was not kept.
+/// The results as tables. With `lost`, everything that was not kept is listed.
 #[must_use]
 pub fn text(marks: &[SuiteMarks], lost: bool) -> String {
     let mut out = String::new();
