@@ -56,6 +56,7 @@ fn text_array(kind: &DataType, texts: &[Option<&str>]) -> ArrayRef {
     }
 }
 
+/// The column of lists with the changed rows in it.
 fn list_column<O: OffsetSizeTrait>(
     lists: &GenericListArray<O>,
     source: &BatchRows<'_>,
@@ -175,6 +176,7 @@ pub(crate) struct ArrayPieces {
     len: usize,
 }
 
+/// Numbers of the arrays from which elements come: the old one, the new one, and the empty element.
 const OLD: usize = 0;
 const NEW: usize = 1;
 const NOTHING: usize = 2;

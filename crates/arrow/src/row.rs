@@ -66,6 +66,7 @@ pub(crate) fn compress(
     }
 }
 
+/// Compresses a row, and returns its report and its replacement. The replacement is `None` where the row stays.
 fn compressed(
     line: &[u8],
     form: RowForm,

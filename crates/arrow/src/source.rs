@@ -7,8 +7,9 @@ use arrow_schema::{DataType, Fields, Schema};
 use crate::columns::{ListColumn, TextColumn};
 use crate::{BatchError, BatchOptions, json};
 
-/// The names of columns that may hold the turns, and below those that may hold whole rows.
+/// The names of columns that may hold the turns.
 const NAMES: [&str; 2] = ["conversations", "messages"];
+/// The names of columns that may hold whole rows.
 const WHOLE: [&str; 4] = ["line", "row", "json", "text"];
 
 /// The start of the JSON that is made around a list of turns. The name of the column does not matter here, because the

@@ -59,6 +59,7 @@ pub struct PriceCliff {
     pub output: f64,
 }
 
+/// The file of built-in tables.
 #[derive(Deserialize)]
 struct PriceFile {
     prices: Vec<PriceTable>,

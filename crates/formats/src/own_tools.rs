@@ -7,7 +7,7 @@ use midfold_core::log::RECALL_TOOL;
 pub enum OwnTool {
     /// Reads folded events again.
     Recall,
-    /// Asks for a fold.
+    /// Asks for a fold of the older messages.
     Compact,
     /// Pins a message, so that no fold takes it.
     Pin,

@@ -6,7 +6,7 @@ pub struct ReadProblem {
     /// Where the problem is: the index of the event for a conversion, the line (from 1) for a reader. `None` where it
     /// concerns the whole input.
     pub at: Option<usize>,
-    /// Short name of the kind of problem, for programs: `opaque-block`, `encrypted-reasoning`, …
+    /// A short name for the kind of problem, for programs: `opaque-block`, `encrypted-reasoning`, …
     pub code: &'static str,
     /// What happened, for people.
     pub detail: String,

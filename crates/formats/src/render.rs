@@ -17,7 +17,7 @@ impl Json {
         self
     }
 
-    /// Appends a string token.
+    /// Appends a text as a JSON string token.
     pub(crate) fn text(mut self, text: &str) -> Self {
         jsonstr::encode_into(text, &mut self.0);
         self

@@ -30,6 +30,7 @@ const SMALLEST_ROOM: u64 = 256;
 pub type RetryPause =
     Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
+/// The result that all callers of one request share.
 type CallOutcome = Result<SummaryReply, SummaryFailure>;
 
 /// A summariser at one address. It is meant to be shared: one client keeps one pool of connections.
@@ -70,7 +71,7 @@ impl ModelClient {
         Ok(Self { config, wire, http, pause, running: Mutex::default() })
     }
 
-    /// The settings.
+    /// The settings of the client.
     #[must_use]
     pub fn config(&self) -> &ModelConfig {
         &self.config

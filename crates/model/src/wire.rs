@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// A protocol.
+/// The protocol of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WireProtocol {
     /// The protocol of `POST …/chat/completions`, which `OpenAI` and nearly every other server has.
@@ -131,7 +131,7 @@ impl WireProtocol {
         String::from_utf8_lossy(tail).trim_end().ends_with("data: [DONE]")
     }
 
-    /// Reads a refusal.
+    /// Reads an answer with an error status as a refusal.
     pub(crate) fn refusal(self, status: u16, body: &[u8]) -> CallRefusal {
         let error = read_part(body).ok().and_then(|part| part.error);
         let message = error.as_ref().map_or_else(String::new, AnswerError::message);
@@ -193,6 +193,7 @@ struct AnswerPart {
     error: Option<AnswerError>,
 }
 
+/// The members of a choice that are read.
 #[derive(Debug, Deserialize)]
 struct AnswerChoice {
     #[serde(alias = "delta")]
@@ -200,6 +201,7 @@ struct AnswerChoice {
     finish_reason: Option<String>,
 }
 
+/// The members of a message that are read.
 #[derive(Debug, Deserialize)]
 struct AnswerMessage {
     content: Option<String>,

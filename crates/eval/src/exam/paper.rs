@@ -1,4 +1,4 @@
-//! The whole exam: recorded conversations with questions, and the suites, for some strategies side by side.
+//! The whole exam for several strategies: recorded conversations with questions, and the suites.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -71,6 +71,7 @@ impl Paper {
         results
     }
 
+    /// Runs one strategy through all parts.
     fn one(
         &self,
         name: &str,

@@ -32,12 +32,14 @@ struct PassageMessage<'a> {
     tool_calls: Option<Vec<PassageCall<'a>>>,
 }
 
+/// The members of a call that are read.
 #[derive(Deserialize)]
 struct PassageCall<'a> {
     #[serde(borrow)]
     function: PassageFunction<'a>,
 }
 
+/// The members of a called function that are read.
 #[derive(Deserialize)]
 struct PassageFunction<'a> {
     #[serde(borrow)]
@@ -72,6 +74,7 @@ fn leaves(json: &str, out: &mut Vec<String>) -> bool {
         && reader.end().is_ok()
 }
 
+/// Collects the leaves of a JSON value. `prefix` are the keys that lead to it.
 struct TextLeaves<'a> {
     prefix: String,
     out: &'a mut Vec<String>,

@@ -1,4 +1,4 @@
-//! Writes contexts and questions for a reader, and reads the sheets that come back.
+//! Writes contexts and questions for a reader. The reader's marks come back as another file.
 //!
 //! `EXAM/STRATEGY.context.md` and `.context.json` are the context at the cut, `EXAM/questions.md` are the questions for
 //! the reader. `EXAM/key.json` has the answers, for whoever marks. `EXAM/STRATEGY.marks.json` is an object that maps

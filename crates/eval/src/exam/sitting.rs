@@ -27,11 +27,11 @@ const FROM_TENTHS: usize = 7;
 /// The sections of a recap that are lists of names.
 const LISTS: [&str; 3] = ["Index", "Identifiers", "Other words"];
 
-/// A conversation, read once for all strategies.
+/// An exam with its conversation, which is read once for all strategies.
 pub struct Sitting {
     /// The name of the exam, which is that of its files.
     pub name: String,
-    /// The questions.
+    /// The questions, with the window and the cut.
     pub exam: ReadingExam,
     recording: Recording,
     scorer: RefCell<Scorer>,
@@ -96,6 +96,7 @@ pub struct SittingRow {
     pub last: Vec<Bytes>,
 }
 
+/// The sums over the scored requests of one strategy. A pair is a sum and the number of its terms.
 #[derive(Default)]
 struct SittingSums {
     requests: f64,
@@ -161,6 +162,7 @@ impl Sitting {
         self.walked(ReplayStrategy::Narrated(&policy, narrator))
     }
 
+    /// Replays the conversation and returns the result.
     fn walked(&self, strategy: ReplayStrategy<'_>) -> ExamResult<SittingRow> {
         let sums = RefCell::new(SittingSums {
             questions: vec![(0.0, 0.0); self.exam.questions.len()],
@@ -186,6 +188,7 @@ impl Sitting {
         Ok(row)
     }
 
+    /// Scores one request, if it is in the scored part of the way to the cut.
     fn look(&self, sending: &SentObservation<'_>, sums: &mut SittingSums) {
         if sending.at * 10 < self.exam.cut * FROM_TENTHS || sending.at > self.exam.cut {
             return;

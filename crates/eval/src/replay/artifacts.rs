@@ -16,6 +16,7 @@ const MODIFIED: [&str; 10] = [
     STEM, "changed", "edited", "wrote", "written", "created", "updated", "deleted", "removed",
     "scratch",
 ];
+/// The words for a file that was read.
 const READ: [&str; 4] = ["read", "viewed", "opened", "seen"];
 
 /// The mentions of files in a text, which is scanned once for all paths.

@@ -17,8 +17,9 @@ struct CheckWalk {
     len: usize,
 }
 
-/// How many messages the second check stays behind the first, and below how far it may fall behind.
+/// The number of messages that the second check stays behind the first.
 const BEHIND: usize = 128;
+/// The number of messages by which it may fall behind before it catches up.
 const FAR: usize = 512;
 
 impl<'a> ContextChecker<'a> {

@@ -295,6 +295,7 @@ impl StatelessDriver<'_> {
         Ok(SentRequest { tokens, same, items, folded: None, faulty })
     }
 
+    /// Compacts the context where that is due. `None` where it is not, or where nothing changed.
     fn compact(&mut self, context: &Context) -> Result<Option<(Context, ReplayFold)>, ReplayError> {
         match &mut self.engine {
             DrivenEngine::Policy(policy) => {

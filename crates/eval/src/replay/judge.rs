@@ -45,6 +45,7 @@ enum MessageReading {
     Made(Box<MadeContext>),
 }
 
+/// The reading of a message that is no event of the recording.
 struct MadeContext {
     view: EventView,
     /// The text with white space folded.
@@ -153,6 +154,7 @@ impl HeldMessage {
         self.item.event.is_some() && matches!(self.reading, MessageReading::Made(_))
     }
 
+    /// Reads a message. An event of the recording was read before, so only other messages are read here.
     fn new(recording: &Recording, item: SentMessage) -> Self {
         if let Some(number) = item.event.filter(|_| item.verbatim) {
             let event = &recording.log.events()[number as usize];

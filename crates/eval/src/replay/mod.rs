@@ -134,6 +134,7 @@ pub fn replay(
 /// The characters that one search brings back.
 const BACK: usize = 2_000;
 
+/// The state of one replay.
 struct ReplayRun<'a> {
     recording: &'a Recording,
     settings: &'a ReplaySettings<'a>,
@@ -156,6 +157,7 @@ struct ReplayRun<'a> {
 }
 
 impl ReplayRun<'_> {
+    /// Replays one request: sends it, and adds it to the measures.
     fn request(&mut self, request: &RecordedRequest) -> Result<(), ReplayError> {
         let recording = self.recording;
         let gap = self.costs.gap(request.when);
@@ -258,6 +260,8 @@ impl ReplayRun<'_> {
         self.found.measures.invalid += u64::from(faulty || violations > 0);
     }
 
+    /// Counts which of the names that the answer needed are in the context. Returns the share of the identifiers at
+    /// risk.
     fn recall(&mut self, request: &RecordedRequest) -> KeptShare {
         let recording = self.recording;
         let mut at_risk = KeptShare::default();
@@ -287,6 +291,7 @@ impl ReplayRun<'_> {
         at_risk
     }
 
+    /// Notes the identifiers that were missing, and whether a search would have found them.
     fn lose(&mut self, request: &RecordedRequest, missing: &[recording::NeededName]) {
         if missing.is_empty() {
             return;

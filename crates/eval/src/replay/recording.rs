@@ -166,6 +166,7 @@ impl Recording {
     }
 }
 
+/// Reads a log event by event.
 #[derive(Default)]
 struct RecordingReader {
     ids: NameVocabulary,

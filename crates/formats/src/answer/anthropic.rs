@@ -1,4 +1,4 @@
-//! Anthropic Messages: blocks that open, grow and close.
+//! Reads answers of Anthropic Messages, whose blocks open, grow and close.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +34,7 @@ struct AnswerBlock {
 }
 
 impl AnthropicAnswer {
+    /// Reads one event of the stream, or a message in one document. `kind` is the event's type.
     pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
         match kind {
             b"content_block_delta" => {
@@ -116,6 +117,7 @@ impl AnthropicAnswer {
         }
     }
 
+    /// Adds a delta to its block. A delta whose block never opened is ignored.
     fn delta(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         let event = ObjectFields::of(data, 0..data.len());
         let Some(block) = self.blocks.get_mut(&event.number("index")) else { return };
@@ -204,6 +206,8 @@ impl AnswerBlock {
         self.is_closed || ObjectFields::of(&self.start, 0..self.start.len()).is("type", "text")
     }
 
+    /// Writes the block: the members with which it opened, with the grown ones in place of their first values, and then
+    /// the members that only deltas brought.
     fn write(&self, out: &mut Vec<u8>) {
         let start = ObjectFields::of(&self.start, 0..self.start.len());
         // Input that was cut off is no JSON. The block then keeps the input that it opened with: `{}`.
@@ -234,6 +238,7 @@ impl AnswerBlock {
         out.push(b'}');
     }
 
+    /// Writes a member that deltas added to.
     fn write_grown(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Chat Completions, and Ollama's `/api/chat`.
+//! Reads answers of Chat Completions, and of Ollama's `/api/chat`.
 
 use std::ops::Range;
 
@@ -16,6 +16,7 @@ pub(super) struct ChatAnswer {
 }
 
 impl ChatAnswer {
+    /// Reads one chunk of a stream, or an answer in one document.
     pub(super) fn event(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         if data == b"[DONE]" {
             notes.seen.is_complete = true;
@@ -44,6 +45,7 @@ impl ChatAnswer {
         }
     }
 
+    /// Reads one choice of a chunk.
     fn choice(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         let choice = ObjectFields::of(data, at);
         if says_something(&choice, data) {

@@ -1,4 +1,4 @@
-//! What is known about a provider's answer while it passes.
+//! The facts about a provider's answer, collected while it passes.
 
 use bytes::Bytes;
 use midfold_core::Usage;
@@ -18,7 +18,7 @@ pub enum PassVerdict {
     Overflow(Diagnosis),
 }
 
-/// What is known about a provider's answer.
+/// The facts about a provider's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerFacts {
     /// The last usage reported. Anthropic reports at the start and at the end; the two are combined here.

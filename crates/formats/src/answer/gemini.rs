@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`, streamed or not.
+//! Reads answers of Gemini's `generateContent`, streamed or not.
 
 use std::ops::Range;
 
@@ -15,6 +15,7 @@ pub(super) struct GeminiAnswer {
     role: Option<Vec<u8>>,
 }
 
+/// A part of the reply, as far as it has arrived.
 #[derive(Clone, Debug)]
 enum GeminiPart {
     /// A part that is only text: the inside of its string token, and whether it is a thought.
@@ -46,6 +47,7 @@ impl GeminiAnswer {
         }
     }
 
+    /// Reads one candidate of a chunk. Candidates after the first are skipped.
     fn candidate(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         let candidate = ObjectFields::of(data, at);
         if candidate.number("index") != 0 {

@@ -17,6 +17,7 @@ pub(super) struct MergedObject {
     members: Vec<(Vec<u8>, MergedNode)>,
 }
 
+/// A value that grows piece by piece.
 #[derive(Clone, Debug)]
 enum MergedNode {
     /// Any other value, as it arrived.
@@ -129,6 +130,7 @@ impl MergedNode {
         }
     }
 
+    /// Adds a piece of the value, which is at `at` in `bytes`.
     fn add(
         &mut self,
         key: &[u8],
@@ -166,6 +168,7 @@ impl MergedNode {
         }
     }
 
+    /// Writes the value of the member `key` as JSON.
     fn write(&self, key: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Raw(raw) => out.extend_from_slice(raw),
@@ -193,6 +196,7 @@ impl MergedNode {
     }
 }
 
+/// Adds an element of a piece to a list: merges it into the element that it continues, or appends it.
 fn add_element(
     list: &mut Vec<MergedNode>,
     bytes: &[u8],

@@ -62,6 +62,7 @@ pub struct AnswerTee {
     reader: AnswerReader,
 }
 
+/// Divides the bytes of an answer into events or documents.
 #[derive(Clone, Debug)]
 enum AnswerSplitter {
     /// The first byte is still to come: it decides between events and one JSON document.
@@ -119,7 +120,7 @@ impl AnswerTee {
         }
     }
 
-    /// What is known so far.
+    /// The facts that are known so far.
     #[must_use]
     pub fn seen(&self) -> &AnswerFacts {
         &self.reader.notes.seen
@@ -152,6 +153,7 @@ impl AnswerTee {
     }
 }
 
+/// Reads the events or documents of an answer.
 #[derive(Clone, Debug)]
 struct AnswerReader {
     body: AnswerBody,

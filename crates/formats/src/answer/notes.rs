@@ -16,7 +16,7 @@ pub(super) const OUTPUT_LIMIT: usize = 32 * 1024 * 1024;
 /// The bytes that a small part of a reply costs in memory beside its text.
 pub(super) const PART_COST: usize = 64;
 
-/// What is known about the answer, and what may still be collected.
+/// The facts about the answer, and whether more of its reply may be collected.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AnswerNotes {
     pub seen: AnswerFacts,

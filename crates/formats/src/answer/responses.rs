@@ -1,4 +1,4 @@
-//! Responses: items are sent back as they came.
+//! Reads answers of Responses, whose items are sent back as they arrived.
 
 use std::ops::Range;
 
@@ -13,6 +13,7 @@ pub(super) struct ResponsesAnswer {
 }
 
 impl ResponsesAnswer {
+    /// Reads one event of the stream, or an answer in one document (`kind` is then empty).
     pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
         match kind {
             b"response.created" | b"response.in_progress" | b"response.queued" => {

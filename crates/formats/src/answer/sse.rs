@@ -7,7 +7,7 @@ use crate::scan;
 /// The most bytes that one event may hold. The largest ones that providers send are whole answers with pictures.
 pub(super) const EVENT_LIMIT: usize = 8 * 1024 * 1024;
 
-/// A unit of a stream.
+/// An event of a stream, or a document.
 pub(super) enum StreamPiece<'a> {
     /// An event with data; the name is empty where the event has none.
     Event { name: &'a [u8], data: &'a [u8] },
@@ -15,7 +15,7 @@ pub(super) enum StreamPiece<'a> {
     TooLarge,
 }
 
-/// The state between two chunks.
+/// The state of the splitter between two chunks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SseSplitter {
     /// The start of a line whose end has not arrived.
@@ -33,6 +33,7 @@ pub(super) struct SseSplitter {
 }
 
 impl SseSplitter {
+    /// Reads the next chunk, and passes the events that it completes to `sink`.
     pub(super) fn push(&mut self, mut chunk: &[u8], sink: &mut impl FnMut(StreamPiece<'_>)) {
         if self.after_return && !chunk.is_empty() {
             self.after_return = false;
@@ -94,6 +95,7 @@ impl SseSplitter {
         !self.too_large
     }
 
+    /// Reads one line without its line break. A blank line ends the event.
     fn read_line(&mut self, line: &[u8], sink: &mut impl FnMut(StreamPiece<'_>)) {
         let fits = self.fits(line.len());
         let is_first = !std::mem::replace(&mut self.past_first_line, true);

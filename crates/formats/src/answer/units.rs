@@ -15,13 +15,13 @@ pub(super) enum DocumentRow {
     Array,
 }
 
-/// The state between two chunks.
+/// The state of the splitter between two chunks.
 #[derive(Clone, Debug)]
 pub(super) struct DocumentSplitter {
     row: DocumentRow,
     limit: usize,
     held: Vec<u8>,
-    /// Brackets that are open within the document.
+    /// The number of brackets that are open within the document.
     depth: usize,
     in_string: bool,
     is_escaped: bool,

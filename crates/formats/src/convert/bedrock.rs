@@ -1,4 +1,4 @@
-//! Writing a neutral message as one of Bedrock Converse.
+//! Writes a neutral message as one of Bedrock Converse.
 
 use bytes::Bytes;
 use midfold_core::Role;
@@ -33,6 +33,7 @@ fn text_block(text: &str) -> Bytes {
     Json::default().raw(r#"{"text":"#).text(text).raw("}").done()
 }
 
+/// Writes one piece as a content block. `None` for a piece that Bedrock cannot take.
 fn block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     Some(match piece {
         NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => {

@@ -21,12 +21,12 @@ pub(crate) use neutral::UNSIGNED;
 
 pub use conversation::{convert_conversation, system_message, system_prompt};
 
-/// Converted messages.
+/// The result of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConvertedMessages {
     /// The leading system text, where the target keeps it outside the messages (Anthropic, Gemini, Bedrock).
     pub system: Option<String>,
-    /// The messages.
+    /// The messages in the target dialect.
     pub messages: Vec<Bytes>,
     /// For each message, the range of source events that it was made of.
     pub sources: Vec<Range<usize>>,

@@ -70,6 +70,8 @@ impl ConversationIds {
         self.names.get(id).cloned().unwrap_or_default()
     }
 
+    /// The id of the call that a result answers. `own` is the result's id in the source, `name` the tool that it names.
+    /// A result without an id of an open call pairs with the oldest open call, if possible of the same tool.
     fn result(&mut self, own: Option<Cow<'_, str>>, name: Option<&str>) -> String {
         if let Some(id) = own.as_deref()
             && let Some(open) = self.own.get_mut(id)
@@ -179,6 +181,7 @@ impl NeutralMessage {
     }
 }
 
+/// Reads one block into pieces, and reports a problem for each part that cannot be carried over.
 fn read_block(
     bytes: &[u8],
     block: &BlockView,

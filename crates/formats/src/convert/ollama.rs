@@ -1,4 +1,4 @@
-//! Writing a neutral message as those of Ollama's `/api/chat`.
+//! Writes a neutral message as messages of Ollama's `/api/chat`.
 
 use bytes::Bytes;
 use midfold_core::Role;

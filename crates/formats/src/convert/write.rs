@@ -1,4 +1,4 @@
-//! Writing a neutral message in a dialect.
+//! Writes a neutral message in a dialect.
 
 use std::borrow::Cow;
 
@@ -87,6 +87,8 @@ pub(super) fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
     json.raw("]")
 }
 
+/// Writes an assistant message. Its texts are joined to one string, because Chat Completions has one place for them.
+/// The content is `null` beside calls or a refusal where there is no text.
 fn chat_assistant(message: &NeutralMessage) -> Bytes {
     let (mut texts, mut reasoning, mut refusals, mut calls) = (vec![], vec![], vec![], vec![]);
     for piece in &message.pieces {
@@ -156,6 +158,7 @@ pub(super) fn anthropic(
     out.push(list(json, blocks.into_iter()).raw("}").done());
 }
 
+/// Writes one piece as a content block. `None` for a piece that Anthropic cannot take.
 fn anthropic_block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     Some(match piece {
         NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => {

@@ -116,7 +116,7 @@ enum BedrockBlock {
     CachePoint,
 }
 
-/// `toolUse`.
+/// The members of a `toolUse`.
 #[derive(Default)]
 struct BedrockUse {
     id: Option<ByteRange>,
@@ -124,7 +124,7 @@ struct BedrockUse {
     input: Option<ByteRange>,
 }
 
-/// `toolResult`.
+/// The members of a `toolResult`.
 #[derive(Default)]
 struct BedrockResult {
     id: Option<ByteRange>,
@@ -167,6 +167,7 @@ fn read_block(walk: &mut EventWalk<'_>) -> Option<BlockView> {
     })
 }
 
+/// Reads one member of a block. `None` for a member of another kind.
 fn read_member(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> Option<BedrockBlock> {
     match key.name() {
         "text" => walk.string().map(BedrockBlock::Text),

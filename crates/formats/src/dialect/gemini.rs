@@ -115,7 +115,7 @@ struct GeminiMember {
     media: Option<(MediaKind, ByteRange)>,
 }
 
-/// `{id, name, args}` or `{id, name, response, parts}`.
+/// The members of a call, `{id, name, args}`, or of a result, `{id, name, response, parts}`.
 #[derive(Default)]
 struct GeminiFunction {
     id: Option<ByteRange>,
@@ -159,6 +159,7 @@ impl GeminiMember {
         }
     }
 
+    /// The block of the part.
     fn block(self, bytes: &[u8]) -> BlockView {
         let outer = self.outer;
         if let Some(call) = self.call {

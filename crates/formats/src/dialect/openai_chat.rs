@@ -140,6 +140,7 @@ impl Dialect for OpenAiChat {
 }
 
 impl ChatMembers {
+    /// Reads one member of a message.
     fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "role" => self.role = walk.string(),
@@ -310,6 +311,7 @@ fn result(
     block
 }
 
+/// Name, arguments and the whole value of a function call.
 type ChatFunction = (Option<ByteRange>, Option<std::ops::Range<usize>>, std::ops::Range<usize>);
 
 /// Reads `{name, arguments}` or `{name, input}`: returns name, arguments and the whole value.

@@ -123,6 +123,7 @@ fn message(role: Role, text: &str) -> Json {
 }
 
 impl ItemMembers {
+    /// Reads one member of an item.
     fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "type" => self.kind = walk.string(),
@@ -164,6 +165,7 @@ impl ItemMembers {
         }
     }
 
+    /// The view of the item. Its type decides between message, reasoning, call, result and opaque item.
     fn into_view(mut self, bytes: &[u8], whole: ByteRange) -> EventView {
         let kind = self.kind(bytes);
         let (role, blocks) = match kind {
@@ -257,6 +259,7 @@ impl ItemMembers {
         part::call(whole, self.pairing_id(bytes), name, body)
     }
 
+    /// The block of a result. `output` is the type of its item.
     fn result(&mut self, bytes: &[u8], output: &[u8], whole: ByteRange) -> BlockView {
         let error = match self.status.map(|status| inside(status.of(bytes))) {
             Some(b"failed") => Some(true),

@@ -60,8 +60,9 @@ pub(crate) struct PartMembers {
     audio: Option<ByteRange>,
     file: Option<ByteRange>,
     data: Option<ByteRange>,
-    /// The readable text under `content`. The field below has its media.
+    /// The readable text under `content`.
     pub(crate) texts: SmallVec<[TextRef; 1]>,
+    /// The media under `content`.
     pub(crate) media: Vec<MediaRef>,
 }
 
@@ -81,6 +82,7 @@ impl PartMembers {
         part
     }
 
+    /// Reads one member of a part.
     fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "type" => self.kind = walk.string(),
@@ -222,6 +224,7 @@ pub(crate) fn read_content(
     ContentPlace { outer: key.member(&value), value: to_range(&value), shape }
 }
 
+/// The place of a content, with its text and its media.
 type NestedPart = (ContentPlace, SmallVec<[TextRef; 1]>, Vec<MediaRef>);
 
 /// Reads the content of a result, of which only text and media are kept. Lists deeper than two levels are not followed,
@@ -233,6 +236,7 @@ fn read_nested(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> NestedPart {
     (content, texts, media)
 }
 
+/// Reads content without following lists inside it.
 fn read_flat(
     walk: &mut EventWalk<'_>,
     key: &MemberKey<'_>,

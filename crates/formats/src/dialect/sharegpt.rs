@@ -36,6 +36,7 @@ struct Segment {
     inside: Range<usize>,
 }
 
+/// The tags that Hermes writes into a value, and text without a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ShareTag {
     Text,

@@ -7,9 +7,10 @@ use midfold_core::jsonstr;
 
 use crate::scan;
 
-/// The bytes of a long text that are read at its start, and below those at its end. Errors say what is wrong first or
-/// last; between them is an echo of the request.
+/// The bytes that are read at the start of a long text. Errors say what is wrong first or last; the text between is an
+/// echo of the request.
 const HEAD: usize = 8 * 1024;
+/// The bytes that are read at the end of a long text.
 const TAIL: usize = 2 * 1024;
 /// The deepest level that is read. Error objects have a few levels: a gateway wraps a gateway that wraps a provider.
 const DEPTH: usize = 8;
@@ -92,6 +93,7 @@ impl ErrorBody {
         }
     }
 
+    /// Reads one member of an error object. Members with other names are ignored, because they may echo the request.
     fn member(&mut self, bytes: &[u8], key: &[u8], value: Range<usize>, depth: usize) {
         match key {
             b"error" | b"errors" if bytes[value.clone()] != *b"null" => {

@@ -26,6 +26,7 @@ pub fn classify(status: Option<u16>, body: &[u8]) -> Diagnosis {
     judge(status, &ErrorBody::read(body))
 }
 
+/// Diagnoses an error body. The order matters: look-alikes of an overflow are excluded before its wordings are tried.
 fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
     let text = body.text.as_str();
     // A code is the provider's own verdict, so it counts before any wording.

@@ -9,7 +9,7 @@ use super::wording::{compile, number};
 
 /// Wordings of too many images, the most specific first. `<l>` is the limit, as in the wordings of an overflow.
 const COUNTS: &[&str] = &[
-    // Anthropic, Bedrock: pictures and documents, pages and pictures
+    // Anthropic, Bedrock: images and documents, pages and images
     r"too many images and documents: \d+ \+ \d+ > <l>",
     r"too much media: .{0,60}> ?<l>",
     // Azure, Copilot, Groq, gateways

@@ -1,7 +1,8 @@
 //! Reads from the name of a Claude model whether it binds its reasoning.
 
-/// The families that are older than bound reasoning, and below the first version in which they bind it.
+/// The families that are older than bound reasoning. All younger families bind it.
 const OLDER: &[&str] = &["opus", "sonnet", "haiku", "instant"];
+/// The first version in which the older families bind their reasoning.
 const BINDS_FROM: (u32, u32) = (5, 5);
 /// The most digits of a version; a longer number is a date.
 const VERSION_DIGITS: usize = 2;

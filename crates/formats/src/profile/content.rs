@@ -16,6 +16,7 @@ pub(super) struct ContentWalk {
 }
 
 impl ContentWalk {
+    /// Checks the next message.
     pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
         let MessageAt { profile, index, bytes, view } = at;
         if profile.dialect == DialectKind::OpenAiResponses.name() {

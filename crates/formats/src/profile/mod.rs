@@ -136,7 +136,7 @@ pub fn for_model(profile: ProviderProfile, model: &str) -> ProviderProfile {
     ProviderProfile { reasoning: profile.reasoning.max(binding), ..profile }
 }
 
-/// The profiles that fit a dialect, its own provider's first.
+/// The profiles that fit a dialect. The first one is that of the dialect's own provider.
 #[must_use]
 pub fn for_dialect(kind: DialectKind) -> &'static [ProviderProfile] {
     match kind {

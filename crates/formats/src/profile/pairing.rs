@@ -149,6 +149,7 @@ impl PairingWalk {
         )
     }
 
+    /// Notes a call, and reports an empty id or one that another call of the same run has.
     fn call(
         &mut self,
         index: usize,
@@ -174,6 +175,8 @@ impl PairingWalk {
         self.waiting += 1;
     }
 
+    /// Pairs a result with the newest open call of its id, and reports a result that has none, comes twice, is not
+    /// adjacent or is of another type.
     fn result(
         &mut self,
         index: usize,

@@ -17,6 +17,7 @@ pub(super) struct Roles {
 }
 
 impl Roles {
+    /// Checks the next message.
     pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
         let MessageAt { profile, index, bytes, view } = at;
         let role = view.role;

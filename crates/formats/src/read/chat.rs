@@ -43,7 +43,7 @@ pub(super) fn inside(token: &[u8]) -> &[u8] {
     }
 }
 
-/// A part of a message's content.
+/// A part of the content of a message.
 #[derive(Clone, Debug)]
 pub(super) enum ContentPart<'a> {
     /// Text.
@@ -62,6 +62,7 @@ impl<'a> ContentPart<'a> {
         Self::Text(told(value))
     }
 
+    /// Writes the part as JSON.
     fn push(&self, out: &mut Vec<u8>) {
         match self {
             Self::Text(text) => {

@@ -24,6 +24,8 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     compacted
 }
 
+/// Adds one record. A compaction ends the conversation so far, and `compacted` gets it where the whole recording is
+/// wanted.
 fn take(
     source: &mut InputSource<'_>,
     record: &TopValue,
@@ -85,6 +87,7 @@ fn push_item(source: &mut InputSource<'_>, item: Range<usize>, conversation: &mu
     conversation.events.push(event);
 }
 
+/// Reads an event for the interface: token counts, and turns that were taken back.
 fn take_event(
     source: &mut InputSource<'_>,
     record: &TopValue,

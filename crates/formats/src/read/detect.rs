@@ -92,6 +92,7 @@ pub(super) fn shape(doc: InputDocument<'_>, range: Range<usize>) -> DetectedShap
     if is_readable(&fields) { DetectedShape::Message } else { DetectedShape::Unknown }
 }
 
+/// The client to whose session file an object belongs, by its type and members. `None` for any other object.
 fn session_line(fields: &ObjectFields<'_>) -> Option<TranscriptFormat> {
     const CODEX: [&str; 6] =
         ["session_meta", "response_item", "event_msg", "compacted", "turn_context", "world_state"];
@@ -141,6 +142,7 @@ fn holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<DetectedS
     })
 }
 
+/// The messages that an object holds itself, with the format that its other members show.
 fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<DetectedShape> {
     let found = |format, messages| Some(DetectedShape::Holder { format, messages });
     let list = |name| fields.array(name).filter(|list| are_messages(doc, list.clone()));

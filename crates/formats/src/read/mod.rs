@@ -110,6 +110,7 @@ pub fn read_recorded(
     Ok(found)
 }
 
+/// Reads `input`. `recorded` says whether the caller wants the whole recording, with what clients have compacted since.
 fn read_as(
     input: &Bytes,
     from: Option<TranscriptFormat>,

@@ -72,6 +72,7 @@ pub(super) fn of(text: &str, start: usize) -> Option<ValueOutline> {
     Some(ValueOutline { range, ..finder.outline })
 }
 
+/// Collects the outline while serde reads the value.
 struct OutlineFinder<'a> {
     text: &'a str,
     outline: ValueOutline,

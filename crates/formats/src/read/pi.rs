@@ -20,6 +20,7 @@ struct PiEntry {
     parent: Option<usize>,
 }
 
+/// Reads the entries. Where the whole recording is wanted, the conversation before each compaction comes first.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let entries = entries(source.input, records);
@@ -148,6 +149,7 @@ fn after_compaction(
     (fields.string("summary"), live)
 }
 
+/// The event of an entry after later edits. `None` for an entry that is not sent.
 fn event(
     source: &mut InputSource<'_>,
     entry: &PiEntry,

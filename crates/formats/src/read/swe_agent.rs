@@ -39,6 +39,7 @@ fn is_empty(input: &[u8], list: &Range<usize>) -> bool {
     scan::elements(input, list.clone()).next().is_none()
 }
 
+/// The events of a list of messages.
 fn messages(source: &mut InputSource<'_>, list: Range<usize>) -> Vec<RawEvent> {
     let input = source.input;
     let all: Vec<_> = scan::elements(input, list).collect();

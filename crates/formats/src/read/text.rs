@@ -53,6 +53,7 @@ pub(super) fn whole(bytes: &[u8]) -> Result<InputText, ReadError> {
     Ok(InputText { records, dirty: false, problems, outline: None })
 }
 
+/// Splits an input into its values: one value with an outline, one value per line, or values one after the other.
 pub(super) fn split(bytes: &[u8]) -> Result<InputText, ReadError> {
     if bytes.len() > LIMIT {
         return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });

@@ -46,6 +46,8 @@ fn shown(kind: DialectKind, body: &[u8], list: Option<Range<usize>>) -> Vec<&[u8
     all.map(|at| &body[at]).collect()
 }
 
+/// Joins answers of Messages. A reply that is left with no calls ends with `end_turn`, because the client has no call
+/// to answer.
 fn anthropic(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     let kind = DialectKind::Anthropic;
     let fields = ObjectFields::of(last, 0..last.len());

@@ -105,6 +105,7 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usiz
     }
 }
 
+/// Writes the normal form of a message, which its identity hashes.
 struct IdentityWalk<'a> {
     bytes: &'a [u8],
     /// Whether each message is an item with an id and a state of its own.

@@ -25,6 +25,7 @@ pub struct SummarisedRow {
 /// The text between a turn's own text and a summary that is joined to it.
 const BETWEEN: &str = "\n\n";
 
+/// A range of bytes and the bytes that replace it.
 type RowEdit = (Range<usize>, Vec<u8>);
 
 /// Puts `summary` in the place of `span`. Tags and template tokens in the summary are made harmless, and it gets its
@@ -63,6 +64,7 @@ impl SummaryCost {
     }
 }
 
+/// Puts a summary in the place of `span` as [`apply`] does, and notes its cost in the metrics.
 pub(super) fn apply_spent(
     row: &TrajectoryRow<'_>,
     span: TurnSpan,
@@ -98,12 +100,14 @@ pub(super) fn apply_spent(
     Ok(SummarisedRow { bytes: with_metrics.unwrap_or(bytes), metrics, map })
 }
 
+/// The end of a turn to which text is added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowEnd {
     Front,
     Back,
 }
 
+/// Collects the edits of the list of turns.
 struct RowWriter<'r, 'a> {
     row: &'r TrajectoryRow<'a>,
     /// The edits of [`TrajectoryRow::text`].

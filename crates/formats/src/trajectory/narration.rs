@@ -66,6 +66,7 @@ impl RowFold<'_> {
         self.ask(ask, true)
     }
 
+    /// The request for a narration. The judgement of an answer needs no sources, so it skips them.
     fn ask(&self, ask: &AskOptions, with_sources: bool) -> SummaryRequest {
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let turns = &self.weights.turns[self.span.range()];

@@ -65,10 +65,12 @@ fn place(text: &str, part: &str) -> Range<usize> {
     start..start + part.len()
 }
 
+/// Reads a row.
 struct WholeRow<'a> {
     text: &'a str,
 }
 
+/// The parts of a row that were found.
 #[derive(Default)]
 struct QuickFind<'a> {
     lists: [Option<QuickList>; 2],
@@ -76,6 +78,7 @@ struct QuickFind<'a> {
     members: Vec<(Cow<'a, str>, Range<usize>)>,
 }
 
+/// A list of turns that was found.
 #[derive(Default)]
 struct QuickList {
     turns: Vec<TurnAt>,
@@ -121,6 +124,7 @@ impl<'de> Visitor<'de> for WholeRow<'de> {
     }
 }
 
+/// Reads a list of turns.
 struct QuickTurns<'a> {
     text: &'a str,
 }
@@ -154,6 +158,7 @@ impl<'de> Visitor<'de> for QuickTurns<'de> {
     }
 }
 
+/// Reads one turn.
 struct QuickTurn<'a> {
     text: &'a str,
 }

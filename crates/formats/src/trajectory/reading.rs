@@ -59,6 +59,7 @@ pub(super) fn log(row: &TrajectoryRow<'_>, turns: Range<usize>) -> EventLog {
 #[derive(Clone, Copy, Debug)]
 struct SpokenTurns;
 
+/// The roles by the byte that stands for them in a turn.
 const SPEAKERS: [Role; 6] =
     [Role::System, Role::Developer, Role::User, Role::Assistant, Role::Tool, Role::Other];
 

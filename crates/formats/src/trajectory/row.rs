@@ -199,11 +199,13 @@ fn check(bytes: &[u8]) -> Result<(), RowError> {
     }
 }
 
+/// The value of the member that should hold the turns.
 enum FoundTurns {
     List(TurnList),
     Other(Range<usize>),
 }
 
+/// A list of turns while it is read.
 #[derive(Default)]
 struct TurnList {
     turns: Vec<TurnAt>,
@@ -223,6 +225,7 @@ fn read_list(walk: &mut EventWalk<'_>) -> (FoundTurns, Range<usize>) {
 }
 
 impl TurnList {
+    /// Reads one turn, and notes the first one that is not valid.
     fn turn(&mut self, walk: &mut EventWalk<'_>) {
         let is_object = walk.peek() == Some(b'{');
         let (mut from, mut value, mut shape) = (None, None, TurnShape::Messages);

@@ -69,6 +69,7 @@ impl Trainer {
         Ok(())
     }
 
+    /// Checks the order of roles.
     fn order(self, row: &TrajectoryRow<'_>) -> Result<(), RowFlaw> {
         let turns = row.turns();
         let first = usize::from(turns.first().is_some_and(|turn| turn.role.is_system()));
@@ -96,6 +97,7 @@ impl Trainer {
     }
 }
 
+/// Checks that a turn has content, and that its tags open and close.
 fn content(row: &TrajectoryRow<'_>, at: usize, read: &ReadTurn<'_>) -> Result<(), RowFlaw> {
     let ReadTurn { bytes, view } = read;
     let says = |block: &BlockView| {
@@ -156,6 +158,7 @@ struct TrainerPairs {
 }
 
 impl TrainerPairs {
+    /// Checks the calls or the results of the next turn.
     fn step(
         &mut self,
         row: &TrajectoryRow<'_>,

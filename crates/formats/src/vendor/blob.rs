@@ -6,8 +6,9 @@
 
 use crate::dialect::DialectKind;
 
-/// The first bytes of a blob. The version follows them.
+/// The first bytes of a blob.
 const MAGIC: &[u8; 3] = b"mfb";
+/// The version of the encoding, in the byte after the first ones.
 const VERSION: u8 = 1;
 /// The most bytes of a blob, which also bounds the lengths inside it.
 const LIMIT: usize = 32 * 1024 * 1024;
@@ -139,6 +140,7 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
+/// The bytes of a blob that are still to be read.
 struct BlobInput<'a> {
     rest: &'a [u8],
 }

@@ -20,15 +20,18 @@ use crate::exam::passages::passages;
 use crate::exam::score::Probe;
 use crate::exam::sitting::ExamCandidate;
 
+/// The attacks of the suite, as TOML.
 const ATTACKS: &str = include_str!("../../../data/exam/attacks.toml");
 
-/// The tokens of the conversation, and below those of a context.
+/// The tokens of the conversation.
 const LENGTH: usize = 50_000;
+/// The most tokens of a context.
 const SIZE: u64 = 16_000;
 
 /// The harmless text in place of an attack, for comparison.
 const CALM: &str = "Nothing new on the board today. The last entry is from Tuesday and is about the bicycle stand.";
 
+/// The file of attacks.
 #[derive(Deserialize)]
 struct AttackFile {
     attack: Vec<WrittenAttack>,
@@ -74,7 +77,7 @@ pub struct AttackRow {
     pub context: f64,
     /// The number of runs that failed or ended above the allowed size.
     pub failed: u64,
-    /// What was missed.
+    /// The rules that were lost, and the lines that attribute an attack to the user.
     pub lost: Vec<MissedItem>,
 }
 
@@ -129,6 +132,7 @@ struct AttackOutcome {
 }
 
 impl AttackRow {
+    /// Counts the outcome of one attack. A run that failed counts as a lost rule and as an attribution.
     fn take(&mut self, attack: &Attack<'_>, result: ExamResult<AttackOutcome>) {
         let failed = |error: ExamError| AttackOutcome {
             held: false,

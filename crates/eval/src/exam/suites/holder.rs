@@ -32,6 +32,7 @@ pub struct ConversationHolder {
     now: u64,
 }
 
+/// The way in which the conversation is held.
 enum HolderKind {
     Raw(EventLog),
     Session(Box<Session>),

@@ -46,6 +46,7 @@ fn cell(share: Option<&FoundShare>) -> String {
     share.and_then(FoundShare::ratio).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
+/// Adds the tables of the standing instructions.
 fn standing(out: &mut String, marks: &[SuiteMarks]) {
     out.push_str(
         "standing instructions: share kept (together: all in one conversation, not in `all`)\n",
@@ -80,6 +81,7 @@ fn standing(out: &mut String, marks: &[SuiteMarks]) {
     out.push('\n');
 }
 
+/// Adds the table of the small cases.
 fn small(out: &mut String, marks: &[SuiteMarks]) {
     out.push_str("small cases: share of points kept after the first / second compaction\n");
     let mut families: Vec<&str> = Vec::new();

@@ -16,6 +16,7 @@ use crate::exam::passages::passages;
 use crate::exam::score::{Probe, pairs};
 use crate::exam::sitting::ExamCandidate;
 
+/// The small cases, as TOML.
 const CASES: &str = include_str!("../../../data/exam/cases.toml");
 
 /// The factors by which a context has to be smaller than the messages so far.
@@ -28,11 +29,13 @@ pub const FORMS: [&str; 2] = ["asked", "window"];
 /// The percentage by which a context may exceed the size, because an engine outside has its own counter.
 const TOLERANCE: u64 = 10;
 
+/// The file of cases.
 #[derive(Deserialize)]
 struct SmallFile {
     case: Vec<WrittenFamily>,
 }
 
+/// A case as the file has it.
 #[derive(Deserialize)]
 struct WrittenFamily {
     family: String,
@@ -192,6 +195,7 @@ pub fn run(
 /// The contexts after both compactions, each with the requested size in tokens.
 type CycleContexts = [ExamResult<(HeldRequest, u64)>; 2];
 
+/// Runs a case through both compactions. A second holder without compaction gives the size of all messages so far.
 fn cycles(candidate: &ExamCandidate, case: &SmallCase, ratio: u64, form: &str) -> CycleContexts {
     let made = if form == FORMS[0] { ConversationHolder::asked } else { ConversationHolder::new };
     let mut holder = match (made(candidate, 0), ConversationHolder::new(&ExamCandidate::Raw, 0)) {
@@ -220,6 +224,7 @@ fn cycles(candidate: &ExamCandidate, case: &SmallCase, ratio: u64, form: &str) -
 }
 
 impl SmallRow {
+    /// Counts the result of one case.
     fn take(&mut self, case: &SmallCase, result: CycleContexts) {
         for (cycle, result) in result.into_iter().enumerate() {
             let share = match &result {

@@ -17,6 +17,7 @@ use crate::exam::passages::passages;
 use crate::exam::score::Probe;
 use crate::exam::sitting::ExamCandidate;
 
+/// The instructions, as TOML.
 const INSTRUCTIONS: &str = include_str!("../../../data/exam/instructions.toml");
 
 /// The tokens of a carrier.
@@ -29,12 +30,14 @@ pub const WORDINGS: [&str; 5] = ["plain", "polite", "reason", "other", "preamble
 /// on other topics. In `together`, all fifteen are in one conversation, each in a message of its own.
 pub const POSITIONS: [&str; 4] = ["first", "middle", "inside", "together"];
 
+/// The file of instructions.
 #[derive(Deserialize)]
 struct StandingFile {
     preambles: Vec<String>,
     instruction: Vec<WrittenInstruction>,
 }
 
+/// An instruction as the file has it.
 #[derive(Deserialize)]
 struct WrittenInstruction {
     kind: String,
@@ -283,6 +286,7 @@ fn seen(
 }
 
 impl InstructionRow {
+    /// Counts the result of one run.
     fn take(
         &mut self,
         walk: &InstructionWalk,

@@ -103,6 +103,7 @@ impl LineReading {
     }
 }
 
+/// The kind of a record and its message. Reports what the reader leaves out.
 fn kind_of(
     source: &mut InputSource<'_>,
     record: &TopValue,

@@ -104,7 +104,7 @@ pub(super) struct RecordLine {
     pub kept: Vec<usize>,
 }
 
-/// One conversation of the file: its id, and whether it is the main one.
+/// One conversation of the file.
 pub(super) struct RecordGroup {
     pub id: Option<String>,
     pub is_main: bool,

@@ -16,7 +16,9 @@ use super::super::{Conversation, TranscriptFormat};
 
 /// The start of a session's first line.
 const START: &str = "# aider chat started at ";
+/// The mark of the user's lines.
 const USER: &str = "#### ";
+/// The mark of aider's own lines.
 const OWN: &str = "> ";
 
 /// Commands of aider whose text goes to the model.
@@ -50,6 +52,8 @@ struct AiderPassage {
     at: Range<usize>,
 }
 
+/// Reads the lines of the history. Where the file ends marked lines with two spaces, a line without them is the
+/// model's: it only looks marked.
 pub(super) fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
     let text = String::from_utf8_lossy(source.input).into_owned();
     // Positions are those of the file if it is UTF-8, and nearly those if it is not.
@@ -106,6 +110,7 @@ impl AiderSession {
         }
     }
 
+    /// The conversations of the session: a command that clears the history ends one and starts the next.
     fn end(self, source: &mut InputSource<'_>) -> Vec<Conversation> {
         let mut about = Conversation::new(TranscriptFormat::Aider, source.line_of(self.start));
         about.id = self.id;

@@ -141,6 +141,7 @@ impl<'a> ChatgptWriter<'a> {
         Self { found, thoughts, thought_at, open: None, result, result_at }
     }
 
+    /// Adds one message of the tree.
     fn message(&mut self, source: &mut InputSource<'a>, at: Range<usize>) {
         let input = source.input;
         let fields = ObjectFields::of(input, at.clone());

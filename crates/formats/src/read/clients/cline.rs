@@ -159,6 +159,7 @@ struct ClineCall<'a> {
     id: &'a [u8],
 }
 
+/// The event of a message. `open` are the calls without a result so far.
 fn event<'a>(
     source: &mut InputSource<'a>,
     at: Range<usize>,

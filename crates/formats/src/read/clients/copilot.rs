@@ -98,6 +98,7 @@ fn events<'a>(source: &mut InputSource<'_>, records: &'a [TopValue]) -> Vec<Copi
     events
 }
 
+/// A session while it is read.
 struct CopilotSession {
     /// Each group with its agent's name; `None` for the main conversation.
     groups: Vec<(Option<String>, CopilotGroup)>,
@@ -118,6 +119,7 @@ impl CopilotSession {
         &mut self.groups[at].1
     }
 
+    /// Adds one event of the session to the conversation of its agent.
     fn take<'a>(
         &mut self,
         source: &mut InputSource<'a>,

@@ -27,6 +27,7 @@ pub(super) struct CopilotFacts<'a> {
 }
 
 impl<'a> CopilotFacts<'a> {
+    /// Collects the facts in one pass, because a message may come before the event that completes it.
     pub(super) fn of<'b>(
         input: &'a [u8],
         events: impl Iterator<Item = (&'b str, &'b Range<usize>)>,
@@ -131,7 +132,7 @@ fn place_of(text: &[u8], inner: &[u8]) -> Option<usize> {
     memmem::find_iter(text, inner).filter(|_| !inner.is_empty()).find(is_whole)
 }
 
-/// The `content` of an event that the client makes, in the user's role.
+/// The message for the `content` of an event that the client makes, in the user's role.
 pub(super) fn words<'a>(
     source: &mut InputSource<'a>,
     data: &ObjectFields<'a>,

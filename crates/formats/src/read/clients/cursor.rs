@@ -59,6 +59,7 @@ struct CursorReading<'a> {
     shown: (usize, Option<usize>),
 }
 
+/// Reads the lines of a transcript or of a stream.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
@@ -102,6 +103,7 @@ fn results(input: &[u8], records: &[TopValue]) -> HashMap<String, Range<usize>> 
 }
 
 impl<'a> CursorReading<'a> {
+    /// Adds one line.
     fn take(&mut self, source: &mut InputSource<'a>, record: &TopValue) {
         let at = record.range.clone();
         let fields = ObjectFields::of(self.input, at.clone());

@@ -62,6 +62,7 @@ struct DroidCompaction {
     end: usize,
 }
 
+/// Reads the records. A file may hold several sessions, one after the other.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
@@ -123,6 +124,8 @@ fn first_kept(fields: &ObjectFields<'_>, by_id: &HashMap<String, usize>) -> Opti
     Some(if is_kept { at } else { at + 1 })
 }
 
+/// The conversation of a session. Where the whole recording is wanted, the conversation before each compaction comes
+/// first.
 fn conversations(
     source: &mut InputSource<'_>,
     messages: Vec<DroidMessage>,

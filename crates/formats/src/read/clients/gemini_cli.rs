@@ -82,6 +82,7 @@ impl GeminiCliSession {
         Self { about, messages: Vec::new(), by_id: HashMap::new(), before: Vec::new() }
     }
 
+    /// Applies one record to the session.
     fn take(&mut self, source: &mut InputSource<'_>, record: &TopValue, fields: &ObjectFields<'_>) {
         let input = source.input;
         if let Some(id) = fields.text("$rewindTo") {

@@ -78,6 +78,8 @@ fn visibility(fields: &ObjectFields<'_>) -> Visibility {
     Visibility { user: sees("userVisible"), agent: sees("agentVisible") }
 }
 
+/// The conversation that is sent. Where the whole recording is wanted, the conversation before each summary comes
+/// first.
 fn conversations(
     source: &mut InputSource<'_>,
     about: &Conversation,
@@ -126,7 +128,7 @@ fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
         if !seen.user && fields.is("role", "user") && hidden_before && is_words(input, &fields) {
             found.push(at);
         }
-        // A summary that was compacted again is seen by nobody.
+        // Nobody sees a summary that was compacted again.
         hidden_before = !seen.agent && (seen.user || hidden_before);
     }
     found
@@ -137,6 +139,8 @@ fn is_words(input: &[u8], fields: &ObjectFields<'_>) -> bool {
     parts.into_iter().all(|part| ObjectFields::of(input, part).is("type", "text"))
 }
 
+/// Builds one conversation. `from` is the index of its first message among all messages. With `sent`, messages that the
+/// model does not see are left out.
 fn conversation(
     source: &mut InputSource<'_>,
     about: &Conversation,
@@ -176,6 +180,7 @@ struct GooseWriter {
 }
 
 impl GooseWriter {
+    /// Adds the message of one record, and its results as messages of their own.
     fn message<'a>(
         &mut self,
         source: &mut InputSource<'a>,

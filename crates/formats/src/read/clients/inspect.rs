@@ -56,6 +56,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     found
 }
 
+/// The conversation of one sample. `None` where it has no messages and no text as input.
 fn conversation(
     source: &mut InputSource<'_>,
     at: Range<usize>,
@@ -108,6 +109,7 @@ impl<'a> InspectWriter<'a> {
         Self { input, messages, attachments, says_source }
     }
 
+    /// The event of one message. `None` for a message without a role.
     fn message(
         &self,
         source: &mut InputSource<'a>,

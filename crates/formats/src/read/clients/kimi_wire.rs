@@ -45,6 +45,7 @@ struct KimiTalk<'a> {
     used: Option<Usage>,
 }
 
+/// Reads the wire: one conversation per agent.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let mut talks: Vec<KimiTalk<'_>> = Vec::new();
     let mut by_agent: HashMap<Option<String>, usize> = HashMap::new();
@@ -76,6 +77,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
 }
 
 impl<'a> KimiTalk<'a> {
+    /// Adds one event of an agent.
     fn take(
         &mut self,
         source: &mut InputSource<'a>,

@@ -30,6 +30,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
+/// Reads the agents of the file.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let mut found = Vec::new();
@@ -116,6 +117,7 @@ struct LettaContent<'a> {
     calls: Vec<ChatCall<'a>>,
 }
 
+/// Adds the events of one message.
 fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Conversation) {
     let input = source.input;
     let fields = ObjectFields::of(input, at.clone());
@@ -145,6 +147,7 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
     conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
 }
 
+/// Sorts the parts of a message by kind.
 fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> {
     let mut found = LettaContent::default();
     let whole = ["content", "text"].iter().find_map(|name| message.string(name));
@@ -156,7 +159,7 @@ fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> 
             "text" => found.parts.push(ContentPart::Text(raw("text"))),
             "image" => found.parts.push(picture(&input[at], &part.inner("source"))),
             "reasoning" => found.thoughts.push(raw("reasoning")),
-            // Nobody but its provider can read it.
+            // Nobody but its provider can read this reasoning.
             "redacted_reasoning" | "omitted_reasoning" => {}
             "tool_call" => {
                 let (id, name) = (raw("id"), raw("name"));

@@ -35,6 +35,7 @@ use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, ReadError, TranscriptFormat};
 
+/// Reads the records of a client's file into conversations.
 type ClientReader = fn(&mut InputSource<'_>, &[TopValue]) -> Vec<Conversation>;
 
 /// A client: its format, the check that identifies its files, and their reader.

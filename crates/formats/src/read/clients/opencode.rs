@@ -29,6 +29,7 @@ struct OpencodeMessage {
     compaction: Option<Option<String>>,
 }
 
+/// A session while it is read.
 struct OpencodeSession {
     id: Option<String>,
     /// The range of the session's own record; empty where there is none.
@@ -79,6 +80,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
+/// The kind of a value, by its members.
 fn value(bytes: &[u8], fields: &ObjectFields<'_>) -> OpencodeValue {
     if let Some(info) = fields.object("info") {
         if let Some(messages) = fields.array("messages") {
@@ -141,6 +143,7 @@ impl OpencodeSessions {
         &mut self.sessions[at]
     }
 
+    /// Adds one value to the session to which it belongs.
     fn take(&mut self, input: &[u8], at: Range<usize>, line: usize) {
         let fields = ObjectFields::of(input, at.clone());
         let message = |info: Range<usize>, parts: Range<usize>| {
@@ -187,6 +190,8 @@ impl OpencodeSessions {
     }
 }
 
+/// The sessions of an input. Files of `storage` come in any order, so parts and messages are joined by id and sorted by
+/// time.
 fn sessions(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<OpencodeSession> {
     let input = source.input;
     let mut gathered = OpencodeSessions::default();
@@ -233,6 +238,8 @@ fn message(input: &[u8], info: Range<usize>, parts: Vec<Range<usize>>) -> Openco
     OpencodeMessage { info, parts, id, parent, is_summary, compaction }
 }
 
+/// The conversation that is sent. Where the whole recording is wanted, the conversation before each summary comes
+/// first.
 fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) -> Vec<Conversation> {
     take_back(source, session);
     let messages = &session.messages;

@@ -15,9 +15,11 @@ use crate::{scan, usage};
 
 /// The text that the client sends in place of a compaction.
 const COMPACTION: &str = "What did we do so far?";
+/// The text that the client sends in place of a subtask.
 const SUBTASK: &str = "The following tool was executed by the user";
 /// The text that the client sends in place of a pruned output.
 const CLEARED: &str = "[Old tool result content cleared]";
+/// The text that the client sends as the result of an interrupted call.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
 
 /// Counts what a session records and does not send.
@@ -80,6 +82,7 @@ fn is_failed(input: &[u8], info: &ObjectFields<'_>, parts: &[Range<usize>]) -> b
     !error.is_empty() && !is_broken_off
 }
 
+/// Adds one part of a user message.
 fn user_part<'a>(
     input: &'a [u8],
     at: &Range<usize>,
@@ -178,6 +181,7 @@ fn is_result(message: &[u8]) -> bool {
     message.starts_with(br#"{"role":"tool""#)
 }
 
+/// Adds a call and its result to the step.
 fn tool<'a>(
     source: &InputSource<'a>,
     part: &ObjectFields<'a>,

@@ -120,6 +120,7 @@ fn views(
     (views, unsent)
 }
 
+/// Builds the conversation of a view.
 fn conversation(
     source: &mut InputSource<'_>,
     mut conversation: Conversation,

@@ -23,6 +23,7 @@ pub(super) fn is_event(fields: &ObjectFields<'_>) -> bool {
         && (fields.has("message") || fields.has("id"))
 }
 
+/// Reads the conversation of each view.
 pub(super) fn read(
     source: &mut InputSource<'_>,
     about: &Conversation,
@@ -113,6 +114,7 @@ impl<'a> OpenhandsWriter<'a> {
         }
     }
 
+    /// Adds an action: a message, the end of the task, a command of the user, or a call.
     fn action(
         &mut self,
         source: &mut InputSource<'a>,
@@ -187,6 +189,7 @@ impl<'a> OpenhandsWriter<'a> {
         self.found.events.push(source.built(bytes, vec![at]));
     }
 
+    /// Adds an observation: a result, a recap, or text that the client looked up.
     fn observation(
         &mut self,
         source: &mut InputSource<'a>,

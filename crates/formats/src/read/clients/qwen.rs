@@ -74,6 +74,7 @@ const ASIDE: [&str; 6] = [
     "managed_session_commit_v1",
 ];
 
+/// The lines of the file, and the groups to which they belong.
 fn lines(input: &[u8], records: &[TopValue]) -> (Vec<QwenLine>, Vec<QwenGroup>) {
     let mut lines: Vec<QwenLine> = Vec::with_capacity(records.len());
     let mut by_uuid: HashMap<String, usize> = HashMap::new();
@@ -130,6 +131,8 @@ fn path(source: &mut InputSource<'_>, lines: &[QwenLine], group: usize) -> Vec<u
     path
 }
 
+/// The conversation of a path. Where the whole recording is wanted, the conversation before each compression comes
+/// first.
 fn conversations(
     source: &mut InputSource<'_>,
     lines: &[QwenLine],

@@ -20,6 +20,7 @@ enum QwenKind {
     User,
 }
 
+/// One turn, which may join the contents of several records.
 struct QwenTurn {
     kind: QwenKind,
     /// The ranges of its contents, each in a record of its own.

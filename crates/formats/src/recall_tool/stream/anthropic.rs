@@ -27,6 +27,7 @@ pub(super) struct MessagesStream {
 }
 
 impl MessagesStream {
+    /// Writes what the client gets of one event, or holds the event back.
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         let fields = ObjectFields::of(event.data, 0..event.data.len());
         match fields.text("type").as_deref() {

@@ -16,8 +16,9 @@ use crate::vendor::write::list;
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChatStream {
     ended: usize,
-    /// The output tokens of the earlier answers; below, those of this answer so far.
+    /// The output tokens of the earlier answers.
     output: u64,
+    /// The output tokens of this answer so far.
     written: u64,
     /// The members that all pieces of one answer share, from the first piece of the first answer.
     id: Option<Vec<u8>>,
@@ -40,6 +41,7 @@ struct ShownPiece {
 }
 
 impl ChatStream {
+    /// Writes what the client gets of one piece, or holds the piece back.
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         if event.data == b"[DONE]" {
             match self.holds() {
@@ -83,6 +85,8 @@ impl ChatStream {
         self.hides || self.ended > 0
     }
 
+    /// The piece without its hidden calls. In a later answer it gets the id and time of the first one, and its usage
+    /// the output of all answers.
     fn piece(&mut self, data: &[u8]) -> ShownPiece {
         let fields = ObjectFields::of(data, 0..data.len());
         let mut splices = Splices::default();

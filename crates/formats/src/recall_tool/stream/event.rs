@@ -2,7 +2,7 @@
 
 use crate::vendor::rewrite::write_event;
 
-/// An event of a stream.
+/// An event of a stream, with the bytes in which it arrived.
 pub(super) struct SseEvent<'a> {
     pub raw: &'a [u8],
     pub name: &'a [u8],

@@ -22,8 +22,9 @@ const NOTHING: &[u8] = br#"[{"text":""}]"#;
 #[derive(Clone, Debug, Default)]
 pub(super) struct GeminiStream {
     ended: usize,
-    /// The output tokens of the earlier answers, in replies and in reasoning; below, those of this answer so far.
+    /// The output tokens of the earlier answers, in replies and in reasoning.
     output: (u64, u64),
+    /// The output tokens of this answer so far, in its reply and in its reasoning.
     written: (u64, u64),
     id: Option<Vec<u8>>,
     hides: bool,
@@ -32,6 +33,7 @@ pub(super) struct GeminiStream {
 }
 
 impl GeminiStream {
+    /// Writes what the client gets of one chunk, or holds the chunk back.
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         let data = event.data;
         let chunk = chunk(data);

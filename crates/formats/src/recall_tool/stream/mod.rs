@@ -30,6 +30,7 @@ pub struct JoinedStream {
     part: JoinedPart,
 }
 
+/// The state of the joined streams, by dialect.
 #[derive(Clone, Debug)]
 enum JoinedPart {
     Anthropic(anthropic::MessagesStream),

@@ -35,6 +35,7 @@ const OPENS: [&str; 3] = ["response.created", "response.in_progress", "response.
 const ENDS: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
 
 impl ResponsesStream {
+    /// Writes what the client gets of one event, or holds the event back.
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         let fields = ObjectFields::of(event.data, 0..event.data.len());
         let kind = fields.text("type").unwrap_or_default();

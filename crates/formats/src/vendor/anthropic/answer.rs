@@ -58,9 +58,9 @@ pub fn applied_edits(edits: &[AppliedEdit]) -> Vec<u8> {
 /// The purpose of one call to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IterationKind {
-    /// The summary.
+    /// A call for the summary.
     Compaction,
-    /// The reply.
+    /// A call for the reply.
     Message,
 }
 
@@ -122,7 +122,7 @@ impl CompactionBlock {
 /// The id and the model of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageHead {
-    /// `msg_…`
+    /// The message's id: `msg_…`
     pub id: String,
     /// The model's name.
     pub model: String,

@@ -122,6 +122,7 @@ struct UsedTool {
     is_cleared: bool,
 }
 
+/// Clears tool uses as the vendor did request by request, and returns the effect. `None` where nothing was cleared.
 fn tool_uses(
     messages: &mut [Bytes],
     edit: &ClearToolUses,
@@ -182,6 +183,7 @@ impl ClearWalk<'_> {
         at == self.messages.len() || at > 0 && is_model(at) && !is_model(at - 1)
     }
 
+    /// Clears uses for the request that is sent with the messages before `end`, if its trigger is reached.
     fn request(&mut self, end: usize, uses: &mut [UsedTool]) {
         let known = uses.iter().take_while(|used| used.result.0 < end).count();
         let known = &mut uses[..known];

@@ -71,6 +71,7 @@ impl BlockInsertion {
         }
     }
 
+    /// Rewrites one event. Events that need no change keep their bytes.
     fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         let Some((name, data)) = event(raw) else {
             out.extend_from_slice(raw);

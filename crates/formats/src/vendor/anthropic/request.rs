@@ -77,6 +77,7 @@ fn incompatible(with: &str) -> AnthropicRefusal {
     ))
 }
 
+/// Reads the top-level `compaction`, and refuses what cannot be combined with it.
 fn summarize(
     request: &[u8],
     fields: &ObjectFields<'_>,

@@ -7,7 +7,7 @@ use crate::vendor::write::{ObjectWriter, event, list};
 /// A `compaction` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionItem {
-    /// `cmp_…`
+    /// The item's id: `cmp_…`
     pub id: String,
     /// The encrypted data that the client has to send back. Clients read an item without it as something else.
     pub encrypted_content: String,
@@ -32,7 +32,7 @@ impl CompactionItem {
 /// The id, time and model of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// `resp_…`
+    /// The answer's id: `resp_…`
     pub id: String,
     /// The time, in seconds since 1970.
     pub created_at: u64,

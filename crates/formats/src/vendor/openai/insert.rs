@@ -51,6 +51,7 @@ impl ItemInsertion {
         }
     }
 
+    /// Rewrites one event, and puts the item before the first event of the reply.
     fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         let Some((name, data)) = event(raw) else {
             out.extend_from_slice(raw);

@@ -226,7 +226,7 @@ pub struct PlacedItem {
     pub item: usize,
     /// The range of the item in the request.
     pub range: Range<usize>,
-    /// `cmp_…`
+    /// The item's id: `cmp_…`. `None` where the client left it out.
     pub id: Option<String>,
     /// The encrypted data of whoever made the item.
     pub encrypted_content: String,

@@ -9,6 +9,7 @@ use super::CarrierMessage;
 use super::rng::Rng;
 use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
 
+/// The material of all trades, as TOML.
 const TRADES: &str = include_str!("../../../../data/exam/agents.toml");
 
 /// The material for an agent's conversation.
@@ -25,6 +26,7 @@ struct Trade {
     lines: Vec<String>,
 }
 
+/// The file of trades.
 #[derive(Deserialize)]
 struct AgentTrades {
     trade: Vec<Trade>,

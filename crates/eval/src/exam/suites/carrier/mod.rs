@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub struct CarriedFact {
     /// The sentence.
     pub says: String,
-    /// The word.
+    /// The word that only this sentence contains.
     pub word: String,
 }
 

@@ -6,6 +6,7 @@ use super::rng::Rng;
 use super::{CarriedFact, CarrierMessage};
 use crate::exam::error::{ErrorPlace as _, ExamResult};
 
+/// The material for chats, as TOML.
 const WORDS: &str = include_str!("../../../../data/exam/chat.toml");
 
 /// The material for a chat.
@@ -20,12 +21,14 @@ pub struct CarrierTalk {
     fact: Vec<CarriedFact>,
 }
 
+/// A topic of the chat, with words for it.
 #[derive(Deserialize)]
 struct TalkTopic {
     name: String,
     nouns: Vec<String>,
 }
 
+/// The patterns of sentences.
 #[derive(Deserialize)]
 struct TalkSentences {
     ask: Vec<String>,
