@@ -69,6 +69,7 @@ impl ChildProcess {
                 return Err(late());
             }
         };
+        // The question has to be written completely: an answer that came before was given without reading all of it.
         match self.written.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             Ok(Ok(())) => Ok(answer),
             Ok(Err(error)) => Err(format!("it does not read: {}", reason(&error))),

@@ -35,9 +35,11 @@ impl<'a> ContextChecker<'a> {
         same: usize,
         views: impl Fn(usize) -> I,
     ) -> usize {
+        // The change is before the end of the second check, so everything is checked again.
         if same < self.behind.len {
             self.behind = CheckWalk { rules: (self.begin)(), len: 0 };
         }
+        // The change is near the end: the check continues from the second one.
         if same < self.now.len {
             self.now = CheckWalk { rules: self.behind.rules.fork(), len: self.behind.len };
         }

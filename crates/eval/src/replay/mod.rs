@@ -185,6 +185,7 @@ impl ReplayRun<'_> {
         self.costs.add(&mut self.found.measures, paid.0, paid.1, envelope, gap);
         self.count(tokens, &step, time.map(|time| (time, folded.is_some())));
         self.invalid(faulty, step.same);
+        // A shorter history fits the window, so nothing had to leave the context.
         let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
             self.recall(request)
         } else {

@@ -211,6 +211,7 @@ fn add_element(
         return;
     }
     let piece = ObjectFields::of(bytes, at.clone());
+    // A delta mostly continues the last element, so the search starts at the end.
     let known = list.iter_mut().rev().take(LIMIT).find_map(|node| match node {
         MergedNode::Object(object) if object.continues(&piece) => Some(object),
         _ => None,

@@ -148,6 +148,7 @@ fn read_as(
     {
         return Err(error);
     }
+    // A file of a known client without messages is a problem and no error: the session may have just begun.
     let known_but_empty = from.is_none() && found.is_some();
     if conversations.is_empty() && !known_but_empty {
         return Err(ReadError::Unrecognised { seen: detect::describe(input, &records) });

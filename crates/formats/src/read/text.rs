@@ -79,6 +79,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<InputText, ReadError> {
     }
     let first_line = 1 + scan::count_lines(&bytes[..start]);
 
+    // Nearly every input is one object or list: one pass checks it and finds its messages.
     if let Some(outline) = utf8.ok().and_then(|utf8| outline::of(utf8, start)) {
         text.records.push(TopValue { range: outline.range.clone(), line: first_line });
         text.outline = Some(outline);

@@ -56,6 +56,7 @@ pub(super) fn edit(
         };
         return Some((first.start..last.end, nothing.to_vec()));
     }
+    // The comma before the removed elements is removed too, or the one after them where they are the first.
     let before = span.start.checked_sub(1).and_then(|at| elements.get(at));
     let range = match (before, elements.get(span.end)) {
         (Some(before), _) => before.end..last.end,

@@ -198,6 +198,8 @@ impl ClearWalk<'_> {
         let may = |used: &&mut UsedTool| !self.edit.exclude_tools.contains(&used.name);
         let mut may: Vec<&mut UsedTool> = known.iter_mut().filter(may).collect();
         let keep = usize::try_from(self.edit.keep).unwrap_or(usize::MAX);
+        // The newest uses stay. This is decided before cleared uses are skipped, so that an older use never counts as
+        // new.
         may.truncate(may.len().saturating_sub(keep));
         may.retain(|used| !used.is_cleared);
         let freed = may.iter().map(|used| self.frees(used)).sum();
