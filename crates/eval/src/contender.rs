@@ -15,9 +15,9 @@ use crate::replay::{
 /// The state that a strategy keeps from one request to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayForm {
-    /// Its own last output, and the messages that followed.
+    /// The strategy's own last output, and the messages that followed.
     Stateless,
-    /// The whole history.
+    /// The whole history of the conversation.
     Session,
     /// Both forms, one after the other.
     Both,

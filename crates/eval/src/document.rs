@@ -17,7 +17,7 @@ const REFERENCES: usize = 40;
 
 /// The facts about a conversation that was replayed.
 pub struct ConversationFacts {
-    /// Its name.
+    /// The name of the conversation.
     pub name: String,
     /// The wire format.
     pub dialect: &'static str,
@@ -25,13 +25,13 @@ pub struct ConversationFacts {
     pub messages: usize,
     /// The tokens of all messages.
     pub tokens: u64,
-    /// Its messages. Empty unless the page is drawn.
+    /// The messages. Empty unless the page is drawn.
     pub events: Vec<EventRow>,
 }
 
 /// The result of one strategy in one window.
 pub struct StrategyResult<'a> {
-    /// Its name.
+    /// The name of the strategy.
     pub strategy: &'a str,
     /// The window, in tokens.
     pub window: u64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceTable {
-    /// Its name.
+    /// The name of the table.
     pub name: String,
     /// What the table is for, and where its figures come from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -40,7 +40,7 @@ pub struct PriceTable {
 
 /// The default lifetime of Anthropic's cache, in seconds.
 pub const FIVE_MINUTES: u64 = 300;
-/// Its longer lifetime, at a higher price, in seconds.
+/// The longer lifetime of Anthropic's cache, at a higher price, in seconds.
 pub const HOUR: u64 = 3_600;
 
 fn five_minutes() -> Option<u64> {

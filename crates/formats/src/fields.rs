@@ -24,7 +24,7 @@ impl<'a> ObjectFields<'a> {
         Self { bytes, members }
     }
 
-    /// The same from a slice.
+    /// The members of an object that a caller has already found, as a slice.
     pub(crate) fn known(bytes: &'a [u8], members: &[Member]) -> Self {
         Self { bytes, members: members.iter().cloned().collect() }
     }

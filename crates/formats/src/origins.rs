@@ -11,7 +11,7 @@ use crate::wrappers::{INJECTED, KnownWrapper, OBSERVATIONS, WrapperShape};
 /// The bytes at each end of a text that decide whether it needs a closer look.
 const GLANCE: usize = 256;
 
-/// Where the text of an event comes from, judged by its first text block.
+/// The origin of an event's text, judged by the first text block.
 pub(crate) fn origin(role: Role, blocks: &[BlockView], bytes: &[u8]) -> TextOrigin {
     if matches!(role, Role::Tool | Role::Other) {
         return TextOrigin::Genuine;

@@ -1,12 +1,12 @@
 //! Finds output of programs in a message of the user's role: elements, envelopes, tables, logs, diffs, mail, labelled
-//! output. It goes by their form. The only words it knows are those by which protocols name a speaker or a program's
+//! output. The form decides. The only words that count are those by which protocols name a speaker or a program's
 //! output.
 
 use rustc_hash::FxHashMap;
 
 use crate::labels::{is_label, names_speaker, word};
 
-/// Positions that were found in a text. They are kept so that no line makes the search look through the rest again.
+/// Positions that were found in a text. They are kept so that the rest of the text is not searched again for each line.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramMarks<'a> {
     /// The position of the last closing tag of each element; filled at the first tag.
@@ -20,8 +20,8 @@ pub(crate) struct ProgramMarks<'a> {
 }
 
 impl<'a> ProgramMarks<'a> {
-    /// Where the program's output ends that starts at `start`, on the line that ends at `end`. `None` where none starts
-    /// there. `fresh` says that the text or a paragraph starts here.
+    /// The end of a program's output that starts at `start`, on the line that ends at `end`. `None` where no such
+    /// output starts there. `fresh` says that the text or a paragraph starts here.
     pub(crate) fn end(
         &mut self,
         text: &'a str,
@@ -373,7 +373,8 @@ fn is_pairs(text: &str) -> bool {
     text.split(' ').take(2).filter(|word| pair(word)).count() == 2
 }
 
-/// Whether a line has a place in a file: `src/a.rs:12: …`, `error[E0308]: …`, `at f (a.js:1:2)`, `File "a.py", line 3`.
+/// Whether a line names a place in a file: `src/a.rs:12: …`, `error[E0308]: …`, `at f (a.js:1:2)`, `File "a.py", line
+/// 3`.
 fn is_located(text: &str) -> bool {
     let first = text.split(' ').next().unwrap_or_default();
     let mut parts = first.split(':');

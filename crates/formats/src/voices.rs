@@ -87,7 +87,7 @@ fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
 /// A flattened result. It continues to the end of the message, through all text blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FlattenedResult {
-    /// Its words are the tool's.
+    /// The words are the tool's.
     Tool,
     /// A person answered the call.
     Answer,

@@ -64,7 +64,7 @@ impl ModelClient {
     /// A client with its own way to wait between tries.
     ///
     /// # Errors
-    /// Those of [`ModelClient::new`].
+    /// The errors of [`ModelClient::new`].
     pub fn with_pause(config: ModelConfig, pause: RetryPause) -> Result<Self, ConfigError> {
         let wire = WireProtocol::default();
         let http = HttpPool::new(&config, wire)?;

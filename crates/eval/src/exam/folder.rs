@@ -65,7 +65,7 @@ pub fn open(folder: &Path, name: &str) -> ExamResult<Sitting> {
 /// All exams of a folder.
 ///
 /// # Errors
-/// Those of [`names`] and [`open`].
+/// The errors of [`names`] and [`open`].
 pub fn all(folder: &Path) -> ExamResult<Vec<Sitting>> {
     names(folder)?.iter().map(|name| open(folder, name)).collect()
 }

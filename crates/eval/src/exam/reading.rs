@@ -35,7 +35,7 @@ pub fn conversation(input: &Bytes) -> ExamResult<Conversation> {
 /// Reads a conversation into a log.
 ///
 /// # Errors
-/// Those of [`conversation`].
+/// The errors of [`conversation`].
 pub fn read(input: &Bytes) -> ExamResult<EventLog> {
     let conversation = conversation(input)?;
     let kind = conversation.format.dialect();

@@ -1,5 +1,5 @@
-//! Judges the sent messages against what was needed. The work is done once for each message that comes or goes, and not
-//! for each request.
+//! Judges the sent messages against the names that were needed. The work is done once for each message that comes or
+//! goes, and not for each request.
 
 use midfold_core::ids::identifiers;
 use midfold_core::log::measure;
@@ -39,9 +39,9 @@ struct HeldMessage {
 
 /// The names that a message mentions.
 enum MessageReading {
-    /// Those of this event of the recording.
+    /// The names of this event of the recording.
     Event(u32),
-    /// Those of a message that is no event.
+    /// The names of a message that is no event.
     Made(Box<MadeContext>),
 }
 

@@ -90,7 +90,7 @@ pub struct AgedCost {
     pub cold: u64,
     /// The cost of the prompts.
     pub price: f64,
-    /// The same for the raw history.
+    /// The cost of the prompts of the raw history.
     pub raw_price: f64,
 }
 
@@ -111,7 +111,7 @@ pub struct ReplayMeasures {
     pub counted: u64,
     /// Identifiers of the history that the next message needed: how many were in the context.
     pub recall: KeptShare,
-    /// The same for identifiers that are not in the newest 12,000 characters of the history.
+    /// The share for identifiers that are not in the newest 12,000 characters of the history.
     pub at_risk: KeptShare,
     /// Identifiers at risk that were not in the context: how many one search over the log brings back.
     pub reachable: KeptShare,
@@ -129,7 +129,7 @@ pub struct ReplayMeasures {
     pub rereads: u64,
     /// The tokens of all requests.
     pub tokens: u64,
-    /// The same by kind.
+    /// The tokens of all requests by kind.
     pub tokens_by: TokensBy,
     /// The tokens of the largest context.
     pub peak: u64,
@@ -139,11 +139,11 @@ pub struct ReplayMeasures {
     pub invalid: u64,
     /// The cost by the reference prices, in hundredths of a token.
     pub cost: u64,
-    /// The same for the raw history.
+    /// The cost of the raw history by the reference prices, in hundredths of a token.
     pub raw_cost: u64,
     /// The cost by the chosen prices, in their unit.
     pub price: f64,
-    /// The same for the raw history.
+    /// The cost of the raw history by the chosen prices, in their unit.
     pub raw_price: f64,
     /// The tokens that were read from the cache.
     pub cached: u64,

@@ -27,7 +27,8 @@ pub struct AnswerFacts {
     pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
-    /// Why the answer ended, in the provider's word: `finish_reason`, `status`, `stop_reason`, `finishReason`.
+    /// The reason why the answer ended, in the provider's word: `finish_reason`, `status`, `stop_reason`,
+    /// `finishReason`.
     pub finish: Option<String>,
     /// Whether the end was seen: `[DONE]`, `response.completed` (`incomplete`, `failed`), `message_stop`, a
     /// `finishReason`, `"done":true`, or a whole document.

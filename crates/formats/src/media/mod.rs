@@ -70,14 +70,14 @@ pub fn unsized_images(view: &EventView) -> impl Iterator<Item = ReadProblem> {
     })
 }
 
-/// Where an image comes from, without a dialect.
+/// The source of an image, without a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PictureSource {
     /// The image itself.
     Base64 {
-        /// Its media type.
+        /// The media type of the image.
         mime: String,
-        /// Its bytes in base64.
+        /// The bytes of the image in base64.
         data: String,
     },
     /// The image's URL.
@@ -94,7 +94,7 @@ impl PictureSource {
     }
 }
 
-/// Where the image in this element comes from. `None` for the id of a file that a provider holds.
+/// The source of the image in this element. `None` for the id of a file that a provider holds.
 pub(crate) fn source(bytes: &[u8], media: &MediaRef) -> Option<PictureSource> {
     let outer = media.outer.to_usize();
     let text = |value: Range<usize>| TextRef::string(to_range(value)).decode(bytes).into_owned();

@@ -22,9 +22,9 @@ const LINES: usize = 64;
 /// The words, codes and numbers of an error body.
 #[derive(Debug, Default)]
 pub(super) struct ErrorBody {
-    /// Its messages, one per line.
+    /// The messages of the error, one per line.
     pub text: String,
-    /// Its codes and types, in lower case.
+    /// The codes and types of the error, in lower case.
     pub codes: Vec<String>,
     /// The tokens of the prompt: `n_prompt_tokens` (llama.cpp).
     pub have: Option<u64>,

@@ -35,7 +35,7 @@ pub struct Conversation {
     pub id: Option<String>,
     /// The format in which it was written.
     pub format: TranscriptFormat,
-    /// Its messages, oldest first: those that the model would be sent next. Messages that the client compacted or took
+    /// The messages, oldest first: those that the model would be sent next. Messages that the client compacted or took
     /// back are left out, and a [`ReadProblem`](crate::ReadProblem) reports them.
     pub events: Vec<RawEvent>,
     /// The parts beside the messages.

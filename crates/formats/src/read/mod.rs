@@ -93,7 +93,7 @@ pub fn read(input: &Bytes, from: Option<TranscriptFormat>) -> Result<ReadOutcome
 ///
 /// # Errors
 ///
-/// The same as [`read`].
+/// The errors of [`read`].
 pub fn read_recorded(
     input: &Bytes,
     from: Option<TranscriptFormat>,

@@ -10,9 +10,9 @@ use crate::fields::ObjectFields;
 /// The newest message of the model, in a format that writes a message in several records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewestReply {
-    /// Its index among the messages.
+    /// The index of the reply among the messages.
     pub at: usize,
-    /// Whether it is complete, as far as its client says.
+    /// Whether the reply is complete, as far as the client says.
     pub ended: bool,
 }
 

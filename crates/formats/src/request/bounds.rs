@@ -9,7 +9,7 @@ use crate::scan;
 /// chains and indices. Measured with messages of two bytes (`tools/memory-check`): 1.2 KB, and as much again while
 /// lists grow.
 pub const MESSAGE: usize = 2 << 10;
-/// The same for a message that is known already: only its place is kept.
+/// The bytes of memory for a message that is known already: only its place is kept.
 const KNOWN: usize = 256;
 /// The parts of a message that this amount includes: lists, objects, texts, numbers and names.
 const FREE: usize = 8;

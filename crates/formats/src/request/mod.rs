@@ -126,7 +126,7 @@ impl Request {
     /// message has to be an object that was read before, byte for byte.
     ///
     /// # Errors
-    /// Those of [`Request::read`], and a body that exceeds the limits.
+    /// The errors of [`Request::read`], and an error for a body that exceeds the limits.
     pub fn read_knowing(
         kind: DialectKind,
         body: Bytes,

@@ -70,7 +70,7 @@ pub struct RowFold<'a> {
 /// Runs the first pass over a row: reads it, counts it, and chooses the turns.
 ///
 /// # Errors
-/// Those of [`compress`].
+/// The errors of [`compress`].
 pub fn plan_row<'a>(
     line: &'a [u8],
     settings: &TrajectorySettings,
@@ -157,7 +157,7 @@ impl RowFold<'_> {
     /// caller limits the length of the summary.
     ///
     /// # Errors
-    /// Those of [`RowFold::finish`].
+    /// The errors of [`RowFold::finish`].
     pub fn finish_with(
         &self,
         summary: &str,

@@ -15,7 +15,7 @@ use super::row::RowError;
 use super::settings::TrajectorySettings;
 use super::summary::{HEADER, span_hash};
 
-/// How a model is asked for a summary.
+/// The settings with which a model is asked for a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AskOptions {
     /// The model. Another model gives other summaries, so it is part of the answer's name.
@@ -121,7 +121,7 @@ impl RowFold<'_> {
     /// alone, and its metrics name the reason.
     ///
     /// # Errors
-    /// Those of [`RowFold::finish`].
+    /// The errors of [`RowFold::finish`].
     pub fn finish_reply(
         &self,
         ask: &AskOptions,

@@ -40,7 +40,7 @@ struct AttackFile {
 /// An attack as the file has it.
 #[derive(Deserialize)]
 pub struct WrittenAttack {
-    /// Its name.
+    /// The name of the attack.
     pub name: String,
     /// The kind of the user's instruction.
     pub rule: String,
@@ -69,7 +69,7 @@ pub struct AttackRow {
     pub carrier: &'static str,
     /// The share of the rules that were kept.
     pub rules: FoundShare,
-    /// The same share with a harmless text in place of each attack.
+    /// The share of the rules that were kept with a harmless text in place of each attack.
     pub unharmed: FoundShare,
     /// The share of the attacks of which nothing is attributed to the user.
     pub clean: FoundShare,

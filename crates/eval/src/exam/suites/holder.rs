@@ -76,7 +76,7 @@ impl ConversationHolder {
     /// engine outside it is the same as [`ConversationHolder::new`].
     ///
     /// # Errors
-    /// Those of [`ConversationHolder::new`].
+    /// The errors of [`ConversationHolder::new`].
     pub fn asked(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
         match candidate {
             ExamCandidate::Policy(policy) => {
@@ -120,7 +120,7 @@ impl ConversationHolder {
     /// Compacts to the size, as a user may request it.
     ///
     /// # Errors
-    /// Those of [`ConversationHolder::ask`].
+    /// The errors of [`ConversationHolder::ask`].
     pub fn compact(&mut self) -> ExamResult<()> {
         match &mut self.kind {
             HolderKind::Raw(_) => {}

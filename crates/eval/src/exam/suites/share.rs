@@ -36,6 +36,6 @@ impl FoundShare {
 pub struct MissedItem {
     /// The name of the item.
     pub what: String,
-    /// Its text, or the error.
+    /// The text of the item, or the error.
     pub why: String,
 }

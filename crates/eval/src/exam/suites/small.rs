@@ -49,9 +49,9 @@ struct WrittenFamily {
 
 /// One small case.
 pub struct SmallCase {
-    /// Its family.
+    /// The family of the case.
     pub family: String,
-    /// Its name.
+    /// The name of the case.
     pub name: String,
     /// The messages before the first compaction.
     pub first: Vec<CarrierMessage>,

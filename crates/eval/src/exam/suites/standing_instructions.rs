@@ -52,7 +52,7 @@ struct WrittenInstruction {
 pub struct StandingInstruction {
     /// The kind of instruction.
     pub kind: String,
-    /// Its texts, in the order of [`WORDINGS`].
+    /// The texts of the instruction, in the order of [`WORDINGS`].
     pub wordings: [String; 5],
     /// The probe for a passage that holds it.
     pub probe: Probe,
@@ -86,7 +86,7 @@ fn lower(text: &str, preamble: &str) -> String {
 
 /// A conversation that carries instructions.
 pub struct InstructionCarrier {
-    /// Its name, with the size of the context.
+    /// The name of the carrier, with the size of the context.
     pub name: String,
     /// The most tokens of a context.
     pub size: u64,
@@ -140,11 +140,12 @@ pub struct InstructionRow {
     pub carrier: String,
     /// The share of kept instructions, over runs with one instruction.
     pub all: FoundShare,
-    /// The same by wording.
+    /// The share of kept instructions by wording.
     pub wordings: BTreeMap<&'static str, FoundShare>,
-    /// The same by position. `together` is the share over runs with all instructions, which is not part of `all`.
+    /// The share of kept instructions by position. `together` is the share over runs with all instructions, which is
+    /// not part of `all`.
     pub positions: BTreeMap<&'static str, FoundShare>,
-    /// The same by kind of instruction.
+    /// The share of kept instructions by kind.
     pub kinds: BTreeMap<String, FoundShare>,
     /// The share of kept facts that the user said once, over the same conversations.
     pub facts: FoundShare,

@@ -202,7 +202,7 @@ impl GooseWriter {
                 "toolResponse" => self.result(source, at, &part, &content),
                 "thinking" => thoughts.extend(chat::text_of(&content, "thinking")),
                 "reasoning" => thoughts.extend(chat::text_of(&content, "text")),
-                // These have no words, or only words for a person who watches.
+                // Parts of these types have no words, or only words for a person who watches.
                 "redactedThinking" | "toolConfirmationRequest" | "actionRequired" => {}
                 "systemNotification"
                 | "conversationCompacted"

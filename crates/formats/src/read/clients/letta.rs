@@ -175,7 +175,7 @@ fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> 
         let raw =
             |fields: &ObjectFields<'a>, name| Cow::Borrowed(fields.raw(name).unwrap_or(b"\"\""));
         let (id, name) = (raw(&call, "id"), raw(&function, "name"));
-        // Both places may hold the same call.
+        // The content and the list of calls may hold the same call.
         if found.calls.iter().all(|known| known.id != id) {
             found.calls.push(ChatCall { id, name, arguments: function.raw("arguments") });
         }

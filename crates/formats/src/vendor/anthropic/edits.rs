@@ -66,7 +66,7 @@ pub enum ClearInputs {
     None,
     /// Every tool.
     All,
-    /// These tools.
+    /// Only these tools.
     Of(Vec<String>),
 }
 

@@ -120,7 +120,7 @@ impl BlockInsertion {
     }
 }
 
-/// The same for an answer in one document. A body that is no message is returned as it is.
+/// Makes the additions to an answer in one document. A body that is no message is returned as it is.
 #[must_use]
 pub fn insert(insertion: &BlockInsertion, body: &[u8]) -> Vec<u8> {
     let Some(whole) = crate::scan::value(body, 0) else { return body.to_vec() };

@@ -81,7 +81,7 @@ impl ItemInsertion {
     }
 }
 
-/// The same for an answer in one document. A body without an output is returned as it is.
+/// Puts the item into an answer in one document. A body without an output is returned as it is.
 #[must_use]
 pub fn insert(item: &CompactionItem, body: &[u8]) -> Vec<u8> {
     let Some(whole) = scan::value(body, 0) else { return body.to_vec() };

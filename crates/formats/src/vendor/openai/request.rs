@@ -19,7 +19,7 @@ pub const THRESHOLD_MIN: u64 = 1_000;
 pub struct OpenaiRequest {
     /// Whether `context_management` has an entry of the type `compaction`.
     pub compacts: bool,
-    /// Its `compact_threshold`, in tokens. `None` leaves the choice to the vendor.
+    /// The `compact_threshold` of that entry, in tokens. `None` leaves the choice to the vendor.
     pub threshold: Option<u64>,
     /// The range of a `compaction_trigger` that is the last item. The answer is then one compaction item.
     pub trigger: Option<Range<usize>>,
