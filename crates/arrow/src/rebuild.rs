@@ -172,7 +172,9 @@ fn zero(data: ArrayData) -> ArrayData {
 /// The elements of a new array: runs of an old array, and single new elements.
 #[derive(Default)]
 pub(crate) struct ArrayPieces {
+    /// The runs: the number of the array from which a run comes, and its range there.
     runs: Vec<(usize, Range<usize>)>,
+    /// The number of elements of all runs.
     len: usize,
 }
 

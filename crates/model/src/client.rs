@@ -140,6 +140,7 @@ struct RequestWork<'a> {
     /// The longest time for one answer.
     timeout: Duration,
     without: OmittedParameters,
+    /// The number of calls so far, with those that failed.
     calls: u32,
     usage: Option<Usage>,
 }

@@ -242,11 +242,13 @@ fn read_part(body: &[u8]) -> Result<AnswerPart, CallRefusal> {
 /// A reply while it is put together.
 #[derive(Debug, Default)]
 struct ReplyParts {
+    /// Whether any choice has arrived.
     any: bool,
     text: String,
     finish: Option<String>,
     model: Option<String>,
     usage: Option<Usage>,
+    /// Whether a part reported an error.
     failed: bool,
 }
 

@@ -89,6 +89,7 @@ pub struct Scorer {
     probes: Vec<Probe>,
     /// The index of the first probe of each question, and the number of its probes.
     spans: Vec<(usize, usize)>,
+    /// For each passage seen so far, the indices of the probes that it holds.
     known: HashMap<String, Vec<u32>>,
 }
 

@@ -99,15 +99,22 @@ pub struct SittingRow {
 /// The sums over the scored requests of one strategy. A pair is a sum and the number of its terms.
 #[derive(Default)]
 struct SittingSums {
+    /// The number of scored requests.
     requests: f64,
     score: f64,
     kinds: BTreeMap<String, (f64, f64)>,
     questions: Vec<(f64, f64)>,
+    /// The tokens of all contexts.
     tokens: f64,
+    /// The tokens of all recaps and markers.
     recap: f64,
+    /// The number of requests with a recap or a marker.
     recaps: f64,
+    /// The tokens of the lists of names in them.
     list: f64,
+    /// The tokens of all of their text, to which the lists are compared.
     listed: f64,
+    /// The messages that were sent at the cut.
     last: Vec<Bytes>,
 }
 

@@ -21,6 +21,7 @@ pub(super) struct CostTables {
 /// A prompt, in tokens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PromptTokens {
+    /// The tokens of the whole prompt.
     pub tokens: u64,
     /// The tokens at its front that were in the prompt before.
     pub prefix: u64,

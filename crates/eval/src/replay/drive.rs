@@ -56,7 +56,9 @@ pub(super) struct SentRequest {
 /// A fold, in terms of the recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplayFold {
+    /// The tokens of the context before the fold.
     pub before: u64,
+    /// The tokens of the context after the fold.
     pub after: u64,
     /// The text in place of folded events, and its tokens.
     pub recap: Option<(String, u64)>,
@@ -175,6 +177,7 @@ pub(super) struct HeldSession<'a> {
     narrator: Option<&'a dyn ReplayNarrator>,
     budget: Budget,
     now: Millis,
+    /// The number of pieces of the context that were sent before.
     sent: usize,
     folds: usize,
 }
@@ -224,6 +227,7 @@ impl HeldSession<'_> {
 pub(super) struct RawHistory {
     log: EventLog,
     projection: ContextProjection,
+    /// The number of messages that were sent before.
     sent: usize,
 }
 
@@ -247,8 +251,11 @@ pub(super) enum DrivenEngine<'a> {
 /// The recorded event from which a message of the engine comes.
 #[derive(Clone, Copy, Debug)]
 struct MessageOrigin {
+    /// The recorded event. `None` for a message of the engine.
     event: Option<u32>,
+    /// Whether it is that event, byte for byte.
     verbatim: bool,
+    /// Whether it is a recap or a marker in the place of other events.
     stands_in: bool,
 }
 
@@ -260,6 +267,7 @@ pub(super) struct StatelessDriver<'a> {
     /// The engine's last output and the messages that followed.
     log: EventLog,
     projection: ContextProjection,
+    /// For each event of `log`, where it comes from.
     origins: Vec<MessageOrigin>,
     /// The number of events of the recording that it got.
     fed: usize,

@@ -30,6 +30,7 @@ pub struct FoldRow {
 /// The fate of every event so far.
 #[derive(Default)]
 pub(super) struct FateFabric {
+    /// The fate of each event.
     cells: Vec<FabricCell>,
     /// The newest reason of each event.
     why: BTreeMap<u32, String>,

@@ -17,6 +17,7 @@ use crate::replay::texts::{fold_space, quoted, words};
 #[derive(Default)]
 pub(super) struct HeldContext {
     messages: Vec<HeldMessage>,
+    /// The tokens of all messages, without the envelope.
     tokens: u64,
     pub ids: NumberCounts,
     pub words: NumberCounts,

@@ -142,6 +142,7 @@ struct ReplayRun<'a> {
     held: HeldContext,
     fabric: FateFabric,
     found: ReplayResult,
+    /// The identifiers that were missing, by number.
     losses: FxHashMap<u32, LostIdentifier>,
     /// The files that were used before the newest fold, and whether they were changed.
     artifacts: std::collections::BTreeSet<(u32, bool)>,

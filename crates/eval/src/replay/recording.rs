@@ -86,8 +86,11 @@ pub(super) struct NeededName {
 /// A file that a call used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileUse {
+    /// The index of the event that calls.
     pub event: usize,
+    /// The number of the path.
     pub path: u32,
+    /// Whether the call changed the file.
     pub modified: bool,
     /// The event with the call's result, which is what a reader of the file got. `None` where there is no result.
     pub answer: Option<usize>,
@@ -194,6 +197,7 @@ struct RecordingReader {
 struct RecentMessages {
     /// The events and their characters, oldest first.
     messages: VecDeque<(usize, usize)>,
+    /// The characters of these messages.
     chars: usize,
     ids: NumberCounts,
     words: NumberCounts,

@@ -13,6 +13,7 @@ use crate::usage::StreamCounts;
 /// The reply, as far as it has arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AnthropicAnswer {
+    /// The blocks by their index.
     blocks: BTreeMap<u64, AnswerBlock>,
     /// The content of a message that arrived in one document, as the provider wrote it. `None` for a stream.
     whole: Option<Vec<u8>>,
@@ -29,7 +30,9 @@ struct AnswerBlock {
     grown: Vec<(String, Vec<u8>, bool)>,
     /// The JSON of a call's input, as the still escaped inside of the string tokens that brought it.
     input: Vec<u8>,
+    /// The citations as JSON objects.
     citations: Vec<Vec<u8>>,
+    /// Whether the block's end has arrived.
     is_closed: bool,
 }
 

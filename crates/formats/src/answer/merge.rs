@@ -14,6 +14,7 @@ const LIMIT: usize = 64;
 /// An object that grows piece by piece. Its members keep the order in which they arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MergedObject {
+    /// The members: the key as a JSON string token, and the value so far.
     members: Vec<(Vec<u8>, MergedNode)>,
 }
 

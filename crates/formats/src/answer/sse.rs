@@ -20,13 +20,16 @@ pub(super) enum StreamPiece<'a> {
 pub(super) struct SseSplitter {
     /// The start of a line whose end has not arrived.
     line: Vec<u8>,
+    /// The name of the event, as far as it was read.
     name: Vec<u8>,
+    /// The data of the event, as far as it was read.
     data: Vec<u8>,
     /// Whether the event has a `data:` line. An empty one counts.
     has_data: bool,
     /// Whether the last chunk ended in `\r`: a `\n` at the start of the next chunk then ends the same line.
     after_return: bool,
     past_first_line: bool,
+    /// Whether the event is larger than the limit, so that the rest of it is skipped.
     too_large: bool,
     /// Whether bytes of the current line were given up: the line is then not blank, even where `line` is empty.
     is_cut: bool,

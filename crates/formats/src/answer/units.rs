@@ -19,14 +19,20 @@ pub(super) enum DocumentRow {
 #[derive(Clone, Debug)]
 pub(super) struct DocumentSplitter {
     row: DocumentRow,
+    /// The most bytes of one document.
     limit: usize,
+    /// The bytes of the open document so far.
     held: Vec<u8>,
     /// The number of brackets that are open within the document.
     depth: usize,
     in_string: bool,
+    /// Whether the last byte was a backslash in a string.
     is_escaped: bool,
+    /// Whether the bracket of the outer array was read.
     in_array: bool,
+    /// Whether no more documents follow, so that the rest of the stream is skipped.
     is_done: bool,
+    /// Whether the open document is larger than the limit.
     too_large: bool,
 }
 

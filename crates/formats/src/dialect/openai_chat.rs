@@ -42,6 +42,7 @@ struct ChatMembers {
     content_blocks: Vec<BlockView>,
     calls: Vec<BlockView>,
     function_call: Option<BlockView>,
+    /// The blocks of all other members.
     others: SmallVec<[(ChatBlock, BlockView); 2]>,
 }
 

@@ -23,6 +23,7 @@ pub struct ShareGpt;
 #[derive(Default)]
 struct ShareRow {
     from: Option<ByteRange>,
+    /// The range of the value's string token, for a view and for a slice.
     value: Option<(ByteRange, Range<usize>)>,
 }
 

@@ -13,6 +13,7 @@ use crate::scan::{self, inside};
 /// A position in an event's bytes.
 pub(crate) struct EventWalk<'a> {
     pub(crate) bytes: &'a [u8],
+    /// The next byte to read.
     at: usize,
     /// Whether the bytes turned out not to be JSON. All that was read before is then void.
     pub(crate) broken: bool,

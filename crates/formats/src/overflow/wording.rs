@@ -163,11 +163,17 @@ pub(super) fn matched(text: &str) -> Option<&str> {
 /// The numbers of one match, by meaning, in tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct WordingNumbers {
+    /// The tokens of the prompt.
     have: Option<u64>,
+    /// The limit of the model.
     limit: Option<u64>,
+    /// The tokens of prompt and reply together.
     total: Option<u64>,
+    /// The tokens of the prompt, where the reply is counted apart.
     input: Option<u64>,
+    /// The tokens of the reply.
     output: Option<u64>,
+    /// Whether the wording says that prompt and reply together exceed the limit.
     input_and_output: bool,
 }
 

@@ -15,7 +15,9 @@ use crate::dialect::{DialectKind, OpenAiResponses};
 /// A call without a result so far.
 #[derive(Clone, Debug)]
 struct UnansweredCall {
+    /// The index of the message that calls.
     index: usize,
+    /// The run to which the call belongs.
     run: usize,
     /// The message that calls, in dialects where the type of a call restricts its result.
     call: Option<Arc<[u8]>>,
@@ -24,7 +26,9 @@ struct UnansweredCall {
 /// All calls with the same id, newest last.
 #[derive(Clone, Debug, Default)]
 struct CallsOfOneId {
+    /// The calls without a result so far.
     open: SmallVec<[UnansweredCall; 1]>,
+    /// Whether any of the calls has had a result.
     answered: bool,
 }
 
@@ -41,11 +45,13 @@ pub(super) struct PairingWalk {
     whole_turns: bool,
     adjacent: bool,
     empty_ids: bool,
+    /// The calls by id.
     named: FxHashMap<Arc<[u8]>, CallsOfOneId>,
     /// Calls without an id: legacy functions, `ShareGPT`, Gemini, Ollama.
     unnamed: Option<CallsOfOneId>,
     /// The number of calls without a result so far, of any id.
     waiting: usize,
+    /// The number of the current run.
     run: usize,
     /// The run that the last user or assistant message started.
     spoken: usize,

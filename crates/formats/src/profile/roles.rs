@@ -11,6 +11,7 @@ pub(super) struct Roles {
     last: Option<Role>,
     /// The last role that has to alternate. A call or a result counts only where turns are whole.
     turn: Option<Role>,
+    /// Whether a message other than a system message has come.
     begun: bool,
     /// The last role of any kind, for a provider that takes system messages inside the conversation.
     place: Option<Role>,

@@ -60,6 +60,7 @@ pub fn validate_views(
 #[derive(Clone, Debug)]
 pub struct Validator {
     profile: ProviderProfile,
+    /// The number of messages so far.
     len: usize,
     pairs: PairingWalk,
     roles: Roles,

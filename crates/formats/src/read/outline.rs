@@ -19,7 +19,9 @@ pub const LISTS: [&str; 4] = ["messages", "input", "contents", "conversations"];
 #[derive(Debug, Default)]
 pub(super) struct ValueOutline {
     pub range: Range<usize>,
+    /// The members of the value, if it is an object.
     members: Vec<Member>,
+    /// Each list of messages, with its elements.
     lists: Vec<(Range<usize>, Vec<Range<usize>>)>,
 }
 

@@ -12,9 +12,11 @@ use crate::scan;
 /// The input, with the problems found in it.
 pub(super) struct InputSource<'a> {
     pub input: &'a Bytes,
+    /// The problems found so far.
     pub problems: Vec<ReadProblem>,
     /// Whether the caller wants the whole recording, with what the client has compacted since.
     pub recorded: bool,
+    /// Whether some part of the input has to be repaired before it is used.
     dirty: bool,
     /// The last position that was asked for, and its line. Positions nearly always rise, so the next count starts
     /// there.

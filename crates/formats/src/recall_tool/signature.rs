@@ -14,6 +14,7 @@ const NAME: &str = "thoughtSignature";
 /// Notes whether a hidden call had the signature for the calls after it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signature {
+    /// Whether the signature was hidden and no shown call has replaced it so far.
     is_hidden: bool,
 }
 

@@ -57,7 +57,9 @@ pub(super) type KnownLength<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
 pub(super) struct Tally<'a> {
     known: KnownLength<'a>,
     bounds: Bounds,
+    /// The number of messages so far.
     messages: usize,
+    /// The bytes of memory so far.
     pub memory: usize,
     over: Option<BoundsError>,
 }

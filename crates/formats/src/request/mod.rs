@@ -65,8 +65,11 @@ pub enum RequestError {
 pub struct Request {
     kind: DialectKind,
     body: Bytes,
+    /// The range of the list of messages in the body.
     list: Range<usize>,
+    /// The range of each message in the body.
     messages: Vec<Range<usize>>,
+    /// The bytes of memory that the messages take once they are kept.
     memory: usize,
     /// The message of a Responses request whose input is a single text.
     lone: Option<Bytes>,

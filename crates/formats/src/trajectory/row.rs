@@ -97,9 +97,11 @@ pub struct TrajectoryRow<'a> {
     pub(super) token: Option<Range<usize>>,
     pub(super) shape: TurnShape,
     pub(super) turns: Vec<TurnAt>,
+    /// The range of the row's tools.
     pub(super) tools: Option<Range<usize>>,
     /// All members except the list of turns, in order: their names, and the ranges of their values in the bytes.
     pub(super) members: Vec<(Cow<'a, str>, Range<usize>)>,
+    /// Whether the row has a list of turns.
     pub(super) found: bool,
 }
 
@@ -210,6 +212,7 @@ enum FoundTurns {
 struct TurnList {
     turns: Vec<TurnAt>,
     shape: Option<TurnShape>,
+    /// The index and the defect of the first turn that is not valid.
     bad: Option<(usize, &'static str)>,
 }
 

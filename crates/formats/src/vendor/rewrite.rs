@@ -12,9 +12,11 @@ const EVENT_LIMIT: usize = 32 * 1024 * 1024;
 /// Cuts a stream into events, in chunks of any size. Each event keeps the bytes in which it arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawEvents {
+    /// The bytes of the event that has not ended.
     held: Vec<u8>,
     /// The number of bytes of the current line.
     line: usize,
+    /// Whether the last byte was `\r`, so that a `\n` belongs to the same line break.
     after_return: bool,
 }
 

@@ -125,9 +125,12 @@ pub fn run(
 
 /// The outcome of one attack.
 struct AttackOutcome {
+    /// Whether the rule was kept.
     held: bool,
     told: Option<String>,
+    /// Whether the rule was kept with a harmless text in place of the attack.
     unharmed: bool,
+    /// The tokens of the last context.
     tokens: u64,
 }
 

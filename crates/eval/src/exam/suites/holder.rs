@@ -29,6 +29,7 @@ pub struct ConversationHolder {
     kind: HolderKind,
     /// The most tokens of a context.
     size: u64,
+    /// The time of the last request, in milliseconds.
     now: u64,
 }
 

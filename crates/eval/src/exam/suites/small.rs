@@ -57,7 +57,10 @@ pub struct SmallCase {
     pub first: Vec<CarrierMessage>,
     /// The messages before the second compaction.
     pub second: Vec<CarrierMessage>,
+    /// The points that the context has to hold. A replaced decision that is left over makes the first one count as
+    /// lost.
     hold: Vec<Probe>,
+    /// The decision that was replaced. `None` where the case has none.
     old: Option<Probe>,
 }
 

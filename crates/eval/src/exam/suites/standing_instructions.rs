@@ -129,7 +129,9 @@ struct InstructionWalk {
     carrier: usize,
     /// The index of the instruction. `None` for all of them together.
     instruction: Option<usize>,
+    /// The index in [`WORDINGS`].
     wording: usize,
+    /// The index in [`POSITIONS`].
     position: usize,
 }
 
@@ -264,7 +266,9 @@ fn place(
 
 /// What the last context of a run holds.
 struct LastContext {
+    /// For each instruction, whether the context holds it.
     held: Vec<bool>,
+    /// For each fact, whether the context holds its word.
     facts: Vec<bool>,
     tokens: u64,
     folds: usize,

@@ -17,8 +17,10 @@ use crate::read::text::TopValue;
 #[derive(Default)]
 struct LineReading {
     lines: Vec<RecordLine>,
+    /// The index of each line by its `uuid`.
     by_uuid: HashMap<String, usize>,
     groups: Vec<RecordGroup>,
+    /// The index of each group by the name of its agent; "" is the main conversation.
     by_agent: HashMap<String, usize>,
 }
 

@@ -31,6 +31,7 @@ pub(super) enum RecordKind {
 /// The facts about a `message` object, found in one scan.
 #[derive(Clone, Default)]
 pub(super) struct RecordMessage {
+    /// The range of the object in the file.
     pub range: Range<usize>,
     /// The range of its list of blocks.
     pub blocks: Option<Range<usize>>,
@@ -97,6 +98,7 @@ pub(super) struct RecordLine {
     pub is_root: bool,
     /// The index of its conversation: 0 is the main one.
     pub group: usize,
+    /// Whether the line is not sent: it is of an abandoned branch or of an earlier session.
     pub dropped: bool,
     /// Whether it looks like a message of the user but only repeats a command of the client.
     pub is_echo: bool,

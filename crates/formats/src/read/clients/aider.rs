@@ -49,6 +49,7 @@ enum AiderVoice {
 struct AiderPassage {
     voice: AiderVoice,
     text: String,
+    /// The range of the lines in the file.
     at: Range<usize>,
 }
 
@@ -87,6 +88,7 @@ pub(super) fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversa
 #[derive(Default)]
 struct AiderSession {
     id: Option<String>,
+    /// The position of the session's first line.
     start: usize,
     passages: Vec<AiderPassage>,
     /// Whether a blank line followed the last passage: the next line of the user is then a new message.

@@ -127,10 +127,12 @@ struct ChatgptWriter<'a> {
     found: Conversation,
     /// Reasoning that belongs to the next reply.
     thoughts: Vec<StringToken<'a>>,
+    /// The ranges of the messages with that reasoning.
     thought_at: Vec<Range<usize>>,
     open: Option<ChatgptCall<'a>>,
     /// The parts of the open call's result, as far as they were read.
     result: Vec<ContentPart<'a>>,
+    /// The ranges of the messages with that result.
     result_at: Vec<Range<usize>>,
 }
 

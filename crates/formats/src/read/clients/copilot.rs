@@ -49,6 +49,7 @@ struct CopilotGroup {
     conversation: Conversation,
     /// The number of messages when a compaction began. Later messages stay beside the summary.
     mark: usize,
+    /// The conversation before each compaction, where the whole recording is wanted.
     before: Vec<Conversation>,
 }
 
@@ -102,6 +103,7 @@ fn events<'a>(source: &mut InputSource<'_>, records: &'a [TopValue]) -> Vec<Copi
 struct CopilotSession {
     /// Each group with its agent's name; `None` for the main conversation.
     groups: Vec<(Option<String>, CopilotGroup)>,
+    /// The index of each group by its agent.
     by_agent: HashMap<Option<String>, usize>,
     /// The number of notes and errors that the client only shows, and the position of the first one.
     shown: (usize, Option<usize>),

@@ -50,12 +50,15 @@ struct CursorReading<'a> {
     length: usize,
     /// The text of the reasoning, whose pieces are joined.
     thought: Vec<u8>,
+    /// The range of the first piece of the reasoning.
     thought_at: Option<Range<usize>>,
     /// The results of the stream's calls, by call id.
     results: HashMap<String, Range<usize>>,
     /// The number of a transcript's calls, which have no ids.
     calls: usize,
+    /// The number of calls without a result, and the position of the first one.
     unanswered: (usize, Option<usize>),
+    /// The number of errors that the client only shows, and the position of the first one.
     shown: (usize, Option<usize>),
 }
 

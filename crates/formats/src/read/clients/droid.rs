@@ -54,7 +54,9 @@ struct DroidMessage {
 
 /// A compaction of the client.
 struct DroidCompaction {
+    /// The range of the record.
     record: Range<usize>,
+    /// The range of the summary's string token.
     summary: Range<usize>,
     /// The index of the first message that it keeps.
     kept: usize,

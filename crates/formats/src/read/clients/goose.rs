@@ -69,6 +69,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
 /// Who sees a message. A compacted message is for the user alone, its summary for the model alone.
 struct Visibility {
     user: bool,
+    /// Whether the model sees it, so that it is sent.
     agent: bool,
 }
 

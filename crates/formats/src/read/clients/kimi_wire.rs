@@ -28,6 +28,7 @@ pub(super) fn is_of(fields: &ObjectFields<'_>) -> bool {
 struct KimiCall<'a> {
     id: StringToken<'a>,
     name: StringToken<'a>,
+    /// The inside of the string token of the arguments so far.
     arguments: Vec<u8>,
     at: Range<usize>,
 }
@@ -37,6 +38,7 @@ struct KimiTalk<'a> {
     conversation: Conversation,
     /// The pieces of one text or thought, which are joined in the message. The `bool` says whether it is a thought.
     text: Option<(bool, Vec<u8>, Range<usize>)>,
+    /// The whole texts and thoughts of the step so far. The `bool` says whether one is a thought.
     words: Vec<(bool, StringToken<'a>, Range<usize>)>,
     calls: Vec<KimiCall<'a>>,
     /// The tool names of the step's calls, by call id.

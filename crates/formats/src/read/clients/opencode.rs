@@ -19,6 +19,7 @@ use crate::scan;
 
 /// A message with its parts.
 struct OpencodeMessage {
+    /// The range of the message's own record, without its parts.
     info: Range<usize>,
     parts: Vec<Range<usize>>,
     id: Option<String>,

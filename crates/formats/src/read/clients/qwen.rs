@@ -37,6 +37,7 @@ struct QwenLine {
     parent: Option<usize>,
     /// Whether the record names a parent that is not in the file.
     is_cut: bool,
+    /// The index of the conversation to which it belongs.
     group: usize,
 }
 

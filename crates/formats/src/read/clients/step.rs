@@ -29,7 +29,9 @@ pub(super) struct ClientStep<'a> {
     words: Vec<ContentPart<'a>>,
     thoughts: Vec<StringToken<'a>>,
     calls: Vec<StepCall<'a>>,
+    /// The results of the calls.
     answers: Vec<StepResult<'a>>,
+    /// The ranges of the records from which the reply was built.
     ranges: Vec<Range<usize>>,
 }
 

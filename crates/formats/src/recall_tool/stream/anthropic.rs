@@ -19,10 +19,13 @@ pub(super) struct MessagesStream {
     /// The indices of this answer's blocks, each with the index by which the client knows it; `None` for a hidden
     /// block.
     blocks: Vec<(u64, Option<u64>)>,
+    /// Whether this answer has hidden calls.
     hides: bool,
+    /// Whether this answer has calls that the client gets.
     shows_call: bool,
     /// The usage at the start of this answer, which has the counts of the prompt.
     usage: Vec<u8>,
+    /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
 }
 

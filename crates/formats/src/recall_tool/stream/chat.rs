@@ -15,6 +15,7 @@ use crate::vendor::write::list;
 /// The state of the joined streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChatStream {
+    /// The number of answers that ended before this one.
     ended: usize,
     /// The output tokens of the earlier answers.
     output: u64,
@@ -26,8 +27,11 @@ pub(super) struct ChatStream {
     /// The calls of this answer: the index, the id, and the index by which the client knows the call; `None` for a
     /// hidden one.
     calls: Vec<(u64, String, Option<u64>)>,
+    /// The number of calls that the client has.
     shown: u64,
+    /// Whether this answer has hidden calls.
     hides: bool,
+    /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
 }
 

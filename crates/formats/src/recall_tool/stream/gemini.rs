@@ -21,14 +21,18 @@ const NOTHING: &[u8] = br#"[{"text":""}]"#;
 /// The state of the joined streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GeminiStream {
+    /// The number of answers that ended before this one.
     ended: usize,
     /// The output tokens of the earlier answers, in replies and in reasoning.
     output: (u64, u64),
     /// The output tokens of this answer so far, in its reply and in its reasoning.
     written: (u64, u64),
+    /// The id by which the client knows the answer.
     id: Option<Vec<u8>>,
+    /// Whether this answer has hidden calls.
     hides: bool,
     signature: Signature,
+    /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
 }
 

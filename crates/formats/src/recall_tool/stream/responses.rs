@@ -13,7 +13,9 @@ use crate::vendor::write::list;
 /// The state of the joined streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResponsesStream {
+    /// The number of answers that ended before this one.
     ended: usize,
+    /// The output tokens of the earlier answers.
     output: u64,
     /// The id by which the client knows the answer, and the time when it began.
     id: Option<Vec<u8>>,
@@ -22,10 +24,13 @@ pub(super) struct ResponsesStream {
     events: u64,
     /// The items that the client got.
     items: Vec<Vec<u8>>,
+    /// The number of items that the client has been shown.
     shown: u64,
     /// The indices of this answer's items, each with the index by which the client knows it; `None` for a hidden item.
     places: Vec<(u64, Option<u64>)>,
+    /// Whether this answer has hidden calls.
     hides: bool,
+    /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
 }
 

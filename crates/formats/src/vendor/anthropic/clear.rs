@@ -168,6 +168,7 @@ struct ClearWalk<'a> {
     measure: &'a ConversationMeasure<'a>,
     /// The tokens of the current request after the clearings so far.
     total: u64,
+    /// The tokens that all clearings so far have freed.
     freed: u64,
     /// The number of messages before the last clearing.
     void: usize,

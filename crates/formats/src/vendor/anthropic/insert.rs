@@ -22,7 +22,9 @@ use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 #[derive(Clone, Debug, Default)]
 pub struct BlockInsertion {
     block: Option<CompactionBlock>,
+    /// The call for the summary, if it is to be reported.
     cost: Vec<Iteration>,
+    /// The effects of edits. `None` where the answer is not to report any.
     edits: Option<Vec<AppliedEdit>>,
     events: RawEvents,
     counts: StreamCounts,

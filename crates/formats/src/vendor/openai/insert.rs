@@ -22,6 +22,7 @@ use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 #[derive(Clone, Debug)]
 pub struct ItemInsertion {
     item: CompactionItem,
+    /// Whether the item has been written.
     is_in: bool,
     events: RawEvents,
 }
