@@ -76,10 +76,11 @@ impl RowReport {
         }
     }
 
-    /// The change of the row as JSON; `None` where nothing changed. For a summary: `span` (the turns that it replaces:
-    /// from, up to), `turns` (before, after), `summary` (its own index, or `null` where it joined a turn) and `map`
-    /// (the new index of each turn, or `null` where it was replaced). For a row that cannot be used: `error` and
-    /// `reason`.
+    /// The change of the row as JSON; `None` where nothing changed.
+    ///
+    /// A summary gives `span` (the turns that it replaces: from, up to) and `turns` (before, after). Its `summary` is its
+    /// own index, or `null` where it joined a turn. Its `map` has the new index of each turn, or `null` where the turn was
+    /// replaced. A row that cannot be used gives `error` and `reason`.
     ///
     /// ```
     /// # use midfold_arrow::RowReport;
