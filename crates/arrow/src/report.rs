@@ -78,9 +78,9 @@ impl RowReport {
 
     /// The change of the row as JSON; `None` where nothing changed.
     ///
-    /// A summary gives `span` (the turns that it replaces: from, up to) and `turns` (before, after). Its `summary` is its
-    /// own index, or `null` where it joined a turn. Its `map` has the new index of each turn, or `null` where the turn was
-    /// replaced. A row that cannot be used gives `error` and `reason`.
+    /// A summary gives `span` (the turns that it replaces: from, up to) and `turns` (before, after). Its `summary` is
+    /// its own index, or `null` where it joined a turn. Its `map` has the new index of each turn, or `null` where the
+    /// turn was replaced. A row that cannot be used gives `error` and `reason`.
     ///
     /// ```
     /// # use midfold_arrow::RowReport;
