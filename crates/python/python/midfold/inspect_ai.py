@@ -3,15 +3,18 @@
 The history of the agent stays whole: the log of a sample has every message, and Inspect's handler
 keeps what is sent beside it.
 
+    from inspect_ai import Task, eval
     from inspect_ai.agent import react
+    from inspect_ai.dataset import Sample
     from midfold.inspect_ai import CompactionMidfold
 
-    compacting = CompactionMidfold(window=20_000, threshold=0.8)
-    agent = react(tools=[shell(), *compacting.tools()], compaction=compacting, model=model)
-    state = run(agent, task)
-    print(state.output.completion, compacting.folds)
+    compacting = CompactionMidfold(threshold=16_000)
+    agent = react(tools=[shell, *compacting.tools()], compaction=compacting, submit=False)
+    [log] = eval(Task(dataset=[Sample(input=task)], solver=agent), model=model, display="none")
+    [sample] = log.samples
+    print(sample.output.completion, compacting.folds)
 
-Inspect says when to compact (`threshold`); what is folded then is midfold's.
+Inspect says when to compact: at the `threshold`, in tokens or as a share of the model's window.
 """
 
 from __future__ import annotations
@@ -62,9 +65,9 @@ class _Conversation:
 class CompactionMidfold(CompactionStrategy):  # type: ignore[misc, unused-ignore]
     """A compaction strategy of Inspect that folds.
 
-    Arguments: `threshold` (tokens, or a share of the model's window) and `memory` as of any strategy
-    of Inspect; the rest are those of `midfold.Session` but `id` (`window` in tokens, `preset`,
-    `policy`, …). Without a `window` the model's own is taken, as Inspect knows it, else 128,000
+    Arguments: `threshold` (tokens, or a share of the model's window) and `memory` as of any
+    strategy of Inspect; the rest are those of `midfold.Session` but `id` (`window` in tokens,
+    `preset`, `policy`, …). Without a `window` it is the model's, as Inspect knows it, else 128,000
     tokens. One strategy can serve many samples at once.
     """
 
@@ -188,5 +191,10 @@ def _recall(tool: _host.Tool, asking: ContextVar[_Conversation | None]) -> ToolD
         session = None if conversation is None else conversation.session
         return _host.answer(session, tool.name, arguments)
 
-    parameters = ToolParams.model_validate(tool.parameters)
+    # Inspect takes no parameter without a description.
+    properties = {
+        name: {"description": name, **schema}
+        for name, schema in tool.parameters["properties"].items()
+    }
+    parameters = ToolParams.model_validate({**tool.parameters, "properties": properties})
     return ToolDef(execute, name=tool.name, description=tool.description, parameters=parameters)
