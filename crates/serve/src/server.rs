@@ -1,4 +1,4 @@
-//! Listening, and stopping without cutting anybody off.
+//! Starts the server, and stops it without cutting off requests.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -25,15 +25,15 @@ use crate::upstream::UpstreamClient;
 use crate::used_windows::KnownWindows;
 use crate::windows::ReportedWindows;
 
-/// Why there is no server.
+/// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address cannot be listened on.
+    /// It cannot listen on the address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The system's error.
         error: std::io::Error,
     },
     /// TLS to providers could not be set up.
@@ -44,7 +44,7 @@ pub enum ServeError {
     Traces(String),
 }
 
-/// A server that runs.
+/// A running server.
 pub struct RunningServer {
     address: SocketAddr,
     app: Arc<SharedApp>,

@@ -1,4 +1,4 @@
-//! What the server is and did since its start, for whoever runs it.
+//! A route for administrators: the server's settings, and what it did since its start.
 
 use midfold::WindowSource;
 use midfold::view::FaultCount;
