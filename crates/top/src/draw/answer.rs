@@ -1,4 +1,4 @@
-//! Why a text was forgotten, or that it was not.
+//! Draws the answer to "why did it forget this text?".
 
 use midfold::plural;
 use ratatui::style::{Modifier, Style};
@@ -11,7 +11,7 @@ use crate::state::TopState;
 use crate::views::{ExplainedText, OccurrenceLine, SightLine, SightWord};
 use midfold::weave::Tint;
 
-/// Messages that are told of.
+/// The most messages that are listed.
 const TOLD: usize = 50;
 
 pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
