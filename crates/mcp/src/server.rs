@@ -63,7 +63,7 @@ impl McpServer {
         }
     }
 
-    /// The place of the store, for the model. A client over HTTP is not told where the server keeps its store.
+    /// The place of the store, for the model. A client over HTTP does not learn where the server keeps its store.
     fn place(&self, store: &dyn Store) -> String {
         match self.scoping {
             ScopeSource::Fixed(_) => format!(" in {}", store.place()),

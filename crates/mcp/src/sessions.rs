@@ -47,6 +47,7 @@ pub(crate) async fn newest(
     limit: usize,
 ) -> Result<NewestSessions, StoreError> {
     let (mut seen, mut before) = (Vec::new(), None);
+    // All pages are read, because the total is part of the answer.
     loop {
         let asked =
             midfold::store::NewestQuery { owner: scope.owner.clone(), before, limit: AT_ONCE };

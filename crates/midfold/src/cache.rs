@@ -1,5 +1,5 @@
-//! Measures how much of a prompt the provider's cache can read again on the next turn, for three ways to fold: with a
-//! static marker, with a recap that is written anew each turn (Summarizing Evicted Turns), and with a fold that stays.
+//! Measures how much of a prompt the provider's cache can read again on the next turn, for three ways to fold. The
+//! recap is a static marker, or it is written anew each turn (Summarizing Evicted Turns), or the fold stays.
 
 use midfold_core::budget::Budget;
 use midfold_core::fold::Fold;

@@ -54,7 +54,7 @@ pub fn glyph(cell: FabricCell) -> Glyph {
     Glyph { mark, tint, name }
 }
 
-/// The fate that this letter stands for in a table of fates; `None` for another letter.
+/// Reads the letter of a fate; `None` for another letter.
 #[must_use]
 pub fn cell(letter: char) -> Option<FabricCell> {
     ALL.into_iter().find(|cell| cell.letter() == letter)

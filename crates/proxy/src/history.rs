@@ -90,6 +90,7 @@ impl Drop for HistoryItems {
         self.used.fetch_sub(self.memory(), Ordering::Relaxed);
         let mut before = self.before.take();
         while let Some(history) = before {
+            // `None` ends the loop: something else still holds the rest of the chain.
             before = Arc::into_inner(history).and_then(|mut history| history.before.take());
         }
     }

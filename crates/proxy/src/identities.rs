@@ -66,6 +66,7 @@ impl MessageIdentities {
             uses: 0,
         });
         known.uses += 1;
+        // If another message with the same key is noted already, it stays, and this one is not noted.
         if known.message == *message {
             if let Some(start) = start(message) {
                 self.starts.insert(start, key);

@@ -23,7 +23,7 @@ pub(super) struct Index {
     points: HashMap<Hash, SmallVec<[u64; 1]>>,
     identities: MessageIdentities,
     held: HashMap<u64, IndexEntry>,
-    /// The key of the conversation that is added next.
+    /// The key that was given last. Keys rise, so of two conversations the one with the smaller key is older.
     next: u64,
     bytes: usize,
     limit: usize,

@@ -26,12 +26,18 @@ const PROBES: usize = 64;
 struct PendingChanges {
     id: String,
     new: Option<NewSession>,
+    /// `None` if the session is in the store already.
     append: AppendRequest,
     folds: Vec<NewFold>,
     active: (Option<Hash>, Option<Hash>),
+    /// The active fold that the store is expected to have, and the one to set.
     state: String,
+    /// The session's state as JSON.
     version: u64,
+    /// The version of the state that the store is expected to have.
     identity: Option<(Hash, u64)>,
+    /// The link of the last message and the number of events, by which the session is found; `None` if there are no new
+    /// events.
     calls: Vec<UnwrittenCall>,
 }
 
@@ -265,8 +271,8 @@ fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError>
     })
 }
 
-/// Writes in an order that is valid after each step: events, the folds over them, the active fold, the calls that were
-/// read through it, the state, and last the link by which the session is found.
+/// Writes in an order that is valid after each step. Events come first, then the folds over them, the active fold, and
+/// the calls that were read through it. Last are the state, and the link by which the session is found.
 async fn write(pending: &PendingChanges, store: &dyn Store) -> Result<u64, StoreError> {
     let id = &pending.id;
     if let Some(new) = &pending.new {

@@ -79,6 +79,7 @@ impl PendingAnswer {
         if let Some(usage) = seen.usage {
             self.proxy.spend(session, usage, self.fold.map(|_| self.carried));
         }
+        // If another request has changed the session meanwhile, the count belongs to an earlier state and is not used.
         let is_current = session.log().len() == place.events
             && session.active().map(|fold| fold.id) == self.fold;
         if is_current && self.proxy.is_stored() {

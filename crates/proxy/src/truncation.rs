@@ -60,9 +60,11 @@ impl CountPair {
             };
         };
         let growth = self.sent.saturating_sub(before.sent);
+        // The prompt cannot have grown by this much, so several prompts were counted together.
         if self.prompt > before.prompt.saturating_add(most(growth) + self.sent / 8) {
             return CountKind::Other;
         }
+        // The count grew, or the prompt did not: nothing shows that a part was dropped.
         if !self.stands(before) || self.sent <= before.sent {
             return CountKind::Prompt;
         }

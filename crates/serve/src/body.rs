@@ -31,7 +31,9 @@ pub struct BodyMemory {
     used: Arc<AtomicUsize>,
     /// The most bytes that were in use at one time.
     peak: Arc<AtomicUsize>,
+    /// The most bytes of one request.
     one: usize,
+    /// The most bytes of all requests together.
     all: usize,
 }
 
@@ -96,6 +98,7 @@ impl BodyMemory {
             let Ok(frame) = frame else { return BodyRead::Broken };
             let Ok(data) = frame.into_data() else { continue };
             let fits = self.take(&mut room, data.len()) && room.taken <= self.one;
+            // Kept even if they do not fit, because the upstream has to get every byte that was taken from the client.
             read.extend_from_slice(&data);
             if !fits {
                 return BodyRead::Large(Body::new(BufferedBody {

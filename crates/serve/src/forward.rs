@@ -70,14 +70,18 @@ fn is_json_post(parts: &Parts) -> bool {
 struct BufferedRequest {
     /// The body's bytes, which may be compressed.
     body: Bytes,
+    /// The decompressed body.
     plain: Bytes,
+    /// The compressed body with its plain text; `None` if it was not compressed.
     packed: Option<PackedBody>,
     room: BodyRoom,
     /// Room for the values parsed from the body, until it is known what is sent.
     working: BodyRoom,
+    /// Whether the client asked for a stream.
     stream: bool,
     purpose: RequestPurpose,
     who: RequestSender,
+    /// When the body was complete.
     start: Instant,
 }
 

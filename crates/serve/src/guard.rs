@@ -108,6 +108,7 @@ impl hyper::body::Body for GuardedBody {
                 Poll::Pending => Poll::Pending,
             };
         };
+        // Bytes came, so the next pause is measured anew.
         self.waits = None;
         let bytes = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
         match self.left.checked_sub(bytes.map_or(0, Bytes::len)) {

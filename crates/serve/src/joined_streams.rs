@@ -152,6 +152,7 @@ impl hyper::body::Body for PulledBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        // Taken out of `self`, because the future owns the answer while it runs.
         let mut under: Pin<Box<PullFuture>> = match std::mem::replace(&mut self.0, PullState::Ended)
         {
             PullState::Ended => return Poll::Ready(None),

@@ -103,6 +103,7 @@ pub(crate) struct ServerMetrics {
     narrations: AtomicU64,
     narrations_refused: AtomicU64,
     refused: AtomicU64,
+    /// Requests that were sent unchanged although midfold should have read them, by cause.
     open: [AtomicU64; PassCause::ALL.len()],
     tokens_before: AtomicU64,
     tokens_after: AtomicU64,
@@ -110,7 +111,9 @@ pub(crate) struct ServerMetrics {
     cache_read: AtomicU64,
     cache_write: AtomicU64,
     output: AtomicU64,
+    /// A histogram of the time that midfold took to decide.
     latency: [AtomicU64; CLASSES.len() + 1],
+    /// The sum of these times, in microseconds.
     latency_sum: AtomicU64,
 }
 

@@ -103,6 +103,7 @@ fn unpacked(
 ) -> Result<Bytes, UnreadReason> {
     let mut plain = Vec::new();
     loop {
+        // One piece at a time, so that a body which expands too far is noticed early.
         let piece = reader.take(PIECE as u64).read_to_end(&mut plain);
         let read = piece.map_err(|_| UnreadReason::Open(PassCause::Encoded))?;
         if read == 0 {

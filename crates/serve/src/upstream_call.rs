@@ -39,8 +39,11 @@ pub(crate) struct UpstreamCall {
     pub way: ProxyRequest,
     pub turn: MatchedRequest,
     pub room: BodyRoom,
+    /// The body as the client compressed it; `None` if it was not compressed.
     pub packed: Option<PackedBody>,
+    /// Whether the client asked for a stream.
     pub stream: bool,
+    /// Whether a model answers; false for a count of tokens or a compaction.
     pub is_answered: bool,
     /// A part to insert into the answer.
     pub insert: Option<AnswerInsert>,

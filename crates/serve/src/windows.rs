@@ -127,6 +127,7 @@ async fn asked(
         });
     }
     let mut answers = asked.join_all().await;
+    // The tasks end in any order; the order of the questions decides which answer is preferred.
     answers.sort_by_key(|(rank, ..)| *rank);
     let is_refused = answers.iter().any(|(.., reply)| matches!(reply, ProbeReply::Refused));
     let answers: Vec<(WindowQuestion, Bytes)> = answers

@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// A number in at most five characters: `950`, `13.6k`, `128k`, `1.2M`.
+/// A number in few characters: `950`, `13.6k`, `128k`, `1.2M`.
 pub fn short(n: u64) -> String {
     let tenths = |unit: u64, name: &str| {
         let tenths = (n + unit / 20) / (unit / 10);

@@ -165,8 +165,8 @@ impl Session {
         }
     }
 
-    /// Appends all events or none of them, and returns the number of the first one. With `expect`, appends only if the
-    /// session has exactly that many events.
+    /// Appends all of the events, or in case of an error none, and returns the number of the first one. With `expect`,
+    /// appends only if the session has exactly that many events.
     ///
     /// # Errors
     /// If the number of events is not the expected one, if somebody else appended meanwhile, or if the store fails.

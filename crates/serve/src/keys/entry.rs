@@ -154,6 +154,8 @@ impl KeyEntry {
             tables != at + 1
         };
         let new: String = text.split_inclusive('\n').filter(is_kept).collect();
+        // Lines may have been cut wrongly, for example from one table to the next: the result is compared with the
+        // entries that should be left.
         match read(&new) {
             Ok(left) if left == rest => Ok(new),
             _ => Err(KeysError::Written),
