@@ -51,7 +51,7 @@ pub(crate) async fn choose(
     }
 }
 
-/// The error if no visible session is stored. `place` ends its sentence, for example ` in sqlite:PATH`; it may be empty.
+/// The error if no visible session is stored. `place` ends its sentence, for example ` in sqlite:PATH`, or is empty.
 pub(crate) fn nothing_stored(place: &str) -> CallRefusal {
     CallRefusal::new(
         format!("no session is stored yet{place}"),
@@ -59,6 +59,7 @@ pub(crate) fn nothing_stored(place: &str) -> CallRefusal {
     )
 }
 
+/// The newest session that has the text.
 async fn holding(
     store: &dyn Store,
     found: NewestSessions,

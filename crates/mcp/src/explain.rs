@@ -108,6 +108,7 @@ fn next(found: &Explanation, session: &str) -> Option<String> {
     Some(format!("recall_expand(session={}, what=\"@{event}\")", Value::from(session)))
 }
 
+/// The answer for one session as JSON.
 fn of_session(mut found: Explanation, session: &str) -> Value {
     let (next, occurrences) = (next(&found, session), found.occurrences.len());
     found.occurrences.truncate(OCCURRENCES);

@@ -114,6 +114,7 @@ impl FoldHooks for PuttingBack {
 }
 
 impl PuttingBack {
+    /// Reads one file. The error is a clause that is printed behind the file's name.
     fn text(&self, path: &Path, most: u64) -> Result<String, String> {
         let bytes = most.saturating_mul(BYTES_PER_TOKEN);
         let folder = self.said.folder.as_deref();

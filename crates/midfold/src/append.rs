@@ -148,6 +148,7 @@ fn bare(event: &RawEvent) -> RawEvent {
     RawEvent { source: Vec::new(), ..event.clone() }
 }
 
+/// The failure for input in which no messages could be read.
 fn unread(error: ReadError, name: &str, door: Door) -> Failure {
     match error {
         ReadError::Empty => {
@@ -165,6 +166,7 @@ fn unread(error: ReadError, name: &str, door: Door) -> Failure {
     }
 }
 
+/// The failure for a part of the input that is no message.
 fn left_out(problem: &ReadProblem, name: &str, door: Door) -> Failure {
     let place = problem.at.map_or(String::new(), |line| format!(", line {line}"));
     let what = match problem.code {

@@ -131,6 +131,7 @@ struct CompactionWork<'a> {
 }
 
 impl CompactionWork<'_> {
+    /// Checks that the pins are messages, and that the target is within the budget.
     fn check(&self) -> Result<(), Failure> {
         let events = self.prepared.log.len();
         if let Some(pin) = self.pins.iter().find(|pin| **pin as usize >= events) {
@@ -173,6 +174,8 @@ impl CompactionWork<'_> {
         })
     }
 
+    /// Explains why nothing fits, with everything that would help: a larger window, another preset, fewer pins, less
+    /// kept.
     fn explain(&self, policy: &Policy, error: PlanError) -> Failure {
         let floor = match error {
             PlanError::Floor(floor) => floor,

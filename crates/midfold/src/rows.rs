@@ -94,6 +94,7 @@ fn placement(name: Option<&str>, trainer: Option<Trainer>) -> Result<SummaryPlac
     }
 }
 
+/// The turns that stay, by the names of their kinds.
 fn protect(turns: &[String]) -> Result<ProtectedTurns, Failure> {
     let mut protect = ProtectedTurns { system: false, human: false, gpt: false, tool: false };
     for turn in turns {

@@ -308,6 +308,7 @@ pub fn dialect(name: &str) -> Result<DialectKind, Failure> {
         .ok_or_else(|| Failure::unknown(FailureArea::Input, "dialect", name, &known))
 }
 
+/// The dialect with this name, if messages can be converted to it.
 fn target(name: &str) -> Result<DialectKind, Failure> {
     let known: Vec<_> = TARGETS.iter().map(|kind| kind.name()).collect();
     let found = TARGETS.into_iter().find(|kind| kind.name() == name);

@@ -58,6 +58,7 @@ impl NotedAnswer {
     }
 }
 
+/// The record of an answer; `None` if the rest of its history is too long to store.
 fn answer(
     session: Option<String>,
     events: usize,

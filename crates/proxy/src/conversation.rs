@@ -26,7 +26,8 @@ pub(super) enum Course {
     /// It has begun with one request.
     New,
     /// It began as a branch of another one, or its sender's conversation before it was never continued. Clients that
-    /// change an early message with each request leave such a conversation behind each time, so it is not stored.
+    /// change an early message with each request leave such a conversation behind each time, so as a rule it is not
+    /// stored.
     Lone,
     /// A later request added messages to it.
     GoesOn,
@@ -37,9 +38,11 @@ pub(super) struct ProxyConversation {
     pub session: Session,
     /// The links of its chain: each names all messages up to one.
     chain: Vec<Hash>,
+    /// The client's name for the session, if it sends one.
     hint: Option<String>,
     /// The program that began it.
     pub client: Option<String>,
+    /// The model that its first request asked for; empty if it named none.
     pub model: String,
     /// The calls that were sent, with their cost.
     pub calls: CallLedger,

@@ -165,6 +165,8 @@ impl Index {
         lingering > self.limit && !past.any(|link| self.points.contains_key(link))
     }
 
+    /// Drops the conversations that were idle for longest until the limits hold. The `newest` one always stays, because
+    /// a request is using it.
     fn trim(&mut self, newest: u64) {
         while self.bytes > self.limit || self.held.len() > MOST {
             let others = self.held.iter().filter(|(key, _)| **key != newest);

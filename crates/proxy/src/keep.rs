@@ -126,6 +126,7 @@ async fn newest_of(
     }
 }
 
+/// Loads a session from the store as a conversation, and computes its chain.
 async fn load(
     id: &str,
     store: &Arc<dyn Store>,
@@ -151,6 +152,7 @@ async fn load(
     Ok((conversation, chain))
 }
 
+/// Writes the changes of a conversation. After a conflict it first learns what the store has.
 async fn save(
     conversation: &Mutex<ProxyConversation>,
     store: &dyn Store,
@@ -243,6 +245,7 @@ fn pending(
     }))
 }
 
+/// The record of a new session in the store.
 fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError> {
     let log = held.session.log();
     let meta = SessionMeta {

@@ -317,6 +317,7 @@ impl ProxyRules {
         }
     }
 
+    /// The settings for a request. The error names a preset that does not exist.
     pub(super) fn reading(
         &mut self,
         request: &Request,
@@ -347,6 +348,7 @@ impl ProxyRules {
         })
     }
 
+    /// The policy with this preset's name, or the configured one.
     fn policy_for(&mut self, preset: Option<&str>) -> Result<Arc<Policy>, RequestFault> {
         let Some(name) = preset else { return Ok(self.policy.clone()) };
         if let Some(known) = self.presets.get(name) {

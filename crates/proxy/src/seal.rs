@@ -153,6 +153,7 @@ impl Seal {
         }
     }
 
+    /// The content of a sealed text without its prefix; `None` if it does not open.
     fn opened(&self, scope: &str, sealed: &str) -> Option<Vec<u8>> {
         let all = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (id, rest) = all.split_at_checked(ID)?;

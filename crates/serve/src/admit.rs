@@ -74,6 +74,7 @@ fn enter(app: &SharedApp, scopes: &[KeyScope], parts: &mut Parts) -> Result<(), 
     Ok(())
 }
 
+/// The holder of the request's key, if the key has one of the scopes and its rate limit allows the request.
 fn holder(
     app: &SharedApp,
     keys: &ApiKeys,

@@ -76,6 +76,7 @@ pub(crate) fn for_client(headers: &HeaderMap) -> HeaderMap {
     out
 }
 
+/// The headers without those of the connection, including those that its `connection` header names.
 fn passing(headers: &HeaderMap) -> HeaderMap {
     let mut out = headers.clone();
     let named: Vec<HeaderName> = headers

@@ -132,6 +132,7 @@ impl Keeper {
         })
     }
 
+    /// Writes until nothing is left. Returns false if the store failed.
     async fn write(&self) -> bool {
         loop {
             let saved = self.proxy.save(&*self.store, (self.clock)()).await;

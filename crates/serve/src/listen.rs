@@ -106,6 +106,7 @@ impl ConnectionShared {
         }
     }
 
+    /// Speaks HTTP/1 or HTTP/2 on a connection.
     async fn talk(
         &self,
         io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -60,6 +60,7 @@ pub async fn probe(
         .unwrap_or(Err(ProbeTrouble::Slow(limit)))
 }
 
+/// Connects and sends the request, without a time limit.
 async fn ask(
     upstreams: &UpstreamTable,
     outgoing: &OutgoingProxy,

@@ -113,6 +113,7 @@ impl UpstreamCall {
         }
     }
 
+    /// The response to the client when the last answer has come.
     fn last(
         self,
         head: &Parts,

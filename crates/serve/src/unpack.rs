@@ -95,6 +95,7 @@ fn zstd(packed: &[u8]) -> io::Result<Box<dyn Read + '_>> {
     Ok(Box::new(decoder))
 }
 
+/// Decompresses until the end, or until a limit is exceeded.
 fn unpacked(
     reader: &mut dyn Read,
     rooms: &BodyMemory,

@@ -93,6 +93,7 @@ impl UpstreamCall {
         is_sent_again
     }
 
+    /// Sends the request once.
     async fn ask(&self) -> Result<UpstreamAnswer, NoAnswer> {
         let ProxyRequest { app, parts, goal, .. } = &self.way;
         let mut out = headers::for_upstream(&parts.headers, true);

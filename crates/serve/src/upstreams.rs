@@ -95,6 +95,7 @@ impl UpstreamTable {
         each.try_for_each(|(name, to)| self.add(name, &to.url, to.models.clone()))
     }
 
+    /// Adds an upstream, or replaces the one with the same name.
     fn add(&mut self, name: &str, url: &str, models: Vec<ModelPattern>) -> Result<(), ConfigError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -251,6 +252,7 @@ impl UpstreamTarget {
 }
 
 impl BaseAddress {
+    /// Reads a base address. One with a user name, a password or a query is not accepted.
     fn read(url: &str) -> Option<Self> {
         let uri: Uri = url.trim().parse().ok()?;
         let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));

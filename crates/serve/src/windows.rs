@@ -79,6 +79,7 @@ impl ReportedWindows {
         cell.get_or_init(|| asked(upstream, target, model, headers)).await.window
     }
 
+    /// The answer about a model, which is asked for anew if it is too old.
     fn cell(&self, key: ModelAtPlace, now: u64) -> WindowProbe {
         let mut told = lock(&self.told);
         if told.len() >= MOST && !told.contains_key(&key) {
@@ -166,6 +167,7 @@ async fn loaded(
     question.window(&reply.text()?, model)
 }
 
+/// Asks one question.
 async fn ask(
     upstream: &UpstreamClient,
     target: &UpstreamTarget,

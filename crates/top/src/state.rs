@@ -267,6 +267,7 @@ impl TopState {
         Vec::new()
     }
 
+    /// Takes the list of sessions. If the open session has changed since it was read, it is asked for again.
     fn listed(&mut self, page: SessionsPage) -> Vec<SourceQuestion> {
         self.more = page.next.is_some();
         self.rows = Some(page.sessions);
@@ -357,6 +358,7 @@ impl TopState {
         opened.or(self.row().map(|row| &row.id)).cloned()
     }
 
+    /// Handles a key while a question is being typed.
     fn typed(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         let Some((id, text)) = &mut self.prompt else { return Vec::new() };
         match key {
@@ -396,6 +398,7 @@ impl TopState {
         }
     }
 
+    /// Moves the choice, or scrolls, depending on the view.
     fn moved(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         let page = self.reach.page.max(1);
         let (at, last) = match self.view() {

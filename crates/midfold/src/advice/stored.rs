@@ -82,6 +82,7 @@ impl AdvisedError for StoredError {
     }
 }
 
+/// The failure for a message number that the session does not have.
 fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
     let have = match events {
         0 => "it has none yet".to_owned(),
@@ -149,6 +150,7 @@ pub async fn advise_recall(
     }
 }
 
+/// Explains an error of recall that is not the store's.
 fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
     let text = error.to_string();
     let usage = |text: String| Failure::usage(FailureArea::Input, text);

@@ -349,6 +349,7 @@ impl Session {
         Ok(self.memory()?.session.complete(request, answer, now)?)
     }
 
+    /// The session in memory; an error for a stored one, whose narrations wait in the store's queue.
     fn memory(&mut self) -> Result<&mut InMemory, Failure> {
         match &mut self.held {
             SessionPlace::Memory(memory) => Ok(memory),

@@ -36,6 +36,7 @@ impl StorePlace {
         Self::driven(url, midfold_store::open_existing(url), door)
     }
 
+    /// Makes the runtime, and opens the store on it.
     fn driven(
         url: &str,
         opening: impl Future<Output = Result<Arc<dyn Store>, StoreError>>,
@@ -83,6 +84,7 @@ impl StorePlace {
     }
 }
 
+/// Copies a session with its events and folds into a store.
 async fn fill(store: &dyn Store, memory: &InMemory, now: Millis) -> Result<(), SessionError> {
     let InMemory { session, new, .. } = memory;
     let id = &new.id;

@@ -92,6 +92,7 @@ pub async fn calls(stored: &mut StoredSession) -> Result<Vec<CallView>, StoredEr
 /// A call of the ledger, with the cost that the provider reported.
 type LedgerRow = (CallRow, CallRecord, Option<ReportedCost>);
 
+/// The view of a call: `log` gives the tokens of all messages that there were.
 fn said((row, record, settled): &LedgerRow, folds: &[(FoldRow, Fold)], log: &EventLog) -> CallView {
     let fold = folds.iter().find(|(row, _)| Some(row.fold.id) == record.fold);
     CallView {

@@ -104,6 +104,7 @@ impl FabricView {
     }
 }
 
+/// The fabric of a session as columns. The names of tools are stored once, and messages have their index.
 fn woven(id: &str, session: &Session, folds: Vec<FoldBrief>) -> FabricView {
     let events = session.log().events();
     let mut places: HashMap<String, i32> = HashMap::new();

@@ -195,6 +195,7 @@ fn line(edit: &midfold_core::fold::BlockEdit) -> EditLine {
     }
 }
 
+/// The messages that are in the recap or behind the marker after a fold, in order.
 fn gone(log: &EventLog, fold: &Fold) -> Vec<GoneMessage> {
     let mut seq = 0_usize;
     let mut all = Vec::new();

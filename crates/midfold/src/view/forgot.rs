@@ -100,6 +100,8 @@ impl ForgottenText {
     }
 }
 
+/// Looks for the text in one session; `None` if no message has it. The search comes first, because loading a session
+/// costs much more.
 async fn one(
     store: &Arc<dyn Store>,
     overviews: &OverviewCache,

@@ -117,6 +117,7 @@ pub async fn message(stored: &mut StoredSession, seq: u64) -> Result<MessageView
     Ok(MessageView { json, ..one(session, event, &fates, usize::MAX) })
 }
 
+/// The view of an event; `chars` is the most characters of its text.
 fn one(session: &Session, event: &Event, fates: &ActiveFates, chars: usize) -> MessageView {
     let text = whole(event);
     let all = text.chars().count();

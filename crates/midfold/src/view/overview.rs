@@ -307,6 +307,7 @@ fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Optio
     said(|voice| voice == Voice::User).or_else(|| said(|_| true))
 }
 
+/// Builds the overview. The pair has the tokens of the context, and the number of folds in force.
 fn overview(
     row: &SessionRow,
     state: &SessionState,

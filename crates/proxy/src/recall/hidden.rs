@@ -129,6 +129,7 @@ impl<'a> ExchangeWalk<'a> {
         }
     }
 
+    /// Appends one message of the client.
     fn message(&mut self, message: Bytes) {
         let kind = self.request.kind();
         match shown(kind, &message) {
@@ -157,6 +158,7 @@ impl<'a> ExchangeWalk<'a> {
         }
     }
 
+    /// Appends a reply of the model. If an exchange ends with it, its messages take the place of the client's.
     fn reply(&mut self, said: &ShownReply, message: Bytes) {
         self.replies.push(self.silent.take().unwrap_or(self.out.len()));
         self.out.push(message);

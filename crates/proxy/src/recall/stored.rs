@@ -70,6 +70,7 @@ impl ExchangeReader<'_> {
         }
     }
 
+    /// Handles a message of the model. `next` is the chain behind it; `None` if the client may leave the message out.
     fn models(&mut self, at: usize, next: Option<Hash>) {
         let message = std::slice::from_ref(&self.messages[at]);
         let ours = calls(self.kind, message).ours;
@@ -110,6 +111,7 @@ impl ExchangeReader<'_> {
         }
     }
 
+    /// Closes the open exchange, and keeps it if all of its calls have results.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let mut start = open.start;

@@ -77,6 +77,7 @@ impl MatchedRequest {
         RecallRound { calls, wishes, asks_again: false }
     }
 
+    /// Answers the calls, in their order. A call of a tool that the request does not have gets an error.
     fn answers(&self, calls: Vec<RecallCall>, now: Millis) -> Vec<AnsweredCall> {
         let looks_up =
             |call: &RecallCall| call.tool == OwnTool::Recall && self.recall.offered.recall;

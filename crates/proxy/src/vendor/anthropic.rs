@@ -27,6 +27,7 @@ impl From<AnthropicRefusal> for VendorRefusal {
 }
 
 impl Proxy {
+    /// The part of [`Proxy::wish`] for requests of Messages.
     pub(super) fn anthropic_wish(
         &self,
         request: Request,
@@ -96,6 +97,7 @@ impl Proxy {
     }
 }
 
+/// Applies the edits, with this request's way to count.
 fn cleared(request: &Request, edits: &[ContextEdit], reading: &RequestReading) -> ClearedMessages {
     let json = |part: &Bytes| {
         let text = String::from_utf8_lossy(part);

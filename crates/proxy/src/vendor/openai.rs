@@ -20,6 +20,7 @@ impl From<OpenaiRefusal> for VendorRefusal {
 }
 
 impl Proxy {
+    /// The part of [`Proxy::wish`] for requests of Responses.
     pub(super) fn openai_wish(
         &self,
         request: Request,

@@ -41,6 +41,7 @@ pub(crate) struct ApiRequest<Q = (), B = ()> {
 }
 
 impl<Q: DeserializeOwned, B: DeserializeOwned> ApiRequest<Q, B> {
+    /// Admits a request and reads it.
     pub async fn read(app: Arc<SharedApp>, request: Request) -> Result<Self, ApiProblem> {
         let (caller, request) = ApiCaller::enter(&app, request)?;
         let Some(desk) = app.desk.clone() else {
@@ -147,6 +148,7 @@ fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiProblem> {
         .map_err(|error| ApiProblem::bad(format!("the query: {error}")))
 }
 
+/// Decodes a part of a query: `+` is a space, and `%` begins a byte in hexadecimal.
 fn decoded(text: &str) -> Result<String, ApiProblem> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -46,6 +46,7 @@ impl ApiCaller {
     }
 }
 
+/// The problem for a refused request, with hints.
 fn refused_as(refused: &AdmitRefusal) -> ApiProblem {
     let text = refused.to_string();
     let text = text.trim_start_matches("midfold: ");

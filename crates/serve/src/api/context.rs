@@ -112,6 +112,7 @@ async fn context(asked: ApiRequest<(), ContextQuery>) -> Result<SendingContext, 
     done(&asked.desk, std::future::ready(sent)).await?
 }
 
+/// Makes the context. The outer error is the store's, the inner one that of a damaged log.
 async fn sending(
     stored: &mut StoredSession,
     texts: &[(&str, &str)],

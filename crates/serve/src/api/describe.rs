@@ -246,6 +246,7 @@ impl ApiRoutes {
     }
 }
 
+/// The OpenAPI description of a route.
 fn operation(described: &DescribedRoute) -> Value {
     let DescribedRoute { op, query, body, answer } = described;
     let mut parameters = path_parameters(op.path);

@@ -73,6 +73,7 @@ struct ListenerStream {
 }
 
 impl ListenerStream {
+    /// Sends changes until the listener leaves or the server stops.
     async fn run(mut self) {
         if self.say(HELLO).await.is_err() {
             return;

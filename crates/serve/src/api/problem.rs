@@ -124,6 +124,7 @@ impl From<Failure> for ApiProblem {
     }
 }
 
+/// The status and the code of an error of a session.
 fn kind(error: &StoredError) -> (StatusCode, &'static str) {
     match error {
         StoredError::Store(error) => stored_kind(error),
@@ -139,6 +140,7 @@ fn kind(error: &StoredError) -> (StatusCode, &'static str) {
     }
 }
 
+/// The status and the code of an error of the store.
 fn stored_kind(error: &StoreError) -> (StatusCode, &'static str) {
     match error {
         StoreError::NoSession(_) => (StatusCode::NOT_FOUND, "no-session"),

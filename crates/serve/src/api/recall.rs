@@ -51,6 +51,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     );
 }
 
+/// The result of a recall in a session that the caller may see.
 async fn found<Q, T>(
     asked: &ApiRequest<Q>,
     work: impl Future<Output = Result<T, RecallError>>,

@@ -139,6 +139,7 @@ impl RequestTotals {
     }
 }
 
+/// The windows that were set at the start, and those that requests had to fit.
 fn windows(app: &SharedApp) -> Vec<WindowRow> {
     let said = app.said_windows.iter().map(|(model, window)| WindowRow {
         upstream: None,

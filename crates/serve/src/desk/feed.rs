@@ -125,6 +125,7 @@ struct StoreWatch {
 }
 
 impl StoreWatch {
+    /// Reads the store in intervals until nobody listens or the server stops.
     async fn run(mut self) {
         loop {
             tokio::select! {
@@ -173,6 +174,7 @@ fn has_same_folds(before: &SessionActivity, now: &SessionActivity) -> bool {
     (before.folds, before.active) == (now.folds, now.active)
 }
 
+/// The name of a change. Several may have happened between two readings; the most important one is named.
 fn kind(before: Option<&SessionActivity>, now: &SessionActivity) -> &'static str {
     let Some(before) = before else { return if now.head == 0 { "new" } else { "append" } };
     // A fold is stored first and activated afterwards, so this test comes before that for an undo.

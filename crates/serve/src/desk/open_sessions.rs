@@ -69,6 +69,7 @@ impl OpenedSessions {
         self.lock().retain(|entry| entry.id != id);
     }
 
+    /// The slot of a session, which becomes the last one used. An empty slot is made if there is none.
     fn slot(&self, id: &str) -> SessionSlot {
         let mut all = self.lock();
         let at = all.iter().position(|entry| entry.id == id);

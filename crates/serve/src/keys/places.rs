@@ -33,6 +33,7 @@ pub fn take(parts: &mut Parts) -> Option<FoundKey> {
     ours.or(theirs).map(|key| FoundKey { key, is_in_place })
 }
 
+/// Takes midfold's key out of the headers for providers' keys.
 fn in_headers(parts: &mut Parts) -> Option<String> {
     let mut found = None;
     for name in &THEIRS {
@@ -54,6 +55,7 @@ fn in_headers(parts: &mut Parts) -> Option<String> {
     found
 }
 
+/// Takes midfold's key out of the query.
 fn in_address(parts: &mut Parts) -> Option<String> {
     let query = parts.uri.query()?;
     let is_key =

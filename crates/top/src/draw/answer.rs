@@ -27,6 +27,7 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     sheet
 }
 
+/// The answer in lines: the verdict, the folds that matter, and each message with the text.
 fn told_of(state: &TopState, found: &ExplainedText, width: usize) -> Vec<Line<'static>> {
     let paint = PaintStyle { color: state.color };
     let (tint, answer) = match found.answer {

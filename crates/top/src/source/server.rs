@@ -67,6 +67,7 @@ impl ServerSource {
         Ok(Self { client, base })
     }
 
+    /// The address of a question.
     pub(crate) fn url(&self, ask: &SourceQuestion) -> Url {
         let mut url = self.base.clone();
         let number;
@@ -95,6 +96,7 @@ impl ServerSource {
         url
     }
 
+    /// Reads an answer, up to [`LONGEST`] bytes.
     async fn get(&self, url: Url) -> Result<(StatusCode, Vec<u8>), SourceTrouble> {
         let broken = |error: reqwest::Error| self.broken(&error);
         let mut response = self.client.get(url).send().await.map_err(broken)?;
