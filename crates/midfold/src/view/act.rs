@@ -1,4 +1,4 @@
-//! Changes to a session: what they would do, and what they did.
+//! Changes to a session: each function makes the change, or with `preview` only says what it would do.
 
 use midfold_core::Hash;
 use midfold_core::plan::PlanOutcome;
@@ -60,10 +60,10 @@ pub struct CompactionView {
     pub estimate: bool,
 }
 
-/// Compacts, or says what that would do.
+/// Compacts the session, or with `preview` only plans that.
 ///
 /// # Errors
-/// When nothing that fits can be made, or the store fails.
+/// If no context fits, or if the store fails.
 pub async fn compact(
     stored: &mut StoredSession,
     focus: Option<&str>,
@@ -143,11 +143,10 @@ pub struct UndoView {
     pub preview: bool,
 }
 
-/// Takes back a fold and those that build on it, by its number, or the one that is read now; or says what that
-/// would do.
+/// Takes back the fold with this number, or without one the active fold, and all folds that build on it.
 ///
 /// # Errors
-/// When there is no such fold, or the store fails.
+/// If there is no such fold, or if the store fails.
 pub async fn undo(
     stored: &mut StoredSession,
     number: Option<u64>,
@@ -201,10 +200,10 @@ pub struct PinView {
     pub preview: bool,
 }
 
-/// Pins a message or lets it go; or says what that would do.
+/// Pins a message, or removes its pin.
 ///
 /// # Errors
-/// When there is no such message, or the store fails.
+/// If there is no such message, or if the store fails.
 pub async fn pin(
     stored: &mut StoredSession,
     seq: u64,
@@ -260,10 +259,10 @@ pub struct RulesSide {
     pub line: String,
 }
 
-/// Has a session folded by another policy from now on; or says what that would mean.
+/// Sets the policy that folds the session from now on.
 ///
 /// # Errors
-/// When nothing of the window is left for a context, or the store fails.
+/// If the policy's reserves leave nothing of the window, or if the store fails.
 pub async fn policy(
     stored: &mut StoredSession,
     policy: &Policy,

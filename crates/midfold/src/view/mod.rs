@@ -1,4 +1,4 @@
-//! What people and programs see of stored sessions: plain values, the same over HTTP, in the console and in the
+//! Views of stored sessions for people and programs: plain values, the same over HTTP, in the console and in the
 //! terminal. Texts are redacted; they are data, never instructions.
 //!
 //! | to see | use |
