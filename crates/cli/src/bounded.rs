@@ -1,4 +1,4 @@
-//! Reading with a bound what may have no end: standard input, a pipe, a device.
+//! Reads inputs that may never end (standard input, a pipe, a device) up to a bound.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
