@@ -89,7 +89,7 @@ pub async fn undo(
     ))
 }
 
-/// The fold of this number, or whose id starts so; with its number.
+/// The fold with this number, or whose id starts with `name`; and its number.
 pub fn find<'a>(
     folds: &'a [Fold],
     name: &str,
