@@ -1,5 +1,5 @@
-//! What was given as messages, read once, and given back in the same shape: a list of dicts, a dict
-//! that holds such a list beside other things (a request's body), or JSON as text.
+//! Reads the `messages` argument of a call once, and returns a context in the same shape: a list of dicts, a dict that
+//! holds such a list among other values (a request's body), or JSON as text.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a session holds between calls: the engine, and the Python objects of its messages.
+//! The state of a session between calls: the engine, and the Python objects of its messages.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -90,7 +90,7 @@ impl Session {
         let fates: Vec<_> = sent.context.pieces().map(|piece| piece.fate).collect();
         let mut known = self.known(py);
         if let Some(at) = sent.went_back {
-            // From here on these are other messages.
+            // The host's list went back to this place, so the later objects belong to messages that it no longer has.
             known.retain(|seq, _| *seq < at);
         }
         for (origin, fate) in origins.iter().zip(fates) {
