@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum, ValueHint};
 
-/// The arguments of `midfold config`, which has none of its own.
+/// The arguments of `midfold config`: only those that every command has.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `midfold completions` and `midfold man`.
+//! `midfold completions` and `midfold man`: print completions for a shell, and man pages.
 
 use std::fs;
 use std::path::Path;

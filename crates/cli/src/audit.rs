@@ -1,4 +1,4 @@
-//! `midfold audit`: every record held against the log, and what each fold lost.
+//! `midfold audit`: checks every record of a session against its log, and shows what each fold lost.
 
 use midfold::core::audit::{Audit, FoldReceipt, audit};
 use midfold::core::ledger::CallRecord;
@@ -19,7 +19,7 @@ use crate::words::{number, plural};
 
 /// Sessions that are read from the store with one query.
 const AT_ONCE: u32 = 256;
-/// Most identifiers that a receipt shows.
+/// The most identifiers that a receipt shows.
 const IDS: usize = 6;
 
 pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError> {

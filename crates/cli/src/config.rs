@@ -49,6 +49,7 @@ pub fn paths() -> Result<Vec<PathBuf>, CommandError> {
 pub fn policy(said: Settings) -> Result<Policy, CommandError> {
     let names = |settings: &Settings| settings.preset.is_some() || settings.policy.is_some();
     let files = files()?;
+    // The file that decides the policy; none if a flag does.
     let by = files.iter().find(|file| names(&file.settings)).filter(|_| !names(&said));
     let by_project = by.filter(|file| file.is_project).map(|file| file.path.clone());
     let all = files.into_iter().fold(said, |near, file| near.over(file.settings));
@@ -225,6 +226,7 @@ pub fn run(json: bool, output: &Output) -> Result<(), CommandError> {
     let mut rows: Vec<(String, Value, String)> = Vec::new();
     let mut add = |settings: &Settings, from: &str| {
         let hidden = |key: &str, rows: &[(String, Value, String)]| {
+            // `preset` and `policy` are the same choice, so the nearer one hides the other as well.
             let is_policy = |key: &str| matches!(key, "preset" | "policy");
             rows.iter().any(|(had, ..)| had == key || is_policy(had) && is_policy(key))
         };

@@ -29,7 +29,7 @@ pub fn proxies() -> (Option<String>, Option<String>, Option<String>) {
 /// The variable that names a store for all commands.
 pub const STORE: &str = "MIDFOLD_STORE";
 
-/// The store that the environment names.
+/// The URL of the store that the environment names. `None` where it names none.
 pub fn store() -> Option<String> {
     get(STORE)
 }
@@ -119,10 +119,10 @@ pub fn collects_traces() -> bool {
     !is_off && addresses.into_iter().any(|name| get(name).is_some())
 }
 
-/// The variable with the keys that seal what clients carry for midfold.
+/// The variable with the keys that seal vendors' compactions, which clients carry.
 pub const SEAL_KEYS: &str = "MIDFOLD_SEAL_KEYS";
 
-/// The keys that the environment holds.
+/// The keys of [`SEAL_KEYS`] as text. `None` where the variable is not set.
 pub fn seal_keys() -> Option<String> {
     get(SEAL_KEYS)
 }

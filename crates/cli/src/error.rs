@@ -7,7 +7,7 @@ use midfold::{AdvisedError, Door, Failure};
 pub struct CommandError {
     /// Says what is wrong, and where.
     pub message: String,
-    /// Each says something that the user can do.
+    /// Hints for the user. Each says one thing to do.
     pub hints: Vec<String>,
     /// 1: a failed check or an unusable input. 2: wrong usage. 0: no error, but nobody reads our output any more.
     pub code: u8,

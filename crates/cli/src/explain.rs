@@ -1,4 +1,4 @@
-//! `midfold explain`.
+//! `midfold explain`: finds a text in a session, and tells whether the model sees it.
 
 use midfold::core::explain::{
     AskedMoment, Explanation, FoldRef, Occurrence, Sight, SightAnswer, explain,

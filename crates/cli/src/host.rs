@@ -18,7 +18,7 @@ use crate::runtime::now;
 /// An open store.
 #[derive(Clone)]
 pub struct OpenStore {
-    /// What holds the sessions.
+    /// The store that holds the sessions.
     pub store: Arc<dyn Store>,
     /// The store is in memory, so nothing in it outlives the command.
     pub is_memory: bool,
@@ -27,9 +27,9 @@ pub struct OpenStore {
 /// Whether a command may make a store that does not exist yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreCreation {
-    /// It may.
+    /// A store that does not exist is made.
     Yes,
-    /// It may not. A store that does not exist is an error.
+    /// A store that does not exist is an error.
     No,
 }
 

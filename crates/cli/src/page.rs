@@ -69,7 +69,7 @@ impl LabelledPage<'_> {
     /// Adds a count and as many of the names as fit.
     pub fn list(&mut self, label: &str, count: u64, what: &str, names: &[String]) {
         let mut text = format!("{} {what}", number(count));
-        // The names get the room of two lines. It is less than that, because names are not broken at the end of a line.
+        // The names get two lines. A few columns less are counted, because a name is not broken at the end of a line.
         let room = 2 * self.style.width.saturating_sub(LABEL + 2) - 10;
         let mut separator = ": ";
         let mut shown = 0;

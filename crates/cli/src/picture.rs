@@ -56,6 +56,7 @@ pub fn bar(
     let mut out = String::new();
     let (mut sum, mut drawn) = (0u64, 0usize);
     for (fill, tokens) in parts {
+        // The end of each part is computed from the sum so far, so that rounding errors do not add up.
         sum += tokens;
         let end = u128::from(sum) * columns as u128 + u128::from(whole) / 2;
         let end = usize::try_from(end / u128::from(whole)).unwrap_or(columns);

@@ -17,8 +17,8 @@ use crate::output::{Output, reason};
 const FILE: &str = "seal.key";
 
 /// The keys of `--seal-keys`, of the environment, or of the file beside the default store, which is made where it does
-/// not exist. `None` if there is no such place: the server then makes keys of its own, and compactions that it sealed
-/// do not open after a restart.
+/// not exist. `None` if the store is in memory, there is no data folder, or the file cannot be made. The server then
+/// makes keys of its own, and compactions that it sealed do not open after a restart.
 pub fn keys(
     file: Option<&Path>,
     is_memory: bool,
@@ -66,7 +66,8 @@ fn made(folder: &Path, file: &Path, random: &RandomSource) -> std::io::Result<()
     private::folder(folder)?;
     let none = || std::io::Error::other("the system has no randomness");
     let key = SealKey::random(random).ok_or_else(none)?;
-    // The key is written to another file, which then gets the right name, so that nobody reads half a key.
+    // The key is written to another file first, so that nobody reads half a key. A hard link then gives it its name:
+    // unlike a rename it fails where the name exists, and so never replaces the key of another process.
     let part = folder.join(format!("{FILE}.{}.part", std::process::id()));
     let _ = fs::remove_file(&part);
     private::file(&part)?.write_all(format!("{}\n", key.text()).as_bytes())?;

@@ -1,4 +1,4 @@
-//! `midfold top`.
+//! `midfold top`: shows sessions in the terminal, or prints the list once.
 
 use std::sync::Arc;
 

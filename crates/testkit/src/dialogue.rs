@@ -1,5 +1,5 @@
-//! A plain dialogue without tools: the user states facts about himself among small talk, each once, and corrects some
-//! of them.
+//! A plain dialogue without tools: the user states personal facts among small talk, each once, and corrects some of
+//! them.
 
 use crate::message::quoted;
 use crate::rng::Rng;

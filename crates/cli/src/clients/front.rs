@@ -47,7 +47,7 @@ pub struct ProxyFront {
 }
 
 impl ProxyFront {
-    /// The new value of a variable, which had the value `before`. `None` where it was not set.
+    /// The new value of a variable. `before` is its old value, `None` where it was not set.
     pub fn value(&self, variable: &BaseUrlVariable, before: Option<&str>) -> String {
         self.base(variable.provider, variable.end, before)
     }

@@ -23,7 +23,7 @@ pub struct OwnProvider {
 }
 
 impl OwnProvider {
-    /// `None` where the value is no URL of http or https.
+    /// The provider, if `url` is an http or https URL. Otherwise `None`.
     fn new(name: &str, provider: Provider, url: &Value, from: PathBuf) -> Option<Self> {
         let url = url.as_str().filter(|url| url.starts_with("http"))?;
         Some(Self { name: name.to_owned(), provider, url: url.to_owned(), from })

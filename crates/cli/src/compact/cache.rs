@@ -1,4 +1,4 @@
-//! `midfold compact --cache-check`.
+//! `midfold compact --cache-check`: compares three ways of folding by how much of a prompt the next turn repeats.
 
 use midfold::{Budget, CacheCheck, Policy, PreparedConversation, cache_check};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `midfold compact`.
+//! `midfold compact`: compacts transcripts, or shows what a compaction would do.
 
 pub mod cache;
 mod emit;

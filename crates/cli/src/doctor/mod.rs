@@ -40,7 +40,7 @@ pub fn run(args: &Args, json: bool, output: &Output) -> Result<(), CommandError>
     if failed { Err(CommandError::silent(1)) } else { Ok(()) }
 }
 
-/// Runs all checks at once, except that of the port. Returns them in the order in which they are shown.
+/// Runs all checks, those that wait for others at the same time. Returns them in the order in which they are shown.
 async fn all(args: &Args, upstreams: &UpstreamTable, outgoing: &OutgoingProxy) -> Vec<DoctorCheck> {
     let (store, (providers, clock), model, clients) = tokio::join!(
         place::store(&args.at),

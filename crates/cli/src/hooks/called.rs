@@ -22,7 +22,7 @@ use crate::regular::unblocked;
 use crate::runtime::{self, block_on};
 use crate::words::{quoted, time};
 
-/// Most bytes of a call that are read. A call may hold the user's instructions for the summary, so the bound is
+/// The most bytes of a call that are read. A call may hold the user's instructions for the summary, so the bound is
 /// generous.
 const MOST_READ: u64 = 16 << 20;
 /// A log file with more bytes than this is emptied before the next line is written.

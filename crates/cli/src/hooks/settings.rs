@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub struct HookSetting {
     /// The event that calls it.
     pub event: &'static str,
-    /// Restricts it to some events of that name, as `compact`. `None` for all.
+    /// Restricts the hook to some events of that kind: `compact` means starts after a compaction. `None` for all.
     pub matcher: Option<&'static str>,
     /// The command that the client runs.
     pub command: String,
@@ -23,7 +23,7 @@ pub struct HookSetting {
 /// The change that a settings file needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingsChange {
-    /// None: the file is as it should be.
+    /// No change: the file is as it should be.
     None,
     /// The file gets this text.
     Text(String),
@@ -83,6 +83,7 @@ pub fn installed(text: &str) -> Result<Vec<HookSetting>, Failure> {
             let matcher = match group["matcher"].as_str() {
                 None | Some("" | "*") => None,
                 Some("compact") => Some("compact"),
+                // A hook with another matcher is not equal to ours, so `install` replaces it.
                 Some(_) => Some("other"),
             };
             for hook in group["hooks"].as_array().into_iter().flatten() {
@@ -220,6 +221,7 @@ fn first(text: &str, event: &str, mark: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let root = scan::value(bytes, 0)?;
     let all: Vec<Member> = scan::members(bytes, root.clone()).collect();
+    // Of keys that occur twice the last one counts, as for JSON parsers.
     let hooks_at = all.iter().rposition(|member| member.is(bytes, "hooks"))?;
     let events: Vec<Member> = scan::members(bytes, all[hooks_at].value.clone()).collect();
     let event_at = events.iter().rposition(|member| member.is(bytes, event))?;

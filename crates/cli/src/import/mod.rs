@@ -1,4 +1,4 @@
-//! `midfold import`: transcripts become sessions. Importing them again adds what is new.
+//! `midfold import`: turns transcripts into sessions. A second import adds only the new messages.
 
 mod file;
 mod memory;

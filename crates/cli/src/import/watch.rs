@@ -149,6 +149,8 @@ impl<'a> FileFollower<'a> {
         let Some(path) = self.at.clone() else { return Ok(done) };
         // A file that is being replaced may not exist for a moment.
         let Some(stamp) = stamp(&path) else { return Ok(done) };
+        // A change is imported at once, without the last message, which may not be complete. The first look without a
+        // change imports that too. Then nothing is read until the file changes again.
         let is_quiet = self.seen.replace(stamp) == Some(stamp);
         if !is_quiet || !self.is_done {
             self.is_done = is_quiet;

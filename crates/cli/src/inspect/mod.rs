@@ -1,4 +1,4 @@
-//! `midfold inspect`.
+//! `midfold inspect`: shows what a transcript holds, and what each preset would do to it.
 
 mod inspection;
 mod many;

@@ -28,7 +28,8 @@ pub fn told(lines: &[StrategyLine<'_>], prices: &PriceTable) -> Option<String> {
     );
     let costs = lines.iter().filter_map(|line| {
         let [five, hour] = line.sum().lifetimes;
-        // Both costs are divided by the same figure, so that they can be compared.
+        // Both costs are divided by the same price, that of the raw history with a cache of five minutes, so that they
+        // can be compared.
         let of = |price: f64| (five.raw_price > 0.0).then(|| price / five.raw_price);
         Some(format!("{} {:.3}, {:.3}", line.label(), of(five.price)?, of(hour.price)?))
     });

@@ -82,6 +82,7 @@ fn lines<'a>(
         .map(|(at, _)| *at)
         .collect();
     for line in &mut lines {
+        // A strategy that failed where another one got through would be compared on fewer conversations.
         let missing = line.failed().any(|(at, _)| through.contains(&at));
         line.fair &= !missing;
     }

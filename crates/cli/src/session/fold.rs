@@ -1,4 +1,5 @@
-//! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`.
+//! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`: the commands that fold a session or change
+//! its folds.
 
 use midfold::Fold;
 use midfold::view::{self, counts_exactly};

@@ -1,4 +1,4 @@
-//! `midfold session`.
+//! `midfold session`: keeps a conversation in a store. Each subcommand has a module.
 
 mod append;
 mod change;

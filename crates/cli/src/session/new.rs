@@ -1,4 +1,4 @@
-//! `midfold session new`.
+//! `midfold session new`: makes a session and prints its id.
 
 use std::path::Path;
 

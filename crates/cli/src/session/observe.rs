@@ -1,4 +1,4 @@
-//! `midfold session observe`.
+//! `midfold session observe`: records the usage that a provider reported for a call.
 
 use midfold::core::Usage;
 use midfold::formats::usage::reported;

@@ -1,4 +1,4 @@
-//! `midfold session status` and `list`.
+//! `midfold session status` and `list`: show the state of one session, or all sessions.
 
 use midfold::core::engine::SessionStatus;
 use midfold::core::fold_standing;

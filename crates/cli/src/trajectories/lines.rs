@@ -95,6 +95,7 @@ impl<'a> LineChunks<'a> {
         }
         let mut bytes = std::mem::take(&mut self.rest);
         loop {
+            // A line may be longer than a chunk. Then twice as much is read, until its end is found.
             let wanted = if bytes.len() < self.size { self.size } else { bytes.len() * 2 };
             let ended = self.fill(&mut bytes, wanted)?;
             let end = match memchr::memrchr(b'\n', &bytes) {

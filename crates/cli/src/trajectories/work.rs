@@ -91,6 +91,7 @@ fn threads(
             let tasks = &tasks;
             scope.spawn(move || worker(job, inputs, tasks, &result));
         }
+        // The workers have senders of their own. Without this one the results end when the last worker does.
         drop(result);
         let taken = take(&results, &permits);
         // This closes the channels, so that threads that still read or compress stop.

@@ -59,6 +59,8 @@ impl Session {
                 continue;
             }
             let bytes = &piece.bytes;
+            // A recap's bytes are shared until the next fold, so the same address means the same recap: its object is
+            // used again.
             let same = |(known, _): &&(Bytes, _)| {
                 (known.as_ptr(), known.len()) == (bytes.as_ptr(), bytes.len())
             };

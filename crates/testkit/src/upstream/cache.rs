@@ -104,8 +104,8 @@ impl PrefixCache {
     /// The tokens of the longest prefix that the prompt shares with a remembered one. The prompt is then remembered
     /// too.
     ///
-    /// With `explicit`, only prefixes that end at a cache mark are stored, and only a mark of the new prompt finds
-    /// them.
+    /// With `explicit`, a prefix counts only if it ends at a cache mark of the remembered prompt, and a mark of the new
+    /// prompt follows closely.
     pub fn read(&mut self, prefix: &CachePrefix, explicit: bool) -> u64 {
         let longest = self.known.iter().map(|known| {
             let common = prefix.common(known);

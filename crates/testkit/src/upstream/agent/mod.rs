@@ -2,7 +2,6 @@
 //!
 //! It talks to any base URL in one of the four dialects and runs the scripted commands itself (see
 //! [`output`](super::shell::output)). It has the habits of real clients that make a proxy's work hard.
-//! [`output`](super::shell::output)), and has the habits of real clients that make the work of a proxy hard.
 
 mod chat;
 mod client;
