@@ -1,4 +1,5 @@
-//! `[after_fold]`: reads what is put back with a fold, and says what could not be.
+//! `[after_fold]` of the settings: reads the files whose text follows each fold, and logs a warning for a file that
+//! cannot be read.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
@@ -11,7 +12,7 @@ use crate::config;
 use crate::error::CommandError;
 use crate::regular::unblocked;
 
-/// The hooks of sessions, as the files say it; none where they say nothing.
+/// The hooks that the `[after_fold]` settings ask for. `None` where the settings have no such table, or an empty one.
 pub fn hooks() -> Result<Option<Arc<dyn FoldHooks>>, CommandError> {
     Ok(config::settings()?.after_fold.hooks(read, told))
 }
@@ -20,7 +21,8 @@ fn told(file: &str, why: &str) {
     tracing::warn!(file, why, "a fold was made without what `after_fold` names");
 }
 
-/// Reads a file as it is now, or says why not.
+/// Reads a file of at most `most` bytes, or says why it cannot be used. With `within`, the file has to lie in that
+/// folder.
 fn read(path: &Path, within: Option<&Path>, most: u64) -> Result<Vec<u8>, String> {
     let why = |error: io::Error| match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -28,7 +30,7 @@ fn read(path: &Path, within: Option<&Path>, most: u64) -> Result<Vec<u8>, String
         _ => format!("it cannot be read: {}", error.kind()),
     };
     if let Some(folder) = within {
-        // Links are followed: what counts is where the file lies.
+        // Links are followed first: a link in the folder may lead to a file outside of it.
         let (real, folder) =
             (path.canonicalize().map_err(why)?, folder.canonicalize().map_err(why)?);
         if !real.starts_with(&folder) {

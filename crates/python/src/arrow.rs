@@ -1,5 +1,5 @@
-//! `midfold.arrow`: batches of columns, in and out over the PyCapsule interface. No library of
-//! Python's is needed for it, and buffers are not copied.
+//! `midfold.arrow`: reads and returns batches of columns over the PyCapsule interface. It needs no Arrow library in
+//! Python, and it does not copy buffers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Recall: what a fold took out of the context, brought back from the log.
+//! Recall: reads folded messages again from the log.
 
 use midfold::FailureArea;
 use midfold::blocking::Session as Engine;

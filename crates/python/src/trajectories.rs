@@ -1,4 +1,4 @@
-//! `midfold.trajectories`: rows of training sets, made to fit.
+//! `midfold.trajectories`: makes rows of training sets fit a number of tokens.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -221,7 +221,7 @@ impl Compressor {
         let mut all: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
             let joined = threads.into_iter().map(|thread| thread.join());
-            // No row may be lost without a word: a thread that broke breaks the call.
+            // A panic of a thread is passed on. Otherwise its rows would be missing from the result without an error.
             joined.flat_map(|rows| rows.unwrap_or_else(|broken| resume_unwind(broken))).collect()
         });
         all.sort_unstable_by_key(|(at, _)| *at);

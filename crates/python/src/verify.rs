@@ -46,7 +46,7 @@ pub fn verify<'py>(
     let fold = fold.map(|fold| json::bytes(&fold, "fold")).transpose()?;
     let fold: Option<Fold> = fold.map(|json| record(&json)).transpose()?;
     let format = messages::format(dialect)?;
-    // A fold is checked with the counter and the profile that it was made with.
+    // A fold is checked with the counter and the profile that it was made with, because its figures came from them.
     let made = |of: fn(&Fold) -> &String| fold.as_ref().map(|fold| of(fold).clone());
     let settings = Settings {
         window: prepare::tokens("window", window)?,
@@ -61,7 +61,7 @@ pub fn verify<'py>(
         let prepared = settings
             .setup(&HOST)?
             .prepare(messages::conversation(&before, format)?.conversation)?;
-        // A compacted list need not tell its dialect any more; the original does.
+        // The compacted list may not show its dialect any more, so that of the original is used.
         let after = messages::conversation(&after, Some(TranscriptFormat::from(prepared.kind)))?;
         let after: Vec<Bytes> =
             after.conversation.events.into_iter().map(|event| event.bytes).collect();
