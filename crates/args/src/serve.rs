@@ -53,15 +53,15 @@ pub struct ServeArgs {
     /// Listen where other machines can reach it, although no keys are asked for
     #[arg(long)]
     pub open: bool,
-    /// Let pages of this origin ask, and requests that come under its name, beside this server's own:
-    /// https://HOST (may be repeated)
+    /// Accept requests from pages of this origin and under this host name, beside the server's own: https://HOST (may
+    /// be repeated)
     #[arg(long, value_name = "ORIGIN")]
     pub allow_origin: Vec<String>,
     /// Ask for a key: the file that `midfold key new` writes. It is read again on SIGHUP
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
-    /// The variable that holds the server's own key for a provider, for clients that have ours in its place
-    /// (may be repeated)
+    /// The variable that holds the server's own key for a provider, sent for clients that have a key of --keys (may be
+    /// repeated)
     #[arg(long, value_name = "NAME=VARIABLE", value_parser = pair)]
     pub upstream_key: Vec<(String, String)>,
     /// Serve TLS with this certificate: a PEM file, the server's own certificate first
@@ -78,9 +78,9 @@ pub struct ServeArgs {
 /// The flags of every command that starts a proxy.
 #[derive(Debug, Args)]
 pub struct ProxyArgs {
-    /// Where requests go: openai=URL, anthropic=URL, gemini=URL, ollama=URL by their format; NAME=URL for a place
-    /// of your own, by the path /to/NAME/…, the header midfold-upstream, or `models` in your config.toml; or one
-    /// URL for all (may be repeated) [default: the providers themselves]
+    /// Where requests go (may be repeated). openai=URL, anthropic=URL, gemini=URL or ollama=URL: requests of this
+    /// format. NAME=URL: a place of your own, chosen by the path /to/NAME/…, the header midfold-upstream, or `models`
+    /// in your config.toml. URL alone: all requests [default: the providers themselves]
     #[arg(long, value_name = "NAME=URL")]
     pub upstream: Vec<String>,
     /// Trust the authorities of this PEM file, too, where requests go
@@ -101,8 +101,8 @@ pub struct ProxyArgs {
     /// (`midfold_pin`) and keeps a line in each recap (`midfold_note`), and answer their calls here, too
     #[arg(long)]
     pub agent_tools: bool,
-    /// How long the provider's cache keeps a prompt, where the request asks for no longer time: after a longer pause
-    /// a context above the buffer line is folded before it is sent, for nothing is lost that was not cold; 0: never
+    /// Seconds for which the provider's cache keeps a prompt, unless the request asks for longer. After a longer pause
+    /// a context above the buffer line is folded before it is sent, because the cache is cold anyway; 0: for ever
     /// [default: 300]
     #[arg(long, value_name = "SECONDS")]
     pub cache_lifetime: Option<u64>,
@@ -130,6 +130,6 @@ pub struct ProxyArgs {
 pub enum CompactedBy {
     /// midfold, in front of any backend
     Midfold,
-    /// The backend; what midfold sealed opens still
+    /// The backend; compactions that midfold sealed can still be opened
     Upstream,
 }

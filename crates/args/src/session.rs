@@ -40,7 +40,7 @@ pub enum SessionCommand {
     Append(AppendArgs),
     /// Print the messages to send, folded first where that is due
     Context(ContextArgs),
-    /// Tell what the provider counted for a request
+    /// Record what the provider counted for a request
     Observe(ObserveArgs),
     /// Compact now
     Compact(CompactionArgs),
@@ -48,7 +48,7 @@ pub enum SessionCommand {
     Preview(CompactionArgs),
     /// Compact after the provider refused a request as too long
     Recover(RecoverArgs),
-    /// Show what a session is at
+    /// Show the figures of a session
     Status(StatusArgs),
     /// List the sessions
     List(ListArgs),
@@ -58,7 +58,7 @@ pub enum SessionCommand {
     Undo(UndoArgs),
     /// Keep a message, verbatim, out of every later fold
     Pin(PinArgs),
-    /// Let a pinned message go
+    /// Remove the pin of a message
     Unpin(PinArgs),
     /// Make a new session from the first messages of another
     Fork(ForkArgs),
@@ -144,8 +144,7 @@ pub struct AppendArgs {
     /// Names this append: a retry with the same key returns the first answer
     #[arg(long, value_name = "KEY")]
     pub key: Option<String>,
-    /// Only when the session has so many messages: otherwise somebody else appended, and nothing
-    /// is done
+    /// Append only if the session has this many messages; if not, somebody else appended
     #[arg(long, value_name = "N")]
     pub expect: Option<u64>,
 }
@@ -203,7 +202,7 @@ pub struct ObserveArgs {
     /// Tokens of the prompt that were written to the cache
     #[arg(long, value_name = "N", requires = "prompt")]
     pub cache_write: Option<u64>,
-    /// The call that it was [default: the newest]
+    /// The number of the call [default: the newest]
     #[arg(long, value_name = "N")]
     pub call: Option<u64>,
 }
@@ -236,7 +235,7 @@ pub struct RecoverArgs {
     /// The session
     #[arg(value_name = "ID")]
     pub id: String,
-    /// The HTTP status; without it, the connection broke before one came
+    /// The HTTP status; leave it out if the connection broke before there was one
     #[arg(long, value_name = "N")]
     pub status: Option<u16>,
     /// The body of the answer; `-` reads standard input
@@ -264,7 +263,7 @@ pub struct StatusArgs {
 Example:
   midfold session list --limit 20")]
 pub struct ListArgs {
-    /// At most this many, the newest ids
+    /// List at most this many: the newest ids
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
 }

@@ -48,7 +48,7 @@ pub struct ImportArgs {
     /// Convert to this dialect: openai-chat, anthropic, gemini, bedrock or ollama
     #[arg(long, value_name = "DIALECT", help_heading = "Formats")]
     pub to: Option<String>,
-    /// Of several conversations, only number N (from 1)
+    /// Only conversation N of several (from 1)
     #[arg(long, value_name = "N")]
     pub only: Option<usize>,
     /// What the sessions start with.
@@ -222,7 +222,7 @@ pub struct NamesArgs {
     /// The session; or a transcript
     #[arg(value_name = "ID|FILE")]
     pub id: String,
-    /// What is to be done, in words: names that share them come first
+    /// The next piece of work, in words: names that share them come first
     #[arg(value_name = "QUESTION", default_value = "")]
     pub question: String,
     /// At most this many characters (up to 20,000)
@@ -278,7 +278,7 @@ pub struct DescribeArgs {
 Example:
   midfold recall tools --shape anthropic")]
 pub struct ToolsArgs {
-    /// How the provider wants them
+    /// The form that the provider takes
     #[arg(long, value_name = "SHAPE", default_value = "openai")]
     pub shape: ToolsShape,
 }
@@ -305,10 +305,10 @@ pub struct WorkerArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// Where the model is
+    /// The URL of the model's service
     #[arg(long, value_name = "URL")]
     pub base_url: String,
-    /// Its name there
+    /// The model's name at that service
     #[arg(long, value_name = "NAME")]
     pub model: String,
     /// The environment variable that holds the key
@@ -321,7 +321,7 @@ pub struct WorkerArgs {
     /// [default: that of the model, where it is known]
     #[arg(long, value_name = "N", value_parser = tokens)]
     pub window: Option<u64>,
-    /// Do what is due, then end; with 1 where a job failed
+    /// Do the jobs that are due, then end; with 1 if a job failed
     #[arg(long)]
     pub once: bool,
     /// Jobs at a time
@@ -357,7 +357,7 @@ pub enum StoreCommand {
     Export(ExportArgs),
     /// Read what `export` wrote; all or nothing where the file is damaged
     Import(LoadArgs),
-    /// Delete the sessions that nothing happened in for long
+    /// Delete sessions that did not change for long
     Prune(PruneArgs),
 }
 

@@ -36,7 +36,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         Operation::put(pin_path, "pin", "Keep a message out of every later fold, verbatim"),
         pin,
     );
-    api.on(Operation::delete(pin_path, "unpin", "Let a pinned message go"), unpin);
+    api.on(Operation::delete(pin_path, "unpin", "Remove the pin of a message"), unpin);
     let policy_path = "/v1/sessions/{id}/policy";
     api.on(Operation::get(policy_path, "policy", "Give the policy"), policy);
     api.on(

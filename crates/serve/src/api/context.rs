@@ -30,7 +30,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         Operation::post(
             "/v1/sessions/{id}/usage",
             "observe",
-            "Tell what the provider counted for a request",
+            "Record what the provider counted for a request",
         ),
         observe,
     );
