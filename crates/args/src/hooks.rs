@@ -20,7 +20,7 @@ in the settings file stays as it is.
 A hook never stops Claude Code: it ends with 0, and why it could do nothing stands in the log that \
 `midfold hooks status` names.")]
 pub struct HooksArgs {
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: HooksCommand,
 }

@@ -18,7 +18,7 @@ Examples:
 
 A server that was started with `midfold serve --keys keys.toml` reads the file again on SIGHUP.")]
 pub struct KeyCommands {
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: KeyCommand,
 }

@@ -69,7 +69,7 @@ Examples:
 
 Exit codes: 0 done, 1 a failed check or an input that cannot be used, 2 wrong usage.")]
 pub struct Cli {
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
     /// Print JSON, for programs
@@ -84,7 +84,7 @@ pub struct Cli {
         hide_possible_values = true
     )]
     pub color: ColorChoice,
-    /// What is logged, and where.
+    /// Which logs are written, and where.
     #[command(flatten)]
     pub logging: LoggingArgs,
 }

@@ -26,7 +26,7 @@ pub struct ReplayArgs {
     /// Transcripts, or folders of them
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// What is replayed, and how it is counted.
+    /// Which conversations are replayed, and how they are measured.
     #[command(flatten)]
     pub measure: ReplayMeasure,
     /// Strategies to compare: presets, `raw`, `sliding`, `mask`, `clear` [default: all]

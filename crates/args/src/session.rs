@@ -26,7 +26,7 @@ pub struct SessionArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: SessionCommand,
 }

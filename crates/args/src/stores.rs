@@ -119,7 +119,7 @@ pub struct RecallArgs {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: RecallCommand,
 }
@@ -343,7 +343,7 @@ pub struct StoreCommands {
     /// The store.
     #[command(flatten)]
     pub at: StoreAt,
-    /// What is to be done.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: StoreCommand,
 }
