@@ -32,8 +32,8 @@ pub struct AfterFold {
     pub text: Option<String>,
     /// Paths of text files. They are read again at each fold.
     pub files: Vec<PathBuf>,
-    /// The most tokens of all these texts. A text that does not fit is left out and reported. 4,000 by default, and at
-    /// most an eighth of the budget.
+    /// The most tokens of all these texts; what does not fit is left out and reported. 4,000 by default, at most an
+    /// eighth of the budget.
     pub tokens: Option<u64>,
     /// The folder that the paths are relative to.
     #[serde(skip)]

@@ -27,19 +27,18 @@ use crate::model_pattern::ModelPattern;
 pub struct ServerSettings {
     /// The address and port to listen on.
     pub listen: Option<SocketAddr>,
-    /// Whether the server may listen where other machines reach it although it asks for no keys.
+    /// Whether other machines may reach a server that asks for no keys.
     pub open: Option<bool>,
-    /// Whether a request that needs a fold and cannot be folded is an error. Otherwise it is sent as it came.
+    /// Whether a request that cannot be folded is an error. Otherwise it is sent as it came.
     pub strict: Option<bool>,
     /// Whether the model gets a tool that brings back folded messages.
     pub recall: Option<bool>,
-    /// Whether an agent's model gets tools with which it asks for a fold, keeps a message whole, and keeps a line in
-    /// each recap.
+    /// Whether an agent's model gets tools to ask for a fold, to keep a message whole, and to keep a line in each
+    /// recap.
     pub agent_tools: Option<bool>,
-    /// Seconds for which the provider's cache keeps a prompt, unless the request asks for a longer time. 0: for ever.
+    /// Seconds for which the provider's cache keeps a prompt, unless the request asks for longer. 0: for ever.
     pub cache_lifetime: Option<u64>,
-    /// Origins whose pages may send requests, beside the server's own. Requests to the server under these names are
-    /// accepted, too.
+    /// Other origins whose pages may send requests, and other names under which the server may be reached.
     pub allow_origin: Vec<String>,
     /// The file with the keys of the clients.
     pub keys: Option<PathBuf>,
@@ -51,7 +50,7 @@ pub struct ServerSettings {
     pub upstream: ServingUpstreams,
     /// A PEM file of certificates to trust beside the system's.
     pub ca: Option<PathBuf>,
-    /// For an upstream, the environment variable that holds the server's own key.
+    /// The environment variable with the server's own key for an upstream, by upstream.
     pub upstream_key: BTreeMap<String, String>,
 }
 

@@ -103,27 +103,27 @@ impl From<PathBuf> for PolicyFrom {
 pub struct Settings {
     /// The model's window in tokens.
     pub window: Option<u64>,
-    /// The windows of models in tokens, by patterns of their names. They win over a `window` of the same file.
+    /// The windows of models in tokens, by patterns of names. They win over a `window` of the same file.
     pub windows: ModelWindows,
     /// The counter: its name, or the path of a `tokenizer.json`.
     pub tokenizer: Option<String>,
-    /// The rules of the provider that contexts have to keep: the name of a profile.
+    /// The provider's rules for contexts: the name of a profile.
     pub profile: Option<String>,
     /// The model that the contexts go to, even if a conversation names another. Files do not have this setting.
     #[serde(skip)]
     pub model: Option<String>,
-    /// The model that the contexts go to if a conversation names none: a file holds for many conversations.
+    /// The model that the contexts go to if a conversation names none.
     #[serde(rename = "model")]
     pub default_model: Option<String>,
     /// The dialect that messages are converted to.
     pub to: Option<String>,
     /// When and how to fold: the name of a preset.
     pub preset: Option<String>,
-    /// A policy of the user's own instead of a preset: the path of a TOML file.
+    /// A policy of the user's own: the path of a TOML file.
     pub policy: Option<PolicyFrom>,
-    /// The caps of classes of content, as shares of the budget. They win over those of the policy.
+    /// The caps of classes of content, as shares of the budget. They win over the policy's.
     pub tiers: BTreeMap<TierName, Ratio>,
-    /// Whether a model narrates, even if the policy does not ask for it.
+    /// Whether a model narrates, whatever the policy says.
     pub narrate: bool,
     /// The URL of the store: `sqlite:PATH`, `postgres://…` or `memory`.
     pub store: Option<String>,

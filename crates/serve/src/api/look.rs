@@ -52,7 +52,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         explain,
     );
     api.on(
-        Operation::get("/v1/sessions/{id}/audit", "audit", "Hold all records against the log"),
+        Operation::get("/v1/sessions/{id}/audit", "audit", "Check all records against the log"),
         audit,
     );
     api.on(

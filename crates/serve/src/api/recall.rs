@@ -26,7 +26,11 @@ pub(super) fn routes(api: &mut ApiRoutes) {
         grep,
     );
     api.on(
-        Operation::get("/v1/sessions/{id}/recall/outline", "recallOutline", "List what happened"),
+        Operation::get(
+            "/v1/sessions/{id}/recall/outline",
+            "recallOutline",
+            "List messages, one line each",
+        ),
         outline,
     );
     api.on(

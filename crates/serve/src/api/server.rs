@@ -10,11 +10,7 @@ use crate::app::SharedApp;
 
 pub(super) fn routes(api: &mut ApiRoutes) {
     api.about_server(
-        Operation::get(
-            "/v1/server",
-            "server",
-            "Say what this server is set to, and what it did so far",
-        ),
+        Operation::get("/v1/server", "server", "Give the server's settings and its counts so far"),
         ServerReport::of,
     );
 }

@@ -35,7 +35,7 @@ const LOOKED_AT: u64 = 20_000;
 pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(Operation::get("/v1/sessions", "list", "List sessions, the newest change first"), list);
     api.on(Operation::post("/v1/sessions", "create", "Make a session").creates(), create);
-    api.on(Operation::get("/v1/sessions/{id}", "status", "Say what a session is at"), status);
+    api.on(Operation::get("/v1/sessions/{id}", "status", "Give the figures of a session"), status);
     api.on(Operation::delete("/v1/sessions/{id}", "delete", "Delete a session, for good"), delete);
     api.on(
         Operation::post(
