@@ -21,18 +21,18 @@ Examples:
   OPENAI_BASE_URL=http://127.0.0.1:7878/v1 my-agent
   ANTHROPIC_BASE_URL=http://127.0.0.1:7878 claude
 
-Speaks Chat Completions, Responses, Messages and generateContent, whatever stands before them in the path; every \
-other path goes on as it is. \
-A request that fits its window leaves as it came, byte for byte. One that does not is read through a fold, \
-and so are the later requests of its conversation, so that the provider's prompt cache breaks once a fold.
+Speaks Chat Completions, Responses, Messages and generateContent, whatever comes before them in the path; \
+every other path passes unchanged. A request that fits its window leaves as it came, byte for byte. One that \
+does not is read through a fold, and so are the later requests of its conversation, so that the provider's \
+prompt cache breaks once a fold.
 
 Conversations are kept in the store, beside those of `midfold session`, and go on after a restart. They are \
 written while requests go on: no request waits for that. With `--store memory` nothing is written.
 
-A client that asks its provider for compaction gets it from midfold, whatever the backend can do: \
-Responses (`/v1/responses/compact`, `context_management`, `compaction_trigger`) and Messages (`compaction`, \
-`context_management.edits`). What such a compaction leaves travels with the client, sealed; it opens after a \
-restart, and on every node that has the key. With `--compaction upstream` such requests pass.
+A client that asks its provider for compaction gets it from midfold, whatever the backend can do: Responses \
+(`/v1/responses/compact`, `context_management`, `compaction_trigger`) and Messages (`compaction`, \
+`context_management.edits`). The client carries the result, sealed; it can be opened after a restart, and on \
+every node that has the key. With `--compaction upstream` such requests pass.
 
 The provider's keys are the client's own: they go on, and are neither kept nor logged. With --keys each \
 request has to have one of ours as well, in the header `midfold-key` or in the place of the provider's \
@@ -40,10 +40,11 @@ request has to have one of ours as well, in the header `midfold-key` or in the p
 the header `midfold: off` passes untouched; `midfold-policy: lean` chooses a preset. Answers say in \
 `midfold-session`, `midfold-fold`, `midfold-tokens-before` and `midfold-tokens-after` what was done.
 
-What is not said here is taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, MIDFOLD_STRICT, MIDFOLD_RECALL, MIDFOLD_KEYS, \
-MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_CA, MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …, \
-MIDFOLD_WINDOW; HTTPS_PROXY, HTTP_PROXY and NO_PROXY for the way out) \
-and from `[serve]` of your config.toml; `midfold config` shows them.
+Options that are missing here are taken from variables (MIDFOLD_LISTEN, MIDFOLD_OPEN, MIDFOLD_ALLOW_ORIGIN, \
+MIDFOLD_STRICT, MIDFOLD_RECALL, MIDFOLD_KEYS, MIDFOLD_TLS_CERT, MIDFOLD_TLS_KEY, MIDFOLD_CA, \
+MIDFOLD_UPSTREAM, MIDFOLD_UPSTREAM_OPENAI …, MIDFOLD_UPSTREAM_KEY_OPENAI …, MIDFOLD_WINDOW; HTTPS_PROXY, \
+HTTP_PROXY and NO_PROXY for the way out) and from `[serve]` of your config.toml; `midfold config` shows \
+them.
 
 Ctrl-c or SIGTERM ends it: requests under way are finished.")]
 pub struct ServeArgs {

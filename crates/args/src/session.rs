@@ -130,10 +130,9 @@ Examples:
   echo '{\"role\":\"user\",\"content\":\"hi\"}' | midfold session append $id -
   midfold session append $id reply.json --key request-17
 
-One message, a list of messages, or one message a line. All of them are appended or none, and the \
-command ends with 0 only once they are durable. It prints nothing: -v says what was appended, --json \
-prints the place of each message in the log, from 0. With --key a repeated append is told apart from a new one \
-and changes nothing.")]
+One message, a list of messages, or one message a line. All of them are appended or none, and the command \
+ends with 0 only once they are durable. It prints nothing: -v says what was appended, --json prints the \
+place of each message in the log, from 0. With --key a repeated append is recognised and changes nothing.")]
 pub struct AppendArgs {
     /// The session
     #[arg(value_name = "ID")]
@@ -364,9 +363,8 @@ Examples:
   midfold session policy $id --preset hermes
   midfold session policy $id > mine.toml
 
-What is folded stays as it is. The next fold follows the new policy, its record has the fingerprint \
-of it, and `session status` says since when it holds. Without --preset and --policy the policy is \
-printed.")]
+What is folded stays as it is. The next fold follows the new policy and records its fingerprint; `session \
+status` says since when it holds. Without --preset and --policy the policy is printed.")]
 pub struct SessionPolicyArgs {
     /// The session
     #[arg(value_name = "ID")]
@@ -382,8 +380,8 @@ pub struct SessionPolicyArgs {
 Example:
   midfold session model $id gpt-5-mini --window 128k
 
-The model's own trigger rules and rules of what is valid hold from then on, and what was learned of \
-the other one's counting and limits is forgotten.")]
+From then on the model's own trigger rules and provider's rules hold. Counts and limits that were learned of \
+the other model are forgotten.")]
 pub struct ModelArgs {
     /// The session
     #[arg(value_name = "ID")]

@@ -21,8 +21,8 @@ messages that are new to it: importing a file twice changes nothing. Where the c
 its summary and what follows are added to the session.
 
 A folder stands for the transcripts in it and below it: files that end in .jsonl, .json or .traj, also \
-packed (.gz, .zst). Those of them that hold no transcript are counted at the end. Of several files, one that \
-was named and cannot be imported is told, the others are done, and the exit code is 1. Where an id is taken by \
+packed (.gz, .zst). Files without a transcript are counted at the end. Of several files, one that was named \
+and cannot be imported is reported, the others are done, and the exit code is 1. Where an id is taken by \
 another conversation, the next one is used (run-2).
 
 With --watch the file is followed until Ctrl-C, of a folder always the transcript that was written last. \
@@ -89,7 +89,7 @@ Examples:
   midfold audit --all --json
   midfold audit session.jsonl
 
-Ends with 1 when something does not hold.")]
+Ends with 1 if a check fails.")]
 pub struct AuditArgs {
     /// The store.
     #[command(flatten)]
