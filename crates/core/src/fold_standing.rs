@@ -14,8 +14,8 @@ use crate::trigger::FoldCause;
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum FoldStanding {
-    /// A request was read through the fold, or the context is read through it now. Also if the active fold builds on
-    /// it, and no request had been recorded before.
+    /// A request was read through the fold, or it is the active fold. If no request was recorded before it was made, it
+    /// is enough that the active fold builds on it.
     InForce,
     /// A worker prepared the fold ahead of time, and it was never used.
     Prepared,
