@@ -86,7 +86,7 @@ function scripted({ LlmAdapter, LlmError }, { window, limit, steps }) {
 }
 
 /** A harness with our engine, one agent, and the model. */
-async function harness(t, found, { engine, config = {}, window = 24_000, limit = window, steps = 24 }) {
+async function harness(t, found, { engine, config = {}, window = 24_000, limit = window, steps = 24, seed }) {
   const ctx = new found.cordis.Context()
   t.after(() => ctx.fiber.dispose())
   const model = scripted(found.llm, { window, limit, steps })
@@ -105,7 +105,7 @@ async function harness(t, found, { engine, config = {}, window = 24_000, limit =
     execute: async ({ part }) => printed(part),
   })
   const agentOptions = { provider: 'scripted', model: 'one' }
-  const { agent } = await ctx.agents.create({ sessionId: 'session-1', agentOptions })
+  const { agent } = await ctx.agents.create({ sessionId: 'session-1', agentOptions, ...(seed ? { seed } : {}) })
   const user = (text) => found.llm.createUserMessage({ content: [{ type: 'text', text }], source: { kind: 'user' } })
   const ask = async (text) => {
     agent.followup(user(text))
