@@ -29,8 +29,11 @@ function listen(ctx, compactor) {
   })
   ctx.on('agent/request-error', async ({ agent, failure, signal }, next) => {
     if (failure.code !== CONTEXT_WINDOW_EXCEEDED_CODE || signal.aborted) return next()
-    const result = await compactor.recover(agent, failure, signal).catch(failed)
-    return result && !signal.aborted ? { kind: 'retry' } : next()
+    const { surface } = agent.session
+    const before = surface.replaceGeneration
+    await compactor.recover(agent, failure, signal).catch(failed)
+    // Only with another prompt is there a point in asking once more.
+    return surface.replaceGeneration > before && !signal.aborted ? { kind: 'retry' } : next()
   })
 }
 

@@ -1,4 +1,4 @@
-// The one place that writes to a session of DeepSeek Harness: a bracket with a checkpoint in it.
+// The one place that writes to a session of DeepSeek Harness: a bracket with a checkpoint in it, or a shorter result.
 
 import { randomUUID } from 'node:crypto'
 import { CompactionId, ManualCompactionError, compactCheckpointSource } from '@deepseek-ai/dsh-compaction'
@@ -13,6 +13,23 @@ export function unlocked(session) {
   return turn
 }
 
+/** What the harness says that nodes of the surface cost, in tokens. */
+function price(meter, session, seqs) {
+  const span = new Set(seqs)
+  return meter.measure(session).nodes.reduce((sum, { seq, tokens }) => sum + (span.has(seq) ? tokens : 0), 0)
+}
+
+/** Puts a shorter result in place of one. */
+export function shorten(meter, session, { seq, text }) {
+  const { data } = session.events[seq]
+  const [block] = data.message.content
+  const message = { ...data.message, content: [{ ...block, content: [{ type: 'text', text }] }] }
+  const shadowedRange = { start: seq, end: seq }
+  const shadowedTokenCount = price(meter, session, [seq])
+  session.append('compaction/prune', { shadowedRange, shadowedSeqs: [seq], shadowedTokenCount })
+  session.append('tool/result', { ...data, message }, { surfaceOp: { op: 'replace', ...shadowedRange }, sourceEventSeqs: [seq] })
+}
+
 /**
  * Puts a checkpoint in place of a span, in one go: nothing can come between. Returns null, and writes nothing, where
  * the checkpoint would not be smaller.
@@ -21,8 +38,7 @@ export function replace(meter, session, { seqs, content }, turn, command) {
   const compactionId = CompactionId(randomUUID())
   const of = command === undefined ? { compactionId } : { compactionId, sourceCommandId: command }
   const message = createUserMessage({ content, source: compactCheckpointSource(compactionId, command) })
-  const span = new Set(seqs)
-  const shadowedTokenCount = meter.measure(session).nodes.reduce((sum, { seq, tokens }) => sum + (span.has(seq) ? tokens : 0), 0)
+  const shadowedTokenCount = price(meter, session, seqs)
   if (meter.estimateMessage(message) >= shadowedTokenCount) return null
   const shadowedRange = { start: seqs[0], end: seqs.at(-1) }
   const about = { ...of, summary: content, shadowedRange, shadowedSeqs: seqs, shadowedTokenCount }

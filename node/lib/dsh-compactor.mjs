@@ -3,7 +3,7 @@
 
 import { ManualCompactionError, toolPairingBalancedAfter, toolPairingBalancedBefore } from '@deepseek-ai/dsh-compaction'
 import midfold from '../index.js'
-import { replace, unlocked } from './dsh-checkpoint.mjs'
+import { replace, shorten, unlocked } from './dsh-checkpoint.mjs'
 import { Conversations, region } from './dsh-conversations.js'
 import surface from './dsh-surface.js'
 
@@ -106,6 +106,7 @@ export class Compactor {
   #apply(session, { context, said }, turn, command) {
     const found = surface.replacement(session, said, context, cuts(session))
     const result = found && replace(this.#ctx.tokenMeter, session, found, turn, command)
+    for (const cut of surface.shortened(session, said, context)) shorten(this.#ctx.tokenMeter, session, cut)
     this.#conversations.sent(session, { context, said })
     return result
   }

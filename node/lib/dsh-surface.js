@@ -73,6 +73,21 @@ function replacement(session, said, context, cuts) {
   return { seqs: seqs.slice(first, last + 1), content: blocks(said, context, (place) => !outside.has(said[place].seq)) }
 }
 
+/** Results that stay on the surface and are shorter in a context: their nodes, and the text. */
+function shortened(session, said, context) {
+  const { events } = session
+  const texts = new Map()
+  for (const [at, place] of context.places.entries()) {
+    if (place === null || place >= said.length || context.messages[at] === said[place].given) continue
+    texts.set(said[place].seq, plain(context.messages[at]))
+  }
+  return session.surface.nodes.flatMap((seq) => {
+    const { type, data } = events[seq]
+    const text = texts.get(origin(events, seq))
+    return type !== 'tool/result' || text === undefined || plain(chat(data.message)) === text ? [] : [{ seq, text }]
+  })
+}
+
 /** Whether the model is sent what a context has: what the provider counts is then of it. */
 function exact(session, said, context) {
   const nodes = standing(session, said, context)
@@ -80,7 +95,7 @@ function exact(session, said, context) {
   const texts = written.flatMap(({ seq }) => session.deriveEventMessage(session.events[seq]).content.map(({ text }) => text))
   const recaps = context.messages.filter((_, at) => context.places[at] === null).map(plain)
   const same = recaps.length === 0 ? written.length === 0 : recaps.every((text) => texts.includes(text))
-  return same && nodes.every(({ state }) => state !== 'folded')
+  return same && nodes.every(({ state }) => state !== 'folded') && shortened(session, said, context).length === 0
 }
 
 /** What the log says of turns and locks: the turn that is open, and whether a compaction is under way. */
@@ -93,4 +108,4 @@ function brackets({ events }) {
   return { turn: turn?.type === 'turn/start' ? turn.data.turn : null, locked: lock?.type === 'compaction/start' && lock.seq > seeded }
 }
 
-module.exports = { blocks, brackets, exact, origins, replacement, whole }
+module.exports = { blocks, brackets, exact, origins, replacement, shortened, whole }

@@ -45,8 +45,8 @@ function size({ messages, system = '', tools = [] }) {
   return Math.ceil(JSON.stringify([messages.map(({ content }) => content), system, tools]).length / 3.5)
 }
 
-/** A model with a window of which it tells, and a limit beyond which it refuses. */
-function scripted({ LlmAdapter, LlmError }, { window, limit, steps }) {
+/** A model with a window of which it tells, and a limit beyond which it refuses. `weight` is by how much it counts more. */
+function scripted({ LlmAdapter, LlmError }, { window, limit, steps, weight }) {
   return new (class extends LlmAdapter {
     requests = []
     overflows = 0
@@ -61,7 +61,7 @@ function scripted({ LlmAdapter, LlmError }, { window, limit, steps }) {
     }
 
     async *stream(options) {
-      const tokens = size(options)
+      const tokens = size(options) * weight
       if (tokens > limit) {
         this.overflows += 1
         const text = `This model's maximum context length is ${limit} tokens. However, you requested ${tokens} tokens.`
@@ -86,10 +86,10 @@ function scripted({ LlmAdapter, LlmError }, { window, limit, steps }) {
 }
 
 /** A harness with our engine, one agent, and the model. */
-async function harness(t, found, { engine, config = {}, window = 24_000, limit = window, steps = 24, seed }) {
+async function harness(t, found, { engine, config = {}, window = 24_000, limit = window, steps = 24, weight = 1, seed }) {
   const ctx = new found.cordis.Context()
   t.after(() => ctx.fiber.dispose())
-  const model = scripted(found.llm, { window, limit, steps })
+  const model = scripted(found.llm, { window, limit, steps, weight })
   const plain = [found.llm, found.session, found.prompt, found.agent, found.tools, found.meter, found.commands]
   for (const { default: plugin } of [found.invariants, ...plain]) await ctx.plugin(plugin)
   for (const plugin of [found.ofSession, found.ofCompaction]) await ctx.plugin(plugin)

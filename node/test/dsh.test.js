@@ -65,6 +65,19 @@ hosted('a window that is too large is learned from the refusal', { window: 200_0
   assert.equal(model.overflows, 1)
 })
 
+hosted('a policy that shortens results shortens those of the surface', { config: { preset: 'hermes' } }, async ({ session, model, ask }) => {
+  await ask(TASK)
+  assert.match(read(session.deriveMessages()), /All 24 steps are done/)
+  assert.equal(model.overflows, 0)
+  const prunes = session.events.filter(({ type }) => type === 'compaction/prune')
+  assert.ok(prunes.length > 0)
+  for (const { seq, data } of prunes) {
+    const [whole, cut] = [session.events[data.shadowedSeqs[0]], session.events[seq + 1]].map((event) => event.data)
+    assert.deepEqual({ ...cut, message: { ...cut.message, content: null } }, { ...whole, message: { ...whole.message, content: null } })
+    assert.ok(read([cut.message]).length < read([whole.message]).length)
+  }
+})
+
 hosted('a model that tells no window works, too', { window: undefined, limit: 20_000, steps: 12 }, async ({ session, ask }) => {
   await ask(TASK)
   assert.match(read(session.deriveMessages()), /All 12 steps are done/)
@@ -74,6 +87,12 @@ hosted('what is about to enter a step counts before it is sent', { steps: 6 }, a
   await ask(TASK)
   await ask(`These are the notes. ${'note '.repeat(9_000)}`)
   assert.ok(compactions(session).length > 0)
+  assert.equal(model.overflows, 0)
+})
+
+hosted('what the model counts is taken into account', { weight: 2, window: 40_000 }, async ({ session, model, ask }) => {
+  await ask(TASK)
+  assert.match(read(session.deriveMessages()), /All 24 steps are done/)
   assert.equal(model.overflows, 0)
 })
 
@@ -111,6 +130,12 @@ hosted('/compact folds at once, and does nothing where there is nothing', { wind
   assert.match(read(session.deriveMessages()), /Are all steps done\?\nAll 8 steps are done/)
 })
 
+hosted('a recap that is no smaller than what it covers is not written', { steps: 0 }, async ({ ctx, agent, session, ask }) => {
+  for (const n of [1, 2, 3, 4, 5, 6]) await ask(`Question ${n}`)
+  assert.equal(await ctx.compaction.compactNow(agent, NEVER), null)
+  assert.deepEqual(compactions(session), [])
+})
+
 hosted('a compaction by hand says why there is none', { window: 100_000, steps: 8 }, async ({ ctx, agent, session, model, ask, user }) => {
   await ask(TASK)
   agent.followup(user('And now?'))
@@ -146,6 +171,13 @@ hosted('a lock of this process keeps others out', { window: 100_000, steps: 8 },
   session.append('compaction/start', lock)
   await assert.rejects(ctx.compaction.compactNow(agent, NEVER), { code: 'busy' })
   session.append('compaction/end', { ...lock, error: 'given up' })
+  assert.notEqual(await ctx.compaction.compactNow(agent, NEVER), null)
+})
+
+hosted('a lock of a process that is gone keeps nobody out', { window: 100_000, steps: 8 }, async ({ session, ask }, t) => {
+  await ask(TASK)
+  session.append('compaction/start', { compactionId: 'gone', turn: null })
+  const { ctx, agent } = await harness(t, found, { engine, window: 100_000, seed: structuredClone(session.events) })
   assert.notEqual(await ctx.compaction.compactNow(agent, NEVER), null)
 })
 
