@@ -131,7 +131,11 @@ hosted('/compact folds at once, and does nothing where there is nothing', { wind
 })
 
 hosted('a recap that is no smaller than what it covers is not written', { steps: 0 }, async ({ ctx, agent, session, ask }) => {
-  for (const n of [1, 2, 3, 4, 5, 6]) await ask(`Question ${n}`)
+  await ask('Question 1')
+  const [first, last] = session.surface.nodes
+  const done = withinTurn(ctx, () => assert.rejects(ctx.compaction.compactRegion(first, last, agent), /would not be smaller/))
+  await ask('Question 2')
+  await done()
   assert.equal(await ctx.compaction.compactNow(agent, NEVER), null)
   assert.deepEqual(compactions(session), [])
 })
