@@ -33,6 +33,8 @@ class Conversations {
 
   constructor(options) {
     this.#options = options
+    // What is wrong with the options is said now, not before every step.
+    this.#sessions({})
   }
 
   /** What to send for a session of the harness, and what it is made of. */

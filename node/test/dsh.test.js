@@ -105,6 +105,11 @@ hosted('the agent brings back what was folded', {}, async ({ ctx, agent, ask }) 
   assert.deepEqual(content, [{ type: 'text', text: value }])
 })
 
+test('options that are none are refused at once', async (t) => {
+  if (!found) return t.skip('DeepSeek Harness is not installed')
+  await assert.rejects(harness(t, found, { engine, config: { presett: 'lean' } }), /presett/)
+})
+
 hosted('without recall there are no tools', { config: { recall: false }, steps: 1 }, async ({ ctx }) => {
   assert.deepEqual(ctx.tools.schemas().map(({ name }) => name), ['work'])
 })
