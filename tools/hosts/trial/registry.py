@@ -42,8 +42,8 @@ class Host:
         return self.script or f"{self.name}.py"
 
 
-# What DeepSeek Harness leaves to npm to find: npm takes forever to find out, so it is told. Its cordis is the one that it
-# was published with; newer ones lack what it calls.
+# What DeepSeek Harness leaves to npm to find: npm takes forever to find it out, so it is told. Its
+# cordis is the one that it was published with; newer ones lack what it calls.
 _DSH = "0.1.0-rc.8"
 _DSH_PEERS = (
     "anonymous-user-id",
