@@ -123,8 +123,8 @@ pub fn events_of(log: &EventLog) -> Vec<RawEvent> {
     log.events().iter().map(event).collect()
 }
 
-/// Appends to a stored session. With `expect` and no key, appends only if the session has exactly that many messages. A
-/// retry with the same `key` returns the first answer, and `expect` is then not checked.
+/// Appends to a stored session. With `expect`, appends only if the session has exactly that many messages. A retry with
+/// the same `key` returns the first answer, and `expect` is then not checked.
 ///
 /// # Errors
 /// If somebody else appended meanwhile, if the key belongs to another append, or if the store fails.
@@ -137,8 +137,8 @@ pub async fn append(
     now: Millis,
 ) -> Result<AppendOutcome, StoredError> {
     match expect {
-        Some(expected) if key.is_none() => stored.append_at(expected, events, now).await,
-        _ => stored.append(events, key, now).await,
+        Some(expected) => stored.append_at(expected, events, key, now).await,
+        None => stored.append(events, key, now).await,
     }
 }
 

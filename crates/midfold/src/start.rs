@@ -1,20 +1,23 @@
 //! Starts a session: its settings are checked before a store is opened, then it is made in the store or in memory.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use midfold_core::RawEvent;
 use midfold_core::budget::Budget;
 use midfold_core::engine::{Session, SessionState};
 use midfold_core::log::EventLog;
 use midfold_core::meter::Meter;
 use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
+use midfold_core::{Hash, RawEvent};
 use midfold_formats::DialectKind;
 use midfold_formats::convert::system_prompt;
 use midfold_formats::read::{Conversation, Envelope};
-use midfold_store::{Millis, NewSession, SessionMeta, Store, StoredError, StoredSession};
+use midfold_store::{
+    Millis, NewSession, SessionMeta, Store, StoreError, StoredError, StoredSession,
+};
 use midfold_tokens as tokens;
 
 use crate::advice::AdvisedError;
@@ -52,6 +55,7 @@ pub struct PreparedSession {
 }
 
 /// A session in memory, and the record that a store would keep of it.
+#[derive(Clone)]
 pub struct InMemory {
     /// The session.
     pub session: Session,
@@ -59,6 +63,38 @@ pub struct InMemory {
     pub budget: Budget,
     /// The record of the session; recall reads it.
     pub new: NewSession,
+    /// The appends that had a key.
+    pub appended: KeyedAppends,
+}
+
+/// The appends of a session in memory that had a key, by which a retry is recognised.
+#[derive(Clone, Debug, Default)]
+pub struct KeyedAppends {
+    /// For each key, the hash of the appended events and the number of the first one.
+    known: HashMap<String, (Hash, u64)>,
+}
+
+impl KeyedAppends {
+    /// The number of the first event that was appended with this key; `None` for a new key.
+    ///
+    /// # Errors
+    /// If the key belongs to other events.
+    pub fn repeated(&self, key: &str, events: &[RawEvent]) -> Result<Option<u64>, StoreError> {
+        let Some((hash, first)) = self.known.get(key) else { return Ok(None) };
+        match *hash == hash_of(events) {
+            true => Ok(Some(*first)),
+            false => Err(StoreError::KeyReused(key.to_owned())),
+        }
+    }
+
+    /// Notes an append with a key.
+    pub fn note(&mut self, key: String, events: &[RawEvent], first: u64) {
+        self.known.insert(key, (hash_of(events), first));
+    }
+}
+
+fn hash_of(events: &[RawEvent]) -> Hash {
+    events.iter().fold(Hash::ROOT, |hash, event| hash.chain(&event.bytes))
 }
 
 /// A conversation that has no messages yet: only a model, a system prompt and tools. `system` is a text or JSON,
@@ -197,7 +233,7 @@ impl PreparedSession {
         if state == SessionState::default() {
             return Ok(made);
         }
-        let state = serde_json::to_string(&state).map_err(midfold_store::StoreError::from)?;
+        let state = serde_json::to_string(&state).map_err(StoreError::from)?;
         store.save_state(&id, 0, &state).await?;
         StoredSession::open(store, &id).await
     }
@@ -219,6 +255,6 @@ impl PreparedSession {
         for message in messages {
             session.append(message);
         }
-        InMemory { session, budget, new }
+        InMemory { session, budget, new, appended: KeyedAppends::default() }
     }
 }

@@ -320,3 +320,13 @@ def test_it_folds_early_after_a_pause_in_which_its_cache_was_lost(tmp_path):
         assert not folds(store=store)
     with pytest.raises(midfold.InputError, match="does not keep prompts"):
         midfold.Session(cache_lifetime=-1)
+
+
+def test_a_key_makes_an_append_in_memory_repeatable():
+    session = midfold.Session()
+    message = {"role": "user", "content": "once"}
+    assert session.append(message, key="k", expect=0) == [0]
+    assert session.append(message, key="k", expect=0) == [0]
+    assert len(session) == 1
+    with pytest.raises(midfold.StoreError, match="used before"):
+        session.append({"role": "user", "content": "other"}, key="k")

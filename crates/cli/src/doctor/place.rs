@@ -80,8 +80,7 @@ fn to_be_made(path: &Path) -> DoctorCheck {
 
 /// Checks whether a store that opened can also be written.
 fn written(path: &Path) -> DoctorCheck {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     if !may_write(path) || !may_write(folder) {
         let text = format!("{} can be read, and not written", path.display());
         return DoctorCheck::fail(
@@ -111,13 +110,19 @@ fn may_write(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| !meta.permissions().readonly())
 }
 
+/// The folder of a file; the current one where its path names none.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
 /// Checks that no other user can read the store's conversations.
 #[cfg(unix)]
 fn access(path: &Path) -> DoctorCheck {
     use std::os::unix::fs::PermissionsExt;
 
     let mode = |path: &Path| std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
-    let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+    let folder = folder_of(path).to_owned();
     // Other users may read a folder that the user chose, but not the one that midfold made for itself.
     let is_ours = folder.file_name().is_some_and(|name| name == "midfold");
     let open_folder = if is_ours { 0o077 } else { 0o022 };

@@ -233,7 +233,7 @@ async fn add(
     if count > 0 {
         // The append fails if somebody else appended meanwhile, so that no messages get mixed.
         let expected = stored.row().head;
-        stored.append_at(expected, new, now).await?;
+        stored.append_at(expected, new, None, now).await?;
     }
     Ok(ImportedSession {
         id: stored.row().new.id.clone(),

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::context_walk::{ExpectedContext, SeenContext};
-use super::{ProofChecker, rule};
+use super::{ProofChecker, ReadMessage, rule};
 use crate::edit::BlockChange;
 use crate::event::Hash;
 use crate::fold::{
@@ -11,7 +11,7 @@ use crate::fold::{
 };
 use crate::log::{content_of, measure};
 use crate::repair::is_of_other_shape;
-use crate::view::Role;
+use crate::view::{BlockKind, Role};
 
 /// The fate of an event of the log by the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl ProofChecker<'_> {
     fn edit(&mut self, event: usize, edits: &[&BlockEdit], bytes: &str) {
         let case = self.case;
         let original = &self.before[event];
-        let edited = super::ReadMessage::new(case.dialect, bytes.as_bytes());
+        let edited = ReadMessage::new(case.dialect, bytes.as_bytes());
         let changes = super::forms::changes(original, &edited).unwrap_or_default();
         let mut wrong = Vec::new();
         if changes.is_empty() {
@@ -267,6 +267,7 @@ impl ProofChecker<'_> {
                 || message.view.blocks.is_empty()
                 || is_of_other_shape(&message.view, &message.bytes)
         });
+        let odd = odd || ends_half_answered(&self.before);
         if fold.prev.is_some() || odd || !(self.case.validate)(self.case.before).is_empty() {
             return;
         }
@@ -347,4 +348,21 @@ impl ProofChecker<'_> {
             format!("a fallback {fallback:?} that is not what stands there")
         });
     }
+}
+
+/// Whether the newest step has some results, and fewer than calls. A provider of whole turns gets the missing ones within
+/// the message that has the others, so that the context is larger than the log and has as many messages.
+fn ends_half_answered(messages: &[ReadMessage<'_>]) -> bool {
+    let answers = messages.iter().rev().take_while(|message| message.view.has_results());
+    let answers: Vec<_> = answers.collect();
+    let step = messages.iter().rev().skip(answers.len());
+    let step = step.take_while(|message| message.view.role == Role::Assistant);
+    let count = |message: &ReadMessage<'_>, wanted: fn(&BlockKind) -> bool| {
+        message.view.blocks.iter().filter(|block| wanted(&block.kind)).count()
+    };
+    let results: usize =
+        answers.iter().map(|it| count(it, |kind| matches!(kind, BlockKind::Result { .. }))).sum();
+    let calls: usize =
+        step.map(|it| count(it, |kind| matches!(kind, BlockKind::Call { .. }))).sum();
+    results > 0 && results < calls
 }

@@ -35,13 +35,17 @@ pub(super) fn openai_chat(
         }
     }
     match message.role {
-        Role::Assistant => out.push(chat_assistant(message)),
+        Role::Assistant => out.push(chat_assistant(message, problems)),
         Role::System | Role::Developer => {
             let json = Json::default().raw(r#"{"role":""#).raw(message.role.name());
             out.push(json.raw(r#"","content":"#).text(&message.text()).raw("}").done());
         }
         _ => {
             let said: Vec<_> = message.pieces.iter().filter(|p| !is_result(p)).collect();
+            if said.iter().any(|piece| matches!(piece, NeutralPiece::Call { .. })) {
+                let detail = "a call that is not the model's was left out";
+                problems.push(ReadProblem::new("unsupported-conversion", detail));
+            }
             if !said.is_empty() || message.pieces.is_empty() {
                 out.push(chat_user(&said));
             }
@@ -89,7 +93,7 @@ pub(super) fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
 
 /// Writes an assistant message. Its texts are joined to one string, because Chat Completions has one place for them.
 /// The content is `null` beside calls or a refusal where there is no text.
-fn chat_assistant(message: &NeutralMessage) -> Bytes {
+fn chat_assistant(message: &NeutralMessage, problems: &mut Vec<ReadProblem>) -> Bytes {
     let (mut texts, mut reasoning, mut refusals, mut calls) = (vec![], vec![], vec![], vec![]);
     for piece in &message.pieces {
         match piece {
@@ -99,7 +103,11 @@ fn chat_assistant(message: &NeutralMessage) -> Bytes {
             NeutralPiece::Call { id, name, arguments } => {
                 calls.push(chat_call(id, name, arguments))
             }
-            NeutralPiece::Image(_) | NeutralPiece::Result { .. } => {}
+            NeutralPiece::Image(_) => {
+                let detail = "an image that the model made was left out";
+                problems.push(ReadProblem::new("media", detail));
+            }
+            NeutralPiece::Result { .. } => {}
         }
     }
     let json = Json::default().raw(r#"{"role":"assistant","content":"#);

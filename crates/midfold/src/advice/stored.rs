@@ -114,13 +114,21 @@ pub async fn advise_in(store: &dyn Store, error: StoredError, door: Door) -> Fai
     }
     let rows = store.sessions(None, LOOKED_AT).await.unwrap_or_default();
     if rows.is_empty() {
-        let make = door.says("`midfold session new` makes one", "Session(store=…, id=…) makes one");
+        let make = match door {
+            Door::Command => "`midfold session new` makes one",
+            Door::Python => "Session(store=…, id=…) makes one",
+            Door::Node => "`new Session({ store, id })` makes one",
+            Door::Http => "POST /v1/sessions makes one",
+        };
         return failure.hint(format!("it holds none: {make}"));
     }
-    failure.near(&id, rows.iter().map(|row| row.new.id.as_str())).hint(door.says(
-        "`midfold session list` shows those that are there",
-        "`midfold session list --store URL` shows those that are there",
-    ))
+    failure.near(&id, rows.iter().map(|row| row.new.id.as_str())).hint(match door {
+        Door::Command => "`midfold session list` shows those that are there",
+        Door::Python | Door::Node => {
+            "`midfold session list --store URL` shows those that are there"
+        }
+        Door::Http => "GET /v1/sessions lists those that are there",
+    })
 }
 
 /// Explains why the store at `url` could not be opened.

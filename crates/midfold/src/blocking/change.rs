@@ -18,7 +18,7 @@ impl Session {
     pub fn update_model(&mut self, model: &str, window: Option<u64>) -> Result<(), SessionError> {
         let window = window.or_else(|| tokens::window_of(model));
         match &mut self.held {
-            SessionPlace::Memory(InMemory { session, budget, new }) => {
+            SessionPlace::Memory(InMemory { session, budget, new, .. }) => {
                 if let Some(window) = window {
                     session.set_window(window, budget).map_err(PlanError::from)?;
                 }
@@ -42,7 +42,7 @@ impl Session {
     pub fn set_policy(&mut self, policy: Policy) -> Result<(), SessionError> {
         runs_here(&policy)?;
         match &mut self.held {
-            SessionPlace::Memory(InMemory { session, budget, new }) => {
+            SessionPlace::Memory(InMemory { session, budget, new, .. }) => {
                 let written = policy.to_toml();
                 session.set_policy(policy, budget).map_err(PlanError::from)?;
                 // Recall reads the policy of `new` for its tables of tools.

@@ -47,7 +47,7 @@ use midfold_store::{InjectedRequest, Millis, NewSession, StoreError, StoredSessi
 use crate::failure::{Failure, FailureArea};
 use crate::feedback::{CompactionFeedback, SizeCount};
 use crate::recover::RefusedRequest;
-use crate::start::InMemory;
+use crate::start::{InMemory, KeyedAppends};
 
 pub use error::SessionError;
 pub use follow::ContextOrigin;
@@ -166,10 +166,12 @@ impl Session {
     }
 
     /// Appends all of the events, or in case of an error none, and returns the number of the first one. With `expect`,
-    /// appends only if the session has exactly that many events.
+    /// appends only if the session has exactly that many events. A retry with the same `key` appends nothing and returns
+    /// the first answer.
     ///
     /// # Errors
-    /// If the number of events is not the expected one, if somebody else appended meanwhile, or if the store fails.
+    /// If the number of events is not the expected one, if the key belongs to other events, if somebody else appended
+    /// meanwhile, or if the store fails.
     pub fn append(
         &mut self,
         events: Vec<RawEvent>,
@@ -180,8 +182,16 @@ impl Session {
         match &mut self.held {
             SessionPlace::Memory(memory) => {
                 let first = memory.session.log().len() as u64;
+                if let Some(key) = &key
+                    && let Some(first) = memory.appended.repeated(key, &events)?
+                {
+                    return Ok(first);
+                }
                 if let Some(expected) = expect.filter(|expected| *expected != first) {
                     return Err(StoreError::Conflict { expected, actual: first }.into());
+                }
+                if let Some(key) = key {
+                    memory.appended.note(key, &events, first);
                 }
                 for event in events {
                     memory.session.append(event);
@@ -399,16 +409,15 @@ impl Session {
     /// # Errors
     /// If the store fails.
     pub fn copy(&mut self, id: &str) -> Result<Self, SessionError> {
-        let SessionPlace::Memory(InMemory { session, budget, new }) = &self.held else {
+        let SessionPlace::Memory(memory) = &self.held else {
             return self.fork(id, None);
         };
-        let (session, budget, new) = (session.clone(), budget.clone(), new.clone());
-        let held = SessionPlace::Memory(InMemory { session, budget, new });
+        let held = SessionPlace::Memory(memory.clone());
         Ok(Self { held, clock: self.clock, follow: self.follow.clone() })
     }
 }
 
 fn renamed(memory: &InMemory, id: &str, session: Whole) -> InMemory {
     let new = NewSession { id: id.to_owned(), ..memory.new.clone() };
-    InMemory { session, budget: memory.budget.clone(), new }
+    InMemory { session, budget: memory.budget.clone(), new, appended: KeyedAppends::default() }
 }

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, broadcast, watch};
 
 /// How often the store is read.
 const EVERY: Duration = Duration::from_millis(250);
-/// How many changed sessions one reading returns at most.
+/// How many changed sessions are read at once.
 const AT_ONCE: u32 = 256;
 /// How many changes a slow listener may lag behind before it misses some.
 const BEHIND: usize = 1_024;
@@ -94,14 +94,16 @@ impl ChangeFeed {
         let mut looks = self.looks.lock().await;
         let listener = self.told.subscribe();
         if !*looks {
-            let before = look(&*self.store).await?;
-            let before = before.into_iter().map(|it| (it.id.clone(), (it, None))).collect();
+            let newest = newest(&*self.store, None).await?;
+            let seen = newest.first().map_or(0, |it| it.tick);
+            let before = newest.into_iter().map(|it| (it.id.clone(), (it, None))).collect();
             let looking = StoreWatch {
                 store: Arc::clone(&self.store),
                 told: self.told.clone(),
                 looks: Arc::clone(&self.looks),
                 stopped: self.stopped.clone(),
                 before,
+                seen,
             };
             tokio::spawn(looking.run());
             *looks = true;
@@ -110,8 +112,12 @@ impl ChangeFeed {
     }
 }
 
-async fn look(store: &dyn Store) -> Result<Vec<SessionActivity>, StoreError> {
-    store.newest(&NewestQuery { limit: AT_ONCE, ..NewestQuery::default() }).await
+/// A page of sessions by their last change, the newest first; those before a tick where one is given.
+async fn newest(
+    store: &dyn Store,
+    before: Option<u64>,
+) -> Result<Vec<SessionActivity>, StoreError> {
+    store.newest(&NewestQuery { before, limit: AT_ONCE, ..NewestQuery::default() }).await
 }
 
 /// The task that watches the store until nobody listens any more.
@@ -122,6 +128,8 @@ struct StoreWatch {
     stopped: watch::Receiver<bool>,
     /// The last known activity of each session, and how many of its folds were in force, if that was counted.
     before: HashMap<String, (SessionActivity, Option<u64>)>,
+    /// The newest tick of the last reading.
+    seen: u64,
 }
 
 impl StoreWatch {
@@ -135,9 +143,23 @@ impl StoreWatch {
             if self.is_alone().await {
                 return;
             }
-            match look(&*self.store).await {
+            match self.look().await {
                 Ok(now) => self.tell(now).await,
                 Err(error) => tracing::warn!(%error, "the store cannot be looked at"),
+            }
+        }
+    }
+
+    /// Reads all sessions that changed since the last reading, the newest change first.
+    async fn look(&self) -> Result<Vec<SessionActivity>, StoreError> {
+        let mut changed: Vec<SessionActivity> = Vec::new();
+        loop {
+            let page = newest(&*self.store, changed.last().map(|it| it.tick)).await?;
+            let is_last = page.len() < AT_ONCE as usize;
+            let count = page.len();
+            changed.extend(page.into_iter().take_while(|it| it.tick > self.seen));
+            if is_last || changed.len() % AT_ONCE as usize != 0 || count == 0 {
+                return Ok(changed);
             }
         }
     }
@@ -151,6 +173,7 @@ impl StoreWatch {
 
     /// Reports the sessions that changed since the last reading, the oldest change first.
     async fn tell(&mut self, now: Vec<SessionActivity>) {
+        self.seen = now.first().map_or(self.seen, |it| it.tick);
         for it in now.into_iter().rev() {
             let before = self.before.get(&it.id);
             if before.is_some_and(|(before, _)| before.tick == it.tick) {

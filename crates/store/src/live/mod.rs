@@ -131,7 +131,7 @@ impl StoredSession {
     ) -> Result<AppendOutcome, StoredError> {
         loop {
             let expected = self.row.head;
-            match self.append_here(events.clone(), key.clone(), now).await {
+            match self.append_behind(expected, events.clone(), key.clone(), now).await {
                 // A conflict is retried only where the head has grown, because otherwise a retry changes nothing.
                 Err(StoredError::Store(StoreError::Conflict { .. }))
                     if self.row.head > expected => {}
@@ -140,28 +140,33 @@ impl StoredSession {
         }
     }
 
-    /// Appends messages without a key, and only where the session has exactly `expected` events.
+    /// Appends messages only where the session has exactly `expected` events. A retry with the same `key` gets the first
+    /// answer, whatever it expects.
     ///
     /// # Errors
-    /// Fails with [`StoreError::Conflict`] where it has another number, and where the store fails.
+    /// Fails with [`StoreError::Conflict`] where it has another number, with [`StoreError::KeyReused`] where the key
+    /// belongs to other messages, and where the store fails.
     pub async fn append_at(
         &mut self,
         expected: u64,
         events: Vec<RawEvent>,
+        key: Option<String>,
         now: Millis,
     ) -> Result<AppendOutcome, StoredError> {
         if self.row.head < expected {
             self.reload().await?;
         }
-        if self.row.head != expected {
+        // Only the store knows the keys; it refuses another head itself.
+        if self.row.head != expected && key.is_none() {
             return Err(StoreError::Conflict { expected, actual: self.row.head }.into());
         }
-        self.append_here(events, None, now).await
+        self.append_behind(expected, events, key, now).await
     }
 
-    /// Appends behind the head that this node knows.
-    async fn append_here(
+    /// Appends behind `expected` events, which is the head that this node knows, unless a key may be known.
+    async fn append_behind(
         &mut self,
+        expected: u64,
         events: Vec<RawEvent>,
         key: Option<String>,
         now: Millis,
@@ -170,7 +175,6 @@ impl StoredSession {
             // An overdue narration may be finished; that has to be known before it is queued again.
             self.learn(now).await?;
         }
-        let expected = self.row.head;
         let new: Vec<_> = events.into_iter().filter_map(|event| self.push(event)).collect();
         let wanted = self.wanted(now).await?;
         let job = wanted.as_ref().map(|wanted| self.job(wanted, now)).transpose()?;

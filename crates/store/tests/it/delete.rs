@@ -118,7 +118,7 @@ async fn who_holds_a_deleted_session_is_told_and_brings_nothing_back() {
         store.delete("s", None).await.unwrap();
         is_gone(held.append(messages(7, 1), None, 9).await);
         is_gone(held.append(messages(7, 1), Some("key".into()), 9).await);
-        is_gone(held.append_at(held.row().head, messages(7, 1), 9).await);
+        is_gone(held.append_at(held.row().head, messages(7, 1), None, 9).await);
         is_gone(held.context(true, 9).await);
         is_gone(held.compact(None, 9).await);
         is_gone(held.undo(None).await);

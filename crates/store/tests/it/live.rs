@@ -136,12 +136,12 @@ async fn who_expects_a_place_loses_to_another_writer_and_who_expects_none_goes_o
     let mut second = StoredSession::open(store.clone(), "s").await.unwrap();
     let events = raw(3, 2);
     first.append(vec![events[0].clone()], None, 2).await.unwrap();
-    let lost = second.append_at(0, vec![events[1].clone()], 2).await;
+    let lost = second.append_at(0, vec![events[1].clone()], None, 2).await;
     assert!(
         matches!(lost, Err(StoredError::Store(StoreError::Conflict { expected: 0, actual: 1 }))),
         "{lost:?}"
     );
-    let ahead = first.append_at(7, vec![events[1].clone()], 2).await;
+    let ahead = first.append_at(7, vec![events[1].clone()], None, 2).await;
     assert!(
         matches!(ahead, Err(StoredError::Store(StoreError::Conflict { expected: 7, actual: 1 }))),
         "{ahead:?}"
@@ -156,6 +156,16 @@ async fn who_expects_a_place_loses_to_another_writer_and_who_expects_none_goes_o
     assert_eq!((one.first, one.count, one.repeated), (3, 2, false));
     assert_eq!((two.first, two.count, two.repeated), (3, 2, true));
     assert_eq!(third.row().head, 5);
+    // A key is no reason to ignore the place that is expected; a retry is the same append.
+    let other = second.append_at(4, vec![events[0].clone()], Some("m".into()), 2).await;
+    assert!(
+        matches!(other, Err(StoredError::Store(StoreError::Conflict { expected: 4, actual: 5 }))),
+        "{other:?}"
+    );
+    let six = second.append_at(5, vec![events[0].clone()], Some("m".into()), 2).await.unwrap();
+    let again = second.append_at(5, vec![events[0].clone()], Some("m".into()), 2).await.unwrap();
+    assert_eq!((six.first, six.repeated, again.first, again.repeated), (5, false, 5, true));
+    assert_eq!(second.row().head, 6);
 }
 
 #[tokio::test(flavor = "multi_thread")]
