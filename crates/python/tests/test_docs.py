@@ -11,23 +11,12 @@ from conftest import ROOT
 
 
 @pytest.mark.parametrize(
-    "name", ["midfold", "midfold._errors", "midfold.arrow", "midfold.trajectories"]
+    "name",
+    ["midfold", "midfold._errors", "midfold.arrow", "midfold.trajectories", "midfold.types"],
 )
 def test_docstrings(name):
     failed, tried = doctest.testmod(importlib.import_module(name))
     assert failed == 0 and tried > 0
-
-
-def test_docstrings_of_the_native_half():
-    native = importlib.import_module("midfold._midfold")
-    parser, tried = doctest.DocTestParser(), 0
-    for name in native.__all__:
-        text = getattr(native, name).__doc__ or ""
-        examples = parser.get_doctest(text, {}, name, None, 0)
-        outcome = doctest.DocTestRunner().run(examples)
-        assert outcome.failed == 0, name
-        tried += bool(outcome.attempted)
-    assert tried >= 8
 
 
 #: The pages with examples, and the least number of them.

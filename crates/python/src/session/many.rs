@@ -13,8 +13,11 @@ use crate::start::SessionOptions;
 
 /// The conversations of one host, found by the host's own ids, else by what is in them.
 ///
-/// A host gives its whole list of messages each time, and gets what to send. `limit` is how many
-/// conversations are held; of those in a store all are found again by their id.
+/// A host gives its whole list of messages each time, and gets what to send. The arguments are
+/// those of `Session`, which hold for each of them, and `limit`: how many conversations are held.
+/// Of more the one that was quiet for longest is let go; in a store it is found again by its id.
+///
+/// Raises `InputError` for an unknown name, `PolicyError`, `TokenizerError`, and `StoreError`.
 ///
 /// >>> import midfold
 /// >>> sessions = midfold.Sessions(window=4_000)
@@ -32,7 +35,6 @@ pub struct Sessions {
 
 #[pymethods]
 impl Sessions {
-    /// Says how each session is made.
     #[new]
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
@@ -77,11 +79,13 @@ impl Sessions {
         Ok(Self { kind: start.kind, held: Held::new(start, limit, SharedSession::from) })
     }
 
-    /// Takes all messages of a conversation, as the host's list is now, and returns what to send, as
-    /// `Session.project` does.
+    /// Takes all messages of a conversation, as the host's list is now, and returns what to send,
+    /// as `Session.project` does.
     ///
-    /// `id` is the host's own name of the conversation; in a store it is the session's id. Without it
-    /// the conversation is the one that has most in common with the list.
+    /// `id` is the host's own name of the conversation; in a store it is the session's id. Without
+    /// it the conversation is the one that has most in common with the list.
+    ///
+    /// Raises what `Session` and `Session.project` raise.
     #[pyo3(signature = (messages, *, id=None, focus=None, force=false))]
     fn project(
         &self,
@@ -102,6 +106,8 @@ impl Sessions {
 
     /// The session of this id, else of the conversation that has most in common with the messages;
     /// `None` where there is none. Nothing is appended: for tools that recall.
+    ///
+    /// Raises `InputError` for what is no list of messages, `StoreError` where the store fails.
     #[pyo3(signature = (messages=None, *, id=None))]
     fn find(
         &self,

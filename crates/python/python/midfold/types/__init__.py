@@ -13,6 +13,7 @@ midfold defines has its keys here: the policy, the record of a fold, a session's
 
 from __future__ import annotations
 
+from ._arrow import *  # noqa: F403
 from ._fold import *  # noqa: F403
 from ._plain import *  # noqa: F403
 from ._policy import *  # noqa: F403

@@ -40,7 +40,7 @@ Messages = Union[Sequence[Message], Message, str, bytes, bytearray]
 """Messages: a list of them, a request's body with such a list, or JSON of either as text."""
 
 PolicySource = Union[str, "os.PathLike[str]", Policy]
-"""A policy: TOML as text, the path of such a file, or a dictionary of what differs from a preset."""
+"""A policy: TOML as text, the path of such a file, or a dict of what differs from a preset."""
 
 Dialect = Literal[
     "openai-chat",
