@@ -349,25 +349,6 @@ export interface Explanation {
   text: string
 }
 
-/**
- * Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte, each of a prompt of its
- * own.
- */
-export interface CacheCheck {
-  /** Repeated of `prompt` by midfold: the fold stays, and the next turn only adds to it. */
-  frozen: number
-  /** Repeated of `marker_prompt`, where a static marker stands for what left. */
-  marker: number
-  /** Tokens of the prompt with the marker. */
-  marker_prompt: number
-  /** Tokens of the turn's prompt, as midfold makes it. */
-  prompt: number
-  /** Repeated of `regenerated_prompt`, where a recap stands there that is written anew each turn. */
-  regenerated: number
-  /** Tokens of the prompt with that recap. */
-  regenerated_prompt: number
-}
-
 /** What one hook added to one request. */
 export interface Injection {
   /** A hash of its text: the ledger holds no content. */
@@ -376,26 +357,4 @@ export interface Injection {
   hook: string
   /** What it took of its reserve. */
   tokens: number
-}
-
-/** The longest prefix that a context shares with the one before: what a cache can serve. */
-export interface SharedPrefix {
-  /** Their bytes. */
-  bytes: number
-  /** Messages. */
-  messages: number
-  /** Their tokens, without the envelope's. */
-  tokens: number
-}
-
-/** What a provider said that one request cost, in tokens. */
-export interface Usage {
-  /** Part of the prompt that was read from the cache. */
-  cache_read: number
-  /** Part of the prompt that was written to the cache. */
-  cache_write: number
-  /** The reply. */
-  output: number
-  /** The whole prompt, cached parts included. */
-  prompt: number
 }

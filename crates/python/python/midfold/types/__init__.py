@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from ._arrow import *  # noqa: F403
 from ._fold import *  # noqa: F403
+from ._ledger import *  # noqa: F403
 from ._plain import *  # noqa: F403
 from ._policy import *  # noqa: F403
 from ._recall import *  # noqa: F403

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 from ._fold import FoldJoin, VoidReasoning
 from ._policy import Policy
-from ._session import Audit, Injection, SharedPrefix, Usage
+from ._ledger import SharedPrefix, Usage
+from ._session import Audit, Injection
 
 if TYPE_CHECKING:
     from typing_extensions import NotRequired

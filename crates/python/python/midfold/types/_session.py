@@ -14,7 +14,6 @@ __all__ = [
     "AskedAgain",
     "Audit",
     "AuditFinding",
-    "CacheCheck",
     "Due",
     "Explanation",
     "FoldReceipt",
@@ -27,7 +26,6 @@ __all__ = [
     "RemovedByRule",
     "Role",
     "SessionStatus",
-    "SharedPrefix",
     "Sight",
     "SightAnswer",
     "SightEdited",
@@ -39,7 +37,6 @@ __all__ = [
     "TextUse",
     "TierName",
     "TriggerLine",
-    "Usage",
     "VerbatimPlace",
     "WhenLeft",
 ]
@@ -457,26 +454,6 @@ class Explanation(TypedDict):
     """What was asked for."""
 
 
-class CacheCheck(TypedDict):
-    """Tokens at the start of one turn's prompt that the next turn's prompt repeats byte for byte,
-    each of a prompt of its own.
-    """
-
-    frozen: int
-    """Repeated of `prompt` by midfold: the fold stays, and the next turn only adds to it."""
-    marker: int
-    """Repeated of `marker_prompt`, where a static marker stands for what left."""
-    marker_prompt: int
-    """Tokens of the prompt with the marker."""
-    prompt: int
-    """Tokens of the turn's prompt, as midfold makes it."""
-    regenerated: int
-    """Repeated of `regenerated_prompt`, where a recap stands there that is written anew each turn.
-    """
-    regenerated_prompt: int
-    """Tokens of the prompt with that recap."""
-
-
 class Injection(TypedDict):
     """What one hook added to one request."""
 
@@ -486,27 +463,3 @@ class Injection(TypedDict):
     """The hook."""
     tokens: int
     """What it took of its reserve."""
-
-
-class SharedPrefix(TypedDict):
-    """The longest prefix that a context shares with the one before: what a cache can serve."""
-
-    bytes: int
-    """Their bytes."""
-    messages: int
-    """Messages."""
-    tokens: int
-    """Their tokens, without the envelope's."""
-
-
-class Usage(TypedDict):
-    """What a provider said that one request cost, in tokens."""
-
-    cache_read: int
-    """Part of the prompt that was read from the cache."""
-    cache_write: int
-    """Part of the prompt that was written to the cache."""
-    output: int
-    """The reply."""
-    prompt: int
-    """The whole prompt, cached parts included."""
