@@ -17,17 +17,27 @@ export type TierName = 'results' | 'arguments' | 'dialogue'
  */
 export type LineRule = 'share' | 'floor' | 'tokens' | 'reserve' | 'cliff' | { tier: TierName } | 'buffer' | 'seam' | 'agent'
 
-/** Whether a fold is due, and what holds it back. */
+/** Whether a fold is due. */
 export interface Due {
+  /** Held: the folds before freed too little. */
   breaker?: null
+  /** What fits, in tokens. */
   limit?: number
+  /** Held: the last fold freed little. */
   'little-gained'?: null
+  /** Held: planning found nothing to fold. */
   'nothing-to-gain'?: null
+  /** Held: the policy is off. */
   off?: null
+  /** Held: a call has no result yet. */
   'open-call'?: null
+  /** The rule that set the line. */
   rule?: LineRule
+  /** Below the line, over one of the lines, over the window, or held back. */
   state: 'below' | 'threshold' | 'cold' | 'seam' | 'agent' | 'hard-window' | 'held'
+  /** The line, in tokens. */
   tokens?: number
+  /** Held: a person took a fold back. */
   undone?: null
 }
 

@@ -251,9 +251,10 @@ def cache_check(
     profile: str | None = None,
     model: str | None = None,
 ) -> CacheCheck | None:
-    """Tokens at the start of the last turn's prompt that the next one repeats, for the provider's
-    cache to read: with a static `marker` of `marker_prompt`, with a recap `regenerated` each turn
-    of `regenerated_prompt`, and with a fold that stays (`frozen`) of `prompt` tokens.
+    """Tokens at the start of the last turn's prompt that the next one repeats: the provider can
+    read them from its cache. There is a static `marker` (of `marker_prompt` tokens), a recap that
+    is `regenerated` each turn (of `regenerated_prompt`), and a fold that stays (`frozen`,
+    `prompt`).
 
     `None` where there is no turn before the last, or nothing to fold. The arguments are those of
     `compact`, and so is what is raised.

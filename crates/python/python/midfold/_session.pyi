@@ -302,8 +302,8 @@ class Session:
         """
     def cache_check(self) -> CacheCheck | None:
         """Compares three ways of folding by the tokens at the start of a prompt that the next turn
-        repeats, which the provider can read from its cache: a fixed `marker`, a recap that is
-        `regenerated` each turn, and a fold that stays (`frozen`). `None` where there is no turn
+        repeats: the provider can read them from its cache. They are a fixed `marker`, a recap that
+        is `regenerated` each turn, and a fold that stays (`frozen`). `None` where there is no turn
         before the last, or nothing to fold.
 
         Raises `BudgetError` where nothing fits the window.

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 from ._fold import FoldJoin, VoidReasoning
-from ._policy import Policy
 from ._ledger import SharedPrefix, Usage
+from ._policy import Policy
 from ._session import Audit, Injection
 
 if TYPE_CHECKING:

@@ -64,19 +64,29 @@ folding starts when the agent asks for it.
 Due = TypedDict(
     "Due",
     {
+        # Held: the folds before freed too little.
         "breaker": "NotRequired[None]",
+        # What fits, in tokens.
         "limit": "NotRequired[int]",
+        # Held: the last fold freed little.
         "little-gained": "NotRequired[None]",
+        # Held: planning found nothing to fold.
         "nothing-to-gain": "NotRequired[None]",
+        # Held: the policy is off.
         "off": "NotRequired[None]",
+        # Held: a call has no result yet.
         "open-call": "NotRequired[None]",
+        # The rule that set the line.
         "rule": "NotRequired[LineRule]",
+        # Below the line, over one of the lines, over the window, or held back.
         "state": 'Literal["below", "threshold", "cold", "seam", "agent", "hard-window", "held"]',
+        # The line, in tokens.
         "tokens": "NotRequired[int]",
+        # Held: a person took a fold back.
         "undone": "NotRequired[None]",
     },
 )
-"""Whether a fold is due, and what holds it back."""
+"""Whether a fold is due."""
 
 
 class TriggerLine(TypedDict):
