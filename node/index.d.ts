@@ -197,6 +197,19 @@ export function recallTools(shape: 'anthropic'): AnthropicTool[]
 /** The version of the engine. */
 export const version: string
 
+/**
+ * What is put back with each fold: it is at the end of the recap until the next one. A file that is missing, binary,
+ * empty or too large is named there instead, and in the record.
+ */
+export interface AfterFold {
+  /** A text of yours. */
+  text?: string
+  /** Files of text, which are read again at each fold; named from the working folder. */
+  files?: readonly string[]
+  /** The most tokens that all of it takes; 4,000 without it, and an eighth of the budget at most. */
+  tokens?: number
+}
+
 /** How a session is made. An unknown option is an error. */
 export interface SessionOptions extends CountOptions, FoldOptions {
   /** The form of the messages; `openai-chat` without it. */
@@ -212,6 +225,8 @@ export interface SessionOptions extends CountOptions, FoldOptions {
    * folded before it is sent: no cache is spoilt by that. Without it a pause means nothing.
    */
   cacheLifetime?: number
+  /** What is put back with each fold. */
+  afterFold?: AfterFold
   /** Whether models narrate: see `wants`. */
   narrate?: boolean
   /** Where it is kept: `sqlite:PATH`, `postgres://…`; without it in memory. */
@@ -339,11 +354,11 @@ export class Session {
    */
   constructor(options?: SessionOptions)
   /**
-   * Goes on with a session of a store: `sqlite:PATH` or `postgres://…`.
+   * Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `afterFold` is not stored with it.
    *
    * @throws {StoreError} where there is no such store or session
    */
-  static open(store: string, id: string): Session
+  static open(store: string, id: string, options?: { afterFold?: AfterFold }): Session
   /** Its id. It changes where a list of `project` went back: the session is a fork then. */
   readonly id: string
   /** Where it is stored, without a password; `null` in memory. */

@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
+use midfold::unblocked;
+
 /// All of a file that a program names, or a place where one is looked for: anything else than a file is refused,
 /// without waiting for whoever is behind it.
 pub fn file(path: &Path) -> io::Result<Vec<u8>> {
@@ -25,16 +27,4 @@ pub fn text(path: &Path) -> io::Result<String> {
 fn no_file(path: &Path) -> io::Error {
     let kind = if path.is_dir() { "a directory" } else { "a pipe or a device" };
     io::Error::new(ErrorKind::InvalidInput, format!("it is {kind}, and no file"))
-}
-
-/// Opened so, a pipe without another end does not wait for one.
-pub fn unblocked(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-
-        let flag = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
-        options.custom_flags(flag);
-    }
-    options
 }

@@ -9,6 +9,9 @@ use midfold_core::log::EventLog;
 use midfold_core::put_back::{HostText, HostTexts};
 use serde::Deserialize;
 
+use crate::failure::{Failure, FailureArea};
+use crate::regular::bounded;
+
 /// Tokens that all of it takes where nothing is said: an eighth of a window of 32,000, the smallest one that agents
 /// commonly run with. Of a smaller budget an eighth is the most in any case.
 const TOKENS: u64 = 4_000;
@@ -43,11 +46,26 @@ pub struct AfterFold {
     pub is_bound: bool,
 }
 
-/// Reads a file that is to be put back: a regular one, of so many bytes at most, and not outside of the folder where one is
-/// given. Why it is not read is said in words that go behind the name of the file.
-pub type ReadBack = fn(path: &Path, within: Option<&Path>, most: u64) -> Result<Vec<u8>, String>;
-
 impl AfterFold {
+    /// One that is given as JSON.
+    ///
+    /// ```
+    /// use midfold::AfterFold;
+    /// assert!(AfterFold::json(br#"{"text": "Answer briefly."}"#)?.text.is_some());
+    /// assert!(AfterFold::json(br#"{"texts": []}"#).is_err());
+    /// # Ok::<(), midfold::Failure>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it is no object of `text`, `files` and `tokens`.
+    pub fn json(given: &[u8]) -> Result<Self, Failure> {
+        serde_json::from_slice(given).map_err(|error| {
+            Failure::new(FailureArea::Input, format!("after_fold: {error}")).hint(
+                "it has a text, files and tokens: {\"text\": \"…\", \"files\": [\"PLAN.md\"]}",
+            )
+        })
+    }
+
     /// Whether nothing is put back.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
@@ -74,12 +92,8 @@ impl AfterFold {
     /// The hooks of sessions; none where nothing is put back. `told` hears of each file that a fold was made
     /// without, and why.
     #[must_use]
-    pub fn hooks(
-        self,
-        read: ReadBack,
-        told: fn(file: &str, why: &str),
-    ) -> Option<Arc<dyn FoldHooks>> {
-        let hooks = PuttingBack { said: self, read, told };
+    pub fn hooks(self, told: fn(file: &str, why: &str)) -> Option<Arc<dyn FoldHooks>> {
+        let hooks = PuttingBack { said: self, told };
         (!hooks.said.is_nothing()).then(|| Arc::new(hooks) as Arc<dyn FoldHooks>)
     }
 }
@@ -87,7 +101,6 @@ impl AfterFold {
 /// Reads what is put back when a fold is about to be planned.
 struct PuttingBack {
     said: AfterFold,
-    read: ReadBack,
     told: fn(file: &str, why: &str),
 }
 
@@ -116,7 +129,7 @@ impl PuttingBack {
         let bytes = most.saturating_mul(BYTES_PER_TOKEN);
         let folder = self.said.folder.as_deref();
         let place = folder.map_or_else(|| path.to_owned(), |folder| folder.join(path));
-        let read = (self.read)(&place, folder.filter(|_| self.said.is_bound), bytes)?;
+        let read = bounded(&place, folder.filter(|_| self.said.is_bound), bytes)?;
         let text = String::from_utf8(read).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| "it is not text in UTF-8".to_owned())?;
         match text.trim().is_empty() {

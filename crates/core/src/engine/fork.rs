@@ -16,6 +16,8 @@ impl Session {
         fork.is_answered = self.is_answered;
         fork.keeps_turns = self.keeps_turns;
         fork.cache_lifetime = self.cache_lifetime;
+        // The host of both is the same.
+        fork.hooks = self.hooks.clone();
         // What became void after the place was valid there, and is again under the folds of then. That reasoning
         // is bound at all stays known.
         fork.void = self

@@ -5,6 +5,7 @@ from typing import Any, Literal, final
 
 from ._types import Folding
 from .types import (
+    AfterFold,
     AuditReport,
     CacheCheck,
     Dialect,
@@ -107,6 +108,8 @@ class Session:
     - `output_reserve`: tokens of the window that stay free for the reply.
     - `narrate`: whether models narrate: see `wants`.
     - `tiers`: the most that a class of content may take, as shares of the budget from 0 to 1.
+    - `after_fold`: a `text`, and `files` that are read at each fold, named from the working folder:
+      they are in each recap, in `tokens` tokens at most (4,000).
     - `cache_lifetime`: seconds that the provider's cache keeps a prompt, such as 300. After a
       longer pause the session may fold early. Without it a pause means nothing.
     - `store`: `sqlite:PATH` or `postgres://…`; without it the session is in memory.
@@ -142,13 +145,15 @@ class Session:
         output_reserve: int = 0,
         narrate: bool = False,
         tiers: Mapping[TierName, float] | None = None,
+        after_fold: AfterFold | None = None,
         cache_lifetime: float | None = None,
         store: str | None = None,
         id: str | None = None,
     ) -> Session: ...
     @staticmethod
-    def open(store: str, id: str) -> Session:
-        """Goes on with a session of a store: `sqlite:PATH` or `postgres://…`.
+    def open(store: str, id: str, *, after_fold: AfterFold | None = None) -> Session:
+        """Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `after_fold` is not
+        stored with it.
 
         Raises `StoreError` where there is no such store or session.
         """
@@ -440,6 +445,7 @@ class Sessions:
         output_reserve: int = 0,
         narrate: bool = False,
         tiers: Mapping[TierName, float] | None = None,
+        after_fold: AfterFold | None = None,
         cache_lifetime: float | None = None,
         store: str | None = None,
         limit: int = 64,

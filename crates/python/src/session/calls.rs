@@ -1,11 +1,12 @@
 //! What the methods of a session do with Python objects before and after the engine.
 
-use midfold::blocking::ForcedFold;
-use midfold::{Door, FailureArea, IncomingMessages, RefusedRequest};
+use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
+use midfold::{AfterFold, Door, FailureArea, IncomingMessages, RefusedRequest};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use super::Session;
+use crate::clock::now;
 use crate::context::Context;
 use crate::errors::Failure;
 use crate::json;
@@ -131,6 +132,14 @@ impl Session {
         objects(py, &found)
     }
 
+    /// What an audit found, and whether that is nothing.
+    pub(super) fn audited<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.run(py, |engine| Ok(engine.audit()?))?;
+        let dict = objects(py, &found)?;
+        dict.set_item("ok", found.is_clean())?;
+        Ok(dict)
+    }
+
     /// The calls of the ledger, each with its usage.
     pub(super) fn ledger_calls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -140,6 +149,27 @@ impl Session {
             list.append(dict)?;
         }
         Ok(list)
+    }
+
+    /// A session of a store.
+    pub(super) fn loaded(
+        py: Python<'_>,
+        store: &str,
+        id: &str,
+        after_fold: AfterFold,
+    ) -> PyResult<Self> {
+        let load = || Engine::load(StorePlace::existing(store, Door::Python)?, id, now);
+        let loaded = py.detach(load).map_err(Failure::from)?;
+        Ok(Self::of(loaded.with_after_fold(after_fold)))
+    }
+
+    /// A session over the first messages, with their objects.
+    pub(super) fn forked(&self, py: Python<'_>, id: &str, at: Option<u64>) -> PyResult<Self> {
+        let engine = self.run(py, |engine| Ok(engine.fork(id, at)?))?;
+        let copy = |(seq, message): (&u64, &Py<PyAny>)| (*seq, message.clone_ref(py));
+        let is_kept = |(seq, _): &(&u64, _)| **seq < engine.len() as u64;
+        let shared = self.known(py).iter().filter(is_kept).map(copy).collect();
+        Ok(Self::of(engine).with_known(py, shared))
     }
 
     /// The same session once more, with copies of its objects.

@@ -39,7 +39,7 @@ impl Sessions {
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, cache_lifetime=None, store=None, limit=64
+        tiers=None, after_fold=None, cache_lifetime=None, store=None, limit=64
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
@@ -55,6 +55,7 @@ impl Sessions {
         output_reserve: u64,
         narrate: bool,
         tiers: Option<&Bound<'_, PyAny>>,
+        after_fold: Option<&Bound<'_, PyAny>>,
         cache_lifetime: Option<f64>,
         store: Option<String>,
         limit: usize,
@@ -72,6 +73,7 @@ impl Sessions {
             output_reserve,
             narrate,
             tiers,
+            after_fold,
             cache_lifetime,
             store,
         };

@@ -6,14 +6,12 @@ mod many;
 mod objects;
 mod shared;
 
-use midfold::Door;
-use midfold::blocking::{ForcedFold, Session as Engine, StorePlace};
+use midfold::blocking::ForcedFold;
 use midfold::core::event::Usage;
 use midfold::store::recall::{ExpandTarget, GrepQuery};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::clock::now;
 use crate::context::Context;
 use crate::errors::Failure;
 use crate::prepare;
@@ -40,6 +38,8 @@ use shared::SharedSession;
 /// - `output_reserve`: tokens of the window that stay free for the reply.
 /// - `narrate`: whether models narrate: see `wants`.
 /// - `tiers`: the most that a class of content may take, as shares of the budget from 0 to 1.
+/// - `after_fold`: a `text`, and `files` that are read at each fold, named from the working folder:
+///   they are in each recap, in `tokens` tokens at most (4,000).
 /// - `cache_lifetime`: seconds that the provider's cache keeps a prompt, such as 300. After a
 ///   longer pause the session may fold early. Without it a pause means nothing.
 /// - `store`: `sqlite:PATH` or `postgres://…`; without it the session is in memory.
@@ -69,7 +69,7 @@ impl Session {
     #[pyo3(signature = (
         *, window=None, preset=None, policy=None, dialect="openai-chat", profile=None,
         tokenizer=None, model=None, system=None, tools=None, output_reserve=0, narrate=false,
-        tiers=None, cache_lifetime=None, store=None, id=None
+        tiers=None, after_fold=None, cache_lifetime=None, store=None, id=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a Python class")]
     fn new(
@@ -86,6 +86,7 @@ impl Session {
         output_reserve: u64,
         narrate: bool,
         tiers: Option<&Bound<'_, PyAny>>,
+        after_fold: Option<&Bound<'_, PyAny>>,
         cache_lifetime: Option<f64>,
         store: Option<String>,
         id: Option<String>,
@@ -93,19 +94,25 @@ impl Session {
         #[rustfmt::skip]
         let options = SessionOptions {
             window, preset, policy, dialect, profile, tokenizer, model, system, tools,
-            output_reserve, narrate, tiers, cache_lifetime, store,
+            output_reserve, narrate, tiers, after_fold, cache_lifetime, store,
         };
         let (start, id) = (options.start()?, id.map_or_else(|| new_id(py), Ok)?);
         Ok(Self::of(py.detach(|| start.open(id)).map_err(Failure::from)?))
     }
 
-    /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`.
+    /// Goes on with a session of a store: `sqlite:PATH` or `postgres://…`. `after_fold` is not
+    /// stored with it.
     ///
     /// Raises `StoreError` where there is no such store or session.
     #[staticmethod]
-    fn open(py: Python<'_>, store: &str, id: &str) -> PyResult<Self> {
-        let load = || Engine::load(StorePlace::existing(store, Door::Python)?, id, now);
-        Ok(Self::of(py.detach(load).map_err(Failure::from)?))
+    #[pyo3(signature = (store, id, *, after_fold=None))]
+    fn open(
+        py: Python<'_>,
+        store: &str,
+        id: &str,
+        after_fold: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Self::loaded(py, store, id, prepare::after_fold(after_fold)?)
     }
 
     /// Its id. It changes where a list of `project` went back: the session is a fork then.
@@ -311,10 +318,7 @@ impl Session {
     /// Holds every record against the log: whether all is `ok`, what does not hold (`findings`),
     /// and what each fold lost (`receipts`).
     fn audit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.run(py, |engine| Ok(engine.audit()?))?;
-        let dict = objects(py, &found)?;
-        dict.set_item("ok", found.is_clean())?;
-        Ok(dict)
+        self.audited(py)
     }
 
     /// The requests of the ledger, oldest first, each with the `usage` that the provider reported.
@@ -477,12 +481,7 @@ impl Session {
     /// Raises `InputError` where there are not so many, `StoreError` where the id is taken.
     #[pyo3(signature = (id=None, *, at=None))]
     fn fork(&self, py: Python<'_>, id: Option<String>, at: Option<u64>) -> PyResult<Self> {
-        let id = id.map_or_else(|| new_id(py), Ok)?;
-        let engine = self.run(py, |engine| Ok(engine.fork(&id, at)?))?;
-        let copy = |(seq, message): (&u64, &Py<PyAny>)| (*seq, message.clone_ref(py));
-        let is_kept = |(seq, _): &(&u64, _)| **seq < engine.len() as u64;
-        let shared = self.known(py).iter().filter(is_kept).map(copy).collect();
-        Ok(Self::of(engine).with_known(py, shared))
+        self.forked(py, &id.map_or_else(|| new_id(py), Ok)?, at)
     }
 
     /// An independent session: in memory an exact copy, in a store a fork with an id of its own.

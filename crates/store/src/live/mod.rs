@@ -93,9 +93,14 @@ impl StoredSession {
     /// Lets a host look at the folds that are made here.
     #[must_use]
     pub fn with_hooks(mut self, hooks: Option<Arc<dyn FoldHooks>>) -> Self {
+        self.set_hooks(hooks);
+        self
+    }
+
+    /// As [`StoredSession::with_hooks`].
+    pub fn set_hooks(&mut self, hooks: Option<Arc<dyn FoldHooks>>) {
         self.hooks = hooks;
         self.hook();
-        self
     }
 
     fn hook(&mut self) {

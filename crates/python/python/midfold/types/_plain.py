@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
 __all__ = [
+    "AfterFold",
     "AnthropicTool",
     "AuditReport",
     "Dialect",
@@ -53,6 +54,20 @@ Dialect = Literal[
     "sharegpt",
 ]
 """The form of a provider's messages."""
+
+
+class AfterFold(TypedDict, total=False):
+    """What is put back with each fold: it is at the end of the recap until the next one.
+
+    A file that is missing, binary, empty or too large is named there instead, and in the record.
+    """
+
+    text: str | None
+    """A text of yours."""
+    files: Sequence[str]
+    """Files of text, which are read again at each fold; named from the working folder."""
+    tokens: int | None
+    """The most tokens that it takes; 4,000 without it, and an eighth of the budget at most."""
 
 
 class Feedback(TypedDict):

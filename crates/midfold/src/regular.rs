@@ -1,0 +1,52 @@
+//! Reading what may be no file, where settings or a program name it: a pipe that nobody writes to holds nobody up.
+
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// Opened so, a pipe without another end does not wait for one.
+///
+/// ```
+/// use std::fs::OpenOptions;
+/// let opened = midfold::unblocked(OpenOptions::new().read(true)).open("Cargo.toml")?;
+/// assert!(opened.metadata()?.is_file());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn unblocked(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        let flag = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+        options.custom_flags(flag);
+    }
+    options
+}
+
+/// Reads a regular file of `most` bytes at most, and not outside of the folder where one is given. Why it is not read
+/// is said in words that go behind the name of the file.
+pub(crate) fn bounded(path: &Path, within: Option<&Path>, most: u64) -> Result<Vec<u8>, String> {
+    let why = |error: io::Error| match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::PermissionDenied => "it may not be read".to_owned(),
+        _ => format!("it cannot be read: {}", error.kind()),
+    };
+    if let Some(folder) = within {
+        // Links are followed: what counts is where the file lies.
+        let (real, folder) =
+            (path.canonicalize().map_err(why)?, folder.canonicalize().map_err(why)?);
+        if !real.starts_with(&folder) {
+            return Err("it lies outside of the folder of the settings that name it".to_owned());
+        }
+    }
+    let mut file = unblocked(OpenOptions::new().read(true)).open(path).map_err(why)?;
+    if !file.metadata().map_err(why)?.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    file.by_ref().take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(why)?;
+    match bytes.len() as u64 > most {
+        true => Err(format!("it has more than {most} bytes")),
+        false => Ok(bytes),
+    }
+}
