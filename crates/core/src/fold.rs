@@ -167,7 +167,7 @@ pub struct RecapRecord {
 pub struct IdList {
     /// How many.
     pub count: u32,
-    /// The first of them, best first, at most [`IdList::SHOWN`].
+    /// The first of them, best first, at most 200 ([`IdList::SHOWN`]).
     pub first: Vec<String>,
 }
 

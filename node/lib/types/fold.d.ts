@@ -97,7 +97,7 @@ export type FoldEntry = FoldEntryRecap | FoldEntryMarker | FoldEntryVerbatim | F
 export interface IdList {
   /** How many. */
   count: number
-  /** The first of them, best first, at most `IdList::SHOWN`. */
+  /** The first of them, best first, at most 200. */
   first: string[]
 }
 

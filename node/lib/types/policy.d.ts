@@ -57,11 +57,11 @@ export type HeadRule = 'task' | 'first-user' | 'messages' | 'system'
 
 /** What stays verbatim at the front. A cut snaps forward to a unit boundary. */
 export interface HeadPolicy {
-  /** For `HeadRule::Messages`: leading system messages are among them. */
+  /** For `messages`: leading system messages are among them. */
   count_system?: boolean
   /** The first task leaves the head after the first fold, once a later request replaced it. */
   decay?: boolean
-  /** For `HeadRule::Messages`: how many. */
+  /** For `messages`: how many. */
   messages?: number
   /** How the head is found. */
   rule?: HeadRule
@@ -254,11 +254,11 @@ export interface TailPolicy {
   /** And at least this many messages. */
   min_messages?: number
   /**
-   * For `TailRule::Ceiling`: reducers leave at least so many of the newest messages alone, and those within `ratio`
-   * (Hermes Agent: `protect_last_n`).
+   * For `ceiling`: reducers leave at least so many of the newest messages alone, and those within `ratio` (Hermes
+   * Agent: `protect_last_n`).
    */
   protect_messages?: number
-  /** At least this share of the budget (for `TailRule::Ceiling`: of the threshold). */
+  /** At least this share of the budget (for `ceiling`: of the threshold). */
   ratio?: number
   /** How the tail is found. */
   rule?: TailRule

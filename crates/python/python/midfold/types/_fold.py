@@ -164,7 +164,7 @@ class IdList(TypedDict):
     count: int
     """How many."""
     first: list[str]
-    """The first of them, best first, at most `IdList::SHOWN`."""
+    """The first of them, best first, at most 200."""
 
 
 class FoldJoin(TypedDict):

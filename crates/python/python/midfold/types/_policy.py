@@ -106,11 +106,11 @@ class HeadPolicy(TypedDict, total=False):
     """What stays verbatim at the front. A cut snaps forward to a unit boundary."""
 
     count_system: bool
-    """For `HeadRule::Messages`: leading system messages are among them."""
+    """For `messages`: leading system messages are among them."""
     decay: bool
     """The first task leaves the head after the first fold, once a later request replaced it."""
     messages: int
-    """For `HeadRule::Messages`: how many."""
+    """For `messages`: how many."""
     rule: HeadRule
     """How the head is found."""
 
@@ -329,11 +329,11 @@ class TailPolicy(TypedDict, total=False):
     min_messages: int
     """And at least this many messages."""
     protect_messages: int
-    """For `TailRule::Ceiling`: reducers leave at least so many of the newest messages alone, and
-    those within `ratio` (Hermes Agent: `protect_last_n`).
+    """For `ceiling`: reducers leave at least so many of the newest messages alone, and those within
+    `ratio` (Hermes Agent: `protect_last_n`).
     """
     ratio: float
-    """At least this share of the budget (for `TailRule::Ceiling`: of the threshold)."""
+    """At least this share of the budget (for `ceiling`: of the threshold)."""
     rule: TailRule
     """How the tail is found."""
 

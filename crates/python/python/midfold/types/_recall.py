@@ -55,7 +55,7 @@ class FoundMessage(TypedDict):
     chars: int
     """Characters of its text."""
     event: int
-    """Its number in the log, from 0: what `super::expand` is asked for."""
+    """Its number in the log, from 0: what `recall_expand` is asked for."""
     injected: NotRequired[bool]
     """A client wrote it in the user's role: context, a reminder, a recap."""
     line: NotRequired[int | None]
@@ -155,7 +155,7 @@ class FoldDescription(TypedDict):
     """Those of the lost identifiers that the user or the model used again, and where."""
     covered: list[list[int]]
     """Runs of messages that it does not send as they were, first and last of each: what
-    `super::expand` brings back.
+    `recall_expand` brings back.
     """
     edited: list[int]
     """Messages of them that are sent in an edited form."""
@@ -166,7 +166,7 @@ class FoldDescription(TypedDict):
     kept: int
     """Messages of the span that stay as they are."""
     lost_ids: list[str]
-    """Identifiers of the covered messages that the context no longer names: worth a `super::grep`.
+    """Identifiers of the covered messages that the context no longer names: worth a `recall_grep`.
     """
     number: int
     """Its number in the session, from 1."""
