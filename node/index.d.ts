@@ -10,7 +10,9 @@ import type { Fold } from './lib/types/fold.js'
 import type { Policy } from './lib/types/policy.js'
 import type { Audit, Explanation, Injection, SessionStatus, TierName } from './lib/types/session.js'
 
+export type * from './lib/types/entry.js'
 export type * from './lib/types/fold.js'
+export type * from './lib/types/narration.js'
 export type * from './lib/types/policy.js'
 export type * from './lib/types/session.js'
 

@@ -1,5 +1,4 @@
-//! Columns of lists with one element for each turn (masks, weights, rewards): they follow the
-//! turns.
+//! Columns of lists with one element per turn (masks, weights, rewards), which have to change with the turns.
 
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field};
@@ -11,8 +10,8 @@ use crate::columns::ListColumn;
 use crate::rebuild::{ArrayPieces, nothing, relist};
 use crate::row::RowChange;
 
-/// Takes from such columns what belongs to turns that left; a summary's own turn gets the element
-/// that says nothing. `more` names columns beside [`ALIGNED`].
+/// Removes from such columns the elements of turns that were replaced. A summary that is a turn of its own gets an
+/// empty element. `more` names further columns beside [`ALIGNED`].
 pub(crate) fn columns(
     batch: &RecordBatch,
     columns: &mut [ArrayRef],
@@ -20,7 +19,7 @@ pub(crate) fn columns(
     rows: &[RowReport],
     more: &[String],
 ) -> Result<(), ArrowError> {
-    // A whole row has its lists inside.
+    // A row that is one text has its lists inside the text.
     let changed = changes.iter().filter(|(_, change)| !matches!(change, RowChange::Whole(_)));
     let maps: Vec<(usize, &TurnMap)> = changed
         .filter_map(|(at, _)| match rows.get(*at)? {
@@ -45,7 +44,7 @@ pub(crate) fn columns(
     Ok(())
 }
 
-/// The lists without the elements of turns that left; `None` where there are none.
+/// The lists without the elements of turns that were replaced. `None` where no list changes.
 fn follow<O: OffsetSizeTrait>(
     lists: &GenericListArray<O>,
     maps: &[(usize, &TurnMap)],
@@ -81,7 +80,7 @@ fn follow<O: OffsetSizeTrait>(
     let (DataType::List(item) | DataType::LargeList(item)) = lists.data_type() else {
         return Ok(None);
     };
-    // Nothing is learned from a summary: 0, false or "", and null only where those are no values.
+    // A model must learn nothing from a summary, so its element is 0, `false` or "". It is null only for nested types.
     let plain = !item.data_type().is_nested();
     let filler = nothing(&Field::clone(&**item).with_nullable(!plain));
     let values = pieces.join(lists.values(), &filler)?;

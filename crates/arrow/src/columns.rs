@@ -1,4 +1,4 @@
-//! Columns of text and of lists, whichever way Arrow lays them out.
+//! Columns of text and of lists, in any of Arrow's layouts.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ impl<'a> ListColumn<'a> {
         }
     }
 
-    /// All elements, also those that are in no list.
+    /// All elements of the column, even those that are in no list.
     pub fn values(self) -> &'a dyn Array {
         match self {
             Self::Small(list) => list.values(),
@@ -59,7 +59,7 @@ impl<'a> ListColumn<'a> {
         }
     }
 
-    /// The elements of a list.
+    /// The range of a list's elements. `None` where the list is null.
     pub fn get(self, at: usize) -> Option<Range<usize>> {
         fn range<T: Copy + TryInto<usize>>(offsets: &[T], at: usize) -> Range<usize> {
             let place = |at: usize| offsets[at].try_into().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Values of Arrow as JSON, for reading only: what leaves a batch never comes from here.
+//! Values of Arrow as JSON, for reading only: no output is made from this JSON.
 //!
-//! A list of structs has every member in every struct, and null where there was none. So nulls are
-//! left out of objects: that is what the row was before Arrow had it.
+//! In a list of structs, every struct has every member, with null where the row had none. So nulls are left out of
+//! objects, which gives the row as it was before.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use midfold_core::jsonstr;
 
 use crate::columns::{ListColumn, TextColumn};
 
-/// Appends the value at `at`. What JSON has no word for is `null`.
+/// Appends the value at `at`. A value that JSON cannot express is `null`.
 pub(crate) fn value(array: &dyn Array, at: usize, out: &mut Vec<u8>) {
     if array.is_null(at) {
         out.extend_from_slice(b"null");
@@ -70,7 +70,7 @@ fn object(array: &dyn Array, at: usize, out: &mut Vec<u8>) {
     out.push(b'{');
     let start = out.len();
     for (field, column) in members.fields().iter().zip(members.columns()) {
-        // A column of the type null says that it has no nulls.
+        // A column of the type null reports that it has no nulls.
         if column.is_valid(at) && *column.data_type() != DataType::Null {
             name(field.name(), start, out);
             value(column, at, out);
@@ -92,7 +92,7 @@ fn map(array: &MapArray, at: usize, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// The name of a member, with a comma where the object began before.
+/// Appends the name of a member, after a comma unless it is the first one.
 fn name(name: &str, start: usize, out: &mut Vec<u8>) {
     if out.len() > start {
         out.push(b',');

@@ -1,15 +1,14 @@
-//! Arrow for midfold: batches of trajectories in, batches of trajectories out.
+//! Arrow for midfold: compresses the trajectories in batches.
 //!
-//! [`compress_batch`] is a pure function over a `RecordBatch`, for engines that have their own
-//! scheduler: same rows, same order, one thread. A row is written in one of three ways:
+//! [`compress_batch`] is a pure function over a `RecordBatch`, for engines that have their own scheduler: it keeps the
+//! rows and their order, and uses one thread. A batch has its rows in one of three forms:
 //!
 //! - a text column `conversations` or `messages` with the list of turns as JSON,
 //! - a list of structs of that name (`from`, `value`; or `role`, `content`, …),
 //! - a text column with the whole row as JSON.
 //!
-//! What has no summary keeps its bytes; other columns are the same buffers. What happened to each
-//! row is in four new columns, and a row that cannot be used is one of them: it passes as it
-//! is, with the reason beside it.
+//! A row without a summary keeps its bytes, and other columns keep their buffers. Four new columns say what happened to
+//! each row. A row that cannot be used is no error: it stays as it is, and the columns have the reason.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -59,19 +58,19 @@ use source::BatchRows;
 pub use options::{BatchError, BatchOptions, COLUMNS, RowPass};
 pub use report::{RowReport, RowStatus};
 
-/// A batch, and what was done with each of its rows.
+/// A batch, with a report for each of its rows.
 #[derive(Debug)]
 pub struct CompressedBatch {
-    /// The same rows, with [`COLUMNS`] behind the others.
+    /// The same rows, with the columns [`COLUMNS`] after the others.
     pub batch: RecordBatch,
-    /// One for each row.
+    /// One report per row.
     pub rows: Vec<RowReport>,
 }
 
 /// Compresses all rows of a batch.
 ///
 /// # Errors
-/// [`BatchError`]: there is no column with rows, or a name is taken.
+/// [`BatchError`]: there is no column with rows, or a new column has a name that exists already.
 pub fn compress_batch(
     batch: &RecordBatch,
     options: &BatchOptions,
@@ -79,10 +78,10 @@ pub fn compress_batch(
     compress(batch, options).map(|done| done.batch)
 }
 
-/// As [`compress_batch`], with the metrics of each row for whoever sums them up.
+/// Compresses all rows of a batch, and returns the metrics of each row.
 ///
 /// # Errors
-/// [`BatchError`]: there is no column with rows, or a name is taken.
+/// [`BatchError`]: there is no column with rows, or a new column has a name that exists already.
 pub fn compress(
     batch: &RecordBatch,
     options: &BatchOptions,
@@ -92,10 +91,10 @@ pub fn compress(
     })
 }
 
-/// As [`compress`], with another pass over the rows: for summaries that a model wrote.
+/// Compresses all rows of a batch with another pass over the rows, for summaries that a model wrote.
 ///
 /// # Errors
-/// [`BatchError`]: there is no column with rows, or a name is taken.
+/// [`BatchError`]: there is no column with rows, or a new column has a name that exists already.
 pub fn compress_with(
     batch: &RecordBatch,
     options: &BatchOptions,
@@ -121,10 +120,10 @@ pub fn compress_with(
     Ok(CompressedBatch { batch: RecordBatch::try_new(schema, columns)?, rows })
 }
 
-/// The schema of what comes of a batch with this one: the same fields, then [`COLUMNS`].
+/// The schema of the result for a batch with this schema: the same fields, and then [`COLUMNS`].
 ///
 /// # Errors
-/// [`BatchError`]: there is no column with rows, or a name is taken.
+/// [`BatchError`]: there is no column with rows, or a new column has a name that exists already.
 pub fn output_schema(schema: &Schema, options: &BatchOptions) -> Result<SchemaRef, BatchError> {
     source::find(schema, options.column.as_deref())?;
     let mut fields: Vec<_> = schema.fields().iter().cloned().collect();

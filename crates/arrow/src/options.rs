@@ -1,4 +1,4 @@
-//! What is to be done with batches, and why one cannot be used.
+//! The settings for batches, and the reasons why a batch cannot be used.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use arrow_schema::{ArrowError, DataType};
 use midfold_core::Counter;
 use midfold_formats::trajectory::{self, TrajectorySettings};
 
-/// Names of the columns that are added, in order.
+/// The names of the columns that are added, in order.
 pub const COLUMNS: [&str; 4] = ["status", "tokens_before", "tokens_after", "fold"];
 
-/// What is to be done with batches.
+/// The settings for batches.
 #[derive(Clone)]
 pub struct BatchOptions {
-    /// What is to be done with rows.
+    /// The settings for rows.
     pub settings: TrajectorySettings,
-    /// How tokens are counted.
+    /// The counter of tokens.
     pub counter: Arc<dyn Counter>,
-    /// The column with the turns. `None`: `conversations`, `messages`, or a text column `line`,
-    /// `row`, `json` or `text` with whole rows, whichever is there first.
+    /// The column with the turns. `None` takes the first that exists of `conversations`, `messages`, and a text column
+    /// `line`, `row`, `json` or `text` with whole rows.
     pub column: Option<String>,
-    /// Prefix of the names of the columns that are added ([`COLUMNS`]).
+    /// The prefix of the names of the columns that are added ([`COLUMNS`]).
     pub prefix: String,
 }
 
 impl BatchOptions {
-    /// Default settings.
+    /// Settings with the defaults and this counter.
     #[must_use]
     pub fn new(counter: Arc<dyn Counter>) -> Self {
         Self {
@@ -36,33 +36,33 @@ impl BatchOptions {
     }
 }
 
-/// A batch that cannot be used at all. A row never is the reason.
+/// The reason why a batch cannot be used at all. A single row is never the reason.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BatchError {
     /// There is no column of this name.
     #[error("there is no column `{0}`")]
     NoColumn(String),
-    /// Nothing looks like rows.
+    /// No column can hold rows.
     #[error("there is no column `conversations` or `messages`, and none with whole rows")]
     NoRows,
     /// The column holds neither text nor lists of turns.
     #[error("column `{name}` is {found}: neither text nor a list of structs with {wanted}")]
     BadColumn {
-        /// Its name.
+        /// The name of the column.
         name: String,
-        /// Its type.
+        /// The type of the column.
         found: DataType,
-        /// Members of a turn.
+        /// The members that a turn needs.
         wanted: &'static str,
     },
-    /// A column that is to be added is there already.
+    /// The batch already has a column with the name of one that is to be added.
     #[error("there is a column `{0}` already: set a prefix for those that are added")]
     Taken(String),
-    /// Arrow refused; a batch that is too large for the offsets of its columns, most likely.
+    /// Arrow refused, most likely because the batch is too large for the offsets of its columns.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
 }
 
-/// What is done with one row, as a line of JSON.
+/// Compresses one row, given as a line of JSON.
 pub type RowPass<'a> = &'a dyn Fn(&[u8]) -> Result<trajectory::CompressedRow, trajectory::RowError>;

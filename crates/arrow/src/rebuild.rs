@@ -1,5 +1,5 @@
-//! Columns with other rows in the place of some. What stays is copied from the old column as it
-//! is, nulls and nested values included; it never passes through JSON.
+//! Rebuilds columns with some rows replaced. All other values are copied from the old column as they are, with nulls
+//! and nested values; they never pass through JSON.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::columns::ListColumn;
 use crate::row::{NewTurn, RowChange, TurnSlot};
 use crate::source::{BatchRows, RowColumn};
 
-/// The column of rows, with `changes` (row, what takes its place; in order) in it.
+/// The column of rows with `changes` in it. Each change is a row's index and its replacement, in order of index.
 pub(crate) fn column(
     column: &ArrayRef,
     source: &BatchRows<'_>,
@@ -46,7 +46,7 @@ fn text_column(column: &ArrayRef, changes: &[(usize, RowChange)]) -> Result<Arra
     pieces.join(column, &text_array(column.data_type(), &texts))
 }
 
-/// Texts as an array of this type of text.
+/// These texts as an array of this text type.
 fn text_array(kind: &DataType, texts: &[Option<&str>]) -> ArrayRef {
     let texts = texts.iter().copied();
     match kind {
@@ -56,6 +56,7 @@ fn text_array(kind: &DataType, texts: &[Option<&str>]) -> ArrayRef {
     }
 }
 
+/// The column of lists with the changed rows in it.
 fn list_column<O: OffsetSizeTrait>(
     lists: &GenericListArray<O>,
     source: &BatchRows<'_>,
@@ -93,7 +94,7 @@ fn list_column<O: OffsetSizeTrait>(
     relist(lists, lengths, values)
 }
 
-/// Lists like these, of other lengths and with other elements.
+/// Lists with the type and nulls of `lists`, but with other lengths and elements.
 pub(crate) fn relist<O: OffsetSizeTrait>(
     lists: &GenericListArray<O>,
     lengths: Vec<usize>,
@@ -108,7 +109,7 @@ pub(crate) fn relist<O: OffsetSizeTrait>(
     Ok(Arc::new(lists))
 }
 
-/// New turns as structs like the old ones. `turns` come with the place of their row's first turn.
+/// New turns as structs of the same type as the old ones. Each turn comes with the index of its row's first turn.
 fn new_turns(old: &StructArray, turns: &[(usize, &NewTurn)]) -> Result<ArrayRef, ArrowError> {
     let members = old.fields().iter().zip(old.columns()).enumerate();
     let columns = members.map(|(member, (field, column))| {
@@ -119,7 +120,7 @@ fn new_turns(old: &StructArray, turns: &[(usize, &NewTurn)]) -> Result<ArrayRef,
             .iter()
             .filter_map(|(_, turn)| of(turn).map(|at| Some(turn.texts[at].1.as_str())))
             .collect();
-        // Texts, and behind them what is shown where nothing is said.
+        // The new texts come first; after them comes the empty value, for members without a text.
         let nothing = nothing(field);
         let mut pieces = ArrayPieces::default();
         let mut text = 0;
@@ -144,7 +145,7 @@ fn new_turns(old: &StructArray, turns: &[(usize, &NewTurn)]) -> Result<ArrayRef,
     Ok(Arc::new(StructArray::try_new_with_length(old.fields().clone(), columns, None, len)?))
 }
 
-/// One value that says nothing: null where that is allowed, else the empty one of its type.
+/// One empty value: null where the field allows it, or else the empty value of its type.
 pub(crate) fn nothing(field: &Field) -> ArrayRef {
     let null = new_null_array(field.data_type(), 1);
     match field.is_nullable() {
@@ -153,7 +154,7 @@ pub(crate) fn nothing(field: &Field) -> ArrayRef {
     }
 }
 
-/// The same bytes, taken for a value: 0, false, "", [].
+/// The bytes of a null value as a valid value: 0, `false`, "", [].
 fn zero(data: ArrayData) -> ArrayData {
     let children = match data.data_type() {
         DataType::Struct(fields) => {
@@ -168,13 +169,16 @@ fn zero(data: ArrayData) -> ArrayData {
     valid.unwrap_or(data)
 }
 
-/// Which elements an array is made of: runs of an old one, and single new ones.
+/// The elements of a new array: runs of an old array, and single new elements.
 #[derive(Default)]
 pub(crate) struct ArrayPieces {
+    /// The runs: the number of the array from which a run comes, and its range there.
     runs: Vec<(usize, Range<usize>)>,
+    /// The number of elements of all runs.
     len: usize,
 }
 
+/// Numbers of the arrays from which elements come: the old one, the new one, and the empty element.
 const OLD: usize = 0;
 const NEW: usize = 1;
 const NOTHING: usize = 2;
@@ -189,23 +193,23 @@ impl ArrayPieces {
         }
     }
 
-    /// Elements of the old array.
+    /// Adds elements of the old array.
     pub fn keep(&mut self, range: Range<usize>) {
         self.push(OLD, range);
     }
 
-    /// A new element.
+    /// Adds an element of the new array.
     pub fn put(&mut self, at: usize) {
         self.push(NEW, at..at + 1);
     }
 
-    /// An element that says nothing.
+    /// Adds an empty element.
     fn nothing(&mut self) {
         self.len += 1;
         self.runs.push((NOTHING, 0..1));
     }
 
-    /// The array of them.
+    /// Builds the array.
     pub fn join(self, old: &dyn Array, new: &dyn Array) -> Result<ArrayRef, ArrowError> {
         self.join_all(&[&old.to_data(), &new.to_data()])
     }

@@ -1,4 +1,4 @@
-//! What was done with each row, as values and as columns.
+//! The result for each row, as values and as columns.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use midfold_core::trajectory::{TrajectoryMetrics, TurnMap};
 
 use crate::COLUMNS;
 
-/// What became of a row.
+/// The outcome for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowStatus {
-    /// It fits, or there is nothing to compress: as it was.
+    /// The row fits, or has nothing to compress. It stays as it was.
     Skipped,
-    /// A summary stands for some of its turns, and it fits.
+    /// A summary replaces some of its turns, and it fits.
     Compressed,
-    /// It does not fit, with a summary or without one.
+    /// The row does not fit, with a summary or without one.
     OverLimit,
-    /// It cannot be used: as it was.
+    /// The row cannot be used. It stays as it was.
     Error,
 }
 
 impl RowStatus {
-    /// `skipped`, `compressed`, `over_limit` or `error`.
+    /// The name: `skipped`, `compressed`, `over_limit` or `error`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,29 +36,29 @@ impl RowStatus {
     }
 }
 
-/// What was done with a row.
+/// The report for a row.
 #[derive(Clone, Debug)]
 pub enum RowReport {
-    /// It was read.
+    /// The row was read.
     Done {
-        /// Tokens and turns.
+        /// The tokens and turns.
         metrics: TrajectoryMetrics,
-        /// Where its turns went.
+        /// The new index of each turn.
         map: TurnMap,
-        /// Its tokens were counted. If not, they are a quarter of its bytes.
+        /// Whether its tokens were counted. If not, they are estimated as a quarter of its bytes.
         counted: bool,
     },
-    /// It cannot be used.
+    /// The row cannot be used.
     Failed {
-        /// A short name.
+        /// A short name for programs.
         code: &'static str,
-        /// In words.
+        /// The reason, for people.
         reason: String,
     },
 }
 
 impl RowReport {
-    /// What became of the row.
+    /// The outcome for the row.
     #[must_use]
     pub fn status(&self) -> RowStatus {
         match self {
@@ -76,10 +76,11 @@ impl RowReport {
         }
     }
 
-    /// What was done, as JSON; `None` where nothing was. A summary: `span` (the turns it stands
-    /// for: from, up to), `turns` (before, after), `summary` (its own place, `null` where it joined
-    /// a turn) and `map` (the new place of each turn, `null` where it left). A row that cannot be
-    /// used: `error` and `reason`.
+    /// The change of the row as JSON; `None` where nothing changed.
+    ///
+    /// A summary gives `span` (the turns that it replaces: from, up to) and `turns` (before, after). Its `summary` is
+    /// its own index, or `null` where it joined a turn. Its `map` has the new index of each turn, or `null` where the
+    /// turn was replaced. A row that cannot be used gives `error` and `reason`.
     ///
     /// ```
     /// # use midfold_arrow::RowReport;
@@ -114,7 +115,7 @@ impl RowReport {
     }
 }
 
-/// The columns that are added. Signed numbers: some engines have no others.
+/// The columns that are added. Their numbers are signed, because some engines have no unsigned ones.
 pub(crate) fn fields(prefix: &str) -> [Field; 4] {
     let [status, before, after, fold] = COLUMNS.map(|name| format!("{prefix}{name}"));
     [

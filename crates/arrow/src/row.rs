@@ -1,4 +1,4 @@
-//! One row: what comes of it, in the form in which its column wants it back.
+//! One row: its result, in the form of its column.
 
 use midfold_core::jsonstr;
 use midfold_formats::scan;
@@ -9,9 +9,9 @@ use arrow_array::StructArray;
 use crate::source::{BatchRows, OPEN, RowForm, is_text};
 use crate::{RowPass, RowReport};
 
-/// What takes the place of a row.
+/// The replacement of a row.
 pub(crate) enum RowChange {
-    /// All of the row, as JSON.
+    /// The whole row, as JSON.
     Whole(String),
     /// The list of turns, as JSON.
     List(String),
@@ -21,22 +21,22 @@ pub(crate) enum RowChange {
 
 /// A turn of a new row.
 pub(crate) enum TurnSlot {
-    /// That turn of the old one.
+    /// The old row's turn at this index.
     Kept(usize),
-    /// Another one.
+    /// A new turn.
     New(NewTurn),
 }
 
-/// A turn with a summary or a notice in it.
+/// A turn that contains a summary or a notice.
 pub(crate) struct NewTurn {
-    /// The turn of the old row that it extends. All that has no new text is as there; where it
-    /// extends none, null.
+    /// The index of the old row's turn that it extends: members without a new text are copied from there. `None` for a
+    /// turn of its own, whose other members are null.
     pub from: Option<usize>,
-    /// New texts, by number of the member.
+    /// The new texts, by index of the member.
     pub texts: Vec<(usize, String)>,
 }
 
-/// What a row cannot be used for.
+/// The reason why a row cannot be used.
 struct RowFailure {
     code: &'static str,
     reason: String,
@@ -66,6 +66,7 @@ pub(crate) fn compress(
     }
 }
 
+/// Compresses a row, and returns its report and its replacement. The replacement is `None` where the row stays.
 fn compressed(
     line: &[u8],
     form: RowForm,
@@ -74,7 +75,7 @@ fn compressed(
 ) -> Result<(RowReport, Option<RowChange>), RowFailure> {
     let done = pass(line)?;
     if let RowForm::List { end } = form {
-        // What closes the list early and goes on is no list, though the row around it is one.
+        // A text may close the list early and go on. It is then no list, although the JSON made around it is valid.
         if scan::value(line, OPEN.len()).is_none_or(|list| list.end != end) {
             return Err(RowError::NotAList("conversations").into());
         }
@@ -122,8 +123,8 @@ fn slots(
     from.into_iter().enumerate().map(slot).collect()
 }
 
-/// A turn of the new row as texts for the members of a struct. Of a turn that was there before,
-/// only what it says is new.
+/// A turn of the new row, as texts for the members of a struct. For a turn that existed before, only its content is
+/// new.
 fn new_turn(
     bytes: &[u8],
     from: Option<usize>,

@@ -1,4 +1,4 @@
-//! Where the rows of a batch are, and how each one reads as JSON.
+//! Finds the rows of a batch, and writes each of them as JSON.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StructArray};
@@ -7,17 +7,18 @@ use arrow_schema::{DataType, Fields, Schema};
 use crate::columns::{ListColumn, TextColumn};
 use crate::{BatchError, BatchOptions, json};
 
-/// Columns that may hold the turns, then those that may hold whole rows.
+/// The names of columns that may hold the turns.
 const NAMES: [&str; 2] = ["conversations", "messages"];
+/// The names of columns that may hold whole rows.
 const WHOLE: [&str; 4] = ["line", "row", "json", "text"];
 
-/// What a list of turns is called in the rows that are made here: the name of the column does not
-/// matter, how a turn is written does.
+/// The start of the JSON that is made around a list of turns. The name of the column does not matter here, because the
+/// turns themselves show their form.
 pub(crate) const OPEN: &[u8] = br#"{"conversations":"#;
 
 /// The rows of a batch.
 pub(crate) struct BatchRows<'a> {
-    /// Which column.
+    /// The index of the column.
     pub index: usize,
     rows: RowColumn<'a>,
     tools: Option<&'a dyn Array>,
@@ -29,18 +30,18 @@ pub(crate) enum RowColumn<'a> {
     Lists(ListColumn<'a>),
 }
 
-/// How a row is written.
+/// The form in which a row is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowForm {
-    /// All of it is JSON in the column.
+    /// The column has the whole row as JSON.
     Whole,
-    /// The list of turns is; the JSON was made around it. It ends here.
+    /// The column has the list of turns as JSON, and the rest was made around it. The list ends at `end`.
     List { end: usize },
-    /// The column holds structs; all of the JSON was made.
+    /// The column has structs, and all of the JSON was made.
     Nested,
 }
 
-/// Finds the column.
+/// The index of the column with the rows.
 pub(crate) fn find(schema: &Schema, named: Option<&str>) -> Result<usize, BatchError> {
     if let Some(name) = named {
         let (index, field) =
@@ -72,7 +73,7 @@ pub(crate) fn is_text(found: &DataType) -> bool {
     matches!(found, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// The members of a turn, where this is the type of a list of turns.
+/// The members of a turn, if this is the type of a list of turns.
 fn turns(found: &DataType) -> Option<&Fields> {
     let (DataType::List(item) | DataType::LargeList(item)) = found else { return None };
     let DataType::Struct(fields) = item.data_type() else { return None };
@@ -96,7 +97,7 @@ impl<'a> BatchRows<'a> {
         &self.rows
     }
 
-    /// The turns, where they are structs.
+    /// The turns of all rows, if they are structs.
     pub fn turns(&self) -> Option<&'a StructArray> {
         match &self.rows {
             RowColumn::Lists(lists) => lists.values().as_struct_opt(),
@@ -104,7 +105,7 @@ impl<'a> BatchRows<'a> {
         }
     }
 
-    /// The first turn of a row.
+    /// The index of the first turn of a row.
     pub fn first_turn(&self, at: usize) -> usize {
         match &self.rows {
             RowColumn::Lists(lists) => lists.get(at).map_or(0, |range| range.start),
@@ -112,7 +113,7 @@ impl<'a> BatchRows<'a> {
         }
     }
 
-    /// Writes a row as JSON.
+    /// Writes a row as JSON into `line`, and returns the form of the row.
     pub fn line(&self, at: usize, line: &mut Vec<u8>) -> RowForm {
         line.clear();
         let form = match &self.rows {
@@ -137,7 +138,7 @@ impl<'a> BatchRows<'a> {
             }
         };
         if line.is_empty() {
-            // No turns at all.
+            // The row has no turns.
             line.extend_from_slice(b"{}");
             return RowForm::Whole;
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use midfold::store::{self, Millis, Store, StoredError, StoredSession};
+use midfold::view::OverviewCache;
 use midfold::{Door, advise_in, advise_open};
 use midfold_args::StoreAt;
 
@@ -55,6 +56,11 @@ impl OpenStore {
         let store = store::open(url).await;
         let store = store.map_err(|error| advise_open(url, error, Door::Command))?;
         Ok(Self { store, is_memory: url.starts_with("memory") })
+    }
+
+    /// Its sessions as every door shows them.
+    pub fn overviews(&self) -> OverviewCache {
+        OverviewCache::new(self.store.clone())
     }
 
     /// A session, or which one was perhaps meant.

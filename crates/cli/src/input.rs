@@ -16,6 +16,7 @@ use crate::output::reason;
 use crate::paths::{is_stdin, is_transcript};
 #[cfg(feature = "sessions")]
 use crate::regular;
+use crate::session_folder::SessionFolder;
 
 /// Bytes that a packed file may unpack to. Both formats pack a repeated byte about a thousandfold and
 /// better, so a file of 2 MB can fill the memory of a machine. Sets of transcripts that are read at
@@ -98,14 +99,23 @@ impl InputFile {
 }
 
 /// The bytes of a file, or of standard input; of a packed one what it unpacks to.
+/// Of a folder that is one transcript, its files one after the other.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = if is_stdin(path) {
         bounded::stream(std::io::stdin().lock(), MOST_STREAMED)
+    } else if let Some(folder) = SessionFolder::of(path) {
+        return folder.read().map_err(|error| broken_folder(path, &error));
     } else {
         bounded::any(path, MOST_STREAMED)
     };
     let bytes = bytes.map_err(|error| unreadable(path, &name(path), &error))?;
     unpacked(bytes, MOST_UNPACKED).map_err(|error| not_unpacked(&name(path), &error))
+}
+
+fn broken_folder(path: &Path, error: &std::io::Error) -> Failure {
+    let what = format!("{} cannot be read: {}", path.display(), reason(error));
+    Failure::new(FailureArea::Input, what)
+        .hint("take the broken file out of the folder, or name the folder of another session")
 }
 
 /// Why a file of this name could not be unpacked.

@@ -74,6 +74,7 @@ mod serve;
 mod serving;
 #[cfg(feature = "sessions")]
 mod session;
+mod session_folder;
 #[cfg(feature = "sessions")]
 mod signals;
 #[cfg(feature = "sessions")]

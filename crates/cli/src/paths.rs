@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::CommandError;
 use crate::output::reason;
+use crate::session_folder::SessionFolder;
 
 /// What names of transcripts end in, before [`PACKED`].
 const TRANSCRIPTS: [&str; 3] = [".jsonl", ".json", ".traj"];
@@ -36,9 +37,9 @@ pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Whether this names a folder.
+/// Whether this names a folder of transcripts. A folder that is one transcript is read as a file.
 pub fn is_folder(path: &Path) -> bool {
-    !is_stdin(path) && path.is_dir()
+    !is_stdin(path) && path.is_dir() && SessionFolder::of(path).is_none()
 }
 
 /// Whether a file of this name is looked at in a folder of transcripts.
@@ -126,15 +127,23 @@ impl<'a> FolderWalk<'a> {
             let Ok(meta) = fs::metadata(&path) else { continue };
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             if meta.is_dir() && self.deep {
-                if let Err(error) = self.enter(&path) {
+                if SessionFolder::of(&path).is_some() {
+                    if self.entered.insert(fs::canonicalize(&path)?) {
+                        self.keep(path);
+                    }
+                } else if let Err(error) = self.enter(&path) {
                     let text = format!("{} cannot be read: {}", path.display(), reason(&error));
                     self.found.closed.push(text);
                 }
             } else if meta.is_file() && (self.wanted)(&name) {
-                let name = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
-                self.found.files.push(FoundFile { path, name });
+                self.keep(path);
             }
         }
         Ok(())
+    }
+
+    fn keep(&mut self, path: PathBuf) {
+        let name = path.strip_prefix(self.root).unwrap_or(&path).to_owned();
+        self.found.files.push(FoundFile { path, name });
     }
 }

@@ -1,11 +1,10 @@
-//! The budget: one value, handed down and shrinking.
+//! The budget: the tokens that a context may have, and the shares that are taken of it.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Parts per 10,000: how ratios are kept, so that planning is integer arithmetic and gives the
-/// same answer on every machine.
+/// A ratio in parts per 10,000. An integer, so that planning gives the same answer on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(pub u32);
 
@@ -13,7 +12,7 @@ impl Ratio {
     /// The whole.
     pub const ONE: Self = Self(10_000);
 
-    /// `self` of `tokens`, rounded down.
+    /// This share of `tokens`, rounded down.
     ///
     /// ```
     /// use midfold_core::budget::Ratio;
@@ -24,7 +23,7 @@ impl Ratio {
         u64::try_from(u128::from(tokens) * u128::from(self.0) / 10_000).unwrap_or(u64::MAX)
     }
 
-    /// Whether it is nothing.
+    /// Whether the ratio is 0.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0 == 0
@@ -57,7 +56,7 @@ impl<'de> Deserialize<'de> for Ratio {
     }
 }
 
-/// Reads a ratio that is no share of a whole, and so may be more than one.
+/// Reads a ratio that may exceed 1, because it is not a share of a whole.
 pub(crate) fn factor<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ratio, D::Error> {
     use serde::de::Error;
     let value = f64::deserialize(deserializer)?;
@@ -122,12 +121,12 @@ impl std::fmt::Display for TierName {
 /// Why a budget cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
-    /// Nothing is left of the window.
+    /// The reserves take up the whole window.
     #[error("the reserves ({reserved} tokens) leave nothing of a window of {window} tokens")]
     Empty {
-        /// The window.
+        /// The window in tokens.
         window: u64,
-        /// Output and injection reserve together.
+        /// Output and injection reserve together, in tokens.
         reserved: u64,
     },
 }
@@ -139,14 +138,13 @@ impl Budget {
         Self { window, output_reserve: 0, injection_reserve: 0, tiers: BTreeMap::new() }
     }
 
-    /// What a context may cost: the window without the reserves. Every ratio of a policy
-    /// multiplies this.
+    /// The tokens that a context may have: the window less the reserves. Every ratio of a policy multiplies this.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.window.saturating_sub(self.output_reserve).saturating_sub(self.injection_reserve)
     }
 
-    /// The caps of its tiers, in tokens of a budget of `tokens`.
+    /// The caps of the tiers in tokens, as shares of `tokens`.
     #[must_use]
     pub fn caps(&self, tokens: u64) -> Vec<(TierName, u64)> {
         self.tiers.iter().map(|(tier, cap)| (*tier, cap.of(tokens))).collect()
@@ -155,7 +153,7 @@ impl Budget {
     /// Checks that the budget can be used.
     ///
     /// # Errors
-    /// When nothing is left.
+    /// When the reserves leave nothing of the window.
     pub fn check(&self) -> Result<(), BudgetError> {
         if self.tokens() == 0 {
             let reserved = self.output_reserve.saturating_add(self.injection_reserve);

@@ -1,6 +1,6 @@
-//! Places in the bytes of an event.
+//! Ranges of bytes in an event.
 
-/// A half-open range of bytes in an event (events are below 4 GiB).
+/// A half-open range of bytes in an event (an event is smaller than 4 GiB).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ByteRange {
     /// First byte.
@@ -10,7 +10,7 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// The range `start..end`; saturates at 4 GiB, which readers refuse before.
+    /// The range `start..end`. Larger positions become 4 GiB; readers refuse events of that size before.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Self {
         let clamp = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
@@ -23,7 +23,7 @@ impl ByteRange {
         self.start as usize..self.end as usize
     }
 
-    /// The bytes of `source` in this range; empty when the range lies outside.
+    /// The bytes of `source` in this range; empty when the range is not inside `source`.
     #[must_use]
     pub fn of(self, source: &[u8]) -> &[u8] {
         source.get(self.to_usize()).unwrap_or_default()

@@ -1,11 +1,12 @@
-//! The date of a moment, and the moment of a date and a time. Pure: the moment comes in as a value.
+//! Converts moments to dates, and dates with a time to moments. The present time comes in as a value.
 
 /// Milliseconds since 1970-01-01 UTC.
 pub type Millis = u64;
 
-/// The date of a moment in milliseconds since 1970, UTC: `2026-11-22`. Days to a civil date by the proleptic calendar.
+/// The UTC date of a moment: `2026-11-22`. Uses the proleptic Gregorian calendar.
 #[must_use]
 pub fn date(now: Millis) -> String {
+    // Days are counted from March 1 of year 0, so that a leap day is the last day of its year.
     let days = i64::try_from(now / 86_400_000).unwrap_or(0) + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
@@ -19,9 +20,9 @@ pub fn date(now: Millis) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The moment that ISO 8601 writes as `2026-11-22T10:00:00.250Z`: with an offset (`+02:00`) too, with
-/// any number of digits behind the second or none, with a space for the `T`; without an offset it
-/// is UTC. `None` for anything else, and before 1970.
+/// Reads an ISO 8601 moment such as `2026-11-22T10:00:00.250Z`. An offset (`+02:00`) may follow, the second may have
+/// any number of decimals, and a space may replace the `T`. Without an offset the time is UTC. `None` for any other
+/// text, and for moments before 1970.
 ///
 /// ```
 /// use midfold_core::calendar::moment;
@@ -39,7 +40,7 @@ pub fn moment(text: &str) -> Option<Millis> {
     };
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
     let [hour, minute, second] = numbers(clock, ':')?;
-    // A second of 60 is a leap second.
+    // Second 60 is a leap second.
     let in_range = (1..=12).contains(&month) && (1..=31).contains(&day);
     if !in_range || hour > 23 || minute > 59 || second > 60 {
         return None;
@@ -48,20 +49,20 @@ pub fn moment(text: &str) -> Option<Millis> {
     u64::try_from(seconds).ok()?.checked_mul(1_000)?.checked_add(thousandths(fraction)?)
 }
 
-/// Three numbers between two of `between`.
+/// Reads exactly three numbers, separated by `between`.
 fn numbers(text: &str, between: char) -> Option<[i64; 3]> {
     let mut parts = text.split(between).map(number);
     let three = [parts.next()??, parts.next()??, parts.next()??];
     parts.next().is_none().then_some(three)
 }
 
-/// A number of one to four digits.
+/// Reads a number of one to four digits, without a sign.
 fn number(text: &str) -> Option<i64> {
     let is_one = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_one)
 }
 
-/// Seconds that a clock is before UTC: `Z`, `+02:00`, `-0530`.
+/// The offset of a clock from UTC in seconds, positive east of it: `Z`, `+02:00`, `-0530`.
 fn offset(text: &str) -> Option<i64> {
     let sign = match text.as_bytes().first()? {
         b'+' => 1,
@@ -74,7 +75,7 @@ fn offset(text: &str) -> Option<i64> {
     Some(sign * (hours * 3_600 + minutes * 60))
 }
 
-/// The first three digits behind the point of a second.
+/// The first three decimals of a second, as milliseconds.
 fn thousandths(fraction: &str) -> Option<u64> {
     if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -83,7 +84,7 @@ fn thousandths(fraction: &str) -> Option<u64> {
     Some(digits.fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
 }
 
-/// Days from 1970 to a civil date, by the proleptic calendar.
+/// Days from 1970-01-01 to a date of the proleptic Gregorian calendar.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);

@@ -1,5 +1,5 @@
-//! Calls and their results, paired by position. What the tool table knows of a call is read where
-//! somebody asks: most rules only need to know who answers whom.
+//! Calls and their results, paired by position. The facts of a call (its tool's kind, its paths) are read from the tool
+//! table only on demand, since most rules need the pairs alone.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,12 +15,12 @@ use crate::view::{BlockKind, BlockView, TextRef};
 pub struct CallSite<'a> {
     /// The event that makes the call.
     pub event: &'a Event,
-    /// The call in it.
+    /// The block of the call.
     pub block: &'a BlockView,
 }
 
 impl<'a> CallSite<'a> {
-    /// The tool's name, empty where nothing tells. That of a tool that a script calls is its own.
+    /// The tool's name; empty where the call has none. For a script that calls one tool, the name of that tool.
     #[must_use]
     pub fn tool(&self) -> Cow<'a, str> {
         if code_mode::may_call(self.block.outer.of(&self.event.bytes)) {
@@ -29,23 +29,25 @@ impl<'a> CallSite<'a> {
         self.name()
     }
 
-    /// The text of its arguments.
+    /// The text of the call's arguments. For a script that calls one tool, the arguments of that call.
     #[must_use]
     pub fn arguments(&self) -> Cow<'a, str> {
         self.meant().1
     }
 
-    /// What the call meant to do.
+    /// The facts of the call by the tool table: its kind, the paths that it reads and writes.
     #[must_use]
     pub fn facts(&self, tools: &ToolTable) -> CallFacts {
         let (tool, arguments) = self.meant();
         tools.facts(&tool, &arguments)
     }
 
+    /// Name and arguments of the tool that runs in the end: a script that calls another tool is read for that call.
     fn meant(&self) -> (Cow<'a, str>, Cow<'a, str>) {
         code_mode::meant(self.name(), self.block.text(&self.event.bytes))
     }
 
+    /// The name as the call has it.
     fn name(&self) -> Cow<'a, str> {
         match &self.block.kind {
             BlockKind::Call { name, .. } => decode(name, self.event),
@@ -59,15 +61,15 @@ impl<'a> CallSite<'a> {
 pub struct ResultSite<'a> {
     /// The event that brings the result.
     pub event: &'a Event,
-    /// The result in it.
+    /// The block of the result.
     pub block: &'a BlockView,
     /// Index of the block in its event.
     pub index: usize,
-    /// Index into [`CallIndex::calls`].
+    /// Index into [`CallIndex::calls`]; `None` where no call was found for the result.
     pub call: Option<usize>,
 }
 
-/// An open call, and its index among the calls.
+/// An open call with its index among the calls.
 struct OpenCallSite<'a> {
     id: Cow<'a, [u8]>,
     name: Cow<'a, [u8]>,
@@ -94,13 +96,15 @@ pub struct CallIndex<'a> {
 }
 
 impl<'a> CallIndex<'a> {
-    /// Finds them. A result answers the newest open call with its id in the step before it, else the
-    /// oldest where one of the two has none, of the same tool if one of them is.
+    /// Finds the calls and results of a range of events, and pairs them. A result answers the newest open call of its
+    /// step with its id. Where the result or the call has no id, it answers the oldest open call, if possible of the
+    /// same tool.
     #[must_use]
     pub fn find(events: &'a [Event], range: Range<usize>) -> Self {
         let mut found = Self::default();
         let mut open: OpenCalls<OpenCallSite<'a>> = OpenCalls::default();
         for event in &events[range] {
+            // A message without calls or results ends the step. The calls before it stay unanswered.
             if !event.view.has_results() && !event.view.has_calls() {
                 open = OpenCalls::default();
             }
@@ -126,15 +130,15 @@ impl<'a> CallIndex<'a> {
         found
     }
 
-    /// The call that a result answers.
+    /// The call that a result answers; `None` where none was found.
     #[must_use]
     pub fn call_of(&self, result: &ResultSite<'_>) -> Option<CallSite<'a>> {
         result.call.and_then(|call| self.calls.get(call)).copied()
     }
 }
 
-/// The tool that a result came from: its call says so, else the result itself; empty where neither
-/// does.
+/// The name of the tool that a result came from: by its call, else by the result itself. Empty where neither names a
+/// tool.
 #[must_use]
 pub fn tool_of<'a>(
     call: Option<&CallSite<'a>>,

@@ -1,22 +1,22 @@
-//! The closed sets of words that stand in the record of a fold.
+//! The closed sets of code words in the record of a fold.
 
 use serde::{Deserialize, Serialize};
 
 use crate::narrate::{FailureClass, ReplyVerdict};
 use crate::policy::RecapFallback;
 
-/// What a reducer did to a block.
+/// The kind of change that a reducer made to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EditKind {
-    /// Another text is there.
+    /// The block has another text.
     Replaced,
-    /// Nothing is there.
+    /// The block is gone.
     Removed,
 }
 
 impl EditKind {
-    /// The word as it is in records.
+    /// The word in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl EditKind {
     }
 }
 
-/// What is in the place of a covered span that no model narrated.
+/// The text for a covered span that no model narrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StandIn {
@@ -36,12 +36,12 @@ pub enum StandIn {
     Marker,
     /// A fixed sentence with the number of messages.
     Static,
-    /// A recap of the host's own.
+    /// A recap that the host wrote.
     Host,
 }
 
 impl StandIn {
-    /// The word as it is in records.
+    /// The word in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,27 +63,27 @@ impl From<RecapFallback> for StandIn {
     }
 }
 
-/// What became of one request to a model.
+/// The result of one request to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerdictCode {
-    /// The fold did not wait for the reply.
+    /// The reply was still awaited when the fold was made.
     Pending,
-    /// The conversation had changed before a worker took the request, so that its answer would not have been used.
+    /// The conversation changed before a worker took the request, so the request was dropped.
     Stale,
-    /// There was a reply: `accepted`, or why it was refused.
+    /// A reply came: it was accepted, or refused for this reason.
     #[serde(untagged)]
     Reply(ReplyVerdict),
-    /// There was none, and why.
+    /// No reply came, for this reason.
     #[serde(untagged)]
     Failed(FailureClass),
 }
 
 impl VerdictCode {
-    /// The reply passed all checks.
+    /// The code of a reply that passed all checks.
     pub const ACCEPTED: Self = Self::Reply(ReplyVerdict::Accepted);
 
-    /// The code as it is in records.
+    /// The code word in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl VerdictCode {
         }
     }
 
-    /// What this code says.
+    /// The verdict of a code word; `None` for an unknown word.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         let replies = ReplyVerdict::ALL.into_iter().map(Self::Reply);
@@ -103,7 +103,7 @@ impl VerdictCode {
         all.find(|known| known.as_str() == code)
     }
 
-    /// Why there is no reply, where there is none.
+    /// Why no reply came; `None` where one did.
     #[must_use]
     pub fn failure(self) -> Option<FailureClass> {
         match self {

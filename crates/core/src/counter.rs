@@ -1,8 +1,8 @@
-//! The seam to token counting. `tokens` implements it; the engine only asks.
+//! The interface to token counting. The crate `tokens` implements it.
 
 use crate::view::MediaRef;
 
-/// What a text is, as far as its place in a message tells. Estimates differ by it.
+/// The kind of a text, by its place in a message. Estimates of its tokens depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextKind {
     /// Text of a user, a system or an assistant message.
@@ -17,18 +17,18 @@ pub enum TextKind {
     Json,
 }
 
-/// Counts tokens. Implementations are deterministic and never panic, whatever the text.
+/// Counts tokens. Implementations are deterministic and never panic, whatever the text is.
 pub trait Counter: Send + Sync {
-    /// Name for records and reports: `o200k`, `chars:3.2`, `estimate:openai`.
+    /// A name for records and reports: `o200k`, `chars:3.2`, `estimate:openai`.
     fn name(&self) -> &str;
 
-    /// Tokens of one text. Special-token text counts as ordinary text.
+    /// Tokens of one text. The text of a special token counts as ordinary text.
     fn count(&self, text: &str, content: TextKind) -> u32;
 
     /// Tokens of an image, a sound or a file.
     fn media(&self, media: &MediaRef) -> u32;
 
-    /// Tokens that every message costs beside its texts.
+    /// Tokens that every message costs besides its texts.
     fn per_message(&self) -> u32 {
         4
     }

@@ -1,69 +1,68 @@
-//! The seam to wire formats. `formats` implements it; the engine never parses.
+//! The interface to wire formats. The crate `formats` implements it; the engine parses no wire format itself.
 
 use bytes::Bytes;
 
 use crate::view::{EventView, Role};
 use crate::voice::Passage;
 
-/// A wire format, as far as the engine needs it. Pure and total: foreign bytes never fail, what
-/// is not understood becomes an opaque block.
+/// A wire format, as far as the engine needs it. Pure and total: no bytes make it fail, and a part that it does not
+/// know becomes an opaque block.
 pub trait Dialect: Send + Sync {
-    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `sharegpt`.
+    /// The format's name: `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `sharegpt`.
     fn name(&self) -> &'static str;
 
     /// Reads one event.
     fn view(&self, bytes: &[u8]) -> EventView;
 
-    /// Whose words the text blocks of one message of the user's role are, in order. Where a format
-    /// knows no clients that put words there, all of it is the user's.
+    /// The passages of the text blocks of one message in the user's role, in order. Each says whose words it holds. By
+    /// default all words are the user's: a format that no client adds text to needs nothing else.
     fn passages(&self, texts: &[&str]) -> Vec<Passage> {
         texts.iter().map(|text| Passage::user(text)).collect()
     }
 
-    /// What a client put at the end of a tool's result because the user said it while the agent worked: where
-    /// that starts, and the passages in it. `last` is the last text of the result, `is_own` whether the client
-    /// may have added it as a text of its own.
+    /// Words of the user at the end of a tool's result, which a client put there because the user typed them while the
+    /// agent worked. Returns the byte at which they start, and their passages; `None` where there are none. `last` is
+    /// the last text of the result; `is_own` says whether the client may have added it as a text block of its own.
     fn steered(&self, _last: &str, _is_own: bool) -> Option<(usize, Vec<Passage>)> {
         None
     }
 
-    /// Whether the end of a recorded text may be the end of such words.
+    /// A cheap check before [`Dialect::steered`]: false where a recorded text with this end cannot contain such words.
     fn may_be_steered(&self, _end: &[u8]) -> bool {
         false
     }
 
-    /// The name under which a message of the user's role speaks, where the format has names there and
-    /// it has one: more than one may speak in that role.
+    /// The speaker's name in a message of the user's role. A format with such names lets several people speak in that
+    /// role. `None` where the format or the message has no name.
     fn speaker(&self, _bytes: &[u8]) -> Option<String> {
         None
     }
 
-    /// The names of the tools that can be called because of this message, where a format declares tools in the
-    /// history: without it the model has them no more.
+    /// The names of the tools that can be called because of this message, in formats that declare tools inside the list
+    /// of messages. If such a message leaves the context, the model loses these tools.
     fn loaded_tools(&self, _bytes: &[u8]) -> Vec<String> {
         Vec::new()
     }
 
-    /// Whether there are any of them: asked of each message, once.
+    /// Whether the message loads tools. The log asks this once for each message.
     fn loads_tools(&self, bytes: &[u8]) -> bool {
         !self.loaded_tools(bytes).is_empty()
     }
 
-    /// A message of `role` with this text. A role that the dialect does not have becomes the
-    /// nearest one. Same input, same bytes, for ever.
+    /// Makes a message of `role` with this text. A role that the dialect does not have becomes the nearest one. The
+    /// same input must give the same bytes in every version, since folds store them.
     fn made_message(&self, role: Role, text: &str) -> Bytes;
 
-    /// A result for the call `id` of tool `name`, for a call that the log never answered. `like` is
-    /// the event that calls, or one that answers it: where a dialect has results of several kinds,
-    /// it tells which is wanted.
+    /// Makes a result for the call `id` of tool `name`, which the log never answered. `like` is the event of the call,
+    /// or another result of it: a dialect with several kinds of results takes the kind from there.
     fn made_result(&self, like: &[u8], id: &str, name: &str, text: &str) -> Bytes;
 
-    /// Whether a result is of the kind that a call wants, where a dialect has results of several kinds.
+    /// Whether a result is of the kind that its call needs, in dialects with several kinds of results.
     fn answers(&self, _call: &[u8], _result: &[u8]) -> bool {
         true
     }
 
-    /// The same event with the blocks at these indices (results without a call before them) as
-    /// plain text in the user's role. Other blocks keep their bytes where the dialect can.
+    /// The event with the blocks at these indices (results without a call before them) as plain text in the user's
+    /// role. Other blocks keep their bytes where the dialect allows it.
     fn results_as_text(&self, bytes: &[u8], view: &EventView, blocks: &[usize]) -> Bytes;
 }

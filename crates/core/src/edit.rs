@@ -1,16 +1,16 @@
-//! Edits: splices at the ranges of a view. Every byte outside them stays.
+//! Edits of an event: splices at the ranges of its view. All other bytes stay.
 
 use bytes::Bytes;
 
 use crate::jsonstr;
 use crate::view::{BlockKind, BlockView, ByteRange, TextCoding};
 
-/// What happens to one block.
+/// A change of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockChange {
-    /// Its body becomes this text.
+    /// The block's body becomes this text.
     Replace(String),
-    /// It is cut out, with one neighbouring comma.
+    /// The block is cut out with one neighbouring comma.
     Remove,
 }
 
@@ -27,8 +27,8 @@ pub fn apply(bytes: &[u8], changes: &[(&BlockView, &BlockChange)]) -> Bytes {
         });
     }
     splices.extend(nested_splices(bytes, &nested));
-    // From the back, so that earlier positions hold. A removal looks for its comma in what is
-    // left, because its neighbour may be gone.
+    // Splices are applied from the back, so that the positions of earlier ones stay right. A removal looks for its
+    // comma in the bytes that are left, because its neighbour may be removed, too.
     splices.sort_by_key(|(at, _)| std::cmp::Reverse(at.start));
     let mut out = bytes.to_vec();
     for (at, with) in splices {
@@ -38,7 +38,8 @@ pub fn apply(bytes: &[u8], changes: &[(&BlockView, &BlockChange)]) -> Bytes {
     Bytes::from(out)
 }
 
-/// How `text` is written in the place of a block's body.
+/// The bytes of `text` as the body of a block: raw JSON where the body is JSON, else a JSON string in the block's
+/// frame.
 fn replacement(block: &BlockView, text: &str) -> Vec<u8> {
     let as_json =
         block.body.coding == TextCoding::Raw && !matches!(block.kind, BlockKind::Result { .. });
@@ -52,7 +53,8 @@ fn replacement(block: &BlockView, text: &str) -> Vec<u8> {
     out
 }
 
-/// Changes inside decoded strings: all changes of one string token become one splice of it.
+/// Splices for blocks that lie inside a JSON string, such as calls in a text. All changes inside one string become one
+/// splice of it.
 fn nested_splices(
     bytes: &[u8],
     changes: &[(&BlockView, &BlockChange)],
@@ -70,7 +72,7 @@ fn nested_splices(
         inner.sort_by_key(|((at, _), ..)| std::cmp::Reverse(at.start));
         for ((at, coding), is_result, change) in inner {
             let before = text.get(..at.start as usize).unwrap_or_default();
-            // A member of an object (`"content": {…}`): plain text there would break its JSON.
+            // The value of an object's member (`"content": {…}`) has to stay JSON: text is written as a JSON string.
             let is_member = is_result && before.trim_end().ends_with(':');
             let coding = if is_member { TextCoding::Str } else { coding };
             let with = match (change, coding) {
@@ -90,7 +92,7 @@ fn nested_splices(
     tokens.into_iter().map(rewrite).collect()
 }
 
-/// `at` with the comma after it, or else the one before it, and the space between.
+/// The range extended by the comma after it, or else by the one before it, with the space between.
 fn with_comma(bytes: &[u8], at: ByteRange) -> ByteRange {
     let space = |b: &u8| b.is_ascii_whitespace();
     let range = at.to_usize();

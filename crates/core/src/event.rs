@@ -1,4 +1,4 @@
-//! Events and the hash chain.
+//! Events and their hash chain.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -26,25 +26,25 @@ pub struct Usage {
 pub struct RawEvent {
     /// One JSON value, exactly as recorded (without the line break after it).
     pub bytes: Bytes,
-    /// Where it stood in the input; several ranges where a reader built it from several records.
+    /// The ranges of the message in the input; several where a reader built it from several records.
     pub source: Vec<std::ops::Range<usize>>,
-    /// What the reader knows about its origin that the bytes alone do not tell.
+    /// The origin that the reader knows and that the bytes alone do not show.
     pub origin: Option<TextOrigin>,
-    /// Usage of the request that this assistant message answered, where it was recorded.
+    /// Usage of the request that this assistant message answered; `None` where none was recorded.
     pub usage: Option<Usage>,
-    /// When it was recorded, where the file says so.
+    /// When the message was recorded; `None` where the file does not say.
     pub at: Option<Millis>,
 }
 
 impl RawEvent {
-    /// An event of bytes alone.
+    /// An event that consists of bytes alone.
     #[must_use]
     pub fn new(bytes: Bytes) -> Self {
         Self { bytes, source: Vec::new(), origin: None, usage: None, at: None }
     }
 }
 
-/// One message of the log: its bytes, its reading and its place.
+/// One message of the log: its bytes, its typed reading and its place.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Position in the log, from 0.
@@ -53,7 +53,7 @@ pub struct Event {
     pub bytes: Bytes,
     /// Its typed reading.
     pub view: EventView,
-    /// `blake3(hash before, bytes)`: names the whole prefix.
+    /// `blake3(hash before, bytes)`, which identifies this event and all before it.
     pub hash: Hash,
     /// Turns so far, this event's included; 0 before the first real user message.
     pub turn: u32,
@@ -61,18 +61,18 @@ pub struct Event {
     pub step: u32,
     /// Its tokens as the log's counter counts them.
     pub tokens: Tokens,
-    /// What the provider reported for the request that this message answered.
+    /// The provider's usage for the request that this message answered; `None` where none is known.
     pub usage: Option<Usage>,
-    /// What its reader knew of its origin that the bytes alone do not tell.
+    /// The origin that the reader knew and that the bytes alone do not show.
     pub told: Option<TextOrigin>,
-    /// When it was recorded, where its reader knew. No part of the hash.
+    /// When the message was recorded; `None` where its reader did not know. Not part of the hash.
     pub at: Option<Millis>,
-    /// Tools can be called because of it ([`Dialect::loaded_tools`](crate::Dialect::loaded_tools)).
+    /// Whether tools can be called because of this event ([`Dialect::loaded_tools`](crate::Dialect::loaded_tools)).
     pub loads_tools: bool,
 }
 
 impl Event {
-    /// All that can be read of the event, for searching ([`EventView::plain`]).
+    /// All readable text of the event, for searching ([`EventView::plain`]).
     #[must_use]
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         self.view.plain(&self.bytes)
@@ -88,7 +88,7 @@ pub struct Tokens {
     pub blocks: SmallVec<[u32; 2]>,
 }
 
-/// A link of the chain: `hash_n = blake3(hash_{n-1}, bytes)`. Names its whole prefix.
+/// A link of the chain: `hash_n = blake3(hash_{n-1}, bytes)`. It identifies the event and all before it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hash(pub [u8; 32]);
 
@@ -96,7 +96,7 @@ impl Hash {
     /// The hash before the first event.
     pub const ROOT: Self = Self([0; 32]);
 
-    /// The next link.
+    /// The link that follows this one for `bytes`.
     #[must_use]
     pub fn chain(self, bytes: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();

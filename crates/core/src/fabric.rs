@@ -1,25 +1,25 @@
-//! The fabric of a fold: what became of each event.
+//! The fabric of a fold: the fate of each event, for tables and pictures.
 
 use rustc_hash::FxHashMap;
 
 use crate::fold::{Fold, FoldEntry};
 
-/// What became of an event.
+/// The fate of an event under one fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FabricCell {
-    /// It is sent as it is.
+    /// Sent unchanged.
     Verbatim,
-    /// A line that says what it was.
+    /// Replaced by a line that says what it was.
     Stub,
-    /// Shortened.
+    /// Sent in a shortened form.
     Clipped,
-    /// In the recap.
+    /// Covered by a recap.
     Recap,
-    /// Behind a marker.
+    /// Covered by a marker.
     Marker,
-    /// Sent as it is because it was pinned, or is the user's last word.
+    /// Sent unchanged because it is pinned, or is the user's last message.
     Pinned,
-    /// Rendered otherwise, for the provider's sake.
+    /// Sent in another form, because the provider would refuse the original.
     Repaired,
 }
 
@@ -38,7 +38,7 @@ impl FabricCell {
         }
     }
 
-    /// What a reducer makes of an event.
+    /// The fate of an event that a reducer of this name edited.
     #[must_use]
     pub fn edited_by(reducer: &str) -> Self {
         match reducer {
@@ -47,7 +47,7 @@ impl FabricCell {
         }
     }
 
-    /// What a recorded fold makes of each event that there was, as runs: what they become and how many.
+    /// The fates of all events of a recorded fold, as runs: the fate and the number of events.
     #[must_use]
     pub fn of_fold(fold: &Fold) -> Vec<(Self, u32)> {
         let gone = match fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Recap { .. })) {
@@ -59,6 +59,7 @@ impl FabricCell {
         if let Some(span) = cells.get_mut(start..end) {
             span.fill(gone);
         }
+        // In reverse order, so that the first edit of an event is the one that stays in the map.
         let edits: FxHashMap<u32, &str> =
             fold.edits.iter().rev().map(|edit| (edit.seq, edit.reducer.as_str())).collect();
         let mut set = |seq: u32, cell: Self| {
@@ -83,7 +84,7 @@ impl FabricCell {
         Self::runs(&cells)
     }
 
-    /// Equal cells beside each other as one: what they are and how many.
+    /// Joins equal neighbours: each fate with the number of cells.
     #[must_use]
     pub fn runs(cells: &[Self]) -> Vec<(Self, u32)> {
         let mut runs: Vec<(Self, u32)> = Vec::new();
@@ -96,7 +97,7 @@ impl FabricCell {
         runs
     }
 
-    /// Whether the event is not sent in any form.
+    /// Whether the event is sent in no form.
     #[must_use]
     pub fn has_left(self) -> bool {
         matches!(self, Self::Recap | Self::Marker)

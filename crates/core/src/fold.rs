@@ -1,5 +1,5 @@
-//! The fold: the immutable record of one compaction pass, with the final text of every edit and
-//! recap in it, and accounts that add up.
+//! The fold: the immutable record of one compaction. It holds the final text of every edit and recap, and accounts that
+//! add up.
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,8 @@ pub use crate::codes::{EditKind, StandIn, VerdictCode};
 pub use crate::put_back_record::{PutBackPart, PutBackRecord, PutBackSource};
 pub use crate::span::Span;
 
-/// Version of the record's shape. The identity of version 1 left out pins, the recap's record and the
-/// length of the log; its records are read and checked as they are.
+/// Version of the record's shape. The id of a version 1 record does not cover pins, the recap's record and the length
+/// of the log; such records are still read and checked.
 pub const VERSION: u32 = 2;
 
 /// What is in the place of the span, in order.
@@ -135,7 +135,7 @@ pub struct FateCounts {
 }
 
 impl FateCounts {
-    /// Whether the accounts add up.
+    /// Whether each event has exactly one fate.
     #[must_use]
     pub fn add_up(&self) -> bool {
         self.verbatim + self.edited + self.recap + self.marker == self.events
@@ -172,10 +172,10 @@ pub struct IdList {
 }
 
 impl IdList {
-    /// How many identifiers a record shows.
+    /// The most identifiers that a record lists.
     pub const SHOWN: usize = 200;
 
-    /// These, best first and each once, and so many `more`.
+    /// A list of these identifiers, best first and each once. `more` further ones are only counted.
     #[must_use]
     pub fn of<'a>(ids: impl IntoIterator<Item = &'a str>, more: usize) -> Self {
         let mut seen = FxHashSet::default();
@@ -364,7 +364,7 @@ fn is_false(is: &bool) -> bool {
 }
 
 impl Fold {
-    /// The events that a recap or a marker stands for, in order.
+    /// The numbers of the events that a recap or a marker replaces, ascending.
     #[must_use]
     pub fn covered(&self) -> Vec<u32> {
         let (mut kept, mut edited) = (Vec::new(), Vec::new());
@@ -375,7 +375,7 @@ impl Fold {
                 FoldEntry::Recap { .. } | FoldEntry::Marker { .. } => {}
             }
         }
-        // Entries are in the order of the log, so each event is looked up by its neighbours.
+        // Entries are in the order of the log, so a binary search finds the run of an event.
         let is_kept = |seq: u32| {
             let at = kept.partition_point(|run| run.end <= seq);
             kept.get(at).is_some_and(|run| run.contains(&seq))
@@ -384,8 +384,8 @@ impl Fold {
         span.filter(|seq| !is_kept(*seq) && edited.binary_search(seq).is_err()).collect()
     }
 
-    /// From which event on a covered one has nothing but a marker in its place: from the first one,
-    /// or from behind what a model told of. None where there is no marker.
+    /// The first event whose only replacement can be a marker: 0 where the marker covers all, else the first event
+    /// behind the narrated ones. `None` where the fold has no marker.
     #[must_use]
     pub fn marker_from(&self) -> Option<u32> {
         let told = self.narrated.as_ref().map_or(0, |narrated| narrated.span.end);
@@ -401,13 +401,13 @@ impl Fold {
             && log.hash_before(end) == self.span.through
     }
 
-    /// The reasoning that it leaves void.
+    /// The reasoning that this fold makes void.
     #[must_use]
     pub fn void(&self) -> VoidReasoning {
         VoidReasoning { before: self.void_reasoning, told_round: self.told_round }
     }
 
-    /// So many events at the start of the log stay as they are.
+    /// The number of events at the start of the log that stay unchanged.
     pub(crate) fn unchanged(&self) -> usize {
         let mut upto = self.span.start;
         for entry in &self.entries {
@@ -419,14 +419,14 @@ impl Fold {
         upto as usize
     }
 
-    /// The first pinned event that the fold does not keep as it is: none in a fold that is right.
+    /// The first pinned event that the fold does not keep verbatim; `None` in a valid fold.
     #[must_use]
     pub fn lost_pin(&self) -> Option<u32> {
         let verbatim = |entry: &FoldEntry| match entry {
             FoldEntry::Verbatim { from, to } => Some(*from..*to),
             _ => None,
         };
-        // Runs are in order.
+        // The runs are in the order of the log, so a binary search finds the run of a pin.
         let kept: Vec<_> = self.entries.iter().filter_map(verbatim).collect();
         let is_kept = |pin: &u32| {
             let at = kept.partition_point(|run| run.end <= *pin);
@@ -436,9 +436,9 @@ impl Fold {
         self.layout.pinned.iter().copied().find(|pin| in_span(pin) && !is_kept(pin))
     }
 
-    /// The hash that [`Fold::id`] has to be, and the one identity of a fold: over the fold before,
-    /// the span, all that is sent, and what decided on it. Stores and checks know no other: two
-    /// folds with one id make the same context, now and after any append.
+    /// Computes the hash that [`Fold::id`] has to be: over the fold before, the span, all bytes that are sent, and what
+    /// decided on them. Two folds with the same id make the same context, now and after any append, so stores and
+    /// checks compare ids alone.
     #[must_use]
     pub fn compute_id(&self) -> Hash {
         let mut id = self.prev.unwrap_or(Hash::ROOT);
@@ -463,6 +463,7 @@ impl Fold {
             id = id.chain(line.as_bytes());
         }
         id = id.chain(format!("{} {}", self.tokens_before, self.tokens_after).as_bytes());
+        // Version 1 ended here.
         if self.version < 2 {
             return id;
         }

@@ -1,5 +1,5 @@
-//! How the folds of a session stand. A session keeps every fold that was made, and requests are read through few
-//! of them: whoever counts folds counts those that were in force.
+//! Which folds of a session were in force. A session keeps every fold that was made, but requests are read through few
+//! of them; figures count only those.
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub enum FoldStanding {
 }
 
 impl FoldStanding {
-    /// Whether it was in force.
+    /// Whether the fold was in force.
     #[must_use]
     pub fn is_in_force(self) -> bool {
         self == Self::InForce
@@ -44,29 +44,29 @@ impl std::fmt::Display for FoldStanding {
     }
 }
 
-/// What the recorded requests of a session were read through.
+/// The folds that the recorded requests of a session were read through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequests {
-    /// Messages that there were at the first of them.
+    /// The number of messages at the earliest recorded request; `None` where none is recorded.
     first: Option<u64>,
     folds: FxHashSet<Hash>,
 }
 
 impl RecordedRequests {
-    /// Of these calls.
+    /// The requests of these calls.
     #[must_use]
     pub fn of(calls: &[CallRecord]) -> Self {
         calls.iter().map(|call| (call.fold, u64::from(call.events))).collect()
     }
 
-    /// Where no calls are recorded, and this fold is known to be sent.
+    /// For sessions without recorded calls, of which only this fold is known to have been sent.
     #[must_use]
     pub(crate) fn through(fold: Option<Hash>) -> Self {
         Self { first: None, folds: fold.into_iter().collect() }
     }
 }
 
-/// Of folds (none: the whole log), each with the fewest messages that there were at a request through it.
+/// Collects requests: the fold of each (`None`: the whole log) and the number of messages at that time.
 impl FromIterator<(Option<Hash>, u64)> for RecordedRequests {
     fn from_iter<T: IntoIterator<Item = (Option<Hash>, u64)>>(requests: T) -> Self {
         let mut all = Self::default();
@@ -78,8 +78,8 @@ impl FromIterator<(Option<Hash>, u64)> for RecordedRequests {
     }
 }
 
-/// How each of these folds stands: all folds of a session, in order, and the one that its context is read through
-/// now.
+/// The standing of each fold of a session. `folds` is all of them in order; `active` is the one that the context is
+/// read through now.
 ///
 /// ```
 /// use midfold_core::fold_standing::{RecordedRequests, standings};
@@ -93,6 +93,7 @@ pub fn standings(
 ) -> Vec<FoldStanding> {
     let read = chain(folds, active);
     let stands = |fold: &Fold| {
+        // Whether requests were recorded before this fold was made. Then a request through it would be recorded, too.
         let recorded = || requests.first.is_some_and(|at| at < u64::from(fold.accounts.events));
         if active == Some(fold.id) || requests.folds.contains(&fold.id) {
             FoldStanding::InForce
@@ -107,13 +108,13 @@ pub fn standings(
     folds.iter().map(stands).collect()
 }
 
-/// How many of these folds were in force.
+/// The number of folds that were in force.
 #[must_use]
 pub fn in_force(standings: &[FoldStanding]) -> u64 {
     standings.iter().filter(|standing| standing.is_in_force()).count() as u64
 }
 
-/// What of these folds was not in force: `2 prepared, 1 undone`; empty where all were.
+/// The folds that were not in force, in words: `2 prepared, 1 undone`. Empty where all were.
 #[must_use]
 pub fn aside(standings: &[FoldStanding]) -> String {
     let kinds = [
@@ -127,7 +128,7 @@ pub fn aside(standings: &[FoldStanding]) -> String {
     told.map(|(count, name)| format!("{count} {name}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The fold that is read now, and those that it builds on, the newest first.
+/// The ids of the active fold and of those that it builds on, newest first.
 #[must_use]
 pub fn chain(folds: &[Fold], active: Option<Hash>) -> Vec<Hash> {
     let mut read = Vec::new();

@@ -1,14 +1,14 @@
-//! Hooks around a fold: a host may look at it before it is made, and hears what came of it.
+//! Hooks around a fold: a host may inspect a fold before it is made, and is notified of the outcome.
 //!
-//! Hooks decide, they do not edit: what they ask for goes through planning again, so that a fold
-//! with hooks keeps every invariant that one without them keeps.
+//! Hooks decide, they do not edit. Their requests go through planning again, so a fold with hooks keeps every invariant
+//! that one without hooks keeps.
 
 use crate::fold::{Fold, VerdictRecord};
 use crate::log::EventLog;
 use crate::plan::NoOp;
 use crate::put_back::HostTexts;
 
-/// What a host may do around a fold. Every method has a default that does nothing.
+/// The hooks of a host. Every method has a default that does nothing.
 ///
 /// ```
 /// use midfold_core::fold::Fold;
@@ -26,42 +26,43 @@ use crate::put_back::HostTexts;
 /// }
 /// ```
 pub trait FoldHooks: Send + Sync {
-    /// A fold is about to be made. Called again after [`HookDecision::Preserve`] or
-    /// [`HookDecision::Recap`] only to say yes or no.
+    /// Called with the fold that is about to be made. After [`HookDecision::Preserve`] or [`HookDecision::Recap`] it is
+    /// called once more with the new fold, and may then only accept or cancel it.
     fn before_fold(&self, _log: &EventLog, _fold: &Fold) -> HookDecision {
         HookDecision::Go
     }
 
-    /// Texts for the recap of each fold: asked for once a fold, right before it is planned.
+    /// Texts to put back at the end of each recap. Called once per fold, right before planning.
     fn put_back(&self) -> HostTexts {
         HostTexts::default()
     }
 
-    /// A fold was made: its record has sizes, survivors and accounts.
+    /// Called after a fold was made; its record has sizes, kept and lost names, and accounts.
     fn after_fold(&self, _log: &EventLog, _fold: &Fold) {}
 
-    /// Nothing was folded, though the line was crossed.
+    /// Called when nothing was folded although the line was crossed.
     fn declined(&self, _reason: &NoOp) {}
 
-    /// A model's reply came to this.
+    /// Called with the verdict on a model's reply.
     fn answered(&self, _verdict: &VerdictRecord) {}
 }
 
-/// What a hook wants of a fold.
+/// The decision of a hook about a fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HookDecision {
-    /// Make it.
+    /// Make the fold.
     #[default]
     Go,
-    /// Do not. A full window folds nevertheless: a request that is too long helps nobody.
+    /// Do not make it. A context that does not fit is folded all the same, since the provider would refuse the request.
     Cancel,
-    /// Keep these events, with their units, out of this fold.
+    /// Keep these events with their units, and plan again.
     Preserve(Vec<u32>),
-    /// Use this text as the recap. It is redacted, held to the cap, and on record as the host's.
+    /// Use this text as the recap. Secrets are replaced, it is cut to the cap, and the record says that it is the
+    /// host's.
     Recap(String),
 }
 
-/// No hooks.
+/// Hooks that do nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHooks;
 

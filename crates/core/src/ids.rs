@@ -1,21 +1,22 @@
-//! Identifiers: what an agent dereferences later. Paths, symbols, ids, hosts, ports, hashes.
+//! Identifiers: names that an agent may need again later, such as paths, symbols, ids, hosts, ports and hashes.
 //!
-//! One definition for extraction, survival figures and grounding: a run of
-//! `[A-Za-z0-9_][A-Za-z0-9_./:@#-]{3,}` without punctuation at its end that holds a digit, one of
-//! `/ _ @ # .`, or an upper-case letter after the first while not being all upper case.
+//! One definition serves extraction, survival figures and the grounding of narrations. An identifier is a run of
+//! `[A-Za-z0-9_][A-Za-z0-9_./:@#-]{3,}`, without punctuation at its end. It holds a digit, or one of `/ _ @ # .`, or an
+//! upper-case letter after the first character; a run of upper-case letters alone is none.
 
-/// Shortest identifier, in bytes.
+/// The shortest identifier, in bytes.
 const MIN_LEN: usize = 4;
-/// Longest identifier: longer runs are data (base64, minified code), not names.
+/// The longest identifier, in bytes. A longer run is data (base64, minified code) and no name.
 pub const MAX_LEN: usize = 200;
 
+// Classes of a byte, as bits: may begin an identifier, may be inside one, is trimmed from its end, …
 const START: u8 = 1;
 const INSIDE: u8 = 2;
 const TRIM: u8 = 4;
 const DIGIT: u8 = 8;
 const UPPER: u8 = 16;
 const LOWER: u8 = 32;
-/// Makes an identifier wherever it stands.
+/// A byte that makes a run an identifier at any place.
 const MARK: u8 = 64;
 
 const CLASS: [u8; 256] = {
@@ -53,7 +54,7 @@ pub fn identifiers(text: &str) -> Identifiers<'_> {
     Identifiers { text, at: 0 }
 }
 
-/// Iterator of [`identifiers`].
+/// The iterator that [`identifiers`] returns.
 pub struct Identifiers<'a> {
     text: &'a str,
     at: usize,
@@ -80,10 +81,11 @@ impl<'a> Iterator for Identifiers<'a> {
                 if class & INSIDE == 0 {
                     break;
                 }
-                // An upper-case first letter says nothing.
+                // An upper-case first letter begins a sentence as often as a name, so it is no evidence.
                 seen |= if at == start { class & !UPPER } else { class };
                 at += 1;
             }
+            // A cheap check first: a run without digit, inner upper case or mark is an ordinary word.
             if at - start < MIN_LEN || seen & (DIGIT | UPPER | MARK) == 0 {
                 continue;
             }
@@ -95,7 +97,7 @@ impl<'a> Iterator for Identifiers<'a> {
     }
 }
 
-/// Trims the run and decides whether it is an identifier; runs are ASCII, so any cut is safe.
+/// Trims the run and returns its end if it is an identifier. A run is ASCII, so any cut is a character boundary.
 fn accept(bytes: &[u8], start: usize, mut end: usize) -> Option<usize> {
     while end > start && CLASS[bytes[end - 1] as usize] & TRIM != 0 {
         end -= 1;
@@ -111,14 +113,14 @@ fn accept(bytes: &[u8], start: usize, mut end: usize) -> Option<usize> {
     (marked || mixed).then_some(end)
 }
 
-/// Classes of identifiers, for sections and figures.
+/// The class of an identifier, for sections of a recap and for figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IdClass {
     /// A path or a file name.
     Path,
     /// A name in code.
     Symbol,
-    /// Numbers, hashes, hosts, ticket ids: values.
+    /// A value: a number, hash, host or ticket id.
     Value,
 }
 
@@ -137,10 +139,11 @@ pub fn class_of(id: &str) -> IdClass {
     }
 }
 
+/// Whether the name ends in a known file extension, before any `:line` or `#anchor`.
 fn has_extension(id: &str) -> bool {
     let name = id.split([':', '#']).next().unwrap_or(id);
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-    // `self.value` is a name, `value.py` a file: short lower-case endings of known shape only.
+    // `self.value` is a name and `value.py` a file, so only well-known endings count.
     const KNOWN: &[&str] = &[
         "py", "rs", "js", "ts", "tsx", "jsx", "md", "json", "jsonl", "toml", "yaml", "yml", "txt",
         "html", "css", "c", "h", "cc", "cpp", "hpp", "go", "java", "kt", "rb", "php", "sh", "sql",
@@ -154,7 +157,7 @@ fn has_extension(id: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The definition, by a regular expression: the slow path that the scanner has to match.
+    /// The definition as a regular expression, slowly: the scanner has to agree with it.
     fn slow(text: &str) -> Vec<&str> {
         let runs = regex::Regex::new(r"[A-Za-z0-9_][A-Za-z0-9_./:@#\-]{3,}").unwrap();
         runs.find_iter(text)

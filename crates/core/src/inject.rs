@@ -1,8 +1,8 @@
-//! The injection seam: what hooks add to a context, after compaction and apart from it.
+//! Injection: texts that hooks add to a context, after compaction and apart from it.
 //!
-//! Injected text goes at the very end, beside the user's message, so that it never breaks the
-//! cache of what is before it. Hooks and folds share the budget and nothing else: what comes
-//! out is a [`InjectedContext`], which no fold can be made from, so compaction is never entered again.
+//! Injected text goes to the very end, with the user's message, so that the provider's cache of everything before it
+//! stays valid. Hooks and folds share the budget and nothing else. The result is an [`InjectedContext`], which no fold
+//! can be made from, so an injection never starts another compaction.
 
 use bytes::Bytes;
 use rustc_hash::FxHashSet;
@@ -17,16 +17,16 @@ use crate::project::Context;
 use crate::repair::ContextRepairer;
 use crate::view::{EventView, Role};
 
-/// Something that may add text to every request.
+/// A hook that may add text to every request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectionHook {
     /// Its name, for errors and records.
     pub name: String,
-    /// Most tokens that it may add, as the provider counts them, framing included.
+    /// The most tokens that it may add, as the provider counts them, framing of the message included.
     pub reserve: u64,
 }
 
-/// The registered hooks, in the order in which their texts stand.
+/// The registered hooks, in the order of their texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Injections {
     hooks: Vec<InjectionHook>,
@@ -44,7 +44,7 @@ pub struct Injection {
     pub hash: Hash,
 }
 
-/// Why nothing was injected.
+/// Why the texts of hooks are not injected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InjectError {
     /// A hook added more than its reserve.
@@ -52,39 +52,39 @@ pub enum InjectError {
     Overrun {
         /// The hook.
         hook: String,
-        /// Its reserve.
+        /// Its reserve in provider tokens.
         reserve: u64,
-        /// What it added, upper estimate.
+        /// Upper estimate of its text in provider tokens.
         size: u64,
     },
-    /// Nobody registered a hook of this name, so nothing is reserved for it.
+    /// No hook of this name is registered, so nothing is reserved for it.
     #[error("the hook `{0}` is not registered: register it with a reserve first")]
     Unknown(String),
-    /// Two hooks of one name.
+    /// Two hooks would have the same name.
     #[error("a hook `{0}` is registered already")]
     Twice(String),
     /// A hook gave two texts for one request.
     #[error("the hook `{0}` gave more than one text for one request")]
     Repeated(String),
-    /// The context ends in a call that waits for its result: nothing may be between the two.
+    /// The context ends in a call that waits for its result, and no message may come between the two.
     #[error("a tool call waits for its result: inject once the result is there")]
     OpenCall,
 }
 
-/// How messages are read, written and counted, and what a count is worth.
+/// How messages are read, written and counted: the rules of one session.
 #[derive(Clone, Copy)]
 pub struct MessageRules<'a> {
     /// The session's log: its dialect, profile and counter.
     pub log: &'a EventLog,
-    /// Turns counted tokens into what the provider counts.
+    /// Turns counted tokens into provider tokens.
     pub meter: &'a Meter,
 }
 
 impl Injections {
-    /// Registers a hook.
+    /// Registers a hook with a reserve in provider tokens.
     ///
     /// # Errors
-    /// When a hook of this name is there already.
+    /// When a hook of this name is registered already.
     pub fn register(&mut self, name: &str, reserve: u64) -> Result<(), InjectError> {
         if self.hooks.iter().any(|hook| hook.name == name) {
             return Err(InjectError::Twice(name.to_owned()));
@@ -99,17 +99,17 @@ impl Injections {
         &self.hooks
     }
 
-    /// All reserves together: what [`crate::budget::Budget::injection_reserve`] has to be.
+    /// The sum of all reserves, in tokens: [`crate::budget::Budget::injection_reserve`] has to be at least that.
     #[must_use]
     pub fn reserve(&self) -> u64 {
         self.hooks.iter().fold(0, |sum, hook| sum.saturating_add(hook.reserve))
     }
 
-    /// Adds what hooks have to say to a context. An empty text adds nothing; the texts of all
-    /// hooks are one user message, in the order of registration, whatever the order of `outputs`.
+    /// Adds the texts of hooks to a context. An empty text adds nothing. All texts together are one user message, in
+    /// the order of registration, whatever the order of `outputs` is.
     ///
     /// # Errors
-    /// When a hook overruns its reserve, is not registered or speaks twice, or a call is open.
+    /// When a hook exceeds its reserve, is not registered or gives two texts, or when a call is open.
     pub fn apply(
         &self,
         context: &Context,
@@ -130,8 +130,8 @@ impl Injections {
         for hook in &self.hooks {
             let text = outputs.iter().find(|(name, _)| *name == hook.name).map(|(_, text)| *text);
             let Some(text) = text.filter(|text| !text.trim().is_empty()) else { continue };
-            // Each is charged as if it stood alone, bridge and framing included: whether a hook
-            // keeps its reserve must not depend on the others.
+            // Each text is charged as if it were the only one, with bridge and framing: whether a hook keeps its
+            // reserve must not depend on other hooks.
             let alone = end.clone().push(text)?;
             let size = rules.meter.upper(alone.iter().map(|added| u64::from(added.tokens)).sum());
             if size > hook.reserve {
@@ -147,7 +147,7 @@ impl Injections {
     }
 }
 
-/// The end of a context: what the next message has to fit to.
+/// The end of a context with the state of repair there, which decides what may follow.
 #[derive(Clone)]
 struct ContextEnd<'a> {
     log: &'a EventLog,
@@ -155,7 +155,7 @@ struct ContextEnd<'a> {
 }
 
 impl<'a> ContextEnd<'a> {
-    /// Reads back to the last message that settles the state: the user's own words.
+    /// Reads back to the last message from which the repair's state is certain: a user message without results.
     fn of(context: &Context, log: &'a EventLog) -> Self {
         let dialect = log.dialect();
         let mut repairer = ContextRepairer::new(
@@ -182,7 +182,7 @@ impl<'a> ContextEnd<'a> {
         Self { log, repairer }
     }
 
-    /// One more user message, with the bridges that the profile asks for.
+    /// Makes one more user message, with the bridges before it that the profile requires.
     fn push(&mut self, text: &str) -> Result<Vec<AddedMessage>, InjectError> {
         let bytes = self.log.dialect().made_message(Role::User, text);
         let view = self.log.dialect().view(&bytes);
@@ -203,18 +203,18 @@ impl<'a> ContextEnd<'a> {
     }
 }
 
-/// A message behind the history.
+/// A message that is sent behind the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddedMessage {
-    /// Its bytes.
+    /// The bytes as sent.
     pub bytes: Bytes,
-    /// Its tokens.
+    /// Counted tokens.
     pub tokens: u32,
-    /// What hooks said; otherwise a bridge before it.
+    /// True for the message with the hooks' texts, false for a bridge before it.
     pub injected: bool,
 }
 
-/// What goes to the provider: a context and, behind it, what hooks added. Nothing folds it.
+/// A context with the messages that hooks added behind it: the messages of a request. It cannot be folded.
 #[derive(Clone, Debug)]
 pub struct InjectedContext {
     history: Context,
@@ -223,31 +223,32 @@ pub struct InjectedContext {
 }
 
 impl InjectedContext {
-    /// The context, untouched.
+    /// The context, unchanged.
     #[must_use]
     pub fn history(&self) -> &Context {
         &self.history
     }
 
-    /// The messages behind it: bridges where the profile asks for one, and the injected one.
+    /// The messages behind the context: bridges where the profile requires them, then the injected one. Empty where
+    /// nothing was injected.
     #[must_use]
     pub fn added(&self) -> &[AddedMessage] {
         &self.added
     }
 
-    /// What each hook added.
+    /// The record of each hook that added text.
     #[must_use]
     pub fn injections(&self) -> &[Injection] {
         &self.injections
     }
 
-    /// Messages as sent, with the tokens of each.
+    /// The messages as sent, each with its counted tokens.
     pub fn messages(&self) -> impl Iterator<Item = (&Bytes, u32)> {
         let history = self.history.pieces().map(|piece| (&piece.bytes, piece.tokens));
         history.chain(self.added.iter().map(|added| (&added.bytes, added.tokens)))
     }
 
-    /// Counted tokens, the envelope's included.
+    /// Counted tokens of all messages and the envelope.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         let added: u64 = self.added.iter().map(|added| u64::from(added.tokens)).sum();
@@ -258,6 +259,7 @@ impl InjectedContext {
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = self.history.bytes();
+        // Each round takes the closing bracket off, and writes it again behind the added message.
         for added in &self.added {
             out.pop();
             if out.len() > 1 {

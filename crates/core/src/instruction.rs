@@ -1,4 +1,4 @@
-//! What the application tells the model beside the user.
+//! Instructions of the application to the model, beside the words of the user.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,10 @@ use crate::passage::{Voice, passages};
 use crate::repair::OF_SYSTEM;
 use crate::view::{Role, TextOrigin};
 
-/// What an event tells the model for the application: a system message, as itself or as a repair told it
-/// where there may be none, or one under a name of its own (`has_names`: the user has none). What a
-/// client is known to write by itself is none.
+/// The text of an event by which the application instructs the model; `None` where it holds no instruction.
+///
+/// Such an event is a system message, or the user message that a repair made of one, or a user message with a speaker's
+/// name where the user has none (`has_names`). Text that a client is known to write by itself is no instruction.
 pub(crate) fn instruction<'a>(
     event: &'a Event,
     dialect: &dyn Dialect,
@@ -30,7 +31,7 @@ pub(crate) fn instruction<'a>(
     told.then(|| event.text()).filter(|text| !text.trim().is_empty())
 }
 
-/// Whether all of a message is what a client is known to write by itself.
+/// Whether all passages of a message are text that a client writes by itself.
 fn is_clients(event: &Event, dialect: &dyn Dialect) -> bool {
     let passages = passages(event, dialect);
     !passages.is_empty() && passages.iter().all(|passage| passage.voice == Voice::Client)

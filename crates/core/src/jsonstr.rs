@@ -1,8 +1,7 @@
-//! The JSON string codec: from the bytes of a string token to its text and back.
+//! The codec for JSON strings: from the bytes of a string token to its text and back.
 //!
-//! Decoding is lenient and total, because it is used to count, search and quote foreign data and
-//! never to forward it: a lone surrogate or a broken escape becomes U+FFFD, invalid UTF-8 is
-//! replaced. Encoding writes the shortest valid token.
+//! Decoding is lenient and total, because its results are counted, searched and quoted but never forwarded. A lone
+//! surrogate, a broken escape and invalid UTF-8 become U+FFFD. Encoding writes the shortest valid token.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -20,7 +19,7 @@ use memchr::memmem::Finder;
 pub fn decode(token: &[u8]) -> Cow<'_, str> {
     let inner = strip_quotes(token);
     let Some(first) = memchr::memchr(b'\\', inner) else {
-        // The strict check is several times faster than the lossy one, and nearly always enough.
+        // The strict check is several times faster than the lossy one, and most text passes it.
         return match std::str::from_utf8(inner) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => String::from_utf8_lossy(inner),
@@ -31,8 +30,8 @@ pub fn decode(token: &[u8]) -> Cow<'_, str> {
     Cow::Owned(checked(out, inner))
 }
 
-/// As [`decode`], with `scratch` as the place for text that had to be decoded: whoever reads many
-/// tokens allocates once.
+/// As [`decode`], with `scratch` as the buffer for decoded text, so that a caller that reads many tokens allocates
+/// once.
 pub fn decode_with<'a>(token: &'a [u8], scratch: &'a mut String) -> &'a str {
     let inner = strip_quotes(token);
     let Some(first) = memchr::memchr(b'\\', inner) else {
@@ -48,8 +47,8 @@ pub fn decode_with<'a>(token: &'a [u8], scratch: &'a mut String) -> &'a str {
     scratch
 }
 
-/// What [`unescape`] made of `inner`, as text. It is valid where `inner` is: every escape becomes
-/// whole characters.
+/// The output of [`unescape`] as text. Escapes become whole characters, so the output is valid UTF-8 if `inner` is;
+/// otherwise `inner` is made valid first and decoded again.
 fn checked(out: Vec<u8>, inner: &[u8]) -> String {
     String::from_utf8(out).unwrap_or_else(|invalid| {
         let mut out = invalid.into_bytes();
@@ -59,7 +58,7 @@ fn checked(out: Vec<u8>, inner: &[u8]) -> String {
     })
 }
 
-/// The bytes inside a JSON string token, where nothing is escaped: they are the text.
+/// The bytes inside a JSON string token if it has no escapes: they are its text. `None` where it has escapes.
 ///
 /// ```
 /// use midfold_core::jsonstr::plain;
@@ -72,8 +71,8 @@ pub fn plain(token: &[u8]) -> Option<&[u8]> {
     memchr::memchr(b'\\', inner).is_none().then_some(inner)
 }
 
-/// The JSON with `\ufffd` for each half of a character that its strings escape alone: many servers refuse the
-/// whole request for one. Nothing where there is none. It is as long as before, so places stay.
+/// The JSON with `\ufffd` in place of each escaped lone surrogate, for which many servers refuse the whole request.
+/// `None` where there is none. The length stays the same, so byte positions stay valid.
 ///
 /// ```
 /// use midfold_core::jsonstr::without_halves;
@@ -88,6 +87,7 @@ pub fn without_halves(json: &[u8]) -> Option<Vec<u8>> {
     let mut end = 0;
     for at in ESCAPES.find_iter(json) {
         let escaped = json[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+        // An odd number of backslashes before it means that this backslash is text, not the start of an escape.
         let (true, Some(half)) = (at >= end && !escaped, half(json, at)) else { continue };
         end = at + ESCAPE;
         let second = half_of(json, end, b"cdef");
@@ -101,16 +101,17 @@ pub fn without_halves(json: &[u8]) -> Option<Vec<u8>> {
     out
 }
 
-/// Bytes of `\uXXXX`.
+/// The length of `\uXXXX` in bytes.
 const ESCAPE: usize = 6;
 
+/// Which half of a surrogate pair an escape is.
 #[derive(PartialEq, Eq)]
 enum SurrogateHalf {
     First,
     Second,
 }
 
-/// The half of a character that the escape at `at` is.
+/// The half of a surrogate pair that the escape at `at` is; `None` for any other text.
 fn half(json: &[u8], at: usize) -> Option<SurrogateHalf> {
     if half_of(json, at, b"89ab") {
         Some(SurrogateHalf::First)
@@ -119,7 +120,7 @@ fn half(json: &[u8], at: usize) -> Option<SurrogateHalf> {
     }
 }
 
-/// Whether an escape at `at` is `\udXYY` with X one of these digits.
+/// Whether the escape at `at` is `\udXYY` where X is one of `digits`.
 fn half_of(json: &[u8], at: usize, digits: &[u8]) -> bool {
     json.get(at..at + ESCAPE).is_some_and(|escape| {
         escape.starts_with(br"\u")
@@ -129,6 +130,7 @@ fn half_of(json: &[u8], at: usize, digits: &[u8]) -> bool {
     })
 }
 
+/// The bytes between the quotes; all bytes where there are none.
 fn strip_quotes(token: &[u8]) -> &[u8] {
     match token {
         [b'"', inner @ .., b'"'] => inner,
@@ -136,7 +138,7 @@ fn strip_quotes(token: &[u8]) -> &[u8] {
     }
 }
 
-/// Decodes `bytes` into `out`; before `first` there is no backslash.
+/// Decodes `bytes` into `out`. `first` is the position of the first backslash.
 fn unescape(bytes: &[u8], first: usize, out: &mut Vec<u8>) {
     out.clear();
     out.reserve(bytes.len() + CHUNK);
@@ -147,12 +149,14 @@ fn unescape(bytes: &[u8], first: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes that are looked at together: escapes come in lines, and the next one is mostly near.
+/// Bytes that are examined at once. Small, because where there are escapes the next one is mostly near.
 const CHUNK: usize = 16;
 
-/// Copies what is before the next backslash, and returns what follows that.
+/// Copies the bytes before the next backslash into `out`, and returns those after it. `None` where no backslash is
+/// left.
 fn copy_plain<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     while let Some((chunk, after)) = rest.split_first_chunk::<CHUNK>() {
+        // Copying the whole chunk and truncating is faster than copying a part of unknown length.
         out.extend_from_slice(chunk);
         let plain = before_backslash(chunk);
         if plain < CHUNK {
@@ -166,18 +170,18 @@ fn copy_plain<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     rest.get(plain? + 1..)
 }
 
-/// How many bytes are before the first backslash, all of them where there is none.
+/// The number of bytes before the first backslash; all of them where there is none.
 fn before_backslash(chunk: &[u8; CHUNK]) -> usize {
     const ONES: u128 = u128::from_le_bytes([0x01; CHUNK]);
     const TOPS: u128 = u128::from_le_bytes([0x80; CHUNK]);
-    // A byte that is a backslash is zero now; of the zero bytes the lowest is marked, and no byte
-    // below it.
+    // XOR makes each backslash a zero byte. The subtraction then sets the top bit of the lowest zero byte, and of no
+    // byte below it.
     let bytes = u128::from_le_bytes(*chunk) ^ u128::from_le_bytes([b'\\'; CHUNK]);
     let zeros = bytes.wrapping_sub(ONES) & !bytes & TOPS;
     zeros.trailing_zeros() as usize / 8
 }
 
-/// Decodes what follows a backslash and returns what is left.
+/// Decodes the escape after a backslash into `out`, and returns the bytes after it.
 fn decode_escape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     let Some((kind, after)) = rest.split_first() else {
         push(char::REPLACEMENT_CHARACTER, out);
@@ -199,12 +203,13 @@ fn decode_escape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     after
 }
 
-/// What follows the first character.
+/// The bytes after the first character.
 fn after_char(rest: &[u8]) -> &[u8] {
     let more = rest.iter().skip(1).take_while(|byte| **byte & 0xC0 == 0x80).count();
     &rest[1 + more..]
 }
 
+/// Decodes the digits of a `\u` escape, with the second half of a surrogate pair, and returns the bytes after it.
 fn decode_unicode<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     let Some(first) = hex4(rest) else {
         push(char::REPLACEMENT_CHARACTER, out);
@@ -228,6 +233,7 @@ fn push(c: char, out: &mut Vec<u8>) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
+/// The value of four hex digits; `None` where there are none.
 fn hex4(bytes: &[u8]) -> Option<u32> {
     let digits = bytes.get(..4)?;
     digits.iter().try_fold(0, |code, &digit| Some(code * 16 + (digit as char).to_digit(16)?))

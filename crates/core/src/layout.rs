@@ -1,7 +1,7 @@
-//! Head, middle, tail: where the two cuts lie.
+//! The layout: where head, middle and tail are cut.
 //!
-//! The head cut snaps forward and the tail cut snaps back to a unit boundary, so that no cut ever
-//! splits a unit; a cut that already lies between two units does not move.
+//! The head cut moves forward and the tail cut moves back to a boundary of units, so that no cut splits a unit. A cut
+//! that is between two units already stays there.
 
 use std::ops::Range;
 
@@ -31,45 +31,46 @@ pub enum TailFloor {
     Everything,
 }
 
-/// Where the cuts lie: `0..head_end` is the head, `cover_end..` the tail, which no recap covers.
+/// The cuts: `0..head_end` is the head, `head_end..cover_end` the middle, and `cover_end..` the tail, which no recap
+/// covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// First event of the middle.
     pub head_end: usize,
-    /// First event of the tail: what a recap of the whole middle leaves out.
+    /// First event of the tail; a recap covers at most the events before it.
     pub cover_end: usize,
-    /// First event that reducers leave alone. Behind the start of the tail only by
-    /// [`TailRule::Ceiling`]: what lies between is of the tail, is not covered, and may be edited.
+    /// First event that reducers leave alone. It differs from `cover_end` only under [`TailRule::Ceiling`]: the events
+    /// between the two belong to the tail, are not covered, and may still be edited.
     pub untouched: usize,
     /// What set the tail's boundary.
     pub floor: TailFloor,
-    /// The last real user message, when it lies in the middle and has to be carried as a pin.
+    /// The last message that the user typed, where it lies in the middle and has to stay as a pin.
     pub carried_user: Option<usize>,
 }
 
 impl Layout {
-    /// The middle: what a recap of all of it covers.
+    /// The middle: the events that a recap may cover.
     #[must_use]
     pub fn middle(&self) -> Range<usize> {
         self.head_end..self.cover_end
     }
 
-    /// What a fold may change: the middle, and what reducers may edit of the tail.
+    /// The events that a fold may change: the middle, and the part of the tail that reducers may edit.
     #[must_use]
     pub fn open(&self) -> Range<usize> {
         self.head_end..self.untouched
     }
 }
 
-/// The soft ceiling of a tail over its budget (Hermes Agent: 1.5, which also serves the last user
-/// message too), in halves.
+/// The soft ceiling of a tail, in halves of its budget: 1.5, as in Hermes Agent. The last user message may extend a
+/// tail by the same factor.
 const CEILING_HALVES: u64 = 3;
 
-/// The least tail of that rule, in messages.
+/// The fewest messages of a tail by [`TailRule::Ceiling`].
 const CEILING_MESSAGES: usize = 3;
 
-/// Finds the cuts. `tail_limit` is the most the tail may cost, for a budget that its floors would
-/// pass; the newest unit always stays.
+/// Finds the cuts for a budget of `budget` tokens. `tail_limit` is the most tokens of the tail, for the case that the
+/// policy's floors exceed the budget; the newest unit always stays.
 #[must_use]
 pub fn layout(
     log: &EventLog,
@@ -80,11 +81,10 @@ pub fn layout(
 ) -> Layout {
     let events = log.events();
     let head_end = snap_forward(units, head_end(log, &policy.head));
-    // Hermes Agent's rule can leave no tail at all behind a short head; the newest unit always
-    // stays.
+    // Hermes Agent's rule can leave no tail at all behind a short head, but the newest unit has to stay.
     let newest = units.last().map_or(0, |unit| unit.events.start);
     let aligned = |cut| snap_back(units, cut).min(newest).max(head_end);
-    // Reducers leave what comes from `protected` on alone.
+    // Reducers leave the events from `protected` on alone.
     let (cover_end, protected, floor) = match policy.tail.rule {
         TailRule::Floors => {
             let least = least_messages(log, policy, budget);
@@ -96,7 +96,7 @@ pub fn layout(
         TailRule::Ceiling => {
             let tokens = policy.tail.ratio.of(policy.trigger.threshold_tokens(budget));
             let cut = align_backward(events, ceiling_cut(events, head_end, tokens));
-            // The seed's own least tail is in the walk; whoever asks for more gets it.
+            // The walk keeps Hermes Agent's three messages; a policy may ask for more.
             let more = policy.tail.min_messages;
             let (cut, floor) = match log.len().saturating_sub(more) {
                 most if more > CEILING_MESSAGES && most < cut => (most, TailFloor::Messages),
@@ -121,7 +121,7 @@ pub fn layout(
     layout
 }
 
-/// End of the head before it is aligned.
+/// The end of the head, before it is moved to a boundary of units.
 fn head_end(log: &EventLog, head: &HeadPolicy) -> usize {
     let events = log.events();
     let leading = events.iter().take_while(|event| event.view.role.is_system()).count();
@@ -136,8 +136,8 @@ fn head_end(log: &EventLog, head: &HeadPolicy) -> usize {
     }
 }
 
-/// The head ends after the first real task. Where there is none before the model's first word,
-/// the injected messages there are the head.
+/// The end of a head that ends after the first task of the user. If the model speaks before any task, the messages
+/// before it are the head.
 fn task_end(log: &EventLog, leading: usize, decay: bool) -> usize {
     let events = log.events();
     let opening = events[leading..]
@@ -152,37 +152,37 @@ fn task_end(log: &EventLog, leading: usize, decay: bool) -> usize {
     }
     match first {
         Some(at) if opening.contains(&at) => at + 1,
-        // A greeting of the model before the task: the task is still what the session is about.
+        // The model greeted before the task. The task still says what the session is about.
         Some(at) if at <= opening.end + 1 => at + 1,
         _ => opening.end,
     }
 }
 
-/// Below so many tokens a recap of what was said is worth more than a few messages more of the tail, which
-/// may be small talk.
+/// Below this budget, in tokens, a recap is worth more than a few more messages in the tail, which may be small talk.
 const TIGHT: u64 = 1_500;
 
-/// A conversation below so many tokens is shorter than a recap of it would be.
+/// A conversation of fewer tokens is shorter than its recap would be.
 const SHORTEST: u64 = 240;
 
-/// The least messages of the tail.
+/// The fewest messages of the tail.
 fn least_messages(log: &EventLog, policy: &Policy, budget: u64) -> usize {
     policy.tail.min_messages.min(if is_tight(log, policy, budget) { 1 } else { usize::MAX })
 }
 
-/// Whether a recap needs the room more than the newest messages do.
+/// Whether the budget is so small that the recap needs the tokens more than the newest messages do.
 fn is_tight(log: &EventLog, policy: &Policy, budget: u64) -> bool {
     let tells = policy.recap.fallback == RecapFallback::Computed;
     tells && budget < TIGHT && log.tokens_in(0..log.len()) >= SHORTEST
 }
 
-/// Whether the assistant had the last word: what the user said before it competes with all that was said.
+/// Whether the log ends with an answer of the assistant that calls no tool. The user's last message is then done, and
+/// no longer more important than earlier ones.
 pub(crate) fn is_answered(log: &EventLog) -> bool {
     let last = log.events().last().map(|event| &event.view);
     last.is_some_and(|view| view.role == Role::Assistant && !view.has_calls())
 }
 
-/// Walks back until both floors hold.
+/// The cut of the shortest tail that meets both floors, and the floor that decided.
 fn floors_cut(log: &EventLog, head_end: usize, least: usize, floor: u64) -> (usize, TailFloor) {
     let len = log.len();
     let mut tokens_held_at = None;
@@ -193,6 +193,7 @@ fn floors_cut(log: &EventLog, head_end: usize, least: usize, floor: u64) -> (usi
             tokens_held_at = Some(cut);
         }
         if tokens && messages {
+            // The token floor decided if it is first met here, while the tail has more messages than it needs.
             let by_tokens = tokens_held_at == Some(cut) && len - cut > least;
             return (cut, if by_tokens { TailFloor::Tokens } else { TailFloor::Messages });
         }
@@ -200,7 +201,7 @@ fn floors_cut(log: &EventLog, head_end: usize, least: usize, floor: u64) -> (usi
     (head_end, TailFloor::Everything)
 }
 
-/// Hermes Agent's `_find_tail_cut_by_tokens`, with its own counting: chars/4 + 10 a message.
+/// The tail's cut by Hermes Agent's `_find_tail_cut_by_tokens`, which counts chars/4 + 10 per message.
 pub(crate) fn ceiling_cut(events: &[Event], head_end: usize, budget: u64) -> usize {
     let len = events.len();
     let min_tail = if len > head_end + 1 { CEILING_MESSAGES.min(len - head_end - 1) } else { 0 };
@@ -220,8 +221,8 @@ pub(crate) fn ceiling_cut(events: &[Event], head_end: usize, budget: u64) -> usi
     if cut <= head_end { fallback.max(head_end + 1).min(len) } else { cut }
 }
 
-/// Hermes Agent's `_align_boundary_backward`: a cut right behind a group of a call and its results,
-/// or inside one, goes before the group.
+/// Hermes Agent's `_align_boundary_backward`: moves a cut before a call with its results, if it is inside that group or
+/// right behind it.
 pub(crate) fn align_backward(events: &[Event], cut: usize) -> usize {
     if cut == 0 || cut >= events.len() {
         return cut;
@@ -230,8 +231,8 @@ pub(crate) fn align_backward(events: &[Event], cut: usize) -> usize {
     parent.filter(|at| events[*at].view.blocks.iter().any(BlockView::is_call)).unwrap_or(cut)
 }
 
-/// The end of what Hermes Agent prunes: the newest messages within `budget` stay as they are, and
-/// so do at least `messages`.
+/// The end of the events that Hermes Agent prunes. The newest messages within `budget` tokens stay as they are, and at
+/// least `messages` of them.
 pub(crate) fn protected_cut(events: &[Event], budget: u64, messages: usize) -> usize {
     let len = events.len();
     let messages = messages.min(len.saturating_sub(1));
@@ -245,7 +246,7 @@ pub(crate) fn protected_cut(events: &[Event], budget: u64, messages: usize) -> u
     (0..len).rev().find(passes).unwrap_or(0).min(len - messages)
 }
 
-/// chars/4 of content and of each call's arguments, plus 10 for the role (Hermes Agent).
+/// Hermes Agent's estimate of tokens: chars/4 of the content and of each call's arguments, plus 10 for the role.
 fn rough_tokens(event: &Event) -> u64 {
     let chars = |text: &str| text.chars().count() as u64;
     let (mut content, mut arguments) = (0, 0);
@@ -262,7 +263,7 @@ fn rough_tokens(event: &Event) -> u64 {
     content / 4 + 10 + arguments
 }
 
-/// The longest tail of whole units that costs at most `limit`; the newest unit always.
+/// The cut of the longest tail of whole units with at most `limit` tokens. The newest unit is always in it.
 fn limited_cut(log: &EventLog, units: &[EventUnit], head_end: usize, limit: u64) -> usize {
     let mut cut = log.len();
     for unit in units.iter().rev().take_while(|unit| unit.events.start >= head_end) {
@@ -274,6 +275,8 @@ fn limited_cut(log: &EventLog, units: &[EventUnit], head_end: usize, limit: u64)
     cut
 }
 
+/// Keeps the user's last message out of the middle: the tail is extended to it where that costs at most half as much
+/// again, else it is carried as a pin.
 fn keep_last_user(
     log: &EventLog,
     units: &[EventUnit],
@@ -302,7 +305,7 @@ fn keep_last_user(
     layout.cover_end = start;
 }
 
-/// The cut at or after `at` that lies between two units.
+/// The first boundary between units at or after `at`.
 pub(crate) fn snap_forward(units: &[EventUnit], at: usize) -> usize {
     match unit_over(units, at) {
         Some(unit) if unit.events.start < at => unit.events.end,
@@ -310,11 +313,12 @@ pub(crate) fn snap_forward(units: &[EventUnit], at: usize) -> usize {
     }
 }
 
-/// The cut at or before `at` that lies between two units.
+/// The last boundary between units at or before `at`.
 pub(crate) fn snap_back(units: &[EventUnit], at: usize) -> usize {
     unit_over(units, at).map_or(at, |unit| unit.events.start)
 }
 
+/// The unit that holds event `at`; `None` at the end of the log.
 fn unit_over(units: &[EventUnit], at: usize) -> Option<&EventUnit> {
     let index = units.partition_point(|unit| unit.events.end <= at);
     units.get(index).filter(|unit| unit.events.contains(&at))

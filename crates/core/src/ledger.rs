@@ -1,7 +1,7 @@
-//! The ledger: what was sent, when, and through which fold.
+//! The ledger: which contexts were sent, in which order, and through which folds.
 //!
-//! Each record is chained over the one before, so that a ledger cannot lose a call or change one
-//! without showing it (`midfold audit`). A record holds no content: hashes and figures only.
+//! Each record's hash covers the record before, so that a lost or changed record shows (`midfold audit`). A record
+//! holds hashes and figures, and no content.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -39,73 +39,73 @@ pub struct CallRecord {
     pub prev: Hash,
     /// Hash of this record, chained over `prev` and all fields below.
     pub hash: Hash,
-    /// Joins it to a turn and a request, as folds are joined.
+    /// The turn and step of the call, by which it is joined to folds.
     pub joining: FoldJoin,
-    /// Events that the context was made from.
+    /// The number of events that the context was made from.
     pub events: u32,
     /// Chain hash of these events.
     pub head_hash: Hash,
-    /// The fold that they were read through.
+    /// The fold that they were read through; `None` where nothing was folded.
     pub fold: Option<Hash>,
-    /// Reasoning that was void beside what the fold says.
+    /// Reasoning that was void beyond what the fold says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void: Option<VoidReasoning>,
-    /// Edits of that fold: blocks that were sent otherwise than they are.
+    /// The number of the fold's edits, so of blocks that were sent in another form.
     pub edits: u32,
     /// Events that were pinned.
     pub pins: Vec<u32>,
-    /// What hooks added.
+    /// The texts that hooks added, by hash.
     pub injections: Vec<Injection>,
     /// Messages sent.
     pub messages: u32,
-    /// Bytes sent, as the JSON array of messages.
+    /// Bytes of the JSON array of messages.
     pub bytes: u64,
-    /// Tokens as the counter counts them, the envelope's included.
+    /// Tokens as our counter counts them, the envelope included.
     pub tokens_counted: u64,
-    /// Tokens as the meter expects the provider to count them.
+    /// Tokens that the provider is expected to count, by the meter.
     pub tokens_estimated: u64,
-    /// What it shares with the call before.
+    /// The beginning that it shares with the call before.
     pub prefix: SharedPrefix,
-    /// Hash over the context's messages. What hooks added is not in it (each has its own hash), so
-    /// that projecting again proves the rest.
+    /// Hash over the context's messages, without those that hooks added (each of these has its own hash). So projecting
+    /// the context again proves it.
     pub context_hash: Hash,
 }
 
-/// What the provider reported for a call, once it has.
+/// The provider's report of a call's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedCost {
-    /// Tokens of prompt and reply, and what the cache had of them.
+    /// Tokens of prompt and reply, and how many of them the cache served.
     pub usage: Usage,
 }
 
 impl ReportedCost {
-    /// Tokens of the prompt that were neither read from the cache nor written to it.
+    /// Tokens of the prompt that were not read from the cache; those that were written to it are among them.
     #[must_use]
     pub fn uncached(&self) -> u64 {
         self.usage.prompt.saturating_sub(self.usage.cache_read)
     }
 }
 
-/// What a record is made of beside the context.
+/// The inputs of a record beside the context.
 #[derive(Clone, Copy, Debug)]
 pub struct CallInput<'a> {
-    /// Joins it to a request.
+    /// The turn and step of the call.
     pub joining: &'a FoldJoin,
-    /// Events that the context was made from.
+    /// The number of events that the context was made from.
     pub events: u32,
     /// Chain hash of these events.
     pub head_hash: Hash,
-    /// The active fold.
+    /// The active fold; `None` where nothing is folded.
     pub fold: Option<&'a Fold>,
-    /// Reasoning that is void beside what that fold says.
+    /// Reasoning that is void beyond what that fold says.
     pub void: Option<VoidReasoning>,
     /// Pinned events.
     pub pins: &'a [u32],
-    /// What turns counted tokens into expected ones.
+    /// Turns counted tokens into provider tokens.
     pub meter: &'a Meter,
 }
 
-/// The end of a session's ledger: what the next record is chained to and compared with.
+/// The end of a session's ledger: the next record continues its chain, and is compared with its last messages.
 ///
 /// ```
 /// let ledger = midfold_core::ledger::Ledger::default();
@@ -115,12 +115,12 @@ pub struct CallInput<'a> {
 pub struct Ledger {
     number: u64,
     hash: Hash,
-    /// The call before, message for message.
+    /// The messages of the call before; empty where they are not known.
     sent: Vec<LedgerMessage>,
 }
 
-/// One message of the call before. It holds the buffer, so that no other message can come to lie
-/// in its place.
+/// One message of the call before. It holds the buffer itself, because messages are compared by address: a freed
+/// address could be used again for another message.
 #[derive(Clone, Debug)]
 struct LedgerMessage {
     bytes: Bytes,
@@ -129,44 +129,45 @@ struct LedgerMessage {
 }
 
 impl Ledger {
-    /// A ledger that goes on after this record. Without the messages of that call, the next
-    /// record's prefix is unknown and written down as none.
+    /// A ledger that continues after this record. The messages of that call are unknown, so the next record's shared
+    /// prefix is empty unless [`Ledger::resume`] is called.
     #[must_use]
     pub fn after(last: &CallRecord) -> Self {
         Self { number: last.number, hash: last.hash, sent: Vec::new() }
     }
 
-    /// Takes the messages of the call before, projected anew, for the next record's prefix.
+    /// Takes the messages of the last call, projected again, to compare the next record with them.
     pub fn resume(&mut self, context: &Context) {
         self.sent = self.read(pieces(context));
     }
 
-    /// Records so far.
+    /// The number of records so far.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Hash of the last record.
+    /// Hash of the last record; [`Hash::ROOT`] where there is none.
     #[must_use]
     pub fn hash(&self) -> Hash {
         self.hash
     }
 
-    /// Records a context that is sent without injections.
+    /// Makes the record of a context that is sent without injections.
     pub fn record(&mut self, context: &Context, call: &CallInput<'_>) -> CallRecord {
         let record = self.write(pieces(context), context.tokens(), &[], call);
         self.seal(record)
     }
 
-    /// Records a context that is sent with what hooks added. The prefix is measured up to the
-    /// injections: they are sent once and replaced, so the next call cannot share them.
+    /// Makes the record of a context that is sent with injections. Injected messages are replaced in the next call, so
+    /// that call's shared prefix ends before them.
     pub fn record_sent(&mut self, sent: &InjectedContext, call: &CallInput<'_>) -> CallRecord {
         let mut record = self.write(sent.messages(), sent.tokens(), sent.injections(), call);
         record.context_hash = hash_of(&self.sent[..self.sent.len() - sent.added().len()]);
         self.seal(record)
     }
 
+    /// Makes a record without its hash, and keeps the messages for the next one.
     fn write<'p>(
         &mut self,
         sent: impl Iterator<Item = (&'p Bytes, u32)>,
@@ -175,6 +176,7 @@ impl Ledger {
         call: &CallInput<'_>,
     ) -> CallRecord {
         let messages = self.read(sent);
+        // The JSON array adds two brackets, and a comma between two messages.
         let commas = (messages.len() as u64).saturating_sub(1);
         let bytes = 2 + commas + messages.iter().map(|m| m.bytes.len() as u64).sum::<u64>();
         let record = CallRecord {
@@ -201,6 +203,7 @@ impl Ledger {
         record
     }
 
+    /// Sets the hash of a record, and makes it the end of the ledger.
     fn seal(&mut self, mut record: CallRecord) -> CallRecord {
         record.hash = record.compute_hash();
         self.number = record.number;
@@ -208,8 +211,8 @@ impl Ledger {
         record
     }
 
-    /// Hashes a message only where the call before had another one in its place: what stays, the
-    /// same slice of the log, costs nothing.
+    /// Reads messages with their hashes. A message that is the same buffer as the one at its place in the call before
+    /// is not hashed again.
     fn read<'p>(&self, sent: impl Iterator<Item = (&'p Bytes, u32)>) -> Vec<LedgerMessage> {
         let read = |(at, (bytes, tokens)): (usize, (&Bytes, u32))| {
             let same = |before: &&LedgerMessage| {
@@ -228,10 +231,12 @@ fn pieces(context: &Context) -> impl Iterator<Item = (&Bytes, u32)> {
     context.pieces().map(|piece| (&piece.bytes, piece.tokens))
 }
 
+/// The hash of a context, from the hashes of its messages.
 fn hash_of(messages: &[LedgerMessage]) -> Hash {
     messages.iter().fold(Hash::ROOT, |hash, message| hash.chain(&message.hash.0))
 }
 
+/// The messages that both calls begin with.
 fn common(before: &[LedgerMessage], now: &[LedgerMessage]) -> SharedPrefix {
     let same = before.iter().zip(now).take_while(|(a, b)| a.hash == b.hash);
     same.fold(SharedPrefix::default(), |sum, (_, message)| SharedPrefix {
@@ -245,17 +250,17 @@ fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// The hash of a context as records name it: over the hashes of its messages, in order.
+/// The hash of a context in records: over the hashes of its messages in order.
 #[must_use]
 pub fn context_hash(context: &Context) -> Hash {
     context.pieces().fold(Hash::ROOT, |hash, piece| hash.chain(&Hash::ROOT.chain(&piece.bytes).0))
 }
 
 impl CallRecord {
-    /// The hash that [`CallRecord::hash`] has to be.
+    /// Computes the hash that [`CallRecord::hash`] has to be.
     #[must_use]
     pub fn compute_hash(&self) -> Hash {
-        // Named fields, none left out: a new one that is not chained does not compile.
+        // All fields are named, so that a new field that is left out of the hash does not compile.
         let Self {
             version,
             number,

@@ -17,23 +17,23 @@ use crate::view::{EventView, Role, TextOrigin};
 pub use crate::event::{Event, Tokens};
 pub use crate::measure::{content_of, measure};
 
-/// What is known of an event beside its bytes.
+/// The facts about an event that its bytes do not show.
 #[derive(Default)]
 struct KnownEvent {
-    /// What it cost.
+    /// The usage that its provider reported.
     usage: Option<Usage>,
-    /// Whose it is.
+    /// The origin that its reader knew.
     told: Option<TextOrigin>,
     /// When it was recorded.
     at: Option<Millis>,
 }
 
-/// The tool of midfold that brings a folded message back, wherever a client puts its name.
+/// The name of midfold's tool that returns a folded message; a client may put its own prefix before it.
 const RECALL: &str = "recall_expand";
-/// The one that a proxy gives to the model and answers itself.
+/// The tool that a proxy offers to the model and answers itself.
 pub const RECALL_TOOL: &str = "midfold_recall";
 
-/// The log of one conversation: events in order, with the rules that it is read by.
+/// The log of one conversation: its events in order, with the rules for reading them.
 #[derive(Clone)]
 pub struct EventLog {
     events: Vec<Event>,
@@ -41,23 +41,25 @@ pub struct EventLog {
     profile: ProviderProfile,
     counter: Arc<dyn Counter>,
     envelope_tokens: u32,
-    /// The tools of the envelope bring folded messages back.
+    /// The name of the recall tool that the envelope offers; `None` where it offers none.
     recalls_by: Option<&'static str>,
     steps: StepTracker,
+    /// Sums of tokens: entry `n` is that of the first `n` events.
     prefix: Vec<u64>,
-    /// Room to decode texts in, kept so that appending allocates nothing for it.
+    /// A buffer for decoded texts, kept so that appending need not allocate one.
     scratch: String,
+    /// The place where folded events are missing; `None` in a whole log.
     skipped: Option<EventGap>,
-    /// Whether recaps of ours can be among the events.
+    /// Whether a message may be taken for a recap of midfold's own.
     recaps: bool,
 }
 
-/// A place where events are missing.
+/// A place in the log where events are missing.
 #[derive(Clone, Debug)]
 struct EventGap {
-    /// Events before it.
+    /// The number of loaded events before the gap.
     at: usize,
-    /// Seq of the first event after it.
+    /// The number of the first event after the gap.
     seq: u32,
     /// Chain hash before that event.
     through: Hash,
@@ -86,22 +88,22 @@ impl EventLog {
         }
     }
 
-    /// A log that is kept and only appended to: recaps are in its folds and never in it, so that
-    /// nothing in it is read back as one of ours.
+    /// Marks the log as one that midfold keeps and only appends to. Its recaps are in folds and never in the log, so no
+    /// message of it is taken for a recap of midfold's own.
     #[must_use]
     pub fn kept(mut self) -> Self {
         self.recaps = false;
         self
     }
 
-    /// Whether recaps of ours can be among the events: only where a compacted conversation comes
-    /// back as a new one.
+    /// Whether a message may be taken for a recap of midfold's own. That is possible only where a compacted
+    /// conversation comes back as a new one.
     #[must_use]
     pub fn reads_recaps(&self) -> bool {
         self.recaps
     }
 
-    /// A log of these events.
+    /// A log of the given events.
     #[must_use]
     pub fn of(
         dialect: Arc<dyn Dialect>,
@@ -116,7 +118,7 @@ impl EventLog {
         log
     }
 
-    /// Counts what travels beside the messages (system prompt, tools); it belongs to the head.
+    /// Counts the envelope (system prompt and tools). It belongs to the head.
     pub fn set_envelope<'a>(&mut self, parts: impl IntoIterator<Item = &'a [u8]>) {
         (self.envelope_tokens, self.recalls_by) = (0, None);
         for part in parts {
@@ -128,25 +130,24 @@ impl EventLog {
         }
     }
 
-    /// The tool of midfold that brings folded messages back, where the agent has one, as far as the envelope
-    /// tells.
+    /// The recall tool that the agent can call, as far as the envelope shows; `None` where it offers none.
     #[must_use]
     pub fn recalls_by(&self) -> Option<&'static str> {
         self.recalls_by
     }
 
-    /// Goes on at a later place, as if everything up to there were in the log: for a context
-    /// that is read through a fold, of a session whose folded events are not loaded. Positions
-    /// and seqs differ from then on, so that nothing may be planned over such a log.
+    /// Continues at event `seq`, with `through` as the hash of everything before it. For a session whose folded events
+    /// are not loaded. From here on the number of an event differs from its position, so no fold may be planned over
+    /// such a log.
     pub(crate) fn skip_to(&mut self, seq: u32, through: Hash) {
         if seq != self.next_seq() {
-            // What is missing is whole units: nothing before it waits for what comes after it.
+            // Whole units are missing, so no call before the gap has its result after it.
             self.steps.end_step();
         }
         self.skipped = Some(EventGap { at: self.events.len(), seq, through });
     }
 
-    /// Sets the turns right after the missing events: the log has `turn` of them in all.
+    /// Corrects the turns after the gap, given that the whole log has `turn` turns.
     pub(crate) fn end_at_turn(&mut self, turn: u32) {
         let Some(skip) = &self.skipped else { return };
         let missing = turn.saturating_sub(self.steps.turn());
@@ -154,6 +155,7 @@ impl EventLog {
         self.events[skip.at..].iter_mut().for_each(|event| event.turn += missing);
     }
 
+    /// The number of the next event.
     fn next_seq(&self) -> u32 {
         let len = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         match &self.skipped {
@@ -173,13 +175,14 @@ impl EventLog {
         self.place(raw.bytes, view, tokens, known)
     }
 
-    /// Appends an event of another log with the same rules: it is neither read nor counted again.
+    /// Appends an event of another log with the same rules, without reading or counting it again.
     pub fn adopt(&mut self, event: &Event) -> u32 {
         let (view, tokens) = (event.view.clone(), event.tokens.clone());
         let known = KnownEvent { usage: event.usage, told: event.told, at: event.at };
         self.place(event.bytes.clone(), view, tokens, known)
     }
 
+    /// Appends an event that is read and counted.
     fn place(&mut self, bytes: Bytes, view: EventView, tokens: Tokens, known: KnownEvent) -> u32 {
         let KnownEvent { usage, told, at } = known;
         let place = self.steps.push(&view, &bytes);
@@ -196,8 +199,9 @@ impl EventLog {
         seq
     }
 
-    /// What only looks like a recap of ours, in the assistant's role, is what the assistant said. In
-    /// the user's role it stays what it claims to be, which is less than the user's words.
+    /// Decides whether the newest event, in the assistant's role, is really a recap. If it only imitates one of
+    /// midfold's, it is the assistant's own text. In the user's role the claim is left alone: a recap has less
+    /// authority than the user's words.
     fn judge_newest(&mut self) {
         let at = self.events.len().saturating_sub(1);
         let Some(event) = self.events.get(at) else { return };
@@ -210,7 +214,7 @@ impl EventLog {
         }
     }
 
-    /// The events.
+    /// The events in order.
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
@@ -237,7 +241,7 @@ impl EventLog {
         }
     }
 
-    /// The chain hash of the first `n` events.
+    /// The chain hash of the first `n` events; [`Hash::ROOT`] for none.
     #[must_use]
     pub fn hash_before(&self, n: usize) -> Hash {
         n.checked_sub(1).and_then(|at| self.events.get(at)).map_or(Hash::ROOT, |event| event.hash)
@@ -256,13 +260,13 @@ impl EventLog {
         u64::from(self.envelope_tokens)
     }
 
-    /// Tokens of everything.
+    /// Tokens of all events and the envelope.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.envelope_tokens() + self.tokens_in(0..self.len())
     }
 
-    /// The units, in order. A partition of the log.
+    /// The units in order. Each event is in exactly one.
     #[must_use]
     pub fn units(&self) -> Vec<EventUnit> {
         crate::unit::units(&self.events, &self.profile)
@@ -303,13 +307,13 @@ impl EventLog {
         log
     }
 
-    /// The same log by other rules of what is valid.
+    /// The log read by another profile.
     pub(crate) fn under(&self, profile: ProviderProfile) -> Self {
         Self { profile, ..self.clone() }.prefix(self.len())
     }
 
-    /// Takes over events of a log that this one is the beginning of, up to `n` of them in all:
-    /// nothing is read or counted again.
+    /// Appends events of `whole`, of which this log is the beginning, until it has `n` events. Nothing is read or
+    /// counted again.
     pub fn grow_to(&mut self, n: usize, whole: &Self) {
         for event in whole.events.iter().take(n).skip(self.len()) {
             self.steps.push(&event.view, &event.bytes);
@@ -318,7 +322,7 @@ impl EventLog {
         }
     }
 
-    /// Whether a recap of an earlier compaction is in the log.
+    /// Whether the log contains a recap of an earlier compaction.
     #[must_use]
     pub fn holds_recap(&self) -> bool {
         self.events.iter().any(|event| event.view.origin == TextOrigin::Recap)

@@ -1,4 +1,4 @@
-//! What an event costs: its texts, names and media, as the counter counts them.
+//! The tokens of an event: its texts, names and media by the counter.
 
 use smallvec::SmallVec;
 
@@ -7,12 +7,13 @@ use crate::event::Tokens;
 use crate::jsonstr;
 use crate::view::{BlockKind, BlockView, EventView, Role};
 
-/// Counts one event.
+/// Counts the tokens of one event.
 #[must_use]
 pub fn measure(counter: &dyn Counter, bytes: &[u8], view: &EventView) -> Tokens {
     measure_with(counter, bytes, view, &mut String::new())
 }
 
+/// As [`measure`], with a buffer for decoded texts.
 pub(crate) fn measure_with(
     counter: &dyn Counter,
     bytes: &[u8],
@@ -26,8 +27,8 @@ pub(crate) fn measure_with(
     Tokens { total: counter.per_message().saturating_add(sum.max(sent)), blocks }
 }
 
-/// Where calls and results are in one string, with tags around them and their own JSON in it, that
-/// string is what a model is sent, and so what is counted.
+/// Tokens of the one string that holds calls and results with tags and JSON of its own. A model is sent that whole
+/// string, so its count is more than that of the blocks in it. `None` for other events.
 fn sent_as_one(counter: &dyn Counter, bytes: &[u8], view: &EventView) -> Option<u32> {
     let first = view.blocks.first()?;
     let tagged = view.blocks.iter().any(|block| block.is_call() || block.is_result());
@@ -35,6 +36,7 @@ fn sent_as_one(counter: &dyn Counter, bytes: &[u8], view: &EventView) -> Option<
     Some(counter.count(&jsonstr::decode(whole.of(bytes)), content_of(view.role, &first.kind)))
 }
 
+/// Tokens of one block. A block without texts and media is counted by its JSON source.
 fn measure_block(
     counter: &dyn Counter,
     bytes: &[u8],
@@ -61,7 +63,7 @@ fn measure_block(
     tokens
 }
 
-/// What kind of content a block of this kind holds, for estimates.
+/// The kind of text in a block, which estimates of tokens depend on.
 #[must_use]
 pub fn content_of(role: Role, kind: &BlockKind) -> TextKind {
     match kind {

@@ -1,4 +1,4 @@
-//! Pictures, sounds and files in a message, as far as a counter needs to know them.
+//! Pictures, sounds and files in a message, as far as a counter has to know them.
 
 use crate::byte_range::ByteRange;
 
@@ -18,38 +18,38 @@ pub enum MediaKind {
 /// An image, a sound or a file inside a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MediaRef {
-    /// What it is.
+    /// The kind of media.
     pub kind: MediaKind,
     /// Its element in the event's bytes.
     pub outer: ByteRange,
-    /// How much of it there is, where the bytes tell.
+    /// Its size in pixels, pages or seconds, where the bytes show it.
     pub extent: MediaExtent,
-    /// Size of the decoded data in bytes, 0 where it is only referred to.
+    /// Size of the decoded data in bytes; 0 where the message only refers to it.
     pub size: u32,
-    /// How closely the model is to look at it.
+    /// How closely the model should look at it.
     pub detail: PictureDetail,
 }
 
-/// How much of a picture, sound or file there is: what a provider counts it by.
+/// The extent of a picture, sound or file, by which a provider counts its tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MediaExtent {
-    /// The bytes do not tell, or there are only an address and an id.
+    /// The bytes do not show it, or there is only an address or an id.
     #[default]
     Unknown,
     /// Width and height of a picture (PNG, JPEG, GIF and WebP headers).
     Pixels(u32, u32),
     /// Pages of a document (PDF).
     Pages(u32),
-    /// Seconds of a sound or a video, begun ones included (WAV, MP3 and MP4 headers).
+    /// Seconds of a sound or a video, rounded up (WAV, MP3 and MP4 headers).
     Seconds(u32),
-    /// Plain text of this many bytes, packed so that nothing here reads it.
+    /// Plain text of this many bytes that is encoded, so that it is not read here.
     Text(u32),
-    /// Plain text that is among the texts of its block, and counted there.
+    /// Plain text that is also among the texts of its block, and is counted there.
     Read,
 }
 
 impl MediaRef {
-    /// Width and height of a picture, where they are known.
+    /// Width and height of a picture; `None` where they are not known.
     #[must_use]
     pub fn pixels(&self) -> Option<(u32, u32)> {
         match self.extent {
@@ -59,14 +59,14 @@ impl MediaRef {
     }
 }
 
-/// How closely a model is to look at a picture, where the message says so (`OpenAI`).
+/// How closely a model should look at a picture (a setting of `OpenAI` messages).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PictureDetail {
-    /// The provider's choice, or nothing said.
+    /// The provider decides, or the message says nothing.
     #[default]
     Auto,
-    /// One small version of it.
+    /// A small version of the picture.
     Low,
-    /// As it is.
+    /// The picture in full.
     High,
 }

@@ -1,8 +1,8 @@
-//! The meter: turns counted tokens into what the provider will count.
+//! The meter: turns counted tokens into the provider's tokens.
 //!
-//! A counter is never quite the provider's. Where the transcript tells what requests really cost,
-//! the meter learns the ratio of real to counted tokens from the growth between two requests, and
-//! triggers use the calibrated figure. All arithmetic is in parts per 10,000.
+//! No counter agrees exactly with the provider. Where a transcript shows what requests really cost, the meter learns
+//! the ratio of provider tokens to counted tokens from the growth between two requests; triggers use the calibrated
+//! figure. All arithmetic is in parts per 10,000.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,56 +32,55 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// A sample moves the ratio by at most a fifth of its distance: one odd request must not.
+/// A sample moves the ratio by one part in this many of its distance, so that one odd request changes little.
 const GAIN: i64 = 5;
-/// No provider was seen outside of this span (measured: 0.9 to 2.2).
+/// The least and the highest ratio, in parts per 10,000. Measured ratios of providers were 0.9 to 2.2.
 const BOUNDS: (u32, u32) = (5_000, 25_000);
-/// Growth below this is mostly framing and teaches nothing (same section: single small steps err
-/// by half).
+/// Growth by fewer counted tokens is not learned from: most of it is framing, and a single small step can be off by
+/// half.
 const MIN_GROWTH: u64 = 200;
 
 impl Meter {
-    /// A meter that trusts the counter: an exact vocabulary of the model, or a measure fixed by
-    /// agreement.
+    /// A meter that trusts the counter: for a model's exact vocabulary, or where a count is agreed on.
     #[must_use]
     pub fn exact() -> Self {
         Self { ratio: Ratio::ONE, samples: 0, margin: Ratio(0), unseen: 0 }
     }
 
-    /// The cold start for a counter that is `chars/4` (it undercounts by a quarter to a
-    /// third on agent traffic).
+    /// The initial meter for a counter of `chars/4`, which counts a quarter to a third too few on the traffic of
+    /// agents.
     #[must_use]
     pub fn chars_over_four() -> Self {
         Self { ratio: Ratio(13_500), samples: 0, margin: Ratio(500), unseen: 0 }
     }
 
-    /// A meter with this safety margin.
+    /// The meter with at least this safety margin.
     #[must_use]
     pub fn with_margin(self, margin: Ratio) -> Self {
         Self { margin: self.margin.max(margin), ..self }
     }
 
-    /// What `counted` tokens really are, by what was learned.
+    /// The provider tokens that `counted` tokens correspond to.
     #[must_use]
     pub fn calibrated(&self, counted: u64) -> u64 {
         self.ratio.of(counted).saturating_add(self.unseen)
     }
 
-    /// How many counted tokens really are `tokens`, by what was learned.
+    /// The counted tokens that correspond to `tokens` of the provider.
     #[must_use]
     pub fn counted(&self, tokens: u64) -> u64 {
         let known = u128::from(tokens.saturating_sub(self.unseen));
         u64::try_from(known * 10_000 / u128::from(self.ratio.0.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// The figure that limits are held against: calibrated, plus the margin.
+    /// The upper estimate that is compared with limits: calibrated tokens plus the margin.
     #[must_use]
     pub fn upper(&self, counted: u64) -> u64 {
         let calibrated = self.calibrated(counted);
         calibrated.saturating_add(self.margin.of(calibrated))
     }
 
-    /// The most that may be counted so that [`Meter::upper`] of it is within `tokens`.
+    /// The most counted tokens whose [`Meter::upper`] estimate is within `tokens`.
     ///
     /// ```
     /// let meter = midfold_core::meter::Meter::exact();
@@ -99,7 +98,7 @@ impl Meter {
         most
     }
 
-    /// Takes one observation: `counted` tokens of growth really were `real`.
+    /// Takes one sample: growth by `counted` tokens was growth by `real` tokens of the provider.
     pub fn observe(&mut self, counted: u64, real: u64) {
         if counted < MIN_GROWTH || real == 0 {
             return;
@@ -112,15 +111,15 @@ impl Meter {
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// Takes what the provider counted for a whole request of `counted` tokens. What is more than
-    /// expected was not in the log; where it is less, the counter was too high.
+    /// Takes the provider's count `real` for a whole request of `counted` tokens. If it is higher than expected, the
+    /// rest was not in the log (`unseen`). If it is lower, the ratio was too high.
     pub fn anchor(&mut self, counted: u64, real: u64) {
         if counted == 0 || real == 0 {
             return;
         }
         let least = u128::from(self.ratio.0.min(10_000)) * u128::from(BOUNDS.0) / 10_000;
         if u128::from(real) * 10_000 < u128::from(counted) * least {
-            // A server that drops what does not fit counts what is left: that is no count of the prompt.
+            // A server that drops messages that do not fit counts only the rest: that is no count of this prompt.
             return;
         }
         self.unseen = real.saturating_sub(self.ratio.of(counted));
@@ -132,9 +131,8 @@ impl Meter {
         }
     }
 
-    /// Learns from all usage that the log recorded: the growth of the prompt between two requests
-    /// against the growth that was counted. Shrinking prompts (a compaction in between) are
-    /// skipped.
+    /// Learns from all usage in the log: how much the provider's count grew between two requests, and how much ours
+    /// did. Pairs between which the prompt shrank (a compaction) are skipped.
     pub fn learn(&mut self, log: &EventLog) {
         let mut before: Option<(usize, u64)> = None;
         for (at, event) in log.events().iter().enumerate() {
@@ -148,12 +146,12 @@ impl Meter {
         }
     }
 
-    /// Tokens of each request that the log and its envelope do not hold, by what the provider counted: the system
-    /// prompt and the tools that a client keeps to itself. The newest counts agree on it, but for one that was
-    /// odd; nothing where none was recorded.
+    /// Tokens of each request that are neither in the log nor in its envelope, by the provider's counts: a system
+    /// prompt and tools that the client keeps to itself. It is the median of the newest counts, so a single odd one has
+    /// no effect. `None` where no count was recorded.
     #[must_use]
     pub fn beside(&self, log: &EventLog) -> Option<u64> {
-        /// Newest counts that are asked.
+        /// How many of the newest counts are used.
         const ASKED: usize = 9;
         let events = log.events().iter().enumerate().rev();
         let counts = events.filter_map(|(at, event)| {
@@ -183,7 +181,8 @@ mod tests {
     }
 
     proptest! {
-        /// Counts up to it are within the limit, and it is no more than rounding below the largest.
+        /// Counting up to `most` stays within the limit, and `most` is at most a rounding error below the largest such
+        /// count.
         #[test]
         fn the_most_is_within_the_limit_and_close_to_it(
             ratio in 5_000u32..20_000, margin in 0u32..5_000, unseen in 0u64..20_000, tokens in 0u64..2_000_000,

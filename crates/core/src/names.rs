@@ -1,4 +1,4 @@
-//! Texts with numbers: what is looked up often is looked up once.
+//! Numbers for texts, so that a text that is used often is looked up once.
 
 use compact_str::CompactString;
 use rustc_hash::FxHashMap;
@@ -6,14 +6,14 @@ use rustc_hash::FxHashMap;
 /// Gives every different text a number, from 0.
 #[derive(Clone, Debug, Default)]
 pub struct NameTable {
-    /// Most texts are short: stored inline they are compared where they are found, which is what a
-    /// look-up costs.
+    /// Most texts are short. Stored inline, they are compared without following a pointer, which is the main cost of a
+    /// look-up.
     numbers: FxHashMap<CompactString, u32>,
     texts: Vec<CompactString>,
 }
 
 impl NameTable {
-    /// The number of a text, a new one where it has none.
+    /// The number of a text. An unknown text gets a new one.
     pub fn number(&mut self, text: &str) -> u32 {
         if let Some(known) = self.numbers.get(text) {
             return *known;
@@ -24,25 +24,25 @@ impl NameTable {
         number
     }
 
-    /// The number of a text that is known.
+    /// The number of a text; `None` where it is unknown.
     #[must_use]
     pub fn get(&self, text: &str) -> Option<u32> {
         self.numbers.get(text).copied()
     }
 
-    /// The text of a number: empty where there is none.
+    /// The text of a number; empty where the number is unknown.
     #[must_use]
     pub fn text(&self, number: u32) -> &str {
         self.texts.get(number as usize).map_or("", |text| text)
     }
 
-    /// How many there are.
+    /// The number of texts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// There are none.
+    /// Whether there are no texts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()

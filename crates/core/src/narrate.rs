@@ -1,5 +1,5 @@
-//! Asking a model for a narration, as values: the engine never calls one. A driver runs a
-//! [`SummaryRequest`] wherever it likes and tells the engine what came back.
+//! Requests for narrations and their answers, as values. The engine never calls a model: a driver runs a
+//! [`SummaryRequest`] wherever it likes and hands the answer back.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,26 +9,27 @@ use crate::policy::NarrationStyle;
 use crate::span::Span;
 use crate::view::Role;
 
-/// One original event, rendered for a summariser: redacted, media noted, its ends kept when long.
+/// One original event as a summariser reads it: without secrets, media replaced by a note, and cut in the middle where
+/// it is long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceEvent {
     /// The event.
     pub seq: u32,
     /// Who wrote it.
     pub role: Role,
-    /// What it says, unfenced: the prompt fences it.
+    /// Its text without fences; the prompt adds those.
     pub text: String,
 }
 
-/// What the engine wants written, and from what.
+/// A request for a narration: the text that the engine wants, and the events to write it from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SummaryRequest {
-    /// Names the work: over session, span, policy fingerprint and previous narration. Two
-    /// nodes that want the same thing ask for the same id.
+    /// Identifies the work: a hash over session, span, policy fingerprint and previous narration. Two nodes that want
+    /// the same narration ask for the same id.
     pub id: Hash,
     /// The session.
     pub session: String,
-    /// What the narration will cover.
+    /// The events that the narration will cover.
     pub span: Span,
     /// The first line that the reply must have (Summarizing Evicted Turns: `## Conversation
     /// Summary`).
@@ -37,23 +38,25 @@ pub struct SummaryRequest {
     pub sections: Vec<String>,
     /// How a section is written.
     pub style: NarrationStyle,
-    /// Words asked for, where the policy asks (Summarizing Evicted Turns: 200).
+    /// Words asked for, where the policy sets a number (Summarizing Evicted Turns: 200).
     pub words: Option<u32>,
     /// Hard cap of the reply, in tokens (Summarizing Evicted Turns: 512).
     pub max_tokens: u32,
     /// Sampling temperature (Summarizing Evicted Turns: 0.2).
     pub temperature: Ratio,
-    /// Longest time of one answer, up to its last byte, in seconds (Summarizing Evicted Turns: 25).
+    /// Time limit of one answer up to its last byte, in seconds (Summarizing Evicted Turns: 25).
     pub timeout_seconds: u32,
-    /// The narration before, to be updated. It covers the span up to the first source.
+    /// The narration before, which the new one updates. It covers the span up to the first source; `None` for the first
+    /// narration.
     pub previous: Option<String>,
-    /// The originals that the previous narration does not cover, in order.
+    /// The events that the previous narration does not cover, in order.
     pub sources: Vec<SourceEvent>,
-    /// What a person asked to keep.
+    /// Text that a person or a client wants kept.
     pub focus: Option<String>,
-    /// Today's date (`2026-11-22`), so that "yesterday" can be written as a date; the driver's clock.
+    /// Today's date (`2026-11-22`), so that the model can write "yesterday" as a date. The driver sets it from its
+    /// clock.
     pub today: Option<String>,
-    /// Tokens of the events that the narration stands for: a longer one is refused.
+    /// Tokens of the covered events; a narration that is not smaller is refused.
     pub replaces: u64,
 }
 
@@ -70,15 +73,15 @@ pub struct SummaryPrompt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinishReason {
-    /// It was done.
+    /// The model had finished.
     Stop,
-    /// It ran into its cap: the text is cut.
+    /// The cap was reached, so the text is cut off.
     Length,
     /// Anything else: a filter, a tool call, or the stream ended without a reason.
     Other,
 }
 
-/// What a model wrote.
+/// A model's answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryReply {
     /// The text.
@@ -87,46 +90,46 @@ pub struct SummaryReply {
     pub finish: FinishReason,
     /// The model that answered, as it names itself.
     pub model: String,
-    /// Tokens of all calls together, where reported.
+    /// Tokens of all calls together; `None` where the provider did not report them.
     pub usage: Option<Usage>,
-    /// Calls that it took: chunks and retries.
+    /// How many calls were needed, with chunks and retries.
     pub calls: u32,
 }
 
-/// Why no text came back.
+/// The failure of a request: no text came back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{class}: {detail}")]
 pub struct SummaryFailure {
-    /// What kind of failure.
+    /// The kind of failure.
     pub class: FailureClass,
     /// For people; holds no key and no text of the log.
     pub detail: String,
 }
 
-/// Kinds of failure of a summariser, by what may be done about them.
+/// The kinds of failure of a summariser, by what can be done about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureClass {
-    /// An answer, or the whole work, took too long.
+    /// An answer, or all calls together, took too long.
     Timeout,
-    /// 401 or 403: trying again cannot help.
+    /// Status 401 or 403: a retry cannot help.
     Auth,
-    /// 429.
+    /// Status 429.
     RateLimited,
-    /// 5xx.
+    /// Status 5xx.
     Server,
-    /// The connection failed, or broke in the middle.
+    /// The connection failed, or broke before the end.
     Network,
     /// The prompt was too long for the model even in the smallest chunk.
     Overflow,
-    /// The reply was no reply of the protocol.
+    /// The answer does not follow the protocol.
     Garbage,
-    /// Any other refusal of the request.
+    /// The provider refused the request for another reason.
     Rejected,
 }
 
 impl FailureClass {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Self; 8] = [
         Self::Timeout,
         Self::Auth,
@@ -138,7 +141,7 @@ impl FailureClass {
         Self::Rejected,
     ];
 
-    /// The code as it is in records.
+    /// The code word in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -153,7 +156,7 @@ impl FailureClass {
         }
     }
 
-    /// The class with this code.
+    /// The class of a code word; `None` for an unknown word.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|class| class.as_str() == code)
@@ -166,34 +169,34 @@ impl std::fmt::Display for FailureClass {
     }
 }
 
-/// What was made of a reply. Every reply gets one; only [`ReplyVerdict::Accepted`] is ever used.
+/// The judgement of a reply. Every reply gets one; only [`ReplyVerdict::Accepted`] lets it be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplyVerdict {
-    /// Passed all checks.
+    /// The reply passed all checks.
     Accepted,
-    /// No text.
+    /// The reply has no text.
     Empty,
-    /// The first line is not the schema's.
+    /// The first line is not the header that was asked for.
     NoHeader,
     /// No section is there, or all of them are empty.
     MissingSections,
-    /// Cut off by its cap before it said anything, or by a broken stream.
+    /// The reply was cut off by its cap before it said anything, or by a broken stream.
     Truncated,
-    /// Longer than the cap, and nothing of it fits.
+    /// The reply is longer than the cap, and no section of it fits.
     OverCap,
-    /// Not smaller than what it replaces.
+    /// The reply is not smaller than the events it would replace.
     NotSmaller,
     /// Most of its lines were dropped, mainly for names that no source has.
     Ungrounded,
-    /// Most of its lines were dropped, mainly for quotations of the user that the user never wrote.
+    /// Most of its lines were dropped, mainly for quotations that the user never wrote.
     FalseQuote,
-    /// Most of its lines were dropped, mainly for markers, fences, roles or orders.
+    /// Most of its lines were dropped, mainly for markers, fences, roles or orders in them.
     Injected,
 }
 
 impl ReplyVerdict {
-    /// All of them.
+    /// All verdicts.
     pub const ALL: [Self; 10] = [
         Self::Accepted,
         Self::Empty,
@@ -207,7 +210,7 @@ impl ReplyVerdict {
         Self::Injected,
     ];
 
-    /// The code as it is in records.
+    /// The code word in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -249,9 +252,9 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl AcceptedNarration {
-    /// The narration as one section of a computed recap, its own sections as list entries below;
-    /// those that say nothing are left out, and what else is missing is counted. One heading says who wrote it, and no name that a policy gives a
-    /// section can pass for a computed section (`### Task`).
+    /// The narration as one section of a computed recap, with its own sections as list entries. Empty sections are left
+    /// out, and a last entry counts the lines that are missing. There is one fixed heading, which says that a model
+    /// wrote this; so no section name of a policy can pass for a computed section (`### Task`).
     #[must_use]
     pub fn recap_sections(&self) -> String {
         let mut out = String::new();
@@ -268,8 +271,8 @@ impl AcceptedNarration {
         out
     }
 
-    /// The same where the recap covers messages behind the narrated ones, of which the last has the number
-    /// `through`: what came after may have settled what is called open here.
+    /// As [`AcceptedNarration::recap_sections`], for a recap that also covers later messages. It says that the
+    /// narration ends with message `through`, because later messages may have settled what it calls open.
     #[must_use]
     pub fn recap_sections_through(&self, through: Option<u32>) -> String {
         let all = self.recap_sections();
@@ -282,7 +285,7 @@ impl AcceptedNarration {
         )
     }
 
-    /// The narration as one text, as the next request hands it on.
+    /// The narration as one text, as the next request receives it.
     #[must_use]
     pub fn text(&self, style: NarrationStyle) -> String {
         let mut out = String::new();
@@ -296,7 +299,7 @@ impl AcceptedNarration {
     }
 }
 
-/// What models write where there is nothing to write.
+/// Whether a line is what models write where there is nothing to report ("none", "n/a").
 pub(crate) fn is_nothing(line: &str) -> bool {
     let text = line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     matches!(
@@ -323,8 +326,7 @@ pub(crate) fn is_nothing(line: &str) -> bool {
 /// The heading of the narrated part of a computed recap.
 const NARRATED: &str = "### Narrated by a model\n";
 
-/// A section as a list entry; a body of one line is behind its name, a longer one indented
-/// below it.
+/// Writes a section as a list entry. A body of one line follows the name; a longer body is indented below it.
 fn entry(out: &mut String, name: &str, body: &str) {
     let body = body.trim_end();
     if !body.contains('\n') {

@@ -1,51 +1,52 @@
-//! Calls that wait for their results. A few are looked through; many are found by their ids and names,
-//! so that a message of a hundred thousand parallel calls costs no more for each than one of two.
+//! Calls that wait for their results. A few are searched one by one. Many are indexed by ids and names, so that each of
+//! a hundred thousand parallel calls costs no more than each of two.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-/// A call by its id.
+/// A call with the names by which its result finds it.
 pub(crate) trait NamedCall {
     /// The bytes of its id; empty where it has none.
     fn id_bytes(&self) -> Cow<'_, [u8]>;
 
-    /// The bytes of its tool's name; empty where it is not told.
+    /// The bytes of its tool's name; empty where the call names none.
     fn name_bytes(&self) -> Cow<'_, [u8]>;
 }
 
-/// What a result tells of its call.
+/// The names by which a result finds its call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallOfResult<'a> {
     /// The id; empty where it has none.
     pub id: &'a [u8],
-    /// The tool's name; empty where it is not told.
+    /// The tool's name; empty where the result names none.
     pub name: &'a [u8],
-    /// A result without an id may answer a call that has one.
+    /// Whether a result without an id may also answer a call that has one.
     pub by_order: bool,
 }
 
-/// Open calls, in the order that they were made.
+/// Open calls, in the order in which they were made.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenCalls<T> {
-    /// Those that were answered are gone.
+    /// The calls; an answered one is `None`.
     calls: Vec<Option<T>>,
-    /// None before this place is open.
+    /// No call before this place is open.
     first: usize,
+    /// The number of open calls.
     left: usize,
-    /// Places of each id, and of each name without and with an id, in order, once there are many;
-    /// those that were answered otherwise are still among them.
+    /// Only for many calls: the places of each id, and of each name, in order. Places of answered calls may still be
+    /// among them and are skipped when they are found.
     places: FxHashMap<(CallKey, Box<[u8]>), VecDeque<usize>>,
 }
 
-/// What calls are found by.
+/// The kinds of keys of `places`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum CallKey {
     Id,
     /// The name of a call without an id.
     Name,
-    /// The name of a call that has one.
+    /// The name of a call that has an id, too.
     NameToo,
 }
 
@@ -55,23 +56,25 @@ impl<T> Default for OpenCalls<T> {
     }
 }
 
-/// More than these are found by their ids.
+/// Above this number of calls, places are indexed.
 const FEW: usize = 8;
 
 impl<T: NamedCall> OpenCalls<T> {
-    /// Whether none waits.
+    /// Whether no call is open.
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }
 
-    /// A call is made.
+    /// Adds a call.
     pub fn push(&mut self, call: T) {
+        // No call is open: start anew, so that the list does not grow with the log.
         if self.left == 0 {
             *self = Self::default();
         }
         self.calls.push(Some(call));
         self.left += 1;
         if self.calls.len() > FEW {
+            // The first time all calls are indexed, later only the new one.
             let unplaced = if self.places.is_empty() { 0 } else { self.calls.len() - 1 };
             for (at, call) in self.calls.iter().enumerate().skip(unplaced) {
                 let Some(call) = call else { continue };
@@ -84,8 +87,8 @@ impl<T: NamedCall> OpenCalls<T> {
         }
     }
 
-    /// Takes the newest call with this id, else the oldest without one; with `by_order`, else the
-    /// oldest of all. Of several, the oldest with the same name comes first.
+    /// Takes the open call that a result answers: the newest with its id. Else the oldest without an id or, with
+    /// `by_order`, the oldest of all; a call with the result's tool name is preferred. `None` where no call qualifies.
     pub fn answer(&mut self, asked: &CallOfResult<'_>) -> Option<T> {
         let newest = if asked.id.is_empty() { None } else { self.newest(asked.id) };
         let at = newest.or_else(|| self.of_name(asked)).or_else(|| {
@@ -99,11 +102,12 @@ impl<T: NamedCall> OpenCalls<T> {
         self.calls.get_mut(at)?.take()
     }
 
-    /// All that wait, in order; none waits any more.
+    /// Takes all open calls, in order.
     pub fn take_all(&mut self) -> Vec<T> {
         std::mem::take(self).calls.into_iter().flatten().collect()
     }
 
+    /// The newest open call with this id.
     fn newest(&mut self, id: &[u8]) -> Option<usize> {
         if self.places.is_empty() {
             let has_it = |call: &Option<T>| call.as_ref().is_some_and(|c| *c.id_bytes() == *id);
@@ -113,7 +117,7 @@ impl<T: NamedCall> OpenCalls<T> {
         std::iter::from_fn(|| places.pop_back()).find(|at| self.calls[*at].is_some())
     }
 
-    /// The oldest of this name: of those without an id, or of all.
+    /// The oldest call with the result's tool name: of the calls without an id, or with `by_order` of all.
     fn of_name(&mut self, asked: &CallOfResult<'_>) -> Option<usize> {
         if asked.name.is_empty() {
             return None;
@@ -129,7 +133,7 @@ impl<T: NamedCall> OpenCalls<T> {
         [without, with.flatten()].into_iter().flatten().min()
     }
 
-    /// The oldest of these; where they are looked through, those that `wanted` names.
+    /// The oldest open call under a key. `wanted` is the same condition for calls that are not indexed.
     fn oldest_of(
         &mut self,
         (key, text): (CallKey, &[u8]),
@@ -147,6 +151,7 @@ impl<T: NamedCall> OpenCalls<T> {
         places.front().copied()
     }
 
+    /// The oldest open call.
     fn oldest(&mut self) -> Option<usize> {
         while self.calls.get(self.first).is_some_and(Option::is_none) {
             self.first += 1;
@@ -171,7 +176,7 @@ mod tests {
         }
     }
 
-    /// The rule, looked through from end to end.
+    /// The same rule, as a plain search over all calls.
     fn plainly(open: &mut Vec<Made>, id: &str, name: &str, by_order: bool) -> Option<usize> {
         let named = open.iter().rposition(|call| !id.is_empty() && call.0 == id);
         let may = |call: &Made| by_order || call.0.is_empty();

@@ -1,5 +1,5 @@
-//! Whose words are in a message of the user's role. One rule for all who ask: the head and the
-//! tail, the recap and its rules, what a summariser is shown, the measures of a replay.
+//! Whose words a message in the user's role holds. All parts of midfold use this one rule: head and tail, the recap,
+//! the summariser's sources, the measures of a replay.
 
 use crate::dialect::Dialect;
 use crate::event::Event;
@@ -7,7 +7,7 @@ use crate::view::BlockKind;
 
 pub use crate::voice::{Passage, Voice};
 
-/// The passages of an event of the user's role, in order.
+/// The passages of an event in the user's role, in order.
 #[must_use]
 pub fn passages(event: &Event, dialect: &dyn Dialect) -> Vec<Passage> {
     let blocks = event.view.blocks.iter().filter(|block| block.kind == BlockKind::Text);
@@ -16,7 +16,7 @@ pub fn passages(event: &Event, dialect: &dyn Dialect) -> Vec<Passage> {
     dialect.passages(&texts)
 }
 
-/// The passages that are `wanted`, a line break between two.
+/// The texts of the passages for which `wanted` is true, separated by line breaks.
 #[must_use]
 pub fn joined(passages: &[Passage], wanted: impl Fn(&Passage) -> bool) -> String {
     let wanted = passages.iter().filter(|passage| wanted(passage));

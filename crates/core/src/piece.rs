@@ -1,4 +1,4 @@
-//! Pieces: the messages of a context, and what each of them is.
+//! Pieces: the messages of a context, each with its fate.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -36,36 +36,36 @@ pub enum RepairReason {
     LoneReasoning,
 }
 
-/// What a piece of a context is.
+/// The fate of a piece: where this message of a context comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PieceFate {
     /// The event, byte for byte, sliced from the log.
     Verbatim(u32),
-    /// The event, edited by the fold.
+    /// The event as the fold edited it.
     Edited(u32),
-    /// The event, rendered otherwise because the provider would reject it.
+    /// The event in another form, because the provider would refuse the original.
     Repaired(u32, RepairReason),
     /// The recap of a covered span.
     Recap,
     /// The marker for a covered span.
     Marker,
-    /// A piece that validity asks for.
+    /// A message that is not in the log, added because the provider requires it.
     Added(RepairReason),
 }
 
 /// One message of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextPiece {
-    /// Its bytes: for a verbatim piece the log's own buffer.
+    /// The bytes; for a verbatim piece, the log's own buffer.
     pub bytes: Bytes,
-    /// Its tokens.
+    /// Counted tokens.
     pub tokens: u32,
-    /// What it is.
+    /// The fate.
     pub fate: PieceFate,
 }
 
 impl ContextPiece {
-    /// The event that it is, in whatever form.
+    /// The event that the piece shows, in whatever form; `None` for a recap, a marker and an added piece.
     pub(crate) fn seq(&self) -> Option<u32> {
         match self.fate {
             PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {

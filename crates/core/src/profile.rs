@@ -1,28 +1,28 @@
-//! What one provider accepts, as data. Constants for real providers live in `formats`.
+//! The validity rules of one provider, as data. The crate `formats` has those of real providers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::view::{EventView, Role};
 
-/// Where the results of a call have to stand.
+/// Where the results of a call have to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairingRule {
-    /// In the messages right after the call, nothing between.
+    /// In the messages right after the call.
     Adjacent,
     /// Anywhere after the call.
     Anywhere,
 }
 
-/// What signed reasoning is bound to, and so what a fold leaves of it.
+/// The part of a context that signed reasoning is bound to. It decides which reasoning stays valid after a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReasoningBinding {
-    /// To nothing: it may stay, whatever stands before it.
+    /// Nothing: the reasoning stays valid whatever comes before it.
     #[default]
     Free,
-    /// To all that stands before it: once anything of that changed, it is void and has to go.
+    /// Everything before it: when any of that changes, the reasoning is void and has to be removed.
     Prefix,
-    /// The same; and the model's newest message has to start with reasoning where it calls a tool
-    /// (Anthropic, `thinking.type = "enabled"`): where that is void, its calls are told as text.
+    /// As `Prefix`. In addition the newest message of the model has to start with reasoning if it calls a tool
+    /// (Anthropic, `thinking.type = "enabled"`). Where that reasoning is void, its calls are sent as text.
     OpenRound,
 }
 
@@ -38,7 +38,7 @@ pub struct VoidReasoning {
 }
 
 impl VoidReasoning {
-    /// Of both what reaches further: it holds for all that the other one does.
+    /// The one of the two that reaches further; all that the other makes void is void by this one, too.
     #[must_use]
     pub fn or(self, other: Option<Self>) -> Self {
         other.filter(|other| other.before > self.before).unwrap_or(self)
@@ -48,48 +48,48 @@ impl VoidReasoning {
 /// The validity rules of one provider for one dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProviderProfile {
-    /// `openai`, `responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `strict`, `deepseek`.
+    /// The provider: `openai`, `responses`, `anthropic`, `gemini`, `bedrock`, `ollama`, `strict`, `deepseek`.
     pub name: &'static str,
-    /// The dialect that it belongs to.
+    /// The dialect that these rules belong to.
     pub dialect: &'static str,
-    /// Where results have to stand.
+    /// Where results have to be.
     pub pairing: PairingRule,
-    /// Consecutive messages of one role are one turn for the provider (Anthropic).
+    /// Whether consecutive messages of one role are one turn for the provider (Anthropic).
     pub merges_roles: bool,
-    /// One event is one item of a response (text, reasoning, call, output), not a whole message.
+    /// Whether an event is one item of a response (text, reasoning, call, output) and not a whole message.
     pub has_items: bool,
-    /// User and assistant have to alternate (Mistral, Gemma templates).
+    /// Whether user and assistant have to take turns (templates of Mistral and Gemma).
     pub alternates: bool,
-    /// A user message may follow a tool result.
+    /// Whether a user message may follow a tool result.
     pub user_after_tool: bool,
-    /// The first message after the system messages has to be the user's.
+    /// Whether the first message after the system messages has to be the user's.
     pub user_first: bool,
-    /// System messages are only legal at the start.
+    /// Whether system messages are allowed only at the start.
     pub system_leading: bool,
-    /// Empty text is legal.
+    /// Whether empty text is allowed.
     pub empty_text: bool,
-    /// A turn is one message: results are together in the one right after their calls, and every
-    /// message alternates with the next (Gemini, Bedrock).
+    /// Whether a turn is one message. The results of a message's calls are then together in the next message, and roles
+    /// alternate (Gemini, Bedrock).
     pub whole_turns: bool,
-    /// The id of a call may be empty: calls and results pair by name and order then.
+    /// Whether the id of a call may be empty. Calls and results are then paired by name and order.
     pub empty_ids: bool,
     /// The longest id of a call, in bytes.
     pub longest_id: usize,
-    /// What signed reasoning is bound to.
+    /// The part of a context that signed reasoning is bound to.
     pub reasoning: ReasoningBinding,
-    /// The role that a recap takes when the policy's role is not legal in its place.
+    /// The role of a recap where the policy's role is not allowed.
     pub recap_role: Role,
 }
 
 impl ProviderProfile {
-    /// Whether consecutive events of the assistant are one step: the provider merges them, or one
-    /// event is only an item of a response.
+    /// Whether consecutive events of the assistant are one step, because the provider merges them or because each is an
+    /// item of one response.
     #[must_use]
     pub fn joins_assistant(&self) -> bool {
         self.merges_roles || self.has_items
     }
 
-    /// Whether a result without an id answers by name and order, whatever ids the calls have.
+    /// Whether a result without an id answers by name and order, even if the calls have ids.
     #[must_use]
     pub fn pairs_by_order(&self) -> bool {
         self.whole_turns || self.empty_ids
@@ -103,9 +103,9 @@ pub struct Violation {
     pub rule: &'static str,
     /// Index of the offending message in the context.
     pub index: usize,
-    /// What is wrong, in our words, with the ids or roles involved.
+    /// The fault in our words, with the ids or roles involved.
     pub detail: String,
-    /// The provider's own error text for it.
+    /// The provider's own error text for this fault; empty where none is known.
     pub provider_text: &'static str,
 }
 
@@ -119,15 +119,14 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// The rules of a provider, asked about a context message by message: one that only grows is read
-/// once.
+/// A provider's rules, applied to a context message by message. A context that only grows is thus read once.
 pub trait ProviderRules {
     /// Takes in the next message.
     fn push(&mut self, bytes: &[u8], view: &EventView);
 
-    /// How many rules a context that ends here breaks.
+    /// The number of rules that the context up to here breaks.
     fn violations(&self) -> usize;
 
-    /// The same walk once more, to go on from here on its own.
+    /// A copy of the state, which goes on from here independently.
     fn fork(&self) -> Box<dyn ProviderRules>;
 }

@@ -1,4 +1,4 @@
-//! Projection: the log and its active fold, read as a context. Reads nothing else.
+//! Projection: makes the context from the log and its active fold, and from nothing else.
 
 use bytes::Bytes;
 use rpds::VectorSync;
@@ -10,7 +10,7 @@ use crate::repair::ContextRepairer;
 
 pub use crate::piece::{ContextPiece, PieceFate, RepairReason};
 
-/// What is sent: an immutable handle, O(1) to clone.
+/// A context: the messages that are sent. An immutable handle, O(1) to clone.
 #[derive(Clone)]
 pub struct Context {
     pieces: VectorSync<ContextPiece>,
@@ -20,7 +20,7 @@ pub struct Context {
 
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not the pieces: they are a conversation.
+        // The pieces are a conversation, which should not get into logs of a program.
         f.debug_struct("Context")
             .field("messages", &self.len())
             .field("tokens", &self.tokens)
@@ -52,7 +52,7 @@ impl Context {
         first
     }
 
-    /// The messages from the one at `from` on, as a context. O(messages).
+    /// The messages from index `from` on, as a context. O(messages).
     pub(crate) fn behind(&self, from: usize) -> Self {
         let mut rest = Self { pieces: VectorSync::new_sync(), tokens: 0, bytes: 0 };
         for piece in self.pieces_from(from) {
@@ -97,41 +97,43 @@ impl Context {
     }
 }
 
-/// A projection that grows with its log: after a fold, pieces are only ever appended.
+/// A projection that grows with its log: behind a fold pieces are only appended.
 #[derive(Clone)]
 pub struct ContextProjection {
     state: ProjectionState,
-    /// States on the way, oldest first, while it has no fold: where it can be taken back to.
+    /// Earlier states, oldest first, while no fold is applied: those that it can go back to.
     marks: Vec<ProjectionState>,
+    /// Whether a fold is applied.
     folded: bool,
-    /// The first event behind what a fold put together, where it keeps user and assistant taking turns.
+    /// The first event behind the fold, where the fold has to keep user and assistant taking turns; else `None`.
     joins_at: Option<usize>,
+    /// Pieces that the repairer has just returned.
     buffer: Vec<ContextPiece>,
 }
 
-/// Where a projection stands. Cheap to clone.
+/// The state of a projection after some events. Cheap to clone.
 #[derive(Clone)]
 struct ProjectionState {
     pieces: VectorSync<ContextPiece>,
     repairer: ContextRepairer,
     tokens: u64,
     bytes: usize,
-    /// Events of the log that are in it.
+    /// The number of events of the log that are in it.
     upto: usize,
 }
 
-/// Events between two marks.
+/// Events between two saved states.
 const MARK: usize = 64;
 
 impl ContextProjection {
-    /// The projection of `log` as it is now. A fold whose span is not in the log, byte for byte,
-    /// is ignored: full events, never a wrong recap.
+    /// The projection of the present log. A fold whose span is not in the log, byte for byte, is ignored: the result is
+    /// the full events, never a wrong recap.
     #[must_use]
     pub fn new(log: &EventLog, fold: Option<&Fold>) -> Self {
         Self::with_void(log, fold, None)
     }
 
-    /// The same, where more reasoning is void than the fold says.
+    /// As [`ContextProjection::new`], with reasoning that is void beyond what the fold says.
     pub(crate) fn with_void(
         log: &EventLog,
         fold: Option<&Fold>,
@@ -145,22 +147,25 @@ impl ContextProjection {
         }
     }
 
-    /// The same, from the projection of the same log without a fold: what is before the first
-    /// change is taken over.
+    /// Makes the projection through `fold` out of this one, which has no fold, and reuses the pieces before the first
+    /// change.
     pub(crate) fn refolded(&self, log: &EventLog, fold: &Fold) -> Self {
+        // Void reasoning changes pieces in front of the fold, so none of them could be reused.
         if self.folded || fold.void_reasoning > 0 || !fold.applies_to(log) {
             return Self::new(log, Some(fold));
         }
         self.back_to(fold.unchanged()).through(log, fold)
     }
 
-    /// The projection of a log that begins with the first `n` events of this one's.
+    /// The projection of a log that begins with the first `n` events of this projection's log. Pieces of these are
+    /// reused.
     #[must_use]
     pub fn regrown(&self, n: usize, log: &EventLog) -> Self {
         let n = if self.folded { 0 } else { n };
         self.back_to(n).extended(log)
     }
 
+    /// A projection of no events.
     fn begin(log: &EventLog, void: VoidReasoning) -> Self {
         let (profile, dialect) = (*log.profile(), log.dialect().clone());
         let state = ProjectionState {
@@ -179,7 +184,7 @@ impl ContextProjection {
         }
     }
 
-    /// The newest mark at or before `n` events.
+    /// This projection taken back to the newest saved state with at most `n` events.
     fn back_to(&self, n: usize) -> Self {
         let held = self.marks.partition_point(|mark| mark.upto <= n).max(1);
         let marks = self.marks[..held].to_vec();
@@ -187,12 +192,12 @@ impl ContextProjection {
         Self { state, marks, folded: false, joins_at: None, buffer: Vec::new() }
     }
 
-    /// Takes in a log through a fold. What it holds already is not changed by the fold.
+    /// Adds the rest of a log, read through a fold that does not change the events that are here already.
     fn through(mut self, log: &EventLog, fold: &Fold) -> Self {
         self.extend_to(log, fold.span.start as usize);
         self.folded = true;
         let held = self.state.upto;
-        // What the fold puts together, up to the first event behind it.
+        // Turns are kept only for messages that the fold puts together, up to the first event behind it.
         self.state.repairer.keep_turns(fold.keeps_turns);
         for entry in &fold.entries {
             self.push_entry(log, entry, held);
@@ -208,7 +213,7 @@ impl ContextProjection {
         self
     }
 
-    /// Takes in the events that the log has gained.
+    /// Adds the events that the log has gained.
     pub fn extend(&mut self, log: &EventLog) {
         self.extend_to(log, log.len());
     }
@@ -220,6 +225,7 @@ impl ContextProjection {
         Context { pieces: pieces.clone(), tokens: *tokens, bytes: *bytes }
     }
 
+    /// Adds the events up to `end`, and saves states on the way.
     fn extend_to(&mut self, log: &EventLog, end: usize) {
         let end = end.min(log.len());
         while self.state.upto < end {
@@ -228,7 +234,8 @@ impl ContextProjection {
                 self.state.repairer.keep_turns(false);
             }
             self.state.upto += 1;
-            // Nobody goes back into a step that is open, and its open calls would be copied each time.
+            // No state is saved inside an open step: nothing ever goes back there, and its open calls would be copied
+            // each time.
             let marked = self.marks.last().map_or(0, |mark| mark.upto);
             let due = self.state.upto - marked >= MARK && !self.state.repairer.is_open();
             if !self.folded && due {
@@ -237,6 +244,7 @@ impl ContextProjection {
         }
     }
 
+    /// Adds the event at this index, verbatim or as its repair makes it.
     fn push_event(&mut self, log: &EventLog, at: usize) {
         let Some(event) = log.events().get(at) else { return };
         let fate = PieceFate::Verbatim(event.seq);
@@ -245,7 +253,7 @@ impl ContextProjection {
         self.flush();
     }
 
-    /// `held`: the first events of the log that it holds already.
+    /// Adds one entry of a fold. The first `held` events of the log are in the projection already.
     fn push_entry(&mut self, log: &EventLog, entry: &FoldEntry, held: usize) {
         let (text, fate) = match entry {
             FoldEntry::Verbatim { from, to } => {
@@ -263,6 +271,7 @@ impl ContextProjection {
         self.flush();
     }
 
+    /// Moves the repairer's pieces into the state.
     fn flush(&mut self) {
         for piece in self.buffer.drain(..) {
             self.state.tokens += u64::from(piece.tokens);
@@ -272,13 +281,13 @@ impl ContextProjection {
     }
 }
 
-/// The context of a log under a fold. A pure function: same bytes on every machine.
+/// The context of a log under a fold. A pure function: the same bytes on every machine.
 #[must_use]
 pub fn project(log: &EventLog, fold: Option<&Fold>) -> Context {
     ContextProjection::new(log, fold).context()
 }
 
-/// The same, where more reasoning is void than the fold says: as a call record has it
+/// As [`project`], with reasoning that is void beyond what the fold says, as call records have it
 /// ([`CallRecord::void`](crate::ledger::CallRecord::void)).
 #[must_use]
 pub fn project_with_void(

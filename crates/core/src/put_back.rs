@@ -1,19 +1,20 @@
-//! Lines that each recap has because somebody asked for them, and not because the log says them: the agent's notes, and
-//! texts that the host's settings put back after a fold. They are data like the rest of the recap: quoted, escaped, redacted, and on
-//! the fold's record.
+//! Lines that each recap repeats because somebody asked for it, and not because the log says them: the agent's notes,
+//! and texts that the host's settings put back after a fold. Like the rest of a recap they are data: quoted, escaped,
+//! without secrets, and listed in the fold's record.
 
 use crate::counter::{Counter, TextKind};
 use crate::event::Hash;
 use crate::fold::{PutBackPart, PutBackRecord, PutBackSource};
 use crate::recap::{escape, section};
 
-/// Of the budget, what the host's texts take at most: one part in so many, as much as messages that an agent brought back.
+/// The host's texts may take one part in this many of the budget: as much as messages that an agent recalled.
 const SHARE: u64 = 8;
 
-/// What a host puts back after each fold.
+/// The texts that a host puts back after each fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostTexts {
-    /// Tokens that all of it may take, as the session counts them. What does not fit is left out, and said.
+    /// The most tokens of all texts, by the session's counter. A text that does not fit is left out, and the recap says
+    /// so.
     pub most: u64,
     /// The texts, in order.
     pub texts: Vec<HostText>,
@@ -22,16 +23,16 @@ pub struct HostTexts {
 /// One text of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostText {
-    /// The file that it is from; none for a text of the settings themselves.
+    /// The name of the file; `None` for a text that is written in the settings.
     pub file: Option<String>,
-    /// The text, or why there is none, in words that go behind the name of the file.
+    /// The text, or the reason for which there is none, in words that can follow the file's name.
     pub text: Result<String, String>,
 }
 
-/// The lines that are put back, and what a record says of them.
+/// The lines that are put back, and their parts for the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PutBack {
-    /// Whole lines, sections with their headers; empty where nothing is put back.
+    /// Whole lines, in sections with headers; empty where nothing is put back.
     pub lines: String,
     /// Tokens of the lines.
     pub tokens: u64,
@@ -39,7 +40,8 @@ pub struct PutBack {
 }
 
 impl PutBack {
-    /// The notes of an agent, and what a host puts back in a context of `budget` tokens. `clean` takes secrets out.
+    /// Makes the lines from an agent's notes and a host's texts, for a context of `budget` tokens. `clean` replaces
+    /// secrets.
     #[must_use]
     pub fn new(
         notes: &[String],
@@ -105,8 +107,8 @@ impl PutBack {
         self.lines.is_empty()
     }
 
-    /// What the fold's record says of it; none where nothing is put back. `text` is the recap, which has the lines
-    /// without the secrets that only the log tells.
+    /// The entry for the fold's record; `None` where nothing is put back. `text` is the finished recap, in whose lines
+    /// secrets that only the log shows are replaced, too.
     #[must_use]
     pub fn record(&self, text: &str) -> Option<PutBackRecord> {
         let lines = lines_in(text)?;
@@ -115,12 +117,13 @@ impl PutBack {
     }
 }
 
-/// Characters of a note, which was bounded when it was taken: redacted it may be longer.
+/// The most characters of a note in the recap. More than a note may have when it is made, since replacing secrets can
+/// make it longer.
 const NOTE: usize = 1_000;
-/// Characters of a file's name, and of a reason, at most.
+/// The most characters of a file's name or a reason.
 const NAME: usize = 300;
 
-/// A text of the recap, behind the line that says whose it is.
+/// A text as lines of the recap, after a line that says whose it is.
 fn quoted(file: Option<&str>, text: &str) -> String {
     let whose = match file {
         Some(file) => {
@@ -131,7 +134,8 @@ fn quoted(file: Option<&str>, text: &str) -> String {
     format!("- {whose}\n{}", escape::block(text))
 }
 
-/// The lines of a recap that were put back: from the first of their headers up to the line that ends the recap.
+/// The lines of a recap that were put back: from the first of their headers to the line that ends the recap. `None`
+/// where there are none.
 pub(crate) fn lines_in(text: &str) -> Option<&str> {
     let header = |name: &str| {
         let header = format!("### {name}\n");

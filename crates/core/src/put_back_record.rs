@@ -1,4 +1,4 @@
-//! What the record of a fold says of what was put back into its recap.
+//! The part of a fold's record about the lines that were put back into its recap.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Names that a fold lost and the conversation used again: whether what left was needed.
+//! Names that a fold lost and that were used again later: a sign that the recap left out something needed.
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -19,8 +19,8 @@ pub struct NameReference {
 }
 
 impl Fold {
-    /// Names of [`Fold::lost_ids`] that the user or the assistant used in `later` events, in the order
-    /// in which they came up. A result that happens to show one does not count.
+    /// The names of [`Fold::lost_ids`] that the user or the assistant used in `later` events, in the order of their
+    /// first use. Results do not count: a name may occur there by chance.
     #[must_use]
     pub fn references<'a>(&self, later: impl IntoIterator<Item = &'a Event>) -> Vec<NameReference> {
         let mut lost: FxHashSet<&str> = self.lost_ids.first.iter().map(String::as_str).collect();
@@ -41,8 +41,7 @@ impl Fold {
         found
     }
 
-    /// The record with [`Fold::referenced_later`] filled from what the log says now. The fold's
-    /// identity does not depend on it.
+    /// The record with [`Fold::referenced_later`] computed from the present log. The fold's id does not depend on it.
     #[must_use]
     pub fn with_references(&self, log: &EventLog) -> Self {
         let from = (self.accounts.events as usize).min(log.len());

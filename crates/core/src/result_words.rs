@@ -1,5 +1,6 @@
-//! What a person says in a tool's result: the answer to a question, why a call was rejected, and what came
-//! while the agent worked. One rule for all who ask: the recap, a summariser, the judge of its reply, recall.
+//! Words of a person inside a tool's result: the answer to a question, the reason why a call was rejected, and messages
+//! typed while the agent worked. All parts of midfold use this one rule: the recap, the summariser's sources, the judge
+//! of its reply, and recall.
 
 use crate::calls::{CallIndex, CallSite, ResultSite, tool_of};
 use crate::dialect::Dialect;
@@ -8,23 +9,24 @@ use crate::tools::{CallVerdict, ToolTable};
 use crate::view::{BlockKind, BlockView};
 use crate::voice::Passage;
 
-/// What is known where a result is read.
+/// The tables that are needed to find a person's words in results.
 #[derive(Clone, Copy)]
 pub struct ResultEars<'a> {
-    /// What tools are.
+    /// The table of tools: which of them ask a person.
     pub tools: &'a ToolTable,
-    /// The wire format: tells what clients write around a person's words.
+    /// The wire format: it knows the text that clients write around a person's words.
     pub dialect: &'a dyn Dialect,
 }
 
 impl ResultEars<'_> {
-    /// What persons say in a result, in order. `call` is the call that it answers.
+    /// The words of persons in a result, in order; empty where nobody speaks in it. `call` is the call that it answers.
     #[must_use]
     pub fn hear(&self, result: &ResultSite<'_>, call: Option<&CallSite<'_>>) -> Vec<Passage> {
         let (event, block) = (result.event, result.block);
         let steered = self.steered(event, block);
         let tool = tool_of(call, event, block);
         let most = if self.tools.lookup(&tool).answers.is_nobody() { REFUSAL } else { MOST };
+        // A long result is no answer that somebody typed, so it is not decoded and searched.
         if steered.is_none()
             && block.texts.iter().map(|text| text.token.len()).sum::<usize>() > most
         {
@@ -44,11 +46,11 @@ impl ResultEars<'_> {
         said
     }
 
-    /// The answers in the result of a tool that asks a person; none where the call failed, or was rejected.
+    /// The answers in the result of a tool that asks a person. Empty where the call failed or was rejected.
     #[must_use]
     pub(crate) fn answered(&self, tool: &str, text: &str, block: &BlockView) -> Vec<Passage> {
         let answers = self.tools.lookup(tool).answers;
-        // A server may call its tool what it likes: nobody knows whom it asks.
+        // A server names its tools as it likes, so the name does not show that the tool asks the user.
         if answers.is_nobody() || flag(block) == Some(true) || tool.starts_with(OF_SERVER) {
             return Vec::new();
         }
@@ -59,8 +61,8 @@ impl ResultEars<'_> {
         answers.of(text).iter().flat_map(|answer| self.dialect.passages(&[&**answer])).collect()
     }
 
-    /// What a client put behind a result because the user said it while the agent worked, and where it
-    /// starts in the text of the result.
+    /// The words that a client added behind a result because the user typed them while the agent worked, and the byte
+    /// in the result's text at which they start. `None` where there are none.
     #[must_use]
     pub(crate) fn steered(
         &self,
@@ -69,7 +71,7 @@ impl ResultEars<'_> {
     ) -> Option<(usize, Vec<Passage>)> {
         let last = block.texts.last()?;
         let token = last.token.of(&event.bytes);
-        // Most results do not even end like one, and are not decoded.
+        // Most results do not end like one with such words, so they are not decoded.
         let near = token.get(token.len().saturating_sub(NEAR)..).unwrap_or_default();
         if last.nested.is_none() && !self.dialect.may_be_steered(near) {
             return None;
@@ -82,15 +84,16 @@ impl ResultEars<'_> {
     }
 }
 
-/// Bytes at the end of a result that may tell that somebody else speaks there.
+/// The bytes at the end of a result that are checked for signs of such words.
 const NEAR: usize = 256;
-/// How the names of tools of other servers begin.
+/// The prefix of the names of tools that come from other servers.
 const OF_SERVER: &str = "mcp__";
-/// Bytes of a result in which a person may speak: nobody types more.
+/// The most bytes of a result in which a person speaks: nobody types more.
 const MOST: usize = 1 << 17;
-/// Bytes of a refusal with its reason.
+/// The most bytes of a refusal with its reason.
 const REFUSAL: usize = 1 << 14;
 
+/// Whether the result is marked as an error; `None` where the format does not say.
 fn flag(block: &BlockView) -> Option<bool> {
     match block.kind {
         BlockKind::Result { error, .. } => error,
@@ -98,8 +101,7 @@ fn flag(block: &BlockView) -> Option<bool> {
     }
 }
 
-/// Of each event what persons say in its results, message by message; events without such words are left
-/// out.
+/// The words of persons in results, by event. Events without such words are left out.
 #[must_use]
 pub fn in_results(events: &[Event], ears: ResultEars<'_>) -> Vec<(u32, Vec<Passage>)> {
     let calls = CallIndex::find(events, 0..events.len());

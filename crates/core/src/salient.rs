@@ -1,5 +1,4 @@
-//! Salient lines of a result: errors, failing tests, fatal log lines. What a reader would look
-//! for in a long output.
+//! Salient lines of a result: errors, failing tests, fatal log lines, which a reader would look for in a long output.
 
 use std::sync::LazyLock;
 
@@ -8,7 +7,7 @@ use aho_corasick::AhoCorasick;
 /// Longest line that is quoted, in characters.
 pub(crate) const LINE_CHARS: usize = 200;
 
-/// Words that make a line worth keeping; matched without regard to case.
+/// Words that make a line salient, in any case.
 const WORDS: &[&str] = &[
     "error",
     "fail",
@@ -32,7 +31,7 @@ const WORDS: &[&str] = &[
     "unexpected",
     "mismatch",
 ];
-/// Words that take the weight from it: counts of nothing.
+/// Phrases that make a line not salient: they count zero errors.
 const HARMLESS: &[&str] =
     &["0 errors", "0 failed", "no errors", "0 failures", "errors: 0", "failed: 0"];
 
@@ -41,13 +40,13 @@ static MATCHER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     builder.ok()
 });
 
-/// The salient lines of `text`, in order, without repetitions, up to `cap` characters in all.
+/// The salient lines of `text`, in order and each once, up to `cap` characters in all.
 pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
     let Some(matcher) = MATCHER.as_ref() else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
     let mut used = 0;
     let mut from = 0;
-    // One search over the whole text; a hit takes its line and the search goes on behind it.
+    // One search over the whole text: a hit takes its whole line, and the search continues behind that.
     while let Some(hit) = matcher.find(text.get(from..).unwrap_or_default()) {
         let at = from + hit.start();
         let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
@@ -70,7 +69,7 @@ pub(crate) fn lines(text: &str, cap: usize) -> Vec<String> {
     found
 }
 
-/// A line that only separates: `===== FAILURES =====`.
+/// Whether a line only separates: `===== FAILURES =====`.
 fn is_rule(line: &str) -> bool {
     let drawn = line
         .bytes()

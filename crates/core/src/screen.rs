@@ -1,6 +1,7 @@
-//! What a terminal shows of the bytes that were sent to it.
+//! The text that a terminal shows for the bytes that were sent to it.
 
-/// The text as a terminal shows it in the end.
+/// The text as a terminal finally shows it: without escape sequences, and of text overwritten by carriage returns only
+/// the last.
 pub(crate) fn shown(text: &str) -> String {
     let plain = strip_ansi(text);
     let mut out = String::with_capacity(plain.len());
@@ -26,6 +27,7 @@ fn strip_ansi(text: &str) -> String {
     out
 }
 
+/// The text behind an escape sequence, of which the escape character is gone already.
 fn after_escape(rest: &str) -> &str {
     let mut chars = rest.chars();
     match chars.next() {

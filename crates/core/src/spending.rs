@@ -1,16 +1,16 @@
-//! What the requests of a session cost, and what they would have cost without a fold.
+//! The cost of a session's requests, and what they would have cost without a fold.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::Usage;
 
-/// What a token of plain input costs. This and the two below are the reference of docs/MEASURES.md: the ratios of the
-/// Anthropic models in the tables of `midfold-eval`, with a cache that lives for five minutes. Nothing else is known
-/// here of prices.
+/// The price of a token of plain input, which is the unit of cost. This and the next two are the reference prices of
+/// docs/MEASURES.md: the ratios of the Anthropic models in the tables of `midfold-eval`, with a cache that lives for
+/// five minutes. This module knows no other prices.
 pub const PLAIN: f64 = 1.0;
-/// What a token costs that is read from the cache.
+/// The price of a token that is read from the cache.
 pub const READ: f64 = 0.1;
-/// What a token costs that is written to the cache.
+/// The price of a token that is written to the cache.
 pub const WRITE: f64 = 1.25;
 
 /// Tokens of all requests of a session so far, as the provider counted them, beside what all of its
@@ -48,12 +48,12 @@ pub struct UnfoldedPrompts {
     pub last: u64,
 }
 
-/// What a folded request carried, and what it would have carried: both in one measure, whichever it is.
+/// The size of a folded request, and its size without the fold. Both are in the same tokens, whichever these are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldedPrompt {
-    /// Tokens that were sent.
+    /// Tokens of the request as sent.
     pub sent: u64,
-    /// Tokens with every message.
+    /// Tokens of the request with every message.
     pub whole: u64,
 }
 
@@ -68,8 +68,8 @@ pub struct PromptCost {
 }
 
 impl SessionSpending {
-    /// Adds a request: what the provider counted, and what it carried where it was folded. Without a fold it would
-    /// have cost what it did, whatever was counted here: a difference between two counters is no saving.
+    /// Adds a request: its usage and, where it was folded, its two sizes. Without a fold the request counts as the same
+    /// on both sides, even if our counter differs from the provider's: a difference between counters is no saving.
     pub fn add(&mut self, usage: Usage, folded: Option<FoldedPrompt>) {
         if usage.prompt == 0 {
             return;
@@ -94,7 +94,7 @@ impl SessionSpending {
         };
         let all = self.unfolded.get_or_insert(before);
         let whole = folded.in_tokens_of(usage.prompt);
-        // Each prompt extends the one before: all that was new is written once.
+        // Without folds each prompt would extend the one before, so only its new part would be written to the cache.
         let known = if has_cache { whole.min(all.last) } else { 0 };
         all.read += known;
         let new = whole - known;
@@ -102,31 +102,33 @@ impl SessionSpending {
         all.last = whole;
     }
 
-    /// The prompts as they were, by what they cost.
+    /// The prompts as they were sent, by kind of token.
     fn sent(&self) -> UnfoldedPrompts {
         let (read, write) = (self.cache_read, self.cache_write);
         let plain = self.prompt.saturating_sub(read).saturating_sub(write);
-        // A mean where the newest is not known: it decides only what the first folded prompt reads from the cache.
+        // The mean is used for the size of the newest prompt, which is not known. It only decides how much the first
+        // folded prompt would have read from the cache.
         let last = self.prompt.checked_div(self.calls).unwrap_or(0);
         UnfoldedPrompts { plain, read, write, last }
     }
 
-    /// Nothing is known yet.
+    /// Whether no request was added yet.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The share of the prompts that came from the cache; none where nothing is known.
+    /// The share of prompt tokens that came from the cache; `None` without a request.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share for people")]
     pub fn cache_share(&self) -> Option<f64> {
         (self.prompt > 0).then(|| self.cache_read as f64 / self.prompt as f64)
     }
 
-    /// What the prompts cost, by the reference prices (`docs/MEASURES.md`): reads from the cache at a tenth,
-    /// writes to it at 1.25, the rest at 1. Where the provider reported no cache at all, neither side has one;
-    /// where it reported no writes, what is new costs 1 on both sides. Without a fold both sides are one.
+    /// The cost of the prompts at the reference prices (`docs/MEASURES.md`): a token read from the cache costs 0.1, one
+    /// written to it 1.25, any other 1. Where the provider reported no use of a cache, neither side has one; where it
+    /// reported no writes, new tokens cost 1 on both sides. Without a fold both sides are equal. `None` without a
+    /// request.
     ///
     /// ```
     /// use midfold_core::spending::{FoldedPrompt, SessionSpending};
@@ -156,7 +158,7 @@ impl UnfoldedPrompts {
 }
 
 impl FoldedPrompt {
-    /// All that it would have carried, in the tokens of which the provider counted so many in what was sent.
+    /// The size of the unfolded request in provider tokens: the provider counted `prompt` for the request as sent.
     fn in_tokens_of(self, prompt: u64) -> u64 {
         let whole = u128::from(prompt) * u128::from(self.whole.max(self.sent));
         u64::try_from(whole / u128::from(self.sent.max(1))).unwrap_or(u64::MAX)
@@ -164,14 +166,14 @@ impl FoldedPrompt {
 }
 
 impl PromptCost {
-    /// What sending everything would have cost more.
+    /// How much more every message would have cost, in tokens of plain input.
     #[must_use]
     pub fn saved(&self) -> f64 {
         self.everything - self.sent
     }
 
-    /// What was paid beside what sending everything would have cost, for people: `−60 %` where that much was saved,
-    /// `±0 %` where nothing was.
+    /// The cost as a change from the cost of sending every message, for people: `−60 %` where 60 % was saved, `±0 %`
+    /// where nothing was.
     ///
     /// ```
     /// use midfold_core::spending::PromptCost;

@@ -1,4 +1,4 @@
-//! A survey of a log: what its tokens are spent on, and what of it repeats itself. Plans nothing.
+//! A survey of a log: which content its tokens are spent on, and how much of it is repeated. It plans nothing.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use crate::reduce::{Middle, MiddleBudget, ReducerState, reducer};
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, Role, TextOrigin};
 
-/// How many, and the tokens of all of them.
+/// A number of items and their tokens together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SurveyCount {
-    /// How many.
+    /// The number of items.
     pub items: u64,
     /// Their tokens.
     pub tokens: u64,
@@ -26,16 +26,16 @@ impl SurveyCount {
     }
 }
 
-/// What a piece of a log is, for people.
+/// The class of a block of a log, for reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PieceClass {
-    /// System prompts, and what travels beside the messages.
+    /// System prompts and the envelope.
     System,
-    /// What the user wrote, or a client in the user's role.
+    /// Text in the user's role, from the user or a client.
     User,
     /// Recaps of earlier compactions.
     Recap,
-    /// What the model wrote.
+    /// Text of the model.
     Assistant,
     /// The model's reasoning.
     Reasoning,
@@ -50,7 +50,7 @@ pub enum PieceClass {
 }
 
 impl PieceClass {
-    /// All of them, in the order of a report.
+    /// All classes, in the order of a report.
     pub const ALL: [Self; 9] = [
         Self::System,
         Self::User,
@@ -79,6 +79,7 @@ impl PieceClass {
         }
     }
 
+    /// The class of a block, by its kind and by the role and origin of its message.
     fn of(role: Role, origin: TextOrigin, kind: &BlockKind) -> Self {
         match kind {
             BlockKind::Call { .. } => Self::Arguments,
@@ -98,21 +99,21 @@ impl PieceClass {
     }
 }
 
-/// What was found.
+/// The result of a survey.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogSurvey {
     /// Blocks and tokens by class, in the order of [`PieceClass::ALL`]; adds up to the whole log.
     pub classes: Vec<(PieceClass, SurveyCount)>,
-    /// Results by tool, the costliest first; empty name where nothing tells the tool.
+    /// Results by tool, the costliest first. The name is empty for results whose tool is not known.
     pub tools: Vec<(String, SurveyCount)>,
-    /// Results of which a later call returned the same, and what pointing there would free.
+    /// Results that a later call returned again, and the tokens that a pointer to the newest would free.
     pub duplicates: SurveyCount,
-    /// Reads that a later read or write made stale, and what marking them would free.
+    /// Reads that a later read or write made stale, and the tokens that a stub would free.
     pub superseded: SurveyCount,
 }
 
-/// Surveys a whole log, head and tail included. The tool table is the built-in one with the
-/// policy's; what is too short to matter is the policy's, too.
+/// Surveys a whole log, head and tail included. The policy extends the table of tools, and sets below which length
+/// results are ignored.
 #[must_use]
 pub fn survey(log: &EventLog, policy: &Policy) -> LogSurvey {
     let table = ToolTable::of(&policy.tools);
@@ -136,6 +137,7 @@ pub fn survey(log: &EventLog, policy: &Policy) -> LogSurvey {
     survey
 }
 
+/// Blocks and tokens of a log by class. Tokens of a message that belong to no block are framing.
 fn by_class(log: &EventLog) -> Vec<(PieceClass, SurveyCount)> {
     let mut classes = PieceClass::ALL.map(|class| (class, SurveyCount::default()));
     let mut add = |class: PieceClass, tokens: u64| {
@@ -162,6 +164,7 @@ fn by_class(log: &EventLog) -> Vec<(PieceClass, SurveyCount)> {
     classes.into_iter().filter(|(_, count)| count.items > 0).collect()
 }
 
+/// Results of a log by tool, the costliest first.
 fn by_tool(log: &EventLog, all: &Middle<'_>) -> Vec<(String, SurveyCount)> {
     let mut tools: FxHashMap<Cow<'_, str>, SurveyCount> = FxHashMap::default();
     for (index, result) in all.results().iter().enumerate() {

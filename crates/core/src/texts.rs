@@ -2,17 +2,17 @@
 
 use crate::view::{BlockKind, EventView};
 
-/// How the arguments of calls are read, which are JSON.
+/// How the JSON arguments of calls are written out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ArgumentTexts {
-    /// As the agent meant them, the escapes of the JSON resolved: `\ttheme` is a tab and `theme`.
+    /// With the JSON escapes resolved: `\ttheme` is a tab and `theme`.
     #[default]
     Meant,
-    /// As they were sent, so that `ttheme` counts as a name: for figures of rulers that do so.
+    /// As they were sent, so that `ttheme` counts as a name. For comparison with measures that read arguments so.
     Sent,
 }
 
-/// Text content, then for each call a line of name, space, arguments.
+/// The text of a message: its contents, then a line for each call with name, space and arguments.
 #[must_use]
 pub fn message_text(bytes: &[u8], view: &EventView, arguments: ArgumentTexts) -> String {
     let mut out = String::new();

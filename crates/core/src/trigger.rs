@@ -1,5 +1,5 @@
-//! When to fold: the line that fires, and what may hold it back. Plain numbers in, an answer out;
-//! time comes in as a value.
+//! The trigger: at which size of the context a fold is due, and what may hold it back. It decides from plain numbers;
+//! the time comes in as a value.
 
 mod holding;
 
@@ -38,7 +38,7 @@ pub enum FoldCause {
 }
 
 impl FoldCause {
-    /// Its name, as records have it.
+    /// The name in records.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,12 +54,13 @@ impl FoldCause {
         }
     }
 
-    /// Whether vetoes of economy apply.
+    /// Whether the fold is midfold's own choice and so has to be worth its cost: the threshold and the least gain
+    /// apply. False where a person or the provider asks for it, and for a prepared fold.
     pub(crate) fn is_free(self) -> bool {
         self == Self::Check || self.is_due()
     }
 
-    /// Whether a crossed line is the reason, so that planning need not look at the threshold.
+    /// Whether a crossed line is the cause, so that planning need not compare with the threshold again.
     pub(crate) fn is_due(self) -> bool {
         matches!(self, Self::Threshold | Self::Tier | Self::Cold | Self::Seam | Self::Agent)
     }
@@ -118,12 +119,12 @@ impl std::fmt::Display for LineRule {
     }
 }
 
-/// Folding starts this far below a price cliff: one more step must not pass it.
+/// Folding starts one part in this many below a price cliff, so that one more step does not pass it.
 const CLIFF_MARGIN: u64 = 20;
 
 impl TriggerPolicy {
-    /// Where folding starts for a budget of `tokens`: the lowest of the rules that are set, and
-    /// never at nothing.
+    /// The line at which folding starts for a budget of `tokens`: the lowest of all rules that the policy sets, and at
+    /// least 1 token.
     #[must_use]
     pub fn line(&self, tokens: u64) -> TriggerLine {
         let share = self.threshold_tokens(tokens);
@@ -148,7 +149,7 @@ impl TriggerPolicy {
         line
     }
 
-    /// Which line `load` has crossed of a budget of `tokens`, or that it is below.
+    /// The decision for `load` in a budget of `tokens`: the line that is crossed, or [`FoldDue::Below`].
     fn crossed(&self, tokens: u64, load: ContextLoad) -> FoldDue {
         let line = self.line(tokens);
         let has = |tokens: u64| load.estimate >= tokens;
@@ -162,7 +163,8 @@ impl TriggerPolicy {
         if load.is_asked && has(asked) {
             return FoldDue::Agent(TriggerLine { tokens: asked, rule: LineRule::Agent });
         }
-        // What comes before the line: a fold that costs nothing, and one that takes nothing out of its middle.
+        // Two lines lie below the threshold: with a cold cache a fold costs nothing more, and at a seam it does not cut
+        // through a piece of work.
         let buffer = Some(self.buffer_tokens(tokens)).filter(|_| load.is_cold);
         let seam = self.seam_tokens(tokens).filter(|_| load.at_seam);
         match (buffer.filter(|buffer| has(*buffer)), seam.filter(|seam| has(*seam))) {
@@ -172,14 +174,14 @@ impl TriggerPolicy {
         }
     }
 
-    /// The trigger for a model: the override with the longest name that the model's name
-    /// contains, over the rest.
+    /// The trigger for a model: this one with the overrides of the entry whose name is contained in the model's name.
+    /// Of several such entries the one with the longest name counts.
     #[must_use]
     pub fn for_model(&self, model: &str) -> Self {
         let model = model.to_lowercase();
         let named = self.models.iter().filter(|over| model.contains(&over.name.to_lowercase()));
         let mut trigger = self.clone();
-        // Of two names of one length the first one counts.
+        // Of two names of equal length the first one counts.
         let Some(over) = named.rev().max_by_key(|over| over.name.len()) else { return trigger };
         trigger.threshold = over.threshold.unwrap_or(trigger.threshold);
         trigger.tokens = over.tokens.unwrap_or(trigger.tokens);
@@ -191,32 +193,33 @@ impl TriggerPolicy {
     }
 }
 
-/// What holds folding back or lets it through, kept from request to request and across restarts.
+/// The state of the trigger between requests, which a store keeps: what holds folding back, and what was learned of the
+/// window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FoldGate {
-    /// Stops folding that does not help.
+    /// Stops folding while it does not help.
     pub breaker: FoldBreaker,
-    /// Keeps a failing model from being asked.
+    /// Keeps a failing model from being asked again at once.
     pub cooldown: ModelCooldown,
-    /// A person undid a fold: nothing folds by itself before the window is full.
+    /// Whether a person undid a fold. Then nothing folds by itself before the window is full.
     pub held: bool,
-    /// The last fold freed less than a quarter of what is not fixed: the next one comes when the window is
-    /// full.
+    /// Whether the last fold freed less than a quarter of the tokens that can move. Then the next fold comes only when
+    /// the window is full.
     #[serde(skip_serializing_if = "is_false")]
     pub tight: bool,
-    /// The window, where it was set after the session was made.
+    /// The window in tokens, where a host set it after the session was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// The provider's own limit, learned from an overflow error.
+    /// The provider's own window in tokens, learned from an overflow error.
     pub learned_window: Option<u64>,
-    /// A request was rejected as too long and its context compacted: a second one in a row is
-    /// given up.
+    /// Whether the last context was refused as too long and then compacted. If the provider refuses again, recovery
+    /// gives up.
     pub recovering: bool,
-    /// Planning found nothing worth folding at this many counted tokens: it is not asked again
-    /// before the second number.
+    /// Two numbers of counted tokens, where planning found nothing worth folding: at the first number it found nothing,
+    /// and before the second it is not asked again.
     pub declined: Option<(u64, u64)>,
-    /// When a context was asked for last; 0 before the first.
+    /// When a context was last asked for; 0 before the first time.
     #[serde(skip_serializing_if = "is_never")]
     pub asked: Millis,
 }
@@ -229,14 +232,14 @@ fn is_false(is: &bool) -> bool {
     !is
 }
 
-/// A fold that frees less than one part in so many of what is not fixed leaves too little room.
+/// A fold that frees less than one part in this many of the movable tokens leaves too little room.
 const TIGHT: u64 = 4;
 
 /// Whether a fold is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum FoldDue {
-    /// Below the line.
+    /// The context is below the line.
     Below(TriggerLine),
     /// The line is crossed.
     Threshold(TriggerLine),
@@ -246,12 +249,12 @@ pub enum FoldDue {
     Seam(TriggerLine),
     /// Below the line, but the agent asked for a fold and the line for that is crossed.
     Agent(TriggerLine),
-    /// The window is full: no veto counts.
+    /// The context does not fit, so nothing holds the fold back.
     HardWindow {
-        /// What fits.
+        /// The tokens that fit.
         limit: u64,
     },
-    /// The line is crossed, but …
+    /// The line is crossed, but this holds the fold back.
     Held(HoldReason),
 }
 
@@ -261,7 +264,7 @@ impl schemars::JsonSchema for FoldDue {
         "Due".into()
     }
 
-    /// By hand: why it is held back is a member of its own, named after the reason.
+    /// Written by hand, because the reason of `Held` is a member named after the reason.
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut rule = generator.subschema_for::<LineRule>();
         rule.insert("description".into(), "The rule that set the line.".into());
@@ -290,7 +293,7 @@ impl schemars::JsonSchema for FoldDue {
 }
 
 impl FoldDue {
-    /// Why a fold that fires now is made.
+    /// The cause to record for a fold that this decision fires.
     #[must_use]
     pub fn cause(self) -> FoldCause {
         match self {
@@ -302,7 +305,7 @@ impl FoldDue {
         }
     }
 
-    /// Whether to fold.
+    /// Whether a fold is to be made now.
     #[must_use]
     pub fn fires(self) -> bool {
         !matches!(self, Self::Below(_) | Self::Held(_))
@@ -346,30 +349,30 @@ impl std::fmt::Display for HoldReason {
     }
 }
 
-/// What a context costs now.
+/// The size of the present context and the conditions that the trigger weighs.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextLoad {
-    /// Counted tokens.
+    /// Tokens as our counter counts them.
     pub counted: u64,
-    /// What the provider will count, as far as known.
+    /// Tokens that the provider is expected to count.
     pub estimate: u64,
-    /// The same with the safety margin: what limits are held against.
+    /// The estimate with the safety margin, which is compared with limits.
     pub upper: u64,
-    /// A call of the newest step waits for its result.
+    /// Whether a call of the newest step waits for its result.
     pub open_call: bool,
-    /// A class of content that is over its cap, and the cap.
+    /// A class of content that is over its cap, with the cap in tokens.
     pub over_tier: Option<(TierName, u64)>,
-    /// The provider's cache has let the prompt go: a fold spoils nothing of it.
+    /// Whether the provider's cache has dropped the prompt, so that a fold costs no cached tokens.
     pub is_cold: bool,
-    /// A piece of work has just ended.
+    /// Whether some work has just ended.
     pub at_seam: bool,
-    /// The agent asked for a fold.
+    /// Whether the agent asked for a fold.
     pub is_asked: bool,
 }
 
 impl FoldGate {
-    /// The budget as it really is: a window that was set later counts, and the provider's own limit
-    /// wins where it is lower.
+    /// The budget with all that is known of the window: a host may have set it later, and the provider's own limit
+    /// applies where it is lower.
     #[must_use]
     pub fn budget(&self, budget: &Budget, policy: &Policy) -> Budget {
         let mut budget = budget.with_policy(policy);
@@ -389,7 +392,7 @@ impl FoldGate {
     ) -> FoldDue {
         let limit = budget.tokens();
         if load.upper > limit {
-            // The window wins over every veto but the switch.
+            // Nothing holds back a fold of a context that does not fit, except the policy's off switch.
             return if trigger.on {
                 FoldDue::HardWindow { limit }
             } else {
@@ -398,6 +401,7 @@ impl FoldGate {
         }
         let due = trigger.crossed(limit, load);
         let declined = self.declined.is_some_and(|(at, until)| (at..until).contains(&load.counted));
+        // A host shows one reason: the first that applies.
         match () {
             () if !due.fires() => due,
             () if !trigger.on => FoldDue::Held(HoldReason::Off),
@@ -410,13 +414,13 @@ impl FoldGate {
         }
     }
 
-    /// A tripped breaker lets a probe through after [`PROBE_AFTER`].
+    /// Lets one fold through a tripped breaker after [`PROBE_AFTER`].
     pub fn probe(&mut self, now: Millis) {
         self.breaker.probe(now);
     }
 
-    /// A fold was made: of `before` real tokens as far as known. It freed `freed` counted tokens of `movable`
-    /// that are not fixed.
+    /// Takes note of a fold of a context of `before` provider tokens (estimated). It freed `freed` of the `movable`
+    /// counted tokens.
     pub fn folded(&mut self, before: u64, freed: u64, movable: u64) {
         self.breaker.folded(before);
         self.declined = None;
@@ -424,7 +428,7 @@ impl FoldGate {
         self.tight = freed * TIGHT < movable;
     }
 
-    /// The provider took a prompt of so many tokens: its window is no smaller.
+    /// Takes note that the provider accepted a prompt of `prompt` tokens: its window is at least that large.
     pub fn accepted(&mut self, prompt: u64) {
         self.learned_window = self.learned_window.map(|window| window.max(prompt));
     }

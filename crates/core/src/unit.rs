@@ -1,8 +1,8 @@
-//! Units: the smallest runs of events that live or die together.
+//! Units: the smallest runs of events that stay or leave together.
 //!
-//! A unit is a step (an assistant message, or a run of assistant items, with all results that
-//! follow) or a single other event. Units partition the log, so any cut between two units is
-//! safe: it splits no call from its result, no parallel batch and no reasoning from its call.
+//! A unit is a step (an assistant message, or a run of assistant items, with all results that follow) or a single other
+//! event. Each event is in exactly one unit. So a cut between two units separates no call from its result, no call from
+//! a parallel one, and no reasoning from its call.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,23 +14,23 @@ use crate::open_calls::{CallOfResult, NamedCall, OpenCalls};
 use crate::profile::ProviderProfile;
 use crate::view::{BlockKind, BlockView, EventView, Role, TextRef};
 
-/// A unit: a range of events, and whether it may be folded.
+/// A unit: its range of events, and whether it may be folded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventUnit {
     /// Positions in the log.
     pub events: Range<usize>,
-    /// False while a call in it waits for its result: it is the newest step and still open.
+    /// False while a call in it waits for its result, which happens only in the newest step.
     pub closed: bool,
 }
 
-/// Where an event stands.
+/// The turn and step of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EventPlace {
     pub turn: u32,
     pub step: u32,
 }
 
-/// Assigns turns and steps while events come in.
+/// Assigns turns and steps to events as they come in.
 #[derive(Clone, Debug)]
 pub(crate) struct StepTracker {
     pairs: CallPairs,
@@ -54,11 +54,12 @@ impl StepTracker {
         self.place.turn = turn;
     }
 
-    /// What comes next belongs to no step so far, and answers no call.
+    /// Ends the step: the next event starts a new one, and answers no call.
     pub fn end_step(&mut self) {
         self.pairs = self.pairs.fresh();
     }
 
+    /// Takes in the next event and returns its place.
     pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> EventPlace {
         if view.is_real_user() {
             self.place.turn += 1;
@@ -71,21 +72,21 @@ impl StepTracker {
     }
 }
 
-/// What [`CallPairs::push`] found.
+/// The findings of [`CallPairs::push`] about one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PairedEvents {
-    /// The event opens a new step.
+    /// Whether the event opens a new step.
     pub starts_step: bool,
     /// Indices of result blocks that answer no open call.
     pub orphans: Vec<usize>,
-    /// Calls of the step before that this event leaves unanswered for good.
+    /// Calls of the step before that stay unanswered because of this event.
     pub unanswered: Vec<WaitingCall>,
-    /// The event belongs to the step before it.
+    /// Whether the event belongs to the step before it.
     pub joins: bool,
 }
 
-/// A call that waits for its result. Its id and name are read where somebody asks: nearly every
-/// call is answered, by an id that is the same bytes.
+/// A call that waits for its result. Its id and name are decoded only on demand, because nearly every call is answered
+/// with an id of the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WaitingCall {
     /// The message that makes the call.
@@ -105,7 +106,7 @@ impl WaitingCall {
         self.id.map(|id| id.decode(&self.bytes)).unwrap_or_default()
     }
 
-    /// The tool's name; empty where it is not told.
+    /// The tool's name; empty where the call names none.
     pub fn name(&self) -> Cow<'_, str> {
         self.name.map(|name| name.decode(&self.bytes)).unwrap_or_default()
     }
@@ -121,23 +122,27 @@ impl NamedCall for WaitingCall {
     }
 }
 
-/// The bytes of an id or a name, to compare; none where there is none.
+/// The bytes of an id or a name, for comparison; empty where there is none.
 pub(crate) fn id_bytes<'a>(id: Option<&TextRef>, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     id.map(|id| id.text_bytes(bytes)).unwrap_or_default()
 }
 
-/// Pairs calls with results, by position: an id may be used again in a later step.
+/// Pairs calls with results by position, since an id may be used again in a later step.
 ///
-/// A call is open only while it is unanswered in the newest step. Whatever ends the step leaves
-/// the call unanswered for good; a result that comes later is an orphan.
+/// A call is open only while it is unanswered in the newest step. When the step ends it stays unanswered for good, and
+/// a later result for it is an orphan.
 #[derive(Clone, Debug)]
 pub(crate) struct CallPairs {
     open: OpenCalls<WaitingCall>,
+    /// Whether the next result may belong to the newest step.
     in_step: bool,
+    /// Whether a result came since the step's last assistant message.
     seen_result: bool,
+    /// Whether text came with the step's results or after them.
     seen_text: bool,
+    /// Whether consecutive messages of a role are one for the provider.
     joins: bool,
-    /// Results without an id answer by name and order, whatever ids the calls have.
+    /// Whether a result without an id answers by name and order, even if the calls have ids.
     by_order: bool,
 }
 
@@ -151,25 +156,31 @@ impl CallPairs {
         Self { open, in_step: false, seen_result: false, seen_text: false, joins, by_order }
     }
 
-    /// The same rules, and nothing open.
+    /// A pairing by the same rules, without open calls.
     pub fn fresh(&self) -> Self {
         Self::of(self.joins, self.by_order)
     }
 
-    /// Ends the step: what waits stays unanswered for good.
+    /// Ends the step, and returns the calls that stay unanswered.
     pub fn end_step(&mut self) -> Vec<WaitingCall> {
         self.in_step = false;
         self.open.take_all()
     }
 
-    /// Whether a call waits.
+    /// Whether a call waits for its result.
     pub fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 
+    /// Takes in the next event.
     pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> PairedEvents {
         let mut found = PairedEvents::default();
-        if view.has_results() {
+        if view.role == Role::Assistant && view.has_calls() {
+            // A result beside calls answers nothing: no provider takes one from the model.
+            let results = view.blocks.iter().enumerate().filter(|(_, block)| block.is_result());
+            found.orphans.extend(results.map(|(index, _)| index));
+            self.push_assistant(view, bytes, &mut found);
+        } else if view.has_results() {
             self.push_results(view, bytes, &mut found);
         } else if view.role == Role::Assistant {
             self.push_assistant(view, bytes, &mut found);
@@ -180,10 +191,11 @@ impl CallPairs {
         found
     }
 
+    /// Takes in an event with results.
     fn push_results(&mut self, view: &EventView, bytes: &[u8], found: &mut PairedEvents) {
         found.joins = self.in_step;
-        // Text ends the list of results for a provider that merges roles: what comes after it in
-        // the same turn answers nothing any more.
+        // For a provider that merges roles, text ends the results: a result behind text in the same turn answers no
+        // call.
         let mut after_text = self.seen_text && self.joins;
         for (index, block) in view.blocks.iter().enumerate() {
             match &block.kind {
@@ -198,7 +210,7 @@ impl CallPairs {
             }
         }
         self.seen_result = true;
-        // An orphan is rendered as text, and text ends the step.
+        // A repair turns an orphan into text, and text ends the step.
         if after_text {
             self.seen_text = true;
             self.in_step &= self.joins;
@@ -206,9 +218,12 @@ impl CallPairs {
         }
     }
 
-    /// Takes the newest open call with this id, else the oldest without one. Results that stand in
-    /// a string (ShareGPT) pair by order, those of providers that need no ids by name and order;
-    /// elsewhere no provider takes a result without an id for a call that has one.
+    /// Closes the call that a result answers: the newest with its id, else the oldest without an id. False where no
+    /// call qualifies.
+    ///
+    /// In two cases a result without an id also answers a call with one: results inside a string (ShareGPT) pair by
+    /// order, and results of providers that need no ids pair by name and order. Every other provider would refuse such
+    /// a pair.
     fn answer(
         &mut self,
         block: &BlockView,
@@ -221,6 +236,7 @@ impl CallPairs {
         self.open.answer(&asked).is_some()
     }
 
+    /// Takes in a message of the assistant without results. It starts a step, or joins the newest one.
     fn push_assistant(&mut self, view: &EventView, bytes: &Bytes, found: &mut PairedEvents) {
         if self.joins && self.in_step && !self.seen_result {
             found.joins = true;
@@ -239,8 +255,8 @@ impl CallPairs {
     }
 }
 
-/// The name by which a result finds its call. Where results are in a string (ShareGPT), order
-/// alone tells.
+/// The tool name by which a result finds its call; empty where results are in a string (ShareGPT), since these pair by
+/// order alone.
 pub(crate) fn name_of<'a>(
     result: &BlockView,
     name: &Option<TextRef>,
@@ -267,17 +283,18 @@ pub(crate) fn units(events: &[Event], profile: &ProviderProfile) -> Vec<EventUni
     units
 }
 
-/// Whether a unit starts at `at`: what [`units`] says, for one place.
+/// Whether a unit starts at `at`: the same answer as [`units`], for one place.
 pub(crate) fn starts_unit(events: &[Event], at: usize) -> bool {
     let step = |at: usize| events.get(at).and_then(step_of);
     at.checked_sub(1).is_none_or(|before| step(at).is_none() || step(before) != step(at))
 }
 
-/// The step of an event that is a part of one.
+/// The step of an event; `None` where the event is not part of a step.
 fn step_of(event: &Event) -> Option<u32> {
     (event.view.role == Role::Assistant || event.view.has_results()).then_some(event.step)
 }
 
+/// Whether a call in the newest unit waits for its result.
 fn is_open(events: &[Event], profile: &ProviderProfile) -> bool {
     let mut pairs = CallPairs::of(true, profile.pairs_by_order());
     for event in events {

@@ -1,7 +1,7 @@
 //! The typed reading of an event: a table of byte ranges into its bytes, without a lifetime.
 //!
-//! A [`EventView`] never holds text. It says where the text is and how it is coded, so that an edit is
-//! a splice at a range and every byte outside it stays.
+//! An [`EventView`] holds no text. It says where the text is and how it is coded, so that an edit splices at a range
+//! and all other bytes stay.
 
 use std::borrow::Cow;
 
@@ -17,43 +17,43 @@ pub use crate::media::{MediaExtent, MediaKind, MediaRef, PictureDetail};
 pub enum TextCoding {
     /// A JSON string token, quotes included.
     Str,
-    /// The bytes themselves: a JSON value whose text is its source (call arguments that are an
-    /// object), or a slice of text that was decoded already.
+    /// The bytes themselves: a JSON value whose text is its source (call arguments that are an object), or a slice of
+    /// text that is decoded already.
     Raw,
 }
 
-/// Where a piece of text lives in an event, and how it is coded.
+/// The place of a piece of text in an event, and its coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TextRef {
     /// The JSON token in the event's bytes.
     pub token: ByteRange,
     /// How the token is coded. Always [`TextCoding::Str`] when `nested` is set.
     pub coding: TextCoding,
-    /// A range in the *decoded* token, and how the text is coded there: ShareGPT keeps many
-    /// blocks in one string, and their contents can be JSON strings again.
+    /// A range in the *decoded* token, with the coding there. ShareGPT has many blocks in one string, and their
+    /// contents can be JSON strings again.
     pub nested: Option<(ByteRange, TextCoding)>,
 }
 
 impl TextRef {
-    /// A JSON string token, quotes included.
+    /// The text of a JSON string token, quotes included.
     #[must_use]
     pub fn string(token: ByteRange) -> Self {
         Self { token, coding: TextCoding::Str, nested: None }
     }
 
-    /// A JSON value read as its own source.
+    /// The source of a JSON value as text.
     #[must_use]
     pub fn raw(token: ByteRange) -> Self {
         Self { token, coding: TextCoding::Raw, nested: None }
     }
 
-    /// A part of a decoded JSON string token.
+    /// A part of a JSON string token, as a range in the decoded string.
     #[must_use]
     pub fn nested(token: ByteRange, inner: ByteRange, coding: TextCoding) -> Self {
         Self { token, coding: TextCoding::Str, nested: Some((inner, coding)) }
     }
 
-    /// As [`TextRef::decode`], with `scratch` as the place for what has to be decoded.
+    /// As [`TextRef::decode`], with `scratch` as the buffer for text that has to be decoded.
     #[must_use]
     pub fn decode_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
         match (self.nested, self.coding) {
@@ -69,8 +69,8 @@ impl TextRef {
         scratch
     }
 
-    /// The bytes of the text, to compare or to look up by: as they are where nothing in them is
-    /// escaped, which is nearly every id and name, else decoded.
+    /// The bytes of the text, for comparison and look-up. They are borrowed if nothing is escaped, as in nearly every
+    /// id and name, and else decoded.
     #[must_use]
     pub fn text_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let token = self.token.of(bytes);
@@ -85,7 +85,7 @@ impl TextRef {
         }
     }
 
-    /// The text. Total: ranges outside `bytes` read as empty, bad UTF-8 is replaced.
+    /// The text. Never fails: a range outside `bytes` is empty text, and bad UTF-8 is replaced.
     #[must_use]
     pub fn decode<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         let token = self.token.of(bytes);
@@ -101,6 +101,7 @@ impl TextRef {
     }
 }
 
+/// The text of a range in a decoded string.
 fn decode_nested(outer: &str, inner: ByteRange, coding: TextCoding) -> Cow<'_, str> {
     let slice = outer.get(inner.to_usize()).unwrap_or_default();
     match coding {
@@ -129,13 +130,13 @@ pub enum Role {
 }
 
 impl Role {
-    /// System or developer.
+    /// Whether the role is system or developer.
     #[must_use]
     pub fn is_system(self) -> bool {
         matches!(self, Self::System | Self::Developer)
     }
 
-    /// The field's standard name.
+    /// The role's name as most formats write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -149,14 +150,14 @@ impl Role {
     }
 }
 
-/// Where the text of an event comes from, as far as its bytes or its reader tell.
+/// The origin of an event's text, as far as its bytes or its reader show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextOrigin {
-    /// What its role says.
+    /// Text of the role that the event has.
     #[default]
     Genuine,
-    /// Context that a client put in the user's role: environment, reminders, command echoes.
+    /// Context that a client put in the user's role: environment, reminders, echoes of commands.
     Injected,
     /// A tool result that was flattened to plain text in the user's role.
     Observation,
@@ -167,7 +168,7 @@ pub enum TextOrigin {
 impl TextOrigin {
     const ALL: [Self; 4] = [Self::Genuine, Self::Injected, Self::Observation, Self::Recap];
 
-    /// `genuine`, `injected`, `observation`, `recap`: what a store keeps.
+    /// The name that a store keeps: `genuine`, `injected`, `observation`, `recap`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -178,78 +179,76 @@ impl TextOrigin {
         }
     }
 
-    /// The origin of this name.
+    /// The origin with this name; `None` for an unknown name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.name() == name)
     }
 }
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockKind {
     /// Plain text.
     Text,
     /// The model's refusal.
     Refusal,
-    /// The model's reasoning. `bound`: it carries a signature or ciphertext that a provider ties
-    /// to what is before it.
+    /// The model's reasoning. If `bound`, it carries a signature or ciphertext that a provider ties to the messages
+    /// before it.
     Reasoning {
-        /// Signed or encrypted.
+        /// Whether it is signed or encrypted.
         bound: bool,
     },
     /// A tool call. The block's body is its arguments.
     Call {
-        /// The call id, where there is one.
+        /// The call's id; `None` where it has none.
         id: Option<TextRef>,
         /// The tool's name.
         name: Option<TextRef>,
     },
     /// A tool result. The block's body is its content.
     Result {
-        /// The id of the call that it answers.
+        /// The id of the call that it answers; `None` where the result has none.
         id: Option<TextRef>,
-        /// The tool's name where the result repeats it.
+        /// The tool's name; `None` where the result does not repeat it.
         name: Option<TextRef>,
-        /// Whether the result says that it is an error, where it says so at all.
+        /// Whether the result is an error; `None` where it does not say.
         error: Option<bool>,
     },
-    /// Only media.
+    /// Media alone, without text.
     Media,
-    /// Anything that is kept whole and never interpreted.
+    /// Anything else: kept whole and never interpreted.
     Opaque,
 }
 
 /// One block of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockView {
-    /// What it is.
+    /// The kind.
     pub kind: BlockKind,
-    /// The array element or object member (key included) that holds the block. Cutting it out
-    /// together with one neighbouring comma leaves valid JSON. For a block inside a decoded
-    /// string this is the whole string token.
+    /// The array element or object member (with its key) that holds the block. Without these bytes and one neighbouring
+    /// comma the rest is valid JSON. For a block inside a decoded string, the whole string token.
     pub outer: ByteRange,
-    /// What an edit of the block's text replaces: content of a text or result, arguments of a
-    /// call. A replacement is written as a JSON string where `coding` is [`TextCoding::Str`], and
-    /// as is where it is [`TextCoding::Raw`]; a [`BlockKind::Result`] with `Raw` coding (a list of
-    /// parts) takes a JSON string in its place.
+    /// The text that an edit replaces: the content of a text or result, the arguments of a call. The replacement is
+    /// written as a JSON string for [`TextCoding::Str`], and unchanged for [`TextCoding::Raw`]. The exception is a
+    /// [`BlockKind::Result`] with `Raw` coding (a list of parts), which is replaced by a JSON string.
     pub body: TextRef,
-    /// The readable text of the block, in order. One entry, equal to `body`, in the common case;
-    /// several for a result that is a list of parts; none for media and opaque blocks.
+    /// The readable text of the block, in order. Mostly one entry, equal to `body`; several for a result that is a list
+    /// of parts; none for media and opaque blocks.
     pub texts: SmallVec<[TextRef; 1]>,
     /// Media in the block.
     pub media: Vec<MediaRef>,
-    /// What a replaced body needs around it to stay what the format wants there: a list of parts, an
-    /// object.
+    /// The JSON around a replaced body that keeps it in the form the format requires (a list of parts, an object);
+    /// `None` where a plain string is valid.
     pub frame: Option<&'static JsonFrame>,
 }
 
-/// JSON source before and after the string that takes a body's place.
+/// JSON source around the string that replaces a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonFrame {
-    /// Before it.
+    /// The source before the string.
     pub before: &'static str,
-    /// After it.
+    /// The source after the string.
     pub after: &'static str,
 }
 
@@ -274,7 +273,7 @@ impl BlockView {
         }
     }
 
-    /// The readable text, parts joined by newlines.
+    /// The readable text, with its parts joined by line breaks.
     #[must_use]
     pub fn text<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         match self.texts.as_slice() {
@@ -287,7 +286,7 @@ impl BlockView {
         }
     }
 
-    /// As [`BlockView::text`], with `scratch` as the place for what has to be decoded.
+    /// As [`BlockView::text`], with `scratch` as the buffer for text that has to be decoded.
     #[must_use]
     pub fn text_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
         if let [only] = self.texts.as_slice() {
@@ -297,9 +296,8 @@ impl BlockView {
         scratch
     }
 
-    /// The text as its writer meant it: the escapes in the JSON of a call's arguments are resolved,
-    /// so that `\ttheme` in them is a tab and `theme`, and no name `ttheme`. For reading names and
-    /// words; [`BlockView::text`] is what was written.
+    /// The text as its writer meant it: the JSON escapes in a call's arguments are resolved, so that `\ttheme` is a tab
+    /// and `theme`, and not the name `ttheme`. For reading names and words; [`BlockView::text`] is the text as written.
     #[must_use]
     pub fn plain<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         let text = self.text(bytes);
@@ -312,7 +310,7 @@ impl BlockView {
         }
     }
 
-    /// As [`BlockView::plain`], with `scratch` as the place for what has to be decoded.
+    /// As [`BlockView::plain`], with `scratch` as the buffer for text that has to be decoded.
     #[must_use]
     pub fn plain_with<'a>(&self, bytes: &'a [u8], scratch: &'a mut String) -> &'a str {
         if !self.is_call() {
@@ -334,16 +332,16 @@ impl BlockView {
         matches!(self.kind, BlockKind::Result { .. })
     }
 
-    /// Whether this is reasoning. Providers leave out that of earlier turns, void it or show the
-    /// model a summary at most, so that no name counts as known because reasoning holds it.
+    /// Whether this is reasoning. Providers drop reasoning of earlier turns, void it or give the model a summary of it.
+    /// So a name does not count as known because reasoning contains it.
     #[must_use]
     pub fn is_reasoning(&self) -> bool {
         matches!(self.kind, BlockKind::Reasoning { .. })
     }
 }
 
-/// The arguments of a call without the escapes of their JSON. What is no JSON is as it was written:
-/// a patch, a script.
+/// The arguments of a call with their JSON escapes resolved. Arguments that are not JSON (a patch, a script) stay as
+/// written.
 #[must_use]
 pub fn plain_arguments(arguments: &str) -> Cow<'_, str> {
     if arguments.trim_start().starts_with(['{', '[']) {
@@ -358,7 +356,7 @@ pub fn plain_arguments(arguments: &str) -> Cow<'_, str> {
 pub struct EventView {
     /// Who speaks.
     pub role: Role,
-    /// Where its text comes from.
+    /// The origin of its text.
     pub origin: TextOrigin,
     /// The blocks in the order of the bytes.
     pub blocks: Vec<BlockView>,
@@ -377,8 +375,7 @@ impl EventView {
         self.blocks.iter().any(BlockView::is_result)
     }
 
-    /// A message that a person wrote: user role, genuine, with text (or media) of its own.
-    /// A turn starts here.
+    /// Whether a person wrote the message: user role, genuine, with text or media. A turn starts here.
     #[must_use]
     pub fn is_real_user(&self) -> bool {
         self.role == Role::User
@@ -386,14 +383,14 @@ impl EventView {
             && self.blocks.iter().any(|b| matches!(b.kind, BlockKind::Text | BlockKind::Media))
     }
 
-    /// All that can be read of the event as its writer meant it ([`BlockView::plain`]), joined by
-    /// newlines: what is searched.
+    /// All readable text of the event as its writer meant it ([`BlockView::plain`]), joined by line breaks; used for
+    /// searching.
     #[must_use]
     pub fn plain<'a>(&self, bytes: &'a [u8]) -> Cow<'a, str> {
         join(self.blocks.iter().map(|block| block.plain(bytes)))
     }
 
-    /// All readable text of one kind of block, joined by newlines.
+    /// All readable text of the blocks for which `wanted` is true, joined by line breaks.
     #[must_use]
     pub fn text_of<'a>(
         &self,
@@ -405,6 +402,7 @@ impl EventView {
     }
 }
 
+/// The texts joined by line breaks; a single one is not copied.
 fn join<'a>(mut texts: impl Iterator<Item = Cow<'a, str>>) -> Cow<'a, str> {
     let Some(mut out) = texts.next() else { return Cow::Borrowed("") };
     for text in texts {

@@ -1,16 +1,16 @@
-//! Who speaks: a passage of a message, and whose words it is.
+//! Passages of a message: parts with the words of one speaker.
 
 /// Whose words a passage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Voice {
     /// The user wrote it.
     User,
-    /// The user shows it: a fenced block, a quotation. It belongs to what the user says, but an
-    /// order in it is nobody's order.
+    /// The user shows it: a fenced block, a quotation. It is part of the user's message, but an order in it is nobody's
+    /// order.
     Shown,
-    /// A client put it there: context, reminders, files that were mentioned.
+    /// A client added it: context, reminders, mentioned files.
     Client,
-    /// A tool answered it: a result that was flattened to text.
+    /// A tool returned it, and the result was flattened to text.
     Tool,
 }
 
@@ -19,18 +19,18 @@ pub enum Voice {
 pub struct Passage {
     /// Whose words it is.
     pub voice: Voice,
-    /// The words, white space around them left out.
+    /// The words, without white space around them.
     pub text: String,
 }
 
 impl Passage {
-    /// What the user wrote.
+    /// A passage that the user wrote.
     #[must_use]
     pub fn user(text: &str) -> Self {
         Self { voice: Voice::User, text: text.to_owned() }
     }
 
-    /// Whether the user says it: wrote it or shows it.
+    /// Whether the passage is part of the user's message: written or shown.
     #[must_use]
     pub fn is_said(&self) -> bool {
         matches!(self.voice, Voice::User | Voice::Shown)

@@ -1,5 +1,4 @@
-//! Replaying recorded conversations: which strategies there are, how one is measured, and the measures
-//! by their names.
+//! Replays recorded conversations: lists the strategies, runs one, and names its measures.
 
 use midfold::{Failure, FailureArea};
 use midfold_core::policy::Policy;
@@ -13,22 +12,22 @@ use crate::replay::{
     ReplaySettings, ReplayStrategy, percentile, replay,
 };
 
-/// What a strategy holds from one request to the next.
+/// The state that a strategy keeps from one request to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayForm {
-    /// Its own last output and what came since.
+    /// The strategy's own last output, and the messages that followed.
     Stateless,
-    /// The whole history.
+    /// The whole history of the conversation.
     Session,
-    /// One after the other.
+    /// Both forms, one after the other.
     Both,
 }
 
 impl ReplayForm {
-    /// All of them.
+    /// All forms.
     pub const ALL: [Self; 3] = [Self::Stateless, Self::Session, Self::Both];
 
-    /// Its name.
+    /// The name of the form.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,7 +40,7 @@ impl ReplayForm {
     /// The form of this name.
     ///
     /// # Errors
-    /// When there is none.
+    /// The name is unknown.
     pub fn named(name: &str) -> Result<Self, Failure> {
         let known = Self::ALL.map(Self::name);
         Self::ALL
@@ -51,10 +50,10 @@ impl ReplayForm {
     }
 }
 
-/// How call arguments are read, by its name: `meant` or `sent`.
+/// The way to read the arguments of calls, by its name: `meant` or `sent`.
 ///
 /// # Errors
-/// When there is no such way.
+/// The name is unknown.
 pub fn arguments(name: &str) -> Result<ArgumentTexts, Failure> {
     match name {
         "meant" => Ok(ArgumentTexts::Meant),
@@ -73,14 +72,14 @@ pub fn arguments(name: &str) -> Result<ArgumentTexts, Failure> {
 pub enum ReplayContender {
     /// The history as it is.
     Raw,
-    /// A policy: its own output and what came since.
+    /// A policy that gets its own last output and the messages that followed.
     Stateless(Box<Policy>),
     /// A policy, in a session that holds the whole history.
     Session(Box<Policy>),
 }
 
 impl ReplayContender {
-    /// A strategy in the forms that are asked for: `None` is the history as it is, which has one.
+    /// A strategy in the wanted forms. `None` is the history as it is, which has only one form.
     #[must_use]
     pub fn forms(policy: Option<&Policy>, form: ReplayForm) -> Vec<Self> {
         let Some(policy) = policy else { return vec![Self::Raw] };
@@ -93,7 +92,7 @@ impl ReplayContender {
         }
     }
 
-    /// Its form, by name.
+    /// The name of its form.
     #[must_use]
     pub fn form(&self) -> &'static str {
         match self {
@@ -102,7 +101,7 @@ impl ReplayContender {
         }
     }
 
-    /// The same, to be replayed.
+    /// The strategy as the replay takes it.
     #[must_use]
     pub fn strategy(&self) -> ReplayStrategy<'_> {
         match self {
@@ -113,15 +112,14 @@ impl ReplayContender {
     }
 }
 
-/// The names of strategies, in the order in which they are shown: the history as it is, the baselines,
-/// the presets.
+/// The names of all strategies, in the order in which they are shown: the history as it is, the baselines, the presets.
 #[must_use]
 pub fn strategy_names() -> Vec<&'static str> {
     let presets = Policy::preset_names().into_iter();
     std::iter::once("raw").chain(Policy::baseline_names()).chain(presets).collect()
 }
 
-/// A strategy by its name; `None` is the history as it is.
+/// The strategy of this name. `None` is the history as it is.
 ///
 /// ```
 /// assert!(midfold_eval::strategy("raw")?.is_none());
@@ -131,7 +129,7 @@ pub fn strategy_names() -> Vec<&'static str> {
 /// ```
 ///
 /// # Errors
-/// When there is no such strategy.
+/// The name is unknown.
 pub fn strategy(name: &str) -> Result<Option<Policy>, Failure> {
     if name == "raw" {
         return Ok(None);
@@ -140,14 +138,14 @@ pub fn strategy(name: &str) -> Result<Option<Policy>, Failure> {
     Policy::preset(name).map(Some).map_err(unknown)
 }
 
-/// What a strategy is replayed with.
+/// The settings with which a strategy is replayed.
 #[derive(Clone, Copy)]
 pub struct ReplayOptions<'a> {
-    /// In tokens.
+    /// The window in tokens.
     pub window: u64,
-    /// What requests cost.
+    /// The prices of requests.
     pub prices: &'a PriceTable,
-    /// A clock, in nanoseconds from anywhere.
+    /// A clock in nanoseconds, with any starting point.
     pub clock: &'a (dyn Fn() -> u64 + Sync),
 }
 
@@ -155,7 +153,7 @@ impl ReplayOptions<'_> {
     /// Replays a recording, and checks each context by the rules of its profile.
     ///
     /// # Errors
-    /// When the strategy cannot be replayed in this window.
+    /// The strategy cannot be replayed in this window.
     pub fn run(
         &self,
         recording: &Recording,
@@ -174,7 +172,7 @@ impl ReplayOptions<'_> {
     }
 }
 
-/// The measures by the names of docs/MEASURES.md: sums, and the ratios that people ask for.
+/// The measures by the names of docs/MEASURES.md: sums, and the usual ratios.
 #[must_use]
 pub fn measures(sum: &ReplayMeasures, window: u64) -> Value {
     let share = |share: KeptShare| four(share.ratio());
@@ -227,7 +225,7 @@ pub fn measures(sum: &ReplayMeasures, window: u64) -> Value {
     value
 }
 
-/// Median and 99th percentile, in microseconds.
+/// The median and the 99th percentile, in microseconds.
 fn times(nanos: &[u64]) -> Value {
     let at = |share| percentile(nanos, share).map(|nanos| four(nanos as f64 / 1e3));
     json!([at(0.5), at(0.99)])

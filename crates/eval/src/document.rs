@@ -1,4 +1,4 @@
-//! A comparison as JSON: for programs, and for the page that draws it. Version 1.
+//! Writes a comparison as JSON, for programs and for the page that draws it.
 
 use midfold::EventRow;
 use midfold_core::redact::Redactor;
@@ -8,50 +8,50 @@ use crate::contender::measures;
 use crate::prices::PriceTable;
 use crate::replay::{LostIdentifier, ReplayMeasures, ReplayResult};
 
-/// The form of the document.
+/// The version of the document's form.
 const VERSION: u32 = 1;
-/// Losses listed of one conversation.
+/// The most losses that are listed for one conversation.
 const LOSSES: usize = 500;
-/// Names listed of one fold.
+/// The most names that are listed for one fold.
 const REFERENCES: usize = 40;
 
-/// What is known of a conversation that was replayed.
+/// The facts about a conversation that was replayed.
 pub struct ConversationFacts {
-    /// Its name.
+    /// The name of the conversation.
     pub name: String,
     /// The wire format.
     pub dialect: &'static str,
     /// Number of messages.
     pub messages: usize,
-    /// Their tokens.
+    /// The tokens of all messages.
     pub tokens: u64,
-    /// Each of them, where pictures are made.
+    /// The messages. Empty unless the page is drawn.
     pub events: Vec<EventRow>,
 }
 
-/// What one strategy came to in one window.
+/// The result of one strategy in one window.
 pub struct StrategyResult<'a> {
-    /// Its name.
+    /// The name of the strategy.
     pub strategy: &'a str,
     /// The window, in tokens.
     pub window: u64,
-    /// Its form, by name.
+    /// The name of its form.
     pub form: &'static str,
-    /// It is an engine outside.
+    /// Whether it is an engine outside of midfold.
     pub is_engine: bool,
-    /// Of all conversations.
+    /// The sums over all conversations.
     pub totals: &'a ReplayMeasures,
-    /// Each, by the number of its conversation: what was found, or why nothing was.
+    /// The result for each conversation, by its index. `Err` says why there is none.
     pub each: &'a [(usize, Result<ReplayResult, String>)],
 }
 
 /// A comparison of strategies on conversations.
 pub struct StrategyComparison<'a> {
-    /// What counted the tokens.
+    /// The counter of the tokens.
     pub tokenizer: &'a str,
-    /// How arguments of calls are read.
+    /// How the arguments of calls are read.
     pub arguments: &'a str,
-    /// What requests cost.
+    /// The prices of requests.
     pub prices: &'a PriceTable,
     /// The conversations, in order.
     pub conversations: &'a [ConversationFacts],
@@ -124,7 +124,7 @@ fn conversation(at: usize, found: &ReplayResult, window: u64) -> Value {
     })
 }
 
-/// Says no more than that the event is a stub.
+/// The start of a reason that says only that the event is a stub.
 const PLAIN: &str = "retain: ";
 
 fn fold(found: &ReplayResult, place: usize) -> Value {
@@ -138,14 +138,14 @@ fn fold(found: &ReplayResult, place: usize) -> Value {
         "after": fold.after,
         "fates": fates.collect::<Vec<_>>(),
         "why": why.collect::<Map<_, _>>(),
-        // An engine outside need not have hidden anything.
+        // An engine outside may have left secrets in its recap.
         "recap": fold.recap.as_deref().map(hidden),
         "recap_tokens": fold.recap_tokens,
         "referenced_later": referenced_later(found, place),
     })
 }
 
-/// Names that were out of the context after this fold, and asked for before the next one.
+/// The names that were not in the context after this fold and were needed before the next one.
 fn referenced_later(found: &ReplayResult, place: usize) -> Vec<String> {
     let from = found.folds[place].at;
     let until = found.folds.get(place + 1).map_or(usize::MAX, |next| next.at);
@@ -164,7 +164,7 @@ fn loss(loss: &LostIdentifier) -> Value {
     })
 }
 
-/// Without what looks like a secret.
+/// The text without anything that looks like a secret.
 fn hidden(text: &str) -> String {
     Redactor::shared().redact(text).0.into_owned()
 }

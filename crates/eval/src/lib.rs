@@ -1,9 +1,10 @@
-//! Measuring midfold: what a strategy makes of recorded conversations, what that would have cost, and what is left of
-//! them.
+//! Measures midfold: what a strategy makes of recorded conversations, what the requests would have cost, and what the
+//! contexts still hold.
 //!
-//! [`replay`] drives an engine through a recording, request by request; [`prices`] says what requests cost. Around them
-//! is what doors share: a strategy by its name ([`strategy`]), how it is run ([`ReplayContender`], [`ReplayOptions`]),
-//! and the comparison as JSON ([`StrategyComparison`]). [`exam`] asks what is left without a model. Definitions: docs/MEASURES.md.
+//! [`replay`] runs an engine through a recording, request by request; [`prices`] says what requests cost. The doors
+//! share the rest: a strategy by its name ([`strategy`]), a run of it ([`ReplayContender`], [`ReplayOptions`]), and the
+//! comparison as JSON ([`StrategyComparison`]). [`exam`] measures without a model what contexts still hold.
+//! Definitions: docs/MEASURES.md.
 //!
 //! Nothing that folds depends on this crate.
 

@@ -1,4 +1,4 @@
-//! A price table by what a caller says.
+//! Finds the price table that a caller names.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use midfold::{DoorHost, Failure, FailureArea, Settings};
 
 use crate::prices::PriceTable;
 
-/// The table of prices that settings name, by its name or as a file: the reference where they name none.
+/// The price table that the settings name, by its name or as a file. The reference table where they name none.
 ///
 /// # Errors
-/// When there is no such table, or the file is none.
+/// There is no such table, or the file holds none.
 pub fn named_prices(settings: &Settings, host: &DoorHost) -> Result<PriceTable, Failure> {
     let Some(name) = settings.prices.as_deref() else { return Ok(PriceTable::reference()) };
     if let Some(known) = PriceTable::named(name) {

@@ -1,46 +1,46 @@
-//! What requests cost: prompt caches charge little for a prefix that they have seen.
+//! The prices of requests: a prompt cache charges little for a prefix that it has seen.
 
 use midfold_core::calendar::Millis;
 use serde::{Deserialize, Serialize};
 
-/// A price table. All prices are for one million tokens, but for `reference`, which counts in
-/// tokens.
+/// A price table. All prices are for one million tokens; only `reference` has prices per token, in tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceTable {
-    /// Its name.
+    /// The name of the table.
     pub name: String,
-    /// What it is of, and where the figures are from.
+    /// What the table is for, and where its figures come from.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Unit of the prices: `USD per million tokens`, or `tokens`.
+    /// The unit of the prices: `USD per million tokens`, or `tokens`.
     pub unit: String,
-    /// Prompt tokens that no cache is asked for.
+    /// The price of prompt tokens for which no cache is used.
     pub input: f64,
-    /// Prompt tokens read from the cache.
+    /// The price of prompt tokens that are read from the cache.
     pub read: f64,
-    /// Prompt tokens written to the cache.
+    /// The price of prompt tokens that are written to the cache.
     pub write: f64,
-    /// Output tokens.
+    /// The price of output tokens.
     pub output: f64,
-    /// A shorter prefix is not cached, in tokens.
+    /// The fewest tokens of a prefix that is cached.
     #[serde(default)]
     pub min_prefix: u64,
-    /// From this size on the whole prompt costs more.
+    /// The size from which on the whole prompt costs more. `None` where there is no such size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cliff: Option<PriceCliff>,
-    /// Seconds after which the cache holds no prefix that nothing has asked for; never, where there are
-    /// none. 300 where a file says nothing.
+    /// The seconds for which the cache keeps a prefix after its last use. `None` means without end; a file that says
+    /// nothing means 300.
     #[serde(default = "five_minutes")]
     pub lifetime_seconds: Option<u64>,
-    /// Prompt tokens written to a cache that lives for an hour or longer; the same as `write` where there is none.
+    /// The price of prompt tokens that are written to a cache with a lifetime of an hour or more. `None` means the
+    /// price `write`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_hour: Option<f64>,
 }
 
-/// What Anthropic's cache lives for, where nothing else is asked for.
+/// The default lifetime of Anthropic's cache, in seconds.
 pub const FIVE_MINUTES: u64 = 300;
-/// What it lives for at a higher price.
+/// The longer lifetime of Anthropic's cache, at a higher price, in seconds.
 pub const HOUR: u64 = 3_600;
 
 fn five_minutes() -> Option<u64> {
@@ -51,22 +51,23 @@ fn five_minutes() -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceCliff {
-    /// Prompt tokens.
+    /// The number of prompt tokens above which the factors apply.
     pub above: u64,
-    /// Factor on input, reads and writes.
+    /// The factor on input, reads and writes.
     pub input: f64,
-    /// Factor on output.
+    /// The factor on output.
     pub output: f64,
 }
 
+/// The file of built-in tables.
 #[derive(Deserialize)]
 struct PriceFile {
     prices: Vec<PriceTable>,
 }
 
 impl PriceTable {
-    /// The measure's own table: 0.1 for what is read, 1.25 for the rest, in tokens; 2 for the rest where
-    /// the cache lives for an hour.
+    /// The table of the measures, in tokens: 0.1 for tokens that are read from the cache, 1.25 for the others, or 2 for
+    /// them where the cache lives for an hour.
     #[must_use]
     pub fn reference() -> Self {
         Self {
@@ -84,10 +85,10 @@ impl PriceTable {
         }
     }
 
-    /// The tables that are built in, `reference` first.
+    /// The built-in tables, `reference` first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        // The file is part of the program, and a test reads it.
+        // The file is built in, and a test checks it, so an error cannot happen here.
         let file: Result<PriceFile, _> = toml::from_str(include_str!("../data/prices.toml"));
         let known = file.map(|file| file.prices).unwrap_or_default();
         std::iter::once(Self::reference()).chain(known).collect()
@@ -96,37 +97,37 @@ impl PriceTable {
     /// Reads a table from TOML.
     ///
     /// # Errors
-    /// When the text is no TOML, or a key is missing or unknown.
+    /// The text is no TOML, or a key is missing or unknown.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// A table by its name.
+    /// The built-in table of this name. `None` for an unknown name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|prices| prices.name == name)
     }
 
-    /// The same with a cache that lives for so many seconds; `None`: for ever, which nobody sells.
+    /// The same table with a cache that lives for this many seconds. `None` means without end, which no provider sells.
     #[must_use]
     pub fn living(&self, seconds: Option<u64>) -> Self {
         Self { lifetime_seconds: seconds, ..self.clone() }
     }
 
-    /// What is written costs more where it lives for an hour or longer.
+    /// The price of written tokens, which is higher where the cache lives for an hour or more.
     fn written(&self) -> f64 {
         let is_long = self.lifetime_seconds.is_some_and(|seconds| seconds >= HOUR);
         self.write_hour.filter(|_| is_long).unwrap_or(self.write)
     }
 
-    /// Whether nothing is left of the cache when the last request is so long ago.
+    /// Whether the cache has expired after a gap of this many milliseconds between two requests.
     #[must_use]
     pub fn is_cold_after(&self, gap: Millis) -> bool {
         self.lifetime_seconds.is_some_and(|seconds| gap > seconds.saturating_mul(1_000))
     }
 
-    /// What a prompt costs of which `prefix` tokens stood in the prompt before, in the unit of
-    /// the table, and how much of it was read from the cache.
+    /// The cost of a prompt of which the first `prefix` tokens were in the prompt before, in the unit of the table, and
+    /// the number of tokens that were read from the cache.
     #[must_use]
     pub fn prompt(&self, prefix: u64, tokens: u64) -> (f64, u64) {
         let cached = if prefix < self.min_prefix { 0 } else { prefix };
@@ -136,7 +137,7 @@ impl PriceTable {
         ((cached as f64 * self.read + rest as f64 * fresh) * factor / self.scale(), cached)
     }
 
-    /// What a reply costs that followed a prompt of this size.
+    /// The cost of a reply of `tokens` tokens after a prompt of `prompt` tokens.
     #[must_use]
     pub fn reply(&self, prompt: u64, tokens: u64) -> f64 {
         let factor = self.cliff.filter(|cliff| prompt > cliff.above).map_or(1.0, |c| c.output);

@@ -1,10 +1,10 @@
-//! Fenced blocks of Markdown: what is between two lines of backticks or tildes is shown.
+//! Fenced blocks of Markdown: the lines between two lines of backticks or tildes.
 
-/// The mark of the fence that a line opens, and its length.
+/// The character and the length of the fence that a line opens. `None` where it opens none.
 pub(crate) fn fence(line: &str) -> Option<(char, usize)> {
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let length = line.bytes().take_while(|byte| *byte == mark as u8).count();
-    // `a` in three backticks on one line is a code span.
+    // Three backticks around text on one line are a code span.
     let opens = length >= 3 && !(mark == '`' && line[length..].contains('`'));
     opens.then_some((mark, length))
 }

@@ -1,4 +1,4 @@
-//! The members of one object, found once and asked by name.
+//! The members of one object, found once and then looked up by name.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::scan::{self, Member};
 
-/// The members of an object in a larger text. Empty for anything else.
+/// The members of an object in a larger text. Any other value has none.
 pub(crate) struct ObjectFields<'a> {
     bytes: &'a [u8],
     members: SmallVec<[Member; 16]>,
@@ -19,27 +19,27 @@ impl<'a> ObjectFields<'a> {
         Self { bytes, members: scan::members(bytes, range).collect() }
     }
 
-    /// Members that somebody has found.
+    /// The members of an object that a caller has already found.
     pub(crate) fn found(bytes: &'a [u8], members: SmallVec<[Member; 16]>) -> Self {
         Self { bytes, members }
     }
 
-    /// Members that were found before.
+    /// The members of an object that a caller has already found, as a slice.
     pub(crate) fn known(bytes: &'a [u8], members: &[Member]) -> Self {
         Self { bytes, members: members.iter().cloned().collect() }
     }
 
-    /// Where the value of `name` stands; the last one where the key is twice.
+    /// The range of the value of `name`. Where the key is there twice, the last one counts.
     pub(crate) fn get(&self, name: &str) -> Option<Range<usize>> {
         self.members.iter().rev().find(|m| m.is(self.bytes, name)).map(|m| m.value.clone())
     }
 
-    /// The same members once more.
+    /// A copy of these members.
     pub(crate) fn same(&self) -> Self {
         Self { bytes: self.bytes, members: self.members.clone() }
     }
 
-    /// The text that the positions are of.
+    /// The text in which the ranges are.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -48,12 +48,12 @@ impl<'a> ObjectFields<'a> {
         self.get(name).is_some()
     }
 
-    /// The bytes of the value.
+    /// The bytes of the value of `name`.
     pub(crate) fn raw(&self, name: &str) -> Option<&'a [u8]> {
         self.bytes.get(self.get(name)?)
     }
 
-    /// The value where it opens with `first`: `b'['`, `b'{'` or `b'"'`.
+    /// The range of the value, if it starts with the byte `first`: `b'['`, `b'{'` or `b'"'`.
     fn opening(&self, name: &str, first: u8) -> Option<Range<usize>> {
         self.get(name).filter(|at| self.bytes.get(at.start) == Some(&first))
     }
@@ -70,12 +70,12 @@ impl<'a> ObjectFields<'a> {
         self.opening(name, b'{')
     }
 
-    /// The members of the object called `name`; none where it is no object.
+    /// The members of the object called `name`. Empty where the value is no object.
     pub(crate) fn inner(&self, name: &str) -> Self {
         Self::of(self.bytes, self.object(name).unwrap_or(0..0))
     }
 
-    /// The decoded string called `name`.
+    /// The decoded string called `name`. `None` where the value is no string.
     pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         Some(jsonstr::decode(self.bytes.get(self.string(name)?)?))
     }
@@ -98,12 +98,12 @@ impl<'a> ObjectFields<'a> {
         self.raw(name) == Some(b"true")
     }
 
-    /// The number called `name`.
+    /// The whole number called `name`. `None` for any other value.
     pub(crate) fn count(&self, name: &str) -> Option<u64> {
         std::str::from_utf8(self.raw(name)?).ok()?.parse().ok()
     }
 
-    /// The number called `name`, 0 where there is none.
+    /// The whole number called `name`, or 0.
     pub(crate) fn number(&self, name: &str) -> u64 {
         self.count(name).unwrap_or(0)
     }
@@ -116,7 +116,7 @@ impl<'a> ObjectFields<'a> {
         self.members.is_empty()
     }
 
-    /// The keys, for people.
+    /// The keys, decoded.
     pub(crate) fn keys(&self) -> impl Iterator<Item = Cow<'a, str>> {
         self.members
             .iter()

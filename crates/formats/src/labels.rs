@@ -1,6 +1,6 @@
-//! Labels in a message of the user's role by which somebody else's words begin: `Tool output:`, `[tool_result]`.
+//! Labels in a message of the user's role that introduce somebody else's words: `Tool output:`, `[tool_result]`.
 
-/// Who speaks in a transcript, and what a program gives: roles and streams of the protocols.
+/// Words for a speaker of a transcript or for a program's output: roles and streams of the protocols.
 const LABELS: &[&str] = &[
     "assistant",
     "system",
@@ -33,20 +33,20 @@ const LABELS: &[&str] = &[
     "traceback",
 ];
 
-/// What one of them gives, as a later word of a label: `Tool call:`, `System message:`. With other words
-/// people head what they want: `Output format:`, `User preference:`.
+/// Words for what a speaker gives, as a later word of a label: `Tool call:`, `System message:`. Other words in that
+/// place are headings of the user's own wishes: `Output format:`, `User preference:`.
 const GIVEN: &[&str] = &[
     "call", "calls", "error", "errors", "input", "message", "messages", "prompt", "said", "says",
     "turn",
 ];
 
-/// Most words of a label.
+/// The most words of a label.
 const LABEL_WORDS: usize = 5;
-/// Longest label, in bytes.
+/// The most bytes of a label.
 const LABEL: usize = 80;
 
-/// Whether a line starts with the label of somebody else's words: `Tool output:`, `Observation 3:`,
-/// `[tool_result]`, `**System:**`, `## Output`.
+/// Whether a line starts with the label of somebody else's words: `Tool output:`, `Observation 3:`, `[tool_result]`,
+/// `**System:**`, `## Output`.
 pub(crate) fn is_label(line: &str) -> bool {
     let near = &line[..line.floor_char_boundary(LABEL)];
     let bare = near.trim_start_matches(['#', '*', '_', ' ']);
@@ -70,17 +70,17 @@ pub(crate) fn is_label(line: &str) -> bool {
     }
 }
 
-/// Whether a label that is alone on its line says where from what follows is: `Results from search:`.
+/// Whether a label that is alone on its line names the source of what follows: `Results from search:`.
 fn heads_output(label: &str) -> bool {
     let words = label.split_whitespace().count();
     (3..=LABEL_WORDS).contains(&words) && speaks(Some(word(label)))
 }
 
-/// Whether a short label has one of the words by which others speak.
+/// Whether a short label names a speaker or an output.
 pub(crate) fn names_speaker(label: &str) -> bool {
     let words = || label.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let plain = label.chars().all(|c| c.is_alphanumeric() || " _-()/.#*`'\"".contains(c));
-    // `Here is the log:` is a sentence.
+    // `Here is the log:` is a sentence and no label: its last word counts.
     let last = words().rfind(|word| !word.bytes().all(|b| b.is_ascii_digit()));
     let count = words().count();
     let gives = |word: &str| {
@@ -88,7 +88,7 @@ pub(crate) fn names_speaker(label: &str) -> bool {
             || GIVEN.iter().any(|given| given.eq_ignore_ascii_case(word))
             || !word.chars().all(char::is_alphabetic)
     };
-    // Of several words a later one has to say it, too.
+    // Where a label has several words, a later one has to name a speaker or an output too.
     let opens = speaks(words().next()) && (!label.contains(' ') || words().skip(1).any(gives));
     plain
         && count <= LABEL_WORDS
@@ -98,12 +98,12 @@ pub(crate) fn names_speaker(label: &str) -> bool {
                 && (speaks(last) || count == 3 && last.is_some_and(gives)))
 }
 
-/// Whether a word is one by which others speak.
+/// Whether a word names a speaker or an output.
 fn speaks(word: Option<&str>) -> bool {
     word.is_some_and(|word| LABELS.iter().any(|label| label.eq_ignore_ascii_case(word)))
 }
 
-/// The word that a label starts with.
+/// The first word of a label.
 pub(crate) fn word(label: &str) -> &str {
     let end = label.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
     &label[..end.unwrap_or(label.len())]

@@ -1,4 +1,4 @@
-//! Where the text of an event comes from, without reading it whole.
+//! Where the text of an event comes from, without reading the whole text.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::recaps;
 use crate::voices::split;
 use crate::wrappers::{INJECTED, KnownWrapper, OBSERVATIONS, WrapperShape};
 
-/// Bytes of a text that decide whether it is worth a closer look.
+/// The bytes at each end of a text that decide whether it needs a closer look.
 const GLANCE: usize = 256;
 
-/// Where the text of an event comes from, as far as its blocks tell.
+/// The origin of an event's text, judged by the first text block.
 pub(crate) fn origin(role: Role, blocks: &[BlockView], bytes: &[u8]) -> TextOrigin {
     if matches!(role, Role::Tool | Role::Other) {
         return TextOrigin::Genuine;
@@ -39,8 +39,8 @@ pub(crate) fn origin(role: Role, blocks: &[BlockView], bytes: &[u8]) -> TextOrig
     }
 }
 
-/// Whether somebody else than the user may speak at the start of a text, `head`, decoded. A message
-/// that begins with the user's words, as nearly all do, is not looked at any further.
+/// Whether somebody other than the user may speak in this text, whose start is `head`. Nearly all messages begin with
+/// the user's words, and those are not read any further.
 fn may_be_foreign(text: &TextRef, head: &str, bytes: &[u8]) -> bool {
     let head = head.trim_start();
     let starts = |wrapper: &KnownWrapper| match wrapper.shape {
@@ -55,7 +55,7 @@ fn may_be_foreign(text: &TextRef, head: &str, bytes: &[u8]) -> bool {
         || INJECTED.iter().chain(OBSERVATIONS).any(starts)
 }
 
-/// The start of a text, without decoding the rest of a long one.
+/// The start of a text, decoded, without decoding the rest of a long one.
 fn glance<'a>(text: &TextRef, bytes: &'a [u8]) -> Cow<'a, str> {
     let long = text.token.len() > 2 * GLANCE;
     if text.nested.is_some() || !long {
@@ -73,7 +73,7 @@ fn ends(text: &TextRef, bytes: &[u8], end: &str) -> bool {
     let token = text.token.of(bytes);
     let tail = token.get(token.len().saturating_sub(GLANCE)..).unwrap_or_default();
     let tail = tail.strip_suffix(b"\"").unwrap_or(tail);
-    // Most texts do not even hold the last byte of it.
+    // The search for its last byte alone is cheap and excludes most texts.
     let last = end.bytes().next_back();
     last.is_some_and(|last| memchr::memrchr(last, tail).is_some())
         && midfold_core::jsonstr::decode(tail).trim_end().ends_with(end)

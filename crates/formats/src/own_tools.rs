@@ -1,25 +1,25 @@
-//! Tools of midfold's own that a model calls and no client knows: their names.
+//! The names of midfold's own tools. A model calls them, and no client knows them.
 
 use midfold_core::log::RECALL_TOOL;
 
-/// One of the tools of midfold's own.
+/// A tool of midfold's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnTool {
-    /// Brings back what was folded.
+    /// Reads folded events again.
     Recall,
-    /// Asks for a fold.
+    /// Asks for a fold of the older messages.
     Compact,
-    /// Keeps a message whole.
+    /// Pins a message, so that no fold takes it.
     Pin,
-    /// Keeps a line in each recap.
+    /// Keeps a line of text in each recap.
     Note,
 }
 
 impl OwnTool {
-    /// All of them.
+    /// All of midfold's own tools.
     pub const ALL: [Self; 4] = [Self::Recall, Self::Compact, Self::Pin, Self::Note];
 
-    /// Its name.
+    /// The name by which the model calls the tool.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl OwnTool {
         }
     }
 
-    /// The tool of this name.
+    /// The tool of this name. `None` where the name is of no own tool.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)

@@ -1,12 +1,12 @@
-//! What a reader or a conversion could not carry over, said instead of hidden.
+//! Problems: whatever a reader or a conversion could not carry over.
 
-/// Something that was not understood, was left out or was changed on the way.
+/// Something that was not understood, was left out or was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadProblem {
-    /// Where: index of the event for a conversion, line (from 1) for a reader; `None` when it
+    /// Where the problem is: the index of the event for a conversion, the line (from 1) for a reader. `None` where it
     /// concerns the whole input.
     pub at: Option<usize>,
-    /// Short name of the kind of problem, for programs: `opaque-block`, `encrypted-reasoning`, …
+    /// A short name for the kind of problem, for programs: `opaque-block`, `encrypted-reasoning`, …
     pub code: &'static str,
     /// What happened, for people.
     pub detail: String,

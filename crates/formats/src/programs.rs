@@ -1,27 +1,27 @@
-//! What looks made by a program in a message of the user's role: elements, envelopes, tables, logs,
-//! diffs, mail, labelled output. Known by its form; the only words are those by which the protocols
-//! themselves name who speaks and what a program gives.
+//! Finds output of programs in a message of the user's role: elements, envelopes, tables, logs, diffs, mail, labelled
+//! output. The form decides. The only words that count are those by which protocols name a speaker or a program's
+//! output.
 
 use rustc_hash::FxHashMap;
 
 use crate::labels::{is_label, names_speaker, word};
 
-/// What was seen of a text, so that nothing is looked for again behind each line.
+/// Positions that were found in a text. They are kept so that the rest of the text is not searched again for each line.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramMarks<'a> {
-    /// Where each element is closed for the last time; made when the first tag is seen.
+    /// The position of the last closing tag of each element; filled at the first tag.
     closes: Option<FxHashMap<&'a str, usize>>,
-    /// Where each label in brackets is closed for the last time.
+    /// The position of the last closing form of each label in brackets.
     labels: Option<FxHashMap<&'a str, usize>>,
-    /// Up to here no bracket that opened was closed.
+    /// Before this position no open bracket is closed.
     unclosed: usize,
-    /// Whether no turn of a chat template ends any more.
+    /// Whether the rest of the text ends no turn of a chat template.
     endless: bool,
 }
 
 impl<'a> ProgramMarks<'a> {
-    /// Where what a program made ends, if it starts at `start`, on the line that ends at `end`.
-    /// `fresh`: nothing or a blank line is before it.
+    /// The end of a program's output that starts at `start`, on the line that ends at `end`. `None` where no such
+    /// output starts there. `fresh` says that the text or a paragraph starts here.
     pub(crate) fn end(
         &mut self,
         text: &'a str,
@@ -76,7 +76,7 @@ impl<'a> ProgramMarks<'a> {
         None
     }
 
-    /// The end of the element that opens here.
+    /// The end of the element that opens at `start`. `None` where it is part of the user's sentence.
     fn element(&mut self, text: &'a str, start: usize, end: usize) -> Option<usize> {
         if text[start..].starts_with("<|") || text[start..].starts_with("<<") {
             return Some(self.turn(text, start, end));
@@ -85,7 +85,7 @@ impl<'a> ProgramMarks<'a> {
         let closes = self.closes.get_or_insert_with(|| last_closes(text));
         let last = closes.get(name).copied().filter(|last| *last > start);
         let Some(last) = last else {
-            // Nothing tells where it ends: it is one if it stands alone or runs into its text.
+            // The element never closes. It counts if its tag is alone on the line or directly at its text.
             let open = text[body..end].trim_end();
             let coded = name.contains(['_', '-', ':', '.']);
             let alone = open.is_empty() || coded || !open.starts_with([' ', '\t']);
@@ -93,7 +93,7 @@ impl<'a> ProgramMarks<'a> {
         };
         let past = element_end(text, body, name).unwrap_or_else(|| tag_end(text, last));
         let behind = text[past..line_end(text, past)].trim();
-        // `<b>Please</b> fix it.` is what somebody writes.
+        // `<b>Please</b> fix it.` is the user's own sentence.
         (behind.is_empty() || past > end || name.contains(['_', '-', ':'])).then_some(past)
     }
 
@@ -113,7 +113,7 @@ impl<'a> ProgramMarks<'a> {
         close.unwrap_or_else(|| paragraph_end(text, end))
     }
 
-    /// The end of a value in brackets that starts a line and ends one: JSON, or what prints like it.
+    /// The end of a value in brackets that starts a line and ends one: JSON, or a similar print.
     fn brackets(&mut self, text: &'a str, start: usize) -> Option<usize> {
         let inner = text[start + 1..].trim_start();
         let opens = inner.starts_with(['"', '\'', '{', '[']);
@@ -134,7 +134,7 @@ impl<'a> ProgramMarks<'a> {
                     if depth == 0 {
                         let past = line_end(text, at + 1);
                         let ends = text[at + 1..past].trim().is_empty();
-                        // What was walked is walked once.
+                        // Remembers the range that was read, so that no bracket inside it is read again.
                         self.unclosed = self.unclosed.max(at);
                         return ends.then_some(past);
                     }
@@ -147,8 +147,8 @@ impl<'a> ProgramMarks<'a> {
         Some(paragraph_end(text, start))
     }
 
-    /// The end of what a label is before: its paragraph, that behind a label that stands alone, or
-    /// the label that closes it.
+    /// The end of the text that a label introduces: the rest of its paragraph, the next paragraph where the label is
+    /// alone, or the label that closes it.
     fn labelled_end(&mut self, text: &'a str, end: usize, line: &str) -> usize {
         if let Some(label) = line.strip_prefix('[').map(word) {
             let labels = self.labels.get_or_insert_with(|| last_ends(text));
@@ -167,7 +167,7 @@ impl<'a> ProgramMarks<'a> {
     }
 }
 
-/// Where each label in brackets is closed for the last time: `[/tool_result]`, `[END tool_result]`.
+/// The position of the last closing form of each label in brackets: `[/tool_result]`, `[END tool_result]`.
 fn last_ends(text: &str) -> FxHashMap<&str, usize> {
     let ends = |open: &'static str| {
         text.match_indices(open).map(move |(at, _)| (word(&text[at + open.len()..]), at))
@@ -177,24 +177,24 @@ fn last_ends(text: &str) -> FxHashMap<&str, usize> {
     all.into_iter().collect()
 }
 
-/// The end of the line that `at` is in.
+/// The end of the line at `at`, after its line break.
 fn line_end(text: &str, at: usize) -> usize {
     let at = text.ceil_char_boundary(at.min(text.len()));
     text[at..].find('\n').map_or(text.len(), |n| at + n + 1)
 }
 
-/// The end of the tag at `at`, or of its line.
+/// The end of the tag at `at`, or of its line where it has no `>`.
 fn tag_end(text: &str, at: usize) -> usize {
     let line = line_end(text, at);
     text[at..line].find('>').map_or(line, |end| at + end + 1)
 }
 
-/// The end of the paragraph that `at` is in: where a blank line is, or the text ends.
+/// The end of the paragraph at `at`: the next blank line, or the end of the text.
 fn paragraph_end(text: &str, at: usize) -> usize {
     while_lines(text, at, |line| !line.trim().is_empty())
 }
 
-/// The end of the lines from `at` on that are `held`.
+/// The end of the lines from `at` on for which `held` is true.
 fn while_lines(text: &str, at: usize, held: impl Fn(&str) -> bool) -> usize {
     let lines = text[at..]
         .split_inclusive('\n')
@@ -202,13 +202,13 @@ fn while_lines(text: &str, at: usize, held: impl Fn(&str) -> bool) -> usize {
     at + lines.map(str::len).sum::<usize>()
 }
 
-/// Whether a text is an element whose name is none of those by which others speak.
+/// Whether a text is an element whose name is not that of a speaker or an output.
 pub(crate) fn is_plain_element(text: &str) -> bool {
     let text = text.trim_start();
     tag(text, 0).is_some_and(|(name, _)| !names_speaker(&name.replace(['-', '.', ':'], "_")))
 }
 
-/// The name of the tag at `at`, and where it ends.
+/// The name of the tag at `at`, and the position after the tag. `None` where there is no tag.
 fn tag(text: &str, at: usize) -> Option<(&str, usize)> {
     let inner = text[at..].strip_prefix('<')?;
     let name =
@@ -221,7 +221,7 @@ fn tag(text: &str, at: usize) -> Option<(&str, usize)> {
     (starts && attributes).then_some((name, at + 1 + name.len() + close + 1))
 }
 
-/// Where each element is closed for the last time.
+/// The position of the last closing tag of each element.
 fn last_closes(text: &str) -> FxHashMap<&str, usize> {
     let mut closes = FxHashMap::default();
     for (at, _) in text.match_indices("</") {
@@ -233,7 +233,7 @@ fn last_closes(text: &str) -> FxHashMap<&str, usize> {
     closes
 }
 
-/// The end of an element whose text starts at `from`, others of its name inside.
+/// The end of the element whose content starts at `from`. Elements of the same name inside it are counted.
 pub(crate) fn element_end(text: &str, from: usize, name: &str) -> Option<usize> {
     let mut depth = 1_usize;
     for at in memchr::memchr_iter(b'<', &text.as_bytes()[from..]) {
@@ -252,7 +252,7 @@ pub(crate) fn element_end(text: &str, from: usize, name: &str) -> Option<usize> 
     None
 }
 
-/// `--- Tool output ---`, `=== x ===`, `---------- Forwarded message ---------`.
+/// Whether a line is a banner: `--- Tool output ---`, `=== x ===`, `---------- Forwarded message ---------`.
 fn is_banner(line: &str) -> bool {
     let Some(mark) = line.chars().next().filter(|c| "-=*#_~+".contains(*c)) else { return false };
     let front = line.len() - line.trim_start_matches(mark).len();
@@ -262,7 +262,7 @@ fn is_banner(line: &str) -> bool {
     front >= 3 && back >= 3 && !bold && words.chars().any(char::is_alphabetic)
 }
 
-/// Behind the banner that closes one, or the end of the text.
+/// The position after the next banner, which closes this one, or the end of the text.
 fn banner_end(text: &str, from: usize) -> usize {
     let mut at = from;
     for line in text[from..].split_inclusive('\n') {
@@ -274,7 +274,7 @@ fn banner_end(text: &str, from: usize) -> usize {
     text.len()
 }
 
-/// Whether a text starts with the head of a mail: `From:` and two more of its lines.
+/// Whether a text starts with the head of a mail: one of its fields, and another one in the next two lines.
 fn heads_mail(text: &str) -> bool {
     const HEADS: [&str; 8] =
         ["from", "to", "cc", "date", "sent", "subject", "reply-to", "message-id"];
@@ -302,7 +302,7 @@ fn is_diff(line: &str) -> bool {
         || line.starts_with("new file")
 }
 
-/// A row of a table.
+/// Whether a line is a row of a table.
 fn is_row(line: &str) -> bool {
     let line = line.trim();
     let drawn = line.starts_with(['│', '┌', '├', '└', '┃'])
@@ -313,7 +313,7 @@ fn is_row(line: &str) -> bool {
         || line.matches('\t').count() >= 2
 }
 
-/// A line of a log, of a compiler, of a shell or of a listing with numbers.
+/// Whether a line is of a log, a compiler, a shell or a listing with line numbers.
 fn is_logged(line: &str) -> bool {
     let start = line.trim_start().trim_start_matches(['[', '(', '<']);
     starts_time(start)
@@ -326,7 +326,7 @@ fn is_logged(line: &str) -> bool {
         || is_piped(line)
 }
 
-/// A date or a time: `2026-11-24T10:00:00`, `10:00:00.1`, `Nov 24 10:00:00`.
+/// Whether a text starts with a date or a time: `2026-11-24T10:00:00`, `10:00:00.1`, `Nov 24 10:00:00`.
 fn starts_time(text: &str) -> bool {
     let shape: String =
         text.chars().take(19).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
@@ -346,7 +346,7 @@ fn starts_time(text: &str) -> bool {
     dated.iter().any(|date| shape.starts_with(date)) || named
 }
 
-/// `[INFO] …`, `INFO  module …`, `[stderr] …`: a level in capitals, in brackets or by itself.
+/// Whether a line has a level in brackets or as a word in capitals: `[INFO] …`, `INFO  module …`.
 fn has_level(line: &str) -> bool {
     const LEVELS: [&str; 9] =
         ["TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"];
@@ -362,7 +362,7 @@ fn has_level(line: &str) -> bool {
         && behind.contains([':', '=', ']'])
 }
 
-/// `level=info msg="…"`: two pairs at least.
+/// Whether a line starts with two pairs or more: `level=info msg="…"`.
 fn is_pairs(text: &str) -> bool {
     let pair = |word: &str| {
         word.split_once('=').is_some_and(|(name, _)| {
@@ -373,7 +373,8 @@ fn is_pairs(text: &str) -> bool {
     text.split(' ').take(2).filter(|word| pair(word)).count() == 2
 }
 
-/// `src/a.rs:12: …`, `error[E0308]: …`, `at f (a.js:1:2)`, `File "a.py", line 3`.
+/// Whether a line names a place in a file: `src/a.rs:12: …`, `error[E0308]: …`, `at f (a.js:1:2)`, `File "a.py", line
+/// 3`.
 fn is_located(text: &str) -> bool {
     let first = text.split(' ').next().unwrap_or_default();
     let mut parts = first.split(':');
@@ -387,14 +388,14 @@ fn is_located(text: &str) -> bool {
         || text.starts_with("error[E")
 }
 
-/// `  12→text`, `12| text`, `   12\ttext`: a listing.
+/// Whether a line is of a listing: `  12→text`, `12| text`, `   12\ttext`.
 fn is_numbered(line: &str) -> bool {
     let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() < line.trim_start().len()
         && rest.trim_start_matches(' ').starts_with(['→', '|', '\t', '│'])
 }
 
-/// `$ cmd`, `>>> x`, `root@box:~# x`, `PS C:\> x`, `In [1]: x`, `npm ERR! x`.
+/// Whether a line has a prompt: `$ cmd`, `>>> x`, `root@box:~# x`, `PS C:\> x`, `In [1]: x`, `npm ERR! x`.
 fn is_prompt(line: &str) -> bool {
     let user = line.split(' ').next().unwrap_or_default();
     let shell = user.contains('@') && user.ends_with(['#', '$']);
@@ -405,7 +406,7 @@ fn is_prompt(line: &str) -> bool {
         || shell
 }
 
-/// `app-1  | text`, as several programs at once are shown.
+/// Whether a line has the name of its program before it, as in the output of several programs: `app-1  | text`.
 fn is_piped(line: &str) -> bool {
     line.split_once(" | ").is_some_and(|(name, _)| {
         let name = name.trim();

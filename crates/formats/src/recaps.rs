@@ -1,11 +1,11 @@
-//! How recaps of earlier compactions begin, whoever wrote them.
+//! The first words of recaps of earlier compactions, by any client.
 
-/// One known kind of recap.
+/// The header of one known kind of recap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecapHeader {
-    /// Who writes it.
+    /// The client that writes it.
     pub author: &'static str,
-    /// What its text starts with.
+    /// The start of its text.
     pub starts: &'static str,
 }
 
@@ -13,7 +13,7 @@ const fn header(author: &'static str, starts: &'static str) -> RecapHeader {
     RecapHeader { author, starts }
 }
 
-/// All headers that are recognised. A header that was ever written stays here for ever.
+/// All headers that are recognised. A header that was ever written is never removed from this list.
 pub const RECAP_HEADERS: &[RecapHeader] = &[
     header("midfold", "## Conversation Summary"),
     header("hermes", "[CONTEXT COMPACTION"),
@@ -36,7 +36,7 @@ pub const RECAP_HEADERS: &[RecapHeader] = &[
 
 pub use midfold_core::recap::MARKER;
 
-/// Whether `text` is a recap or the marker. White space around it does not matter.
+/// Whether `text` is a recap or the marker. White space around it is ignored.
 ///
 /// ```
 /// use midfold_formats::recaps::is_recap;

@@ -1,35 +1,35 @@
-//! Writing messages: the few shapes that we make ourselves, byte-stable for ever.
+//! Writes the few kinds of messages that midfold makes itself. Their bytes never change.
 
 use bytes::Bytes;
 use midfold_core::{BlockKind, ByteRange, EventView, jsonstr};
 
-/// Text that is where a provider wants some and there is none.
+/// The text in a place where a provider wants some and there is none.
 pub(crate) const EMPTY: &str = "(empty)";
 
-/// A growing piece of JSON.
+/// JSON while it is written.
 #[derive(Default)]
 pub(crate) struct Json(Vec<u8>);
 
 impl Json {
-    /// Appends JSON source as is.
+    /// Appends JSON source as it is.
     pub(crate) fn raw(mut self, source: impl AsRef<[u8]>) -> Self {
         self.0.extend_from_slice(source.as_ref());
         self
     }
 
-    /// Appends a string token.
+    /// Appends a text as a JSON string token.
     pub(crate) fn text(mut self, text: &str) -> Self {
         jsonstr::encode_into(text, &mut self.0);
         self
     }
 
-    /// What was written.
+    /// The JSON that was written.
     pub(crate) fn done(self) -> Bytes {
         Bytes::from(self.0)
     }
 }
 
-/// `bytes` with these ranges (in order, not overlapping) replaced.
+/// `bytes` with these ranges replaced. The ranges are in order and do not overlap.
 pub(crate) fn splice(bytes: &[u8], edits: &[(ByteRange, &[u8])]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut from = 0;
@@ -43,7 +43,7 @@ pub(crate) fn splice(bytes: &[u8], edits: &[(ByteRange, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// Which of `len` blocks are in `indices`.
+/// For each of `len` blocks, whether its index is in `indices`.
 pub(crate) fn flags(indices: &[usize], len: usize) -> Vec<bool> {
     let mut flags = vec![false; len];
     for &at in indices {
@@ -54,7 +54,7 @@ pub(crate) fn flags(indices: &[usize], len: usize) -> Vec<bool> {
     flags
 }
 
-/// One result block as a line of plain text: `[result of bash (call_1)] …`. Never empty.
+/// One result block as a line of plain text: `[result of bash (call_1)] …`. It is never empty.
 pub(crate) fn result_text(bytes: &[u8], view: &EventView, index: usize) -> String {
     let Some(block) = view.blocks.get(index) else { return EMPTY.to_owned() };
     let (id, name) = match &block.kind {

@@ -1,5 +1,5 @@
-//! Checks of messages that a client appends, while it can still get an error: a role that no provider knows, messages of
-//! another dialect. A transcript is read all the same.
+//! Checks messages that a client appends, so that the client gets an error for an unknown role or for messages of
+//! another dialect. A transcript is read without these checks.
 
 use midfold_core::Role;
 
@@ -7,8 +7,8 @@ use crate::dialect::DialectKind;
 use crate::read::{Conversation, TranscriptFormat};
 use crate::scan;
 
-/// The first of these messages whose role no provider of the dialect knows: its place among them, and
-/// the role, empty where it has none. Items of Responses have types instead, and new ones come.
+/// The first of these messages with a role that no provider of the dialect knows: its index, and the role, empty where
+/// it has none. Items of Responses have types in place of roles, and new types appear, so they are never reported.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, role};
@@ -31,8 +31,8 @@ pub fn unknown<'a>(
     Some((at, name.unwrap_or_default()))
 }
 
-/// Whether these messages are of the dialect: its own, or plain ones of role and text, which several
-/// dialects write alike. Chat Completions reads what Ollama writes.
+/// Whether these messages fit the dialect: they are its own, or plain ones of role and text, which several dialects
+/// write alike. Chat Completions also takes messages of Ollama.
 #[must_use]
 pub fn fits(conversation: &Conversation, kind: DialectKind) -> bool {
     let plain = [
@@ -49,7 +49,7 @@ pub fn fits(conversation: &Conversation, kind: DialectKind) -> bool {
             && !conversation.events.iter().any(|event| is_chat_only(&event.bytes)))
 }
 
-/// What Chat Completions alone writes.
+/// Whether a message has members or a role that only Chat Completions has.
 fn is_chat_only(bytes: &[u8]) -> bool {
     let has = |name| scan::get(bytes, 0..bytes.len(), name);
     let role = has("role").map(|at| &bytes[at]);

@@ -1,14 +1,15 @@
-//! A structural scanner over valid JSON: where values start and end, nothing else.
+//! A structural scanner over valid JSON: it finds where values start and end, and nothing else.
 //!
-//! Readers check once that a text is JSON (`serde_json` does that); from then on views only need
-//! positions. The scanner allocates nothing, recurses nowhere (a million levels are fine), jumps
-//! over strings with `memchr`, and is total: on bytes that are not JSON it answers `None`.
+//! Readers check once that a text is JSON, with `serde_json`. After that, views only need positions. The scanner
+//! allocates nothing, does not recurse (a million levels are fine), jumps over strings with `memchr`, and never panics:
+//! for bytes that are not JSON it returns `None`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::{memchr, memchr_iter, memchr3_iter};
 
-/// First byte at or after `at` that is not JSON white space.
+/// The first position from `at` on that is not JSON white space.
 #[must_use]
 pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
@@ -17,7 +18,8 @@ pub fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The value that starts at or after `at`, without the white space around it.
+/// The range of the value that starts at or after `at`, without white space around it. `None` where no value starts
+/// there or it does not end.
 #[must_use]
 pub fn value(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = skip_space(bytes, at);
@@ -30,9 +32,8 @@ pub fn value(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// End of the string token that starts with a quote at `start`: at the first quote behind it that an even
-/// number of backslashes precedes. Tool output has a line break, and so a backslash, every few words:
-/// only quotes are looked for.
+/// The end of the string token that starts with a quote at `start`: after the next quote that follows an even number of
+/// backslashes. Only quotes are searched, because tool output has a line break, and so a backslash, every few words.
 pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let inner = start + 1;
     let mut at = inner;
@@ -51,8 +52,8 @@ fn scalar_end(bytes: &[u8], start: usize) -> usize {
     bytes[start..].iter().position(is_end).map_or(bytes.len(), |n| start + n)
 }
 
-/// End of the object or array at `start`: brackets of one kind are balanced in valid JSON, so
-/// only the kind that opened it has to be counted.
+/// The end of the object or array at `start`. In valid JSON the brackets of each kind are balanced, so only those of
+/// the opening kind are counted.
 fn container_end(bytes: &[u8], start: usize) -> Option<usize> {
     let (open, close) = if bytes[start] == b'{' { (b'{', b'}') } else { (b'[', b']') };
     let mut depth = 1usize;
@@ -79,20 +80,20 @@ fn container_end(bytes: &[u8], start: usize) -> Option<usize> {
 /// One member of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The key token, quotes included.
+    /// The range of the key token with its quotes.
     pub key: Range<usize>,
-    /// The value.
+    /// The range of the value.
     pub value: Range<usize>,
 }
 
 impl Member {
-    /// Key and value together.
+    /// The range of key and value together.
     #[must_use]
     pub fn whole(&self) -> Range<usize> {
         self.key.start..self.value.end
     }
 
-    /// Whether the key, decoded, is `name`.
+    /// Whether the decoded key is `name`.
     #[must_use]
     pub fn is(&self, bytes: &[u8], name: &str) -> bool {
         let inner = &bytes[self.key.start + 1..self.key.end - 1];
@@ -101,14 +102,14 @@ impl Member {
     }
 }
 
-/// The members of the object in `range`, in order, duplicates included. Empty when it is no object.
+/// The members of the object in `range`, in order and with duplicates. Empty where it is no object.
 pub fn members(bytes: &[u8], range: Range<usize>) -> Members<'_> {
     let start = skip_space(bytes, range.start);
     let at = if bytes.get(start) == Some(&b'{') { start + 1 } else { range.end };
     Members { bytes, at, end: range.end.min(bytes.len()) }
 }
 
-/// Iterator of [`members`].
+/// The iterator of [`members`].
 pub struct Members<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -132,15 +133,15 @@ impl Iterator for Members<'_> {
     }
 }
 
-/// The elements of the array in `range`, in order. Empty when it is no array.
+/// The elements of the array in `range`, in order. Empty where it is no array.
 pub fn elements(bytes: &[u8], range: Range<usize>) -> Elements<'_> {
     let start = skip_space(bytes, range.start);
     let at = if bytes.get(start) == Some(&b'[') { start + 1 } else { range.end };
     Elements { bytes, at, end: range.end.min(bytes.len()) }
 }
 
-/// The elements of the array at `start`, and where it ends: both in one walk. `element` finds the one that starts
-/// at a place, or stops the walk.
+/// The elements of the array at `start`, and the array's end, found in one scan. `element` returns the range of the
+/// element at a position, or `None` to stop the scan.
 pub(crate) fn list(
     bytes: &[u8],
     start: usize,
@@ -159,8 +160,8 @@ pub(crate) fn list(
     }
 }
 
-/// How many parts a text has: lists, objects, texts, numbers and names. Whatever is made of it, no more is made
-/// than that, also where commas are missing.
+/// The number of parts of a text: lists, objects, texts, numbers and names. It is an upper bound for the values that a
+/// reader can make of the text, even where commas are missing.
 pub(crate) fn parts(bytes: &[u8]) -> usize {
     let (mut count, mut at) = (0, 0);
     while let Some(byte) = bytes.get(at) {
@@ -176,7 +177,7 @@ pub(crate) fn parts(bytes: &[u8]) -> usize {
     count
 }
 
-/// Iterator of [`elements`].
+/// The iterator of [`elements`].
 pub struct Elements<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -198,7 +199,7 @@ impl Iterator for Elements<'_> {
     }
 }
 
-/// The inside of a JSON string token, as written.
+/// The inside of a JSON string token, still escaped. Other bytes are returned as they are.
 pub(crate) fn inside(token: &[u8]) -> &[u8] {
     match token {
         [b'"', inner @ .., b'"'] => inner,
@@ -211,13 +212,45 @@ pub(crate) fn skip_separator(bytes: &[u8], at: usize) -> usize {
     if bytes.get(at) == Some(&b',') { skip_space(bytes, at + 1) } else { at }
 }
 
-/// The value of member `name`; the last one wins where the key is twice.
+/// The range of the value of member `name`. Where the key is there twice, the last one counts.
 #[must_use]
 pub fn get(bytes: &[u8], object: Range<usize>, name: &str) -> Option<Range<usize>> {
     members(bytes, object).filter(|m| m.is(bytes, name)).last().map(|m| m.value)
 }
 
-/// Number of line breaks in `bytes`.
+/// A value that is written over several lines, without the space between its tokens. Any other value is returned as it
+/// is.
+///
+/// A client writes its files over several lines for people, and sends the same value on one line.
+///
+/// ```
+/// use midfold_formats::scan::one_line;
+///
+/// assert_eq!(&*one_line(b"{\n  \"a b\": 1\n}"), br#"{"a b":1}"#);
+/// assert_eq!(&*one_line(br#"{"a b": 1}"#), br#"{"a b": 1}"#);
+/// ```
+#[must_use]
+pub fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
+    // A JSON string holds no raw line break, so a line break shows that the value is written over several lines.
+    if memchr::memchr2(b'\n', b'\r', value).is_none() {
+        return Cow::Borrowed(value);
+    }
+    let mut out = Vec::with_capacity(value.len());
+    let mut at = 0;
+    while let Some(byte) = value.get(at) {
+        let end = match byte {
+            b'"' => string_end(value, at).unwrap_or(value.len()),
+            _ => at + 1,
+        };
+        if !byte.is_ascii_whitespace() {
+            out.extend_from_slice(&value[at..end]);
+        }
+        at = end;
+    }
+    Cow::Owned(out)
+}
+
+/// The number of line breaks in `bytes`.
 #[must_use]
 pub fn count_lines(bytes: &[u8]) -> usize {
     memchr_iter(b'\n', bytes).count()

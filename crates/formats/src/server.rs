@@ -1,26 +1,26 @@
-//! What servers of models say of themselves: how much a model of theirs holds.
+//! Reads how large the windows of models are, from what their servers report.
 
 use serde_json::Value;
 
-/// A question about a model's window, and where it is asked.
+/// A question about a model's window, with the path at which it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowQuestion {
-    /// The models that Ollama has loaded, each with the context that it was given.
+    /// The models that Ollama has loaded, each with the window that it was loaded with.
     OllamaLoaded,
-    /// The models that LM Studio has, those that are loaded with the context that they were given.
+    /// The models that LM Studio has. Those that are loaded have the window that they were loaded with.
     LmStudio,
-    /// What llama.cpp's server was started with.
+    /// The settings with which llama.cpp's server was started.
     LlamaCpp,
-    /// What a LiteLLM proxy knows of its models.
+    /// The settings of a LiteLLM proxy for its models.
     LiteLlm,
-    /// The list of models, as OpenAI has it, and what servers add to it.
+    /// The list of models in the form of OpenAI, with the members that servers add.
     Models,
-    /// The list of models, as Gemini has it.
+    /// The list of models in the form of Gemini.
     GeminiModels,
 }
 
 impl WindowQuestion {
-    /// All of them. What is loaded comes before what could be: of several answers, the first one holds.
+    /// All questions. What is loaded comes before what could be loaded, and the first answer counts.
     pub const ALL: [Self; 6] = [
         Self::OllamaLoaded,
         Self::LmStudio,
@@ -30,7 +30,7 @@ impl WindowQuestion {
         Self::GeminiModels,
     ];
 
-    /// The path that it is asked at, with GET.
+    /// The path at which it is asked, with GET.
     #[must_use]
     pub fn path(self) -> &'static str {
         match self {
@@ -43,13 +43,14 @@ impl WindowQuestion {
         }
     }
 
-    /// Whether the path stands at the root of the server, whatever the base URL of its OpenAI-like part is.
+    /// Whether the path is at the root of the server, whatever the base URL of its OpenAI-like part is.
     #[must_use]
     pub fn is_at_root(self) -> bool {
         !matches!(self, Self::Models)
     }
 
-    /// The window of this model in tokens, as the answer says it. None where it says nothing of the model.
+    /// The window of this model in tokens, read from the server's answer. `None` where the answer has no window for the
+    /// model.
     ///
     /// ```
     /// use midfold_formats::server::WindowQuestion;
@@ -76,7 +77,7 @@ impl WindowQuestion {
                 first(found, &["loaded_context_length", "max_context_length"])
             }
             Self::Models => {
-                // A server that has one model answers as that, whatever it is called.
+                // A server with a single model answers any request with it, whatever name the request has.
                 let found = entry(&answer["data"], model, &["id", "name"], true)?;
                 let inner = || tokens(&found["top_provider"]["context_length"]);
                 tokens(&found["meta"]["n_ctx"]).or_else(|| first(found, &WINDOWS)).or_else(inner)
@@ -89,7 +90,8 @@ impl WindowQuestion {
     }
 }
 
-/// What servers call it in a list of models; what is given to a request before what the model could have.
+/// The members for the window in a list of models. The window of a request comes before that which the model could
+/// have.
 const WINDOWS: [&str; 7] = [
     "loaded_context_length",
     "max_model_len",
@@ -100,7 +102,8 @@ const WINDOWS: [&str; 7] = [
     "max_context_window",
 ];
 
-/// Whether an answer is that of an Ollama that has not loaded the model yet: how much it will hold is decided then.
+/// Whether an answer is from an Ollama that has not loaded the model yet. The window is decided when the model is
+/// loaded.
 ///
 /// ```
 /// use midfold_formats::server::is_to_be_loaded;
@@ -114,8 +117,8 @@ pub fn is_to_be_loaded(loaded: &[u8], model: &str) -> bool {
         && entry(&answer["models"], model, &["name", "model"], false).is_none()
 }
 
-/// The entry of a model in a list: the one of its name, else the one whose name it is but for a maker's before it or
-/// a tag behind it; else the only one, where that has to be meant.
+/// The entry of a model in a list: the one with the same name, or else the one whose name differs only in a maker
+/// before it or the tag `:latest` after it. With `or_only`, a list with a single entry matches any name.
 fn entry<'a>(list: &'a Value, model: &str, names: &[&str], or_only: bool) -> Option<&'a Value> {
     let list = list.as_array()?;
     let named = |matches: &dyn Fn(&str) -> bool| {
@@ -139,7 +142,7 @@ fn first(object: &Value, names: &[&str]) -> Option<u64> {
     names.iter().find_map(|name| tokens(&object[*name]))
 }
 
-/// Tokens, as a number or as the digits of one. A window of less than a page is none.
+/// A number of tokens, as a number or as its digits. A window below 256 tokens is no window.
 fn tokens(value: &Value) -> Option<u64> {
     let tokens = value.as_u64().or_else(|| value.as_str()?.parse().ok());
     tokens.filter(|tokens| (256..=100_000_000).contains(tokens))

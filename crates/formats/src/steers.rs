@@ -1,26 +1,26 @@
-//! What the user says while the agent works, as clients pass it on: beside a result, or at its end. The table is
-//! [`STEERS`].
+//! Finds the user's words that clients pass on while the agent works: beside a result, or at its end. The table of
+//! their forms is [`STEERS`].
 
 use crate::wrappers::{STEERS, SteerWrapper};
 
-/// Where the words stand in a text, and where what is around them ends.
+/// The positions of the user's words in a text, and of the wrapper around them.
 pub(crate) struct FoundSteer {
-    /// Start of the user's words.
+    /// The start of the user's words.
     pub words: usize,
-    /// Their end.
+    /// The end of the user's words.
     pub close: usize,
-    /// The end of what the client wrote behind them.
+    /// The end of the client's words after them.
     pub past: usize,
 }
 
-/// What begins at the start of this text, where it does.
+/// The user's words in the wrapper with which a text starts. `None` where it starts with no wrapper.
 pub(crate) fn at_start(text: &str) -> Option<FoundSteer> {
     STEERS.iter().find_map(|steer| found(steer, text))
 }
 
 fn found(steer: &SteerWrapper, text: &str) -> Option<FoundSteer> {
     let words = text.strip_prefix(steer.open).map(|_| steer.open.len())?;
-    // The words are the user's, and may be like the close: the last one is it.
+    // The user's words may contain the closing text, so the last one counts.
     let close = words + text[words..].rfind(steer.close)?;
     let behind = close + steer.close.len();
     let past = match steer.end {
@@ -30,8 +30,8 @@ fn found(steer: &SteerWrapper, text: &str) -> Option<FoundSteer> {
     Some(FoundSteer { words, close, past })
 }
 
-/// What stands at the end of a tool's result: where it starts, and the user's words. A tool may show the text
-/// of such a message, so that nothing else counts than the very end of a result, or a text of its own.
+/// The user's words at the end of a tool's result: the position where the wrapper starts, and the words. A tool may
+/// print the text of such a message, so only the very end of a result counts, or a text of its own.
 pub(crate) fn at_end(last: &str, is_own: bool) -> Option<(usize, &str)> {
     STEERS.iter().filter(|steer| steer.in_result || is_own).find_map(|steer| {
         let at = if steer.in_result { last.rfind(steer.open)? } else { 0 };
@@ -42,7 +42,7 @@ pub(crate) fn at_end(last: &str, is_own: bool) -> Option<(usize, &str)> {
     })
 }
 
-/// Whether the end of a recorded text may be the end of such words.
+/// Whether a recorded text may end with such words.
 pub(crate) fn may_end(recorded: &[u8]) -> bool {
     let holds = |end: &[u8]| memchr::memmem::find(recorded, end).is_some();
     holds(b"USER MESSAGE]") || holds(b"system-reminder") || holds(b"this turn.")

@@ -1,4 +1,4 @@
-//! Writing transcripts: messages in the shape that their conversation had. The only writer of it.
+//! Writes transcripts: messages in the shape that their conversation had. No other module writes that shape.
 
 use bytes::Bytes;
 use midfold_core::jsonstr;
@@ -6,21 +6,21 @@ use midfold_core::jsonstr;
 use crate::dialect::DialectKind;
 use crate::read::{Conversation, Envelope, MessageWrapper};
 
-/// What a dialect calls what travels in a request's body.
+/// The names of the members of a request's body in a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyNames {
-    /// The model.
+    /// The member with the model.
     pub model: &'static str,
-    /// The system prompt.
+    /// The member with the system prompt.
     pub system: &'static str,
-    /// The tools.
+    /// The member with the tools.
     pub tools: &'static str,
-    /// The messages; one of [`LISTS`](crate::read::LISTS).
+    /// The member with the messages; one of [`LISTS`](crate::read::LISTS).
     pub messages: &'static str,
 }
 
 impl BodyNames {
-    /// Those of this dialect.
+    /// The names in this dialect.
     #[must_use]
     pub fn of(kind: DialectKind) -> Self {
         let most = Self { model: "model", system: "system", tools: "tools", messages: "messages" };
@@ -38,7 +38,7 @@ impl BodyNames {
     }
 }
 
-/// Messages, with what travels beside them.
+/// The messages of a transcript, with the envelope.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -58,20 +58,20 @@ pub struct Transcript<'a> {
 }
 
 impl<'a> Transcript<'a> {
-    /// Messages of this dialect, and what travels beside them.
+    /// A transcript of messages in this dialect, with their envelope.
     #[must_use]
     pub fn new(kind: DialectKind, envelope: &'a Envelope, messages: Vec<Bytes>) -> Self {
         Self { kind, envelope, messages, is_lines: false }
     }
 
-    /// Whether they stood one a line, with nothing around them ([`is_lines`]).
+    /// Sets whether the messages were written one per line, with nothing around them ([`is_lines`]).
     #[must_use]
     pub fn as_lines(mut self, is_lines: bool) -> Self {
         self.is_lines = is_lines;
         self
     }
 
-    /// The only conversation of a file, as its file was: a request, a list, one message a line.
+    /// Writes the only conversation of a file in the shape of that file: a request, a list, or one message per line.
     #[must_use]
     pub fn document(&self) -> Vec<u8> {
         match &self.envelope.wrapper {
@@ -81,7 +81,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// One of several conversations, on a line of its own.
+    /// Writes one of several conversations, on a line of its own.
     #[must_use]
     pub fn line(&self) -> Vec<u8> {
         let whole = match &self.envelope.wrapper {
@@ -99,8 +99,7 @@ impl<'a> Transcript<'a> {
         list(&self.messages, b"")
     }
 
-    /// A body with the system prompt and the tools where there are any; else a list, with `space`
-    /// between the messages.
+    /// A body where there is a system prompt or a list of tools; otherwise a list, with `space` between the messages.
     fn request(&self, space: &[u8]) -> Vec<u8> {
         if !self.is_body() {
             return list(&self.messages, space);
@@ -120,19 +119,19 @@ impl<'a> Transcript<'a> {
         out
     }
 
-    /// Something travels beside the messages.
+    /// Whether there is a system prompt or a list of tools.
     fn is_body(&self) -> bool {
         self.envelope.system.is_some() || self.envelope.tools.is_some()
     }
 }
 
-/// Whether a conversation is bare messages, one a line.
+/// Whether a conversation is bare messages, one per line.
 #[must_use]
 pub fn is_lines(source: &Conversation) -> bool {
     source.format.is_wire() && source.envelope.wrapper.is_none()
 }
 
-/// The messages with what stood around their list, and a line break behind it.
+/// The messages with the bytes that were around their list, and a line break at the end.
 #[must_use]
 pub fn wrapped(wrapper: &MessageWrapper, messages: &[Bytes]) -> Vec<u8> {
     let MessageWrapper { before, after } = wrapper;
@@ -140,7 +139,7 @@ pub fn wrapped(wrapper: &MessageWrapper, messages: &[Bytes]) -> Vec<u8> {
     [&before[..], &list(messages, space), after, b"\n"].concat()
 }
 
-/// One message a line.
+/// The messages, one per line.
 #[must_use]
 pub fn lines(messages: &[Bytes]) -> Vec<u8> {
     messages.iter().flat_map(|message| [flat(message), b"\n".to_vec()].concat()).collect()
@@ -164,7 +163,8 @@ pub fn list(messages: &[Bytes], space: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The same JSON without line breaks. A raw one never is inside a string: readers repair that.
+/// The same JSON without line breaks. None of them is inside a string, because readers escape raw line breaks in
+/// strings.
 #[must_use]
 pub fn flat(json: &[u8]) -> Vec<u8> {
     json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
@@ -194,7 +194,7 @@ mod tests {
             assert_eq!(names, [&envelope.system, &envelope.tools], "{kind}");
             assert_eq!(found.envelope.model, envelope.model, "{kind}");
             assert_eq!(found.events[0].bytes, message, "{kind}");
-            // Of one text alone it cannot be told.
+            // A single text looks the same in both dialects.
             if !matches!(kind, DialectKind::OpenAiChat | DialectKind::Ollama) {
                 assert_eq!(found.format.dialect(), kind);
             }

@@ -1,17 +1,17 @@
-//! What providers report about tokens, in the words of the core. The only reader of it.
+//! Reads the usage that providers report, in tokens. No other module reads it.
 
 use midfold_core::event::Usage;
 
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// The most tokens that a count can be of: a thousand prompts of the largest windows, as a reply that took many
-/// samplings sums them up. What is above comes from a counter that ran below zero.
+/// The largest count that is believed: a thousand prompts of the largest windows, since a reply with many samplings
+/// reports their sum. A larger count comes from a counter that ran below zero.
 const MOST: u64 = 1_000_000_000;
 
-/// The usage in the JSON of a provider's answer, or in its `usage` (`usageMetadata`) alone: Chat
-/// Completions, Responses, Anthropic, Gemini, Bedrock, Ollama. `None` where it reports none, or counts
-/// that nothing can have. A prompt of 0 is one that was not counted.
+/// Reads the usage of a provider's answer, or of its `usage` (`usageMetadata`) alone: Chat Completions, Responses,
+/// Anthropic, Gemini, Bedrock, Ollama. `None` where the answer reports none, or an impossible count. A prompt of 0
+/// tokens was not counted.
 ///
 /// ```
 /// use midfold_formats::usage::reported;
@@ -26,18 +26,18 @@ pub fn reported(json: &[u8]) -> Option<Usage> {
     found.or_else(|| of(&whole)).filter(is_possible)
 }
 
-/// Whether anything can have so many tokens.
+/// Whether all counts are possible.
 fn is_possible(usage: &Usage) -> bool {
     let Usage { prompt, output, cache_read, cache_write } = *usage;
     [prompt, output, cache_read, cache_write].into_iter().all(|count| count <= MOST)
 }
 
-/// The usage in an answer.
+/// The usage inside an answer. `None` where it has none.
 fn inside(answer: &ObjectFields<'_>) -> Option<Usage> {
     ["usage", "usageMetadata"].into_iter().find_map(|name| of(&answer.inner(name)))
 }
 
-/// Which provider's words these are, the names tell.
+/// Reads the counts of any provider. The names of the members identify the provider.
 fn of(usage: &ObjectFields<'_>) -> Option<Usage> {
     let has = |name| usage.count(name).is_some();
     let caches = ["cache_read_input_tokens", "cache_creation_input_tokens"];
@@ -56,7 +56,7 @@ fn of(usage: &ObjectFields<'_>) -> Option<Usage> {
     }
 }
 
-/// A prompt whose count leaves out what the cache read or wrote.
+/// The usage where the count of the prompt leaves out the tokens that the cache read or wrote.
 fn beside_cache(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
     let prompt = input.saturating_add(cache_read).saturating_add(cache_write);
     Usage { prompt, output, cache_read, cache_write }
@@ -82,7 +82,7 @@ fn of_bedrock(usage: &ObjectFields<'_>) -> Usage {
     )
 }
 
-/// Beside the message, and without a word about a cache.
+/// Ollama's counts. They are beside the message, and there are none for a cache.
 fn of_ollama(answer: &ObjectFields<'_>) -> Usage {
     Usage {
         prompt: answer.number("prompt_eval_count"),
@@ -91,7 +91,7 @@ fn of_ollama(answer: &ObjectFields<'_>) -> Usage {
     }
 }
 
-/// Thoughts are billed as output, and counted beside it.
+/// Gemini's counts. Reasoning is billed as output and counted apart from the reply.
 fn of_gemini(usage: &ObjectFields<'_>) -> Usage {
     let candidates = usage.number("candidatesTokenCount");
     Usage {
@@ -112,7 +112,7 @@ fn of_responses(usage: &ObjectFields<'_>) -> Usage {
     }
 }
 
-/// With the cache count that `DeepSeek` keeps beside it.
+/// The counts of Chat Completions, with DeepSeek's count of the cache.
 fn of_chat(usage: &ObjectFields<'_>) -> Usage {
     let details = usage.inner("prompt_tokens_details");
     Usage {
@@ -123,8 +123,8 @@ fn of_chat(usage: &ObjectFields<'_>) -> Usage {
     }
 }
 
-/// Anthropic's counts as a stream reports them: most when it starts, the output when it ends. What
-/// is said twice counts as said last, but for a prompt of nothing: gateways write zeros where they do not know.
+/// Anthropic's counts in a stream: most come at the start, the output at the end. A later count replaces an earlier
+/// one, except that a prompt of 0 tokens is ignored: gateways write 0 for an unknown count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StreamCounts {
     input: Option<u64>,
@@ -134,7 +134,7 @@ pub(crate) struct StreamCounts {
 }
 
 impl StreamCounts {
-    /// Reads one more `usage`.
+    /// Adds the counts of one more `usage`.
     pub(crate) fn add(&mut self, usage: &ObjectFields<'_>) {
         let last = last_sampling(usage);
         let prompt = last.as_ref().unwrap_or(usage);
@@ -148,7 +148,7 @@ impl StreamCounts {
         newest(&mut self.cache_write, "cache_creation_input_tokens");
     }
 
-    /// All of them, once the prompt is known.
+    /// The usage. `None` until the prompt's count is known.
     pub(crate) fn usage(&self) -> Option<Usage> {
         let known = |count: Option<u64>| count.unwrap_or(0);
         let (output, read) = (known(self.output), known(self.cache_read));
@@ -157,13 +157,13 @@ impl StreamCounts {
     }
 }
 
-/// Anthropic's `usage` in a recording.
+/// Reads Anthropic's `usage` in a recording.
 pub(crate) fn anthropic(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(of_anthropic(usage))
 }
 
-/// The last sampling of a reply that took several (tools of the provider's own, its compaction): their sum is no
-/// size of a prompt.
+/// The last sampling of a reply that took several, because of the provider's own tools or its compaction. The sum of
+/// their prompts is not the size of any prompt.
 fn last_sampling<'a>(usage: &ObjectFields<'a>) -> Option<ObjectFields<'a>> {
     let list = usage.array("iterations")?;
     let iterations =
@@ -171,24 +171,24 @@ fn last_sampling<'a>(usage: &ObjectFields<'a>) -> Option<ObjectFields<'a>> {
     iterations.filter(|one| one.is("type", "message") && has_prompt(one)).last()
 }
 
-/// Whether Anthropic's counts are of any prompt.
+/// Whether Anthropic's counts include a prompt.
 fn has_prompt(usage: &ObjectFields<'_>) -> bool {
     let counts = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
     counts.into_iter().any(|name| usage.number(name) > 0)
 }
 
-/// The `usage` of Chat Completions in a recording.
+/// Reads the `usage` of Chat Completions in a recording.
 pub(crate) fn chat(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(of_chat(usage))
 }
 
-/// Codex' `last_token_usage`: Responses names, flat.
+/// Reads Codex' `last_token_usage`, which has the names of Responses on one level.
 pub(crate) fn codex(usage: &ObjectFields<'_>) -> Option<Usage> {
     let cache_read = usage.number("cached_input_tokens");
     known(Usage { cache_read, ..of_responses(usage) })
 }
 
-/// pi's `usage`: its input leaves out the cache.
+/// Reads pi's `usage`, whose input leaves out the cache.
 pub(crate) fn pi(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(beside_cache(
         usage.number("input"),
@@ -198,19 +198,19 @@ pub(crate) fn pi(usage: &ObjectFields<'_>) -> Option<Usage> {
     ))
 }
 
-/// `OpenCode`'s `tokens`: its input leaves out the cache, its output the thoughts.
+/// Reads `OpenCode`'s `tokens`, whose input leaves out the cache and whose output leaves out the reasoning.
 pub(crate) fn opencode(tokens: &ObjectFields<'_>) -> Option<Usage> {
     let cache = tokens.inner("cache");
     let output = tokens.number("output").saturating_add(tokens.number("reasoning"));
     known(beside_cache(tokens.number("input"), output, cache.number("read"), cache.number("write")))
 }
 
-/// Gemini's `usageMetadata` in a recording.
+/// Reads Gemini's `usageMetadata` in a recording.
 pub(crate) fn gemini(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(of_gemini(usage))
 }
 
-/// An `assistant.usage` of Copilot CLI: its input holds what the cache read.
+/// Reads an `assistant.usage` of Copilot CLI, whose input includes the tokens that the cache read.
 pub(crate) fn copilot(data: &ObjectFields<'_>) -> Option<Usage> {
     known(Usage {
         prompt: data.number("inputTokens"),
@@ -220,7 +220,7 @@ pub(crate) fn copilot(data: &ObjectFields<'_>) -> Option<Usage> {
     })
 }
 
-/// `token_usage` of Kimi CLI: its input is told in three counts.
+/// Reads `token_usage` of Kimi CLI, which divides the input into three counts.
 pub(crate) fn kimi(usage: &ObjectFields<'_>) -> Option<Usage> {
     known(beside_cache(
         usage.number("input_other"),
@@ -230,7 +230,7 @@ pub(crate) fn kimi(usage: &ObjectFields<'_>) -> Option<Usage> {
     ))
 }
 
-/// `tokens` of Gemini CLI: its thoughts are beside its output.
+/// Reads `tokens` of Gemini CLI, which counts reasoning apart from the output.
 pub(crate) fn gemini_cli(tokens: &ObjectFields<'_>) -> Option<Usage> {
     known(Usage {
         prompt: tokens.number("input"),
@@ -240,7 +240,7 @@ pub(crate) fn gemini_cli(tokens: &ObjectFields<'_>) -> Option<Usage> {
     })
 }
 
-/// A request that failed is recorded with zeros.
+/// The usage, unless its prompt is 0: a failed request is recorded with zeros.
 fn known(usage: Usage) -> Option<Usage> {
     (usage.prompt > 0 && is_possible(&usage)).then_some(usage)
 }

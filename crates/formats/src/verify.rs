@@ -1,5 +1,5 @@
-//! What `verify` needs to know of the wire: the validator of a profile, that every message is one
-//! JSON value, and what travels beside the messages.
+//! The parts of `verify` that depend on the wire format: the validator of a profile, the check that every message is
+//! one JSON value, and the envelope.
 
 use bytes::Bytes;
 use midfold_core::fold::Fold;
@@ -11,8 +11,8 @@ use crate::dialect::DialectKind;
 use crate::profile;
 use crate::read::Envelope;
 
-/// Checks what came of a conversation: `log` and `envelope` are what went in, `after` the messages
-/// that came out, `budget` the most that these may count.
+/// Checks the result for a conversation. `log` and `envelope` are the input, `after` are the messages of the result,
+/// and `budget` is the most tokens that these may have.
 #[must_use]
 pub fn check(
     kind: DialectKind,
@@ -37,7 +37,7 @@ pub fn check(
     })
 }
 
-/// The validator that a [`midfold_core::verify::ProofCase`] takes.
+/// The validator for a [`midfold_core::verify::ProofCase`].
 ///
 /// ```
 /// use bytes::Bytes;

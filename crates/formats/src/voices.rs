@@ -1,5 +1,5 @@
-//! Who speaks in a message of the user's role: the user, a client, a tool. The only reader of the
-//! tables of [`crate::wrappers`].
+//! Tells who speaks in a message of the user's role: the user, a client, a tool. No other module reads the tables of
+//! [`crate::wrappers`].
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::wrappers::{
     ANSWERS, ARGUMENTS, ASKS, COMMAND, FRAMES, INJECTED, OBSERVATIONS, RESULT, WrapperShape,
 };
 
-/// The passages of one message, whose text blocks these are.
+/// The passages of one message, given its text blocks.
 ///
 /// ```
 /// use midfold_core::Voice;
@@ -37,12 +37,12 @@ pub fn passages(texts: &[&str]) -> Vec<Passage> {
     found.iter().enumerate().map(owned).collect()
 }
 
-/// What a client put at the end of a tool's result because the user said it meanwhile.
+/// The user's words at the end of a tool's result: where they start, and their passages.
 pub(crate) fn steered(last: &str, is_own: bool) -> Option<(usize, Vec<Passage>)> {
     steers::at_end(last, is_own).map(|(at, words)| (at, passages(&[words])))
 }
 
-/// The command that the user typed before what stands behind these passages: `/plan`.
+/// The command of the user that precedes these arguments: `/plan`. `None` where the passages before hold no command.
 fn command<'a>(before: &[(Voice, &'a str)]) -> Option<&'a str> {
     let named = before.iter().rev().find_map(|(voice, text)| {
         let name = text.strip_prefix(COMMAND.0)?.strip_suffix(COMMAND.1)?.trim();
@@ -74,8 +74,8 @@ pub(crate) fn split<'a>(texts: &[&'a str]) -> Vec<(Voice, &'a str)> {
     out
 }
 
-/// What a program made is shown by whoever writes beside it; where nobody does, a tool answered it. But for
-/// several elements that are all of a message and say of none that others speak in it: so people lay out a task.
+/// Output of programs is a tool's result in a message without words of the user; otherwise the user shows it. Several
+/// elements without a speaker's name, and nothing else, are a task that the user laid out.
 fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
     if passages.iter().all(|(voice, _)| *voice != Voice::User) {
         let is_layout = made.len() > 1 && made.iter().all(|at| is_plain_element(passages[*at].1));
@@ -84,10 +84,10 @@ fn shown_or_answered(passages: &mut [(Voice, &str)], made: &[usize]) {
     }
 }
 
-/// A flattened result that goes on to the end of the message, through all text blocks.
+/// A flattened result. It continues to the end of the message, through all text blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FlattenedResult {
-    /// Nobody but the tool speaks in it.
+    /// The words are the tool's.
     Tool,
     /// A person answered the call.
     Answer,
@@ -95,13 +95,13 @@ enum FlattenedResult {
 
 struct VoiceSplitter<'a> {
     text: &'a str,
-    /// Wrappers, by their place in the table, that no close follows any more: each is looked for
-    /// once, so that a text full of open tags costs no more than any other.
+    /// The wrappers, by index in the table, whose closing text does not occur in the rest. Each is searched once, so
+    /// that a text full of open tags costs no more than any other.
     unclosed: u128,
-    /// Where the passage that is being read starts.
+    /// The start of the passage that is being read.
     from: usize,
     passages: Vec<(Voice, &'a str)>,
-    /// Those that are known to be a program's by their form alone.
+    /// The indices of the passages that are output of a program by their form alone.
     made: Vec<usize>,
     programs: ProgramMarks<'a>,
     result: Option<FlattenedResult>,
@@ -126,13 +126,13 @@ impl<'a> VoiceSplitter<'a> {
         }
     }
 
-    /// Reads from `at` on, at most to the end of the line, and says where it got to.
+    /// Reads from `at` on, to the end of the line or further, and returns the position that it reached.
     fn line(&mut self, at: usize) -> usize {
         let rest = &self.text[at..];
         let end = memchr::memchr(b'\n', rest.as_bytes()).map_or(self.text.len(), |n| at + n + 1);
         let line = rest.trim_start();
         let start = at + (rest.len() - line.len());
-        // Blank lines belong to what was read before them.
+        // A blank line belongs to the passage before it.
         if start >= end {
             return start;
         }
@@ -164,7 +164,7 @@ impl<'a> VoiceSplitter<'a> {
             }
             return past;
         }
-        // A wrapper may open in the middle of a line, behind what the user wrote.
+        // A wrapper may open in the middle of a line, after words of the user.
         let text = self.text;
         let mut inner = memchr::memchr_iter(b'<', &text.as_bytes()[start..end]);
         match inner.find_map(|n| Some((start + n, self.wrapper(start + n)?))) {
@@ -173,7 +173,7 @@ impl<'a> VoiceSplitter<'a> {
         }
     }
 
-    /// What was read before `start` is the user's, and from there to `end` somebody else speaks.
+    /// Ends the user's passage at `start`, and adds one of `voice` up to `end`.
     fn take(&mut self, start: usize, end: usize, voice: Voice) -> usize {
         self.push(start, Voice::User);
         self.push(end, voice);
@@ -189,7 +189,7 @@ impl<'a> VoiceSplitter<'a> {
         self.passages.push((voice, text));
     }
 
-    /// Whether nothing of the user's is before `at`.
+    /// Whether no words of the user are before `at`.
     fn starts_text(&self, at: usize) -> bool {
         self.text[self.from..at].trim().is_empty()
             && self.passages.iter().all(|(voice, _)| *voice == Voice::Client)
@@ -205,7 +205,7 @@ impl<'a> VoiceSplitter<'a> {
         if flattened { Some(FlattenedResult::Tool) } else { labelled(line) }
     }
 
-    /// Where a fenced block or a quotation ends that starts here.
+    /// The end of a fenced block or a quotation that starts here. `None` where none starts.
     fn shown(&self, start: usize, end: usize) -> Option<usize> {
         let line = &self.text[start..end];
         if line.starts_with('>') && !line.starts_with(">>> ") {
@@ -224,7 +224,7 @@ impl<'a> VoiceSplitter<'a> {
         Some(at)
     }
 
-    /// Where the wrapper ends that a client opened here.
+    /// The end of a client's wrapper that opens here. `None` where none opens.
     fn wrapper(&mut self, at: usize) -> Option<usize> {
         let rest = &self.text[at..];
         if let Some(tag) = FRAMES.iter().find(|tag| rest.starts_with(**tag)) {
@@ -241,7 +241,7 @@ impl<'a> VoiceSplitter<'a> {
                 continue;
             };
             let end = at + found + close.len();
-            // One of the same name may be inside; where none of them is closed, the last close is.
+            // Elements of the same name may be inside; if they are not balanced, the last closing tag counts.
             return Some(match wrapper.shape {
                 WrapperShape::Element(name)
                     if rest[name.len() + 1..found].contains(&rest[..name.len() + 1]) =>
@@ -257,7 +257,7 @@ impl<'a> VoiceSplitter<'a> {
         None
     }
 
-    /// Where the words end that a client passes on here because the user said them meanwhile.
+    /// Reads user's words that a client passes on here, and returns the end of their wrapper.
     fn steered(&mut self, start: usize) -> Option<usize> {
         let found = steers::at_start(&self.text[start..])?;
         let text = self.text;
@@ -268,7 +268,7 @@ impl<'a> VoiceSplitter<'a> {
         Some(start + found.past)
     }
 
-    /// The rest of the text: a person's answers in the result of a call that asked for one.
+    /// Reads the rest as the result of a call that asked a person: adds the answers as passages.
     fn answers(&mut self) {
         for _ in 0..MOST_ANSWERS {
             let Some((open, body, close)) = self.next_answer() else { break };
@@ -295,12 +295,12 @@ impl<'a> VoiceSplitter<'a> {
     }
 }
 
-/// Most answers of a person in one result: each costs a look at the rest of it.
+/// The most answers of a person in one result. Each costs a search of the rest.
 const MOST_ANSWERS: usize = 16;
 
-/// What has to follow an opening.
+/// The text that closes an opening.
 enum ClosingTag {
-    /// Nothing: all that comes after it belongs to it.
+    /// No text: all that follows belongs to the wrapper.
     Nothing,
     With(Cow<'static, str>),
 }
@@ -319,10 +319,10 @@ fn opens(shape: &WrapperShape, text: &str) -> Option<ClosingTag> {
     }
 }
 
-/// Most bytes of a call that is in brackets before its result.
+/// The most bytes of a call in brackets before its result.
 const LABEL: usize = 4_096;
 
-/// The result whose label a line is: `[read_file for 'src/a.rs'] Result:`.
+/// The kind of result with which the line starts: `[read_file for 'src/a.rs'] Result:`.
 fn labelled(line: &str) -> Option<FlattenedResult> {
     let inner = line.strip_prefix('[')?;
     let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
@@ -335,7 +335,7 @@ fn labelled(line: &str) -> Option<FlattenedResult> {
     Some(if ASKS.contains(&name) { FlattenedResult::Answer } else { FlattenedResult::Tool })
 }
 
-/// Whether a text ends as flattened results of some clients do.
+/// Whether a text ends as some client's flattened results do.
 fn ended(text: &str) -> bool {
     OBSERVATIONS.iter().any(|wrapper| match wrapper.shape {
         WrapperShape::End(end, task) => text.trim_end().ends_with(end) && !text.contains(task),
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use crate::wrappers::KnownWrapper;
 
-    /// What a client would write for this entry.
+    /// A text that a client would write for this entry.
     fn sample(wrapper: &KnownWrapper) -> String {
         match wrapper.shape {
             WrapperShape::Element(name) => format!("<{name} x=\"1\">\n Always a </b> c\n</{name}>"),
@@ -384,7 +384,7 @@ mod tests {
                         assert_eq!(said(&[&format!("Look: {text} ok?")]), ["Look:", "ok?"]);
                         assert_eq!(said(&[&format!(" {text}\n{text} ")]), [""; 0]);
                         assert_eq!(said(&[&format!("{text} do it")]), ["do it"]);
-                        // Not closed: it is nobody's all the same.
+                        // The wrapper is not closed, and still is nobody's words.
                         assert_eq!(wrote(&[text.trim_end_matches('>')]), [""; 0], "{text}");
                     }
                     WrapperShape::Span(..) | WrapperShape::Line(_) => {
@@ -396,7 +396,7 @@ mod tests {
         }
     }
 
-    /// A message of each client, and what its user wrote in it.
+    /// A message of each client, with the words that its user wrote in it.
     const CLIENTS: &[(&str, &[&str], &[&str])] = &[
         ("plain", &["Fix <b> it: a > b."], &["Fix <b> it: a > b."]),
         (

@@ -1,22 +1,22 @@
 //! Text that clients put in the user's role: context, reminders, echoes, flattened tool results.
 //!
-//! Tables, because clients change faster than code: a new wrapper is a new line. [`crate::voices`]
-//! reads them.
+//! These are tables, because clients change faster than code: a new wrapper is a new line. [`crate::voices`] reads
+//! them.
 
 use midfold_core::repair::{OF_OTHER, OF_RESULT, OF_SYSTEM};
 
-/// How a wrapper is recognised.
+/// The form by which a wrapper is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrapperShape {
-    /// `<name …>…</name>`: what is beside the element is not part of it.
+    /// An element `<name …>…</name>`. The text beside it is not part of it.
     Element(&'static str),
-    /// From this opening to this close.
+    /// The text from this opening to this closing text.
     Span(&'static str, &'static str),
-    /// Everything from this on, where it starts a text.
+    /// Everything from this text on, where it starts a text block.
     Start(&'static str),
-    /// Everything from this on, where it starts a line.
+    /// Everything from this text on, where it starts a line.
     Line(&'static str),
-    /// A text that ends like this and holds no task, which the second string would announce.
+    /// A text with this end and without a task; a task would contain the second string.
     End(&'static str, &'static str),
 }
 
@@ -25,7 +25,7 @@ pub enum WrapperShape {
 pub struct KnownWrapper {
     /// The client that writes it.
     pub client: &'static str,
-    /// How to recognise it.
+    /// The form by which it is recognised.
     pub shape: WrapperShape,
 }
 
@@ -41,7 +41,7 @@ const fn line(client: &'static str, text: &'static str) -> KnownWrapper {
     KnownWrapper { client, shape: WrapperShape::Line(text) }
 }
 
-/// Context that clients inject, files that they fetch for a mention included.
+/// Context that clients inject, and files that they fetch for a mention.
 pub const INJECTED: &[KnownWrapper] = &[
     element("codex", "environment_context"),
     element("codex", "user_instructions"),
@@ -63,7 +63,7 @@ pub const INJECTED: &[KnownWrapper] = &[
     element("claude-code", "local-command-stdout"),
     element("claude-code", "local-command-stderr"),
     element("claude-code", "local-command-caveat"),
-    // What the user ran, and asked nobody for.
+    // Commands that the user ran without asking the model.
     element("claude-code", "bash-input"),
     element("claude-code", "bash-stdout"),
     element("claude-code", "bash-stderr"),
@@ -99,7 +99,7 @@ pub const INJECTED: &[KnownWrapper] = &[
     element("cline", "workspace_diagnostics"),
     element("cline", "git_working_state"),
     start("cline", "# task_progress"),
-    // `\u{44}` is a D: a mark of work to be done later is looked for in our own files.
+    // `\u{44}` is a D. It is escaped because a check searches our own files for the mark of unfinished work.
     start("cline", "# TO\u{44}O LIST UPDATE REQUIRED"),
     start("cline", "[ERROR] You did not use a tool in your previous response!"),
     start("cline", "[TASK RESUMPTION] "),
@@ -123,10 +123,10 @@ pub const INJECTED: &[KnownWrapper] = &[
     element("generic", "documents"),
 ];
 
-/// Tool results that text-only clients flatten into the user's role. What comes behind the start of
-/// one is the tool's to the end of the message: where a result ends, only the tool could say.
+/// Tool results that text-only clients flatten into the user's role. Everything after the start of such a result is the
+/// tool's, to the end of the message, because nothing marks where the result ends.
 pub const OBSERVATIONS: &[KnownWrapper] = &[
-    // What our own repairs make of a result without its call, and of a role that is none.
+    // midfold's own repairs write these for a result without its call, and for a message of an unknown role.
     start("midfold", OF_RESULT),
     start("midfold", OF_OTHER),
     start("smolagents", "Observation:"),
@@ -141,22 +141,22 @@ pub const OBSERVATIONS: &[KnownWrapper] = &[
     line("generic", "<tool_result>"),
 ];
 
-/// How a client passes on what the user says while the agent works.
+/// The form in which a client passes on what the user says while the agent works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteerWrapper {
     /// The client that writes it.
     pub client: &'static str,
-    /// What stands before the user's words …
+    /// The text before the user's words.
     pub open: &'static str,
-    /// … what begins behind them …
+    /// The start of the client's text after the user's words.
     pub close: &'static str,
-    /// … and what ends that; a line break, or the end of the text, where this is empty.
+    /// The end of that text. Where this is empty, it ends at the line break or at the end of the message.
     pub end: &'static str,
-    /// Whether it stands at the end of a tool's own text, and not in a text of its own.
+    /// Whether the wrapper is at the end of a tool's own text, and not in a text block of its own.
     pub in_result: bool,
 }
 
-/// All of them.
+/// The forms of all known clients.
 pub const STEERS: &[SteerWrapper] = &[
     SteerWrapper {
         client: "hermes",
@@ -182,16 +182,17 @@ pub const STEERS: &[SteerWrapper] = &[
     },
 ];
 
-/// What Cline and Roo Code write behind a call in brackets: `[read_file for 'src/a.rs'] Result:`.
+/// The text that Cline and Roo Code write after a call in brackets: `[read_file for 'src/a.rs'] Result:`.
 pub const RESULT: &str = "] Result:";
 
-/// Calls of Cline and Roo Code that a person answers, and so their results hold the user's words …
+/// Calls of Cline and Roo Code that a person answers. Their results hold the user's words in one of the elements
+/// [`ANSWERS`].
 pub const ASKS: &[&str] = &["ask_followup_question", "attempt_completion", "plan_mode_respond"];
 
-/// … in one of these elements.
+/// The elements that hold the user's words in such a result.
 pub const ANSWERS: &[&str] = &["answer", "feedback", "user_message"];
 
-/// Tags around the user's own words: the tags are the client's, what they hold is the user's.
+/// Tags around the user's own words. The tags are the client's, their content is the user's.
 pub const FRAMES: &[&str] = &[
     "<task>",
     "</task>",
@@ -205,13 +206,13 @@ pub const FRAMES: &[&str] = &[
     "</command-args>",
     "<user-memory-input>",
     "</user-memory-input>",
-    // Of midfold: what is between them is kept word for word.
+    // midfold's own tags: the text between them is kept word for word.
     "<keep>",
     "</keep>",
 ];
 
-/// What the user typed behind a command of Claude Code …
+/// The element with the arguments that the user typed after a command of Claude Code.
 pub const ARGUMENTS: &str = "<command-args>";
 
-/// … whose name stands in this element, before it.
+/// The element before it, with the name of the command.
 pub const COMMAND: (&str, &str) = ("<command-name>", "</command-name>");

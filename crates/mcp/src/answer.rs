@@ -1,32 +1,33 @@
-//! What a call of a tool is answered with.
+//! Answers to calls of tools.
 
 use midfold::store::StoreError;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
-/// What a call is answered with: a text for the model, and where there is one the same as a value.
+/// The answer to a call: a text for the model, and in some cases the same as a JSON value.
 #[derive(Debug)]
 pub(crate) struct CallAnswer {
     pub text: String,
     pub value: Option<Value>,
 }
 
-/// Why there is no answer, in the form in which recall says it.
+/// An error for the model, in the same form as recall writes errors.
 #[derive(Debug)]
 pub(crate) struct CallRefusal(String);
 
 impl CallRefusal {
-    /// What is wrong, and what to do about it.
+    /// An error, and advice what to do about it.
     pub fn new(error: impl std::fmt::Display, advice: impl std::fmt::Display) -> Self {
         Self(format!("error: {error}\ndo: {advice}\n"))
     }
 
-    /// What recall answered.
+    /// An error text that recall already wrote.
     pub fn said(text: String) -> Self {
         Self(text)
     }
 
-    /// No session has this id, or none that may be seen: nothing tells which.
+    /// The error for an unknown session. A session that the client may not see gets the same error, so that its
+    /// existence is not revealed.
     pub fn no_session(id: &str) -> Self {
         let id: String = id.chars().take(200).collect();
         Self::new(
@@ -35,7 +36,7 @@ impl CallRefusal {
         )
     }
 
-    /// The text of it.
+    /// The text of the error.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -73,5 +74,5 @@ impl From<Result<CallAnswer, CallRefusal>> for ToolContent {
     }
 }
 
-/// The same as the protocol has it.
+/// The answer in the types of the protocol.
 pub(crate) struct ToolContent(pub CallToolResult);

@@ -13,13 +13,13 @@ use crate::request::{LISTED, MAX_LISTED, SHOWN, ToolCall};
 use crate::sessions::{NewestSessions, newest};
 use crate::wishes;
 
-/// Hits that a search over all sessions shows of each, when nothing is asked for.
+/// How many hits of each session a search over all sessions shows, unless the call sets a limit.
 const HITS_OF_EACH: u32 = 3;
 
-/// The answer to a call.
+/// Answers a call.
 pub(crate) async fn answer(mut call: ToolCall<'_>) -> Result<CallAnswer, CallRefusal> {
     let store = Arc::clone(&call.store);
-    // Models send all that a schema has: what is nothing was not said.
+    // Models send every argument of a schema, so null and empty values count as missing.
     call.arguments.retain(|_, value| !matches!(value, Value::Null) && *value != "");
     if call.name == "sessions" {
         return sessions(&call).await;
@@ -55,9 +55,9 @@ async fn sessions(call: &ToolCall<'_>) -> Result<CallAnswer, CallRefusal> {
     Ok(listing::list(&*call.store, &found, skip).await.into())
 }
 
-/// A search over the newest sessions: the first hits of the first that have some.
+/// Searches the newest sessions, and shows the first hits of those that have some.
 async fn grep_all(call: &ToolCall<'_>, found: NewestSessions) -> Result<CallAnswer, CallRefusal> {
-    // Numbers of messages and hits are those of one session.
+    // Numbers of messages, and hits to skip, only make sense within one session.
     let skips = call.arguments.get("skip").is_some_and(|skip| *skip != 0);
     if skips || call.arguments.contains_key("range") {
         return Err(call.which(found).await);

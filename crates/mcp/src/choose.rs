@@ -1,4 +1,4 @@
-//! Which session a call means.
+//! Finds the session that a call is about.
 
 use midfold::store::{SessionRow, Store};
 use serde_json::{Map, Value};
@@ -9,20 +9,20 @@ use crate::sessions::{LOOKED_INTO, NewestSessions, holds, named, newest};
 
 /// The argument that names a session.
 pub(crate) const SESSION: &str = "session";
-/// The argument that tells a session by a text of it.
+/// The argument that identifies a session by a text in it.
 pub(crate) const SAID: &str = "said";
 
-/// What a call is about.
+/// The session that a call is about.
 #[derive(Debug)]
 pub(crate) enum ChosenSession {
-    /// One session, and whether the call itself said which.
+    /// One session, and whether the call itself named it.
     One(Box<SessionRow>, bool),
-    /// The newest of several: nothing says which.
+    /// The newest sessions, because nothing says which one is meant.
     Several(NewestSessions),
 }
 
-/// Which session a call means: the one that it names, the one of the connection, the newest that
-/// holds the text of `said`, the only one. The two arguments are taken out of the others.
+/// Finds the session of a call: the one that it names, the one of the connection, the newest one that has the text of
+/// `said`, or the only one. Removes the two arguments from the others.
 pub(crate) async fn choose(
     store: &dyn Store,
     scope: &SessionScope,
@@ -51,7 +51,7 @@ pub(crate) async fn choose(
     }
 }
 
-/// Nothing that may be seen is stored. `place` is as a call has it.
+/// The error if no visible session is stored. `place` ends its sentence, for example ` in sqlite:PATH`, or is empty.
 pub(crate) fn nothing_stored(place: &str) -> CallRefusal {
     CallRefusal::new(
         format!("no session is stored yet{place}"),
@@ -59,6 +59,7 @@ pub(crate) fn nothing_stored(place: &str) -> CallRefusal {
     )
 }
 
+/// The newest session that has the text.
 async fn holding(
     store: &dyn Store,
     found: NewestSessions,
@@ -77,7 +78,7 @@ async fn holding(
     ))
 }
 
-/// A text among the arguments; one that is empty is none.
+/// Takes a text out of the arguments; `None` if it is missing or empty.
 fn text(arguments: &mut Map<String, Value>, key: &str) -> Result<Option<String>, CallRefusal> {
     match arguments.remove(key) {
         None => Ok(None),

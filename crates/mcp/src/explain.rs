@@ -12,7 +12,7 @@ use crate::listing;
 use crate::request::{SHOWN, ToolCall};
 use crate::sessions::{NewestSessions, holds};
 
-/// Messages that the value lists of a session.
+/// The most messages of a session that the JSON value lists.
 const OCCURRENCES: usize = 20;
 
 /// Answers for one session.
@@ -24,13 +24,13 @@ pub(crate) async fn one(call: &ToolCall<'_>, row: &SessionRow) -> Result<CallAns
     Ok(CallAnswer { text: said, value: Some(value) })
 }
 
-/// Answers for the newest sessions that say it.
+/// Answers for the newest sessions that have the text.
 pub(crate) async fn several(
     call: &ToolCall<'_>,
     newest: NewestSessions,
 ) -> Result<CallAnswer, CallRefusal> {
     let text = text(call)?;
-    // Numbers of messages and calls are numbers of one session.
+    // Numbers of messages and calls only make sense within one session.
     let is_number = text.strip_prefix('@').is_some_and(|rest| rest.parse::<u32>().is_ok());
     if is_number || call.number::<u64>("call")?.is_some() {
         return Err(call.which(newest).await);
@@ -90,7 +90,7 @@ fn failed(error: StoredError) -> CallRefusal {
     }
 }
 
-/// The answer as a text, and the call that brings the original back.
+/// The answer as a text, with the call that returns the original.
 fn told(found: &Explanation, session: &str) -> String {
     let mut text = found.to_string();
     if let Some(next) = next(found, session) {
@@ -99,7 +99,7 @@ fn told(found: &Explanation, session: &str) -> String {
     text
 }
 
-/// The call that brings the original back, where the model does not see all of it.
+/// The call that returns the original; `None` if the model sees all of it, or if it does not exist.
 fn next(found: &Explanation, session: &str) -> Option<String> {
     if matches!(found.answer, Seen::Verbatim | Seen::NeverSaid | Seen::NotYet) {
         return None;
@@ -108,6 +108,7 @@ fn next(found: &Explanation, session: &str) -> Option<String> {
     Some(format!("recall_expand(session={}, what=\"@{event}\")", Value::from(session)))
 }
 
+/// The answer for one session as JSON.
 fn of_session(mut found: Explanation, session: &str) -> Value {
     let (next, occurrences) = (next(&found, session), found.occurrences.len());
     found.occurrences.truncate(OCCURRENCES);
@@ -120,8 +121,8 @@ fn of_session(mut found: Explanation, session: &str) -> Value {
     value
 }
 
-/// The answers as a value. Claude Code shows a model this and not the text: it says what it is, too,
-/// and before anything that is quoted (members are sorted by their names).
+/// The answers as a JSON value. Claude Code shows a model this value and not the text, so it also has the warning about
+/// quoted text. `about` sorts before all other members, so the warning comes first.
 fn value(about: &str, looked_into: usize, sessions: usize, answers: Vec<Value>) -> Value {
     json!({
         "about": about.trim_end(),

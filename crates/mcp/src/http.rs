@@ -1,4 +1,4 @@
-//! The server over HTTP: a service for one path of whoever listens.
+//! The MCP server over HTTP, as a service that a web server mounts at a path.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::scope::SessionScope;
 use crate::server::{McpServer, ScopeSource};
 use crate::sessions::StoreSource;
 
-/// The header that names the session that is meant.
+/// The header that names the session that a request is about.
 pub const SESSION_HEADER: &str = "midfold-session";
 
 /// The streamable HTTP transport as a tower service, which axum can mount at a path.
 pub type HttpService = StreamableHttpService<McpServer, NeverSessionManager>;
 
-/// Answers over HTTP. `scope_of` says what the sender of a request may see: it is asked for every
-/// request, and reads what was put into the request's extensions before. Where it names no session,
-/// the header [`SESSION_HEADER`] does.
+/// Makes the service. `scope_of` returns the sessions that the sender of a request may see. It is called for every
+/// request, and can read extensions that were added to the request before. If the scope names no session, the header
+/// [`SESSION_HEADER`] does.
 ///
-/// Each request is answered by itself and in JSON: no state of a client is kept, so that any of
-/// several servers can answer. `Host` and `Origin` are for whoever mounts it to check.
+/// Each request is answered by itself and in JSON. No state of a client is kept, so any of several servers can answer.
+/// Whoever mounts the service has to check `Host` and `Origin`.
 pub fn http_service(
     stores: impl StoreSource + 'static,
     scope_of: impl Fn(&Parts) -> SessionScope + Send + Sync + 'static,
@@ -42,10 +42,11 @@ pub fn http_service(
     StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), config)
 }
 
-/// The session that the header names. Ids may have letters that HTTP knows nothing of: bytes of UTF-8.
+/// The session that the header names; `None` if the header is missing or empty. Ids may contain any UTF-8 text, which
+/// HTTP does not treat as text.
 fn session(parts: &Parts) -> Option<String> {
     let value = parts.headers.get(SESSION_HEADER)?;
-    // What is no text names a session that is not there, and not none.
+    // A value that is not UTF-8 becomes an id that does not exist. Ignoring it would choose another session.
     let id = String::from_utf8_lossy(value.as_bytes()).trim().to_owned();
     (!id.is_empty()).then_some(id)
 }

@@ -1,10 +1,10 @@
-//! midfold over the Model Context Protocol: an agent finds again what was folded away.
+//! midfold over the Model Context Protocol: an agent finds messages that were folded.
 //!
-//! The server answers over a store of sessions: the five tools of [`midfold::store::recall`], `explain`,
-//! `sessions`, and the recap of each session as a resource. It reads; what an agent says of its own session (`compact`,
-//! `pin`, `note`) is written for a [`SessionScope`] that may. [`serve_over`] speaks to one client over a pair of streams,
-//! [`serve_stdio`] over standard input and output, and [`http_service`] to many over HTTP. Which sessions a client may see
-//! is its [`SessionScope`], too.
+//! The server answers from a store of sessions: with the five tools of [`midfold::store::recall`], `explain` and
+//! `sessions`, and with the recap of each session as a resource. It only reads, except for `compact`, `pin` and `note`,
+//! by which an agent changes its own session; a [`SessionScope`] has to allow these. The scope also says which sessions
+//! a client may see. [`serve_over`] serves one client over a pair of streams, [`serve_stdio`] over standard input and
+//! output, and [`http_service`] serves many clients over HTTP.
 
 mod answer;
 mod call;
@@ -29,7 +29,7 @@ pub use self::server::McpServer;
 pub use self::sessions::StoreSource;
 pub use self::stdio::{ServeError, serve_over, serve_stdio};
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// Items that the tests of this crate use. They are not part of the interface, and may change at any time.
 #[doc(hidden)]
 pub mod inside {
     pub use crate::listing::{SHOWN, first_line, time};

@@ -1,4 +1,5 @@
-//! The messages of a client that writes one a line. Whatever a line is, it is answered, and the next one is read.
+//! Reads and writes messages as lines of JSON. Every line gets an answer, also an invalid one, and the next one is
+//! read.
 
 use std::io;
 
@@ -11,28 +12,29 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// Bytes of a line that is read. The texts that tools are asked with are a thousandth of that.
+/// The most bytes of a line. Calls of tools have a thousandth of that.
 const LONGEST: usize = 16 << 20;
-/// Answers that wait to be written before no further line is read.
+/// How many answers may wait to be written before no further line is read.
 const WAITING: usize = 16;
 
-/// An answer, and who waits until it is written.
+/// An answer, and a channel that reports when it is written.
 type PendingLine = (Vec<u8>, Option<oneshot::Sender<io::Result<()>>>);
 
-/// The two ends of a client.
+/// The connection to a client: its lines, and the queue of answers.
 pub(crate) struct ClientLines<R> {
     read: BufReader<R>,
-    /// What came of a line: a reading that is given up goes on where it was.
+    /// The bytes so far of an incomplete line. They are kept here because reading may be cancelled and continued later.
     line: Vec<u8>,
-    /// The line is too long, and is read to its end.
+    /// The line is too long; the rest of it is skipped.
     is_long: bool,
-    /// A request came: what answers none was sent before may not be a message at all.
+    /// A request has come. Before that, other messages are ignored, because they may come from a client of another
+    /// protocol.
     is_begun: bool,
     answers: Option<mpsc::Sender<PendingLine>>,
 }
 
 impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
-    /// The ends of a client, and the task that ends when all is written.
+    /// Makes the connection. The task that it returns ends when all answers are written.
     pub fn new<W: AsyncWrite + Send + Unpin + 'static>(
         read: R,
         write: W,
@@ -44,7 +46,7 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
         (Self { read, line, is_long: false, is_begun: false, answers }, writing)
     }
 
-    /// Reads a line to its end: nothing where there is none any more. Of one that is too long nothing is kept.
+    /// Reads a line to its end; `None` at the end of the stream. A line that is too long is not kept.
     async fn next(&mut self) -> io::Result<Option<LineEnd>> {
         loop {
             let part = self.read.fill_buf().await?;
@@ -70,7 +72,7 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
         }
     }
 
-    /// What a line is: a message for the server, an error for the client, or nothing.
+    /// Turns a line into a message for the server, an error for the client, or `None` if it needs no answer.
     fn judge(&mut self, line: LineEnd) -> Result<Option<RxJsonRpcMessage<RoleServer>>, ErrorFor> {
         let LineEnd::Text(text) = line else {
             let text = format!("a line is longer than {} MiB", LONGEST >> 20);
@@ -87,7 +89,7 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
             value.get("method").is_some_and(Value::is_string) && value.get("id").is_none();
         let message = match serde_json::from_value::<RxJsonRpcMessage<RoleServer>>(value) {
             Ok(message) => message,
-            // Nobody waits for an answer to a notification.
+            // Notifications get no answer, not even invalid ones.
             Err(_) if is_note => return Ok(None),
             Err(error) => {
                 let text = format!("no request of JSON-RPC 2.0: {error}");
@@ -99,16 +101,16 @@ impl<R: AsyncRead + Send + Unpin> ClientLines<R> {
     }
 }
 
-/// A line that came to its end.
+/// A complete line.
 enum LineEnd {
     Text(Vec<u8>),
     Long,
 }
 
-/// An error of JSON-RPC, and the request that it is about where that is known.
+/// A JSON-RPC error, and the id of its request if that is known.
 type ErrorFor = (ErrorCode, String, Option<RequestId>);
 
-/// The bytes of an error. Where nobody knows what it is about, its id is null.
+/// The bytes of an error. Its id is null if the request is not known.
 fn error((code, text, id): ErrorFor) -> Vec<u8> {
     let error = ErrorData::new(code, text, None);
     let body = serde_json::json!({ "jsonrpc": "2.0", "id": id, "error": error });
@@ -120,7 +122,7 @@ fn line(mut json: Vec<u8>) -> Vec<u8> {
     json
 }
 
-/// Writes answers, one after another.
+/// Writes answers one after another.
 async fn written<W: AsyncWrite + Unpin>(mut write: W, mut waiting: mpsc::Receiver<PendingLine>) {
     while let Some((bytes, told)) = waiting.recv().await {
         let mut done = write.write_all(&bytes).await;
@@ -129,7 +131,7 @@ async fn written<W: AsyncWrite + Unpin>(mut write: W, mut waiting: mpsc::Receive
         }
         let is_gone = done.is_err();
         if let Some(told) = told {
-            // Whoever waited may have left.
+            // The sender may have given up waiting.
             let _ = told.send(done);
         }
         if is_gone {
@@ -160,7 +162,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for ClientLine
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        // This may be given up at each `await`: nothing that was read is lost by it.
+        // This future may be dropped at each `await`. The bytes that were read stay in `line`, so none are lost.
         loop {
             let room = self.answers.clone()?.reserve_owned().await.ok()?;
             let line = match self.next().await {

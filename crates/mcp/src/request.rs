@@ -1,4 +1,4 @@
-//! A call of a tool, and what all of them read of it.
+//! A call of a tool, with the methods that all tools use to read it.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use crate::listing;
 use crate::scope::SessionScope;
 use crate::sessions::NewestSessions;
 
-/// Sessions that a search over all of them shows hits of.
+/// How many sessions with hits a search over all sessions shows.
 pub(crate) const SHOWN: usize = 5;
-/// Sessions of a list, when nothing is asked for.
+/// How many sessions a list has, unless the call sets a limit.
 pub(crate) const LISTED: usize = 20;
-/// Most sessions of a list.
+/// The most sessions of a list.
 pub(crate) const MAX_LISTED: usize = 100;
 
 /// A call of a tool.
 pub(crate) struct ToolCall<'a> {
     pub store: Arc<dyn Store>,
     pub scope: &'a SessionScope,
-    /// Where the store is: ` in sqlite:PATH`. Nothing where that is none of the client's business.
+    /// The place of the store as the end of a sentence: ` in sqlite:PATH`. Empty for a client that need not know it.
     pub place: String,
     pub name: &'a str,
     pub arguments: Map<String, Value>,
 }
 
 impl ToolCall<'_> {
-    /// The arguments with the session, so that the call that goes on names it, too.
+    /// The arguments with the session's id, so that a call for the next page names the session, too.
     pub fn of_session(&self, row: &SessionRow) -> Map<String, Value> {
         let mut arguments = self.arguments.clone();
         arguments.insert(SESSION.to_owned(), row.new.id.clone().into());
         arguments
     }
 
-    /// Asks for the session.
+    /// The error that asks the model to name one of several sessions.
     pub async fn which(&self, found: NewestSessions) -> CallRefusal {
         let text = format!("{} sessions may be meant: say which", found.total);
         let advice = format!(
@@ -48,7 +48,7 @@ impl ToolCall<'_> {
         CallRefusal::said(format!("{}{list}", CallRefusal::new(text, advice).text()))
     }
 
-    /// A whole number; a text of digits is taken for one, as recall does.
+    /// A whole number among the arguments; `None` if it is missing. A text of digits is accepted, as recall does.
     pub fn number<T: TryFrom<u64> + std::str::FromStr>(
         &self,
         key: &str,

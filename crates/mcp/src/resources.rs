@@ -1,4 +1,4 @@
-//! Recaps as resources.
+//! The recaps of sessions as resources.
 
 use midfold::store::recall::{QUOTED, describe};
 use midfold::store::{SessionRow, Store};
@@ -14,12 +14,11 @@ use crate::scope::SessionScope;
 use crate::sessions::{named, newest};
 use crate::uri;
 
-/// Resources of a page.
+/// How many sessions one page reads. Those without a recap are left out.
 const PAGE: usize = 50;
 const PLAIN: &str = "text/plain";
 
-/// One page of the recaps of sessions that have one, newest session first. A cursor is the number of
-/// sessions before the page.
+/// One page of the recaps of sessions, the newest session first. The cursor is the number of sessions before the page.
 pub(crate) async fn list(
     store: &dyn Store,
     scope: &SessionScope,
@@ -53,7 +52,7 @@ async fn resource(store: &dyn Store, row: &SessionRow) -> Resource {
         .with_mime_type(PLAIN)
 }
 
-/// The only kind there is.
+/// The template of addresses; recaps are the only resources.
 pub(crate) fn templates() -> ListResourceTemplatesResult {
     let template = ResourceTemplate::new(uri::TEMPLATE, "recap")
         .with_title("Recap of a session")
@@ -62,7 +61,7 @@ pub(crate) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![template])
 }
 
-/// The recap at an address.
+/// Reads the recap at an address.
 pub(crate) async fn read(
     store: &dyn Store,
     scope: &SessionScope,
@@ -81,7 +80,7 @@ pub(crate) async fn read(
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(PLAIN)]))
 }
 
-/// The store failed.
+/// The protocol's error for a store that failed.
 pub(crate) fn internal(refused: &CallRefusal) -> ErrorData {
     ErrorData::internal_error(refused.text().trim_end().to_owned(), None)
 }

@@ -1,20 +1,21 @@
-//! Which sessions a client may see, which one it means, and whether it may change something.
+//! The rights of a client: which sessions it may see, which one it means, and whether it may change it.
 
 use midfold::store::SessionRow;
 use serde::Deserialize;
 
-/// Which sessions a client may see, which one it means, and whether it may change something.
+/// The rights of a client: which sessions it may see, which one it means, and whether it may change it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionScope {
-    /// Whose sessions may be seen; all without one. The session of another owner is not there.
+    /// The owner whose sessions may be seen; `None` means all sessions. Sessions of other owners do not exist for the
+    /// client.
     pub owner: Option<String>,
-    /// The session that is meant where a call names none.
+    /// The session of calls that name none.
     pub session: Option<String>,
-    /// It has the tools by which an agent says what should become of its session.
+    /// Whether it has the tools that change a session: `compact`, `pin` and `note`.
     pub agent_tools: bool,
 }
 
-/// As much of a session's meta as is read here.
+/// The part of a session's metadata that is read here.
 #[derive(Default, Deserialize)]
 struct SessionOwner {
     #[serde(default)]
@@ -22,7 +23,7 @@ struct SessionOwner {
 }
 
 impl SessionScope {
-    /// Whether this session may be seen. One whose owner cannot be read belongs to nobody.
+    /// Whether this session may be seen. A session whose metadata cannot be read has no owner.
     #[must_use]
     pub fn sees(&self, row: &SessionRow) -> bool {
         let Some(owner) = &self.owner else { return true };

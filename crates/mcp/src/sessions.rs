@@ -8,18 +8,18 @@ use midfold::store::{LogSearch, SearchMode, SessionRow, Store, StoreError};
 use crate::answer::CallRefusal;
 use crate::scope::SessionScope;
 
-/// Sessions that are read at a time to find the newest.
+/// How many sessions one query reads.
 const AT_ONCE: u32 = 500;
-/// Sessions that a search over all of them looks into.
+/// How many sessions a search over all sessions looks into.
 pub(crate) const LOOKED_INTO: usize = 50;
 
-/// Where the store comes from. An agent may start its server before anything was stored.
+/// The source of the store. An agent may start its server before anything was stored.
 #[async_trait]
 pub trait StoreSource: Send + Sync {
-    /// The store; none as long as it is not there.
+    /// Returns the store; `None` as long as it does not exist.
     ///
     /// # Errors
-    /// Why it cannot be opened, in words for the model.
+    /// Why it cannot be opened, as a text for the model.
     async fn store(&self) -> Result<Option<Arc<dyn Store>>, String>;
 }
 
@@ -33,13 +33,13 @@ impl StoreSource for Arc<dyn Store> {
 /// The newest sessions.
 #[derive(Debug)]
 pub(crate) struct NewestSessions {
-    /// Newest first.
+    /// The sessions, the newest first.
     pub rows: Vec<SessionRow>,
-    /// How many there are in all.
+    /// The number of all sessions that may be seen.
     pub total: usize,
 }
 
-/// The sessions that may be seen, the newest change first, without the first `skip`, at most `limit`.
+/// The sessions that may be seen, the last changed first: at most `limit`, after the first `skip`.
 pub(crate) async fn newest(
     store: &dyn Store,
     scope: &SessionScope,
@@ -47,6 +47,7 @@ pub(crate) async fn newest(
     limit: usize,
 ) -> Result<NewestSessions, StoreError> {
     let (mut seen, mut before) = (Vec::new(), None);
+    // All pages are read, because the total is part of the answer.
     loop {
         let asked =
             midfold::store::NewestQuery { owner: scope.owner.clone(), before, limit: AT_ONCE };
@@ -63,7 +64,7 @@ pub(crate) async fn newest(
     for id in seen.iter().skip(skip).take(limit) {
         match store.session(id).await {
             Ok(row) => rows.push(row),
-            // It was deleted meanwhile.
+            // The session was deleted meanwhile.
             Err(StoreError::NoSession(_)) => {}
             Err(error) => return Err(error),
         }
@@ -71,7 +72,7 @@ pub(crate) async fn newest(
     Ok(NewestSessions { rows, total })
 }
 
-/// A session that may be seen.
+/// The session with this id, if it may be seen.
 pub(crate) async fn named(
     store: &dyn Store,
     scope: &SessionScope,
@@ -81,7 +82,7 @@ pub(crate) async fn named(
     if scope.sees(&row) { Ok(row) } else { Err(CallRefusal::no_session(id)) }
 }
 
-/// Whether a message of this session has the text, letter by letter.
+/// Whether a message of this session contains exactly this text.
 pub(crate) async fn holds(store: &dyn Store, id: &str, text: &str) -> Result<bool, StoreError> {
     let search =
         LogSearch { query: text.to_owned(), mode: SearchMode::Literal, range: None, limit: 1 };

@@ -1,4 +1,4 @@
-//! The server over a pair of streams, one message a line.
+//! The MCP server over a pair of streams, with one message a line.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::scope::SessionScope;
 use crate::server::{McpServer, ScopeSource};
 use crate::sessions::StoreSource;
 
-/// Why a client was not served to the end.
+/// Why serving a client ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// What came first was no beginning of the protocol.
+    /// The client's first message does not begin the protocol.
     #[error("the client did not begin as the Model Context Protocol does: {0}")]
     Beginning(String),
-    /// The server stopped by a defect of its own.
+    /// The server stopped because of a defect of its own.
     #[error("the server stopped: {0}")]
     Stopped(String),
 }
 
-/// Serves one client over standard input and output, until it closes its end.
+/// Serves one client over standard input and output, until the client closes its end.
 ///
 /// # Errors
 /// As [`serve_over`].
@@ -34,11 +34,11 @@ pub async fn serve_stdio(
     serve_over(stores, scope, tokio::io::stdin(), tokio::io::stdout()).await
 }
 
-/// Serves one client that writes to `read` and reads from `write`, until it closes its end. A line that is no
+/// Serves one client that writes to `read` and reads from `write`, until it closes its end. A line that is not a
 /// request is answered with an error.
 ///
 /// # Errors
-/// When the client begins with something else, or the server fails.
+/// If the client does not begin the protocol, or if the server fails.
 pub async fn serve_over<R, W>(
     stores: impl StoreSource + 'static,
     scope: SessionScope,
@@ -52,7 +52,7 @@ where
     let server = McpServer::new(Arc::new(stores), ScopeSource::Fixed(scope));
     let (lines, writing) = ClientLines::new(read, write);
     let done = served(server, lines).await;
-    // What was answered leaves before the process ends.
+    // All answers are written before the process ends.
     let _ = writing.await;
     done
 }
@@ -63,7 +63,7 @@ where
 {
     let running = match server.serve(lines).await {
         Ok(running) => running,
-        // It left before it said anything: agents try whether a server starts.
+        // The client left before it sent anything: agents only test whether a server starts.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(ServeError::Beginning(error.to_string())),
     };

@@ -1,4 +1,4 @@
-//! The tools, as a client lists them. The texts here are read by a model.
+//! The tools, as a client lists them. A model reads their texts.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::request::{LISTED, MAX_LISTED};
 use crate::scope::SessionScope;
 use crate::wishes;
 
-/// A tool of recall as its table has it.
+/// A tool of recall, as the table of [`tools`] has it.
 #[derive(Deserialize)]
 struct RecallTool {
     name: String,
@@ -20,7 +20,7 @@ struct RecallTool {
     input_schema: JsonObject,
 }
 
-/// All tools. Calls need not name the session where the connection does.
+/// All tools of a client. Their calls need not name a session if the connection does.
 pub(crate) fn list(scope: &SessionScope) -> Vec<Tool> {
     let table: Vec<RecallTool> =
         serde_json::from_str(&tools(ToolListShape::Anthropic)).unwrap_or_default();
@@ -37,7 +37,7 @@ pub(crate) fn list(scope: &SessionScope) -> Vec<Tool> {
     all
 }
 
-/// Whether there is a tool of this name.
+/// Whether the client has a tool with this name.
 pub(crate) fn has(name: &str, scope: &SessionScope) -> bool {
     list(scope).iter().any(|tool| tool.name == name)
 }
@@ -90,7 +90,7 @@ fn sessions() -> Tool {
     reading(Tool::new("sessions", description, schema), "List the stored conversations")
 }
 
-/// The schema with the arguments that name a session. `said` is offered only where the connection names none.
+/// Adds the arguments that name a session to a schema. `said` is only offered if the connection names no session.
 fn with_session(mut schema: JsonObject, scope: &SessionScope) -> JsonObject {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let usual =
@@ -114,7 +114,8 @@ fn object(schema: Value) -> JsonObject {
     }
 }
 
-/// Clients may run it without asking: it changes nothing, and reaches nothing but the store.
+/// Marks a tool as read-only. Clients may call it without asking the user: it changes nothing, and reaches only the
+/// store.
 fn reading(tool: Tool, title: &str) -> Tool {
     let hints = ToolAnnotations::with_title(title).read_only(true).destructive(false);
     tool.with_title(title).with_annotations(hints.idempotent(true).open_world(false))

@@ -3,10 +3,10 @@
 const BEFORE: &str = "midfold://session/";
 const AFTER: &str = "/recap";
 
-/// How clients make an address of a session's id.
+/// The template by which clients make the address of a session's recap.
 pub(crate) const TEMPLATE: &str = "midfold://session/{id}/recap";
 
-/// The address of a session's recap.
+/// The address of a session's recap. Bytes that are special in addresses are escaped.
 pub fn of_recap(id: &str) -> String {
     let mut uri = BEFORE.to_owned();
     for byte in id.bytes() {
@@ -19,7 +19,7 @@ pub fn of_recap(id: &str) -> String {
     uri + AFTER
 }
 
-/// The id of the session whose recap has this address.
+/// The id of the session whose recap has this address; `None` if it is no such address.
 pub fn session(uri: &str) -> Option<String> {
     let mut rest = uri.strip_prefix(BEFORE)?.strip_suffix(AFTER)?.bytes();
     let mut id = Vec::new();

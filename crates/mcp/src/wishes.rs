@@ -1,5 +1,5 @@
-//! What an agent says of its own conversation: fold it, keep a message whole, keep a line. The only tools that change
-//! something, for whoever asks for them.
+//! The tools by which an agent changes its own conversation: fold it, pin a message, keep a note. No other tool changes
+//! anything, and a client has to ask for these.
 
 use midfold::core::engine::Session;
 use midfold::formats::recall_tool::OwnTool as Wish;
@@ -12,21 +12,21 @@ use serde_json::{Map, Value};
 use crate::answer::{CallAnswer, CallRefusal};
 use crate::request::ToolCall;
 
-/// The tools, and their names here: a client puts the name of the server in front.
+/// The tools with their names. A client puts the name of the server in front.
 const ALL: [(&str, Wish); 3] =
     [("compact", Wish::Compact), ("pin", Wish::Pin), ("note", Wish::Note)];
 
-/// The tool of this name.
+/// The tool with this name; `None` if it is not one of these.
 pub(crate) fn named(name: &str) -> Option<Wish> {
     ALL.iter().find(|(own, _)| *own == name).map(|(_, wish)| *wish)
 }
 
-/// The tools, without what says which session is meant.
+/// The tools, without the arguments that name a session.
 pub(crate) fn list() -> impl Iterator<Item = Tool> {
     ALL.into_iter().map(|(name, wish)| {
         let mut schema: JsonObject = serde_json::from_slice(&wish.schema()).unwrap_or_default();
         schema.insert("additionalProperties".to_owned(), false.into());
-        // The text names the other tools as a proxy gives them.
+        // The description names the other tools with the prefix that a proxy gives them.
         let text = wish.description().replace("midfold_", "");
         let title = match wish {
             Wish::Compact => "Have the conversation summarised now",
@@ -39,7 +39,7 @@ pub(crate) fn list() -> impl Iterator<Item = Tool> {
     })
 }
 
-/// Does what a call says to a session, and keeps it there.
+/// Carries out a call, and stores the change.
 pub(crate) async fn answer(
     call: &ToolCall<'_>,
     wish: Wish,
@@ -54,7 +54,8 @@ pub(crate) async fn answer(
     let text = |name: &str| text(&call.arguments, name);
     let (keep, words, number) = (text("keep"), text("text"), text("message"));
     let done = stored.wish(|session, budget| {
-        // Time counts from the last context on: what holds a fold back for a while is looked at again with the next.
+        // Some reasons hold a fold back for a time. The session's last request counts as now, so that such a reason is
+        // checked again with the next request.
         let now = session.gate().asked;
         match wish {
             Wish::Compact => compact(session, budget, &keep, now),
@@ -72,13 +73,13 @@ pub(crate) async fn answer(
     }
 }
 
-/// The error and the advice of an answer.
+/// Splits an error of the facade into the error and its advice.
 fn refused(error: &str) -> CallRefusal {
     let (error, advice) = error.split_once("; ").unwrap_or((error, "send it otherwise, or go on"));
     CallRefusal::new(error, advice)
 }
 
-/// A text of the arguments; a number is taken for one.
+/// A text among the arguments; a number is accepted as text, and a missing one is empty.
 fn text(arguments: &Map<String, Value>, name: &str) -> String {
     match arguments.get(name) {
         Some(Value::String(text)) => text.clone(),
@@ -87,7 +88,7 @@ fn text(arguments: &Map<String, Value>, name: &str) -> String {
     }
 }
 
-/// The message that is meant, and its tokens.
+/// Finds the message that is meant, and its tokens.
 fn found(session: &Session, number: &str, words: &str) -> Result<(u32, u64), String> {
     let events = session.log().events();
     let has_words = |at: usize, words: &str| says(&events[at].view, &events[at].bytes, words);

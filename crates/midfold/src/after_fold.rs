@@ -1,4 +1,4 @@
-//! What the user wants to stand in the recap of each fold: a text, and files that are read again from disk.
+//! Texts that the user wants behind the recap of each fold: a fixed text, and files that are read again from disk.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use serde::Deserialize;
 use crate::failure::{Failure, FailureArea};
 use crate::regular::bounded;
 
-/// Tokens that all of it takes where nothing is said: an eighth of a window of 32,000, the smallest one that agents
-/// commonly run with. Of a smaller budget an eighth is the most in any case.
+/// Tokens for all these texts together if the settings name no number: an eighth of 32,000, the smallest window that
+/// agents commonly run with. In a smaller budget an eighth of that budget is the limit.
 const TOKENS: u64 = 4_000;
-/// A file with more bytes for each token that may be put back is not read: no text has tokens so long.
+/// A file with more bytes than this for each token of the limit is not read: no text has tokens of that length.
 const BYTES_PER_TOKEN: u64 = 16;
 
 /// Texts that are put back after each fold.
@@ -66,13 +66,14 @@ impl AfterFold {
         })
     }
 
-    /// Whether nothing is put back.
+    /// Whether there is no text and no file to put back.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.text.is_none() && self.files.is_empty()
     }
 
-    /// This, and what it leaves out as `below` says it. Files are those of one place: with the folder that holds them.
+    /// Returns these settings; a setting that they leave out is taken from `below`. The list of files is taken from one
+    /// of the two as a whole, because its paths belong to its folder.
     #[must_use]
     pub fn over(self, below: Self) -> Self {
         let (text, tokens) = (self.text.or(below.text), self.tokens.or(below.tokens));
@@ -83,14 +84,15 @@ impl AfterFold {
         Self { text, tokens, files, folder, is_bound }
     }
 
-    /// With the folder that the files are named from; `is_bound` where none may lie outside of it.
+    /// Returns the settings with the folder that file names are relative to. With `is_bound`, no file may lie outside
+    /// of it.
     #[must_use]
     pub fn placed(self, folder: &Path, is_bound: bool) -> Self {
         Self { folder: Some(folder.to_owned()), is_bound, ..self }
     }
 
-    /// The hooks of sessions; none where nothing is put back. `told` hears of each file that a fold was made
-    /// without, and why.
+    /// Returns the hooks for a session; `None` if nothing is put back. After each fold `told` is called for every file
+    /// that is missing in it, with the reason.
     #[must_use]
     pub fn hooks(self, told: fn(file: &str, why: &str)) -> Option<Arc<dyn FoldHooks>> {
         let hooks = PuttingBack { said: self, told };
@@ -98,7 +100,7 @@ impl AfterFold {
     }
 }
 
-/// Reads what is put back when a fold is about to be planned.
+/// Reads the texts each time a fold is about to be planned.
 struct PuttingBack {
     said: AfterFold,
     told: fn(file: &str, why: &str),
@@ -125,6 +127,7 @@ impl FoldHooks for PuttingBack {
 }
 
 impl PuttingBack {
+    /// Reads one file. The error is a clause that is printed behind the file's name.
     fn text(&self, path: &Path, most: u64) -> Result<String, String> {
         let bytes = most.saturating_mul(BYTES_PER_TOKEN);
         let folder = self.said.folder.as_deref();

@@ -1,5 +1,5 @@
-//! Messages that are to be appended to a session: read, and held against its dialect. All of them have
-//! to be messages: what is left out silently is lost.
+//! Reads messages that are to be appended to a session, and checks that they fit its dialect. One part that is no
+//! message refuses all of them: if it were left out silently, it would be lost.
 
 use bytes::Bytes;
 use midfold_core::RawEvent;
@@ -12,7 +12,7 @@ use midfold_store::{AppendOutcome, Millis, StoredError, StoredSession};
 use crate::advice::{AdvisedError, MESSAGE};
 use crate::failure::{Door, Failure, FailureArea};
 
-/// Messages, and what they were read as.
+/// Messages that were read, and the format that they were read as.
 ///
 /// ```
 /// use midfold::{DialectKind, Door, IncomingMessages};
@@ -23,21 +23,21 @@ use crate::failure::{Door, Failure, FailureArea};
 /// # Ok::<(), midfold::Failure>(())
 /// ```
 pub struct IncomingMessages {
-    /// What they are called in messages: the name of a file.
+    /// The name of the source in error messages: a file, or `standard input`.
     name: String,
     door: Door,
     conversation: Conversation,
 }
 
 impl IncomingMessages {
-    /// Reads what is called `name`: one message, a list of messages, one message a line.
+    /// Reads one message, a list of messages, or one message a line. `name` is the source in error messages.
     ///
     /// # Errors
-    /// Where any of it is no message of one conversation.
+    /// If any part is not a message, or the messages belong to more than one conversation.
     pub fn read(bytes: &Bytes, name: &str, door: Door) -> Result<Self, Failure> {
         let mut found = read(bytes, None).map_err(|error| unread(error, name, door))?;
-        // A mark at the start is no message, and what a client cleared is read as it was; anything else that
-        // was noted is a message that would be left out or changed.
+        // A byte-order mark is no message, and a message that a client cleared is read as it was before. Any other
+        // problem means that a message would be left out or changed.
         let harmless = ["byte-order-mark", "cleared-by-client"];
         let odd = found.problems.iter().find(|problem| !harmless.contains(&problem.code));
         if let Some(problem) = odd {
@@ -53,13 +53,13 @@ impl IncomingMessages {
         Ok(Self { name: name.to_owned(), door, conversation })
     }
 
-    /// There are no messages in it.
+    /// Whether there are no messages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.conversation.events.is_empty()
     }
 
-    /// What stood around the messages.
+    /// The JSON around the messages; `None` for a bare list.
     #[must_use]
     pub fn wrapper(&self) -> Option<&MessageWrapper> {
         self.conversation.envelope.wrapper.as_ref()
@@ -71,10 +71,10 @@ impl IncomingMessages {
         &self.conversation.events
     }
 
-    /// The messages as a session of this dialect keeps them.
+    /// Returns the messages as a session of this dialect keeps them.
     ///
     /// # Errors
-    /// Where they are in another dialect, or in a role that nobody knows.
+    /// If they are in another dialect, or one has a role that the dialect does not know.
     pub fn events_for(&self, kind: DialectKind, session: &str) -> Result<Vec<RawEvent>, Failure> {
         let Conversation { format, events, .. } = &self.conversation;
         let found = format.dialect();
@@ -111,7 +111,7 @@ impl IncomingMessages {
     }
 }
 
-/// The messages of a log, as a session keeps them.
+/// Returns the messages of a log in the form in which they can be appended to a session.
 #[must_use]
 pub fn events_of(log: &EventLog) -> Vec<RawEvent> {
     let event = |event: &midfold_core::log::Event| RawEvent {
@@ -123,11 +123,11 @@ pub fn events_of(log: &EventLog) -> Vec<RawEvent> {
     log.events().iter().map(event).collect()
 }
 
-/// Appends to a stored session: behind whatever is there by then, or, with `expect`, only where it
-/// has so many messages. A retry with the same key returns the first answer, whatever is expected.
+/// Appends to a stored session. With `expect` and no key, appends only if the session has exactly that many messages. A
+/// retry with the same `key` returns the first answer, and `expect` is then not checked.
 ///
 /// # Errors
-/// When somebody else appended meanwhile, the key named another append, or the store fails.
+/// If somebody else appended meanwhile, if the key belongs to another append, or if the store fails.
 #[cfg(feature = "store")]
 pub async fn append(
     stored: &mut StoredSession,
@@ -142,12 +142,13 @@ pub async fn append(
     }
 }
 
-/// A message without the place where it stood. What its reader knows of its origin stays: the log must read
-/// the same tomorrow.
+/// Drops the event's place in the input. What the reader found out about its origin stays, because the log has to be
+/// read in the same way when it is loaded again.
 fn bare(event: &RawEvent) -> RawEvent {
     RawEvent { source: Vec::new(), ..event.clone() }
 }
 
+/// The failure for input in which no messages could be read.
 fn unread(error: ReadError, name: &str, door: Door) -> Failure {
     match error {
         ReadError::Empty => {
@@ -165,6 +166,7 @@ fn unread(error: ReadError, name: &str, door: Door) -> Failure {
     }
 }
 
+/// The failure for a part of the input that is no message.
 fn left_out(problem: &ReadProblem, name: &str, door: Door) -> Failure {
     let place = problem.at.map_or(String::new(), |line| format!(", line {line}"));
     let what = match problem.code {

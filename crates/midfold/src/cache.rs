@@ -1,5 +1,5 @@
-//! How much of a prompt the provider's cache can read again on the next turn: with a static marker, with
-//! a recap that is written anew each turn, and with a fold that stays (Summarizing Evicted Turns).
+//! Measures how much of a prompt the provider's cache can read again on the next turn, for three ways to fold. The
+//! recap is a static marker, or it is written anew each turn (Summarizing Evicted Turns), or the fold stays.
 
 use midfold_core::budget::Budget;
 use midfold_core::fold::Fold;
@@ -29,11 +29,11 @@ pub struct CacheCheck {
     pub frozen: u64,
 }
 
-/// Compares the last turn of a log with the one before it, by a policy. `None` where the log has no
-/// turn before the last, or nothing to fold there.
+/// Compares the last turn of a log with the one before it, under a policy. `None` if the log has no turn before the
+/// last, or if nothing can be folded there.
 ///
 /// # Errors
-/// When a context of the two turns cannot be planned.
+/// If the context of one of the two turns cannot be planned.
 pub fn cache_check(
     log: &EventLog,
     policy: &Policy,
@@ -53,7 +53,7 @@ pub fn cache_check(
     let Some(marker) = turns.fold(&with(RecapFallback::Marker), None)? else { return Ok(None) };
     let computed = with(RecapFallback::Computed);
     let Some(first) = turns.fold(&computed, None)? else { return Ok(None) };
-    // A model's summary of the same messages is another text each time.
+    // A model that summarises the same messages again writes another text. The first line here makes the texts differ.
     let text = first.recap.as_ref().map(|recap| format!("Written anew.\n{}", recap.text));
     let Some(anew) = turns.fold(&computed, text.as_deref())? else { return Ok(None) };
     let (prompt, frozen) = turns.repeated(&own, &own);
@@ -62,7 +62,7 @@ pub fn cache_check(
     Ok(Some(CacheCheck { prompt, marker, marker_prompt, regenerated, regenerated_prompt, frozen }))
 }
 
-/// A turn, and the one after it.
+/// A log up to its last turn, and the log with that turn.
 struct TurnPair<'a> {
     turn: EventLog,
     next: &'a EventLog,
@@ -71,7 +71,7 @@ struct TurnPair<'a> {
 }
 
 impl TurnPair<'_> {
-    /// The fold that is made at the turn; `recap` stands in it where one is given.
+    /// Plans the fold at the earlier turn; if `recap` is given, it is the text of that fold.
     fn fold(&self, policy: &Policy, recap: Option<&str>) -> Result<Option<Box<Fold>>, PlanError> {
         let request = PlanRequest::new(&self.turn, policy, self.budget, self.meter);
         Ok(match plan(&PlanRequest { cause: FoldCause::Manual, recap, ..request })? {
@@ -80,15 +80,15 @@ impl TurnPair<'_> {
         })
     }
 
-    /// Tokens of the turn's prompt read through one fold, and those of them that the next turn's
-    /// repeats, which is read through another.
+    /// Returns the tokens of the prompt at the earlier turn, and how many of them the prompt of the next turn repeats.
+    /// Each prompt is read through its own fold.
     fn repeated(&self, now: &Fold, then: &Fold) -> (u64, u64) {
         let now = project(&self.turn, Some(now));
         (now.tokens(), shared(&now, &project(self.next, Some(then))))
     }
 }
 
-/// Tokens of the messages at the start that both have.
+/// The tokens at the start that both contexts share, the envelope included.
 fn shared(before: &Context, after: &Context) -> u64 {
     let same = before.pieces().zip(after.pieces()).take_while(|(a, b)| a.bytes == b.bytes);
     let envelope = before.tokens() - before.pieces().map(|p| u64::from(p.tokens)).sum::<u64>();

@@ -1,5 +1,5 @@
-//! Compacting a conversation because somebody asks: to a target, with the newest messages kept, and
-//! with an explanation where it cannot be done.
+//! Compacts a conversation because somebody asks for it: to a target, with the newest messages kept, and with an
+//! explanation if it cannot be done.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::advice::{AdvisedError, parts};
 use crate::failure::{Door, Failure, FailureArea, number, plural};
 use crate::prepare::PreparedConversation;
 
-/// What is to be done to a conversation.
+/// The wishes for one compaction.
 ///
 /// ```
 /// use midfold::formats::read;
@@ -37,39 +37,38 @@ pub struct CompactionRequest {
     pub policy: Policy,
     /// What the recap should keep before anything else.
     pub focus: Option<String>,
-    /// At most so many tokens after the fold.
+    /// The most tokens that the context may count after the fold.
     pub target: Option<u64>,
-    /// At least so many messages stay at the end.
+    /// How many of the newest messages have to stay, at least.
     pub keep_last: Option<usize>,
-    /// Only where the policy's trigger fires; otherwise a fold is tried in any case.
+    /// Fold only if the policy's trigger fires. Otherwise a fold is tried in any case.
     pub if_needed: bool,
 }
 
-/// What a model told of the messages that leave, judged.
+/// A model's narration of the messages that leave, after it was judged.
 #[derive(Clone, Debug, Default)]
 pub struct ModelNarration {
-    /// The part of its answer that may stand.
+    /// The part of the model's answer that was accepted.
     pub narrated: Option<AcceptedNarration>,
-    /// What was judged of each answer.
+    /// The verdict on each answer.
     pub verdicts: Vec<VerdictRecord>,
-    /// What the caller wrote itself in the place of the messages that leave: it stands instead of a
-    /// recap of ours.
+    /// A recap that the caller wrote. It replaces the one that midfold would compose.
     pub recap: Option<String>,
 }
 
-/// What a compaction came to.
+/// The result of a compaction.
 #[derive(Debug)]
 pub struct CompactionOutcome {
     /// The fold, or why there is none.
     pub outcome: PlanOutcome,
-    /// What is to be sent.
+    /// The context to send.
     pub context: Context,
-    /// The target, where more than that is left.
+    /// The target, if the context is still larger than that; `None` if it was met or none was asked for.
     pub missed: Option<u64>,
 }
 
 impl CompactionOutcome {
-    /// The fold, where there is one.
+    /// The fold; `None` if nothing was folded.
     #[must_use]
     pub fn fold(&self) -> Option<&Fold> {
         folded(&self.outcome)
@@ -77,17 +76,17 @@ impl CompactionOutcome {
 }
 
 impl CompactionRequest {
-    /// A compaction by this policy, and nothing else asked for.
+    /// A compaction by this policy without other wishes.
     #[must_use]
     pub fn by(policy: Policy) -> Self {
         Self { policy, focus: None, target: None, keep_last: None, if_needed: false }
     }
 
-    /// Compacts a conversation. `pins` are the numbers of messages that stay.
+    /// Compacts a conversation. `pins` are the numbers of messages that have to stay.
     ///
     /// # Errors
-    /// When a pin is no message, the target is above the budget, what may not be folded does not
-    /// fit, or the newest messages that were to stay do not.
+    /// If a pin names no message, if the target is above the budget, or if the messages that may not be folded or the
+    /// newest ones that were to stay do not fit.
     pub fn run(
         &self,
         prepared: &PreparedConversation,
@@ -112,7 +111,7 @@ impl CompactionRequest {
         Ok(CompactionOutcome { outcome, context, missed })
     }
 
-    /// The policy, with the messages that are to stay.
+    /// The policy, with the number of newest messages that have to stay.
     #[must_use]
     pub fn policy(&self) -> Cow<'_, Policy> {
         let Some(messages) = self.keep_last else { return Cow::Borrowed(&self.policy) };
@@ -132,6 +131,7 @@ struct CompactionWork<'a> {
 }
 
 impl CompactionWork<'_> {
+    /// Checks that the pins are messages, and that the target is within the budget.
     fn check(&self) -> Result<(), Failure> {
         let events = self.prepared.log.len();
         if let Some(pin) = self.pins.iter().find(|pin| **pin as usize >= events) {
@@ -174,6 +174,8 @@ impl CompactionWork<'_> {
         })
     }
 
+    /// Explains why nothing fits, with everything that would help: a larger window, another preset, fewer pins, less
+    /// kept.
     fn explain(&self, policy: &Policy, error: PlanError) -> Failure {
         let floor = match error {
             PlanError::Floor(floor) => floor,
@@ -201,7 +203,7 @@ impl CompactionWork<'_> {
             .maybe_hint(self.less_kept(policy, &floor))
     }
 
-    /// The presets that fit.
+    /// A hint that names the presets with which this conversation fits.
     fn other_presets(&self, policy: &Policy) -> Option<String> {
         let fits = |name: &&str| {
             Policy::preset(name).is_ok_and(|other| {
@@ -238,10 +240,10 @@ impl CompactionWork<'_> {
         })
     }
 
-    /// The newest messages that were asked for stay, or nothing is done.
+    /// Fails if fewer of the newest messages stay than were asked for.
     fn kept_last(&self, fold: &Fold) -> Result<(), Failure> {
         let Some(asked) = self.wish.keep_last else { return Ok(()) };
-        // Reducers may edit in the tail before the end of the span.
+        // Reducers may fold messages of the tail: only those behind the span are untouched.
         let kept = fold.layout.tail.end.saturating_sub(fold.span.end) as usize;
         let middle = fold.layout.middle.end.saturating_sub(fold.layout.middle.start);
         if kept >= asked || middle == 0 {

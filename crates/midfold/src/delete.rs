@@ -1,17 +1,17 @@
-//! Sessions that are deleted: by name, or because nothing happened in them for long. What is deleted
-//! does not come back, so every door can first be told what that would be.
+//! Deletes sessions by name or by age. Deleted sessions do not come back, so each deletion has a function that first
+//! returns what it would delete: [`extents`], [`idle`], [`old_answers`].
 
 use midfold_store::{Millis, SessionExtent, Store, StoreError};
 
 use crate::advice::{AdvisedError, advise_in};
 use crate::failure::{Door, Failure, FailureArea, plural};
 
-/// Sessions that are looked for at once.
+/// How many ids of idle sessions one query returns.
 const AT_ONCE: u32 = 1_000;
-/// An hour.
+/// An hour in milliseconds.
 const HOUR: Millis = 3_600_000;
 
-/// How long nothing happened: hours, days or weeks.
+/// Reads an age in hours, days or weeks, and returns milliseconds.
 ///
 /// ```
 /// assert_eq!(midfold::age("36h"), Ok(36 * 3_600_000));
@@ -20,12 +20,12 @@ const HOUR: Millis = 3_600_000;
 /// ```
 ///
 /// # Errors
-/// What to write, where it is none, and for no time at all: that would be every session.
+/// If the text is no age, with a hint how one is written; and if the age is 0, which would mean every session.
 pub fn age(text: &str) -> Result<Millis, String> {
     let units = [('h', HOUR), ('d', 24 * HOUR), ('w', 7 * 24 * HOUR)];
     let read = units.iter().find_map(|(unit, long)| {
         let digits = text.strip_suffix(*unit)?;
-        // A sign is no digit.
+        // `parse` would also take a sign: `+5h` is refused here.
         let count = digits.bytes().all(|b| b.is_ascii_digit()).then_some(digits)?.parse().ok()?;
         long.checked_mul(count)
     });
@@ -36,10 +36,10 @@ pub fn age(text: &str) -> Result<Millis, String> {
     }
 }
 
-/// What these sessions hold, each of them once.
+/// Returns what each of these sessions holds; a repeated id counts once.
 ///
 /// # Errors
-/// When one of them is not there, with the one that was perhaps meant; and when the store fails.
+/// If one of them does not exist, with the id that was perhaps meant; and if the store fails.
 pub async fn extents(
     store: &dyn Store,
     ids: &[String],
@@ -58,11 +58,11 @@ pub async fn extents(
     Ok(found)
 }
 
-/// Deletes these sessions for good, and takes their bytes off the disk; returns what they held. Where
-/// one of the names is unknown, none of them is deleted.
+/// Deletes these sessions for good, removes their bytes from the disk, and returns what they held. If one of the ids is
+/// unknown, no session is deleted.
 ///
 /// # Errors
-/// As [`extents`]; and when the store fails, with what was deleted until then.
+/// As [`extents`]; and if the store fails later, with the ids that were deleted until then.
 pub async fn delete(
     store: &dyn Store,
     ids: &[String],
@@ -72,7 +72,7 @@ pub async fn delete(
     for extent in extents(store, ids, door).await? {
         match store.delete(&extent.session, None).await {
             Ok(extent) => deleted.push(extent),
-            // Somebody else was faster.
+            // Another process has deleted it meanwhile.
             Err(StoreError::NoSession(_)) => {}
             Err(error) => return Err(stopped(error, &deleted, door)),
         }
@@ -80,10 +80,11 @@ pub async fn delete(
     scrubbed(store, deleted).await
 }
 
-/// What the sessions hold that last changed longer ago than this: those that [`prune`] deletes.
+/// Returns what the sessions hold that were last changed more than `age` milliseconds before `now`. [`prune`] deletes
+/// them.
 ///
 /// # Errors
-/// When the store fails.
+/// If the store fails.
 pub async fn idle(
     store: &dyn Store,
     age: Millis,
@@ -101,10 +102,11 @@ pub async fn idle(
     Ok(found)
 }
 
-/// How many answers of no session came longer ago than this: those that [`prune`] deletes with the sessions.
+/// Counts the answers without a session that are older than `age` milliseconds. [`prune`] deletes them with the
+/// sessions.
 ///
 /// # Errors
-/// When the store fails.
+/// If the store fails.
 pub async fn old_answers(
     store: &dyn Store,
     age: Millis,
@@ -114,11 +116,11 @@ pub async fn old_answers(
     store.old_answers(now.saturating_sub(age)).await.map_err(|error| error.advise(door))
 }
 
-/// Deletes the sessions that last changed longer ago than this, as [`delete`] does, and the answers that are of none. One that changes
-/// meanwhile is left.
+/// Deletes the sessions that were last changed more than `age` milliseconds before `now`, as [`delete`] does, and the
+/// old answers without a session. A session that changes meanwhile is left.
 ///
 /// # Errors
-/// When the store fails, with what was deleted until then.
+/// If the store fails, with the ids that were deleted until then.
 pub async fn prune(
     store: &dyn Store,
     age: Millis,
@@ -140,7 +142,7 @@ pub async fn prune(
     scrubbed(store, deleted).await
 }
 
-/// The sessions that last changed before `since`.
+/// The ids of all sessions that were last changed before `since`, read page by page.
 async fn idle_ids(store: &dyn Store, since: Millis, door: Door) -> Result<Vec<String>, Failure> {
     let mut all: Vec<String> = Vec::new();
     loop {
@@ -153,7 +155,8 @@ async fn idle_ids(store: &dyn Store, since: Millis, door: Door) -> Result<Vec<St
     }
 }
 
-/// The same sessions, their bytes taken off the disk. What an interrupted deletion left is, too.
+/// Removes the bytes of deleted sessions from the disk, also those of an earlier, interrupted deletion; returns
+/// `deleted`.
 async fn scrubbed(
     store: &dyn Store,
     deleted: Vec<SessionExtent>,
@@ -168,7 +171,7 @@ async fn scrubbed(
         .hint("the sessions are gone; the next deletion or pruning tries again"))
 }
 
-/// Why a deletion of several ended early.
+/// The error of a deletion that stopped in between, with the ids that are already deleted.
 fn stopped(error: StoreError, deleted: &[SessionExtent], door: Door) -> Failure {
     let names: Vec<&str> = deleted.iter().map(|extent| &*extent.session).collect();
     let done = format!("deleted until then: {}; ask again for the others", names.join(", "));

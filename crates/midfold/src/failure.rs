@@ -1,11 +1,11 @@
-//! Why a door could not do what it was asked, and what to do about it: the same words at every door,
-//! but for how the door spells its options.
+//! Failures: why a door could not do what it was asked, and hints what to do. The words are the same at every door,
+//! except that each door spells its options in its own way.
 
 use std::fmt::Display;
 
 use midfold_core::reduce::thousands;
 
-/// A way into midfold, by how it spells what it can be asked.
+/// A way into midfold. It decides how options are spelled in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Door {
@@ -20,7 +20,7 @@ pub enum Door {
 }
 
 impl Door {
-    /// An option.
+    /// Spells the name of an option.
     ///
     /// ```
     /// use midfold::Door;
@@ -38,7 +38,7 @@ impl Door {
         }
     }
 
-    /// An option with its value.
+    /// Spells an option with its value.
     ///
     /// ```
     /// use midfold::Door;
@@ -56,7 +56,7 @@ impl Door {
         }
     }
 
-    /// What is said at the command, or to a program.
+    /// Chooses the text for the command line, or else that for a program.
     pub(crate) fn says<'a>(self, command: &'a str, program: &'a str) -> &'a str {
         if self == Self::Command { command } else { program }
     }
@@ -76,47 +76,47 @@ fn camel(name: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailureArea {
-    /// What was given to work on, or asked for.
+    /// The data that was given, or the question about it.
     Input,
     /// A policy.
     Policy,
-    /// What does not fit.
+    /// Tokens that do not fit a budget.
     Budget,
     /// A store.
     Store,
-    /// A way to count.
+    /// A tokenizer.
     Tokenizer,
 }
 
-/// One clear message, and hints.
+/// An error message, and hints what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
     /// What it is about.
     pub area: FailureArea,
-    /// It lies in what was asked, whatever the data: a name that nobody has, two wishes that
-    /// exclude each other.
+    /// The request itself is wrong, whatever the data: an unknown name, or two options that exclude each other.
     pub is_usage: bool,
-    /// What is wrong, and where.
+    /// Says what is wrong, and where.
     pub message: String,
-    /// What to do.
+    /// Each says what to do.
     pub hints: Vec<String>,
 }
 
 impl Failure {
-    /// What cannot be done with this data.
+    /// A failure that is due to the data.
     #[must_use]
     pub fn new(area: FailureArea, message: impl Into<String>) -> Self {
         Self { area, is_usage: false, message: message.into(), hints: Vec::new() }
     }
 
-    /// What cannot be asked.
+    /// A failure that is due to the request.
     #[must_use]
     pub fn usage(area: FailureArea, message: impl Into<String>) -> Self {
         Self { is_usage: true, ..Self::new(area, message) }
     }
 
-    /// `name` is not among `known`: says what is, and what was perhaps meant.
+    /// A failure because `name` is not among `known`. Its hints list the known names, and the one that was perhaps
+    /// meant.
     ///
     /// ```
     /// use midfold::{FailureArea, Failure};
@@ -130,7 +130,7 @@ impl Failure {
             .hint(format!("there are: {}", known.join(", ")))
     }
 
-    /// The same, of this place: a file, a conversation.
+    /// Puts a place before the message: a file, a conversation.
     #[must_use]
     pub fn at(self, place: impl Display) -> Self {
         Self { message: format!("{place}{}", self.message), ..self }
@@ -143,21 +143,22 @@ impl Failure {
         self
     }
 
-    /// Adds a hint where there is one.
+    /// Adds a hint if there is one.
     #[must_use]
     pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
         self.hints.extend(hint);
         self
     }
 
-    /// Adds the name that was perhaps meant, where one is near.
+    /// Adds a hint with the known name that was perhaps meant, if one is near.
     #[must_use]
     pub fn near<'a>(self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         self.maybe_hint(nearest(name, known).map(|near| format!("did you mean `{near}`?")))
     }
 }
 
-/// The name that was perhaps meant: few letters have to be changed, or it begins so.
+/// Returns the known name that was perhaps meant: it begins with `name`, or few characters differ (a third of those of
+/// `name`, at least one). `None` if there is no such name.
 ///
 /// ```
 /// use midfold::nearest;
@@ -179,13 +180,13 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// `1234567` as `1,234,567`.
+/// Writes a number with commas: `1234567` as `1,234,567`.
 #[must_use]
 pub fn number(n: u64) -> String {
     thousands(usize::try_from(n).unwrap_or(usize::MAX))
 }
 
-/// A sentence of the engine with its figures as [`number`] writes them.
+/// Writes the numbers of a message of the engine as [`number`] does.
 ///
 /// ```
 /// assert_eq!(midfold::grouped("need 12345, have 1000: a 5,x 7 1.5"), "need 12,345, have 1,000: a 5,x 7 1.5");
@@ -200,7 +201,7 @@ pub fn grouped(text: &str) -> String {
     text.split(' ').map(figure).collect::<Vec<_>>().join(" ")
 }
 
-/// `1 message`, `2,000 messages`.
+/// Writes a count with its noun: `1 message`, `2,000 messages`.
 ///
 /// ```
 /// assert_eq!(midfold::plural(1, "fold"), "1 fold");

@@ -1,28 +1,28 @@
-//! Why a request was sent as it came.
+//! Why the proxy sent a request unchanged although it might have needed a fold.
 
-/// Why a request was sent as it came although it might have needed a fold.
+/// The reason why a request was sent unchanged although it might have needed a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RequestFault {
-    /// There is no preset of the name that the request asks for.
+    /// The request asks for a preset or a profile that does not exist.
     Preset,
-    /// What may not be folded is larger than the budget, or the policy's folding is switched off.
+    /// The messages that may not be folded are larger than the budget, or the policy does not fold.
     Floor,
-    /// What travels with every request of the client is nearly all of the window: folding the rest each time would
-    /// help nothing.
+    /// The client's system prompt and tools take nearly all of the window and come with every request. No fold of the
+    /// rest would help.
     Fixed,
 }
 
 impl RequestFault {
     const ALL: [Self; 3] = [Self::Preset, Self::Floor, Self::Fixed];
 
-    /// The fault of this name.
+    /// The fault with this name; `None` for another name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|fault| fault.name() == name)
     }
 
-    /// It in words.
+    /// The reason in words.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl RequestFault {
         }
     }
 
-    /// Its name, in headers and metrics.
+    /// The name, for headers and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

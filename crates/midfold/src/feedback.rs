@@ -1,27 +1,27 @@
-//! What a person is told after a compaction that was asked for: the dictionary of Hermes Agent's
-//! `summarize_manual_compression`, and what is in the place of the messages.
+//! The text that a person reads after a manual compaction. It has the keys of Hermes Agent's
+//! `summarize_manual_compression`, and a line about what replaced the messages.
 
 use midfold_core::fold::{Fold, StandIn};
 use midfold_core::plan::PlanOutcome;
 use midfold_core::reduce::thousands;
 use serde::Serialize;
 
-/// One compaction, in words. Serialises to the keys of the source, and `instead` beside them.
+/// A compaction in words. It serialises to the keys of Hermes Agent, with `instead` beside them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompactionFeedback {
-    /// The context is the same, byte for byte.
+    /// The context did not change.
     pub noop: bool,
     /// `Compressed: 40 → 12 messages`.
     pub headline: String,
     /// `Rough transcript estimate: ~90,000 → ~30,000 tokens`.
     pub token_line: String,
-    /// Why fewer messages can take more tokens, where they do.
+    /// Why fewer messages take more tokens; `None` if they do not.
     pub note: Option<String>,
-    /// What is in the place of what left; `None` where nothing did.
+    /// The text about what replaced the messages that left; `None` if no message left.
     pub instead: Option<String>,
 }
 
-/// Messages and tokens of a context, by whatever count the caller goes.
+/// The messages and tokens of a context. The caller decides which counter gives the tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeCount {
     /// Messages.
@@ -31,7 +31,7 @@ pub struct SizeCount {
 }
 
 impl CompactionFeedback {
-    /// The words for a context that was `before` and is `after`; `same` where it did not change.
+    /// Describes a context that was `before` and is `after`; `same` says that it did not change.
     ///
     /// ```
     /// use midfold::{CompactionFeedback, SizeCount};
@@ -66,7 +66,7 @@ impl CompactionFeedback {
         Self { noop: same, headline, token_line, note, instead: None }
     }
 
-    /// The words for what became of a context that was `before`.
+    /// Describes the outcome of a plan. `before` is used if nothing was folded.
     #[must_use]
     pub fn of(outcome: &PlanOutcome, before: SizeCount) -> Self {
         let PlanOutcome::Folded(fold) = outcome else { return Self::new(before, before, true) };
@@ -81,7 +81,7 @@ fn grouped(tokens: u64) -> String {
     thousands(usize::try_from(tokens).unwrap_or(usize::MAX))
 }
 
-/// What is in the place of the messages that left.
+/// Describes what replaced the messages that left.
 fn instead(fold: &Fold) -> String {
     let tokens = grouped(fold.recap.as_ref().map_or(0, |recap| recap.tokens));
     let marked = grouped(fold.accounts.marker.into());

@@ -1,4 +1,4 @@
-//! A conversation that was given as JSON, and a context given back in its shape.
+//! Reads a conversation that a caller passes as JSON, and writes a context in the same shape.
 
 use bytes::Bytes;
 use midfold_core::project::Context;
@@ -9,7 +9,7 @@ use midfold_formats::transcript;
 use crate::advice::AdvisedError;
 use crate::failure::{Door, Failure, FailureArea};
 
-/// The only conversation of some JSON, and what was odd about it.
+/// Reads JSON that holds exactly one conversation; also returns the problems of reading it.
 ///
 /// ```
 /// use midfold::{Door, conversation};
@@ -19,7 +19,7 @@ use crate::failure::{Door, Failure, FailureArea};
 /// ```
 ///
 /// # Errors
-/// Where there is none, or more than one, or a message is no JSON object.
+/// If there is no conversation or more than one, or if a message is not a JSON object.
 pub fn conversation(
     bytes: &Bytes,
     format: Option<TranscriptFormat>,
@@ -40,8 +40,8 @@ pub fn conversation(
     }
 }
 
-/// A context as text, as the conversation was: a list with what stood around it, or one message a
-/// line. A client's file becomes a list.
+/// Writes a context in the shape of the conversation: one message a line, or a list with the JSON that was around it.
+/// For a client's own file it writes a plain list.
 #[must_use]
 pub fn document(context: &Context, conversation: &Conversation) -> Vec<u8> {
     let messages: Vec<_> = context.pieces().map(|piece| piece.bytes.clone()).collect();

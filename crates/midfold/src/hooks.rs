@@ -1,9 +1,9 @@
-//! What a door says about hooks: what each adds to a request, and how much room it keeps.
+//! Makes the hooks of a door from their names, their reserves and the names of their texts.
 
 use midfold_core::inject::{InjectError, Injections};
 
-/// The hooks with these reserves, in their order. `texts` are the names of those that add something
-/// now: each needs a reserve, and that is found out before anything is folded for it.
+/// Returns hooks with these reserves in tokens, in this order. `texts` are the names of the hooks that add a text now.
+/// Each needs a reserve; that is checked here, before anything is folded for the request.
 ///
 /// ```
 /// use midfold::injections;
@@ -13,7 +13,7 @@ use midfold_core::inject::{InjectError, Injections};
 /// ```
 ///
 /// # Errors
-/// When a name comes twice, or one that adds something has no reserve.
+/// If a name comes twice, or if a hook with a text has no reserve.
 pub fn injections<'a>(
     reserves: impl IntoIterator<Item = (&'a str, u64)>,
     texts: impl IntoIterator<Item = &'a str>,

@@ -1,7 +1,7 @@
 //! Context compaction for LLM agents. *Keep the ends, fold the middle.*
 //!
-//! This crate is the facade: it re-exports what a Rust user needs from the crates below it, and does what
-//! every caller (command line, Python, server) needs around them.
+//! This crate is the facade: it re-exports what a Rust user needs from the crates below it, and adds the work around
+//! them that every door (command line, Python, server) shares.
 //!
 //! # By task
 //!
@@ -25,12 +25,11 @@
 //!
 //! # By type
 //!
-//! A [`RawEvent`] is a message with its bytes. A [`EventLog`] holds the messages of a conversation, append-only,
-//! each with its hash and its tokens. A [`Policy`] says when and how to compact, a [`Budget`] how much there is.
+//! A [`RawEvent`] is a message with its bytes. An [`EventLog`] holds the messages of a conversation, append-only, each
+//! with its hash and its tokens. A [`Policy`] says when and how to compact, a [`Budget`] how many tokens there are.
 //! [`core::plan`] makes a [`Fold`] from them: an immutable record of what replaces which messages, and why. A
-//! [`Context`] is what the model reads: a pure function of log and fold. A [`Session`] holds a log with its
-//! folds and decides when to make the next one. A [`Meter`] corrects estimated tokens by what providers
-//! counted.
+//! [`Context`] is what the model reads: a pure function of log and fold. A [`Session`] holds a log with its folds and
+//! decides when to make the next one. A [`Meter`] corrects estimated tokens by what providers counted.
 //!
 //! ```
 //! use midfold::formats::read;
@@ -52,11 +51,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A session that is held takes new messages with [`Session::append`] and answers with
-//! [`Session::context`], which folds first when the policy's trigger fires.
+//! A running agent appends each new message with [`Session::append`] and sends what [`Session::context`] returns, which
+//! folds first when the policy's trigger fires.
 //!
 //! A session that outlives its process is a [`store::StoredSession`] (feature `sqlite` or `postgres`). [`Start`] makes
-//! one, and checks first that it can be:
+//! one, after it has checked the settings:
 //!
 //! ```
 //! # #[cfg(feature = "sqlite")]
@@ -167,10 +166,10 @@ pub use midfold_core::project::{Context, ContextPiece, PieceFate};
 pub use midfold_core::{Counter, Dialect, ProviderProfile, RawEvent, TextKind, Violation};
 pub use midfold_formats::DialectKind;
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// Items that the tests of this crate use. They are not part of the interface, and may change at any time.
 #[doc(hidden)]
 pub mod inside {
-    /// What forks are called.
+    /// How the ids of forks are made.
     #[cfg(feature = "blocking")]
     pub mod fork {
         pub use crate::blocking::fork::{id, is_of};

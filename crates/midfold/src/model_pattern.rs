@@ -1,4 +1,4 @@
-//! Names of models, with `*` for what may stand there.
+//! Patterns of models' names, with `*` for any run of characters.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,25 +23,26 @@ pub struct ModelPattern {
     matcher: GlobMatcher,
 }
 
-/// Why there is no such pattern.
+/// The error for a text that is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no pattern of models' names: it looks like `llama3*` or `*-instruct`")]
 pub struct ModelPatternError(String);
 
 impl ModelPattern {
-    /// Whether a model of this name is meant.
+    /// Whether the pattern matches this name.
     #[must_use]
     pub fn matches(&self, model: &str) -> bool {
         self.matcher.is_match(model)
     }
 
-    /// Characters that have to be there as they are: of two patterns that match, the one with more says more.
+    /// The number of characters that are not wildcards. Of two patterns that match, the one with more is the more
+    /// specific.
     #[must_use]
     pub fn precision(&self) -> usize {
         self.text.chars().filter(|c| !matches!(c, '*' | '?')).count()
     }
 
-    /// As it was written.
+    /// The pattern as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
@@ -57,7 +58,7 @@ impl FromStr for ModelPattern {
         if text.is_empty() {
             return Err(wrong());
         }
-        // Brackets are parts of names: `[1m]`.
+        // Brackets belong to names (`[1m]`), so they are escaped for the glob.
         let escaped = text.chars().fold(String::new(), |mut escaped, c| {
             if matches!(c, '[' | ']' | '{' | '}' | '\\') {
                 escaped.push('\\');

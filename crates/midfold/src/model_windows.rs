@@ -21,14 +21,15 @@ use crate::model_pattern::{ModelPattern, ModelPatternError};
 pub struct ModelWindows(Vec<(ModelPattern, u64)>);
 
 impl ModelWindows {
-    /// The window of a model: of several patterns that match, the one that says most of its name.
+    /// The window of a model in tokens. If several patterns match, the one with the most literal characters decides;
+    /// `None` if no pattern matches.
     #[must_use]
     pub fn of(&self, model: &str) -> Option<u64> {
         let fitting = self.0.iter().filter(|(pattern, _)| pattern.matches(model));
         fitting.max_by_key(|(pattern, _)| pattern.precision()).map(|(_, window)| *window)
     }
 
-    /// These, and what they do not name as `below` says it.
+    /// Returns these windows, and those of `below` whose patterns are not among them.
     #[must_use]
     pub fn over(self, below: Self) -> Self {
         let is_other =

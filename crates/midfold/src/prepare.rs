@@ -1,5 +1,5 @@
-//! From a conversation that was read to a log that can be planned: dialect, profile, counter,
-//! window. The one step that needs wire formats and tokens at once.
+//! Prepares a conversation for planning: chooses dialect, profile, counter and window, and makes a log of it. Only this
+//! step needs both wire formats and tokenizers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,11 +21,11 @@ use midfold_tokens::{self as tokens, EstimateCounter, MemoCounter, ProviderFamil
 
 use crate::model_windows::ModelWindows;
 
-/// The window where nothing tells a better one, in tokens.
+/// The window in tokens if neither the caller nor the model's name gives one.
 pub const DEFAULT_WINDOW: u64 = 128_000;
 
-/// What a caller says about conversations. What is left out follows from each of them: the
-/// profile from its dialect, the counter and the window from the model that it names.
+/// The settings that a caller gives for conversations. Each has a default from the conversation itself: the profile
+/// follows from its dialect, the counter and the window from its model.
 ///
 /// ```
 /// use midfold::formats::read;
@@ -49,7 +49,7 @@ pub struct Setup {
     counter: Option<Arc<dyn Counter>>,
     model: Option<String>,
     default_model: Option<String>,
-    /// By name, so that conversations of one model share what was counted.
+    /// Counters by name, so that conversations of one model share the texts that are counted already.
     counters: BTreeMap<&'static str, Arc<dyn Counter>>,
 }
 
@@ -59,16 +59,16 @@ pub struct PreparedConversation {
     pub kind: DialectKind,
     /// The conversation without its events, which are in the log.
     pub source: Conversation,
-    /// The model that contexts go to: the one that was said, else that of the conversation, else the
-    /// default one.
+    /// The model that contexts are sent to: that of [`Setup::model`], else that of the conversation, else the default
+    /// one.
     pub model: Option<String>,
-    /// Where each event of the log stood in the input; nothing for one that was built.
+    /// For each event of the log, its byte ranges in the input; empty for an event that midfold built.
     pub places: Vec<Vec<Range<usize>>>,
     /// The events, counted.
     pub log: EventLog,
-    /// What the usage that the conversation recorded says about the counter.
+    /// The correction of the counter, learned from the usage that the conversation recorded.
     pub meter: Meter,
-    /// In tokens.
+    /// The window, in tokens.
     pub window: u64,
     /// Where the window comes from.
     pub window_from: WindowSource,
@@ -76,28 +76,28 @@ pub struct PreparedConversation {
     pub converted: bool,
     /// The input was bare messages, one on each line.
     pub is_lines: bool,
-    /// The counter was chosen for the model, not by the caller.
+    /// The counter follows from the model; the caller chose none.
     pub auto_counter: bool,
-    /// What could not be converted.
+    /// What could not be converted or counted.
     pub problems: Vec<ReadProblem>,
 }
 
 /// Where the window comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowSource {
-    /// The caller.
+    /// The caller gave it.
     Given,
-    /// The request, which says how much its model is to hold.
+    /// The request says how many tokens its model should hold.
     Request,
-    /// The server that the request goes to.
+    /// The server that the request goes to reported it.
     Server,
-    /// What a provider refused or took.
+    /// It was learned from the requests that a provider refused or took.
     Learned,
-    /// The model that was named.
+    /// It is known for the model of this name.
     Model(String),
-    /// A model was named that nothing is known about.
+    /// The default, because nothing is known about the model of this name.
     UnknownModel(String),
-    /// No model was named.
+    /// The default, because no model was named.
     NoModel,
 }
 
@@ -115,7 +115,8 @@ impl WindowSource {
         }
     }
 
-    /// Whether nobody said it who has to know: what is learned from a provider holds then.
+    /// Whether the window is only assumed, not said by the caller, the request or the server. A window that is learned
+    /// from a provider replaces it then.
     #[must_use]
     pub fn is_guess(&self) -> bool {
         matches!(self, Self::Model(_) | Self::UnknownModel(_) | Self::NoModel)
@@ -139,7 +140,7 @@ pub enum SetupError {
 }
 
 impl Setup {
-    /// Nothing said: everything follows from the conversation.
+    /// No settings: everything follows from the conversation.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -166,22 +167,21 @@ impl Setup {
         self
     }
 
-    /// The windows of models in tokens, by patterns of their names. They win over the window of all.
+    /// The windows of models in tokens, by patterns of their names. A pattern that matches wins over [`Setup::window`].
     #[must_use]
     pub fn windows(mut self, windows: ModelWindows) -> Self {
         self.windows = windows;
         self
     }
 
-    /// What counts. It is taken at its word: usage that the conversation recorded is not looked
-    /// at then, and the meter is exact.
+    /// The counter. It is trusted as exact, so usage that the conversation recorded is not used to correct it.
     #[must_use]
     pub fn counter(mut self, counter: Arc<dyn Counter>) -> Self {
         self.counter = Some(counter);
         self
     }
 
-    /// The model, also where the conversation names another.
+    /// The model. It replaces the one that the conversation names.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>) -> Self {
         self.model = Some(name.into());
@@ -195,11 +195,11 @@ impl Setup {
         self
     }
 
-    /// Makes a conversation ready.
+    /// Prepares a conversation.
     ///
     /// # Errors
     ///
-    /// [`SetupError::Profile`] where the profile is that of another dialect.
+    /// [`SetupError::Profile`] if the profile belongs to another dialect.
     pub fn prepare(
         &mut self,
         mut source: Conversation,
@@ -214,7 +214,7 @@ impl Setup {
         let auto_counter = self.counter.is_none();
         let is_lines = is_lines(&source);
         let mut meter = Meter::exact();
-        // Converted messages carry no usage: the meter learns from the recorded ones.
+        // Converted messages carry no usage, so the meter learns from the messages before the conversion.
         if auto_counter && converted && source.events.iter().any(|event| event.usage.is_some()) {
             meter.learn(&counted(from, profile, counter.clone(), &source, source.events.clone()));
         }
@@ -224,7 +224,8 @@ impl Setup {
             && envelope.wrapper.is_none()
             && let Some(text) = envelope.system.take()
         {
-            // A session file keeps it beside the messages; a request has it among them.
+            // A session file keeps the system prompt beside the messages; a request of these dialects has it among
+            // them.
             source.events.insert(0, RawEvent::new(system_message(&text)));
         }
         let events = std::mem::take(&mut source.events);
@@ -257,7 +258,7 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// [`SetupError::Profile`] where the one that was given is that of another dialect.
+    /// [`SetupError::Profile`] if the given profile belongs to another dialect.
     pub fn profile_for(
         &self,
         kind: DialectKind,
@@ -273,8 +274,8 @@ impl Setup {
         Ok(model.map_or(chosen, |model| profile::for_model(chosen, model)))
     }
 
-    /// The counter for this model: the one that was given, the model's own vocabulary where this
-    /// build has it, or an estimate. Exact ones remember.
+    /// The counter for this model: the given one, or the model's vocabulary if this build has it, or an estimate. Exact
+    /// counters remember the texts that they have counted.
     pub fn counter_for(&mut self, model: Option<&str>) -> Arc<dyn Counter> {
         if let Some(given) = &self.counter {
             return given.clone();
@@ -289,14 +290,14 @@ impl Setup {
         self.counters.entry(name).or_insert_with(fresh).clone()
     }
 
-    /// The windows that were said, in tokens, by patterns of models' names; `*` is every model.
+    /// The windows in tokens that the caller gave, by patterns of models' names; `*` is every model.
     #[must_use]
     pub fn said_windows(&self) -> Vec<(String, u64)> {
         let by_pattern = self.windows.iter().map(|(pattern, window)| (pattern.to_owned(), window));
         by_pattern.chain(self.window.map(|window| ("*".to_owned(), window))).collect()
     }
 
-    /// The window for this model, and where it comes from.
+    /// Returns the window for this model in tokens, and its source.
     #[must_use]
     pub fn window_for(&self, model: Option<String>) -> (u64, WindowSource) {
         let by_pattern = model.as_ref().and_then(|model| self.windows.of(model));
@@ -312,8 +313,8 @@ impl Setup {
 }
 
 impl PreparedConversation {
-    /// A plan for the whole conversation. It joins the fold to the conversation's own id and to
-    /// its newest turn.
+    /// Returns a request for a plan of the whole conversation. The fold will record the conversation's id and its
+    /// newest turn and step.
     ///
     /// ```
     /// use midfold::core::plan::plan;
@@ -341,9 +342,8 @@ impl PreparedConversation {
         }
     }
 
-    /// The most that a compacted form of it may count, by the counter of the log: of the window
-    /// that was given, else of the fold's budget, else of the model's window. Nothing where none
-    /// of them is known.
+    /// The most tokens that a compacted form of the conversation may count, in units of the log's counter. The limit is
+    /// the given window, else the budget of the fold, else the model's window; `None` if none is known.
     #[must_use]
     pub fn limit(&self, fold: Option<&Fold>) -> Option<u64> {
         let meter = fold.map_or(self.meter, |fold| fold.meter);
@@ -360,7 +360,7 @@ impl PreparedConversation {
     }
 }
 
-/// A log of these events, and what travels beside them.
+/// Makes a log of these events, with the system prompt and tools counted beside them.
 fn counted(
     kind: DialectKind,
     profile: ProviderProfile,

@@ -1,8 +1,8 @@
-//! The text that a model reads where folded messages were.
+//! Reads the recap of a plan's outcome.
 
 use midfold_core::plan::{NoOp, PlanOutcome};
 
-/// Why there is no such text.
+/// The reason why an outcome has no recap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoRecap {
@@ -14,7 +14,7 @@ pub enum NoRecap {
     Shortened,
 }
 
-/// The recap of an outcome, as the model reads it: the marker where the policy leaves one instead.
+/// Returns the recap of an outcome as the model reads it; if the policy leaves a marker, the marker.
 ///
 /// ```
 /// use midfold::core::plan::plan;
@@ -32,7 +32,7 @@ pub enum NoRecap {
 ///
 /// # Errors
 ///
-/// [`NoRecap`] where no message left the context.
+/// [`NoRecap`] if no message left the context.
 pub fn recap(outcome: &PlanOutcome) -> Result<&str, NoRecap> {
     match outcome {
         PlanOutcome::Nothing(reason) => Err(NoRecap::Nothing(*reason)),

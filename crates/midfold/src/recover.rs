@@ -1,4 +1,4 @@
-//! After a provider refused a request: was it too long, and what is to be sent instead?
+//! After a provider refused a request: was it too long, and what should be sent instead?
 
 use midfold_core::engine::{ReportedOverflow, SessionStatus};
 use midfold_formats::overflow::{Diagnosis, diagnose};
@@ -7,31 +7,31 @@ use midfold_store::{Millis, NumberedContext, StoredError, StoredSession};
 
 use crate::failure::{Door, Failure, FailureArea, number};
 
-/// Room for a reply, where the session reserves none: less than this is no answer.
+/// The least room for an answer, in tokens, if the session reserves less. A shorter answer is of no use.
 const REPLY: u64 = 1_024;
 
-/// A request that was refused: what the provider answered, and what the session knew.
+/// A request that a provider refused, with the provider's answer.
 #[derive(Clone, Copy, Debug)]
 pub struct RefusedRequest<'a> {
-    /// The HTTP status; none where the connection broke before one came.
+    /// The HTTP status; `None` if the connection broke before one was received.
     pub status: Option<u16>,
     /// The body of the answer.
     pub body: &'a [u8],
-    /// The least room that a reply needs; 0 where nobody says.
+    /// The least room that the answer needs, in tokens; 0 if the caller does not know.
     pub reply: u64,
 }
 
-/// What a refusal means for a session.
+/// The meaning of a refusal for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusalJudgement {
-    /// What the provider meant.
+    /// What the provider objected to.
     pub diagnosis: Diagnosis,
-    /// What the session is told where it has to be compacted.
+    /// The overflow to compact for; `None` if compacting is not what the request needs.
     pub overflow: Option<ReportedOverflow>,
 }
 
 impl RefusedRequest<'_> {
-    /// What it means for a session of this status, which reserves so much for a reply.
+    /// Judges the refusal for a session with this status. `reserve` is the room for an answer in tokens.
     ///
     /// ```
     /// use midfold::core::engine::SessionStatus;
@@ -58,7 +58,7 @@ impl RefusedRequest<'_> {
 }
 
 impl RefusalJudgement {
-    /// Why nothing is compacted, and what the request needs instead.
+    /// Explains that nothing is compacted, and what the request needs instead.
     #[must_use]
     pub fn no_overflow(&self, door: Door) -> Failure {
         let found = &self.diagnosis;
@@ -102,22 +102,22 @@ impl RefusalJudgement {
     }
 }
 
-/// What came of a refusal.
+/// The result of handling a refusal.
 #[cfg(feature = "store")]
 #[derive(Debug)]
 pub struct RecoveryOutcome {
-    /// What the refusal meant.
+    /// How the refusal was judged.
     pub judged: RefusalJudgement,
     /// Tokens of the context that was refused.
     pub tokens: u64,
-    /// What to send instead, once; none where compacting is not what the request needs.
+    /// The context to send once instead; `None` if compacting is not what the request needs.
     pub sent: Option<NumberedContext>,
 }
 
-/// Compacts a stored session where the request was too long, and records the call that is sent instead.
+/// Compacts a stored session if the refused request was too long, and records the call that is sent instead.
 ///
 /// # Errors
-/// When there is nothing else to send, or the store fails.
+/// If there is nothing smaller to send, or if the store fails.
 #[cfg(feature = "store")]
 pub async fn recover(
     stored: &mut StoredSession,

@@ -1,4 +1,4 @@
-//! Settings of rows of training sets, by name: limits, placement, trainer.
+//! The settings for training rows by name: limits, placement of the summary, trainer.
 
 use midfold_core::trajectory::{ProtectedTurns, SummaryPlacement, TrajectoryLimits};
 use midfold_formats::trajectory::{Trainer, TrajectorySettings};
@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use crate::failure::{Failure, FailureArea};
 
-/// How rows are counted where nothing tells.
+/// The tokenizer for training rows if the caller names none.
 pub const ROW_TOKENIZER: &str = "o200k";
 
-/// What is said about rows. What is left out is a default, or follows from the trainer.
+/// The settings for training rows as a caller gives them. A missing one has a default, or follows from the trainer.
 ///
 /// ```
 /// use midfold::RowSettings;
@@ -27,33 +27,33 @@ pub const ROW_TOKENIZER: &str = "o200k";
 pub struct RowSettings {
     /// The most tokens that a row may have.
     pub target: Option<u64>,
-    /// Of them, what is set aside for the summary.
+    /// The tokens of them that are reserved for the summary.
     pub summary: Option<u64>,
-    /// How many turns stay at the end.
+    /// How many turns stay at the end of a row.
     pub keep_last: Option<usize>,
-    /// Where the summary goes.
+    /// The name of the place where the summary is put.
     pub placement: Option<String>,
-    /// The trainer that takes the rows.
+    /// The name of the trainer that reads the rows.
     pub trainer: Option<String>,
-    /// The first turns that stay: system, human, gpt, tool. All of them where nothing is said.
+    /// The kinds whose first turn stays: `system`, `human`, `gpt`, `tool`. `None` means all four.
     pub protect: Option<Vec<String>>,
     /// Text for the system turn of a row with a summary.
     pub notice: Option<String>,
-    /// Put metrics into rows with a summary.
+    /// Whether rows with a summary get metrics.
     pub row_metrics: bool,
-    /// Count every row, also those that cannot be too long.
+    /// Whether every row is counted, even one that is too short to exceed the target.
     pub count_all: bool,
-    /// Lists beside the turns with one element for each.
+    /// The names of lists beside the turns that have one element for each turn; they are kept in step with the turns.
     pub align: Vec<String>,
-    /// Fold also rows that fit.
+    /// Whether rows that fit are folded, too.
     pub fold_all: bool,
 }
 
 impl RowSettings {
-    /// The same, looked up.
+    /// Looks up the names, and fills in the defaults.
     ///
     /// # Errors
-    /// When a name is unknown.
+    /// If a name is unknown.
     pub fn settings(self) -> Result<TrajectorySettings, Failure> {
         let trainer = self.trainer.as_deref().map(trainer).transpose()?;
         let default = TrajectoryLimits::default();
@@ -82,7 +82,7 @@ fn trainer(name: &str) -> Result<Trainer, Failure> {
         .ok_or_else(|| Failure::unknown(FailureArea::Input, "trainer", name, &known))
 }
 
-/// The one that is named, else what the trainer takes, else a turn of its own.
+/// The named placement; without a name, the one that the trainer reads; without a trainer, a turn of its own.
 fn placement(name: Option<&str>, trainer: Option<Trainer>) -> Result<SummaryPlacement, Failure> {
     let known = SummaryPlacement::ALL.map(SummaryPlacement::name);
     match (name, trainer) {
@@ -94,6 +94,7 @@ fn placement(name: Option<&str>, trainer: Option<Trainer>) -> Result<SummaryPlac
     }
 }
 
+/// The turns that stay, by the names of their kinds.
 fn protect(turns: &[String]) -> Result<ProtectedTurns, Failure> {
     let mut protect = ProtectedTurns { system: false, human: false, gpt: false, tool: false };
     for turn in turns {

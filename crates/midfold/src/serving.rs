@@ -1,4 +1,4 @@
-//! What is said by name about a server: flags, variables, and `[serve]` of a file of settings.
+//! The settings of a server, as flags, environment variables and `[serve]` of a settings file give them.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ pub struct ServerSettings {
 }
 
 impl ServerSettings {
-    /// These, and what they leave out as `below` says it.
+    /// Returns these settings; a setting that they leave out is taken from `below`.
     #[must_use]
     pub fn over(self, below: Self) -> Self {
         let both = |near: BTreeMap<_, _>, mut far: BTreeMap<_, _>| {
@@ -82,7 +82,7 @@ impl ServerSettings {
         }
     }
 
-    /// With the paths of a file as they are meant: from its folder.
+    /// Returns the settings with the paths of a settings file, which are relative to the file's `folder`.
     #[must_use]
     pub fn placed(self, folder: &Path) -> Self {
         let beside = |path: Option<PathBuf>| path.map(|path| folder.join(path));
@@ -95,7 +95,7 @@ impl ServerSettings {
         }
     }
 
-    /// What decides who reaches the server, and where conversations go.
+    /// Whether any setting but `strict` is given: they decide who reaches the server, and where conversations are sent.
     #[must_use]
     pub fn reaches_out(&self) -> bool {
         *self != Self { strict: self.strict, ..Self::default() }
@@ -130,7 +130,7 @@ pub struct ServingUpstream {
 }
 
 impl ServingUpstreams {
-    /// These, and what they do not name as `below` says it.
+    /// Returns these upstreams, and those of `below` whose names are not among them.
     #[must_use]
     pub fn over(self, mut below: Self) -> Self {
         below.0.extend(self.0);
@@ -138,12 +138,12 @@ impl ServingUpstreams {
     }
 }
 
-/// The names of providers: where requests in their formats go.
+/// The names of providers, which are also the upstreams for requests in their formats.
 pub const PROVIDERS: [&str; 4] = ["openai", "anthropic", "gemini", "ollama"];
 
 impl ServingUpstreams {
-    /// What flags and variables say: `NAME=URL`, or a URL alone for all providers. Of two for one name, the later
-    /// one holds.
+    /// Reads flags and variables: `NAME=URL`, or a URL alone for all providers. If two have the same name, the later
+    /// one is used.
     ///
     /// ```
     /// use midfold::ServingUpstreams;
@@ -170,7 +170,7 @@ impl FromIterator<(String, String)> for ServingUpstreams {
     }
 }
 
-/// How a file says it: a list, or a table by names.
+/// The two forms in a settings file: a list, or a table by names.
 #[derive(Deserialize)]
 #[serde(
     untagged,

@@ -1,5 +1,5 @@
-//! What a caller says by name (flags, keyword arguments, a file of settings), and what follows from it:
-//! a setup, a policy. The one place where names are looked up.
+//! The settings that a caller gives by name (flags, keyword arguments, a settings file), and the setup and the policy
+//! that follow from them. All names are looked up here.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,20 +21,20 @@ use crate::model_windows::ModelWindows;
 use crate::prepare::Setup;
 use crate::serving::{ServerSettings, ServingUpstreams};
 
-/// What a door can do that the facade does not: read a file, and say how its options are spelled.
+/// The abilities of a door that the facade lacks: it reads files, and it decides how options are spelled.
 #[derive(Clone, Copy)]
 pub struct DoorHost {
-    /// How options are spelled.
+    /// The door, which spells the options in messages.
     pub door: Door,
-    /// Reads a file that was named, or says why it cannot be read.
+    /// Reads a file that the caller named. The error says why that failed.
     pub read: fn(&Path) -> Result<Vec<u8>, Failure>,
 }
 
 impl DoorHost {
-    /// Reads a file of text.
+    /// Reads a text file.
     ///
     /// # Errors
-    /// When it cannot be read, or is no UTF-8.
+    /// If it cannot be read, or is not UTF-8.
     pub fn text(&self, path: &Path) -> Result<String, Failure> {
         String::from_utf8((self.read)(path)?).map_err(|_| {
             Failure::new(FailureArea::Input, format!("{} is not text in UTF-8", path.display()))
@@ -54,8 +54,7 @@ pub enum PolicyFrom {
 }
 
 impl PolicyFrom {
-    /// What differs from a preset, as JSON. Where it names no preset to start from, that is the default
-    /// one.
+    /// Reads the differences to a preset from JSON. If `base` names no preset, they start from the default one.
     ///
     /// ```
     /// use midfold::PolicyFrom;
@@ -65,7 +64,7 @@ impl PolicyFrom {
     /// ```
     ///
     /// # Errors
-    /// Where it is no object, or holds what a policy cannot.
+    /// If the JSON is no object, or has a value that TOML cannot hold.
     pub fn json(given: &serde_json::Value) -> Result<Self, Failure> {
         let bad =
             |error: &dyn std::fmt::Display| Failure::new(FailureArea::Policy, error.to_string());
@@ -141,8 +140,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// These, and what they leave out as `below` says it. A preset and a policy exclude each other:
-    /// whichever is said here hides both of `below`.
+    /// Returns these settings; a setting that they leave out is taken from `below`. A preset and a policy exclude each
+    /// other, so either of them here hides both of `below`.
     ///
     /// ```
     /// use midfold::{PolicyFrom, Settings};
@@ -156,7 +155,8 @@ impl Settings {
         let hidden = self.preset.is_some() || self.policy.is_some();
         let mut tiers = below.tiers;
         tiers.extend(self.tiers);
-        // A window that is said nearer holds for all models.
+        // A window that is given nearer, for example by a flag, holds for all models: it hides the windows by pattern
+        // of `below`.
         let below_windows = self.window.is_none().then_some(below.windows);
         Self {
             window: self.window.or(below.window),
@@ -178,17 +178,17 @@ impl Settings {
         }
     }
 
-    /// What is said about a server, with the upstreams that stand beside it.
+    /// The settings of a server. Upstreams may be given in `serve` or beside it; those in `serve` win.
     #[must_use]
     pub fn serving(self) -> ServerSettings {
         let upstream = self.serve.upstream.over(self.upstream);
         ServerSettings { upstream, ..self.serve }
     }
 
-    /// What conversations are prepared with.
+    /// Returns the setup that conversations are prepared with.
     ///
     /// # Errors
-    /// When a name is unknown, or a tokenizer's file does not load.
+    /// If a name is unknown, or if the file of a tokenizer does not load.
     pub fn setup(&self, host: &DoorHost) -> Result<Setup, Failure> {
         let mut setup = Setup::new();
         if let Some(name) = &self.to {
@@ -213,10 +213,11 @@ impl Settings {
         Ok(setup)
     }
 
-    /// The policy: the preset, the caller's own, or the default one; with tiers and narration.
+    /// Returns the policy: the preset, the caller's own, or the default one, with the tiers and the narration of these
+    /// settings.
     ///
     /// # Errors
-    /// When there is no such preset, the policy cannot be read, or both are given.
+    /// If there is no such preset, if the policy cannot be read, or if both are given.
     pub fn policy(&self, host: &DoorHost) -> Result<Policy, Failure> {
         let mut policy = match (&self.preset, &self.policy) {
             (Some(_), Some(_)) => {
@@ -241,10 +242,10 @@ impl Settings {
     }
 }
 
-/// A preset.
+/// Returns the preset with this name.
 ///
 /// # Errors
-/// When there is none of this name.
+/// If there is no such preset.
 pub fn by_name(name: &str, door: Door) -> Result<Policy, Failure> {
     Policy::preset(name).map_err(|_| {
         let file = door == Door::Command && Path::new(name).is_file();
@@ -253,10 +254,10 @@ pub fn by_name(name: &str, door: Door) -> Result<Policy, Failure> {
     })
 }
 
-/// A counter: by its name, or that of a `tokenizer.json`.
+/// Returns the counter with this name, or the one that the named `tokenizer.json` describes.
 ///
 /// # Errors
-/// When there is no such counter, or the file does not load.
+/// If there is no such counter, or if the file does not load.
 pub fn tokenizer(name: &str, host: &DoorHost) -> Result<Arc<dyn Counter>, Failure> {
     if name.ends_with(".json") || Path::new(name).is_file() {
         return Ok(MemoCounter::around(tokenizer_file(name, host)?));
@@ -287,26 +288,27 @@ fn counter_of(name: &str, _: &[u8], door: Door) -> Result<Arc<dyn Counter>, Fail
         .hint(format!("or use one of {}", tokens::names().join(", "))))
 }
 
-/// What messages are written in, by its name.
+/// Returns the format of transcripts with this name.
 ///
 /// # Errors
-/// When there is no such format.
+/// If there is no such format.
 pub fn format(name: &str) -> Result<TranscriptFormat, Failure> {
     let known: Vec<_> = TranscriptFormat::ALL.iter().map(|format| format.name()).collect();
     TranscriptFormat::from_name(name)
         .ok_or_else(|| Failure::unknown(FailureArea::Input, "format", name, &known))
 }
 
-/// A dialect by its name.
+/// Returns the dialect with this name.
 ///
 /// # Errors
-/// When there is no such dialect.
+/// If there is no such dialect.
 pub fn dialect(name: &str) -> Result<DialectKind, Failure> {
     let known = DialectKind::ALL.map(DialectKind::name);
     DialectKind::from_name(name)
         .ok_or_else(|| Failure::unknown(FailureArea::Input, "dialect", name, &known))
 }
 
+/// The dialect with this name, if messages can be converted to it.
 fn target(name: &str) -> Result<DialectKind, Failure> {
     let known: Vec<_> = TARGETS.iter().map(|kind| kind.name()).collect();
     let found = TARGETS.into_iter().find(|kind| kind.name() == name);

@@ -1,5 +1,4 @@
-//! Starting a session: what it is made of, checked before a store is opened, and made there or in
-//! memory.
+//! Starts a session: its settings are checked before a store is opened, then it is made in the store or in memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,24 +22,24 @@ use crate::append::events_of;
 use crate::failure::{Door, Failure, FailureArea};
 use crate::prepare::PreparedConversation;
 
-/// What a new session is made of, beside what was prepared.
+/// The settings of a new session, beside the prepared conversation.
 pub struct Start {
     /// Its id.
     pub id: String,
     /// When and how it is folded.
     pub policy: Policy,
-    /// Tokens of the window that stay free for the reply.
+    /// Tokens of the window that stay free for the answer.
     pub output_reserve: u64,
-    /// Where it is imported from.
+    /// The file that it is imported from, if any.
     pub source: Option<String>,
-    /// Whose it is, where several share a store.
+    /// Whose session it is, if several owners share a store.
     pub owner: Option<String>,
-    /// How long the provider's cache keeps a prompt, in milliseconds: see
-    /// [`Session::set_cache_lifetime`]. Without one a pause means nothing.
+    /// How long the provider's cache keeps a prompt, in milliseconds: see [`Session::set_cache_lifetime`]. With `None`,
+    /// a pause is no reason for a fold.
     pub cache_lifetime: Option<Millis>,
 }
 
-/// A session that can be made.
+/// The checked settings of a session, which can now be made.
 pub struct PreparedSession {
     new: NewSession,
     budget: Budget,
@@ -52,18 +51,18 @@ pub struct PreparedSession {
     cache_lifetime: Option<Millis>,
 }
 
-/// A session in memory, and what a store would have to know of it.
+/// A session in memory, and the record that a store would keep of it.
 pub struct InMemory {
     /// The session.
     pub session: Session,
-    /// What it has to fit.
+    /// The budget that its contexts have to fit.
     pub budget: Budget,
-    /// What recall is told of it.
+    /// The record of the session; recall reads it.
     pub new: NewSession,
 }
 
-/// A conversation without messages: what a request is made of beside them. `system` is its text or
-/// its JSON, `tools` their JSON.
+/// A conversation that has no messages yet: only a model, a system prompt and tools. `system` is a text or JSON,
+/// `tools` is JSON.
 #[must_use]
 pub fn without_messages(
     kind: DialectKind,
@@ -76,18 +75,19 @@ pub fn without_messages(
     Conversation { id: None, format: kind.into(), events: Vec::new(), envelope, line: 1 }
 }
 
-/// Says of a policy whose engine no session and no server can run, before one is made with it.
+/// Checks that a session or a server can run the engine of this policy.
 ///
 /// # Errors
-/// When it is a command, or one that a host would have to register.
+/// If the engine is a command, or one that a host would have to register.
 pub fn can_run(policy: &Policy, door: Door) -> Result<(), Failure> {
     runs_here(policy).map_err(|error| Failure { is_usage: true, ..error.advise(door) })
 }
 
-/// The lifetime of a cache that a caller says in seconds, in milliseconds; none where it is 0.
+/// Converts the lifetime of a provider's cache from seconds to milliseconds; `None` for 0, which means that no pause is
+/// long enough to clear it.
 ///
 /// # Errors
-/// When it is no length of time.
+/// If the number is negative, not finite or too large.
 pub fn cache_lifetime(seconds: f64) -> Result<Option<Millis>, Failure> {
     let Ok(lifetime) = Duration::try_from_secs_f64(seconds) else {
         let text = format!("a cache does not keep prompts for {seconds} seconds");
@@ -98,7 +98,7 @@ pub fn cache_lifetime(seconds: f64) -> Result<Option<Millis>, Failure> {
 }
 
 impl Start {
-    /// One that leaves the whole window to the conversation, and is nobody's.
+    /// Settings that reserve nothing of the window, without an owner.
     #[must_use]
     pub fn new(id: impl Into<String>, policy: Policy) -> Self {
         Self {
@@ -111,10 +111,10 @@ impl Start {
         }
     }
 
-    /// Checks that the session can be: `now` is when it is made.
+    /// Checks that the session can be made. `now` becomes the time at which it was made.
     ///
     /// # Errors
-    /// When the reserves leave nothing of the window, or no session can run the policy's engine.
+    /// If the reserves leave nothing of the window, or if no session can run the policy's engine.
     pub fn check(
         self,
         prepared: &PreparedConversation,
@@ -164,16 +164,16 @@ impl Start {
 }
 
 impl PreparedSession {
-    /// The messages that were prepared: a system prompt that is among them.
+    /// The prepared messages, for example a system prompt that the dialect keeps among them.
     #[must_use]
     pub fn messages(&self) -> Vec<RawEvent> {
         events_of(&self.log)
     }
 
-    /// Whether it can be stored.
+    /// Checks that the session can be kept in a store.
     ///
     /// # Errors
-    /// When it counts with a file, which other nodes do not have.
+    /// If it counts with a tokenizer file, which other nodes do not have.
     pub fn can_be_stored(&self) -> Result<(), Failure> {
         let counter = &self.new.counter;
         if tokens::by_name(counter).is_ok() {
@@ -186,10 +186,10 @@ impl PreparedSession {
             .hint(format!("use one of {}", tokens::names().join(", "))))
     }
 
-    /// Makes it in a store, without its messages.
+    /// Makes the session in a store, without its messages.
     ///
     /// # Errors
-    /// When the id is taken, or the store fails.
+    /// If the id is taken, or if the store fails.
     pub async fn store(self, store: Arc<dyn Store>) -> Result<StoredSession, StoredError> {
         let Self { new, state, .. } = self;
         let id = new.id.clone();
@@ -202,7 +202,7 @@ impl PreparedSession {
         StoredSession::open(store, &id).await
     }
 
-    /// Makes it in memory, with its messages.
+    /// Makes the session in memory, with its messages.
     #[must_use]
     pub fn in_memory(self) -> InMemory {
         let Self { new, budget, state, policy, kind, log, envelope, cache_lifetime } = self;

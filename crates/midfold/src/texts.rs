@@ -1,21 +1,21 @@
-//! Texts of a log, for people.
+//! Texts of a log as people read them.
 
 use midfold_core::log::Event;
 use midfold_core::redact::Redactor;
 use midfold_core::texts::{ArgumentTexts, message_text};
 use midfold_core::view::BlockKind;
 
-/// Without what looks like a secret.
+/// The text with everything that looks like a secret replaced.
 pub(crate) fn hidden(text: &str) -> String {
     Redactor::shared().redact(text).0.into_owned()
 }
 
-/// Who speaks, as people say it: whatever brings results is the tool.
+/// The role as people say it: an event that brings results is the tool.
 pub(crate) fn role(event: &Event) -> &'static str {
     if event.view.has_results() { "tool" } else { event.view.role.name() }
 }
 
-/// The tool that an event calls, or whose result it is.
+/// The tool that an event calls, or whose result it is; `None` for other events.
 pub(crate) fn tool(event: &Event) -> Option<String> {
     let name = |kind: &BlockKind| match kind {
         BlockKind::Call { name, .. } | BlockKind::Result { name, .. } => {
@@ -26,22 +26,23 @@ pub(crate) fn tool(event: &Event) -> Option<String> {
     event.view.blocks.iter().find_map(|block| name(&block.kind))
 }
 
-/// All of its text, calls included, without secrets.
+/// The whole text of an event, calls included, redacted.
 #[cfg(feature = "store")]
 pub(crate) fn whole(event: &Event) -> String {
     let text = message_text(&event.bytes, &event.view, ArgumentTexts::Sent);
     hidden(&text)
 }
 
-/// The first line of its text, without secrets. The line alone is looked through: a message can have a megabyte.
+/// The first line of an event's text, redacted and cut. Only that line is redacted, because a message can have a
+/// megabyte.
 pub(crate) fn line(event: &Event, most: usize) -> String {
     let text = message_text(&event.bytes, &event.view, ArgumentTexts::Sent);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    // Before it is cut: half a secret is none that is known.
+    // Redact before cutting: a secret that is cut in half is not recognised.
     cut(&hidden(line), most).0
 }
 
-/// At most so many characters, and whether that is less than all.
+/// The first `most` characters, and whether there are more.
 pub(crate) fn cut(text: &str, most: usize) -> (String, bool) {
     match text.char_indices().nth(most) {
         Some((at, _)) => (text[..at].to_owned(), true),
@@ -49,7 +50,7 @@ pub(crate) fn cut(text: &str, most: usize) -> (String, bool) {
     }
 }
 
-/// The first line that says something: a tag by itself does not, where there is more.
+/// The first line that is not just a tag; a tag only if there is no other line.
 #[cfg(feature = "store")]
 pub(crate) fn first_line(text: &str, most: usize) -> String {
     let is_tag = |line: &&str| line.starts_with('<') && line.ends_with('>');

@@ -1,4 +1,4 @@
-//! The fabric: what became of each message, a glyph each.
+//! Draws the fabric: the fate of each message as a glyph.
 
 use midfold_core::fabric::FabricCell;
 
@@ -9,18 +9,18 @@ pub enum Tint {
     Green,
     /// Pinned.
     Red,
-    /// Shorter.
+    /// Clipped or replaced by a stub.
     Cyan,
     /// In the recap.
     Magenta,
-    /// Not as it was.
+    /// Repaired, or behind the marker.
     Yellow,
 }
 
 /// How a fate is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Glyph {
-    /// One column. No two are the same without colour either.
+    /// A mark one column wide. The marks differ, so that they can be told apart without colour.
     pub mark: char,
     /// Its colour.
     pub tint: Tint,
@@ -28,7 +28,7 @@ pub struct Glyph {
     pub name: &'static str,
 }
 
-/// All fates, in the order of the legend; of equal shares of a column the later one is drawn.
+/// All fates in the order of the legend. If several are equally frequent in a column, the last one here is drawn.
 pub const ALL: [FabricCell; 7] = [
     FabricCell::Verbatim,
     FabricCell::Recap,
@@ -39,7 +39,7 @@ pub const ALL: [FabricCell; 7] = [
     FabricCell::Pinned,
 ];
 
-/// How a fate is drawn.
+/// Returns how a fate is drawn.
 #[must_use]
 pub fn glyph(cell: FabricCell) -> Glyph {
     let (mark, tint, name) = match cell {
@@ -54,13 +54,14 @@ pub fn glyph(cell: FabricCell) -> Glyph {
     Glyph { mark, tint, name }
 }
 
-/// The fate that a table writes with this letter.
+/// Reads the letter of a fate; `None` for another letter.
 #[must_use]
 pub fn cell(letter: char) -> Option<FabricCell> {
     ALL.into_iter().find(|cell| cell.letter() == letter)
 }
 
-/// The messages of one fold in so many columns, of which all messages take the whole: fewer where the fold knew fewer.
+/// Draws the messages of one fold in at most `columns` columns, over which all `events` are spread. The result is
+/// shorter if the fold knew fewer messages.
 #[must_use]
 pub fn strip(cells: &[FabricCell], events: usize, columns: usize) -> Vec<FabricCell> {
     let columns = columns.min(events).max(1);
@@ -72,7 +73,7 @@ pub fn strip(cells: &[FabricCell], events: usize, columns: usize) -> Vec<FabricC
             break;
         };
         let count = |cell: FabricCell| here.iter().filter(|other| **other == cell).count();
-        // A pin among a hundred messages is what one looks for.
+        // A pin is rare, and people look for it: one pin decides the column.
         let shown = if here.contains(&FabricCell::Pinned) {
             FabricCell::Pinned
         } else {

@@ -1,22 +1,23 @@
-//! The wishes of an agent for its own conversation, done to its session and answered in words for the model. An error is an
-//! answer, too.
+//! Carries out the wishes of an agent for its own conversation. Each function answers with a text for the model, also
+//! for errors.
 
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
 use midfold_core::trigger::{FoldDue, HoldReason, Millis};
 use midfold_core::view::{BlockKind, EventView};
 
-/// Letters and digits of the words that name a message, at least: fewer are in any message.
+/// The least letters and digits that words must have to name a message. Fewer would match too many messages.
 const LEAST_WORDS: usize = 6;
-/// Of the budget, what pinned messages may take: one part in so many, as much as what recall brought back.
+/// Pinned messages may take the budget divided by this, as much as recalled text may.
 const SHARE: u64 = 8;
 
-/// The agent wants a fold, for which what is said of the words of `keep` weighs more. `budget` is the one that the next
-/// context has to fit, as far as it is known.
+/// Asks for a fold on behalf of the agent. Statements with words of `keep` weigh more in its recap. `budget` is the one
+/// that the next context has to fit, as far as it is known.
 pub fn compact(session: &mut Session, budget: &Budget, keep: &str, now: Millis) -> String {
     let keep = Some(keep.trim()).filter(|keep| !keep.is_empty());
     match session.ask_for_fold(budget, keep, now) {
-        // The call that asks for it is one that waits, where the session has it already.
+        // The call that asks for the fold has no result yet. If the session already has it, the fold waits for that
+        // result only.
         due if due.fires() || due == FoldDue::Held(HoldReason::OpenCall) => {
             "the older part is replaced by a summary before your next turn\n".to_owned()
         }
@@ -31,7 +32,7 @@ pub fn compact(session: &mut Session, budget: &Budget, keep: &str, now: Millis) 
     }
 }
 
-/// The agent wants a line in each recap.
+/// Adds a line of the agent that each later recap has.
 pub fn note(session: &mut Session, text: &str) -> String {
     match session.note(text) {
         Ok(gone) if gone.is_empty() => {
@@ -45,7 +46,7 @@ pub fn note(session: &mut Session, text: &str) -> String {
     }
 }
 
-/// The agent wants a message to stay whole, which is the event `seq`, or will be, and has so many tokens.
+/// Pins a message for the agent. `seq` is its event, which may not be in the log yet; `tokens` is its size.
 pub fn pin(session: &mut Session, budget: &Budget, seq: u32, tokens: u64) -> String {
     if session.pins().contains(&seq) {
         return format!("message @{seq} is kept already\n");
@@ -64,8 +65,8 @@ pub fn pin(session: &mut Session, budget: &Budget, seq: u32, tokens: u64) -> Str
     format!("message @{seq} stays whole ({tokens} tokens)\n")
 }
 
-/// Which of `count` messages an agent means: by a number, or by words of the newest one that has them. `has_words` says
-/// whether a message has some.
+/// Finds which of `count` messages an agent means: by its number, or as the newest message that has the words.
+/// `has_words` says whether a message has given words.
 pub fn message(
     count: usize,
     number: &str,
@@ -88,8 +89,8 @@ pub fn message(
     found.ok_or_else(|| none.to_owned())
 }
 
-/// Whether a message says these words, or a result in it does. What the agent's own calls say is not looked at: the one
-/// that asks has the words, too.
+/// Whether the text or a result of a message has these words. Arguments of calls are not searched: the very call that
+/// asks has the words in its arguments.
 pub fn says(view: &EventView, bytes: &[u8], words: &str) -> bool {
     let says = |kind: &BlockKind| matches!(kind, BlockKind::Text | BlockKind::Result { .. });
     view.blocks.iter().any(|block| says(&block.kind) && block.text(bytes).contains(words))

@@ -1,4 +1,4 @@
-//! The client: one piece of work at a time for each request, in chunks, with retries.
+//! The client. It works on each request once at a time, in chunks, with retries.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -19,26 +19,27 @@ use crate::http::HttpPool;
 use crate::retry;
 use crate::wire::{CallRefusal, ModelAnswer, ModelAsk, OmittedParameters, WireProtocol};
 
-/// Part of the window that is kept free for the error of counting: one in this many.
+/// The divisor for the part of the window that is kept free for the error of counting.
 const WINDOW_MARGIN: u64 = 10;
-/// How often a prompt is made smaller before the work is given up.
+/// The number of times that a prompt is made smaller before the request is given up.
 const SHRINKS: u32 = 6;
-/// The smallest prompt that is tried, in tokens: less than the rules and the schema take.
+/// The smallest prompt that is tried, in tokens. The rules and the schema take more than that.
 const SMALLEST_ROOM: u64 = 256;
 
-/// Waits between tries. The clock's own by default; tests wait without waiting.
+/// Waits between tries. The default sleeps; tests return at once.
 pub type RetryPause =
     Arc<dyn Fn(Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
+/// The result that all callers of one request share.
 type CallOutcome = Result<SummaryReply, SummaryFailure>;
 
-/// A summariser at one address. Cheap to share: one client keeps one pool of connections.
+/// A summariser at one address. It is meant to be shared: one client keeps one pool of connections.
 pub struct ModelClient {
     config: ModelConfig,
     wire: WireProtocol,
     http: HttpPool,
     pause: RetryPause,
-    /// Work under way, by request. An entry whose callers are all gone is dead.
+    /// The calls in progress, by request. An entry is dead when all of its callers are gone.
     running: Mutex<HashMap<Hash, Weak<OnceCell<CallOutcome>>>>,
 }
 
@@ -52,37 +53,38 @@ impl std::fmt::Debug for ModelClient {
 }
 
 impl ModelClient {
-    /// A client. Does not connect yet.
+    /// A client. It does not connect yet.
     ///
     /// # Errors
-    /// When the address or the key cannot be used, or TLS cannot be set up.
+    /// The address or the key cannot be used, or TLS cannot be set up.
     pub fn new(config: ModelConfig) -> Result<Self, ConfigError> {
         Self::with_pause(config, Arc::new(|time| Box::pin(tokio::time::sleep(time))))
     }
 
-    /// A client that waits its own way between tries.
+    /// A client with its own way to wait between tries.
     ///
     /// # Errors
-    /// As [`ModelClient::new`].
+    /// The errors of [`ModelClient::new`].
     pub fn with_pause(config: ModelConfig, pause: RetryPause) -> Result<Self, ConfigError> {
         let wire = WireProtocol::default();
         let http = HttpPool::new(&config, wire)?;
         Ok(Self { config, wire, http, pause, running: Mutex::default() })
     }
 
-    /// The settings.
+    /// The settings of the client.
     #[must_use]
     pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
-    /// Has a narration written. Callers that want the same request at the same time share one
-    /// piece of work; where the one that does it is dropped, the next one takes over.
+    /// Has a narration written. Callers with the same request at the same time share one call; where the caller that
+    /// runs it is dropped, the next one takes over.
     ///
-    /// The reply is not judged here: that needs the log ([`midfold_core::recap::ground::judge`]).
+    /// The reply is not judged here, because that needs the log ([`midfold_core::recap::ground::judge`]).
     ///
     /// # Errors
-    /// When no text came back, by class. Nothing of the prompt, the key or the address is in it.
+    /// The class of the failure, where no text came back. The error holds nothing of the prompt, the key or the
+    /// address.
     pub async fn summarise(
         &self,
         request: &SummaryRequest,
@@ -90,7 +92,7 @@ impl ModelClient {
         let cell = self.join(request.id);
         let outcome = cell.get_or_init(|| self.run(request)).await.clone();
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // Done: who asks again, after a failure say, starts again.
+        // The call is complete. A caller that asks again, for example after a failure, starts a new one.
         if running.get(&request.id).is_some_and(|known| known.as_ptr() == Arc::as_ptr(&cell)) {
             running.remove(&request.id);
         }
@@ -131,13 +133,14 @@ impl ModelClient {
     }
 }
 
-/// The work on one request.
+/// The state of one request.
 struct RequestWork<'a> {
     client: &'a ModelClient,
     request: &'a SummaryRequest,
-    /// Longest time of one answer.
+    /// The longest time for one answer.
     timeout: Duration,
     without: OmittedParameters,
+    /// The number of calls so far, with those that failed.
     calls: u32,
     usage: Option<Usage>,
 }
@@ -159,7 +162,7 @@ impl<'a> RequestWork<'a> {
         self.client.config.max_tokens.unwrap_or(self.request.max_tokens)
     }
 
-    /// All chunks in order, each continuing the narration of those before it.
+    /// Asks for all chunks in order. Each chunk continues the narration of those before it.
     async fn run(&mut self) -> Result<SummaryReply, CallRefusal> {
         let request = self.request;
         let counter = &*self.client.config.counter;
@@ -177,15 +180,15 @@ impl<'a> RequestWork<'a> {
             if let Some((sent, refusal)) = refused.take()
                 && sent == prompt
             {
-                // Nothing was left to cut: the frame itself is too long.
+                // Nothing more can be cut: the frame itself is too long.
                 return Err(refusal);
             }
             tracing::debug!(id = ?request.id, from = chunk.range.start, to = chunk.range.end, "asking");
             match self.ask(&prompt).await {
                 Ok(said) => {
                     next = chunk.range.end;
-                    // A part that broke off or is empty is no base for the next one. One that was cut
-                    // at its cap is: what it says of its part stands.
+                    // An answer that broke off or is empty cannot be continued. An answer that reached its cap can be:
+                    // what it has of its part is valid.
                     let usable = said.finish != FinishReason::Other && !said.text.trim().is_empty();
                     if next >= request.sources.len() || !usable {
                         return Ok(self.reply(said));
@@ -208,8 +211,8 @@ impl<'a> RequestWork<'a> {
         }
     }
 
-    /// The room of the next try: half of what was sent, or what the server says that it takes,
-    /// where that is less than was tried.
+    /// The room for the next try, in tokens: the limit that the server names, if it is below what was tried, or else
+    /// half of what was tried.
     fn smaller(&self, sent: u64, planned: u64, limit: Option<u64>) -> u64 {
         let tried = sent.min(planned);
         let named = limit
@@ -217,7 +220,7 @@ impl<'a> RequestWork<'a> {
         named.filter(|room| *room < tried && *room >= SMALLEST_ROOM).unwrap_or(tried / 2)
     }
 
-    /// One prompt, tried as often as its failures allow.
+    /// Sends one prompt, as often as its failures allow.
     async fn ask(&mut self, prompt: &SummaryPrompt) -> Result<ModelAnswer, CallRefusal> {
         let client = self.client;
         let mut failed: HashMap<FailureClass, u32> = HashMap::new();

@@ -1,5 +1,4 @@
-//! Settings of a client. Values only: who reads them from a file or the environment is the
-//! command line.
+//! The settings of a client, as values. Only the command line reads them from a file or the environment.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,18 +7,18 @@ use std::time::Duration;
 use midfold_core::Counter;
 use reqwest::Url;
 
-/// A key. It is written nowhere: not by `Debug`, not into errors, not into records.
+/// An API key. It is never written: not by `Debug`, not into errors, not into records.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// A key, without white space around it: files end with a line break.
+    /// A key without white space around it, because files end with a line break.
     #[must_use]
     pub fn new(key: &str) -> Self {
         Self(key.trim().to_owned())
     }
 
-    /// The key itself, for the one header that carries it.
+    /// The key itself, for the only header that holds it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
@@ -31,19 +30,18 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How often a call is tried, by what went wrong: the first try counts. A refused key is never
-/// tried again.
+/// The most tries of a call for each kind of failure, with the first try counted. A refused key is never tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptLimits {
-    /// 429.
+    /// HTTP 429.
     pub rate_limited: u32,
-    /// 5xx.
+    /// HTTP 5xx.
     pub server: u32,
     /// The connection failed or broke.
     pub network: u32,
-    /// No answer in time.
+    /// There was no answer in time.
     pub timeout: u32,
-    /// An answer that is none of the protocol.
+    /// The answer did not follow the protocol.
     pub garbage: u32,
 }
 
@@ -53,43 +51,43 @@ impl Default for AttemptLimits {
     }
 }
 
-/// Where a model is and how it is asked.
+/// The address of a model, and how it is asked.
 #[derive(Clone)]
 pub struct ModelConfig {
-    /// The service: `https://api.openai.com/v1`, `http://127.0.0.1:8080`. With or without `/v1`,
-    /// or the whole address of the chat endpoint.
+    /// The address of the service: `https://api.openai.com/v1`, `http://127.0.0.1:8080`. It may lack `/v1`, or be the
+    /// whole address of the chat endpoint.
     pub base_url: String,
-    /// The model's name there.
+    /// The model's name at the service.
     pub model: String,
-    /// The key; `None` for servers that want none.
+    /// The key. `None` for servers that need none.
     pub key: Option<Secret>,
-    /// The model's context window, in tokens. `None`: nothing is cut into chunks before the
-    /// server says that a prompt was too long.
+    /// The model's window in tokens. With `None`, nothing is cut into chunks before the server refuses a prompt as too
+    /// long.
     pub window_tokens: Option<u64>,
-    /// Counts prompts. An estimate will do: a tenth of the window is kept free for its error.
+    /// Counts the tokens of prompts. An estimate is enough: a tenth of the window is kept free for its error.
     pub counter: Arc<dyn Counter>,
-    /// Longest time of one answer, from its request to its last byte; the request's own
-    /// `timeout_seconds` where `None`.
+    /// The longest time for one answer, from its request to its last byte. With `None`, the request's own
+    /// `timeout_seconds` applies.
     pub timeout: Option<Duration>,
-    /// Longest time of the whole work: all chunks, retries and pauses.
+    /// The longest time for the whole request: all chunks, retries and pauses.
     pub ceiling: Duration,
-    /// How often a call is tried.
+    /// The most tries of a call.
     pub attempts: AttemptLimits,
-    /// First pause between tries; it doubles with each.
+    /// The first pause between tries. Each further pause is twice as long.
     pub backoff: Duration,
-    /// Longest pause between tries. A server that asks for a longer one is not asked again.
+    /// The longest pause between tries. A server that asks for a longer one is not asked again.
     pub longest_pause: Duration,
-    /// Asked of the model in place of the request's cap: models that think aloud need more than
-    /// they write. The reply is judged by the request's cap all the same.
+    /// The most tokens of a reply, in place of the request's cap: models that reason need more tokens than they write.
+    /// The reply is still judged by the request's cap.
     pub max_tokens: Option<u32>,
 }
 
-/// Longest wait between tries, by default.
+/// The default for the longest pause between tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl ModelConfig {
-    /// Settings with the defaults: the request's timeout (25 s by Summarizing Evicted Turns) for an
-    /// answer, 10 minutes in all.
+    /// Settings with the defaults: the request's timeout for an answer (25 s by Summarizing Evicted Turns), and 10
+    /// minutes in all.
     #[must_use]
     pub fn new(base_url: &str, model: &str, counter: Arc<dyn Counter>) -> Self {
         Self {
@@ -123,10 +121,10 @@ impl fmt::Debug for ModelConfig {
     }
 }
 
-/// Why a client cannot be made.
+/// The reason why a client cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// The address cannot be used. Holds none of it: it may carry a password.
+    /// The address cannot be used. The error does not contain it, because it may hold a password.
     #[error("the base URL of the model is not usable: {0}")]
     Address(&'static str),
     /// The key cannot be sent.
@@ -137,7 +135,7 @@ pub enum ConfigError {
     Client(String),
 }
 
-/// An address without its credentials and without its query, which may be one.
+/// An address without its credentials and without its query, which may hold some.
 pub fn masked(address: &str) -> String {
     match Url::parse(address) {
         Ok(mut url) => {
@@ -153,7 +151,7 @@ pub fn masked(address: &str) -> String {
     }
 }
 
-/// Whether the host is this machine.
+/// Whether the host of the address is this machine.
 pub fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost"

@@ -1,4 +1,4 @@
-//! One call over HTTP: bounded in time and in size.
+//! One call over HTTP, with limits on its time and size.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use crate::config::{ConfigError, ModelConfig, is_loopback};
 use crate::retry;
 use crate::wire::{CallRefusal, ModelAnswer, WireProtocol};
 
-/// Longest answer that is read, in bytes: a thousand times what a recap may have.
+/// The longest answer that is read, in bytes: a thousand times the size of a recap.
 const LONGEST_ANSWER: usize = 4 << 20;
 
-/// A connection pool to one endpoint, and the right to use it.
+/// A pool of connections to one endpoint, with the credentials for it.
 pub(crate) struct HttpPool {
     client: reqwest::Client,
     endpoint: Url,
-    /// `None` where the server wants none. Marked as sensitive.
+    /// The header with the credentials, marked as sensitive. `None` where the server needs none.
     authorization: Option<HeaderValue>,
     wire: WireProtocol,
 }
 
-/// A refusal and how long the server wants to be left alone.
+/// A refusal, and the time for which the server asks not to be called.
 pub(crate) type FailedCall = (CallRefusal, Option<Duration>);
 
 impl HttpPool {
@@ -38,7 +38,7 @@ impl HttpPool {
             return Err(ConfigError::Address("it has to be http:// or https://"));
         }
         let address = base.clone();
-        // What stays in the address would come up in errors and logs.
+        // Credentials that stay in the address would appear in errors and logs.
         let _ = (base.set_username(""), base.set_password(None));
         let mut builder =
             reqwest::Client::builder().redirect(Policy::none()).tls_backend_preconfigured(tls()?);
@@ -50,8 +50,8 @@ impl HttpPool {
         Ok(Self { client, endpoint: wire.endpoint(&base), authorization, wire })
     }
 
-    /// Posts a body and reads the answer, up to its last byte in `limit`: an answer that trickles is
-    /// as late as none.
+    /// Posts a body and reads the answer. The last byte has to arrive within `limit`, so an answer that trickles is
+    /// refused too.
     pub(crate) async fn post(
         &self,
         body: Vec<u8>,
@@ -102,8 +102,8 @@ impl HttpPool {
     }
 }
 
-/// The header that carries the key, or the credentials of the address. `any` is a request that is
-/// never sent.
+/// The header with the key, or with the credentials of the address. `None` where there are neither. `any` is a request
+/// that is never sent.
 fn authorization(
     config: &ModelConfig,
     address: &Url,
@@ -120,7 +120,7 @@ fn authorization(
     Ok(any.map_err(client_error)?.headers_mut().remove(AUTHORIZATION))
 }
 
-/// TLS with ring, for this client alone: a library does not set a process-wide provider.
+/// TLS with ring, for this client alone: a library must not set a provider for the whole process.
 fn tls() -> Result<rustls::ClientConfig, ConfigError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
@@ -138,12 +138,12 @@ fn late(detail: &str) -> FailedCall {
     (CallRefusal::new(FailureClass::Timeout, detail), None)
 }
 
-/// A failure below HTTP. Its own words may hold the address, so it is told in ours.
+/// A failure below HTTP. Its own text may contain the address, so it is replaced.
 fn broken(error: &reqwest::Error) -> CallRefusal {
     if error.is_timeout() {
         return CallRefusal::new(FailureClass::Timeout, "the connection timed out");
     }
-    // What is no HTTP at all is an answer, if a bad one.
+    // An answer that is no HTTP is still an answer, and a wrong one.
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {
         let text = inner.to_string();

@@ -1,10 +1,9 @@
-//! The summariser client: executes the engine's requests over HTTP, and never lets a failure
-//! become anybody's wait.
+//! The summariser client. It sends the engine's requests to a model over HTTP, and no failure of the model makes a
+//! session wait.
 //!
-//! The engine says what it wants written ([`midfold_core::narrate::SummaryRequest`]), a [`ModelClient`]
-//! has it written by a model, [`midfold_core::recap::ground::judge`] decides what of it may be
-//! used. Nothing here blocks a turn: a driver runs it beside the session and tells the session
-//! what came of it.
+//! The engine says what it wants to have written ([`midfold_core::narrate::SummaryRequest`]), a [`ModelClient`] asks a
+//! model for it, and [`midfold_core::recap::ground::judge`] decides which part of the answer may be used. Nothing here
+//! blocks a turn: a driver runs the client beside the session and reports the result to it.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -31,7 +30,7 @@ pub use client::{ModelClient, RetryPause};
 pub use config::{AttemptLimits, ConfigError, ModelConfig, Secret};
 pub use wire::WireProtocol;
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// The parts that the tests of this crate use. They are no part of the interface and may change.
 #[doc(hidden)]
 pub mod inside {
     use reqwest::Url;
@@ -41,9 +40,9 @@ pub mod inside {
     pub use crate::config::{is_loopback, masked};
     pub use crate::retry::{pause, retry_after};
 
-    // Methods of a type that everybody sees: as functions here, so that nobody else sees them.
+    // These are methods of a public type; as functions in here they are hidden.
 
-    /// The address that is posted to.
+    /// The address of the endpoint.
     pub fn endpoint(wire: WireProtocol, base: &Url) -> Url {
         wire.endpoint(base)
     }

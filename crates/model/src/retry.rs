@@ -1,4 +1,4 @@
-//! When to try again, and after how long. Pure: the pauses are values.
+//! Decides whether to try again, and after which pause. Pure: pauses are values.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use midfold_core::narrate::FailureClass;
 
 use crate::config::{AttemptLimits, ModelConfig};
 
-/// How often a call with this failure is tried in all.
+/// The most tries of a call with this failure.
 pub(crate) fn tries(attempts: &AttemptLimits, class: FailureClass) -> u32 {
     match class {
         FailureClass::RateLimited => attempts.rate_limited,
@@ -15,14 +15,14 @@ pub(crate) fn tries(attempts: &AttemptLimits, class: FailureClass) -> u32 {
         FailureClass::Network => attempts.network,
         FailureClass::Timeout => attempts.timeout,
         FailureClass::Garbage => attempts.garbage,
-        // A key does not become right; a prompt is cut, not sent again.
+        // A wrong key stays wrong, and a prompt that is too long is cut before it is sent again.
         FailureClass::Auth | FailureClass::Overflow | FailureClass::Rejected => 1,
     }
 }
 
-/// The pause after the `tried`th failure (from 1), or `None` to give up: what the server asked
-/// for, else the backoff doubled with every try, with up to a half more. The jitter comes from the
-/// request's id, so that two requests do not march in step and a test sees the same pauses.
+/// The pause after the `tried`th failure (from 1), or `None` to give up. It is the time for which the server asks, or
+/// else the backoff, doubled with every try, with up to half of it added. That jitter comes from the request's id, so
+/// that two requests do not retry in step and a test gets the same pauses.
 pub fn pause(
     config: &ModelConfig,
     id: Hash,
@@ -34,7 +34,7 @@ pub fn pause(
         return None;
     }
     if let Some(asked) = retry_after {
-        // Before that it would be refused again.
+        // An earlier try would be refused again.
         return (asked <= config.longest_pause).then_some(asked);
     }
     let doubled = config.backoff.saturating_mul(1 << (tried - 1).min(16));
@@ -42,7 +42,7 @@ pub fn pause(
     Some((doubled + doubled * jitter / 512).min(config.longest_pause))
 }
 
-/// `Retry-After` in seconds, decimals allowed. Dates are not read: that takes a clock.
+/// The value of `Retry-After` in seconds, with decimals. Dates are not read, since that needs a clock.
 pub fn retry_after(value: &str) -> Option<Duration> {
     let seconds: f64 = value.trim().parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()

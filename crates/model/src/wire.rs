@@ -1,5 +1,4 @@
-//! How a service is spoken to. One wire now; another is another variant with the same four
-//! functions.
+//! The protocol of a service. There is one now; another would be a variant with the same four functions.
 
 use midfold_core::Usage;
 use midfold_core::narrate::{FailureClass, FinishReason, SummaryPrompt};
@@ -10,36 +9,36 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// A protocol.
+/// The protocol of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WireProtocol {
-    /// `POST …/chat/completions`, as `OpenAI` and nearly every server has it.
+    /// The protocol of `POST …/chat/completions`, which `OpenAI` and nearly every other server has.
     #[default]
     OpenAiChat,
 }
 
-/// What is asked in one call.
+/// The parts of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelAsk<'a> {
     pub model: &'a str,
     pub prompt: &'a SummaryPrompt,
     pub temperature: f64,
     pub max_tokens: u32,
-    /// What this server does not take, as far as it said so.
+    /// The parameters that this server has refused so far.
     pub without: OmittedParameters,
 }
 
-/// Parameters that newer models refuse or want under another name.
+/// Parameters that newer models refuse, or want under another name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OmittedParameters {
     pub temperature: bool,
-    /// `max_completion_tokens` is wanted instead.
+    /// Whether `max_completion_tokens` is wanted in its place.
     pub max_tokens: bool,
     pub stream_options: bool,
 }
 
 impl OmittedParameters {
-    /// Without what either is without.
+    /// The parameters that are in either of the two.
     pub fn and(self, other: Self) -> Self {
         Self {
             temperature: self.temperature | other.temperature,
@@ -49,7 +48,7 @@ impl OmittedParameters {
     }
 }
 
-/// What one call gave.
+/// The answer of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ModelAnswer {
     pub text: String,
@@ -58,14 +57,14 @@ pub(crate) struct ModelAnswer {
     pub usage: Option<Usage>,
 }
 
-/// Why one call gave nothing. The detail holds no text of the body: servers echo prompts and keys.
+/// The refusal of one call. The detail holds no text of the body, because servers echo prompts and keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRefusal {
     pub class: FailureClass,
     pub detail: String,
-    /// The prompt's limit, where the server named it.
+    /// The most tokens of the prompt, where the server named them.
     pub limit: Option<u64>,
-    /// A parameter that should be left out next time.
+    /// The parameters to leave out of the next try.
     pub without: Option<OmittedParameters>,
 }
 
@@ -76,7 +75,7 @@ impl CallRefusal {
 }
 
 impl WireProtocol {
-    /// The address that is posted to.
+    /// The address of the endpoint.
     pub(crate) fn endpoint(self, base: &Url) -> Url {
         let mut url = base.clone();
         let path = base.path().trim_end_matches('/');
@@ -89,7 +88,7 @@ impl WireProtocol {
         url
     }
 
-    /// The body of a request: two messages, no tools, a stream.
+    /// The body of a request: two messages, no tools, and a stream.
     pub(crate) fn body(self, ask: &ModelAsk<'_>) -> Vec<u8> {
         let mut body = json!({
             "model": ask.model,
@@ -97,7 +96,7 @@ impl WireProtocol {
                 {"role": "system", "content": ask.prompt.system},
                 {"role": "user", "content": ask.prompt.user},
             ],
-            // Streamed, so that the wait for the first byte is not the wait for the last one.
+            // A stream brings the first byte early, so that its time limit need not cover the whole answer.
             "stream": true,
         });
         let cap = if ask.without.max_tokens { "max_completion_tokens" } else { "max_tokens" };
@@ -111,8 +110,8 @@ impl WireProtocol {
         body.to_string().into_bytes()
     }
 
-    /// Reads a successful answer. A stream is read as one, whole JSON too: not every server
-    /// streams when asked to.
+    /// Reads a successful answer, which may be a stream or one JSON document: not every server streams when it is asked
+    /// to.
     pub(crate) fn read(self, kind: &str, body: &[u8]) -> Result<ModelAnswer, CallRefusal> {
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
@@ -126,13 +125,13 @@ impl WireProtocol {
         .and_then(ReplyParts::into_said)
     }
 
-    /// Whether a stream is complete, so that nobody waits for the connection to close.
+    /// Whether a stream is complete, so that no time is lost until the connection closes.
     pub(crate) fn is_complete(self, body: &[u8]) -> bool {
         let tail = &body[body.len().saturating_sub(24)..];
         String::from_utf8_lossy(tail).trim_end().ends_with("data: [DONE]")
     }
 
-    /// Reads a refusal.
+    /// Reads an answer with an error status as a refusal.
     pub(crate) fn refusal(self, status: u16, body: &[u8]) -> CallRefusal {
         let error = read_part(body).ok().and_then(|part| part.error);
         let message = error.as_ref().map_or_else(String::new, AnswerError::message);
@@ -144,7 +143,7 @@ impl WireProtocol {
         let diagnosis = classify(Some(status), body);
         let class = match (status, diagnosis) {
             (401 | 403, _) => FailureClass::Auth,
-            // What is too long stays too long, whatever the status: waiting does not help.
+            // A prompt that is too long stays too long, whatever the status is: waiting does not help.
             (_, found) if found.exceeds_window() => FailureClass::Overflow,
             (429, _) | (400..500, Diagnosis::RateLimit) => FailureClass::RateLimited,
             (408 | 504, _) => FailureClass::Timeout,
@@ -161,7 +160,7 @@ impl WireProtocol {
     }
 }
 
-/// Tokens that prompt and reply may have together, where the server named them.
+/// The most tokens of prompt and reply together, where the server named them.
 fn limit(found: Diagnosis) -> Option<u64> {
     match found {
         Diagnosis::Overflow { limit, .. } | Diagnosis::OutputCap { limit, .. } => limit,
@@ -169,7 +168,7 @@ fn limit(found: Diagnosis) -> Option<u64> {
     }
 }
 
-/// The parameter of ours that a server says it does not take.
+/// The parameters that a server says it does not take. `None` where it names none of ours.
 fn unsupported(text: &str) -> Option<OmittedParameters> {
     let text = text.to_ascii_lowercase();
     let refuses = ["unsupported", "not supported", "unrecognized", "unknown", "extra inputs"];
@@ -184,7 +183,7 @@ fn unsupported(text: &str) -> Option<OmittedParameters> {
     (without != OmittedParameters::default()).then_some(without)
 }
 
-/// A chunk of a stream, or a whole answer: the fields that we read.
+/// A chunk of a stream, or a whole answer, with the members that are read.
 #[derive(Debug, Default, Deserialize)]
 struct AnswerPart {
     #[serde(default)]
@@ -194,6 +193,7 @@ struct AnswerPart {
     error: Option<AnswerError>,
 }
 
+/// The members of a choice that are read.
 #[derive(Debug, Deserialize)]
 struct AnswerChoice {
     #[serde(alias = "delta")]
@@ -201,12 +201,13 @@ struct AnswerChoice {
     finish_reason: Option<String>,
 }
 
+/// The members of a message that are read.
 #[derive(Debug, Deserialize)]
 struct AnswerMessage {
     content: Option<String>,
 }
 
-/// `{"message": …}` as most have it, or a bare text.
+/// An error as `{"message": …}`, which most servers have, or as a bare text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum AnswerError {
@@ -222,7 +223,7 @@ impl AnswerError {
         }
     }
 
-    /// A code that looks like one: anything longer may be an echo.
+    /// The code of an error, if it looks like one. Any other text may be an echo of the request.
     fn code(&self) -> Option<String> {
         let Self::Object { code, r#type, .. } = self else { return None };
         let named = code.as_ref().and_then(|code| code.as_str().map(str::to_owned));
@@ -238,14 +239,16 @@ fn read_part(body: &[u8]) -> Result<AnswerPart, CallRefusal> {
     })
 }
 
-/// A reply in the making.
+/// A reply while it is put together.
 #[derive(Debug, Default)]
 struct ReplyParts {
+    /// Whether any choice has arrived.
     any: bool,
     text: String,
     finish: Option<String>,
     model: Option<String>,
     usage: Option<Usage>,
+    /// Whether a part reported an error.
     failed: bool,
 }
 
@@ -287,7 +290,7 @@ impl ReplyParts {
 fn read_stream(body: &str) -> Result<ReplyParts, CallRefusal> {
     let mut parts = ReplyParts::default();
     for line in body.lines() {
-        // Comments, event names and ids carry nothing that is read here.
+        // Comments, event names and ids are not needed.
         let Some(data) = line.strip_prefix("data:").map(str::trim) else { continue };
         if data == "[DONE]" {
             break;

@@ -1,4 +1,4 @@
-//! The answers that wait to be written, for requests that name them.
+//! Answers that wait to be written to a store. A later request may go on from one by its id.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -11,23 +11,24 @@ use serde_json::value::RawValue;
 use super::conversation::ProxyConversation;
 use super::lock::lock;
 
-/// Bytes of a history that may be stored beside its session. One that is longer is known to this process alone.
+/// A history with more bytes is not stored: only this process knows it then.
 const LONGEST_REST: usize = 4 << 20;
-/// Bytes of the answers that wait to be written at most, and how many they are; the oldest go first.
+/// The most bytes and the most answers that wait to be written. The oldest are dropped first, unwritten.
 const MOST_BYTES: usize = 64 << 20;
 const MOST: usize = 4_096;
 
-/// By what an answer is found, of whoever may go on from it.
+/// The key of an answer: a hash of its id and of who may go on from it.
 pub(super) fn key(scope: &str, answer: &str) -> Hash {
     Hash::ROOT.chain(scope.as_bytes()).chain(answer.as_bytes())
 }
 
-/// An answer that waits to be written.
+/// An answer that waits to be written, with the history that it ends.
 pub(super) struct NotedAnswer {
     pub key: Hash,
-    /// The conversation that its history begins with, and how many of the messages are of it.
+    /// The conversation whose first messages are the start of this history, and how many of them are. `None` if the
+    /// history belongs to no conversation.
     pub begins: Option<(Arc<Mutex<ProxyConversation>>, usize)>,
-    /// The messages behind them.
+    /// The messages of the history behind those.
     pub rest: Vec<Bytes>,
 }
 
@@ -36,7 +37,8 @@ impl NotedAnswer {
         self.rest.iter().map(Bytes::len).sum()
     }
 
-    /// The answer to write now. `None` where the store has another session in the place of this one.
+    /// The record to write now: only the messages that the conversation does not already have in the store. `None` if
+    /// it is not to be written, because the store has another session under this id or the rest is too long.
     pub fn answer(&self) -> Result<Option<AnswerHistory>, StoreError> {
         let Some((conversation, events)) = &self.begins else {
             return answer(None, 0, &self.rest);
@@ -56,6 +58,7 @@ impl NotedAnswer {
     }
 }
 
+/// The record of an answer; `None` if the rest of its history is too long to store.
 fn answer(
     session: Option<String>,
     events: usize,
@@ -70,7 +73,7 @@ fn answer(
     Ok(Some(AnswerHistory { session, events: events as u64, rest: rest.into() }))
 }
 
-/// The answers that wait to be written.
+/// A queue of answers that wait to be written.
 #[derive(Default)]
 pub(super) struct UnwrittenAnswers {
     waiting: VecDeque<NotedAnswer>,
@@ -86,14 +89,14 @@ impl UnwrittenAnswers {
         }
     }
 
-    /// The next one to write.
+    /// Takes the oldest answer from the queue.
     pub fn pop(&mut self) -> Option<NotedAnswer> {
         let oldest = self.waiting.pop_front()?;
         self.bytes -= oldest.bytes();
         Some(oldest)
     }
 
-    /// It could not be written: it is the next one.
+    /// Puts an answer whose write failed back to the front.
     pub fn again(&mut self, noted: NotedAnswer) {
         self.bytes += noted.bytes();
         self.waiting.push_front(noted);

@@ -1,13 +1,13 @@
-//! A map that holds so many entries and no more.
+//! A map with a fixed limit of entries.
 
 use std::collections::{HashMap, VecDeque};
 
 use midfold_core::Hash;
 
-/// At most `MOST` entries: the oldest goes first.
+/// A map of at most `MOST` entries. A new entry replaces the oldest one.
 pub(super) struct BoundedMap<V, const MOST: usize> {
     entries: HashMap<Hash, V>,
-    /// The keys, the oldest in front: those of the entries, each once.
+    /// The keys of all entries, each once, the oldest in front.
     order: VecDeque<Hash>,
 }
 
@@ -18,12 +18,12 @@ impl<V, const MOST: usize> Default for BoundedMap<V, MOST> {
 }
 
 impl<V, const MOST: usize> BoundedMap<V, MOST> {
-    /// The entry of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &Hash) -> Option<&V> {
         self.entries.get(key)
     }
 
-    /// Adds an entry, or puts another value into it.
+    /// Adds an entry, or replaces the value of one; a replaced entry keeps its age.
     pub fn insert(&mut self, key: Hash, value: V) {
         if self.entries.insert(key, value).is_some() {
             return;
@@ -35,7 +35,7 @@ impl<V, const MOST: usize> BoundedMap<V, MOST> {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes an entry and returns its value.
     pub fn remove(&mut self, key: &Hash) -> Option<V> {
         let value = self.entries.remove(key)?;
         self.order.retain(|known| known != key);

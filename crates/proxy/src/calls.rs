@@ -1,4 +1,4 @@
-//! The ledger of a conversation: what was sent and what it cost, until it is written.
+//! The ledger of a conversation: its requests and their cost, until they are written to a store.
 
 use midfold_core::engine::Session;
 use midfold_core::event::Usage;
@@ -6,10 +6,10 @@ use midfold_core::fold::FoldJoin;
 use midfold_core::ledger::{CallInput, CallRecord, Ledger, ReportedCost};
 use midfold_store::{CallRow, Millis, NewCall, StoreError};
 
-/// A call that waits to be written, and what the provider reported, where it did.
+/// A call that is not written yet, and the JSON of the cost that the provider reported, if it reported one.
 pub(super) type UnwrittenCall = (NewCall, Option<String>);
 
-/// The ledger of a conversation, and its calls that are not written yet.
+/// The ledger of a conversation, with the calls that are not written yet.
 #[derive(Default)]
 pub(super) struct CallLedger {
     ledger: Ledger,
@@ -17,12 +17,12 @@ pub(super) struct CallLedger {
 }
 
 impl CallLedger {
-    /// Goes on with a ledger that was in a store.
+    /// Continues a ledger that was read from a store.
     pub fn after(ledger: Ledger) -> Self {
         Self { ledger, unwritten: Vec::new() }
     }
 
-    /// Records the history that a request carried, and what the provider counted for the request, where it said so.
+    /// Records a request with the history that it carried. `usage` is the provider's count, if it reported one.
     pub fn record(&mut self, session: &Session, usage: Option<Usage>, now: Millis) {
         let log = session.log();
         let (turn, request) = log.events().last().map_or((0, 0), |event| (event.turn, event.step));
@@ -56,7 +56,7 @@ impl CallLedger {
         &self.unwritten
     }
 
-    /// The first `count` were written.
+    /// Drops the first `count` unwritten calls, because they are written now.
     pub fn wrote(&mut self, count: usize) {
         self.unwritten.drain(..count.min(self.unwritten.len()));
     }

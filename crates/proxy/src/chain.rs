@@ -1,5 +1,5 @@
-//! By what a history is found: the identity of each message, chained, so that each link names all before
-//! it, and whose they are.
+//! The chain of a history, by which its conversation is found. Each link is a hash of the identity of a message and of
+//! the link before it, so that one link names all messages up to it.
 
 use bytes::Bytes;
 use midfold_core::{Hash, Role};
@@ -11,17 +11,17 @@ use super::identities::MessageIdentities;
 /// The chain of a history.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
-    /// One for each message: it names all up to it.
+    /// The chained hash of each message, which names all messages up to it.
     pub links: Vec<Hash>,
-    /// What each message is by itself.
+    /// The identity of each message by itself.
     pub identities: Vec<Hash>,
-    /// How many messages are before the model's first one. By them no history is found: the same
-    /// instructions, or the same task, are no common past.
+    /// How many messages are before the model's first one. No conversation is found by these: many conversations begin
+    /// with the same instructions or the same task.
     pub opening: usize,
 }
 
 impl Chain {
-    /// The chain of these messages; `known` has the identities that are known already.
+    /// Makes the chain of these messages. `known` has the identities that are already computed, in the same order.
     pub fn of(
         root: Hash,
         kind: DialectKind,
@@ -38,8 +38,8 @@ impl Chain {
             .zip(known)
             .enumerate()
             .map(|(at, (message, known))| {
-                // Instructions in front are the client's to change with each request, as those are that
-                // some formats have beside the messages: a clock in them makes no other conversation.
+                // System messages at the front count as one fixed identity. Clients may change them with each request,
+                // for example a clock in them, and that is still the same conversation.
                 match at < instructions {
                     true => Hash::ROOT,
                     false => known.unwrap_or_else(|| identity(kind, message)),
@@ -56,13 +56,13 @@ impl Chain {
 }
 
 impl Chain {
-    /// What names the messages before the model's first one; none where it has the first word.
+    /// The link that names the messages before the model's first one; `None` if the model's message is the first.
     pub fn begins_with(&self) -> Option<Hash> {
         self.links.get(self.opening.checked_sub(1)?).copied()
     }
 }
 
-/// The identities of these messages, where they are known.
+/// The identities that are already known, in the order of the messages.
 pub(super) fn known(identities: &MessageIdentities, messages: &[Bytes]) -> Vec<Option<Hash>> {
     messages.iter().map(|message| identities.get(message)).collect()
 }

@@ -1,4 +1,4 @@
-//! One conversation: its session, and by what its messages are recognised.
+//! One conversation of a client: its session, and the chain by which its requests are found.
 
 use bytes::Bytes;
 use midfold_core::budget::Budget;
@@ -20,76 +20,81 @@ use super::sender::RequestSender;
 use super::stored_parts::StoredParts;
 use super::truncation::CountPair;
 
-/// How far a conversation has come, for whether a store should have it.
+/// How far a conversation has come. A store keeps a conversation or not because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Course {
-    /// It was begun.
+    /// It has begun with one request.
     New,
-    /// It was begun as a branch of another one, or after one of the same sender that nobody went on with.
-    /// Clients that change an early message each time leave such a conversation behind with each request.
+    /// It began as a branch of another one, or its sender's conversation before it was never continued. Clients that
+    /// change an early message with each request leave such a conversation behind each time, so as a rule it is not
+    /// stored.
     Lone,
-    /// A later request brought more of it.
+    /// A later request added messages to it.
     GoesOn,
 }
 
 /// One conversation.
 pub(super) struct ProxyConversation {
     pub session: Session,
-    /// The identity of all messages up to each.
+    /// The links of its chain: each names all messages up to one.
     chain: Vec<Hash>,
+    /// The client's name for the session, if it sends one.
     hint: Option<String>,
-    /// The program that began it, and the model that it asked for then.
+    /// The program that began it.
     pub client: Option<String>,
+    /// The model that its first request asked for; empty if it named none.
     pub model: String,
-    /// The calls that were sent, and their cost.
+    /// The calls that were sent, with their cost.
     pub calls: CallLedger,
-    /// Whose it is; nobody's where the server asks for no keys.
+    /// Whose conversation it is; `None` if the server asks for no keys.
     owner: Option<String>,
-    /// The parts of a request beside the messages, and their hash: counting them again costs as much as a message.
+    /// The system prompt and the tools, and their hash. They are counted again only when the hash changes, because that
+    /// costs as much as counting a message.
     envelope: Vec<Bytes>,
     beside: Hash,
-    /// What it had to fit last.
+    /// The budget that its last request had to fit.
     pub budget: Budget,
-    /// What its provider counted last.
+    /// The last counts of a prompt, by midfold and by the provider.
     pub counted: Option<CountPair>,
     /// The window that its policy was made for.
     window: u64,
-    /// Its requests offer tools.
+    /// Its requests have tools of the client's own.
     has_tools: bool,
-    /// The tools of ours that its requests may be given: they are counted from before the first fold on, whose recap names
-    /// that of recall.
+    /// The tools of midfold that its requests may carry. They are counted from the start, before they are added, so
+    /// that the first fold leaves room for them.
     offer: ToolOffer,
     brought: RecalledCalls,
-    /// A provider took a request of it.
+    /// A provider has accepted a request of it.
     pub is_accepted: bool,
     pub course: Course,
-    /// Folds that it has from the one that it is a branch of.
+    /// How many folds it has from the conversation that it is a branch of.
     inherited: usize,
-    /// The conversation that it is a fork of, and at which message.
+    /// The conversation that it is a fork of, and the number of messages that both share.
     pub parent: Option<(String, u64)>,
-    /// What the store has of it.
+    /// The parts of it that the store already has.
     pub saved: StoredParts,
-    /// Memory that its messages take, about.
+    /// About how many bytes of memory its messages take.
     bytes: usize,
 }
 
-/// Memory that a conversation takes which has no messages yet: a session with its policy, and tables.
+/// Bytes of memory for a conversation without messages: a session with its policy, and tables.
 const CONVERSATION: usize = 16 << 10;
-/// Memory that a block takes, in a message of many: of few it is in what each message takes.
+/// Bytes of memory for each block of a message beyond the eighth. The first eight are included in the cost of a
+/// message.
 const BLOCK: usize = 256;
-/// Where what is fixed is more of the window than this, a fold would be due at every step.
+/// If system prompt, tools and opening take more of the window than this share, a fold would be due at every step.
 const FIXED_PERCENT: u64 = 90;
-/// The line moves where what is learned of the provider's count moves it by more than one part in so many of
-/// what is not fixed.
+/// The threshold moves only when the provider's counts move it by more than one part in this many of the tokens that a
+/// fold can change.
 const LINE_MOVES: u64 = 16;
 
-/// Memory that a message takes: its bytes, and what is known of it.
+/// About how many bytes of memory a message takes: its text, and the tables about it.
 fn weight(event: &Event) -> usize {
     event.bytes.len() + MESSAGE + BLOCK * event.view.blocks.len().saturating_sub(8)
 }
 
 impl ProxyConversation {
-    /// A conversation that starts with this request.
+    /// Makes the conversation that a request begins.
     pub fn new(
         request: &Request,
         id: String,
@@ -131,7 +136,7 @@ impl ProxyConversation {
         }
     }
 
-    /// A conversation that was in a store.
+    /// Makes a conversation from a session that was read from a store.
     pub fn stored(
         session: Session,
         saved: StoredParts,
@@ -149,12 +154,12 @@ impl ProxyConversation {
             calls,
             owner: meta.owner.clone(),
             envelope: Vec::new(),
-            // Counted again with the next request.
+            // Not known yet: the next request brings these parts, and they are counted then.
             beside: Hash::ROOT,
             budget: meta.budget.clone(),
             counted: None,
             window: meta.budget.window,
-            // Known with the next request, too.
+            // The next request brings these two as well.
             has_tools: false,
             offer: ToolOffer::default(),
             brought: RecalledCalls::of(&session),
@@ -167,34 +172,35 @@ impl ProxyConversation {
         }
     }
 
-    /// Whether a request that has the first `at` messages in common simply goes on.
+    /// Whether a request that shares the first `at` messages simply continues this conversation. It does if it has all
+    /// of them, and if the client does not say that it is another session.
     pub fn goes_on_at(&self, at: usize, who: &RequestSender) -> bool {
         let other = self.hint.is_some() && who.hint.is_some() && self.hint != who.hint;
         at == self.chain.len() && !other
     }
 
-    /// Its id, where a store has it.
+    /// Its id; `None` if it is not in a store yet.
     pub fn stored_id(&self) -> Option<&str> {
         self.saved.is_made.then(|| self.session.id())
     }
 
-    /// Whether the store has nothing of a history that is not here. `found` is what the store has, and the first
-    /// `at` messages here are those of the history.
+    /// Whether the store has nothing of a history that is missing here. `found` is the session in the store, and the
+    /// first `at` messages here belong to the history.
     pub fn is_current(&self, at: usize, found: &IdentifiedSession) -> bool {
         if found.id != self.session.id() {
             return at as u64 >= found.events;
         }
         let active = self.session.active().map(|fold| fold.id);
-        // The store has the fold that is active here, or the one that was active when this process wrote last.
+        // The store has the fold that is active here, or the one that was active at this process's last write.
         !self.saved.is_foreign && (found.active == active || found.active == self.saved.active)
     }
 
-    /// Whether the store has another state of it than the one that was written from here.
+    /// Whether another process has written the session's state since this one did.
     pub fn is_changed_in(&self, found: &IdentifiedSession) -> bool {
         found.id == self.session.id() && found.state_version > self.saved.version
     }
 
-    /// Takes over pins and an agent's wishes of the state that the store has.
+    /// Takes over the pins and the agent's wishes from a newer state in the store.
     pub fn take_wishes(&mut self, state: String, version: u64) -> Result<(), StoreError> {
         if state == self.saved.state || state.is_empty() {
             return Ok(());
@@ -212,18 +218,18 @@ impl ProxyConversation {
         Ok(())
     }
 
-    /// The session of this id is held by another value from now on.
+    /// Stops writing to the session with this id, because another value in memory holds it from now on.
     pub fn give_way(&mut self, id: &str) {
         self.saved.is_foreign |= self.session.id() == id;
     }
 
-    /// An id for a fork with the same first `at` messages; `end` names the whole history that it goes on to.
+    /// The id for a fork that shares the first `at` messages. `end` is the last link of the history that the fork has.
     pub fn id_of_fork(&self, at: usize, end: Hash, who: &RequestSender, now: Millis) -> String {
         let parent = self.session.id().as_bytes();
         id(&[parent, &at.to_be_bytes(), &now.to_be_bytes(), &end.0], who)
     }
 
-    /// Another conversation with the same first `at` messages, and the folds of them.
+    /// Makes a fork with the first `at` messages, and the folds over them.
     pub fn fork(&self, at: usize, id: String, who: &RequestSender) -> Self {
         let session = self.session.fork(&id, at);
         let (inherited, brought) = (session.folds().len(), RecalledCalls::of(&session));
@@ -253,18 +259,18 @@ impl ProxyConversation {
         }
     }
 
-    /// The session that the client says this is, where it did not say so before.
+    /// Takes over the client's name for the session if none is known yet.
     pub fn hinted(&mut self, who: &RequestSender) {
         if self.hint.is_none() {
             self.hint.clone_from(&who.hint);
         }
     }
 
-    /// Appends the messages of a request behind those that are known.
+    /// Appends the messages of a request that are not in the conversation yet.
     pub fn extend(&mut self, request: &Request, links: &[Hash]) {
         let from = self.chain.len();
         for (at, link) in (from..).zip(links) {
-            // Copied: a slice would keep the whole body in memory.
+            // Copied, because a slice would keep the whole request body in memory.
             let bytes = Bytes::copy_from_slice(&without_marks(&request.message(at)));
             let is_pinned = is_compaction(request.kind(), &bytes);
             let seq = self.session.append(RawEvent::new(bytes));
@@ -277,7 +283,7 @@ impl ProxyConversation {
         }
     }
 
-    /// Counts the parts of a request beside its messages, where they changed.
+    /// Counts the system prompt and the tools of a request, if they changed.
     pub fn beside(&mut self, request: &Request, offer: ToolOffer) {
         self.offer.recall |= offer.recall;
         self.offer.agent |= offer.agent;
@@ -296,7 +302,7 @@ impl ProxyConversation {
         }
     }
 
-    /// Folds by this policy from now on, for this window and by what this model accepts.
+    /// Sets the policy for this window and the model's rules, from this request on.
     pub fn follow(
         &mut self,
         reading: &RequestReading,
@@ -310,26 +316,26 @@ impl ProxyConversation {
             self.session.set_hooks(hooks.clone());
         }
         let (own, asked) = (&self.session.policy().trigger, &reading.policy.trigger);
-        // One that an earlier version stored has a share of the window for a line that the window does not reach.
+        // A policy that an earlier version stored has other trigger settings under the same name: it is replaced, too.
         let is_earlier = asked.floor_tokens == 0 && own.floored_share != asked.floored_share;
         let is_other = self.session.policy().name != reading.policy.name;
         if is_other || is_earlier || self.window != told.window {
             self.window = told.window;
-            // A reserve that leaves nothing of the budget is said when a context is asked for.
+            // A reserve that leaves nothing of the budget is reported when the context is requested.
             let _ = self.session.set_policy(reading.policy_for(request, told), budget);
         }
         if let Some(line) = reading.line(request, told, self.fixed()) {
             let room = told.window.saturating_sub(self.fixed());
             let before = self.session.policy().trigger.floor_tokens;
-            // Work that is prepared for a fold is valid for one line, so the line does not move with every answer.
+            // A narration that is prepared for the next fold is valid for one threshold, so small changes are ignored.
             if line.abs_diff(before) > room / LINE_MOVES {
                 self.session.set_floor(line);
             }
         }
     }
 
-    /// Tokens of what no fold can touch, as the provider counts: the parts beside the messages, and the
-    /// messages before the model's first one.
+    /// The tokens that no fold can remove, in the provider's count: system prompt, tools, and the messages before the
+    /// model's first one.
     pub fn fixed(&self) -> u64 {
         let log = self.session.log();
         let is_model = |event: &Event| event.view.role == Role::Assistant;
@@ -337,25 +343,26 @@ impl ProxyConversation {
         self.session.meter().calibrated(log.envelope_tokens() + log.tokens_in(0..leading))
     }
 
-    /// Whether what no fold can touch is nearly all of a window.
+    /// Whether the tokens that no fold can remove take nearly all of a window.
     pub fn is_nearly_fixed(&self, window: u64) -> bool {
         self.fixed().saturating_mul(100) >= window.saturating_mul(FIXED_PERCENT)
     }
 
-    /// Whether a store should have it.
+    /// Whether the conversation is worth storing.
     pub fn is_kept(&self) -> bool {
         self.is_accepted && (self.course != Course::Lone || self.is_bound_to_a_fold())
     }
 
-    /// Whether reasoning of the model may be bound to a fold of its own: nobody else could make that again.
+    /// Whether the conversation has a fold of its own that the model's reasoning may depend on. No other process could
+    /// make that fold again.
     fn is_bound_to_a_fold(&self) -> bool {
         let session = &self.session;
         let is_free = session.log().profile().reasoning == ReasoningBinding::Free;
         session.folds().len() > self.inherited && !(is_free && session.void().is_none())
     }
 
-    /// Whether a request that has a part of this conversation asks about it, and is no turn of it. Such a request
-    /// offers no tools, and its answer has a form of its own or another model gives it.
+    /// Whether a request with messages of this conversation asks a question about it, and is not its next turn. Such a
+    /// request has no tools of its own, and asks for a fixed format or another model.
     pub fn is_asked_about_by(&self, request: &Request) -> bool {
         let is_another = || !request.has_tools() && request.model.as_ref() != Some(&self.model);
         let is_named = !self.model.is_empty() && request.model.is_some();
@@ -383,12 +390,12 @@ impl ProxyConversation {
     }
 }
 
-/// An id for a new conversation; `end` names the whole history that it has.
+/// The id for a new conversation. `end` is the last link of its history.
 pub(super) fn id_of_new(end: Hash, who: &RequestSender, now: Millis) -> String {
     id(&[who.scope.as_bytes(), &now.to_be_bytes(), &end.0], who)
 }
 
-/// An id that nobody else has: of what makes this conversation another one.
+/// A unique id: a hash of these parts and of the client's name for the session.
 fn id(parts: &[&[u8]], who: &RequestSender) -> String {
     let hint = who.hint.as_deref().unwrap_or_default();
     let hash = parts.iter().fold(Hash::ROOT.chain(hint.as_bytes()), |hash, part| hash.chain(part));

@@ -1,13 +1,13 @@
-//! What the prompts of all conversations cost.
+//! The cost of the prompts of all conversations.
 
 use midfold_core::spending::PromptCost;
 
-/// What the prompts of all conversations cost since the start.
+/// The summed cost of the prompts of all conversations since the process started.
 #[derive(Default)]
 pub(super) struct PromptCosts(Option<PromptCost>);
 
 impl PromptCosts {
-    /// A conversation cost this much before a request, and this much after it.
+    /// Adds the cost of one request: the conversation's cost after it, less that before it.
     pub fn add(&mut self, before: Option<PromptCost>, after: Option<PromptCost>) {
         let Some(after) = after else { return };
         let sum = self.0.get_or_insert(PromptCost { sent: 0.0, everything: 0.0 });

@@ -1,4 +1,4 @@
-//! Which conversation a request goes on with.
+//! Finds the conversation that a request continues.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,11 +14,12 @@ use super::rules::RequestReading;
 use super::sender::RequestSender;
 use super::shared::Proxy;
 
-/// Senders whose newest conversation is remembered at most.
+/// How many senders' newest conversations are remembered; with more, all are forgotten.
 const MOST_SENDERS: usize = 4_096;
 
 impl Proxy {
-    /// The conversation that a request goes on with, with the messages of the request appended.
+    /// Returns the conversation that a request continues, with the new messages appended. If there is none, makes a new
+    /// one or a fork.
     pub(super) fn conversation(
         &self,
         request: &Request,
@@ -48,11 +49,12 @@ impl Proxy {
             }
         }
         let end = chain.links.last().copied().unwrap_or(Hash::ROOT);
-        // The first request that has an answer of the model in it.
+        // Only the first request with one answer of the model can use the id that was promised to its opening.
         let opening = chain.begins_with().filter(|_| previous == 0);
         let promised = opening.and_then(|it| lock(&self.promised).remove(&hinted(it, who)));
         let mut made = match &known {
-            // Somebody goes on from an earlier place, or another session with the same history.
+            // The history leaves the conversation at an earlier message, or it belongs to another session of the client
+            // with the same messages so far: fork.
             Some(known) => {
                 let held = lock(known);
                 let id = promised.unwrap_or_else(|| held.id_of_fork(at, end, who, now));
@@ -74,9 +76,9 @@ impl Proxy {
         made
     }
 
-    /// The id of a conversation that has only begun, with messages that are named so. A request without an answer of the
-    /// model is no conversation yet; the one that goes on with its answer begins it with this id. A request that is sent
-    /// once more gets the same one. Another process has not promised it, and begins the conversation with an id of its own.
+    /// The id for a conversation that begins with these messages. A request without an answer of the model begins no
+    /// conversation yet; the next request with its answer does, and gets this id. A repeated first request gets the
+    /// same id. A request that reaches another process gets another one, because the promise is only kept in memory.
     pub(super) fn promised(&self, opening: Hash, who: &RequestSender, now: Millis) -> String {
         let (mut promised, opening_of) = (lock(&self.promised), hinted(opening, who));
         if let Some(id) = promised.get(&opening_of) {
@@ -87,9 +89,9 @@ impl Proxy {
         id
     }
 
-    /// The messages of a request of the client's own about its conversation (whether that goes in circles, who
-    /// speaks next): a conversation that is nobody's, nowhere found, and never stored. None where the request is
-    /// a turn.
+    /// Makes a conversation for a request that is no turn but a question of the client about its conversation (does it
+    /// go in circles, who speaks next). That conversation is not stored, and no later request finds it. `None` if the
+    /// request is a turn.
     pub(super) fn aside(
         &self,
         request: &Request,
@@ -126,9 +128,9 @@ impl Proxy {
         Some(Arc::new(Mutex::new(made)))
     }
 
-    /// Marks a conversation as lone if no request went on with the one that its sender began before. Some clients
-    /// change their first message with each request. Of those, the first conversation is stored, and each later
-    /// one once a request goes on with it.
+    /// Marks a conversation as lone if no request continued the one that its sender began before. Some clients change
+    /// their first message with each request; of those, the first conversation is stored, and each later one once a
+    /// request continues it.
     fn follows_a_lone_one(&self, made: &Arc<Mutex<ProxyConversation>>, who: &RequestSender) {
         let sender = (who.scope.clone(), who.hint.clone(), who.client.clone());
         let mut begun = lock(&self.begun);
@@ -144,13 +146,13 @@ impl Proxy {
     }
 }
 
-/// What a conversation begins with, and what its client calls it.
+/// A key for the opening of a conversation together with the client's name for the session.
 fn hinted(opening: Hash, who: &RequestSender) -> Hash {
     opening.chain(who.hint.as_deref().unwrap_or_default().as_bytes())
 }
 
-/// Where the history of the client's request before this one ended. As a rule it has one turn of the model less:
-/// it ends behind the model's words before those that this history ends with.
+/// The number of messages of the client's request before this one. Usually that request had one turn of the model less,
+/// so it ended behind the model's messages before the last ones.
 fn previous_end(request: &Request, end: usize) -> usize {
     let dialect = request.kind().dialect();
     let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;

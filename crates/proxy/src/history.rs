@@ -1,5 +1,6 @@
-//! Histories that a provider is asked to keep. A request may only say which answer it goes on from.
-//! It is sent in full, so that it can be folded, and so that any provider takes it.
+//! Histories that a client leaves to the provider. Such a request only names the answer that it goes on from
+//! (`previous_response_id`). The proxy sends it with its full history, so that the history can be folded and any
+//! provider accepts it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,40 +12,40 @@ use midfold_formats::request::{Request, RequestError};
 
 use super::answers::key;
 
-/// Memory that histories may take, for requests that name an answer.
+/// The most bytes of memory for these histories.
 const MEMORY: usize = 128 << 20;
-/// Memory that a history takes without its items, and each item beside its bytes.
+/// Bytes of memory for a history beside its items, and for each item beside its bytes.
 const HISTORY: usize = 512;
 const ITEM: usize = 96;
 
-/// Histories, by the answer that they end with. The oldest goes first.
+/// Histories by the answer that they end with. The oldest is dropped first.
 #[derive(Default)]
 pub(super) struct HistoryCache {
     known: HashMap<(String, String), Arc<HistoryItems>>,
     order: VecDeque<(String, String)>,
-    /// Memory of all that somebody holds: also of those that others go on from.
+    /// Bytes of all histories that are still referenced, also of dropped ones that a later history continues.
     bytes: Arc<AtomicUsize>,
 }
 
-/// The items up to an answer.
+/// The items up to an answer. Only the items since the answer before it are kept here; `before` has the others.
 pub(super) struct HistoryItems {
     before: Option<Arc<HistoryItems>>,
-    /// Items since then: those of the request, and those of the answer.
+    /// The items since the answer before: those of the request, and those of the answer.
     items: Vec<Bytes>,
     used: Arc<AtomicUsize>,
-    /// By what a store finds it.
+    /// The key under which a store has it.
     key: Hash,
-    /// The store knows that all of it is of a session.
+    /// The store already knows which session all of its items belong to.
     is_placed: AtomicBool,
 }
 
 impl HistoryCache {
-    /// The history that ends with this answer.
+    /// Returns the history that ends with this answer.
     pub fn get(&self, scope: &str, answer: &str) -> Option<Arc<HistoryItems>> {
         self.known.get(&(scope.to_owned(), answer.to_owned())).cloned()
     }
 
-    /// Keeps a history: what a request added to the one before, and what was answered.
+    /// Keeps a history: the one before it, and the items that a request and its answer added.
     pub fn put(
         &mut self,
         scope: &str,
@@ -55,7 +56,7 @@ impl HistoryCache {
         self.insert((scope, answer), before, items, false);
     }
 
-    /// Takes in a history that was in a store, which knows its session or does not.
+    /// Keeps a history that was read from a store. With `is_placed`, the store knows its session.
     pub fn bring_back(&mut self, scope: &str, answer: &str, items: Vec<Bytes>, is_placed: bool) {
         self.insert((scope, answer), None, items, is_placed);
     }
@@ -75,7 +76,8 @@ impl HistoryCache {
         self.known.insert(key.clone(), Arc::new(history));
         self.order.push_back(key);
         while self.bytes.load(Ordering::Relaxed) > MEMORY && self.order.len() > 1 {
-            // Those that go on from it hold its items still; they are let go in their turn.
+            // Later histories still hold the items of the dropped one, so its memory is free only after they are
+            // dropped, too.
             let oldest = self.order.pop_front();
             oldest.map(|key| self.known.remove(&key));
         }
@@ -83,18 +85,19 @@ impl HistoryCache {
 }
 
 impl Drop for HistoryItems {
-    /// One after the other: they are a chain of any length, and a stack is not.
+    /// Drops the chain of histories in a loop: it has any length, and recursion could overflow the stack.
     fn drop(&mut self) {
         self.used.fetch_sub(self.memory(), Ordering::Relaxed);
         let mut before = self.before.take();
         while let Some(history) = before {
+            // `None` ends the loop: something else still holds the rest of the chain.
             before = Arc::into_inner(history).and_then(|mut history| history.before.take());
         }
     }
 }
 
 impl HistoryItems {
-    /// The request, with this history in front of it instead of the name of an answer.
+    /// The request with this history in front of it, and without the name of the answer.
     pub fn in_front_of(&self, request: &Request) -> Result<Request, RequestError> {
         let kind = request.kind();
         let bare = Request::read(kind, request.without("previous_response_id"))?;
@@ -102,12 +105,13 @@ impl HistoryItems {
         Request::read(kind, whole)
     }
 
-    /// By what a store finds it.
+    /// The key under which a store has it.
     pub fn key(&self) -> Hash {
         self.key
     }
 
-    /// Whether its session is known only now: once.
+    /// Whether this is the first time that its session is known. Later calls return false, so that the place is written
+    /// once.
     pub fn finds_its_place(&self) -> bool {
         !self.is_placed.swap(true, Ordering::Relaxed)
     }
@@ -125,20 +129,20 @@ impl HistoryItems {
     }
 }
 
-/// What a request leaves to the provider.
+/// How much of its history a request leaves to the provider.
 #[derive(Default)]
 pub(super) enum ProviderHistory {
-    /// Nothing: it has its whole history.
+    /// Nothing: the request has its whole history.
     #[default]
     Nothing,
-    /// A history that is known; how many of the request's messages are its own.
+    /// The history is known here. The number says how many of the completed request's messages are not from it.
     Known(Arc<HistoryItems>, usize),
-    /// A history that only the provider has.
+    /// The provider has a history that is not known here.
     Unknown,
 }
 
 impl ProviderHistory {
-    /// So many messages more are the request's own.
+    /// Counts `more` messages as the request's own, because they were put back among them.
     pub fn own(&mut self, more: usize) {
         if let Self::Known(_, own) = self {
             *own += more;
@@ -146,7 +150,7 @@ impl ProviderHistory {
     }
 }
 
-/// By what a request and its answer are found again.
+/// The keys by which a request and its answer are found again.
 #[derive(Default)]
 pub(super) struct HistoryKeys {
     pub scope: String,

@@ -1,5 +1,5 @@
-//! The identities of messages that are known. A request brings its whole history each time.
-//! For a request that fits, working out all identities would cost more than all other work.
+//! A cache of the identities of messages. A request brings its whole history each time. Computing all identities again
+//! would cost more than the rest of the work on a request that fits.
 
 use std::hash::BuildHasher;
 
@@ -8,56 +8,56 @@ use hashbrown::HashMap;
 use midfold_core::Hash;
 use rustc_hash::FxBuildHasher;
 
-/// What messages are found by: quick, and no proof.
+/// A fast hash by which a message is found. It proves nothing; the bytes are compared afterwards.
 pub(super) type QuickKey = u64;
 
-/// Identities of the messages that conversations in memory have.
+/// The identities of the messages of all conversations in memory.
 #[derive(Default)]
 pub struct MessageIdentities {
-    /// The known messages, by the key that finds them.
+    /// The known messages by their key.
     pub known: HashMap<QuickKey, KnownMessage, FxBuildHasher>,
-    /// Where the message is that begins so: the one that was noted last.
+    /// For the first bytes of a message, the key of the message that was last noted with them.
     pub starts: HashMap<QuickKey, QuickKey, FxBuildHasher>,
 }
 
-/// Bytes of a message that it is looked up by before it is known where it ends. The ids of calls are in them;
-/// a shorter message is walked as quickly.
+/// How many bytes at its start a message is looked up by when its end is not known yet. That is enough to include the
+/// ids of calls, and a shorter message can be parsed as quickly.
 const START: usize = 96;
 
 /// A known message.
 pub struct KnownMessage {
-    /// The message itself, which the log of a conversation holds as well: the proof.
+    /// The bytes, shared with the log of a conversation. Comparing them proves that a message is this one.
     message: Bytes,
     identity: Hash,
-    /// Conversations that have it.
+    /// How many conversations have the message.
     uses: u32,
 }
 
-/// By what a message is found.
+/// The key of a message.
 pub(super) fn key(message: &[u8]) -> QuickKey {
     FxBuildHasher.hash_one(message)
 }
 
-/// By what a message is found before it is known where it ends. Only an object tells that by itself.
+/// The key of a message's first bytes. Only for an object: its bytes show where it ends.
 fn start(message: &[u8]) -> Option<QuickKey> {
     message.get(..START).filter(|start| start[0] == b'{').map(key)
 }
 
 impl MessageIdentities {
-    /// The identity of a message, where the very same bytes are known.
+    /// The identity of a message; `None` if exactly these bytes are not known.
     pub fn get(&self, message: &[u8]) -> Option<Hash> {
         self.known.get(&key(message)).filter(|it| it.message == message).map(|it| it.identity)
     }
 
-    /// How long the message is that this text starts with, where the very same bytes are known.
+    /// The length in bytes of the known message that this text starts with; `None` if it starts with none.
     pub fn length(&self, text: &[u8]) -> Option<usize> {
         let start = self.starts.get(&key(text.get(..START)?))?;
         let message = &self.known.get(start)?.message;
         text.starts_with(message).then_some(message.len())
     }
 
-    /// Notes a message of a conversation. Returns by what it is let go again; nothing where another
-    /// message has its place.
+    /// Notes a message of a conversation. Returns the key for [`Self::forget`]; `None` if another message has the same
+    /// key, which then stays.
     pub fn note(&mut self, message: &Bytes, identity: Hash) -> Option<QuickKey> {
         let key = key(message);
         let known = self.known.entry(key).or_insert_with(|| KnownMessage {
@@ -66,6 +66,7 @@ impl MessageIdentities {
             uses: 0,
         });
         known.uses += 1;
+        // If another message with the same key is noted already, it stays, and this one is not noted.
         if known.message == *message {
             if let Some(start) = start(message) {
                 self.starts.insert(start, key);
@@ -76,7 +77,7 @@ impl MessageIdentities {
         None
     }
 
-    /// A conversation does not have these messages any more.
+    /// Forgets messages that a conversation had, when no other conversation has them.
     pub fn forget(&mut self, keys: impl IntoIterator<Item = QuickKey>) {
         for key in keys {
             if let Some(known) = self.known.get_mut(&key) {

@@ -12,40 +12,41 @@ use super::chain::Chain;
 use super::conversation::ProxyConversation;
 use super::identities::{MessageIdentities, QuickKey};
 
-/// Conversations that are held at most, however small they are.
+/// The most conversations that are held, however small they are.
 const MOST: usize = 10_000;
-/// The most conversations with one beginning that are distinguished by it.
+/// If more conversations share a beginning, only the newest of them are found by it.
 const MOST_SHARED: usize = 16;
 
-/// The conversations in memory. The one that was idle longest goes first.
+/// The conversations in memory. The one that was idle for longest is dropped first.
 pub(super) struct Index {
-    /// Where each prefix of a conversation leads: to those that have it, the newest last.
+    /// For each link, the conversations whose history has it, the newest last.
     points: HashMap<Hash, SmallVec<[u64; 1]>>,
     identities: MessageIdentities,
     held: HashMap<u64, IndexEntry>,
-    /// Who was used when: the first is the one that was idle longest.
+    /// The key that was given last. Keys rise, so of two conversations the one with the smaller key is older.
     next: u64,
     bytes: usize,
     limit: usize,
-    /// Conversations that were let go and are held by others still: they wait to be written, or for an answer.
+    /// Dropped conversations that are still in use, because they wait to be written or for an answer, with their bytes
+    /// of memory.
     lingering: Vec<(Weak<Mutex<ProxyConversation>>, usize)>,
 }
 
 struct IndexEntry {
     conversation: Arc<Mutex<ProxyConversation>>,
-    /// How many messages it has, and what its client calls it.
+    /// The number of its messages.
     length: usize,
     hint: Option<String>,
-    /// All its points, to take them out again.
+    /// All links under which it is found, to remove them with it.
     points: Vec<Hash>,
-    /// By what its messages are known.
+    /// The keys of its messages in the cache of identities.
     messages: Vec<QuickKey>,
     bytes: usize,
     used: Millis,
 }
 
 impl IndexEntry {
-    /// Whether a request that has these messages in common, and no more, simply goes on with it.
+    /// Whether a request that shares exactly `length` messages simply continues it.
     fn goes_on(&self, length: usize, hint: Option<&str>) -> bool {
         let other = self.hint.is_some() && hint.is_some() && self.hint.as_deref() != hint;
         self.length == length && !other
@@ -59,9 +60,9 @@ impl Index {
         Self { points, identities, held, next: 0, bytes: 0, limit, lingering }
     }
 
-    /// The conversation that a client goes on with, and how much of this chain it has. First choice: one that
-    /// has all of it or ends where the client's request before did (`previous`), and is not another of its
-    /// sessions. Else: the one that shares the longest beginning.
+    /// Finds the conversation that a client continues, and how many messages of the chain it has. Preferred is one of
+    /// the same client session that has the whole chain, or that ends where the client's request before did
+    /// (`previous`). Otherwise the conversation with the longest common beginning is taken. `None` if no link is known.
     pub fn find(
         &mut self,
         chain: &Chain,
@@ -90,13 +91,13 @@ impl Index {
         Some((Arc::clone(&held.conversation), at))
     }
 
-    /// The messages of all conversations in memory.
+    /// The identities of the messages of all conversations in memory.
     pub fn identities(&self) -> &MessageIdentities {
         &self.identities
     }
 
-    /// Notes the chain of a conversation, of which `known` links are known already. `held` is what
-    /// `conversation` holds: the caller has its lock.
+    /// Notes the chain of a conversation whose first `known` links are noted already. `held` is the content of
+    /// `conversation`, which the caller has locked.
     pub fn put(
         &mut self,
         conversation: &Arc<Mutex<ProxyConversation>>,
@@ -114,7 +115,8 @@ impl Index {
             Some(key) => (key, known),
             None => {
                 self.next += 1;
-                // A fork shares the beginning: that leads to whoever was there last.
+                // A fork shares its beginning with another conversation, so all of its links are noted again, under its
+                // own key.
                 (self.next, 0)
             }
         };
@@ -122,7 +124,7 @@ impl Index {
         for link in links {
             let keys = self.points.entry(*link).or_default();
             if keys.len() >= MOST_SHARED {
-                // Who has been there longest is found by what came after it.
+                // The oldest conversation is still found by its later links.
                 keys.remove(0);
             }
             keys.push(key);
@@ -153,8 +155,9 @@ impl Index {
         (self.held.len(), self.bytes)
     }
 
-    /// Whether the conversations that were let go take as much memory as those that are held may, and this history
-    /// goes on with no held one. No conversation is to be begun then, until some of that memory is free.
+    /// Whether the memory is full for this history: dropped conversations that are still in use take more bytes than
+    /// the limit, and the history continues no held one. No new conversation should begin until some of that memory is
+    /// free.
     pub fn is_full_for(&mut self, chain: &Chain) -> bool {
         self.lingering.retain(|(gone, _)| gone.strong_count() > 0);
         let lingering: usize = self.lingering.iter().map(|(_, bytes)| bytes).sum();
@@ -162,6 +165,8 @@ impl Index {
         lingering > self.limit && !past.any(|link| self.points.contains_key(link))
     }
 
+    /// Drops the conversations that were idle for longest until the limits hold. The `newest` one always stays, because
+    /// a request is using it.
     fn trim(&mut self, newest: u64) {
         while self.bytes > self.limit || self.held.len() > MOST {
             let others = self.held.iter().filter(|(key, _)| **key != newest);

@@ -1,5 +1,5 @@
-//! Items that a provider holds and that passed here in an answer. A client may name them by their ids
-//! (`item_reference`). The item is put in the place of its id, so that it can be folded.
+//! Items of answers that a provider keeps. A client may send only the id of such an item (`item_reference`); the proxy
+//! puts the item in the place of its id, so that it can be folded.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,14 +7,14 @@ use bytes::Bytes;
 use midfold_formats::DialectKind;
 use midfold_formats::request::{Request, item_id, reference};
 
-/// Memory that items may take.
+/// The most bytes of memory for items.
 const MEMORY: usize = 64 << 20;
-/// Memory that an item takes beside its bytes.
+/// Bytes of memory for an item beside its own bytes.
 const ITEM: usize = 192;
 
 type ItemKey = (String, String);
 
-/// Items by whose they are and by their ids. The oldest goes first.
+/// Items by their owner and their id. The oldest is dropped first.
 #[derive(Default)]
 pub(super) struct ProviderItems {
     known: HashMap<ItemKey, Bytes>,
@@ -23,13 +23,13 @@ pub(super) struct ProviderItems {
 }
 
 impl ProviderItems {
-    /// Keeps what was answered.
+    /// Keeps the items of an answer that have an id.
     pub fn put(&mut self, scope: &str, output: &[Bytes]) {
         for item in output {
             let Some(id) = item_id(item) else { continue };
             let key = (scope.to_owned(), id);
             self.bytes += ITEM + item.len();
-            // Copied: a slice would keep the whole answer in memory.
+            // Copied, because a slice would keep the whole answer in memory.
             match self.known.insert(key.clone(), Bytes::copy_from_slice(item)) {
                 Some(before) => self.bytes -= ITEM + before.len(),
                 None => self.order.push_back(key),
@@ -42,7 +42,7 @@ impl ProviderItems {
         }
     }
 
-    /// The request with the items that it names, where they are known.
+    /// The request with the known items in the place of their ids; `None` if it names no known item.
     pub fn named_in(&self, request: &Request, scope: &str) -> Option<Request> {
         if request.kind() != DialectKind::OpenAiResponses || self.known.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Conversations in a store: written behind the requests, and brought back when a client goes on after a
+//! Keeps conversations in a store: they are written after the requests, and loaded when a client continues one after a
 //! restart. No request waits for a write.
 
 use std::sync::{Arc, Mutex};
@@ -18,35 +18,41 @@ use super::recall::read_back;
 use super::shared::Proxy;
 use super::stored_parts::StoredParts;
 
-/// How far from the end of a history a beginning is looked for that was noted: a note is made wherever a
-/// request ended.
+/// How many of the last links of a history are searched in the store. A session is noted under the link of its last
+/// message at each write.
 const PROBES: usize = 64;
 
-/// The changes of a conversation that are to be written.
+/// The changes of a conversation since the last write.
 struct PendingChanges {
     id: String,
     new: Option<NewSession>,
+    /// `None` if the session is in the store already.
     append: AppendRequest,
     folds: Vec<NewFold>,
     active: (Option<Hash>, Option<Hash>),
+    /// The active fold that the store is expected to have, and the one to set.
     state: String,
+    /// The session's state as JSON.
     version: u64,
+    /// The version of the state that the store is expected to have.
     identity: Option<(Hash, u64)>,
+    /// The link of the last message and the number of events, by which the session is found; `None` if there are no new
+    /// events.
     calls: Vec<UnwrittenCall>,
 }
 
 impl Proxy {
-    /// Writes the next conversation that is not stored yet, or else the next answer, or else the next window that was
-    /// learned; returns whether there was one. One caller at a time.
+    /// Writes one thing: the next unsaved conversation, or else the next answer, or else the next learned window.
+    /// Returns whether there was one. Only one caller may run it at a time.
     ///
     /// # Errors
-    /// When the store fails. Nothing is lost: what was not written is written next time.
+    /// If the store fails. Nothing is lost: the same thing is written next time.
     pub async fn save(&self, store: &dyn Store, now: Millis) -> Result<bool, StoreError> {
         let next = lock(&self.unsaved).begin();
         let Some(next) = next else {
             return Ok(self.save_answer(store, now).await? || self.save_window(store, now).await?);
         };
-        // Changes from now on queue the conversation again.
+        // Cleared before the write, so that changes during the write queue the conversation again.
         lock(&next).saved.is_queued = false;
         let saved = save(&next, store, now).await;
         let waits = saved.is_err() && !std::mem::replace(&mut lock(&next).saved.is_queued, true);
@@ -54,12 +60,11 @@ impl Proxy {
         saved.map(|()| true)
     }
 
-    /// Brings back the conversation that a request goes on with, where the store has more of it than this process.
-    /// Also brings back what was learned of its window. Both happen after a restart, and where another process
-    /// writes to the store.
+    /// Loads the conversation that a request continues if the store has more of it than this process, and the window
+    /// that was learned for it. That happens after a restart, and if another process writes to the store.
     ///
     /// # Errors
-    /// When the store fails: then what is in memory counts.
+    /// If the store fails. The caller then uses the conversation in memory.
     pub async fn bring_back(
         &self,
         begun: &ReadRequest,
@@ -101,7 +106,8 @@ impl Proxy {
     }
 }
 
-/// What a store has of the conversation that is known here, where another one of the same history was found.
+/// If the store found another session with the same history, returns the state of the one that is known here instead,
+/// unless the found one has more of the history.
 async fn newest_of(
     known: &Mutex<ProxyConversation>,
     at: usize,
@@ -120,6 +126,7 @@ async fn newest_of(
     }
 }
 
+/// Loads a session from the store as a conversation, and computes its chain.
 async fn load(
     id: &str,
     store: &Arc<dyn Store>,
@@ -145,12 +152,14 @@ async fn load(
     Ok((conversation, chain))
 }
 
+/// Writes the changes of a conversation. After a conflict it first learns what the store has.
 async fn save(
     conversation: &Mutex<ProxyConversation>,
     store: &dyn Store,
     now: Millis,
 ) -> Result<(), StoreError> {
-    // Once more where the store is ahead of what was known: a write whose answer was lost.
+    // At most two attempts: the first may find that the store is ahead, because the answer to an earlier write was
+    // lost.
     for _ in 0..2 {
         let pending = {
             let held = lock(conversation);
@@ -173,7 +182,7 @@ async fn save(
                 | StoreError::StaleCall { .. }
                 | StoreError::StaleState { .. },
             ) => learn(conversation, &pending.id, store).await?,
-            // Somebody deleted it: what is gone is not written again, and holds nothing else up.
+            // Somebody deleted the session. It is not written again, and must not block other writes.
             Err(StoreError::NoSession(_)) => {
                 lock(conversation).saved.is_foreign = true;
                 return Ok(());
@@ -184,7 +193,7 @@ async fn save(
     Ok(())
 }
 
-/// All of a conversation in a store of its own, and its id there.
+/// Copies a whole conversation into a new store in memory. Returns it with the id there.
 pub(super) async fn copied(
     conversation: &Mutex<ProxyConversation>,
     now: Millis,
@@ -192,13 +201,13 @@ pub(super) async fn copied(
     let all = pending(&lock(conversation), &StoredParts::default(), now)?;
     let store = MemoryStore::new();
     let Some(all) = all else { return Ok((store, String::new())) };
-    // The ledger goes on from calls that are written elsewhere.
+    // The unwritten calls continue a ledger that this store does not have.
     let all = PendingChanges { calls: Vec::new(), ..all };
     write(&all, &store).await?;
     Ok((store, all.id))
 }
 
-/// The changes since the last write.
+/// Collects the changes since the last write; `None` if there are none, or if another value owns the session.
 fn pending(
     held: &ProxyConversation,
     saved: &StoredParts,
@@ -236,6 +245,7 @@ fn pending(
     }))
 }
 
+/// The record of a new session in the store.
 fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError> {
     let log = held.session.log();
     let meta = SessionMeta {
@@ -250,7 +260,7 @@ fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError>
         owner: held.owner().map(str::to_owned),
         model: Some(held.model.clone()).filter(|model| !model.is_empty()),
         client: held.client.clone(),
-        // Each request says it anew.
+        // Each request sets the lifetime again.
         cache_lifetime: None,
     };
     Ok(NewSession {
@@ -264,8 +274,8 @@ fn made(held: &ProxyConversation, now: Millis) -> Result<NewSession, StoreError>
     })
 }
 
-/// Events first, then the folds of them, then which one is read, then the calls that were read through it, then
-/// what was learned.
+/// Writes in an order that is valid after each step. Events come first, then the folds over them, the active fold, and
+/// the calls that were read through it. Last are the state, and the link by which the session is found.
 async fn write(pending: &PendingChanges, store: &dyn Store) -> Result<u64, StoreError> {
     let id = &pending.id;
     if let Some(new) = &pending.new {
@@ -294,7 +304,8 @@ async fn write(pending: &PendingChanges, store: &dyn Store) -> Result<u64, Store
     Ok(version)
 }
 
-/// What the store really has: of ours, or of somebody else.
+/// Compares the conversation with what the store has after a conflict. If the store's events and folds are the first of
+/// ours, writing continues behind them; else the session belongs to somebody else.
 async fn learn(
     conversation: &Mutex<ProxyConversation>,
     id: &str,

@@ -1,5 +1,5 @@
-//! Histories that end with an answer, in a store. A request that names the answer goes on after a restart, and
-//! at another process. Messages that a session has are not written twice.
+//! Keeps histories that end with an answer in a store, so that a request can name the answer after a restart or at
+//! another process. Messages that a stored session has are not written twice.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use super::shared::Proxy;
 use super::slot::ConversationSlot;
 
 impl Proxy {
-    /// Notes the history of an answer, and where the history of the answer before it is from now on.
+    /// Notes the history of an answer. If the session of the history before it is known only now, notes that again,
+    /// too.
     pub(super) fn note_answer(
         &self,
         request: &Request,
@@ -42,13 +43,13 @@ impl Proxy {
             }
         }
         let behind = (stable..request.len()).map(|at| request.message(at));
-        // Copied: a slice would keep the whole body in memory.
+        // Copied, because a slice would keep the whole request body in memory.
         let rest = behind.chain(output.iter().cloned());
         let rest = rest.map(|item| Bytes::copy_from_slice(&item)).collect();
         answers.push(NotedAnswer { key: key(&kept.scope, answer), begins: begins(stable), rest });
     }
 
-    /// Notes an answer of ours, which ends a history that nothing else is of.
+    /// Notes an answer that midfold made itself. Its history belongs to no conversation.
     pub(super) fn note_answer_as(&self, kept: &HistoryKeys, answer: &str, context: &[Bytes]) {
         if self.is_stored() {
             let rest = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
@@ -57,7 +58,7 @@ impl Proxy {
         }
     }
 
-    /// Writes the next answer that is not stored yet; returns whether there was one.
+    /// Writes the next answer; returns whether there was one.
     pub(super) async fn save_answer(
         &self,
         store: &dyn Store,
@@ -66,7 +67,7 @@ impl Proxy {
         let Some(noted) = lock(&self.answers).pop() else { return Ok(false) };
         let Some(answer) = noted.answer()? else { return Ok(true) };
         match store.put_answer(noted.key, &answer, now).await {
-            // Somebody deleted its session, and so what is of it.
+            // Somebody deleted the session, and with it the answers that belong to it.
             Ok(()) | Err(StoreError::NoSession(_)) => Ok(true),
             Err(error) => {
                 lock(&self.answers).again(noted);
@@ -75,7 +76,7 @@ impl Proxy {
         }
     }
 
-    /// Whether a request goes on from an answer that is not known here, and that a store may have.
+    /// Whether a request names an answer that is not known here, so that a store should be asked for it.
     #[must_use]
     pub fn wants_history(&self, request: &Request, who: &RequestSender) -> bool {
         let named = request.previous_response.as_ref();
@@ -84,11 +85,11 @@ impl Proxy {
         !is_elsewhere && !self.is_whole(request, who)
     }
 
-    /// Brings back the history that ends with the answer which a request names, where the store has it of
-    /// whoever sends the request: after a restart, and where another process gave the answer. Says whether it has.
+    /// Loads the history that ends with the answer which a request names, if the store has it for this sender. That
+    /// happens after a restart, and if another process gave the answer. Returns whether it was found.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn bring_history(
         &self,
         request: &Request,

@@ -1,5 +1,5 @@
-//! Windows that were learned, in a store: a provider that refused a prompt for its length before a restart, or at
-//! another process, refuses none for that again.
+//! Keeps learned windows in a store. If a provider refused a long prompt before a restart or at another process, no
+//! further prompt of that length is sent.
 
 use midfold_store::{LearnedWindow, Millis, Store, StoreError};
 
@@ -8,12 +8,12 @@ use super::lock::lock;
 use super::read_request::ReadRequest;
 use super::shared::Proxy;
 
-/// A window that was learned longer ago than this is not brought back, in milliseconds. The server may have a larger
-/// one since a restart, and a client that never sends more would not find out.
+/// The age in milliseconds after which a learned window is not loaded. The server may have a larger window since, and
+/// midfold would not notice, because it never sends more than the learned one.
 pub const WINDOW_LASTS: Millis = 7 * 24 * 60 * 60 * 1_000;
 
 impl Proxy {
-    /// Writes the next window that is not stored yet; returns whether there was one.
+    /// Writes the next learned window; returns whether there was one.
     pub(super) async fn save_window(
         &self,
         store: &dyn Store,
@@ -22,7 +22,7 @@ impl Proxy {
         let Some((source, news, told)) = lock(&self.learned).next_news() else { return Ok(false) };
         let WindowReport { window: tokens, counts_reply } = told;
         let saved = match news {
-            // It was learned a moment ago, unless the store was away.
+            // The time of the write is close to the time of learning, unless the store was unreachable.
             WindowNews::Told => {
                 let window = LearnedWindow { tokens, counts_reply, learned: now };
                 store.put_window(source.key(), &window).await
@@ -35,7 +35,7 @@ impl Proxy {
         saved.map(|()| true)
     }
 
-    /// Brings back what was learned of the window that a request has to fit, where nothing is known of it: once.
+    /// Loads the learned window for a request's model, if this process knows none and has not asked before.
     pub(super) async fn bring_window(
         &self,
         begun: &ReadRequest,

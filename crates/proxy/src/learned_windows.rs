@@ -1,4 +1,5 @@
-//! Windows that providers reported, by the key that got the report: one key's error is no other key's window.
+//! Windows that providers reported. Each belongs to the client's key that got the report, and is not used for other
+//! keys.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -6,10 +7,10 @@ use midfold_core::Hash;
 use midfold_core::event::Usage;
 use midfold_formats::DialectKind;
 
-/// Windows that are remembered at most; the one that was learned first goes first.
+/// The most windows that are remembered; the one that was learned first is dropped first.
 pub const MOST: usize = 4_096;
 
-/// Whose window, of which model where.
+/// Identifies a window: whose request it was, and to which model of which server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WindowOwner {
     scope: String,
@@ -19,11 +20,11 @@ pub struct WindowOwner {
 }
 
 impl WindowOwner {
-    /// Of whoever asked, of a model at this place, in this wire format.
+    /// `scope` is the client, `upstream` the server. The wire format decides the provider.
     #[must_use]
     pub fn new((scope, upstream): (&str, &str), kind: DialectKind, model: &str) -> Self {
         let provider = match kind {
-            // One server answers both.
+            // One server answers both wire formats.
             DialectKind::OpenAiResponses => DialectKind::OpenAiChat.name(),
             other => other.name(),
         };
@@ -31,7 +32,7 @@ impl WindowOwner {
         Self { scope, upstream, provider, model: model.to_owned() }
     }
 
-    /// By what a store finds it: who asked is not to be read there.
+    /// The key of the window in a store: a hash, so that the store does not show the client's key.
     #[must_use]
     pub fn key(&self) -> Hash {
         let parts = [&*self.scope, &*self.upstream, self.provider, &*self.model];
@@ -39,45 +40,45 @@ impl WindowOwner {
     }
 }
 
-/// What a provider said of a window.
+/// A window that a provider reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowReport {
-    /// Tokens.
+    /// The window in tokens.
     pub window: u64,
-    /// What a request allows for its reply counts, too.
+    /// Whether the tokens that a request allows for its answer count against the window, too.
     pub counts_reply: bool,
 }
 
-/// What a store does not know of a window yet.
+/// A change of a window that is not in the store yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowNews {
-    /// A provider reported it.
+    /// A provider reported the window.
     Told,
-    /// It is larger than the provider reported.
+    /// The window turned out to be larger than the report.
     Raised,
 }
 
-/// The windows that were learned.
+/// The learned windows, with those that are not written yet.
 #[derive(Default)]
 pub struct LearnedWindows {
     windows: HashMap<WindowOwner, WindowReport>,
     order: VecDeque<WindowOwner>,
-    /// Tokens that were taken of a model whose window was thought to be smaller.
+    /// The largest prompt and answer, in tokens, of models whose assumed window was smaller.
     taken: HashMap<WindowOwner, u64>,
-    /// What waits to be written, each source once.
+    /// Changes that wait to be written; at most one for each owner.
     news: VecDeque<(WindowOwner, WindowNews)>,
-    /// Sources that a store was asked for.
+    /// Owners for whom a store was already asked.
     looked_up: HashSet<WindowOwner>,
 }
 
 impl LearnedWindows {
-    /// The window that was learned.
+    /// The learned window; `None` if no provider reported one.
     #[must_use]
     pub fn of(&self, source: &WindowOwner) -> Option<WindowReport> {
         self.windows.get(source).copied()
     }
 
-    /// A provider refused a request and said so.
+    /// Notes the window that a provider reported when it refused a request.
     pub fn refused(&mut self, source: &WindowOwner, told: WindowReport) {
         self.insert(source, told);
         self.news.retain(|(other, _)| other != source);
@@ -96,14 +97,14 @@ impl LearnedWindows {
         }
     }
 
-    /// Tokens that a model took, where they were more than its window was thought to be.
+    /// The tokens of the largest accepted request, if they exceed the window that was assumed.
     #[must_use]
     pub fn taken(&self, source: &WindowOwner) -> Option<u64> {
         self.taken.get(source).copied()
     }
 
-    /// A provider took a prompt and answered: its window is no smaller than both. `guess` is what it was thought
-    /// to be, where nobody said it who has to know.
+    /// Notes that a provider accepted a prompt and answered: the window holds both. `guess` is the assumed window;
+    /// `None` if the window was set by somebody.
     pub fn accepted(&mut self, source: &WindowOwner, usage: Usage, guess: Option<u64>) {
         let took = usage.prompt.saturating_add(usage.output);
         if let Some(told) = self.windows.get_mut(source) {
@@ -128,7 +129,7 @@ impl LearnedWindows {
         }
     }
 
-    /// The next news to write, with the window that is known by now.
+    /// Takes the next change to write, with the window as it is known now.
     pub fn next_news(&mut self) -> Option<(WindowOwner, WindowNews, WindowReport)> {
         loop {
             let (source, news) = self.news.pop_front()?;
@@ -138,24 +139,24 @@ impl LearnedWindows {
         }
     }
 
-    /// It could not be written: it waits again, but for what was learned meanwhile.
+    /// Queues a change again whose write failed, merged with a later change of the same window.
     pub fn again(&mut self, source: WindowOwner, news: WindowNews) {
         let later = self.news.iter_mut().find(|(other, _)| *other == source);
         match (later, news) {
-            // A raise alone would find nothing there.
+            // The store has no window yet that could be raised, so the report has to be written.
             (Some((_, later)), WindowNews::Told) => *later = WindowNews::Told,
             (Some(_), WindowNews::Raised) => {}
             (None, news) => self.news.push_front((source, news)),
         }
     }
 
-    /// Whether a store may know a window that is not known here.
+    /// Whether the window is unknown here and no store was asked for it.
     #[must_use]
     pub fn is_to_be_looked_up(&self, source: &WindowOwner) -> bool {
         !self.windows.contains_key(source) && !self.looked_up.contains(source)
     }
 
-    /// Takes the window that a store had, or that it had no window. A window that was learned meanwhile holds.
+    /// Takes the answer of a store: a window, or that it has none. A window that was learned meanwhile stays.
     pub fn looked_up(&mut self, source: &WindowOwner, found: Option<WindowReport>) {
         if self.looked_up.len() >= MOST {
             self.looked_up.clear();

@@ -1,10 +1,10 @@
-//! The requests of clients that know nothing of midfold, made to fit: what a proxy does with a request
-//! before it goes on, and with the answer after it came. Without IO; the server crate brings that.
+//! Makes the requests of clients fit that do not know midfold: what a proxy does with a request before it sends it, and
+//! with the answer afterwards. This crate does no IO; the server crate does.
 //!
-//! A request carries its whole history. It is matched to the conversation that it goes on with by the
-//! content of its messages: no header is needed, and forks, restarts and edited histories are what they
-//! are. What fits leaves as it came, byte for byte. What does not is read through a fold, and so is every
-//! later request of the conversation, so that each prompt extends the one before.
+//! A request carries its whole history. The proxy finds the conversation that it continues by the content of its
+//! messages, so clients need no header, and forks, restarts and edited histories work. A request that fits is sent
+//! unchanged, byte for byte. One that does not is read through a fold, and so is every later request of the
+//! conversation; that way each prompt extends the one before, and the provider's cache can serve it.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -83,8 +83,8 @@ pub use turn::{MatchedRequest, OutgoingRequest};
 pub use midfold::RequestFault;
 
 impl Proxy {
-    /// Takes a request, and says what is to be sent. Never fails: what cannot be folded is sent as it
-    /// came, with the reason ([`OutgoingRequest::fault`]).
+    /// Takes a request, and returns what should be sent. It never fails: a request that cannot be folded is sent
+    /// unchanged, with the reason ([`OutgoingRequest::fault`]).
     #[must_use]
     pub fn turn(
         self: &Arc<Self>,
@@ -95,7 +95,7 @@ impl Proxy {
         self.finish(self.begin(request, who), now)
     }
 
-    /// Says what is to be sent: the second half of [`Proxy::turn`].
+    /// Decides what is sent: the second half of [`Proxy::turn`].
     #[must_use]
     pub fn finish(self: &Arc<Self>, read_request: ReadRequest, now: Millis) -> MatchedRequest {
         let read_request = self.once_more(read_request);
@@ -141,7 +141,7 @@ impl Proxy {
     }
 }
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// Items that the tests of this crate use. They are not part of the interface, and may change at any time.
 #[doc(hidden)]
 pub mod inside {
     pub use crate::identities::MessageIdentities;

@@ -1,5 +1,5 @@
-//! What a model could write for a conversation, while its client works on. Asked for by value; who has a
-//! model runs it, or does not.
+//! Requests for narrations of a conversation, to be answered while its client works on. This crate only makes and
+//! judges them; a caller that has a model runs them.
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -12,7 +12,7 @@ use super::conversation::ProxyConversation;
 use super::lock::lock;
 use super::shared::Proxy;
 
-/// A conversation whose next fold may have a part that a model wrote.
+/// A conversation whose next fold may contain a narration by a model.
 pub struct NarrationTarget {
     pub(super) proxy: Arc<Proxy>,
     pub(super) conversation: Weak<Mutex<ProxyConversation>>,
@@ -20,15 +20,16 @@ pub struct NarrationTarget {
 }
 
 impl NarrationTarget {
-    /// What a model should be asked now, if anything. The same span is asked for once.
+    /// Returns the request that a model should answer now; `None` if there is none. The same span is requested only
+    /// once.
     #[must_use]
     pub fn wants(&self, now: Millis) -> Option<SummaryRequest> {
         let conversation = self.conversation.upgrade()?;
         lock(&conversation).session.wants(&self.budget, now)
     }
 
-    /// Takes the narration, and judges it line by line: the next fold takes the sound lines. Nothing where the
-    /// conversation is gone or has another history by now.
+    /// Judges a narration line by line; the next fold uses the accepted lines. `None` if the conversation is gone, or
+    /// its history has changed meanwhile.
     pub fn complete(
         &self,
         request: &SummaryRequest,
@@ -41,7 +42,7 @@ impl NarrationTarget {
         Some(verdict.code)
     }
 
-    /// Whether nobody has the conversation any more.
+    /// Whether the conversation has been dropped from memory.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.conversation.strong_count() == 0

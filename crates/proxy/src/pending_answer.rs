@@ -1,4 +1,4 @@
-//! A request that the provider has taken: what its answer teaches.
+//! A request that the provider accepted, and what its answer teaches about count, window and cost.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ use super::shared::Proxy;
 use super::slot::ConversationSlot;
 use super::truncation::{CountKind, CountPair};
 
-/// A request whose answer is on its way.
+/// A request whose answer has not come yet.
 pub struct PendingAnswer {
     pub(super) proxy: Arc<Proxy>,
     pub(super) place: Option<ConversationSlot>,
     /// The fold that the request was read through.
     pub(super) fold: Option<Hash>,
-    /// What it carried, and what it would have carried without that fold.
+    /// The size of the prompt as it was sent, and as it would have been without that fold.
     pub(super) carried: FoldedPrompt,
-    /// Tokens of what it carried, by our own count.
+    /// The tokens of the prompt, in midfold's own count.
     pub(super) counted: u64,
-    /// Whose window it fitted.
+    /// The owner of the window that the request fitted.
     pub(super) source: Option<WindowOwner>,
-    /// The request, where a later one may name its answer.
+    /// The request, if a later one may name its answer.
     pub(super) named: Option<(Request, HistoryKeys)>,
 }
 
 impl PendingAnswer {
-    /// The conversation, for a model that narrates. Nothing where there is no history yet.
+    /// The conversation for a model that narrates; `None` if there is no history yet.
     #[must_use]
     pub fn narratable(&self) -> Option<NarrationTarget> {
         let place = self.place.as_ref().filter(|place| !place.is_aside)?;
@@ -47,8 +47,9 @@ impl PendingAnswer {
         })
     }
 
-    /// The answer has passed: what the provider counted, and what a later request may go on from. Says so where
-    /// the count tells that the server dropped what did not fit: what it read becomes its window.
+    /// Takes the facts of the answer: the provider's count, and the id by which a later request may go on. Returns a
+    /// truncation if the count shows that the server silently dropped a part of the prompt; the tokens that it read
+    /// then become its window.
     pub fn answered(self, seen: &AnswerFacts, now: Millis) -> Option<SilentTruncation> {
         if let (Some(id), Some((request, kept))) = (&seen.id, &self.named)
             && seen.is_complete
@@ -56,7 +57,8 @@ impl PendingAnswer {
             self.proxy.keep(request, kept, id, &seen.output, self.place.as_ref());
         }
         let place = self.place.as_ref()?;
-        // Not every client has its provider say what a stream cost.
+        // A stream without usage is normal: not every client asks its provider for it. An incomplete one proves
+        // nothing.
         if seen.usage.is_none() && !seen.is_complete {
             return None;
         }
@@ -77,15 +79,16 @@ impl PendingAnswer {
         if let Some(usage) = seen.usage {
             self.proxy.spend(session, usage, self.fold.map(|_| self.carried));
         }
+        // If another request has changed the session meanwhile, the count belongs to an earlier state and is not used.
         let is_current = session.log().len() == place.events
             && session.active().map(|fold| fold.id) == self.fold;
         if is_current && self.proxy.is_stored() {
-            // The messages behind the history become a part of it with the next request.
+            // Messages behind the history are recorded with the next request, if that one still has them.
             calls.record(session, seen.usage, now);
         }
         let is_count = is_current && !place.is_aside && count == CountKind::Prompt;
         if let Some(usage) = seen.usage.filter(|_| is_count) {
-            // The meter is of the history; what is behind it comes and goes.
+            // The meter compares counts of the history only, so the tokens of the messages behind it are subtracted.
             let prompt = usage.prompt.saturating_sub(place.suffix).max(1);
             session.observe(Usage { prompt, ..usage }, now);
         }
@@ -94,7 +97,7 @@ impl PendingAnswer {
         truncation
     }
 
-    /// What the provider's count is.
+    /// Decides what the provider's count is evidence of.
     fn judge(&self, place: &ConversationSlot, usage: Usage) -> CountKind {
         let Some(counted) = CountPair::of(self.counted, usage) else { return CountKind::Other };
         if place.is_aside {
@@ -106,7 +109,7 @@ impl PendingAnswer {
         if count == CountKind::Prompt && before.is_none_or(|before| !counted.stands(before)) {
             held.counted = Some(counted);
         }
-        // What pictures cost is guessed more coarsely than texts.
+        // The tokens of pictures are estimated more coarsely, so a first count that differs is no sign of truncation.
         let has_media = |event: &Event| event.view.blocks.iter().any(|it| !it.media.is_empty());
         match count {
             CountKind::Truncated(_) | CountKind::Other
@@ -125,13 +128,13 @@ impl PendingAnswer {
     }
 }
 
-/// A server dropped a part of what it was sent, and said nothing.
+/// A server that dropped a part of a prompt without an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SilentTruncation {
-    /// The session.
+    /// The id of the session.
     pub session: String,
-    /// Tokens that were sent.
+    /// The tokens that were sent.
     pub sent: u64,
-    /// Tokens that it read, which is its window from now on.
+    /// The tokens that the server read; its window from now on.
     pub window: u64,
 }

@@ -1,11 +1,11 @@
-//! Who does the compaction that clients ask vendors for.
+//! Who carries out a compaction that a client asks its vendor for.
 
-/// Who does the compaction that clients ask vendors for.
+/// Who carries out a compaction that a client asks its vendor for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CompactionPreference {
-    /// midfold, whatever the backend can do.
+    /// midfold does, even if the backend could.
     #[default]
     Midfold,
-    /// The backend: requests pass as they came, apart from blocks that midfold made.
+    /// The backend does. Requests pass unchanged, except for blocks that midfold made earlier.
     Upstream,
 }

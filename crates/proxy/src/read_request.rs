@@ -1,4 +1,4 @@
-//! A request that was read: what of it is history, and by what that is found.
+//! A request that was read: which of its messages are history, and the chain that finds their conversation.
 
 use bytes::Bytes;
 use midfold_core::{Hash, Role};
@@ -14,13 +14,13 @@ use super::sender::RequestSender;
 use super::shared::Proxy;
 use midfold::RequestFault;
 
-/// A request that was read, and not yet matched to its conversation.
+/// A request that was read, and is not matched to its conversation yet.
 pub struct ReadRequest {
     pub(super) request: Request,
     pub(super) who: RequestSender,
     pub(super) model: String,
     pub(super) kept: HistoryKeys,
-    /// How it is read, how many of its messages are history, and their chain.
+    /// The settings to read it with, or the reason to send it unchanged.
     pub(super) read: Result<RequestReading, RequestFault>,
     pub(super) stable: usize,
     pub(super) chain: Chain,
@@ -28,14 +28,14 @@ pub struct ReadRequest {
 }
 
 impl Proxy {
-    /// Whether conversations take all the memory that they may, those included that wait to be written, and a request
-    /// would begin another one: it is better passed on as it came.
+    /// Whether conversations take all the memory that they may, including those that wait to be written, and this
+    /// request would begin another one. Such a request should be passed on unchanged.
     #[must_use]
     pub fn is_full_for(&self, begun: &ReadRequest) -> bool {
         lock(&self.index).is_full_for(&begun.chain)
     }
 
-    /// As [`Proxy::begin`], for a request whose vendor's members were read: whether a block of ours was in it,
+    /// As [`Proxy::begin`], for a request with a vendor's compaction fields: whether it had a block that midfold made,
     /// and what its client wants kept ([`VendorWork::standing`](super::vendor::VendorWork::standing)).
     #[must_use]
     pub fn begin_wish(
@@ -53,8 +53,9 @@ impl Proxy {
         begun
     }
 
-    /// Says that who sends this request reads its answer ([`MatchedRequest::hear`](super::MatchedRequest::hear)): it may be given the tools
-    /// that the rules have, where the request allows it. A request without tools of its own is no agent's.
+    /// Marks a request whose answer the caller will read ([`MatchedRequest::hear`](super::MatchedRequest::hear)). It
+    /// may be given the tools of the rules, if the request allows that. The agent's tools are only given to a request
+    /// that has tools of its own, because another one comes from no agent.
     #[must_use]
     pub fn recalling(&self, mut begun: ReadRequest) -> ReadRequest {
         if !self.offer.is_nothing()
@@ -67,8 +68,8 @@ impl Proxy {
         begun
     }
 
-    /// Reads a request: the first half of [`Proxy::turn`]. Between the two, its conversation can be
-    /// brought back from a store ([`Proxy::bring_back`]).
+    /// Reads a request: the first half of [`Proxy::turn`]. Between the two halves, its conversation can be loaded from
+    /// a store ([`Proxy::bring_back`]).
     #[must_use]
     pub fn begin(&self, request: Request, who: &RequestSender) -> ReadRequest {
         let (request, mut before) = self.whole(request, who);
@@ -82,7 +83,7 @@ impl Proxy {
         self.chained(begun)
     }
 
-    /// The request, read again where a conversation was brought back since and made more known.
+    /// Reads the request again if exchanges became known since, because its conversation was loaded from a store.
     pub(super) fn once_more(&self, mut begun: ReadRequest) -> ReadRequest {
         if lock(&self.hidden).version() == begun.recall.version {
             return begun;
@@ -99,10 +100,11 @@ impl Proxy {
         self.chained(begun)
     }
 
-    /// With the chain of its history.
+    /// Computes the chain of its history.
     fn chained(&self, mut begun: ReadRequest) -> ReadRequest {
         let messages: Vec<_> = (0..begun.stable).map(|at| begun.request.message(at)).collect();
-        // Only what is not known is worked out, and not while others wait for the index.
+        // Only unknown identities are computed, and outside of the lock, so that other requests do not wait for the
+        // index.
         let known = known(lock(&self.index).identities(), &messages);
         begun.chain = begun.chain_of(&messages, known);
         begun
@@ -110,13 +112,14 @@ impl Proxy {
 }
 
 impl ReadRequest {
-    /// Bytes of memory that the request takes with its whole history, also where a provider was to have that.
+    /// Bytes of memory that the request takes with its whole history, including a history that was left to the
+    /// provider.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.request.body().len() + self.request.memory()
     }
 
-    /// What its conversation begins with, where all of the request is that: no answer of the model is in it.
+    /// The link of its opening; `None` if the request already has an answer of the model.
     pub(super) fn opening(&self) -> Option<Hash> {
         if self.stable > 0 {
             return None;
@@ -125,7 +128,7 @@ impl ReadRequest {
         self.chain_of(&messages, []).begins_with()
     }
 
-    /// The chain of these messages of whoever sent the request.
+    /// The chain of these messages for the sender of the request.
     pub(super) fn chain_of(
         &self,
         messages: &[Bytes],
@@ -140,10 +143,9 @@ impl ReadRequest {
     }
 }
 
-/// How many messages of a request are its history: those up to the model's last one. The client may
-/// replace the messages after it: reminders, the state of an editor, a question that is asked again in other
-/// words, also where it is in one message with a tool's result. They become history when the model has
-/// answered and the next request still has them.
+/// How many messages of a request are its history: all up to the model's last one. The client may replace the messages
+/// after it: reminders, the state of an editor, or a question in other words, even within one message with a tool's
+/// result. They become history when the model has answered and the next request still has them.
 fn stable(request: &Request) -> usize {
     let dialect = request.kind().dialect();
     let is_model = |at: &usize| dialect.view(&request.message(*at)).role == Role::Assistant;

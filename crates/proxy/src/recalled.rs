@@ -1,4 +1,4 @@
-//! Folded messages that were brought back: they are not folded again during the turn that asked for them.
+//! Keeps recalled messages in the context: they are not folded again during the turn that asked for them.
 
 use std::collections::VecDeque;
 
@@ -6,22 +6,23 @@ use midfold_core::engine::Session;
 use midfold_core::log::{Event, RECALL_TOOL};
 use midfold_core::view::BlockKind;
 
-/// Share of the window that may be kept so: one part in so many.
+/// The most that recalled messages may take: the window divided by this.
 const MOST_KEPT: u64 = 8;
 
-/// The pinned calls of the tool of recall, in order. A pin takes the results with it.
+/// The pinned calls of the recall tool, in order. A pin also keeps the results of the call.
 #[derive(Default)]
 pub(super) struct RecalledCalls(VecDeque<u32>);
 
 impl RecalledCalls {
-    /// Those of a session that goes on.
+    /// The pinned recall calls of a session.
     pub fn of(session: &Session) -> Self {
         let events = session.log().events();
         let asks = |seq: &u32| events.get(*seq as usize).is_some_and(asks);
         Self(session.pins().iter().copied().filter(asks).collect())
     }
 
-    /// A message was appended.
+    /// Follows an appended message: pins a recall call, and unpins calls of earlier turns or, if they take too much,
+    /// the oldest ones.
     pub fn follow(&mut self, session: &mut Session, seq: u32, window: u64) {
         let Some(event) = session.log().events().get(seq as usize) else { return };
         let (turn, asks) = (event.turn, asks(event));
@@ -37,10 +38,10 @@ impl RecalledCalls {
         }
     }
 
-    /// Whether all but the newest are more than may be kept.
+    /// Whether more than one call is pinned, and all of them together exceed the limit.
     fn is_too_much(&self, session: &Session, window: u64) -> bool {
         let log = session.log();
-        // The results are behind the call.
+        // The result is the event behind the call.
         let tokens = |seq: &u32| log.tokens_in(*seq as usize..(*seq as usize + 2).min(log.len()));
         self.0.len() > 1 && self.0.iter().map(tokens).sum::<u64>() > window / MOST_KEPT
     }
@@ -50,7 +51,7 @@ fn is_before(session: &Session, seq: u32, turn: u32) -> bool {
     session.log().events().get(seq as usize).is_none_or(|event| event.turn < turn)
 }
 
-/// Whether a message calls the tool.
+/// Whether a message calls the recall tool.
 fn asks(event: &Event) -> bool {
     event.view.blocks.iter().any(|block| match &block.kind {
         BlockKind::Call { name: Some(name), .. } => name.decode(&event.bytes) == RECALL_TOOL,

@@ -1,4 +1,4 @@
-//! Room for the reply, where a provider counts what a request allows for it.
+//! Limits the answer's length where a provider counts the requested answer against the window.
 
 use midfold_formats::overflow::Diagnosis;
 use midfold_formats::request::with_shorter_reply;
@@ -8,14 +8,14 @@ use super::lock::lock;
 use super::rules::LEAST_REPLY;
 use super::turn::MatchedRequest;
 
-/// What an estimate of a prompt may be short by: one part in so many, and a little more. After a fold it is corrected
-/// by what the provider counted of other texts.
+/// An estimate of a prompt may be too low by this part of it, and by `MORE` tokens. After a fold it is corrected by
+/// counts of other texts, so it is less exact.
 const OFF: u64 = 16;
 const MORE: u64 = 64;
 
 impl MatchedRequest {
-    /// Asks for a reply that fits beside the prompt, where the provider takes both together and the request asks for
-    /// more. `prompt` is what the provider counted of it, where it did.
+    /// Lowers the tokens that the request allows for the answer, if the provider counts them against the window and
+    /// they do not fit beside the prompt. `prompt` is the provider's count of the prompt, if it is known.
     pub(super) fn shorten_reply(&mut self, told: WindowReport, prompt: Option<u64>) {
         let Some(asked) = self.request.max_output.filter(|_| told.counts_reply) else { return };
         let estimate = self.sent.tokens_after + self.sent.tokens_after / OFF + MORE;
@@ -26,8 +26,8 @@ impl MatchedRequest {
         }
     }
 
-    /// The request that was refused, with a shorter reply and nothing else changed: where the prompt leaves room for
-    /// one. Says whether it does.
+    /// Prepares a refused request again with a shorter answer and nothing else changed. Returns false if the prompt
+    /// leaves no room for an answer.
     pub(super) fn only_shortens_reply(&mut self, diagnosis: Diagnosis) -> bool {
         let Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } = diagnosis else {
             return false;

@@ -1,4 +1,4 @@
-//! By which rules requests are read and folded.
+//! The rules by which requests are read and folded.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,33 +21,33 @@ use super::sender::RequestSender;
 use midfold::RequestFault;
 use midfold::{Setup, WindowSource};
 
-/// Bytes of messages that are held in memory, where nothing else is said.
+/// The bytes of messages that are held in memory unless a caller sets another limit.
 const MEMORY: usize = 256 << 20;
 
-/// Share of what is not fixed of the window that a client may reserve for its reply. Many ask for more than
-/// the window has (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window). They only mean that the
-/// reply should not be cut, and the room that the trigger leaves free is enough for most replies.
+/// A client may reserve the window, less the fixed tokens, divided by this for its answer. Many clients ask for more
+/// than the window has (measured: Hermes 65,536, Claude Code and Qwen 32,000 at any window). They only mean that the
+/// answer should not be cut, and the room that the trigger leaves free is enough for most answers.
 const MOST_RESERVED: u64 = 16;
 
-/// Where a provider counts what a request allows for its reply, prompts keep one part in so many of the
-/// window, whatever that is.
+/// If a provider counts the requested answer against the window, at least the window divided by this stays for the
+/// prompt.
 const MOST_FOR_PROMPT: u64 = 4;
 
-/// Room for a reply, where the request reserves less: less than this is no answer.
+/// The least room for an answer, in tokens, if the request reserves less. A shorter answer is of no use.
 pub(super) const LEAST_REPLY: u64 = 1_024;
 
-/// Seconds for which a provider keeps a prompt in its cache after it was used: Anthropic's five minutes, and the least
-/// that OpenAI says (five to ten).
+/// Seconds for which a provider keeps a prompt in its cache after its last use: five minutes for Anthropic, at least
+/// five (up to ten) for OpenAI.
 const CACHE_SECONDS: u64 = 300;
 
 /// The window that Anthropic's header `context-1m` asks for, in tokens.
 const MILLION: u64 = 1_000_000;
 
-/// By which rules requests are read and folded.
+/// The rules by which requests are read and folded.
 pub struct ProxyRules {
     setup: Setup,
     policy: Arc<Policy>,
-    /// Presets that requests asked for.
+    /// Presets that requests have asked for, by name.
     presets: HashMap<String, Arc<Policy>>,
     pub(super) memory: usize,
     pub(super) is_stored: bool,
@@ -59,37 +59,37 @@ pub struct ProxyRules {
     hooks: Option<Arc<dyn FoldHooks>>,
 }
 
-/// The newest message of a request is behind the history, and is one of those that a policy keeps.
+/// Lowers the number of newest messages that a policy keeps by one, because the newest message of a request is behind
+/// the history and always stays.
 fn with_newest_behind(mut policy: Policy) -> Arc<Policy> {
     policy.tail.min_messages = policy.tail.min_messages.saturating_sub(1).max(1);
     Arc::new(policy)
 }
 
-/// How one request is read.
+/// The settings that one request is read with.
 #[derive(Clone)]
 pub(super) struct RequestReading {
     pub kind: DialectKind,
     pub profile: ProviderProfile,
     pub counter: Arc<dyn Counter>,
     pub window: u64,
-    /// Where that is from.
+    /// The source of the window.
     pub window_from: WindowSource,
     pub policy: Arc<Policy>,
-    /// The request is what a compaction of ours left: recaps of ours are read back as that.
+    /// The request has a compaction block of midfold's, so recaps in it are recognised as midfold's own.
     pub is_replay: bool,
-    /// What the client wants kept of what is folded, as it says with each request.
+    /// What the client wants the recap to keep; it says so in each request.
     pub keep: Option<String>,
-    /// The tools of ours that the request may be given.
+    /// The tools of midfold that the request may carry.
     pub offer: ToolOffer,
-    /// What the host has to say of folds.
+    /// The host's hooks, which are called at each fold.
     pub hooks: Option<Arc<dyn FoldHooks>>,
-    /// How long the provider keeps the prompt in its cache; none where no pause means anything.
+    /// How long the provider keeps the prompt in its cache, in milliseconds; `None` if a pause is no reason for a fold.
     pub cache_lifetime: Option<Millis>,
 }
 
 impl RequestReading {
-    /// The policy for the conversation of a request, which begins with this: folding starts at the line of
-    /// [`RequestReading::line`].
+    /// The policy for a conversation that begins with this request. Its threshold is that of [`RequestReading::line`].
     pub fn policy_for(&self, request: &Request, told: WindowReport) -> Policy {
         let mut policy = Policy::clone(&self.policy);
         let fixed = self.beside(request) + self.leading(request);
@@ -99,19 +99,20 @@ impl RequestReading {
         policy
     }
 
-    /// Where folding starts, of a conversation of which so many of the provider's tokens are fixed; none where
-    /// the policy says it itself. A client's own prompt (system, tools, what comes first) travels with every
-    /// request and is never folded: with Codex it is 13,000 tokens. The share at which folding starts is
-    /// meant of the rest, or a small window would be folded at every step.
+    /// The threshold of a conversation, in tokens of the provider, if `fixed` of them cannot be folded. `None` if the
+    /// policy sets it in tokens itself. A client's system prompt, tools and opening come with every request and are
+    /// never folded (13,000 tokens with Codex). The policy's share is therefore taken of the rest; otherwise a small
+    /// window would be folded at every step.
     pub fn line(&self, request: &Request, told: WindowReport, fixed: u64) -> Option<u64> {
         let trigger = &self.policy.trigger;
-        // What the share leaves free is room for a reply, too, where the provider does not count all of that.
+        // If the provider does not count the requested answer, the room that the share leaves free is enough for the
+        // answer.
         let reply = if told.counts_reply { reserved(request, told, fixed) } else { 0 };
         let room = told.window.saturating_sub(reply).saturating_sub(fixed);
         (trigger.floor_tokens == 0).then(|| fixed + trigger.threshold.of(room))
     }
 
-    /// Where the window is from that a request has to fit.
+    /// The source of the window that a request has to fit.
     pub fn window_source(&self, told: WindowReport) -> WindowSource {
         match told.window < self.window {
             true => WindowSource::Learned,
@@ -119,7 +120,7 @@ impl RequestReading {
         }
     }
 
-    /// Tokens of the parts of a request beside its messages.
+    /// Tokens of the request's system prompt and tools.
     pub fn beside(&self, request: &Request) -> u64 {
         let json = |part: &Bytes| {
             let text = String::from_utf8_lossy(part);
@@ -128,8 +129,8 @@ impl RequestReading {
         [&request.system, &request.tools].into_iter().flatten().map(json).sum()
     }
 
-    /// What the provider accepts of this request: only where the model is asked for reasoning does each of its
-    /// rounds have to start with some.
+    /// The provider's rules for this request. Only if the model is asked for reasoning does each of its steps have to
+    /// begin with reasoning.
     pub fn profile_for(&self, request: &Request) -> ProviderProfile {
         let mut profile = self.profile;
         if !request.asks_reasoning {
@@ -153,18 +154,18 @@ impl RequestReading {
     }
 }
 
-/// Tokens of the window that a request reserves for its reply, where so many are fixed.
+/// Tokens of the window that a request reserves for its answer, if `fixed` tokens cannot be folded.
 pub(super) fn reserved(request: &Request, told: WindowReport, fixed: u64) -> u64 {
     let asked = request.max_output;
     if told.counts_reply {
-        // The provider takes prompt and reply together, and nothing less will do.
+        // The provider counts prompt and answer together, so all of the requested tokens have to be free.
         return asked.unwrap_or(0).min(told.window - told.window / MOST_FOR_PROMPT);
     }
     asked.unwrap_or(0).min(told.window.saturating_sub(fixed) / MOST_RESERVED)
 }
 
 impl ProxyRules {
-    /// Folds by this policy, and lets everything else follow from the requests.
+    /// Rules with this policy; everything else follows from the requests.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         let policy = with_newest_behind(policy);
@@ -183,37 +184,38 @@ impl ProxyRules {
         }
     }
 
-    /// Sets the rules that are set by name: window, counter, profile, model.
+    /// Sets the rules that have names: window, counter, profile, model.
     #[must_use]
     pub fn setup(mut self, setup: Setup) -> Self {
         self.setup = setup;
         self
     }
 
-    /// The window of every model, in tokens.
+    /// Sets the window of every model, in tokens.
     #[must_use]
     pub fn window(mut self, tokens: u64) -> Self {
         self.setup = self.setup.window(tokens);
         self
     }
 
-    /// Bytes of messages that are held in memory before the conversation that was idle longest is let
-    /// go.
+    /// Sets the bytes of messages that are held in memory. Above that, the conversation that was idle for longest is
+    /// dropped.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Conversations are written to a store ([`Proxy::save`](super::Proxy::save)): they wait for that,
-    /// also those that are let go.
+    /// Says that conversations are written to a store ([`Proxy::save`](super::Proxy::save)). They wait in memory for
+    /// that, even when they are dropped.
     #[must_use]
     pub fn stored(mut self) -> Self {
         self.is_stored = true;
         self
     }
 
-    /// A model narrates in the background ([`NarrationTarget`](super::NarrationTarget)): each policy asks for it.
+    /// Says that a model narrates in the background ([`NarrationTarget`](super::NarrationTarget)), which turns
+    /// narration on in each policy.
     #[must_use]
     pub fn narrated(mut self) -> Self {
         self.is_narrated = true;
@@ -221,21 +223,22 @@ impl ProxyRules {
         self
     }
 
-    /// Seals what clients carry of compactions that they ask vendors for. Without it, such requests pass.
+    /// Sets the seal for compactions that clients carry with them. Without it, requests for a vendor's compaction pass
+    /// unchanged.
     #[must_use]
     pub fn sealed(mut self, seal: Seal) -> Self {
         self.seal = Some(seal);
         self
     }
 
-    /// Who does the compaction that clients ask vendors for.
+    /// Sets who carries out compactions that clients ask their vendors for.
     #[must_use]
     pub fn prefer(mut self, prefer: CompactionPreference) -> Self {
         self.prefer = prefer;
         self
     }
 
-    /// Gives the model a tool that brings back what was folded, and answers its calls unseen
+    /// Gives the model a tool that returns folded messages. The proxy answers its calls without the client
     /// ([`Proxy::recalling`](super::Proxy::recalling)).
     #[must_use]
     pub fn recall(mut self, recalls: bool) -> Self {
@@ -243,57 +246,57 @@ impl ProxyRules {
         self
     }
 
-    /// Gives the model of an agent tools by which it says what should become of its conversation: fold it now, keep a
-    /// message whole, keep a line of its own. Their calls are answered unseen, too.
+    /// Gives an agent's model tools for its own conversation: fold it now, pin a message, keep a note. The proxy
+    /// answers their calls without the client, too.
     #[must_use]
     pub fn agent_tools(mut self, offers: bool) -> Self {
         self.offer.agent = offers;
         self
     }
 
-    /// Lets a host look at each fold, and put texts back with it.
+    /// Sets the hooks of a host, which see each fold and may put texts back behind it.
     #[must_use]
     pub fn hooked(mut self, hooks: Option<Arc<dyn FoldHooks>>) -> Self {
         self.hooks = hooks;
         self
     }
 
-    /// What the host has to say of folds.
+    /// The hooks of the host; `None` if there are none.
     #[must_use]
     pub fn hooks(&self) -> Option<Arc<dyn FoldHooks>> {
         self.hooks.clone()
     }
 
-    /// How long providers keep a prompt in their cache, in seconds (300 at the start); where a request asks for more,
-    /// that counts. After a longer pause a context above the buffer line is folded before it is sent, because no cache
-    /// is spoilt by that. 0: no pause means anything.
+    /// Sets how long providers keep a prompt in their cache, in seconds (300 by default); a request may ask for longer.
+    /// After a longer pause, a context above the buffer line is folded before it is sent, because no cached prompt is
+    /// lost by that. With 0, no pause is a reason for a fold.
     #[must_use]
     pub fn cache_lifetime(mut self, seconds: u64) -> Self {
         self.cache_seconds = seconds;
         self
     }
 
-    /// The same for one request.
+    /// The cache lifetime for one request, in milliseconds; `None` if it is 0.
     fn lifetime_for(&self, request: &Request) -> Option<Millis> {
         let own = Some(self.cache_seconds).filter(|own| *own > 0)?;
         Some(own.max(request.cache_lifetime().unwrap_or(0)).saturating_mul(1_000))
     }
 
-    /// The policy where no request asks for a preset.
+    /// The policy of requests that ask for no preset.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The windows that were said, in tokens, by patterns of models' names; `*` is every model.
+    /// The windows in tokens that were set, by patterns of models' names; `*` is every model.
     #[must_use]
     pub fn said_windows(&self) -> Vec<(String, u64)> {
         self.setup.said_windows()
     }
 
-    /// The window of a model, and where it is from. The window that the request asks for (`asked`) comes first,
-    /// unless a smaller one is set here. Then: the one that is set here, the one that the server says, and the one
-    /// that is known of models of this name.
+    /// The window of a model in tokens, and its source. The window that the request asks for (`asked`) is first, unless
+    /// a smaller one is set here. Next are the one that is set here, the one that the server reports, and the one that
+    /// is known for the model's name.
     #[must_use]
     pub fn window_for(
         &self,
@@ -314,6 +317,7 @@ impl ProxyRules {
         }
     }
 
+    /// The settings for a request. The error names a preset that does not exist.
     pub(super) fn reading(
         &mut self,
         request: &Request,
@@ -322,7 +326,8 @@ impl ProxyRules {
     ) -> Result<RequestReading, RequestFault> {
         let kind = request.kind();
         let named = (!model.is_empty()).then_some(model);
-        // A profile is of one wire format; requests in another one are read by that one's own.
+        // The configured profile belongs to one wire format. A request in another format uses that format's own
+        // profile.
         let own = || profile::for_dialect(kind).first().copied().unwrap_or(profile::OPENAI);
         let own = || named.map_or_else(own, |model| profile::for_model(own(), model));
         let profile = self.setup.profile_for(kind, named).unwrap_or_else(|_| own());
@@ -343,6 +348,7 @@ impl ProxyRules {
         })
     }
 
+    /// The policy with this preset's name, or the configured one.
     fn policy_for(&mut self, preset: Option<&str>) -> Result<Arc<Policy>, RequestFault> {
         let Some(name) = preset else { return Ok(self.policy.clone()) };
         if let Some(known) = self.presets.get(name) {

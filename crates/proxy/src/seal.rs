@@ -1,5 +1,5 @@
-//! What clients carry for us, sealed: only who has the key can have made it, and only for whoever sent the
-//! request. It is self-contained, so that it opens after a restart, and on every node that has the key.
+//! Seals the data that clients carry for midfold. Only a holder of the key can have made it, and it opens only for the
+//! same sender. It has everything in it, so that it opens after a restart and on every node that has the key.
 
 use std::sync::Arc;
 
@@ -8,46 +8,46 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use midfold_core::Hash;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 
-/// By what a blob of ours is known, with its version.
+/// The prefix by which a sealed text of midfold is known, with its version.
 const PREFIX: &str = "mfc1.";
-/// Bytes that name the key.
+/// The length of a key's id, in bytes.
 const ID: usize = 8;
-/// Bytes of a key.
+/// The length of a key, in bytes.
 const KEY: usize = 32;
 
-/// Fills bytes with randomness; false where there is none.
+/// Fills bytes with randomness; returns false if none is available.
 pub type RandomSource = Arc<dyn Fn(&mut [u8]) -> bool + Send + Sync>;
 
-/// A key that seals. Its value is never printed.
+/// A key for sealing. Its value is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealKey([u8; KEY]);
 
-/// Why a text is no list of keys.
+/// Why a text is not a list of keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealKeyError {
     /// One of them is not 32 bytes in base64. The error text does not show it.
     #[error("key {0} is not 32 bytes in base64; `openssl rand -base64 32` makes one")]
     Invalid(usize),
-    /// There is none.
+    /// The list is empty.
     #[error("there is no key; `openssl rand -base64 32` makes one")]
     None,
 }
 
 impl SealKey {
-    /// A key of these bytes.
+    /// Makes a key of these bytes.
     #[must_use]
     pub fn new(bytes: [u8; KEY]) -> Self {
         Self(bytes)
     }
 
-    /// A new key; none without randomness.
+    /// Makes a new key; `None` if there is no randomness.
     #[must_use]
     pub fn random(random: &RandomSource) -> Option<Self> {
         let mut bytes = [0; KEY];
         random(&mut bytes).then_some(Self(bytes))
     }
 
-    /// Keys in base64, separated by white space or commas; what follows a `#` in a line is a remark.
+    /// Reads keys in base64, separated by white space or commas. The text after a `#` in a line is a comment.
     ///
     /// ```
     /// use midfold_proxy::{SealKey, SealKeyError};
@@ -58,7 +58,7 @@ impl SealKey {
     /// ```
     ///
     /// # Errors
-    /// When there is none, or one that is no key.
+    /// If there is no key, or if one of them is invalid.
     pub fn list(text: &str) -> Result<Vec<Self>, SealKeyError> {
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
         let words = lines.flat_map(|line| line.split([' ', '\t', ',', '\r']));
@@ -78,7 +78,7 @@ impl SealKey {
         STANDARD.encode(self.0)
     }
 
-    /// By what a blob names the key that sealed it: says nothing of the key.
+    /// The id by which a sealed text names its key: a hash, which does not reveal the key.
     fn id(&self) -> [u8; ID] {
         let hash = Hash::ROOT.chain(b"midfold seal key").chain(&self.0);
         let mut id = [0; ID];
@@ -97,7 +97,7 @@ impl std::fmt::Debug for SealKey {
     }
 }
 
-/// Keys, the first of which seals, and all of which open; and where nonces come from.
+/// Keys and a source of nonces. The first key seals, all of them open.
 #[derive(Clone)]
 pub struct Seal {
     keys: Vec<SealKey>,
@@ -107,29 +107,29 @@ pub struct Seal {
 /// The result of opening a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenedBlob {
-    /// The content that was sealed here.
+    /// The content; it was sealed by midfold.
     Ours(Vec<u8>),
-    /// It was sealed by somebody else.
+    /// The text was not sealed by midfold.
     Foreign,
-    /// It says that it was sealed here, and does not open: it was changed, it was made for somebody
-    /// else, or the key is gone.
+    /// The text has midfold's prefix but does not open: it was changed, it was sealed for another sender, or its key is
+    /// not here any more.
     Broken,
 }
 
 impl Seal {
-    /// Seals with the first of these keys, and opens with all.
+    /// Makes a seal that seals with the first of these keys, and opens with all.
     #[must_use]
     pub fn new(keys: Vec<SealKey>, random: RandomSource) -> Self {
         Self { keys, random }
     }
 
-    /// Whether a text says that it was sealed by midfold.
+    /// Whether a text has the prefix of midfold's seal.
     #[must_use]
     pub fn is_ours(text: &str) -> bool {
         text.starts_with(PREFIX)
     }
 
-    /// Seals bytes for whoever sent a request; none without a key or without randomness.
+    /// Seals bytes for the sender of a request; `None` without a key or randomness.
     #[must_use]
     pub fn seal(&self, scope: &str, bytes: &[u8]) -> Option<String> {
         let key = self.keys.first()?;
@@ -144,7 +144,7 @@ impl Seal {
         Some(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(all)))
     }
 
-    /// Opens a text for whoever sent a request.
+    /// Opens a text for the sender of a request.
     #[must_use]
     pub fn open(&self, scope: &str, text: &str) -> OpenedBlob {
         match text.strip_prefix(PREFIX) {
@@ -153,6 +153,7 @@ impl Seal {
         }
     }
 
+    /// The content of a sealed text without its prefix; `None` if it does not open.
     fn opened(&self, scope: &str, sealed: &str) -> Option<Vec<u8>> {
         let all = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (id, rest) = all.split_at_checked(ID)?;
@@ -167,7 +168,7 @@ impl Seal {
     }
 }
 
-/// The data that has to be the same when it is opened: the version, and whose it is.
+/// The additional authenticated data, which has to be the same when the text is opened: the version and the sender.
 fn aad(scope: &str) -> Vec<u8> {
     [PREFIX.as_bytes(), scope.as_bytes()].concat()
 }

@@ -1,23 +1,23 @@
-//! Who sends a request.
+//! The sender of a request.
 
-/// Who sends a request.
+/// The sender of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestSender {
-    /// Whose conversations it may go on with: nothing is ever matched across scopes.
+    /// The scope of the sender's conversations: a request is never matched across scopes.
     pub scope: String,
-    /// What the client calls its session. A hint: it keeps apart what has one history and several
-    /// sessions, and finds nothing by itself.
+    /// The client's name for its session. It keeps sessions apart that have the same history; no conversation is found
+    /// by it alone.
     pub hint: Option<String>,
-    /// The program that sends it, as it names itself.
+    /// The program that sends it, as the program names itself.
     pub client: Option<String>,
-    /// The preset that is asked for.
+    /// The preset that the request asks for.
     pub preset: Option<String>,
-    /// The model, where the body does not name it.
+    /// The model, if the body does not name it.
     pub model: Option<String>,
-    /// The name of the place that it goes to; of places with other names, nothing is learned from each other.
+    /// The name of the upstream. Nothing that is learned at one upstream is used for another.
     pub upstream: String,
-    /// The window of the model in tokens, as the server says that the request goes to.
+    /// The window of the model in tokens, as the upstream reports it.
     pub window: Option<u64>,
-    /// It asks for the window of a million that a model of Anthropic's has for whoever asks for it.
+    /// Whether it asks for the window of a million tokens, which Anthropic gives on request.
     pub asks_for_million: bool,
 }

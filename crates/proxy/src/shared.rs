@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -28,50 +28,50 @@ use super::slot::ConversationSlot;
 use super::unwritten::UnsavedConversations;
 use midfold::WindowSource;
 
-/// Ids that are promised at most: as many conversations as may wait for their second request.
+/// The most promised ids: one for each conversation whose second request has not come yet.
 const MOST_PROMISED: usize = 4_096;
-/// Answers of the provider's own threads that are remembered at most.
+/// The most answers that are remembered of threads whose history only the provider has.
 const MOST_THREADS: usize = 16_384;
 
-/// Who sends: scope, session and program.
+/// The sender's scope, session name and program.
 type SenderKey = (String, Option<String>, Option<String>);
 
-/// The conversations that go through a proxy.
+/// The proxy: all conversations that go through it.
 pub struct Proxy {
     pub(super) rules: Mutex<ProxyRules>,
     pub(super) index: Mutex<Index>,
     /// Windows that providers reported.
     pub(super) learned: Mutex<LearnedWindows>,
-    /// The newest conversation that each sender began in the middle.
+    /// For each sender, the newest conversation whose first request already had answers of a model.
     pub(super) begun: Mutex<HashMap<SenderKey, Weak<Mutex<ProxyConversation>>>>,
     /// Histories that clients leave to the provider.
     pub(super) histories: Mutex<HistoryCache>,
-    /// Ids of conversations that have only begun, by what these begin with.
+    /// Promised ids of conversations that have only begun, by their opening.
     pub(super) promised: Mutex<BoundedMap<String, MOST_PROMISED>>,
-    /// Answers of threads whose beginning only the provider has: no store is asked for them.
+    /// Answers of threads whose beginning only the provider has. No store is asked for them, because it cannot have
+    /// them.
     pub(super) threads: Mutex<BoundedMap<(), MOST_THREADS>>,
     /// Answers that are not written to the store yet.
     pub(super) answers: Mutex<UnwrittenAnswers>,
-    /// Items of answers, which clients may name by their ids.
+    /// Items of answers that clients may name by their ids.
     items: Mutex<ProviderItems>,
-    /// Exchanges that were had here and that no client knows.
+    /// Exchanges between the proxy and the model that no client knows.
     pub(super) hidden: Mutex<HiddenExchanges>,
-    /// The tools that requests may be given.
+    /// The tools of midfold that requests may carry.
     pub(super) offer: ToolOffer,
     /// Conversations that are not written to the store yet.
     pub(super) unsaved: Mutex<UnsavedConversations>,
     is_stored: bool,
-    /// What the prompts of all conversations cost.
+    /// The summed cost of the prompts of all conversations.
     pub(super) cost: Mutex<PromptCosts>,
-    /// Seals what clients carry of compactions.
+    /// The seal for compactions that clients carry with them.
     pub(super) seal: Option<Seal>,
     pub(super) prefer: CompactionPreference,
 }
 
 impl Proxy {
-    /// Whether the server should be asked how much a model holds. It should where neither the request (`asked`) nor
-    /// the rules say it. A provider itself (`is_usual`) is not asked about models that
-    /// are known anyway.
+    /// Whether the upstream should be asked for a model's window: if neither the request (`asked`) nor the rules set
+    /// it. A provider itself (`is_usual`) is not asked about models whose window is known by name.
     #[must_use]
     pub fn wants_window(
         &self,
@@ -87,7 +87,7 @@ impl Proxy {
         }
     }
 
-    /// A proxy that folds by these rules.
+    /// Makes a proxy with these rules.
     #[must_use]
     pub fn new(rules: ProxyRules) -> Self {
         let index = Index::new(rules.memory);
@@ -123,14 +123,14 @@ impl Proxy {
         lock(&self.index).held()
     }
 
-    /// Whether all of a request's history is known.
+    /// Whether the history that a request names is known here, or the request has it itself.
     pub(super) fn is_whole(&self, request: &Request, who: &RequestSender) -> bool {
         let known = |answer: &String| lock(&self.histories).get(&who.scope, answer).is_some();
         request.previous_response.as_ref().is_none_or(known)
     }
 
-    /// The request with the history that it leaves to the provider, and with the items that it names, where they
-    /// are known.
+    /// Completes a request with the history that it leaves to the provider, and with the items that it names, as far as
+    /// they are known.
     pub(super) fn whole(
         &self,
         request: Request,
@@ -148,7 +148,7 @@ impl Proxy {
         }
     }
 
-    /// Keeps the history of a request and its answer, for a request that names the answer.
+    /// Keeps the history of a request and its answer, for a later request that names the answer.
     pub(super) fn keep(
         &self,
         request: &Request,
@@ -159,7 +159,7 @@ impl Proxy {
     ) {
         lock(&self.items).put(&kept.scope, output);
         let (before, new) = match &kept.before {
-            // Where the beginning is the provider's alone, so is the rest.
+            // The beginning of this thread is only known to the provider, so its history can never be completed here.
             ProviderHistory::Unknown => {
                 lock(&self.threads).insert(key(&kept.scope, answer), ());
                 return;
@@ -169,22 +169,22 @@ impl Proxy {
         };
         let from = request.len() - new.min(request.len());
         let sent = (from..request.len()).map(|at| request.message(at));
-        // Copied: a slice would keep the whole body in memory.
+        // Copied, because a slice would keep the whole body in memory.
         let items = sent.chain(output.iter().cloned());
         let items = items.map(|item| Bytes::copy_from_slice(&item)).collect();
         lock(&self.histories).put(&kept.scope, answer, before, items);
         self.note_answer(request, kept, answer, output, place);
     }
 
-    /// Keeps what an answer of ours left, for a request that names the answer.
+    /// Keeps the context behind an answer that midfold made, for a later request that names the answer.
     pub(super) fn keep_as(&self, kept: &HistoryKeys, answer: &str, context: &[Bytes]) {
-        // Copied: a slice would keep the whole body in memory.
+        // Copied, because a slice would keep the whole body in memory.
         let items = context.iter().map(|item| Bytes::copy_from_slice(item)).collect();
         lock(&self.histories).put(&kept.scope, answer, None, items);
         self.note_answer_as(kept, answer, context);
     }
 
-    /// Notes that there is something to write, where there is a store.
+    /// Queues a conversation to be written, if there is a store and the conversation is worth storing.
     pub(super) fn queue(&self, conversation: &Arc<Mutex<ProxyConversation>>) {
         let mut held = lock(conversation);
         if !self.is_stored || !held.is_kept() || held.saved.is_queued || held.saved.is_foreign {
@@ -199,14 +199,14 @@ impl Proxy {
         self.is_stored
     }
 
-    /// Adds to what a session spent, and to what all did.
+    /// Adds the cost of an answer to a session, and to the sum of all.
     pub(super) fn spend(&self, session: &mut Session, usage: Usage, folded: Option<FoldedPrompt>) {
         let before = session.spent().cost();
         session.spend(usage, folded);
         lock(&self.cost).add(before, session.spent().cost());
     }
 
-    /// What the prompts cost so far, over all conversations; none where no provider reported anything.
+    /// The cost of the prompts so far, over all conversations; `None` if no provider reported any usage.
     #[must_use]
     pub fn cost(&self) -> Option<PromptCost> {
         lock(&self.cost).sum()

@@ -1,4 +1,4 @@
-//! Where a request is in its conversation.
+//! The place of a request in its conversation.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,19 +7,20 @@ use midfold_core::budget::Budget;
 use super::conversation::ProxyConversation;
 use super::rules::RequestReading;
 
-/// Where a request is in its conversation.
+/// The place of a request in its conversation.
 pub(super) struct ConversationSlot {
     pub conversation: Arc<Mutex<ProxyConversation>>,
-    /// How the request is read.
+    /// The settings that the request is read with.
     pub reading: RequestReading,
-    /// Messages that are history.
+    /// How many of the request's messages are history.
     pub stable: usize,
-    /// Tokens of those that are not.
+    /// The tokens of the messages behind the history.
     pub suffix: u64,
     pub budget: Budget,
-    /// How many events the session had when this request left: another request may follow it before
-    /// this one is answered.
+    /// How many events the session had when this request was sent. Another request may follow before this one is
+    /// answered, and the session has more events then.
     pub events: usize,
-    /// A client's own request for a summary, or about its conversation.
+    /// Whether the request is no turn, but the client's own request for a summary, or a question about its
+    /// conversation.
     pub is_aside: bool,
 }

@@ -1,24 +1,31 @@
-//! What a store has of a conversation.
+//! The parts of a conversation that a store has.
 
 use midfold_core::Hash;
 
-/// What a store knows of a conversation.
+/// The parts of a conversation that a store has, as far as this process knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StoredParts {
+    /// Whether the session is in the store.
     pub is_made: bool,
+    /// How many events the store has.
     pub events: usize,
+    /// How many folds the store has.
     pub folds: usize,
+    /// The id of the active fold in the store.
     pub active: Option<Hash>,
+    /// The session's state in the store, as JSON.
     pub state: String,
+    /// The version of that state, which rises with each write by any process.
     pub version: u64,
-    /// Waits to be written.
+    /// Whether the conversation waits to be written.
     pub is_queued: bool,
-    /// The store has another history under this name, or had this one deleted: nothing of ours is written there.
+    /// Whether writing has to stop, because the store has another history under this id, or the session was deleted
+    /// there.
     pub is_foreign: bool,
 }
 
 impl StoredParts {
-    /// So many events and folds more were written, and what came with them.
+    /// Notes a successful write: `events` and `folds` are the numbers of new ones.
     pub fn wrote(
         &mut self,
         events: usize,

@@ -1,53 +1,54 @@
-//! What a provider's count says of what it was sent: that it is one, that it is none, or that a part of the prompt
-//! was dropped in silence.
+//! Judges a provider's token count of a prompt: it may count the prompt, count something else, or show that the server
+//! silently dropped a part of the prompt.
 
 use midfold_core::event::Usage;
 
-/// Our count of a request, and the provider's count of it.
+/// Two counts of a request in tokens: midfold's and the provider's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountPair {
-    /// Tokens of what was sent, by our own count: what was learned of the provider's would bend to whatever it says.
+    /// Midfold's own count, uncorrected: a count that is corrected by the provider's would follow any error of it.
     pub sent: u64,
     /// Tokens that it counted.
     pub prompt: u64,
 }
 
-/// What a count is.
+/// The meaning of a provider's count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountKind {
-    /// One of the prompt.
+    /// It counts the prompt.
     Prompt,
-    /// One of something else: of several prompts, of what a cache did not have, of nothing.
+    /// It counts something else: several prompts, only the part that was not cached, or nothing.
     Other,
-    /// One of what was left of the prompt: the window of the server, in tokens.
+    /// It counts the part of the prompt that was left after truncation: the server's window in tokens.
     Truncated(u64),
 }
 
-/// Growth that a count has to follow: below it, estimates err by as much.
+/// The growth of a prompt in tokens that must show in the count. Estimates may err by less than this.
 const GROWTH: u64 = 300;
-/// Growth above which two counts are not the same by chance.
+/// If a prompt grew by more than this many tokens, two equal counts are no coincidence.
 const SAME: u64 = 64;
-/// A count below this share of the one before is of something else: some servers count what their cache does not
-/// have (old Ollama).
+/// A count below this share of the one before is not of the prompt: some servers (old Ollama) count only the tokens
+/// that their cache did not have.
 const LEAST_PERCENT: u64 = 35;
-/// A prompt below this is never too long.
+/// A prompt of fewer tokens than this is never truncated.
 const SHORT: u64 = 1_000;
-/// A count is at most so many times the estimate (measured: 0.9 to 2.2 times), and a little more.
+/// A count is at most this many tenths of the estimate (measured: 0.9 to 2.2 times the estimate), plus `MORE`.
 const MOST_TIMES_TENTHS: u64 = 25;
 const MORE: u64 = 300;
 
 impl CountPair {
-    /// What the provider counted, where it counted anything.
+    /// The two counts; `None` if the provider counted nothing.
     #[must_use]
     pub fn of(sent: u64, usage: Usage) -> Option<Self> {
         (usage.prompt > 0).then_some(Self { sent, prompt: usage.prompt })
     }
 
-    /// What the count is, `before` being the last one that was more than the one before it, of a request that this
-    /// one goes on from.
+    /// Judges this count. `before` is the last count that was larger than the one before it, of an earlier request of
+    /// the same conversation.
     ///
-    /// A count that does not grow although what is sent grew, or falls, is one of what was left. So is a first count
-    /// of less than half of what was sent. One that grew by much more than what is sent is the sum of several.
+    /// A count that stays the same or falls although the prompt grew means truncation. So does a first count of less
+    /// than half of the tokens that were sent. A count that grew by much more than the prompt is the sum of several
+    /// prompts.
     #[must_use]
     pub fn judge(self, before: Option<Self>) -> CountKind {
         let Some(before) = before else {
@@ -59,9 +60,11 @@ impl CountPair {
             };
         };
         let growth = self.sent.saturating_sub(before.sent);
+        // The prompt cannot have grown by this much, so several prompts were counted together.
         if self.prompt > before.prompt.saturating_add(most(growth) + self.sent / 8) {
             return CountKind::Other;
         }
+        // The count grew, or the prompt did not: nothing shows that a part was dropped.
         if !self.stands(before) || self.sent <= before.sent {
             return CountKind::Prompt;
         }
@@ -76,15 +79,15 @@ impl CountPair {
         }
     }
 
-    /// Whether it is no larger than the one before, where more was sent: that one is what the next is held against,
-    /// too.
+    /// Whether this count is not larger than the one before, although no less was sent. Later counts are then still
+    /// compared with the one before.
     #[must_use]
     pub fn stands(self, before: Self) -> bool {
         self.sent >= before.sent && self.prompt <= before.prompt + before.prompt / 100
     }
 }
 
-/// The most that a provider counts where so many tokens are expected.
+/// The most that a provider counts if `tokens` are expected.
 fn most(tokens: u64) -> u64 {
     (tokens / 10).saturating_mul(MOST_TIMES_TENTHS) + MORE
 }

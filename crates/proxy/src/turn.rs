@@ -28,53 +28,54 @@ use super::slot::ConversationSlot;
 use midfold::RequestFault;
 use midfold::WindowSource;
 
-/// Share of the window from which on an answer is watched for an error in its stream. Half of what
-/// an estimate may be wrong by.
+/// The share of the window above which an answer's stream is watched for an overflow error. A prompt below it is taken
+/// to fit, even if the estimate is too low by a factor of two.
 const WATCHED_PERCENT: u64 = 40;
 
-/// The request that is sent in place of the client's.
+/// The request that is sent instead of the client's.
 #[derive(Clone, Debug)]
 pub struct OutgoingRequest {
-    /// The body. The client's own bytes where nothing is folded.
+    /// The body; the client's own bytes if nothing is folded.
     pub body: Bytes,
-    /// The session. That of a request without a history is made when the next request goes on with its answer.
+    /// The id of the session. For a request without a history it is the id that the conversation will get at its second
+    /// request.
     pub session: Option<String>,
-    /// The fold that the request is read through.
+    /// The fold that the request is read through; `None` without a fold.
     pub fold: Option<Hash>,
-    /// The fold was made for this request.
+    /// Whether the fold was made for this request.
     pub is_new_fold: bool,
-    /// Why that fold was made.
+    /// The reason for that fold.
     pub cause: Option<FoldCause>,
-    /// Tokens of the request as it came, as the provider will count them.
+    /// The estimated tokens of the client's request, in the provider's count.
     pub tokens_before: u64,
-    /// Tokens of what is sent.
+    /// The estimated tokens of the request that is sent, in the provider's count.
     pub tokens_after: u64,
-    /// The same by our own count, of which nothing was corrected.
+    /// The tokens of the request that is sent, in midfold's own count, uncorrected.
     pub counted: u64,
-    /// The window that it has to fit in tokens, and where that is from; none where the request has no history yet.
+    /// The window that it has to fit in tokens, with its source; `None` if the request passes without being read.
     pub window: Option<(u64, WindowSource)>,
-    /// Tokens that the reply may have, where the request asked for more than fits beside its prompt.
+    /// The tokens that the answer may have, if the request asked for more than fits beside its prompt.
     pub reply: Option<u64>,
-    /// Why it is sent as it came, where a fold was due.
+    /// Why a request is sent unchanged although a fold was due.
     pub fault: Option<RequestFault>,
 }
 
 impl OutgoingRequest {
-    /// Whether other bytes are sent than those that came.
+    /// Whether the request is read through a fold.
     #[must_use]
     pub fn is_folded(&self) -> bool {
         self.fold.is_some()
     }
 
-    /// Whether it has to fit a window that nobody knows.
+    /// Whether it has to fit a window that is only the default, because nothing is known about the model.
     #[must_use]
     pub fn is_window_unknown(&self) -> bool {
         let from = self.window.as_ref().map(|(_, from)| from);
         matches!(from, Some(WindowSource::UnknownModel(_) | WindowSource::NoModel))
     }
 
-    /// Sends what a context holds: of each message that it carries as it is, the bytes that this
-    /// request has, which may have other marks of the cache than those of the log.
+    /// Replaces the body with the messages of a context. A message that the context has unchanged is taken from this
+    /// request: its cache marks may differ from those in the log.
     pub(super) fn read(
         &mut self,
         request: &Request,
@@ -109,7 +110,7 @@ impl OutgoingRequest {
     }
 }
 
-/// One request on its way.
+/// A request that is matched to its conversation, before and while it is sent.
 pub struct MatchedRequest {
     pub(super) proxy: Arc<Proxy>,
     pub(super) request: Request,
@@ -117,13 +118,13 @@ pub struct MatchedRequest {
     pub(super) place: Option<ConversationSlot>,
     pub(super) sent: OutgoingRequest,
     pub(super) kept: HistoryKeys,
-    /// Whose window it has to fit.
+    /// The owner of the window that it has to fit.
     pub(super) source: Option<WindowOwner>,
     pub(super) recall: RecallOffer,
 }
 
 impl MatchedRequest {
-    /// A request that passes as it is.
+    /// A request that is sent unchanged.
     pub(super) fn passing(
         proxy: &Arc<Proxy>,
         request: Request,
@@ -155,26 +156,26 @@ impl MatchedRequest {
         }
     }
 
-    /// The same as the begin of this session.
+    /// Sets the id of the session that the request begins.
     pub(super) fn begins(mut self, session: Option<String>) -> Self {
         self.sent.session = session;
         self
     }
 
-    /// The same with what its client does not know.
+    /// Sets the state of midfold's tools, and adds the tools to the body.
     pub(super) fn with(mut self, recall: RecallOffer) -> Self {
         self.recall = recall;
         self.offer();
         self
     }
 
-    /// Gives what is to be sent the tools of ours, where it may have them.
+    /// Adds midfold's tools to the body that is sent, if the request may have them.
     pub(super) fn offer(&mut self) {
         let is_folded = self.sent.is_folded();
         self.sent.body = self.recall.offer(&self.request, &self.sent.body, is_folded);
     }
 
-    /// The request as a part of its conversation, of which the first `stable` messages are history.
+    /// Matches the request to its conversation. The first `stable` of its messages are history.
     pub(super) fn through(
         mut self,
         reading: &RequestReading,
@@ -185,11 +186,11 @@ impl MatchedRequest {
         now: Millis,
     ) -> Self {
         let counted = suffix(&self.request, stable, reading);
-        // A request about a conversation is no part of a session.
+        // A question about a conversation belongs to no session, so it gets no session id.
         let is_nobodys = is_aside;
         let is_aside = is_aside || is_summary_request(&self.request);
         let mut held = lock(&conversation);
-        // It is in the window beside the history, of which the provider's count is known.
+        // Scaled to the provider's count, as the history's tokens are.
         let suffix = held.session.meter().ratio.of(counted);
         let injections = reading.policy.trigger.injection_reserve;
         let budget = budget(&self.request, injections + suffix, told, held.fixed());
@@ -205,12 +206,12 @@ impl MatchedRequest {
         let (context, fault) = if is_fixed && session.active().is_none() {
             (None, (!fits).then_some(RequestFault::Fixed))
         } else if is_aside && fits {
-            // The client replaces its history itself, or asks about it: a fold of ours would be in its way.
+            // The client replaces its history itself, or asks about it: a fold would disturb that.
             (None, None)
         } else {
             match session.context(&budget, now) {
                 Ok(context) => (Some(context), None),
-                // Nothing smaller that is right can be made: the provider has the last word.
+                // No smaller valid context exists. The request is sent all the same, and the provider decides.
                 Err(_) => (Some(session.view()), Some(RequestFault::Floor)),
             }
         };
@@ -248,39 +249,39 @@ impl MatchedRequest {
         &self.sent
     }
 
-    /// The request as it came.
+    /// The client's request.
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// The model that it asks for; empty where it names none.
+    /// The model that it asks for; empty if it names none.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
     }
 
-    /// The window that it has to fit, in tokens; none where it has no history.
+    /// The window that it has to fit, in tokens; `None` if it has no history.
     #[must_use]
     pub fn window(&self) -> Option<u64> {
         self.place.as_ref().map(|place| place.budget.window)
     }
 
-    /// Whether the reply has to be known, and not only what it cost: a later request may name it.
+    /// Whether the answer's items have to be kept, and not only its usage, because a later request may name it.
     #[must_use]
     pub fn wants_output(&self) -> bool {
         self.request.kind() == DialectKind::OpenAiResponses && !self.request.is_unstored
     }
 
-    /// Asks for the conversation to be written before others.
+    /// Moves the conversation to the front of those that wait to be written.
     pub fn hurry(&self) {
         if let Some(place) = &self.place {
             lock(&self.proxy.unsaved).hurry(&place.conversation);
         }
     }
 
-    /// Whether the store has what another process has to know before it goes on: the session, and the fold that
-    /// is read. Or it will not get that from here.
+    /// Whether the store has all that another process needs to continue: the session and the active fold. Also true if
+    /// this process will not write the conversation.
     #[must_use]
     pub fn is_written(&self) -> bool {
         let Some(place) = &self.place else { return true };
@@ -290,16 +291,16 @@ impl MatchedRequest {
         !held.is_kept() || held.saved.is_foreign || is_made
     }
 
-    /// The provider takes the request: only from then on its conversation is kept. What it refuses may be
-    /// anybody's who has no key for it.
+    /// Notes that the provider accepted the request. A conversation is only stored from then on: a refused request may
+    /// come from anybody, even without a valid key for the provider.
     pub fn accept(&self) {
         let Some(place) = &self.place else { return };
         lock(&place.conversation).is_accepted = true;
         self.proxy.queue(&place.conversation);
     }
 
-    /// The provider has taken the request: it is not sent again, and need not be in memory while the
-    /// answer comes.
+    /// Turns the request into a pending answer after the provider accepted it. It will not be sent again, so its bytes
+    /// need not stay in memory.
     #[must_use]
     pub fn taken(self) -> PendingAnswer {
         let named = self.wants_output().then_some((self.request, self.kept));
@@ -309,27 +310,28 @@ impl MatchedRequest {
         PendingAnswer { proxy, place, fold: sent.fold, carried, counted, source, named }
     }
 
-    /// Whether what is sent is so much of the window that the provider may find it too long.
+    /// Whether the request takes so much of the window that the provider may find it too long.
     #[must_use]
     pub fn may_overflow(&self) -> bool {
         let window = self.place.as_ref().map_or(0, |place| place.budget.window);
         self.sent.tokens_after.saturating_mul(100) > window.saturating_mul(WATCHED_PERCENT)
     }
 
-    /// What the provider meant when it refused the request.
+    /// Judges why the provider refused the request.
     #[must_use]
     pub fn diagnose(&self, status: Option<u16>, body: &[u8]) -> Diagnosis {
         let window = self.place.as_ref().map_or(u64::MAX, |place| place.budget.window);
         let found = diagnose(status, body, self.sent.tokens_after, window);
         if found.exceeds_window() && is_echo(body, &self.sent.body) {
-            // It may be too long all the same, but no number in it is the provider's.
+            // The error text repeats text of the request, so its numbers may not be the provider's. The request may
+            // still be too long.
             return Diagnosis::Probable;
         }
         found
     }
 
-    /// The provider refused the request: what to send instead, once. None where it was not too long,
-    /// or nothing else can be sent: then the provider's error is the answer.
+    /// Handles a refusal: returns what to send instead, once. `None` if the request was not too long, or if nothing
+    /// smaller is possible; the client then gets the provider's error.
     pub fn refused(&mut self, diagnosis: Diagnosis, now: Millis) -> Option<&OutgoingRequest> {
         if diagnosis == Diagnosis::BoundReasoning {
             return self.without_reasoning();
@@ -347,7 +349,7 @@ impl MatchedRequest {
         let before = session.active().map(|fold| fold.id);
         let have = have.map(|have| have.saturating_sub(place.suffix).max(1));
         let overflow = ReportedOverflow { have, limit: Some(told.window) };
-        // Of the window that was thought to be: so the session learns that it is another one.
+        // Budget with the window that was assumed, so that the session notices the difference.
         let thought = Budget { window: place.reading.window, ..place.budget.clone() };
         let Ok(context) = session.recover(&thought, overflow, now) else {
             drop(held);
@@ -362,14 +364,15 @@ impl MatchedRequest {
         self.sent.is_folded().then_some(&self.sent)
     }
 
-    /// The window that a refusal tells of, and how long the provider found the prompt. Nothing where the
-    /// request was not too long.
+    /// The window that a refusal reveals, and the provider's count of the prompt. `None` if the request was not too
+    /// long.
     fn learn(&self, diagnosis: Diagnosis) -> Option<(WindowReport, Option<u64>)> {
         let place = self.place.as_ref()?;
         let (known, have, told) = match diagnosis {
             Diagnosis::OutputCap { input: Some(input), limit: Some(limit), .. } => {
                 let told = WindowReport { window: limit, counts_reply: true };
-                // The rest of the window has to suffice for the reply, unless the reply is most of the window.
+                // Lowering the requested answer is enough if the rest of the window has room for it. If the answer is
+                // most of the window, the prompt has to shrink.
                 let fits = input + reserved(&self.request, told, 0).max(LEAST_REPLY) <= limit;
                 (!fits).then_some((true, Some(input), told))?
             }
@@ -386,7 +389,8 @@ impl MatchedRequest {
         Some((told, have))
     }
 
-    /// The provider found reasoning that is bound to something else: the history without any.
+    /// After the provider refused reasoning that does not belong to this history: sends the history without any
+    /// reasoning.
     fn without_reasoning(&mut self) -> Option<&OutgoingRequest> {
         let place = self.place.as_ref()?;
         let mut held = lock(&place.conversation);
@@ -401,7 +405,7 @@ impl MatchedRequest {
     }
 }
 
-/// Tokens of the messages that are no history yet.
+/// Tokens of the messages behind the history.
 fn suffix(request: &Request, stable: usize, reading: &RequestReading) -> u64 {
     let dialect = reading.kind.dialect();
     let count = |at| {
@@ -412,7 +416,7 @@ fn suffix(request: &Request, stable: usize, reading: &RequestReading) -> u64 {
 }
 
 impl Proxy {
-    /// A request without a history: nothing of it can be folded.
+    /// Handles a request without a history: nothing of it can be folded.
     pub(super) fn first(
         self: &Arc<Self>,
         reading: &RequestReading,
@@ -433,7 +437,7 @@ impl Proxy {
     }
 }
 
-/// The budget of a history: `fixed` tokens of it cannot be folded, and `beside` tokens are beside it.
+/// The budget of a history. `fixed` of its tokens cannot be folded, and `beside` more tokens are sent with it.
 fn budget(request: &Request, beside: u64, told: WindowReport, fixed: u64) -> Budget {
     Budget {
         output_reserve: reserved(request, told, fixed),

@@ -7,11 +7,11 @@ use super::conversation::ProxyConversation;
 
 type WaitingConversation = Arc<Mutex<ProxyConversation>>;
 
-/// The conversations that wait to be written, each once.
+/// A queue of conversations to write, each at most once.
 #[derive(Default)]
 pub(super) struct UnsavedConversations {
     waiting: VecDeque<WaitingConversation>,
-    /// One is being written: it waits until it is.
+    /// Whether one is being written, which counts as waiting until that is done.
     is_writing: bool,
 }
 
@@ -20,7 +20,7 @@ impl UnsavedConversations {
         self.waiting.push_back(Arc::clone(conversation));
     }
 
-    /// Somebody waits for this one to be written.
+    /// Moves a conversation to the front, because somebody waits for it.
     pub fn hurry(&mut self, conversation: &WaitingConversation) {
         let at = self.waiting.iter().position(|other| Arc::ptr_eq(other, conversation));
         if let Some(first) = at.and_then(|at| self.waiting.remove(at)) {
@@ -28,14 +28,14 @@ impl UnsavedConversations {
         }
     }
 
-    /// The next one; it is being written from now on.
+    /// Takes the next conversation, which is being written from now on.
     pub fn begin(&mut self) -> Option<WaitingConversation> {
         let next = self.waiting.pop_front()?;
         self.is_writing = true;
         Some(next)
     }
 
-    /// The one that was being written was, or waits again.
+    /// Ends a write. `again` is the conversation if the write failed; it waits at the front then.
     pub fn end(&mut self, again: Option<WaitingConversation>) {
         self.is_writing = false;
         again.into_iter().for_each(|conversation| self.waiting.push_front(conversation));

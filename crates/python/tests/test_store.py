@@ -188,7 +188,7 @@ def test_the_command_line_reads_what_python_stored(cli, store, session_messages)
     session.append(session_messages)
     context = session.context()
     done = cli("session", "status", "shared", "--store", store, "--json")
-    assert json.loads(done.stdout)["active_fold"] == session.status()["active_fold"]
+    assert json.loads(done.stdout)["status"]["active_fold"] == session.status()["active_fold"]
     done = cli("session", "context", "shared", "--store", store, "--json")
     assert context.messages == json.loads(done.stdout)["messages"]
 

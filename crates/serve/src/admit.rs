@@ -1,4 +1,4 @@
-//! Whether a request is taken, and what becomes of its key.
+//! Decides whether a request is admitted, and removes its key.
 
 use std::sync::{Arc, PoisonError};
 
@@ -13,11 +13,12 @@ use crate::app::SharedApp;
 use crate::keys::{ApiKeys, KeyHolder, KeyScope, take};
 use crate::origin::{OriginRefusal, may_ask};
 
-/// Marks a request whose key of ours was where the provider's would be: it has none for whoever it goes to.
+/// Marks a request whose midfold key was in the place of the provider's key. The request then has no key for the
+/// provider, so the server has to add its own.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyInPlace;
 
-/// Why a request is not taken.
+/// Why a request is not admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AdmitRefusal {
     #[error(
@@ -42,8 +43,9 @@ pub(crate) enum AdmitRefusal {
     Rate(u64),
 }
 
-/// Lets a request in whose key has one of these scopes, without its key and with who sends it; or says why
-/// not. Where no keys are set, everybody is let in but pages of other sites.
+/// Admits a request whose key has one of these scopes, or returns the reason why not. The key is removed, and the
+/// sender's [`KeyHolder`] is attached to the request. If the server has no keys, everybody is admitted except pages of
+/// other sites.
 pub(crate) fn admit(
     app: &SharedApp,
     scopes: &[KeyScope],
@@ -61,7 +63,8 @@ pub(crate) fn admit(
 }
 
 fn enter(app: &SharedApp, scopes: &[KeyScope], parts: &mut Parts) -> Result<(), AdmitRefusal> {
-    // With keys, a name that leads here has none to send.
+    // If keys are required, the host name does not matter: a page that reaches the server under a foreign name has no
+    // key to send.
     let any_name = app.keys.is_some() || !app.is_local;
     may_ask(parts, &app.origins, any_name).map_err(AdmitRefusal::Stranger)?;
     let Some(keys) = &app.keys else { return Ok(()) };
@@ -71,6 +74,7 @@ fn enter(app: &SharedApp, scopes: &[KeyScope], parts: &mut Parts) -> Result<(), 
     Ok(())
 }
 
+/// The holder of the request's key, if the key has one of the scopes and its rate limit allows the request.
 fn holder(
     app: &SharedApp,
     keys: &ApiKeys,
@@ -90,7 +94,7 @@ fn holder(
 }
 
 impl AdmitRefusal {
-    /// In a shape that the SDKs of all providers read.
+    /// The response, in a form that the SDKs of all providers read.
     pub fn response(&self) -> Response {
         let (status, kind) = match self {
             Self::NoKey | Self::Wrong | Self::NoProviderKey(_) => {

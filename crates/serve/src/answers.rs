@@ -1,11 +1,11 @@
-//! Answers of midfold's own.
+//! Responses that midfold makes itself.
 
 use axum::body::Body;
 use axum::response::Response;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
-/// An error of midfold's own, in the shape that clients of every provider can read.
+/// An error of midfold, in the form that clients of every provider read.
 pub(crate) fn error(status: StatusCode, kind: &str, text: &str) -> Response {
     let body = serde_json::json!({
         "type": "error",
@@ -14,7 +14,7 @@ pub(crate) fn error(status: StatusCode, kind: &str, text: &str) -> Response {
     json(status, &body)
 }
 
-/// An answer in JSON.
+/// A response with a JSON body.
 pub(crate) fn json(status: StatusCode, body: &serde_json::Value) -> Response {
     let mut headers = HeaderMap::new();
     let json = HeaderValue::from_static("application/json");
@@ -22,7 +22,7 @@ pub(crate) fn json(status: StatusCode, body: &serde_json::Value) -> Response {
     respond(status, headers, Body::from(body.to_string()))
 }
 
-/// An answer of these parts.
+/// A response of these parts.
 pub(crate) fn respond(status: StatusCode, headers: HeaderMap, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;

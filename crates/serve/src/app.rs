@@ -1,4 +1,4 @@
-//! What every request shares.
+//! The state that all requests share.
 
 use std::sync::{Arc, RwLock};
 
@@ -21,39 +21,39 @@ use crate::upstreams::UpstreamTable;
 use crate::used_windows::KnownWindows;
 use crate::windows::ReportedWindows;
 
-/// What every request shares.
+/// The state that all requests share.
 pub(crate) struct SharedApp {
     pub proxy: Arc<Proxy>,
     pub upstream: UpstreamClient,
     pub upstreams: UpstreamTable,
-    /// What servers said of their models.
+    /// The windows that servers reported for their models.
     pub windows: ReportedWindows,
-    /// What requests had to fit.
+    /// The windows that requests had to fit.
     pub known: KnownWindows,
     pub rooms: BodyMemory,
     pub metrics: ServerMetrics,
-    /// None where nobody collects them.
+    /// `None` if nobody collects traces.
     pub traces: Option<RequestTraces>,
     pub clock: Clock,
-    /// When it began to listen, and where.
+    /// When the server began to listen, in milliseconds since 1970.
     pub started: u64,
     pub listens_on: String,
-    /// The name of the policy that folds where a request asks for no other one.
+    /// The name of the policy for requests that ask for no preset.
     pub policy: String,
-    /// The windows that were said at the start, by patterns of models' names.
+    /// The windows in tokens that were set at the start, by patterns of models' names.
     pub said_windows: Vec<(String, u64)>,
     pub is_strict: bool,
     pub limits: ServeLimits,
-    /// Whoever has one of these may ask; everybody where there are none.
+    /// The keys of clients; `None` means that requests need no key.
     pub keys: Option<RwLock<Arc<ApiKeys>>>,
     pub provider_keys: ProviderKeys,
     pub keeper: Option<Arc<Keeper>>,
     pub narrator: Option<Arc<BackgroundNarrator>>,
-    /// What requests for sessions share; none where nothing is stored.
+    /// The state of the API of sessions; `None` without a store.
     pub desk: Option<Arc<Desk>>,
-    /// It listens on an address of this machine alone.
+    /// The server listens only on an address of this machine.
     pub is_local: bool,
-    /// Whose pages may ask beside its own.
+    /// The origins whose pages may send requests, beside the server's own.
     pub origins: AllowedOrigins,
     pub random: RandomSource,
 }
@@ -63,7 +63,7 @@ impl SharedApp {
         (self.clock)()
     }
 
-    /// All figures, as Prometheus reads them.
+    /// All metrics, as Prometheus reads them.
     pub fn figures(&self) -> String {
         let held = (self.rooms.used(), self.rooms.peak());
         let mut text = self.metrics.text(self.proxy.held(), self.proxy.unsaved(), held);
@@ -71,19 +71,19 @@ impl SharedApp {
         text
     }
 
-    /// What happened so far, for people.
+    /// The totals so far, for people.
     pub fn totals(&self) -> ServerTotals {
         self.metrics.totals(self.proxy.cost())
     }
 
-    /// Remembers which window a request had to fit.
+    /// Remembers the window that a request had to fit.
     pub fn note_window(&self, turn: &MatchedRequest, upstream: &str) {
         if let Some(window) = turn.sent().window.clone() {
             self.known.note(upstream, turn.model(), window);
         }
     }
 
-    /// There is something to write to the store, where there is one.
+    /// Wakes the writer of the store, if there is a store.
     pub fn keep(&self) {
         if let Some(keeper) = &self.keeper {
             keeper.due();

@@ -1,5 +1,5 @@
-//! Reading a request's body, within bounds. A larger body passes unread: midfold is no reason for a
-//! request to fail.
+//! Reads request bodies into memory, within bounds. A larger body is forwarded without being read, so that midfold
+//! never makes a request fail.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,30 +11,33 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Frame;
 
-/// How far a request is believed that says how long it is: memory is taken for what came, beyond that.
+/// At most so many bytes are reserved because of a request's `content-length`. More memory is only taken for bytes that
+/// arrive.
 const BELIEVED: usize = 4 << 20;
 
 /// The result of reading a body.
 pub(crate) enum BodyRead {
-    /// All of it.
+    /// The whole body, and its room in memory.
     Whole(Bytes, BodyRoom),
-    /// It is larger than what may be in memory: what was read, and the rest behind it.
+    /// The body is larger than the room. This body has the bytes that were read, and the rest behind them.
     Large(Body),
-    /// The client stopped in the middle.
+    /// The connection ended in the middle of the body.
     Broken,
 }
 
-/// Bytes that requests may have in memory, all together.
+/// A limit of bytes that all request bodies together may take in memory.
 #[derive(Clone)]
 pub struct BodyMemory {
     used: Arc<AtomicUsize>,
-    /// The most that was used at a time.
+    /// The most bytes that were in use at one time.
     peak: Arc<AtomicUsize>,
+    /// The most bytes of one request.
     one: usize,
+    /// The most bytes of all requests together.
     all: usize,
 }
 
-/// Room that a request has taken, until it is answered.
+/// The room of one request, in bytes. It is given back when this value is dropped.
 pub struct BodyRoom {
     used: Arc<AtomicUsize>,
     taken: usize,
@@ -45,7 +48,7 @@ impl BodyRoom {
         self.taken
     }
 
-    /// Gives back what was taken beyond this.
+    /// Gives back all room beyond `taken` bytes.
     pub fn shrink_to(&mut self, taken: usize) {
         self.used.fetch_sub(self.taken.saturating_sub(taken), Ordering::Relaxed);
         self.taken = self.taken.min(taken);
@@ -59,32 +62,32 @@ impl Drop for BodyRoom {
 }
 
 impl BodyMemory {
-    /// For so many bytes of one request, and of all.
+    /// A limit of `one` bytes for each request and `all` bytes together.
     pub fn new(one: usize, all: usize) -> Self {
         Self { used: Arc::default(), peak: Arc::default(), one, all }
     }
 
-    /// Room for a request, of which nothing is taken yet.
+    /// An empty room for a request.
     pub fn room(&self) -> BodyRoom {
         BodyRoom { used: Arc::clone(&self.used), taken: 0 }
     }
 
-    /// Bytes of one request at most.
+    /// The most bytes of one request.
     pub fn longest(&self) -> usize {
         self.one
     }
 
-    /// Bytes of all requests that are in memory.
+    /// Bytes that all requests take now.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The most that it ever was.
+    /// The most bytes that were in use at one time.
     pub fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// Reads a body that says to be `length` long.
+    /// Reads a body. `length` is its `content-length`, if it has one.
     pub(crate) async fn read(&self, mut body: Body, length: Option<usize>) -> BodyRead {
         let mut room = self.room();
         if length.is_some_and(|length| length > self.one) {
@@ -95,6 +98,7 @@ impl BodyMemory {
             let Ok(frame) = frame else { return BodyRead::Broken };
             let Ok(data) = frame.into_data() else { continue };
             let fits = self.take(&mut room, data.len()) && room.taken <= self.one;
+            // Kept even if they do not fit, because the upstream has to get every byte that was taken from the client.
             read.extend_from_slice(&data);
             if !fits {
                 return BodyRead::Large(Body::new(BufferedBody {
@@ -106,7 +110,8 @@ impl BodyMemory {
         BodyRead::Whole(read.freeze(), room)
     }
 
-    /// Takes room for so many bytes more; says whether there was so much.
+    /// Adds `bytes` to a room. Returns whether the limit still holds; the bytes are counted in any case, because they
+    /// are in memory already.
     pub fn take(&self, room: &mut BodyRoom, bytes: usize) -> bool {
         room.taken += bytes;
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -115,7 +120,7 @@ impl BodyMemory {
     }
 }
 
-/// The bytes that were read, and the rest behind them.
+/// A body of the bytes that were read, followed by the rest.
 struct BufferedBody {
     first: Option<(Bytes, BodyRoom)>,
     body: Body,
@@ -130,7 +135,7 @@ impl hyper::body::Body for BufferedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match self.first.take() {
-            // From here on it is in the hands of whoever sends it.
+            // The room ends here: the buffered bytes now belong to the connection that sends them.
             Some((read, _room)) => Poll::Ready(Some(Ok(Frame::data(read)))),
             None => Pin::new(&mut self.body).poll_frame(context),
         }

@@ -1,4 +1,5 @@
-//! Answers that break off. The client sees that they do, and all that came before.
+//! Bodies of answers that break off. The client gets all bytes before the break, and sees that the answer is
+//! incomplete.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,11 +10,11 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-/// How long what came before a break has to leave: in either version of HTTP, a body that fails takes with it what
-/// was not written yet.
+/// How long bytes before a break get to be sent. In HTTP/1 and HTTP/2, an error of the body discards bytes that are not
+/// written yet.
 const LEAVING: Duration = Duration::from_millis(100);
 
-/// A body that is passed on. Where it breaks off, what came before leaves first.
+/// A forwarded body. If it breaks off, its error is reported only after a pause, in which the bytes before it are sent.
 pub(crate) struct BreakingBody<B> {
     inner: B,
     broken: Option<(axum::Error, Pin<Box<Sleep>>)>,
@@ -62,7 +63,7 @@ where
     }
 }
 
-/// The beginning of a body, and why there is no more of it.
+/// The beginning of a body, followed by an error.
 pub(crate) struct BodyStart {
     begun: Option<Bytes>,
     why: Option<BoxError>,

@@ -1,5 +1,4 @@
-//! The settings of a server. Values only: who reads them from flags, files or the environment is
-//! the command line.
+//! The settings of a server, as plain values. The command line reads them from flags, files and the environment.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,63 +19,63 @@ use crate::traces::TraceCollector;
 use crate::upstream::OutgoingProxy;
 use crate::upstreams::UpstreamTable;
 
-/// Milliseconds since 1970.
+/// Returns milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Bytes of one request that are read into memory to look at its messages; a larger one passes unread.
+/// The bytes of one request that are read into memory to find its messages. A larger one is forwarded unread.
 const LONGEST_REQUEST: usize = 64 << 20;
-/// Bytes of all requests that are in memory at a time; what is more passes unread.
+/// The bytes of all requests that are in memory at a time. Requests beyond it are forwarded unread.
 const ALL_REQUESTS: usize = 512 << 20;
-/// How long requests that are under way may take to end after the server was asked to stop.
+/// How long running requests may take to end after the server was asked to stop.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// The settings of a server: what it serves, and where to.
+/// The settings of a server: what it serves, and where it sends requests.
 pub struct ServeConfig {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; with port 0, a free port is chosen.
     pub listen: SocketAddr,
-    /// Where requests go.
+    /// The upstreams that requests are sent to.
     pub upstreams: UpstreamTable,
-    /// How they get there.
+    /// The HTTP proxy, if any, through which requests leave.
     pub outgoing: OutgoingProxy,
-    /// By which rules requests are folded.
+    /// The rules by which requests are folded.
     pub rules: ProxyRules,
-    /// A fault of ours is answered with an error instead of the request going on as it came.
+    /// With this, a fault of midfold's is answered with an error. Otherwise the request is sent unchanged.
     pub is_strict: bool,
-    /// Bytes of one request that are read into memory; a larger one passes unread.
+    /// The bytes of one request that are read into memory. A larger one is forwarded unread.
     pub longest_request: usize,
-    /// Bytes of all requests that are in memory at a time; what is more passes unread.
+    /// The bytes of all requests that are in memory at a time. Requests beyond it are forwarded unread.
     pub all_requests: usize,
-    /// How long requests that are under way may take to end after the server was asked to stop.
+    /// How long running requests may take to end after the server was asked to stop.
     pub drain: Duration,
     /// How long requests may take, and how many connections there may be.
     pub limits: ServeLimits,
-    /// Whoever has one of these may ask; everybody where there are none.
+    /// The keys of clients; `None` means that requests need no key.
     pub keys: Option<ApiKeys>,
-    /// The providers' keys for those who have one of ours in their place.
+    /// The server's own keys for providers, for clients that send a midfold key in that place.
     pub provider_keys: ProviderKeys,
-    /// Whose pages may ask beside the server's own.
+    /// The origins whose pages may send requests, beside the server's own.
     pub origins: AllowedOrigins,
-    /// The certificate to serve TLS with; plain HTTP without one.
+    /// The certificate for TLS; `None` means plain HTTP.
     pub tls: Option<TlsIdentity>,
-    /// Where conversations are kept; only in memory without one.
+    /// The store of conversations; `None` means that they are kept in memory only.
     pub store: Option<Arc<dyn Store>>,
-    /// Who narrates in the background; nobody without one.
+    /// The model that narrates in the background; `None` for no narration.
     pub narration: Option<ServeNarration>,
-    /// Who collects traces of requests; nobody without one.
+    /// The collector of traces; `None` for no traces.
     pub collector: Option<TraceCollector>,
-    /// Who does the compaction that clients ask vendors for.
+    /// Who carries out compactions that clients ask their vendors for.
     pub prefer: CompactionPreference,
-    /// Keys that seal what clients carry of such compactions: the first one seals, all open. Without any,
-    /// a key of this process: what it seals does not open after a restart.
+    /// Keys that seal the compactions that clients carry with them: the first one seals, all open. `None` means a
+    /// random key of this process; its compactions do not open after a restart.
     pub seal: Option<Vec<SealKey>>,
-    /// Where nonces and the key of this process come from.
+    /// The source of nonces, and of the random key.
     pub random: RandomSource,
-    /// The time.
+    /// Returns the time.
     pub clock: Clock,
 }
 
 impl ServeConfig {
-    /// The defaults: a free port of this machine, the providers themselves.
+    /// The defaults: a free port of this machine, and the providers themselves as upstreams.
     #[must_use]
     pub fn new(rules: ProxyRules, clock: Clock) -> Self {
         Self {
@@ -104,12 +103,12 @@ impl ServeConfig {
     }
 }
 
-/// A model, and what it may cost.
+/// A model that narrates, and its limits.
 pub struct ServeNarration {
     /// The model.
     pub client: ModelClient,
-    /// Narrations an hour.
+    /// The most narrations an hour.
     pub calls_an_hour: u32,
-    /// Tokens an hour, of prompts and replies, as the model's service reports them.
+    /// The most tokens an hour, of prompts and answers, as the model's service reports them.
     pub tokens_an_hour: u64,
 }

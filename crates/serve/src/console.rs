@@ -1,5 +1,5 @@
-//! The console: a page that shows what the agent forgot. Its files are part of the program, and nothing else is
-//! loaded.
+//! The console: a page that shows sessions, and what left their contexts. Its files are compiled into the program, and
+//! it loads nothing else.
 
 use axum::Router;
 use axum::body::Body;
@@ -10,13 +10,14 @@ use hyper::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 
-/// What the page may do: run its own script, and ask this server.
+/// The content security policy of the page: it may run its own script and send requests to this server, and nothing
+/// else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
     img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// A file of the page: `ui/console/build` makes them.
+/// A file of the page, made by `ui/console/build`.
 struct Asset {
     kind: &'static str,
     bytes: &'static [u8],
@@ -35,7 +36,7 @@ const STYLE: Asset = Asset {
     bytes: include_bytes!("../assets/console/console.css"),
 };
 
-/// The page and its files. They hold nothing of anybody, and need no key.
+/// The routes of the page and its files. They have no data, so they need no key.
 pub(crate) fn router() -> Router {
     Router::new()
         .route("/", get(async || PAGE.response()))
@@ -54,7 +55,7 @@ impl Asset {
         set(REFERRER_POLICY, "no-referrer");
         set(OPENER, "same-origin");
         set(RESOURCE, "same-origin");
-        // Another version of midfold has other files under the same names.
+        // Another version of midfold has other files under the same names, so caches have to ask again.
         set(CACHE_CONTROL, "no-cache");
         response
     }

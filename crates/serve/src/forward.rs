@@ -1,5 +1,5 @@
-//! One request on its way: read, made to fit, sent, its answer passed on. What goes wrong in midfold is
-//! no reason for a request to fail: it goes on as it came.
+//! Forwards one request: reads it, makes it fit, sends it, and passes the answer on. If something fails in midfold, the
+//! request is sent unchanged.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -36,7 +36,7 @@ use crate::upstream::content_type;
 use crate::upstream_call::UpstreamCall;
 use crate::vendor;
 
-/// Takes a request through.
+/// Forwards a request, and returns the response for the client.
 pub(crate) async fn forward(
     app: Arc<SharedApp>,
     request: Request,
@@ -66,23 +66,27 @@ fn is_json_post(parts: &Parts) -> bool {
         && BodyPacking::of(&parts.headers) == BodyPacking::None
 }
 
-/// A request with a history, as it came.
+/// A request with a history, as it came from the client.
 struct BufferedRequest {
-    /// Its bytes, perhaps packed.
+    /// The body's bytes, which may be compressed.
     body: Bytes,
+    /// The decompressed body.
     plain: Bytes,
+    /// The compressed body with its plain text; `None` if it was not compressed.
     packed: Option<PackedBody>,
     room: BodyRoom,
-    /// Room that is taken until it is known what is sent.
+    /// Room for the values parsed from the body, until it is known what is sent.
     working: BodyRoom,
+    /// Whether the client asked for a stream.
     stream: bool,
     purpose: RequestPurpose,
     who: RequestSender,
+    /// When the body was complete.
     start: Instant,
 }
 
 impl ProxyRequest {
-    /// Does the work for it.
+    /// Handles the request according to its route.
     async fn go(self, work: RouteWork, body: Body) -> Response {
         match work {
             RouteWork::Generate(asked) if !headers::is_off(&self.parts.headers) => {
@@ -107,7 +111,8 @@ impl ProxyRequest {
         }
     }
 
-    /// A request to a path that nothing is known of: whether it has a history that should have been read.
+    /// Handles a request to an unknown path. If its body has messages, it is counted as one that midfold should have
+    /// read.
     async fn look(self, body: Body) -> Response {
         match self.app.rooms.read(body, content_length(&self.parts)).await {
             BodyRead::Whole(body, _room) if wire::lists_messages(&body) => {
@@ -125,7 +130,7 @@ impl ProxyRequest {
         }
     }
 
-    /// A request with a history.
+    /// Handles a request with a history.
     async fn generate(
         mut self,
         asked: HistoryRequest,
@@ -196,7 +201,7 @@ impl ProxyRequest {
         }
     }
 
-    /// A request whose vendor's members were read.
+    /// Continues after the fields of the vendor's compaction were read.
     async fn fulfil(mut self, wish: VendorRequest, came: BufferedRequest) -> Response {
         let VendorRequest { request, work, is_replay, strips_betas } = wish;
         let BufferedRequest { body, plain, packed, mut room, working, stream, purpose, who, start } =
@@ -205,7 +210,7 @@ impl ProxyRequest {
             return self.pass_whole(request.body().clone(), packed).await;
         }
         let keep = work.as_ref().and_then(|work| work.standing().map(str::to_owned));
-        // Insertions go into one answer, not into several that are joined.
+        // A compaction block belongs into one answer, so midfold's tools, which may join several answers, are left out.
         let recalls = work.is_none() && can_be_joined(&request, stream, &self.parts.uri);
         let mut turn = match self.turn(request, is_replay, keep, recalls, &who, working).await {
             Ok(turn) => turn,
@@ -259,13 +264,13 @@ impl ProxyRequest {
         trip.go().await
     }
 
-    /// The body ended too early.
+    /// The response to a body that ended too early.
     fn broken(&self) -> Response {
         let gone = || StatusCode::BAD_REQUEST.into_response();
         self.watch.ended().map_or_else(gone, BodyEnd::response)
     }
 
-    /// The request to send, or why midfold cannot make it.
+    /// Matches the request to its conversation, and decides what is sent; or returns why that is not possible.
     async fn turn(
         &self,
         request: wire::Request,
@@ -280,7 +285,7 @@ impl ProxyRequest {
         let begun = caught(|| proxy.begin_wish(request, is_replay, keep, who));
         let begun = begun.ok_or(PassCause::Panic)?;
         let begun = if recalls { proxy.recalling(begun) } else { begun };
-        // A history that the provider was to have takes room as well.
+        // A history that was left to the provider was added, and takes memory as well.
         let more = begun.memory().saturating_sub(came);
         if !self.app.rooms.take(&mut working, more) || proxy.is_full_for(&begun) {
             return Err(PassCause::TooLarge);
@@ -295,7 +300,8 @@ impl ProxyRequest {
         Ok(turn)
     }
 
-    /// A request that midfold should have looked at, and cannot.
+    /// Forwards a request unchanged that midfold should have folded but cannot read; with `--strict` it is refused
+    /// instead.
     async fn open(self, body: Body, cause: PassCause) -> Response {
         self.app.metrics.passed();
         self.app.metrics.open(cause);
@@ -306,7 +312,7 @@ impl ProxyRequest {
         self.pass(body, Some(cause)).await
     }
 
-    /// Sends a body that is known.
+    /// Forwards a body that is in memory, unchanged.
     async fn pass_whole(mut self, body: Bytes, packed: Option<PackedBody>) -> Response {
         self.app.metrics.passed();
         let body = PackedBody::again(packed.as_ref(), body, &mut self.parts.headers);
@@ -314,7 +320,7 @@ impl ProxyRequest {
         self.pass(Body::from(body), None).await
     }
 
-    /// Sends a body as it comes, and its answer too.
+    /// Forwards a body and its answer as streams.
     async fn pass(mut self, body: Body, cause: Option<PassCause>) -> Response {
         if let Err(no) = self.aim.give_key(&self.app, &self.goal, &mut self.parts) {
             return no_key(&self.app, no);
@@ -338,20 +344,21 @@ impl ProxyRequest {
                 }
                 respond(head.status, headers, Body::new(BreakingBody::new(body)))
             }
-            // The provider cannot answer what it did not get.
+            // The upstream got only a part of the body, so the client's error is reported, not the upstream's.
             Err(_) if self.watch.ended().is_some() => self.broken(),
             Err(error) => no_answer(&self.app, &error),
         }
     }
 }
 
-/// Whether several answers to a request can be one: Gemini has a stream that is an array and not events.
+/// Whether several answers to a request can be joined into one. Gemini's streams cannot if they are JSON arrays instead
+/// of events.
 fn can_be_joined(request: &wire::Request, stream: bool, uri: &Uri) -> bool {
     let is_event = || uri.query().is_some_and(|query| query.split('&').any(|it| it == "alt=sse"));
     request.kind() != DialectKind::Gemini || !stream || is_event()
 }
 
-/// How long a request says that its body is.
+/// The `content-length` of a request; `None` if it has none.
 fn content_length(parts: &Parts) -> Option<usize> {
     parts.headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! A request's body within bounds: it may not stop coming, and not be longer than its sender may send.
+//! Bounds on a request's body: it must not stall, and must not be longer than its sender may send.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -14,19 +14,19 @@ use tokio::time::{Sleep, sleep};
 
 use crate::answers::error;
 
-/// Why a body was ended.
+/// Why a body was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyEnd {
-    /// It brought nothing for too long.
+    /// No byte came for too long.
     #[error("midfold: the request's body brought nothing for too long; send it again")]
     Idle,
-    /// It is longer than these bytes, which its sender may send.
+    /// The body is longer than this many bytes, which its sender may send.
     #[error(
         "midfold: the request's body is longer, unpacked, than the {0} bytes that this key may send (`longest_body` in \
          the file of keys); send a shorter one"
     )]
     Long(usize),
-    /// It has more messages than its sender may send.
+    /// The body has more messages than this, which its sender may send.
     #[error(
         "midfold: the request has more than the {0} messages that this key may send (`longest_history` in the file of \
          keys); start a new conversation"
@@ -46,32 +46,32 @@ impl BodyEnd {
     }
 }
 
-/// Says afterwards why a body ended: who reads or sends it learns only that it did.
+/// Tells afterwards why a body was cut off. Code that reads or forwards the body only sees an error.
 #[derive(Clone, Default)]
 pub(crate) struct BodyWatch(Arc<OnceLock<BodyEnd>>);
 
 impl BodyWatch {
-    /// Why the body was ended, where it was.
+    /// Why the body was cut off; `None` if it was not.
     pub fn ended(&self) -> Option<BodyEnd> {
         self.0.get().copied()
     }
 }
 
-/// A body within bounds.
+/// A body with bounds.
 pub(crate) struct GuardedBody {
     body: Body,
     idle: Duration,
-    /// Bytes that may come, and that may still come.
+    /// `longest` is the limit in bytes, `left` the rest of it.
     longest: usize,
     left: usize,
-    /// Runs while somebody waits for more: a client is not late when nobody asks.
+    /// A timer that runs only while somebody waits for bytes. If nobody reads the body, the client is not late.
     waits: Option<Pin<Box<Sleep>>>,
     watch: BodyWatch,
 }
 
 impl GuardedBody {
-    /// A body that may be `longest` bytes long and bring nothing for `idle`. One that says itself that
-    /// it is longer is not begun.
+    /// Makes a body that may be `longest` bytes long, and may stall for `idle`. If its `content-length` is already too
+    /// large, it is refused at once.
     pub fn around(
         body: Body,
         idle: Duration,
@@ -108,6 +108,7 @@ impl hyper::body::Body for GuardedBody {
                 Poll::Pending => Poll::Pending,
             };
         };
+        // Bytes came, so the next pause is measured anew.
         self.waits = None;
         let bytes = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
         match self.left.checked_sub(bytes.map_or(0, Bytes::len)) {

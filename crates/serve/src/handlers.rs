@@ -1,4 +1,4 @@
-//! Which handler takes a request.
+//! The router: which handler takes which request.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::logged::logged;
 use crate::mcp;
 use crate::route::route;
 
-/// The paths that are answered here; every other one goes to a provider.
+/// The routes that midfold answers itself. Every other request is forwarded.
 pub(crate) fn router(app: Arc<SharedApp>) -> Router {
     let other = middleware::from_fn_with_state(Arc::clone(&app), to_provider);
     let sessions = api::router(&app).layer(other);
@@ -36,7 +36,8 @@ pub(crate) fn router(app: Arc<SharedApp>) -> Router {
         .layer(middleware::from_fn(logged))
 }
 
-/// Anthropic has sessions of its own under the same path. Its clients say who they ask for.
+/// Anthropic's API has paths of the same name for its own sessions. Its clients send the header `anthropic-version`;
+/// their requests are forwarded.
 async fn to_provider(State(app): State<Arc<SharedApp>>, request: Request, next: Next) -> Response {
     if request.headers().contains_key("anthropic-version") {
         return pass(State(app), request).await;
@@ -44,14 +45,14 @@ async fn to_provider(State(app): State<Arc<SharedApp>>, request: Request, next: 
     next.run(request).await
 }
 
-/// Says who answers, so that another program on the port is not taken for midfold.
+/// The header `server`, by which another program on the port is not mistaken for midfold.
 const NAME: [(HeaderName, &str); 1] = [(SERVER, concat!("midfold/", env!("CARGO_PKG_VERSION")))];
 
 async fn alive() -> impl IntoResponse {
     NAME
 }
 
-/// The same, and whether conversations can be kept: not where the store's file was taken away.
+/// As [`alive`], and whether conversations can be stored. They cannot if the store's file was removed.
 async fn ready(State(app): State<Arc<SharedApp>>) -> Response {
     match app.desk.as_ref().map_or(Ok(()), |desk| desk.store.is_there()) {
         Ok(()) => NAME.into_response(),
@@ -71,11 +72,11 @@ async fn metrics(State(app): State<Arc<SharedApp>>, request: Request) -> Respons
 }
 
 async fn pass(State(app): State<Arc<SharedApp>>, request: Request) -> Response {
-    // With the key in its place, which may be what tells where it goes.
+    // The route is found before the key is removed, because the header of the key may decide the provider.
     let route = route(request.method(), request.uri().path(), request.headers());
     match admit(&app, &[KeyScope::Proxy], request) {
-        // A history that goes through a socket cannot be folded. Codex asks for one first, and takes this
-        // status for "use HTTP" at once; any other one it takes for a fault, and tries again for seconds.
+        // A history that is sent through a WebSocket cannot be folded. Codex tries one first. It reads this status as
+        // "use HTTP" and does so at once; after any other error it tries the socket again for seconds.
         Ok(request) if wants_socket(&request) => StatusCode::UPGRADE_REQUIRED.into_response(),
         Ok(request) => forward::forward(app, request, route).await,
         Err(refused) => refused.response(),

@@ -1,4 +1,4 @@
-//! Headers: which of them end here, and those of midfold's own.
+//! HTTP headers: those of midfold, and those that are not forwarded.
 
 use hyper::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
@@ -6,29 +6,29 @@ use hyper::header::{
 };
 use midfold_proxy::{OutgoingRequest, RequestSender};
 
-/// Switches midfold off for a request (`off`). All headers of ours begin with this word.
+/// A request with `midfold: off` is forwarded without midfold. All of midfold's headers begin with this word.
 const SWITCH: &str = "midfold";
-/// Chooses a preset for a request.
+/// The preset for a request.
 const POLICY: &str = "midfold-policy";
-/// The conversation.
+/// The id of the conversation's session.
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("midfold-session");
-/// The fold that the request was read through.
+/// The fold through which the request was read.
 pub(crate) const FOLD: HeaderName = HeaderName::from_static("midfold-fold");
-/// Tokens that all messages would have been.
+/// Tokens of the request before the fold.
 pub(crate) const BEFORE: HeaderName = HeaderName::from_static("midfold-tokens-before");
-/// Tokens that were sent.
+/// Tokens of the request that was sent.
 pub(crate) const AFTER: HeaderName = HeaderName::from_static("midfold-tokens-after");
-/// Why a request was sent as it came.
+/// Why a request was sent unchanged.
 pub(crate) const FAULT: HeaderName = HeaderName::from_static("midfold-fault");
 
-/// Beta features of Anthropic that a client asks for.
+/// The beta features of Anthropic that a client asks for.
 const BETA: &str = "anthropic-beta";
-/// Tokens that the reply may have, where that is less than was asked for.
+/// Tokens that the answer may have, if midfold lowered them.
 pub(crate) const REPLY: HeaderName = HeaderName::from_static("midfold-max-tokens");
-/// The window that a request has to fit, and where that is from.
+/// The window that the request has to fit, in tokens, and its source.
 pub(crate) const WINDOW: HeaderName = HeaderName::from_static("midfold-window");
 
-/// What clients call their session (measured: Codex, Claude Code, opencode, pi, OpenHands, Vibe).
+/// Headers in which clients name their session (measured: Codex, Claude Code, opencode, pi, OpenHands, Vibe).
 const SESSIONS: [&str; 7] = [
     "session-id",
     "session_id",
@@ -39,7 +39,7 @@ const SESSIONS: [&str; 7] = [
     "thread-id",
 ];
 
-/// What holds for one connection, and what is said anew for the next.
+/// Headers that hold for one connection only, or are set again for the next one.
 const HOPS: [HeaderName; 10] = [
     CONNECTION,
     CONTENT_LENGTH,
@@ -53,8 +53,8 @@ const HOPS: [HeaderName; 10] = [
     UPGRADE,
 ];
 
-/// The headers of a request for the provider, without ours and those of one connection. Where midfold reads the answer
-/// (`is_read`), it is asked for uncompressed.
+/// The headers of a request for the upstream, without midfold's and those of the connection. If midfold reads the
+/// answer (`is_read`), it asks for one without compression.
 pub fn for_upstream(headers: &HeaderMap, is_read: bool) -> HeaderMap {
     let mut out = passing(headers);
     let ours: Vec<_> =
@@ -66,16 +66,17 @@ pub fn for_upstream(headers: &HeaderMap, is_read: bool) -> HeaderMap {
     out
 }
 
-/// The headers of an answer for the client.
+/// The headers of the upstream's answer for the client.
 pub(crate) fn for_client(headers: &HeaderMap) -> HeaderMap {
     let mut out = passing(headers);
-    // The body that passes is the body that came.
+    // The body is forwarded unchanged, so its length holds.
     if let Some(length) = headers.get(CONTENT_LENGTH) {
         out.insert(CONTENT_LENGTH, length.clone());
     }
     out
 }
 
+/// The headers without those of the connection, including those that its `connection` header names.
 fn passing(headers: &HeaderMap) -> HeaderMap {
     let mut out = headers.clone();
     let named: Vec<HeaderName> = headers
@@ -97,10 +98,10 @@ pub fn is_off(headers: &HeaderMap) -> bool {
     headers.get(SWITCH).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"off"))
 }
 
-/// What a request says of its sender.
+/// Reads the sender of a request from its headers.
 pub fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> RequestSender {
     let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
-    // `claude-cli/2.1.0 (external, cli)`: its first word says what it is.
+    // In `claude-cli/2.1.0 (external, cli)` the first word names the program.
     let client = text(USER_AGENT.as_str())
         .and_then(|agent| Some(agent.split_whitespace().next()?.chars().take(100).collect()));
     let hint = SESSIONS.into_iter().find_map(text);
@@ -116,7 +117,7 @@ pub fn who(headers: &HeaderMap, scope: String, model: Option<String>) -> Request
     }
 }
 
-/// Says in an answer what was done to its request.
+/// Adds headers to an answer that say what midfold did with its request.
 pub(crate) fn tell(headers: &mut HeaderMap, sent: &OutgoingRequest) {
     let mut set = |name: HeaderName, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {

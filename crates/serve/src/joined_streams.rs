@@ -1,5 +1,5 @@
-//! Streams with calls of the tool of recall, for a client that gets them as one. Text passes as it comes.
-//! Where the calls of an answer are answered here, the next answer follows.
+//! Joins streamed answers: if midfold answers the calls of its tools in one answer, the next answer continues the
+//! client's stream. Text is passed on at once.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ use crate::answers::respond;
 use crate::broken_answers::BreakingBody;
 use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall};
 
-/// Why a stream ends before its end: the provider was asked again.
+/// Why a stream breaks off: asking the upstream again failed.
 #[derive(Debug, thiserror::Error)]
 enum StreamStop {
     #[error("the upstream did not go on with what was looked up: {0}")]
@@ -29,20 +29,20 @@ enum StreamStop {
     Refused(hyper::StatusCode),
 }
 
-/// The answers to a request, as one stream.
+/// The answers to one request, as one stream.
 pub(crate) struct StreamedAnswer {
-    /// The request and who reads its answer; none once that has ended.
+    /// The request, and the reader of its present answer; `None` after the last one ended.
     asking: Option<(UpstreamCall, AnswerTee)>,
-    /// Pieces that were held until it was clear what the answer is: the tee has read them.
+    /// Pieces that were held back until it was clear that the answer is no refusal. The tee has read them already.
     held: VecDeque<Bytes>,
     body: Incoming,
     joined: JoinedStream,
-    /// The id by which the client knows the answer.
+    /// The id of the first answer, by which the client knows the whole.
     id: Option<String>,
 }
 
 impl StreamedAnswer {
-    /// The answer for the client.
+    /// Makes the response for the client.
     pub fn answer(
         trip: UpstreamCall,
         head: &Parts,
@@ -59,7 +59,7 @@ impl StreamedAnswer {
         respond(head.status, headers, Body::new(BreakingBody::new(pulled)))
     }
 
-    /// What the client gets next; nothing at the end.
+    /// The next bytes for the client; `None` at the end.
     async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
         let mut out = Vec::new();
         while out.is_empty() && self.asking.is_some() {
@@ -88,12 +88,12 @@ impl StreamedAnswer {
         (!out.is_empty()).then(|| Ok(out.into()))
     }
 
-    /// An answer has ended: the next one follows, or this was the last.
+    /// Handles the end of an answer: asks the upstream again, or ends the stream.
     async fn ended(&mut self, out: &mut Vec<u8>) -> Result<(), StreamStop> {
         let Some((mut trip, tee)) = self.asking.take() else { return Ok(()) };
         let mut seen = tee.finish();
         self.id = self.id.take().or_else(|| seen.id.clone());
-        // The client goes on with the end of the answer: all is known then.
+        // The answer is recorded before its end is sent, because the client may send its next request right after that.
         if !trip.hear(&mut seen).asks_again {
             seen.id.clone_from(&self.id);
             trip.ending().end(&seen, false);
@@ -114,7 +114,7 @@ impl StreamedAnswer {
         Err(stopped)
     }
 
-    /// What broke off is not complete, whatever stood in it.
+    /// Records the end of the answer. A stream that broke off counts as incomplete, whatever it contained.
     fn end(&mut self, is_broken: bool) {
         if let Some((trip, tee)) = self.asking.take() {
             let mut seen = tee.finish();
@@ -125,7 +125,7 @@ impl StreamedAnswer {
 }
 
 impl Drop for StreamedAnswer {
-    /// The client has what it wants, or goes.
+    /// The client may stop reading; what was read until then is recorded.
     fn drop(&mut self) {
         self.end(false);
     }
@@ -134,7 +134,8 @@ impl Drop for StreamedAnswer {
 type PullFuture =
     dyn Future<Output = (Box<StreamedAnswer>, Option<Result<Bytes, BoxError>>)> + Send;
 
-/// A body that works on when it is asked for more: back-pressure is the client's.
+/// A body that only reads from the upstream when the client asks for more, so that a slow client slows the upstream
+/// down.
 struct PulledBody(PullState);
 
 enum PullState {
@@ -151,6 +152,7 @@ impl hyper::body::Body for PulledBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        // Taken out of `self`, because the future owns the answer while it runs.
         let mut under: Pin<Box<PullFuture>> = match std::mem::replace(&mut self.0, PullState::Ended)
         {
             PullState::Ended => return Poll::Ready(None),

@@ -1,5 +1,5 @@
-//! The store beside the requests: one task writes what is new, and a request looks up what another
-//! process may have written. A store that is away is no reason for a request to wait or to fail.
+//! Connects requests with the store. One task writes changes, and a request reads what another process may have
+//! written. No request waits long or fails because the store is unreachable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,26 +14,26 @@ use tokio::time::timeout;
 
 use crate::config::Clock;
 
-/// How long a store that failed is left alone.
+/// How long the store is not used after it failed.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long the last writes may take after the server was asked to stop.
 const LAST: Duration = Duration::from_secs(10);
 /// How long a request waits for the store at most.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How often an answer is looked for that is not there, and how long after each time.
+/// How often an answer is looked for that the store does not have yet, and the pause after each try.
 const LOOKS: u32 = 4;
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// Who writes conversations to a store, and looks them up.
+/// Writes conversations to a store, and reads them.
 pub(crate) struct Keeper {
     store: Arc<dyn Store>,
     proxy: Arc<Proxy>,
     clock: Clock,
     due: Notify,
-    /// Counts what was written, for those who wait for it.
+    /// A counter of writes, for requests that wait for one.
     written: watch::Sender<u64>,
-    /// Until when the store is left alone.
+    /// The time in milliseconds until which the store is not used, after it failed.
     away: AtomicU64,
 }
 
@@ -43,13 +43,13 @@ impl Keeper {
         Arc::new(Self { store, proxy, clock, due, written, away })
     }
 
-    /// There is something to write.
+    /// Wakes the writing task.
     pub fn due(&self) {
         self.due.notify_one();
     }
 
-    /// Brings back the history that ends with the answer which a request names, where that was given before this
-    /// process began, or by another one: that one may still be at writing it.
+    /// Loads the history that ends with the answer which a request names, if the answer was given before a restart or
+    /// by another process. That process may still be writing it, so this tries several times.
     pub async fn bring_history(&self, request: &Request, who: &RequestSender) {
         if self.is_away() || !self.proxy.wants_history(request, who) {
             return;
@@ -71,7 +71,7 @@ impl Keeper {
         }
     }
 
-    /// Brings back the conversation of a request, where the store has more of it than this process.
+    /// Loads the conversation of a request, if the store has more of it than this process.
     pub async fn bring_back(&self, begun: &ReadRequest) {
         if self.is_away() {
             return;
@@ -84,8 +84,8 @@ impl Keeper {
         }
     }
 
-    /// Waits until a new fold is written: another process that goes on with the conversation reads it
-    /// through the same fold then, and so does this one after a crash.
+    /// Waits until a new fold is written. If another process continues the conversation, or this one does after a
+    /// crash, it then uses the same fold, and the prompt stays the same.
     pub async fn first(&self, turn: &MatchedRequest) {
         if self.is_away() {
             return;
@@ -109,7 +109,7 @@ impl Keeper {
         tracing::warn!(why, "the store is left alone for a second");
     }
 
-    /// Writes until it is asked to stop, and then writes the rest.
+    /// Starts the task that writes until it is asked to stop, and then writes the rest.
     pub fn run(self: &Arc<Self>, mut stopped: watch::Receiver<bool>) -> JoinHandle<()> {
         let keeper = Arc::clone(self);
         tokio::spawn(async move {
@@ -119,7 +119,7 @@ impl Keeper {
                     _ = stopped.wait_for(|stop| *stop) => break,
                 }
                 if !keeper.write().await {
-                    // Unwritten changes stay in memory; the next request or the next try writes them.
+                    // Changes that are not written stay in memory; the next request or the next try writes them.
                     tokio::select! {
                         () = tokio::time::sleep(PAUSE) => keeper.due(),
                         _ = stopped.wait_for(|stop| *stop) => break,
@@ -132,6 +132,7 @@ impl Keeper {
         })
     }
 
+    /// Writes until nothing is left. Returns false if the store failed.
     async fn write(&self) -> bool {
         loop {
             let saved = self.proxy.save(&*self.store, (self.clock)()).await;

@@ -1,22 +1,22 @@
-//! midfold over HTTP: a transparent proxy between an agent and its provider, which folds what does not
-//! fit the window.
+//! midfold over HTTP: a transparent proxy between an agent and its provider, which folds requests that do not fit the
+//! window.
 //!
 //! The modules:
 //!
-//! - [`config`] says what is served and where to. `app` ties the modules together. `server` starts and stops.
-//! - `listen` takes connections, with `tls` where there is a certificate.
-//! - `keys` says who may ask, and `admit` lets them in. `guard` bounds a body, and `unpack` unpacks it.
-//! - `route` reads a path. `upstreams` and `route_hints` say where a request goes.
-//! - `windows` says how much the model there holds, and `used_windows` what that was so far.
-//! - `forward` takes one request through: `proxy_request` is its head, and `upstream_call` sends it and takes its answer.
-//! - `upstream` is the way to the provider. `tee` reads an answer while it passes.
-//! - `reply` chooses the part of the answer that the client gets.
-//! - `rounds` and `joined_streams` answer calls of recall in between, whole and in a stream.
-//! - `vendor` does the work of vendors' compaction.
-//! - `traces` follows requests for a collector of traces.
+//! - [`config`] has the settings. `app` is the shared state. `server` starts and stops.
+//! - `listen` accepts connections, with `tls` if there is a certificate.
+//! - `keys` has the clients' keys, and `admit` checks them. `guard` bounds a body, and `unpack` decompresses it.
+//! - `route` reads a path. `upstreams` and `route_hints` decide where a request is sent.
+//! - `windows` asks upstreams for the windows of models, and `used_windows` remembers those that were used.
+//! - `forward` handles one request: `proxy_request` is its head, and `upstream_call` sends it and reads the answer.
+//! - `upstream` is the HTTP client for providers. `tee` reads an answer while it is passed on.
+//! - `reply` chooses how the answer is passed on.
+//! - `rounds` and `joined_streams` answer calls of midfold's tools, in whole answers and in streams.
+//! - `vendor` handles vendors' compaction.
+//! - `traces` sends traces of requests to a collector.
 //! - `keeper` writes to the store, and `narrator` asks a model.
 //!
-//! What a request needs is decided by [`midfold_proxy`]; nothing here looks into a message.
+//! [`midfold_proxy`] decides what is sent; no code here looks into a message.
 
 mod admit;
 mod answers;
@@ -80,7 +80,7 @@ pub use traces::TraceCollector;
 pub use upstream::OutgoingProxy;
 pub use upstreams::{ConfigError, UpstreamTable};
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// Items that the tests of this crate use. They are not part of the interface, and may change at any time.
 #[doc(hidden)]
 pub mod inside {
     use hyper::{HeaderMap, Uri};
@@ -100,9 +100,9 @@ pub mod inside {
     pub use crate::route::{HistoryRequest, RequestRoute, RouteWork, route};
     pub use crate::unpack::{BodyPacking, PIECE, WINDOW};
 
-    // Methods of types that everybody sees: as functions here, so that nobody else sees them.
+    // Methods of public types are made functions here, so that they stay private for everybody else.
 
-    /// Where a request with this path and query goes, that names a place and a model.
+    /// The address that a request is sent to, if it names this upstream and model.
     pub fn address(
         upstreams: &UpstreamTable,
         provider: Provider,
@@ -112,17 +112,17 @@ pub mod inside {
         upstreams.choose(UpstreamFacts { named, model, provider }).ok()?.address(path)
     }
 
-    /// Gives a request the key of an upstream, where there is one.
+    /// Adds the server's key for an upstream to a request. Returns false if it has none.
     pub fn give(keys: &ProviderKeys, name: &str, way: Provider, headers: &mut HeaderMap) -> bool {
         keys.give(name, way, headers)
     }
 
-    /// These keys, after `before`.
+    /// These keys, in the place of `before`.
     pub fn keys_after(keys: ApiKeys, before: &ApiKeys) -> ApiKeys {
         keys.after(before)
     }
 
-    /// One request with a key; none where nobody has it. Refused with the seconds until there may be one.
+    /// Counts one request with a key; `None` if nobody has it. The error is the number of seconds until one is allowed.
     pub fn asks(keys: &ApiKeys, key: &str, now: u64) -> Option<Result<(), u64>> {
         keys.holder(key).map(|holder| holder.asks(now))
     }

@@ -1,37 +1,36 @@
-//! How long and how much: what keeps one client from taking the server from all others.
+//! Limits of time and size, so that one client cannot take the server from the others.
 
 use std::time::Duration;
 
-/// Connections that are open at a time. Each costs a socket, and systems allow a process some thousands.
+/// The most open connections. Each needs a socket, and systems allow a process some thousands.
 const CONNECTIONS: usize = 4_096;
-/// How long the head of a request, or a TLS handshake, may take. Both come in one piece from a client that
-/// is not out to hold the connection.
+/// How long the head of a request, or a TLS handshake, may take. An honest client sends both in one piece.
 const HEAD: Duration = Duration::from_secs(10);
-/// How long a request's body may bring nothing.
+/// How long a request's body may stall.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// How long the beginning of an answer is held back. A provider that refuses does so within a second or two;
-/// one whose model thinks for minutes has to be seen to be there.
+/// How long the beginning of an answer is held back. A provider refuses within a second or two. If a model thinks for
+/// minutes, the client has to see that the connection is alive.
 const HELD: Duration = Duration::from_secs(10);
 
-/// Messages of a request that are read. A window of a million tokens holds some thousands.
+/// The most messages of a request that is read. A window of a million tokens holds some thousands.
 const HISTORY: usize = 20_000;
 
-/// How long and how much.
+/// Limits of time and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServeLimits {
-    /// Connections that are open at a time; further ones wait until one of them ends.
+    /// The most open connections; further ones wait until one of them ends.
     pub connections: usize,
-    /// How long the head of a request, a TLS handshake, and the pause between two requests of a
-    /// connection may take.
+    /// How long each of these may take: the head of a request, a TLS handshake, the pause between two requests of a
+    /// connection.
     pub head: Duration,
-    /// How long a request's body may bring nothing, and how long a provider's refusal is read.
+    /// How long a request's body may stall, and how long a provider's refusal is read.
     pub idle: Duration,
-    /// How long the beginning of an answer is held back at most, until it is clear that it is no refusal:
-    /// then it passes as it is.
+    /// How long the beginning of an answer is held back until it is clear that it is no refusal. After that it is
+    /// passed on as it is.
     pub held: Duration,
-    /// Messages of a request that are read; one with more passes unread. A key may have a lower number
-    /// ([`KeyEntry::longest_history`](crate::KeyEntry)): that one is refused.
+    /// The most messages of a request that is read; one with more is forwarded unread. A key may have a lower limit
+    /// ([`KeyEntry::longest_history`](crate::KeyEntry)); above that, the request is refused.
     pub longest_history: usize,
 }
 

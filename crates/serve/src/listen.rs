@@ -1,5 +1,5 @@
-//! Connections: accepted up to a number, each in a task of its own, and ended without cutting off what is
-//! under way.
+//! Accepts connections up to a limit, runs each in a task of its own, and ends them without cutting off running
+//! requests.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -23,12 +23,13 @@ use tower::ServiceExt;
 use crate::limits::ServeLimits;
 use crate::tls::TlsIdentity;
 
-/// How long nothing is accepted after the system refused: what it has too few of is freed by others.
+/// How long nothing is accepted after the system refused: other programs may free what it lacks, for example file
+/// descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Bytes of a request's head, and so of what a connection reads ahead: hyper's own bound is four times as
-/// much, and hundreds of clients send at once.
+/// The most bytes of a request's head, and so the size of a connection's read buffer. Hyper's default is four times as
+/// large, which is too much memory for hundreds of clients.
 const LONGEST_HEAD: usize = 128 << 10;
-/// How often a peer of HTTP/2 that says nothing is asked whether it is there, and how long it may take.
+/// How often a silent HTTP/2 peer is pinged, and how long its answer may take.
 const PING: Duration = Duration::from_secs(30);
 
 /// A socket that accepts connections, and the settings for them.
@@ -40,13 +41,14 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Accepts until it is asked to stop, then waits for open requests. If it is dropped, they are cut off.
+    /// Accepts connections until it is asked to stop, then waits for open requests. If this future is dropped, they are
+    /// cut off.
     pub async fn serve(self, mut stopped: watch::Receiver<bool>) {
         let Self { tcp, tls, limits, router } = self;
         let open = Arc::new(Semaphore::new(limits.connections));
         let way = Arc::new(ConnectionShared { tls, limits, router });
         let graceful = GracefulShutdown::new();
-        // Owned here: dropping the set ends every connection.
+        // Owned by this future: dropping the set ends every connection.
         let mut connections = JoinSet::new();
         loop {
             let (stream, permit) = tokio::select! {
@@ -62,12 +64,12 @@ impl Listener {
     }
 }
 
-/// The next connection, as soon as there is a place for it: until then it waits in the system's queue.
+/// Accepts the next connection when there is a place for it. Until then it waits in the system's queue.
 async fn next(
     tcp: &TcpListener,
     open: &Arc<Semaphore>,
 ) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // Nobody closes the semaphore.
+    // `ok` only hides the error of a closed semaphore, and nobody closes it.
     let permit = Arc::clone(open).acquire_owned().await.ok();
     loop {
         match tcp.accept().await {
@@ -80,7 +82,7 @@ async fn next(
     }
 }
 
-/// What all connections share.
+/// The settings that all connections share.
 struct ConnectionShared {
     tls: Option<TlsIdentity>,
     limits: ServeLimits,
@@ -88,7 +90,7 @@ struct ConnectionShared {
 }
 
 impl ConnectionShared {
-    /// One connection, from its first byte to its end. It has its place as long as it is open.
+    /// Serves one connection, from its first byte to its end. It holds its permit as long as it is open.
     async fn connection(
         &self,
         stream: TcpStream,
@@ -104,6 +106,7 @@ impl ConnectionShared {
         }
     }
 
+    /// Speaks HTTP/1 or HTTP/2 on a connection.
     async fn talk(
         &self,
         io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -118,7 +121,7 @@ impl ConnectionShared {
         let builder = self.builder();
         let talk = builder.serve_connection(TokioIo::new(io), TowerToHyperService::new(router));
         let mut talk = pin!(watcher.watch(talk.into_owned()));
-        // The builder times the heads of HTTP/1 alone, once it knows which protocol it is.
+        // Hyper's own timeout for heads only covers HTTP/1, and only starts when it knows the protocol.
         let begun = tokio::select! {
             end = &mut talk => return ended(end),
             begun = timeout(self.limits.head, first.notified()) => begun,
@@ -141,7 +144,7 @@ impl ConnectionShared {
     }
 }
 
-/// Clients leave as they like; that is no fault.
+/// Logs the end of a connection. Clients may leave at any time, so an error is no fault.
 fn ended(end: Result<(), Box<dyn std::error::Error + Send + Sync>>) {
     if let Err(error) = end {
         tracing::debug!(%error, "a connection ended");

@@ -1,5 +1,4 @@
-//! The log: one event for each request, with what was done for it. Nothing of what a client wrote is in it but the
-//! path.
+//! The log of requests: one event for each, with what midfold did. Of the client's text it has only the path.
 
 use std::time::Instant;
 
@@ -11,10 +10,10 @@ use midfold_proxy::{MatchedRequest, OutgoingRequest, RecallRound, SilentTruncati
 use crate::headers;
 use crate::metrics::PassCause;
 
-/// Paths that are asked all the time, by whoever watches over the server: no more than a step.
+/// Paths that monitoring requests all the time: they are only logged at the level `trace`.
 const WATCHED: [&str; 3] = ["/livez", "/readyz", "/metrics"];
 
-/// Says what became of a request, once its answer begins.
+/// Logs a request when its answer begins.
 pub(crate) async fn logged(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let start = Instant::now();
@@ -41,7 +40,7 @@ pub(crate) async fn logged(request: Request, next: Next) -> Response {
     answer
 }
 
-/// Says that a fold was made.
+/// Logs a new fold.
 pub(crate) fn folded(sent: &OutgoingRequest) {
     if let Some(fold) = sent.fold.filter(|_| sent.is_new_fold) {
         let (session, fold) = (sent.session.as_deref(), &fold.to_hex()[..16]);
@@ -55,12 +54,12 @@ pub(crate) fn folded(sent: &OutgoingRequest) {
     }
 }
 
-/// Says that a request was sent as it came, and why.
+/// Logs that a request was sent unchanged, and why.
 pub(crate) fn unfolded(path: &str, session: Option<&str>, cause: PassCause) {
     tracing::warn!(path, session, fault = cause.name(), "sent as it came: {}", cause.reason());
 }
 
-/// Says that a provider found a request too long, and the window that this taught.
+/// Logs that a provider refused a request as too long, and the window that was learned from that.
 pub(crate) fn overflowed(turn: &MatchedRequest, again: Option<&OutgoingRequest>) {
     let (model, session) = (turn.model(), turn.sent().session.as_deref());
     let window = turn.window();
@@ -82,7 +81,7 @@ pub(crate) fn overflowed(turn: &MatchedRequest, again: Option<&OutgoingRequest>)
     }
 }
 
-/// Says that nothing tells how much a model holds.
+/// Logs that the window of a model is not known.
 pub(crate) fn unknown_window(turn: &MatchedRequest, upstream: &str) {
     let (model, window) = (turn.model(), turn.window());
     tracing::warn!(
@@ -94,7 +93,7 @@ pub(crate) fn unknown_window(turn: &MatchedRequest, upstream: &str) {
     );
 }
 
-/// Says that a server dropped what did not fit, and said nothing.
+/// Logs that a server silently dropped a part of a prompt.
 pub(crate) fn truncated(truncation: &SilentTruncation) {
     let SilentTruncation { session, sent, window } = truncation;
     tracing::warn!(
@@ -105,7 +104,7 @@ pub(crate) fn truncated(truncation: &SilentTruncation) {
     );
 }
 
-/// Says that the model called tools that are answered here.
+/// Logs that the model called tools which midfold answered.
 pub(crate) fn recalled(sent: &OutgoingRequest, heard: RecallRound) {
     let RecallRound { calls, wishes, asks_again } = heard;
     let session = sent.session.as_deref();

@@ -1,4 +1,4 @@
-//! Recall for agents at `/mcp`: the Model Context Protocol, for whoever may see sessions.
+//! Recall for agents at `/mcp`: the Model Context Protocol, for clients that may see sessions.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tower::ServiceExt;
 use crate::api::{ApiCaller, document};
 use crate::app::SharedApp;
 
-/// The path, where sessions are stored; nothing otherwise.
+/// The route `/mcp`; without a store there is none.
 pub(crate) fn router(app: &Arc<SharedApp>) -> Router {
     let Some(desk) = &app.desk else { return Router::new() };
     let service = http_service(Arc::clone(&desk.store), scope_of);
@@ -40,7 +40,7 @@ async fn answered(app: Arc<SharedApp>, service: HttpService, request: Request) -
     }
 }
 
-/// What the sender of a request that was let in may see.
+/// The sessions that the sender of an admitted request may see.
 fn scope_of(parts: &Parts) -> SessionScope {
     SessionScope { owner: ApiCaller::of(parts).owner, ..SessionScope::default() }
 }

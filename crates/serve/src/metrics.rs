@@ -1,5 +1,4 @@
-//! What happened, in numbers, for Prometheus. No label ever holds what a client wrote, but for the
-//! names of faults, which are ours.
+//! Metrics for Prometheus. No label ever contains text of a client: only the names of faults are labels.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,30 +10,30 @@ use midfold_proxy::{OutgoingRequest, RequestFault};
 
 use crate::totals::ServerTotals;
 
-/// Upper ends of the classes of added latency, in microseconds.
+/// The upper ends of the histogram's buckets for added latency, in microseconds.
 const CLASSES: [u64; 10] =
     [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 64_000, 256_000, 1_000_000];
 
-/// Why a request went on as it came although midfold should have looked at it.
+/// Why a request was sent unchanged although midfold should have read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassCause {
-    /// Larger than what may be in memory.
+    /// It is larger than the memory for requests allows.
     TooLarge,
-    /// Packed.
+    /// It is compressed in a way that midfold does not read.
     Encoded,
-    /// No request that can be read.
+    /// It is not a valid request of its format.
     Unread,
-    /// It has messages, and nothing is known of its path.
+    /// It has messages, but its path is unknown.
     Path,
-    /// It is signed, and another body would be refused.
+    /// It is signed, so the upstream would refuse another body.
     Signed,
-    /// What may not be folded does not fit.
+    /// The messages that may not be folded do not fit.
     Floor,
-    /// What travels with each request is nearly all of the window.
+    /// The client's system prompt and tools take nearly all of the window.
     Fixed,
-    /// The preset or profile that was asked for does not exist here.
+    /// The requested preset or profile does not exist.
     Named,
-    /// A fault in midfold.
+    /// A panic in midfold.
     Panic,
 }
 
@@ -51,7 +50,7 @@ impl PassCause {
         Self::Panic,
     ];
 
-    /// It in words.
+    /// The cause in words.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::TooLarge => "it is larger than what may be in memory",
@@ -66,7 +65,8 @@ impl PassCause {
         }
     }
 
-    /// Whether `--strict` refuses it: what may be no history at all passes all the same.
+    /// Whether `--strict` refuses such a request. One with an unknown path may have no history, and one that is signed
+    /// cannot be changed, so both pass.
     pub(crate) fn is_strict(self) -> bool {
         !matches!(self, Self::Path | Self::Signed)
     }
@@ -86,7 +86,7 @@ impl PassCause {
     }
 }
 
-/// Counters since the start.
+/// Counters since the process started.
 #[derive(Default)]
 pub(crate) struct ServerMetrics {
     requests: AtomicU64,
@@ -103,6 +103,7 @@ pub(crate) struct ServerMetrics {
     narrations: AtomicU64,
     narrations_refused: AtomicU64,
     refused: AtomicU64,
+    /// Requests that were sent unchanged although midfold should have read them, by cause.
     open: [AtomicU64; PassCause::ALL.len()],
     tokens_before: AtomicU64,
     tokens_after: AtomicU64,
@@ -110,7 +111,9 @@ pub(crate) struct ServerMetrics {
     cache_read: AtomicU64,
     cache_write: AtomicU64,
     output: AtomicU64,
+    /// A histogram of the time that midfold took to decide.
     latency: [AtomicU64; CLASSES.len() + 1],
+    /// The sum of these times, in microseconds.
     latency_sum: AtomicU64,
 }
 
@@ -120,7 +123,7 @@ impl ServerMetrics {
         add(&self.passed, 1);
     }
 
-    /// A request with a history, and how long midfold took to decide what is sent.
+    /// Counts a request with a history. `took` is the time in which midfold decided what to send.
     pub fn sent(&self, sent: &OutgoingRequest, took: Duration) {
         add(&self.requests, 1);
         add(&self.folded, u64::from(sent.is_folded()));
@@ -133,14 +136,14 @@ impl ServerMetrics {
         add(&self.latency_sum, micros);
     }
 
-    /// The provider said that a request was too long.
+    /// Counts a request that the provider refused as too long. `again` is what is sent instead, if anything.
     pub fn overflow(&self, again: Option<&OutgoingRequest>) {
         add(&self.overflows, 1);
         add(&self.recovered, u64::from(again.is_some()));
         add(&self.folds, again.map_or(0, |sent| u64::from(sent.is_new_fold)));
     }
 
-    /// A server dropped a part of a prompt, and said nothing.
+    /// Counts a prompt of which a server silently dropped a part.
     pub fn truncated(&self) {
         add(&self.truncated, 1);
     }
@@ -149,23 +152,23 @@ impl ServerMetrics {
         add(&self.unanswered, 1);
     }
 
-    /// An answer broke off.
+    /// Counts an answer that broke off.
     pub fn broken(&self) {
         add(&self.broken, 1);
     }
 
-    /// A model looked up so many times what was folded, and said so many times what should become of its conversation.
+    /// Counts the model's calls of the recall tool and of the agent's tools.
     pub fn recalled(&self, look_ups: usize, wishes: usize) {
         add(&self.recalls, look_ups as u64);
         add(&self.agent_calls, wishes as u64);
     }
 
-    /// A model was asked to narrate, and what it wrote may stand or not.
+    /// Counts a narration, accepted or refused.
     pub fn narration(&self, is_accepted: bool) {
         add(if is_accepted { &self.narrations } else { &self.narrations_refused }, 1);
     }
 
-    /// A request whose key was not let in.
+    /// Counts a request that was not admitted.
     pub fn refused(&self) {
         add(&self.refused, 1);
     }
@@ -182,7 +185,7 @@ impl ServerMetrics {
         add(&self.output, usage.output);
     }
 
-    /// What a person wants to know of it.
+    /// The totals that a person wants to see.
     pub fn totals(&self, cost: Option<PromptCost>) -> ServerTotals {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ServerTotals {
@@ -204,14 +207,14 @@ impl ServerMetrics {
         }
     }
 
-    /// How many requests went on as they came, by cause.
+    /// How many requests were sent unchanged, by cause.
     pub fn faults(&self) -> impl Iterator<Item = (PassCause, u64)> {
         let counts = self.open.iter().map(|count| count.load(Ordering::Relaxed));
         PassCause::ALL.into_iter().zip(counts)
     }
 
-    /// All of it, as Prometheus reads it. `held`: conversations in memory, and their bytes; `unsaved`: those
-    /// that wait to be written; `bodies`: bytes of requests that are in memory, and the most that ever were.
+    /// All metrics in the text format of Prometheus. `held` is the number of conversations in memory and their bytes,
+    /// `unsaved` the number that wait to be written, `bodies` the bytes of request bodies in memory and their peak.
     pub fn text(&self, held: (usize, usize), unsaved: usize, bodies: (usize, usize)) -> String {
         let mut out = String::new();
         let mut counter = |name: &str, help: &str, value: u64| {
@@ -331,7 +334,7 @@ fn add(counter: &AtomicU64, n: u64) {
     counter.fetch_add(n, Ordering::Relaxed);
 }
 
-/// What the prompts cost, as Prometheus reads it.
+/// The cost of the prompts in the text format of Prometheus.
 pub(crate) fn cost_text(cost: Option<PromptCost>, out: &mut String) {
     let (sent, everything, saved) =
         cost.map_or((0.0, 0.0, 0.0), |it| (it.sent, it.everything, it.saved()));

@@ -1,5 +1,5 @@
-//! A model that narrates in the background, within a budget of calls and tokens an hour. No turn waits
-//! for it; a summary that a client asks for does.
+//! Narrates in the background with a model, within a budget of calls and tokens an hour. No turn waits for it; only a
+//! summary that a client asks for does.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,13 +14,13 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::config::{Clock, ServeNarration};
 
-/// Narrations under way at a time.
+/// The most narrations at a time.
 const AT_ONCE: usize = 2;
 const HOUR: u64 = 3_600_000;
-/// How often it is looked whether the conversation is still there.
+/// How often it is checked whether the conversation still exists.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Who asks the model.
+/// Asks the model, within the budget.
 pub(crate) struct BackgroundNarrator {
     narration: ServeNarration,
     clock: Clock,
@@ -28,7 +28,7 @@ pub(crate) struct BackgroundNarrator {
     at_once: Arc<Semaphore>,
 }
 
-/// What this hour has cost.
+/// The cost of the present hour.
 #[derive(Default)]
 struct HourlyCost {
     since: u64,
@@ -42,7 +42,7 @@ impl BackgroundNarrator {
         Arc::new(Self { narration, clock, spent: Mutex::default(), at_once })
     }
 
-    /// Asks the model, where the conversation has something to narrate and the budget allows it. `done` gets
+    /// Asks the model if the conversation has something to narrate and the budget allows it. `done` is called with
     /// whether the narration was accepted.
     pub fn offer(
         self: &Arc<Self>,
@@ -66,8 +66,8 @@ impl BackgroundNarrator {
         });
     }
 
-    /// Asks the model before a summary is made that the client asked for, and waits, within the same budget.
-    /// Says whether what it wrote may stand; nothing where it was not asked.
+    /// Asks the model before midfold makes a summary that a client asked for, and waits, within the same budget.
+    /// Returns whether the narration was accepted; `None` if the model was not asked.
     pub async fn before(&self, turn: &MatchedRequest, work: &VendorWork) -> Option<bool> {
         let now = (self.clock)();
         if !self.may(now) {
@@ -84,13 +84,13 @@ impl BackgroundNarrator {
         Some(code == VerdictCode::ACCEPTED)
     }
 
-    /// Notes what an answer cost.
+    /// Adds the cost of an answer to the budget.
     fn used(&self, answer: &Result<SummaryReply, SummaryFailure>) {
         let usage = answer.as_ref().ok().and_then(|reply| reply.usage);
         self.spend(0, usage.map_or(0, |usage| usage.prompt + usage.output));
     }
 
-    /// Nothing where nobody has the conversation any more.
+    /// Returns whether the narration was accepted; `None` if the conversation was dropped meanwhile.
     async fn ask(&self, narratable: &NarrationTarget, request: &SummaryRequest) -> Option<bool> {
         let answer = tokio::select! {
             answer = self.narration.client.summarise(request) => answer,
@@ -116,7 +116,7 @@ impl BackgroundNarrator {
     }
 }
 
-/// Until nobody has the conversation any more.
+/// Waits until the conversation is dropped.
 async fn gone(narratable: &NarrationTarget) {
     let mut look = interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);

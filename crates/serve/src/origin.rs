@@ -1,7 +1,9 @@
-//! Whether a browser may have been led here by somebody else's page: one rule, for all that is answered here or goes on.
+//! Decides whether a browser was led here by a page of another site. One rule holds for requests that midfold answers
+//! and for those that it forwards.
 //!
-//! A server that asks for no keys trusts whoever reaches it, and a browser on the same machine reaches it for any page.
-//! What a browser says of a page is believed: nobody but the browser can write it. Programs say nothing of the kind.
+//! A server without keys trusts everybody who reaches it, and a browser on the same machine reaches it for any page.
+//! The headers in which a browser names the page are trusted, because the page's script cannot set them. Other programs
+//! do not send these headers.
 
 use hyper::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
@@ -11,31 +13,31 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Names by which containers reach the machine that they run on.
 const CONTAINERS: [&str; 2] = ["host.docker.internal", "host.containers.internal"];
 
-/// Why a request is not taken, whoever sent it.
+/// Why a request is refused, whoever sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OriginRefusal {
-    /// It is of another site's page.
+    /// A page of another site sent it.
     #[error("another page's script may not ask here")]
     Page,
-    /// It came under a name that is not ours: somebody else may have made it lead here.
+    /// Its `Host` is not a name of this machine. An attacker's name may have been made to resolve to this machine.
     #[error("the name in `Host` is none of this machine's")]
     Name,
 }
 
-/// A text that should be an origin, and is not.
+/// The error for a text that is not an origin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is no origin: it has to be https://HOST, with a port where it has one, and nothing else"
 )]
 pub struct NoOrigin(pub String);
 
-/// Origins that may ask beside the server's own: `https://app.example`, `chrome-extension://…`. The host behind the
-/// scheme is also a name of this server.
+/// Origins that may send requests, beside the server's own: `https://app.example`, `chrome-extension://…`. The host of
+/// such an origin also counts as a name of this server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedOrigins(Vec<String>);
 
 impl AllowedOrigins {
-    /// Lets one in.
+    /// Adds an origin.
     ///
     /// ```
     /// use midfold_serve::AllowedOrigins;
@@ -45,7 +47,7 @@ impl AllowedOrigins {
     /// ```
     ///
     /// # Errors
-    /// When it is no origin: a scheme, a host, perhaps a port, and nothing else.
+    /// If the text is not a scheme and a host, with or without a port, and nothing else.
     pub fn allow(&mut self, origin: &str) -> Result<(), NoOrigin> {
         let origin = origin.trim().trim_end_matches('/').to_ascii_lowercase();
         let is_origin = origin.split_once("://").is_some_and(|(scheme, host)| {
@@ -67,17 +69,17 @@ impl AllowedOrigins {
     }
 }
 
-/// Whether a request may come from a page of this server, of an allowed origin, or from no page at all. `any_name`: it
-/// may have come under any name, because there is nothing to get here by that, or nobody knows the server's names.
+/// Checks that a request comes from a page of this server, from a page of an allowed origin, or from no page. With
+/// `any_name`, its `Host` does not matter, because keys are required or the server's names are not known.
 ///
 /// # Errors
-/// Where it may not.
+/// If the request has to be refused.
 pub fn may_ask(
     parts: &Parts,
     allowed: &AllowedOrigins,
     any_name: bool,
 ) -> Result<(), OriginRefusal> {
-    // HTTP/2 has the name in the request's address, and mostly there alone.
+    // In HTTP/2 the host is in the request's address, and usually only there.
     let authority = parts.uri.authority().map(Authority::as_str);
     let hosts: Vec<_> = authority.into_iter().chain(texts(&parts.headers, HOST)).collect();
     let origins: Vec<_> = texts(&parts.headers, ORIGIN).collect();
@@ -93,12 +95,13 @@ pub fn may_ask(
     if any_name || hosts.iter().all(is_ours) { Ok(()) } else { Err(OriginRefusal::Name) }
 }
 
-/// All values of a header. A value that is no text is not from a browser, and equals nothing.
+/// All values of a header. A value that is not text did not come from a browser; it is replaced by one that matches
+/// nothing.
 fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("\u{fffd}"))
 }
 
-/// Whether an origin is of this host: a browser leaves out the usual port of its scheme.
+/// Whether an origin has this host. Browsers leave out the default port of the scheme.
 fn is_of(origin: &str, host: &str) -> bool {
     let Some((scheme, name)) = origin.split_once("://") else { return false };
     let port = match scheme.to_ascii_lowercase().as_str() {
@@ -110,7 +113,7 @@ fn is_of(origin: &str, host: &str) -> bool {
         || name.eq_ignore_ascii_case(host.strip_suffix(port).unwrap_or(host))
 }
 
-/// Whether a `Host` names this machine by an address or `localhost`.
+/// Whether a `Host` names this machine, by an IP address or `localhost`.
 fn is_of_this_machine(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

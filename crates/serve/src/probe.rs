@@ -1,4 +1,4 @@
-//! Whether a provider can be reached, and where it stops if not.
+//! Tests whether a provider can be reached, and at which step that fails.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -11,28 +11,28 @@ use crate::provider::Provider;
 use crate::upstream::{OutgoingProxy, UpstreamClient};
 use crate::upstreams::{UpstreamFacts, UpstreamTable};
 
-/// A provider that answered.
+/// The answer of a provider that can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbedProvider {
-    /// The status. 401 is usual: no key is sent.
+    /// The HTTP status. 401 is normal, because no key is sent.
     pub status: u16,
-    /// The provider's time, in milliseconds since 1970, where it says one.
+    /// The provider's time in milliseconds since 1970; `None` if the answer has no date.
     pub date: Option<u64>,
 }
 
-/// Where the way to a provider stops.
+/// The step at which reaching a provider failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeTrouble {
-    /// Its host has no address, or nobody could be asked for one.
+    /// The host name could not be resolved.
     #[error("the host is not found")]
     Name,
-    /// Nothing takes connections there, for this reason of the system's.
+    /// No connection could be made, with the system's reason.
     #[error("{}", unconnected(*.0))]
     Connect(std::io::ErrorKind),
-    /// There is a connection, and no answer: TLS, or a server that speaks something else.
+    /// There is a connection but no HTTP answer: TLS failed, or the server speaks another protocol.
     #[error("it takes a connection, and does not answer: {0}")]
     Answer(String),
-    /// It takes too long.
+    /// It took longer than this limit.
     #[error("no answer within {} s", .0.as_secs())]
     Slow(Duration),
 }
@@ -44,10 +44,11 @@ fn unconnected(kind: std::io::ErrorKind) -> String {
     }
 }
 
-/// Asks the place of this name for its models, without a key: any answer shows that it can be reached.
+/// Requests the list of models from the upstream with this name, without a key. Any answer shows that it can be
+/// reached.
 ///
 /// # Errors
-/// Where the way stops, after `limit` at the latest.
+/// The step that failed, after `limit` at the latest.
 pub async fn probe(
     upstreams: &UpstreamTable,
     outgoing: &OutgoingProxy,
@@ -59,6 +60,7 @@ pub async fn probe(
         .unwrap_or(Err(ProbeTrouble::Slow(limit)))
 }
 
+/// Connects and sends the request, without a time limit.
 async fn ask(
     upstreams: &UpstreamTable,
     outgoing: &OutgoingProxy,
@@ -88,7 +90,7 @@ async fn ask(
     Ok(ProbedProvider { status: answer.status().as_u16(), date: date.and_then(millis) })
 }
 
-/// Looks the host up and connects to it, for an error that says which of the two fails.
+/// Resolves the host and connects to it, so that an error says which of the two failed.
 async fn connects(address: &Uri) -> Result<(), ProbeTrouble> {
     let host = address.host().unwrap_or_default();
     let usual = if address.scheme_str() == Some("http") { 80 } else { 443 };
@@ -98,7 +100,7 @@ async fn connects(address: &Uri) -> Result<(), ProbeTrouble> {
     let found: Vec<_> = found.collect();
     let connected = TcpStream::connect(&found[..]).await;
     let stream = connected.map_err(|error| ProbeTrouble::Connect(error.kind()))?;
-    // Where nothing listens on this machine, a connection may by chance be given that port, and reach itself.
+    // On this machine, a connection to a port where nothing listens may get that very port and connect to itself.
     match stream.local_addr().ok() == stream.peer_addr().ok() {
         true => Err(ProbeTrouble::Connect(std::io::ErrorKind::ConnectionRefused)),
         false => Ok(()),

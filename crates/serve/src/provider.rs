@@ -1,4 +1,4 @@
-//! Providers, and the keys for them that the server has itself, for clients that have none.
+//! Providers, and the server's own keys for them, which it uses for clients that have none.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 
-/// Whose wire format a request has, and so where it goes.
+/// The provider whose API a request uses. It decides the default upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provider {
     /// Chat Completions and Responses.
@@ -18,21 +18,21 @@ pub enum Provider {
     Anthropic,
     /// `generateContent`.
     Gemini,
-    /// A server of models on one's own machine, with paths of its own.
+    /// A model server on the user's own machine, with an API of its own.
     Ollama,
 }
 
 impl Provider {
-    /// All of them.
+    /// All providers.
     pub const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
 
-    /// The one with this name.
+    /// The provider with this name; `None` for another name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.name() == name)
     }
 
-    /// `openai`, `anthropic`, `gemini` or `ollama`.
+    /// The name: `openai`, `anthropic`, `gemini` or `ollama`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ impl Provider {
         }
     }
 
-    /// Where it is, where nobody says otherwise.
+    /// The default address.
     pub(crate) fn origin(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com",
@@ -54,15 +54,15 @@ impl Provider {
     }
 }
 
-/// Why a key of the server's is of no use.
+/// Why one of the server's keys cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderKeyError {
-    /// A key that no header can hold. The error text does not show it.
+    /// No header can contain the key. The error text does not show it.
     #[error("the key for {0} is empty, or has characters that no key has")]
     Key(String),
 }
 
-/// The server's own keys, by the names of upstreams. Nothing prints them.
+/// The server's own keys, by the names of upstreams. They are never printed.
 #[derive(Clone, Default)]
 pub struct ProviderKeys(BTreeMap<String, String>);
 
@@ -70,7 +70,7 @@ impl ProviderKeys {
     /// Sets the key for the upstream of this name: `openai`, `anthropic`, `gemini`, or one of the user's own.
     ///
     /// # Errors
-    /// When the key is none that a header can hold.
+    /// If no header can contain the key.
     pub fn set(&mut self, upstream: &str, key: &str) -> Result<(), ProviderKeyError> {
         let key = key.trim();
         let is_usable = !key.is_empty() && HeaderValue::from_str(key).is_ok();
@@ -81,12 +81,13 @@ impl ProviderKeys {
         Ok(())
     }
 
-    /// The names of the upstreams that there are keys for.
+    /// The names of the upstreams that have a key.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Gives a request the key of an upstream, where there is one, in the way of this provider.
+    /// Adds the server's key for an upstream to a request, in the header that `way` uses. Returns false if there is
+    /// none.
     pub(crate) fn give(&self, upstream: &str, way: Provider, headers: &mut HeaderMap) -> bool {
         let Some(key) = self.0.get(upstream) else { return false };
         let (name, text) = match way {

@@ -1,4 +1,4 @@
-//! A request's head, and where it goes: what is known of it before its body is, and as long as it is on its way.
+//! The head of a request and its destination, which are known before its body, and needed until the answer ends.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::route_hints::{NoKey, RequestGoal, RouteHints};
 use crate::traces::RequestTrace;
 use crate::upstream::NoAnswer;
 
-/// A request's head, and where it goes.
+/// The head of a request, and its destination.
 pub(crate) struct ProxyRequest {
     pub app: Arc<SharedApp>,
     pub parts: Parts,
     pub aim: RouteHints,
     pub goal: RequestGoal,
-    /// Why the request's body ended, where it had to.
+    /// Tells why the request's body was cut off, if it was.
     pub watch: BodyWatch,
     pub trace: RequestTrace,
 }
 
 impl ProxyRequest {
-    /// Waits until what others have to know of a conversation is written.
+    /// Waits until the store has all that another process needs to continue the conversation.
     pub async fn written(&self, turn: &MatchedRequest) {
         if let Some(keeper) = self.app.keeper.as_ref().filter(|_| !turn.is_written()) {
             keeper.first(turn).await;
@@ -35,7 +35,7 @@ impl ProxyRequest {
     }
 }
 
-/// The answer where the server has no key for where a request goes.
+/// The response if the server has no key for the upstream of a request.
 pub(crate) fn no_key(app: &SharedApp, NoKey(name): NoKey) -> Response {
     app.metrics.refused();
     let refused = AdmitRefusal::NoProviderKey(name);
@@ -43,7 +43,7 @@ pub(crate) fn no_key(app: &SharedApp, NoKey(name): NoKey) -> Response {
     refused.response()
 }
 
-/// The answer where the provider gave none.
+/// The response if the upstream gave no answer.
 pub(crate) fn no_answer(app: &SharedApp, no: &NoAnswer) -> Response {
     if let NoAnswer::Unknown(unknown) = no {
         return error(StatusCode::NOT_FOUND, "midfold_upstream", &format!("midfold: {unknown}"));

@@ -1,11 +1,11 @@
-//! Randomness of the system, for keys and nonces.
+//! The system's source of randomness, for keys and nonces.
 
 use std::sync::Arc;
 
 use midfold_proxy::RandomSource;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Fills bytes from the system's source; false where the system gives none.
+/// Returns a function that fills bytes with randomness; it returns false if the system has none.
 #[must_use]
 pub fn system_random() -> RandomSource {
     let source = SystemRandom::new();

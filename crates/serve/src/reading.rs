@@ -1,5 +1,5 @@
-//! A request's body, read into a request within bounds: what its messages will take is known, and is there, before
-//! anything is made of them.
+//! Reads a request's body within bounds. The memory that its messages need is computed and reserved before they are
+//! used.
 
 use bytes::Bytes;
 use hyper::http::request::Parts;
@@ -15,19 +15,19 @@ use crate::keys::KeyHolder;
 use crate::metrics::PassCause;
 use crate::route::HistoryRequest;
 
-/// The values that are read from a body may take so many times the memory of the longest body.
+/// The values that are read from a body may take this many times the memory of the longest body.
 pub(crate) const MEMORY: usize = 2;
 
-/// Why a request is not read.
+/// Why a request is not read, and what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnreadReason {
-    /// It is more than midfold looks at: it passes as it came.
+    /// It exceeds the server's limits or cannot be read: it is sent unchanged.
     Open(PassCause),
-    /// It is more than its sender may send.
+    /// It exceeds the limits of its sender: it is refused.
     Ended(BodyEnd),
 }
 
-/// Reads a body that came whole; with it comes the room that working on it takes.
+/// Reads a whole body. Also returns the room in memory that its messages take.
 pub(crate) fn read(
     app: &SharedApp,
     parts: &Parts,
@@ -56,8 +56,8 @@ pub(crate) fn read(
     }
 }
 
-/// Bytes that are held for a request beside those that came: its history, where the provider was to have it, and what
-/// is sent instead of it.
+/// Bytes that are held for a request beside its body: the body completed with its history, and the body that is sent. A
+/// buffer that is shared counts once.
 pub(crate) fn beside(turn: &MatchedRequest, plain: &Bytes) -> usize {
     let (whole, sent) = (turn.request().body(), &turn.sent().body);
     let other =

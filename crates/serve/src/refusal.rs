@@ -1,4 +1,4 @@
-//! What a provider says when it refuses, read within bounds: what it means is known only when all of it was read.
+//! Reads a provider's refusal within bounds: the whole text is needed to find out what it means.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
 
-/// Bytes of a refusal that are read. Those of providers have some hundred; with a request in them, some thousand.
+/// The most bytes of a refusal that are read. Refusals have some hundred bytes; if they repeat the request, some
+/// thousand.
 const LONGEST: usize = 1 << 20;
 
 /// The part of a refusal that was read.
 pub(crate) struct RefusalStart {
     pub text: Bytes,
-    /// Why this is not all of it.
+    /// Why the rest was not read; `None` if this is all.
     pub cut: Option<RefusalCut>,
 }
 
@@ -29,7 +30,7 @@ pub(crate) enum RefusalCut {
 }
 
 impl RefusalStart {
-    /// Reads a refusal, for so long at most.
+    /// Reads a refusal until `limit` has passed.
     pub async fn read(mut body: Incoming, limit: Duration) -> Self {
         let end = Instant::now() + limit;
         let mut text = BytesMut::new();

@@ -1,4 +1,4 @@
-//! What the client of a request gets: the provider's answer as it comes, or several as one.
+//! Passes the answer to the client: unchanged as it comes, or several answers as one.
 
 use axum::response::Response;
 use hyper::StatusCode;
@@ -10,7 +10,7 @@ use crate::rounds::{AnswerReads, reads};
 use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall};
 
 impl UpstreamCall {
-    /// Sends it, and answers.
+    /// Sends the request, and returns the response for the client.
     pub async fn go(mut self) -> Response {
         let UpstreamAnswer { head, body, refused } = match self.asked().await {
             Ok(answer) => answer,
@@ -34,8 +34,8 @@ impl UpstreamCall {
     }
 }
 
-/// The history of a thread is the provider's: what is too long there can be folded only where the client
-/// sends all of it. That is what Anthropic's SDK does when a thread is gone.
+/// The response if a thread is too long. The provider keeps a thread's history, so it can only be folded if the client
+/// sends all messages. Anthropic's SDK does that after this error.
 fn thread_not_found() -> Response {
     let body = serde_json::json!({
         "type": "error",

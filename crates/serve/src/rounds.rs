@@ -1,5 +1,4 @@
-//! Answers with calls of tools that the client does not know: they are answered here, the provider is asked again, and the client gets
-//! all of it as one answer.
+//! Answers the model's calls of midfold's tools and asks the provider again. The client gets all answers as one.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -21,17 +20,17 @@ use crate::proxy_request::no_answer;
 use crate::upstream::content_type;
 use crate::upstream_call::{ResponseBody, UpstreamAnswer, UpstreamCall, framing};
 
-/// Bytes of an answer that is read whole; a longer one passes as it is.
+/// The most bytes of an answer that is read as a whole. A longer one is passed on unchanged.
 const LONGEST_ANSWER: usize = 32 << 20;
 
-/// How an answer is read for calls of the tool.
+/// How an answer is read for calls of midfold's tools.
 pub(crate) enum AnswerReads {
     Whole,
     Stream,
 }
 
-/// How an answer with this head is read for calls; not at all where the model was given no tool. A packed answer
-/// cannot be read.
+/// How an answer with this head is read for calls; `None` if the model has no tools of midfold's, or if the answer is
+/// compressed, so that it cannot be read.
 pub(crate) fn reads(trip: &UpstreamCall, head: &Parts) -> Option<AnswerReads> {
     let may = trip.is_answered && trip.turn.recalls();
     if !may || head.headers.contains_key(CONTENT_ENCODING) {
@@ -44,20 +43,20 @@ pub(crate) fn reads(trip: &UpstreamCall, head: &Parts) -> Option<AnswerReads> {
     }
 }
 
-/// The result of reading an answer.
+/// The result of reading an answer to its end.
 enum RoundAnswer {
     Whole(Bytes),
-    /// It is longer than what is read.
+    /// It is longer than [`LONGEST_ANSWER`]: the bytes so far, and the rest.
     Long(Bytes, Incoming),
     Broken(Bytes, hyper::Error),
 }
 
 impl UpstreamCall {
-    /// Takes an answer that has passed, before its end is the client's.
+    /// Handles the calls in an answer, before the client gets its end.
     pub fn hear(&mut self, seen: &mut AnswerFacts) -> RecallRound {
         let (usage, length) = (seen.usage, self.turn.sent().body.len());
         let now = self.way.app.now();
-        // Nothing is looked up where midfold fails, and the answer is what it is.
+        // If midfold panics here, no call is answered, and the answer is passed on.
         let heard = compute(|| self.turn.hear(seen, now)).unwrap_or_default();
         let app = &self.way.app;
         if heard.calls + heard.wishes > 0 {
@@ -67,14 +66,15 @@ impl UpstreamCall {
         if heard.asks_again {
             usage.iter().for_each(|usage| app.metrics.usage(*usage));
             usage.iter().for_each(|usage| self.way.trace.spent(*usage));
-            // As much more is held of the request and of what is sent for it. It is under way: it goes on.
+            // The request and the sent body have grown by this much. The result is ignored, because the request is
+            // already running.
             let more = self.turn.sent().body.len().saturating_sub(length);
             app.rooms.take(&mut self.room, 2 * more);
         }
         heard
     }
 
-    /// An answer that is one document: read to its end, and the next one, until one is the client's.
+    /// Handles answers that are one JSON document: each is read to its end, until one is the last.
     pub async fn whole(
         mut self,
         mut head: Parts,
@@ -113,6 +113,7 @@ impl UpstreamCall {
         }
     }
 
+    /// The response to the client when the last answer has come.
     fn last(
         self,
         head: &Parts,
@@ -124,7 +125,7 @@ impl UpstreamCall {
         let mut headers = self.told(head);
         headers.remove(CONTENT_LENGTH);
         self.ending().end(seen, false);
-        // An answer of Responses says which tools there were.
+        // An answer of Responses lists the tools of the request; midfold's have to be removed from the list.
         let is_other = answers.len() > 1
             || heard.calls + heard.wishes > 0
             || kind == DialectKind::OpenAiResponses;
@@ -136,10 +137,10 @@ impl UpstreamCall {
     }
 }
 
-/// Reads an answer to its end, within bounds.
+/// Reads an answer to its end, up to [`LONGEST_ANSWER`].
 async fn read(held: Vec<Bytes>, mut body: Incoming, tee: &mut AnswerTee) -> RoundAnswer {
     let mut text = BytesMut::new();
-    // The tee has read the held frames already.
+    // The tee has read the held pieces already.
     held.iter().for_each(|data| text.extend_from_slice(data));
     while text.len() <= LONGEST_ANSWER {
         match body.frame().await {

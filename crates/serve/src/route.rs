@@ -1,5 +1,5 @@
-//! What a path asks for. Paths are known by their endings: servers, gateways and clouds put their own folders in
-//! front.
+//! Reads the route of a request from its path. Paths are matched by their ends, because servers, gateways and clouds
+//! put their own folders before them.
 
 use hyper::header::AUTHORIZATION;
 use hyper::{HeaderMap, Method};
@@ -7,49 +7,49 @@ use midfold::DialectKind;
 
 use crate::provider::Provider;
 
-/// What a request asks for.
+/// The route of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestRoute {
-    /// The place that its path or its header names.
+    /// The upstream that its path or its header names.
     pub upstream: Option<String>,
-    /// Whose format it has.
+    /// The provider whose API it uses.
     pub provider: Provider,
-    /// The work for it.
+    /// How it is handled.
     pub work: RouteWork,
-    /// The path that it goes on with, without the place that it names.
+    /// The path for the upstream, without the prefix `/to/NAME`.
     pub path: String,
 }
 
-/// The work for a request.
+/// How a request is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RouteWork {
-    /// It has a history, and is made to fit.
+    /// It has a history that is made to fit.
     Generate(HistoryRequest),
-    /// It has a history that is only to be counted.
+    /// It has a history whose tokens are only counted.
     Count(HistoryRequest),
-    /// Its history is to be compacted, and nothing else.
+    /// It has a history that is only compacted.
     Compact(HistoryRequest),
-    /// It is signed: another body would be refused.
+    /// It is signed, so another body would be refused.
     Signed,
-    /// It passes.
+    /// It is forwarded without being read.
     Pass,
 }
 
 /// A request with a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryRequest {
-    /// The format that it is written in.
+    /// The wire format.
     pub kind: DialectKind,
-    /// The model, where the path names it.
+    /// The model, if the path names it.
     pub model: Option<String>,
-    /// The path says that the answer is streamed.
+    /// Whether the path says that the answer is a stream.
     pub stream: bool,
 }
 
-/// The place that a request goes to, where it names one.
+/// The header that names an upstream.
 const UPSTREAM: &str = "midfold-upstream";
 
-/// Reads a request's line and headers.
+/// Reads the route from a request's method, path and headers.
 pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> RequestRoute {
     let named = path.strip_prefix("/to/").map(|rest| rest.split_once('/').unwrap_or((rest, "")));
     let by_header = || headers.get(UPSTREAM).and_then(|name| Some(name.to_str().ok()?.to_owned()));
@@ -63,7 +63,7 @@ pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> RequestRoute {
         Some((provider, _)) if is_signed(headers) => {
             RequestRoute { upstream, provider, work: RouteWork::Signed, path }
         }
-        // A base URL that ends with a slash leaves two of them behind.
+        // A base URL that ends with a slash makes two slashes, so the path is joined again.
         Some((provider, work)) => {
             RequestRoute { upstream, provider, work, path: format!("/{}", segments.join("/")) }
         }
@@ -76,7 +76,7 @@ pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> RequestRoute {
     }
 }
 
-/// What a path with these segments asks for, of whom.
+/// The provider and the kind of request that a path with these segments means; `None` if it is unknown.
 fn work(segments: &[&str]) -> Option<(Provider, RouteWork)> {
     let (last, before) = segments.split_last()?;
     let above = before.last().copied().unwrap_or_default();
@@ -100,7 +100,7 @@ fn work(segments: &[&str]) -> Option<(Provider, RouteWork)> {
     Some(found)
 }
 
-/// `models/NAME:generateContent` and its siblings, as Gemini and Vertex have them.
+/// Reads `models/NAME:generateContent` and similar paths of Gemini and Vertex.
 fn verb(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
     let (model, verb) = last.rsplit_once(':')?;
     if !matches!(before.last(), Some(&"models" | &"tunedModels" | &"endpoints")) {
@@ -112,7 +112,7 @@ fn verb(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
         "generateContent" => RouteWork::Generate(gemini(false)),
         "streamGenerateContent" => RouteWork::Generate(gemini(true)),
         "countTokens" => RouteWork::Count(gemini(false)),
-        // Somebody else's model at Vertex, in its maker's format.
+        // A model of another maker at Vertex, in that maker's wire format.
         "rawPredict" | "streamRawPredict" => {
             let publisher = before.iter().rev().nth(1).copied().unwrap_or_default();
             let kind = match publisher {
@@ -121,7 +121,7 @@ fn verb(last: &str, before: &[&str]) -> Option<(Provider, RouteWork)> {
                 _ => return None,
             };
             match model {
-                // The body names the model then.
+                // The body names the model in this case.
                 "count-tokens" => {
                     RouteWork::Count(HistoryRequest { kind, model: None, stream: false })
                 }
@@ -139,22 +139,22 @@ fn named_model(before: &[&str]) -> Option<String> {
     before.get(at + 1).map(|&name| name.to_owned())
 }
 
-/// Google's places for what is written in others' formats.
+/// Whether the path is one of Google's for other wire formats.
 fn is_google(before: &[&str]) -> bool {
     matches!(before.first(), Some(&"v1beta")) || before.contains(&"locations")
 }
 
-/// Messages are added one by one to what the provider keeps: no history is in the request.
+/// Whether messages are added one by one to a history that the provider keeps: such a request has no history.
 fn is_stored_there(before: &[&str]) -> bool {
     before.iter().any(|it| matches!(*it, "threads" | "sessions" | "conversations"))
 }
 
-/// The signature covers the body (Bedrock, SageMaker).
+/// Whether the request has a signature that covers its body (Bedrock, SageMaker).
 fn is_signed(headers: &HeaderMap) -> bool {
     headers.get(AUTHORIZATION).is_some_and(|it| it.as_bytes().starts_with(b"AWS4-HMAC-SHA256"))
 }
 
-/// Whose a request is that has no history: what its headers say, else what its path looks like.
+/// The provider of a request without a history: by its headers, or else by its path.
 fn provider(segments: &[&str], headers: &HeaderMap) -> Provider {
     if headers.contains_key("anthropic-version") || headers.contains_key("x-api-key") {
         Provider::Anthropic
@@ -167,7 +167,7 @@ fn provider(segments: &[&str], headers: &HeaderMap) -> Provider {
     }
 }
 
-/// Paths that only Ollama has.
+/// Whether the path is one that only Ollama has.
 fn is_ollama(segments: &[&str]) -> bool {
     let own = [
         "blobs",

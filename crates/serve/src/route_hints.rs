@@ -1,4 +1,4 @@
-//! Where a request goes, and with whose key.
+//! Decides where a request is sent, and with whose key.
 
 use hyper::Uri;
 use hyper::http::request::Parts;
@@ -11,20 +11,20 @@ use crate::route::RequestRoute;
 use crate::upstream::NoAnswer;
 use crate::upstreams::{UpstreamFacts, UpstreamTarget};
 
-/// What decides where a request goes, but for its model.
+/// The facts that decide where a request is sent, except for its model.
 pub(crate) struct RouteHints {
     upstream: Option<String>,
     pub provider: Provider,
     path_and_query: String,
 }
 
-/// Where a request goes.
+/// The destination of a request.
 pub(crate) struct RequestGoal {
     pub target: UpstreamTarget,
     pub address: Uri,
 }
 
-/// The server has no key for an upstream, and the client sent ours in the place of the provider's.
+/// The server has no key for this upstream, and the client sent midfold's key in the place of the provider's.
 pub(crate) struct NoKey(pub String);
 
 impl RouteHints {
@@ -38,7 +38,7 @@ impl RouteHints {
         }
     }
 
-    /// Where it goes, if it asks for this model.
+    /// The destination, if the request asks for this model.
     pub fn goal(&self, app: &SharedApp, model: Option<&str>) -> Result<RequestGoal, NoAnswer> {
         let (named, provider) = (self.upstream.as_deref(), self.provider);
         let target = app.upstreams.choose(UpstreamFacts { named, model, provider })?;
@@ -46,7 +46,7 @@ impl RouteHints {
         Ok(RequestGoal { target, address })
     }
 
-    /// Gives a request whose key was ours the server's own key for where it goes.
+    /// Adds the server's key for the upstream, if the request had midfold's key in that place.
     pub fn give_key(
         &self,
         app: &SharedApp,

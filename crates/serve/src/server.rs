@@ -1,4 +1,4 @@
-//! Listening, and stopping without cutting anybody off.
+//! Starts the server, and stops it without cutting off requests.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -25,15 +25,15 @@ use crate::upstream::UpstreamClient;
 use crate::used_windows::KnownWindows;
 use crate::windows::ReportedWindows;
 
-/// Why there is no server.
+/// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address cannot be listened on.
+    /// It cannot listen on the address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The system's error.
         error: std::io::Error,
     },
     /// TLS to providers could not be set up.
@@ -44,7 +44,7 @@ pub enum ServeError {
     Traces(String),
 }
 
-/// A server that runs.
+/// A running server.
 pub struct RunningServer {
     address: SocketAddr,
     app: Arc<SharedApp>,
@@ -55,10 +55,10 @@ pub struct RunningServer {
     drain: Duration,
 }
 
-/// Starts a server. What it returns is listening.
+/// Starts a server. When this returns, it is listening.
 ///
 /// # Errors
-/// When the address is taken, or TLS cannot be set up.
+/// If the address is taken, or if TLS to the providers or the collector of traces cannot be set up.
 pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
     let ServeConfig { listen, upstreams, rules, clock, drain, store, limits, tls, .. } = config;
     let failed = |error| ServeError::Listen { address: listen, error };
@@ -105,7 +105,7 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
         origins: config.origins,
         random,
     });
-    // It writes until nobody asks for anything any more.
+    // The writer has a stop signal of its own: it goes on until the last request has ended.
     let (end, ended) = watch::channel(false);
     let writer = keeper.map(|keeper| keeper.run(ended));
     let router = router(Arc::clone(&app));
@@ -114,20 +114,19 @@ pub async fn start(config: ServeConfig) -> Result<RunningServer, ServeError> {
 }
 
 impl RunningServer {
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What happened so far, as Prometheus reads it.
+    /// The metrics since the start, in the text format of Prometheus.
     #[must_use]
     pub fn metrics(&self) -> String {
         self.app.figures()
     }
 
-    /// Takes these keys from now on, instead of those that it was started with. One that was started
-    /// without any goes on to let everybody in.
+    /// Replaces the keys that it was started with. A server that was started without keys goes on to admit everybody.
     pub fn set_keys(&self, keys: ApiKeys) {
         if let Some(held) = &self.app.keys {
             let mut held = held.write().unwrap_or_else(PoisonError::into_inner);
@@ -135,14 +134,14 @@ impl RunningServer {
         }
     }
 
-    /// What happened so far, in figures.
+    /// The totals since the start.
     #[must_use]
     pub fn totals(&self) -> ServerTotals {
         self.app.totals()
     }
 
-    /// Takes no more requests, and waits for those that are under way, up to [`ServeConfig::drain`](crate::ServeConfig::drain).
-    /// Returns the totals.
+    /// Accepts no more requests, and waits for the running ones, up to
+    /// [`ServeConfig::drain`](crate::ServeConfig::drain). Returns the totals.
     pub async fn stop(self) -> ServerTotals {
         let _ = self.stop.send(true);
         let abort = self.task.abort_handle();

@@ -1,4 +1,4 @@
-//! An answer on its way: every frame passes as it comes, and a reader looks on.
+//! Passes an answer on while a reader looks at every frame.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,13 +7,14 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use midfold::formats::answer::{AnswerFacts, AnswerTee};
 
-/// The work that is done once the answer has passed, broke off (`true`), or was left.
+/// Called once at the end of the answer, with whether it broke off. If the client left early, it is called with the
+/// facts until then.
 type AfterBody = Box<dyn FnOnce(AnswerFacts, bool) + Send>;
 
-/// A body that passes, with a reader beside it. Back-pressure is the client's: nothing is asked of the
-/// provider that the client did not ask for. Where the client goes, the provider learns of it.
+/// A body that is passed on, with a reader beside it. It only reads from the provider when the client asks for more, so
+/// a slow client slows the provider down. If the client leaves, the connection to the provider is closed.
 pub(crate) struct TeedBody {
-    /// Frames that were held until it was clear what the answer is.
+    /// Frames that were held back until it was clear that the answer is no refusal.
     first: std::collections::VecDeque<Bytes>,
     inner: Incoming,
     reader: Option<(AnswerTee, AfterBody)>,
@@ -24,7 +25,7 @@ impl TeedBody {
         Self { first: first.into(), inner, reader: Some((reader, done)) }
     }
 
-    /// What broke off is not complete, whatever stood in it.
+    /// Ends the reading. An answer that broke off counts as incomplete, whatever it contained.
     fn end(&mut self, is_broken: bool) {
         if let Some((reader, done)) = self.reader.take() {
             let mut seen = reader.finish();
@@ -48,7 +49,7 @@ impl Body for TeedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        // The held frames have been read already.
+        // The reader has seen the held frames already.
         if let Some(held) = self.first.pop_front() {
             return Poll::Ready(Some(Ok(Frame::data(held))));
         }
@@ -58,7 +59,7 @@ impl Body for TeedBody {
                 if let (Some(data), Some((reader, _))) = (frame.data_ref(), &mut self.reader) {
                     reader.push(data);
                 }
-                // The last frame may be followed by nothing that anybody asks for.
+                // After the last frame nobody may ask for more, so the end is handled now.
                 if self.inner.is_end_stream() {
                     self.end(false);
                 }

@@ -1,4 +1,4 @@
-//! TLS of the server itself: what a certificate and its key are read from, and handshakes.
+//! TLS of the server itself: its certificate, its key, and handshakes.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use tokio_rustls::server::TlsStream;
 #[derive(Clone)]
 pub struct TlsIdentity(TlsAcceptor);
 
-/// Why a certificate and a key are of no use.
+/// Why a certificate and a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The certificate file holds no certificate.
+    /// The certificate file has no certificate.
     #[error("there is no certificate in it: `-----BEGIN CERTIFICATE-----` is looked for")]
     NoCertificate,
-    /// It holds something that is not PEM.
+    /// The certificate file is not valid PEM.
     #[error("the certificate cannot be read: {0}")]
     Certificate(String),
-    /// The key file holds no key, or one that is locked with a password.
+    /// The key file has no key, or one that is encrypted with a password.
     #[error("there is no private key in it that can be read: {0}")]
     Key(String),
-    /// The two do not belong together, or are of a kind that is not known.
+    /// Certificate and key do not belong together, or have an unsupported type.
     #[error("certificate and key cannot be used: {0}")]
     Pair(rustls::Error),
 }
 
-/// The certificates of a PEM file: one at least.
+/// Reads the certificates of a PEM file; there has to be at least one.
 pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all: Vec<_> = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<_, _>>()
@@ -39,10 +39,10 @@ pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, T
 }
 
 impl TlsIdentity {
-    /// A certificate, with those that lead from it to a known authority, and its key; both as PEM.
+    /// Reads a certificate chain and its key, both as PEM.
     ///
     /// # Errors
-    /// When one of them is missing or cannot be read, or they do not belong together.
+    /// If one of them is missing or cannot be read, or if they do not belong together.
     pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let chain = self::certificates(certificates)?;
         let key =

@@ -1,4 +1,4 @@
-//! Packed bodies, unpacked within the bound that holds for plain ones: a few kilobytes can hold gigabytes.
+//! Decompresses request bodies within the same limits as plain ones: a few kilobytes may expand to gigabytes.
 
 use std::io::{self, Read};
 
@@ -11,26 +11,25 @@ use crate::guard::BodyEnd;
 use crate::metrics::PassCause;
 use crate::reading::UnreadReason;
 
-/// Memory that a packed body may ask of whoever unpacks it, as a power of two: RFC 9659 lets no content of
-/// HTTP ask for more than 8 MiB.
+/// The most memory that decompressing zstd may need, as a power of two. RFC 9659 allows 8 MiB for HTTP.
 pub const WINDOW: u32 = 23;
-/// Bytes that are unpacked before it is looked whether they fit.
+/// How many bytes are decompressed before the limits are checked.
 pub const PIECE: usize = 64 << 10;
 
-/// How a body is packed.
+/// The compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyPacking {
-    /// It is not.
+    /// No compression.
     None,
-    /// By gzip.
+    /// gzip.
     Gzip,
-    /// By zstd.
+    /// zstd.
     Zstd,
-    /// In a way that is not unpacked here.
+    /// A compression that midfold does not read.
     Other,
 }
 
-/// A body that came packed, and what was in it.
+/// A compressed body, and its plain text.
 pub(crate) struct PackedBody {
     came: Bytes,
     plain: Bytes,
@@ -41,7 +40,8 @@ impl PackedBody {
         Self { came: came.clone(), plain }
     }
 
-    /// What goes on: as it came where nothing was done to it, else plain.
+    /// The body to send: the compressed one if nothing was changed, else the plain one, without the header of the
+    /// compression.
     pub fn again(packed: Option<&Self>, body: Bytes, headers: &mut HeaderMap) -> Bytes {
         match packed {
             Some(packed) if packed.plain.as_ptr() == body.as_ptr() => return packed.came.clone(),
@@ -53,7 +53,7 @@ impl PackedBody {
 }
 
 impl BodyPacking {
-    /// What the headers of a request say.
+    /// The compression that the headers of a request name.
     pub fn of(headers: &HeaderMap) -> Self {
         let mut said = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
         match (said.next().map(<[u8]>::to_ascii_lowercase).as_deref(), said.next()) {
@@ -64,8 +64,8 @@ impl BodyPacking {
         }
     }
 
-    /// Unpacks a body into the room of its request. A body that is too large or damaged stays packed. A body that is
-    /// longer than the `longest` that its sender may send is refused.
+    /// Decompresses a body into the room of its request. A body that is too large for the server, or damaged, is sent
+    /// unchanged. One that is longer than the sender's limit `longest` is refused.
     pub fn unpack(
         self,
         packed: &Bytes,
@@ -95,6 +95,7 @@ fn zstd(packed: &[u8]) -> io::Result<Box<dyn Read + '_>> {
     Ok(Box::new(decoder))
 }
 
+/// Decompresses until the end, or until a limit is exceeded.
 fn unpacked(
     reader: &mut dyn Read,
     rooms: &BodyMemory,
@@ -103,6 +104,7 @@ fn unpacked(
 ) -> Result<Bytes, UnreadReason> {
     let mut plain = Vec::new();
     loop {
+        // One piece at a time, so that a body which expands too far is noticed early.
         let piece = reader.take(PIECE as u64).read_to_end(&mut plain);
         let read = piece.map_err(|_| UnreadReason::Open(PassCause::Encoded))?;
         if read == 0 {

@@ -1,4 +1,4 @@
-//! The way to the provider: pooled connections, TLS by the platform's roots, bodies as they come.
+//! The HTTP client for upstreams: pooled connections, TLS with the system's authorities, streamed bodies.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,41 +22,41 @@ use tower::Service;
 use crate::tls::{TlsError, certificates};
 use crate::upstreams::NoUpstream;
 
-/// The way to the providers.
+/// The HTTP client for upstreams.
 #[derive(Clone)]
 pub(crate) struct UpstreamClient {
     client: Client<HttpsConnector<TunnelConnector>, Body>,
 }
 
-/// How requests get to where they go: what the environment says of proxies, and whom to trust.
+/// The HTTP proxies for outgoing requests, and the additional authorities to trust.
 #[derive(Clone, Debug, Default)]
 pub struct OutgoingProxy {
-    /// The proxy for `https://` addresses: `http://HOST:PORT`, asked for a tunnel.
+    /// The proxy for `https://` addresses: `http://HOST:PORT`. It is asked for a tunnel.
     pub https_proxy: Option<String>,
-    /// The proxy for `http://` addresses, asked for a tunnel, too.
+    /// The proxy for `http://` addresses, which is asked for a tunnel, too.
     pub http_proxy: Option<String>,
-    /// Hosts that are reached without one, separated by commas: `localhost,.corp.example,10.0.0.0/8`.
+    /// Hosts that are reached without a proxy, separated by commas: `localhost,.corp.example,10.0.0.0/8`.
     pub no_proxy: Option<String>,
-    /// Certificates of authorities that are trusted beside the system's.
+    /// Authorities that are trusted in addition to the system's.
     pub trusted: Vec<CertificateDer<'static>>,
 }
 
 impl OutgoingProxy {
-    /// Trusts the authorities of a file of certificates (PEM), too.
+    /// Also trusts the authorities of a PEM file.
     ///
     /// # Errors
-    /// When there is none in it, or it cannot be read.
+    /// If it has no certificate, or cannot be read.
     pub fn trust(&mut self, pem: &[u8]) -> Result<(), TlsError> {
         self.trusted.extend(certificates(pem)?);
         Ok(())
     }
 
-    /// Whether what goes to this address goes through a proxy.
+    /// Whether requests to this address use a proxy.
     pub(crate) fn is_through_proxy(&self, to: &Uri) -> bool {
         self.matcher().is_some_and(|proxies| proxies.intercept(to).is_some())
     }
 
-    /// The proxies, where there are any. This machine is reached without one.
+    /// The rules for proxies; `None` if there are none. This machine is always reached without a proxy.
     fn matcher(&self) -> Option<Matcher> {
         if self.https_proxy.is_none() && self.http_proxy.is_none() {
             return None;
@@ -70,7 +70,7 @@ impl OutgoingProxy {
     }
 }
 
-/// Connects, through a tunnel of a proxy's where there is one for the address.
+/// Connects to an address, through a proxy's tunnel if there is one for it.
 #[derive(Clone)]
 struct TunnelConnector {
     http: HttpConnector,
@@ -103,7 +103,7 @@ impl Service<Uri> for TunnelConnector {
     }
 }
 
-/// Why a provider did not answer.
+/// Why an upstream gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoAnswer {
     #[error("the address of the upstream and the path of the request make no address")]
@@ -138,7 +138,7 @@ impl UpstreamClient {
         Ok(Self { client: Client::builder(TokioExecutor::new()).build(https) })
     }
 
-    /// Sends a request, and answers as soon as the provider's head is there.
+    /// Sends a request. Returns when the head of the answer has come.
     pub async fn send(
         &self,
         method: hyper::Method,
@@ -154,7 +154,7 @@ impl UpstreamClient {
     }
 }
 
-/// All that an error says: the outermost layer alone says nothing.
+/// The text of an error with all its causes: the outermost error alone explains little.
 pub(crate) fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut inner = error.source();
@@ -165,7 +165,7 @@ pub(crate) fn told(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The type of a body.
+/// The content type of a body; empty if it has none.
 pub(crate) fn content_type(headers: &HeaderMap) -> &str {
     headers
         .get(hyper::header::CONTENT_TYPE)

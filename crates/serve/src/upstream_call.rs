@@ -1,5 +1,5 @@
-//! A request whose history is known, on its way: sent, sent again where the provider found it too long, and what its
-//! answer is for the client.
+//! Sends a request with a history, sends it again if the provider found it too long, and prepares the answer for the
+//! client.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -31,49 +31,53 @@ use crate::unpack::PackedBody;
 use crate::upstream::{NoAnswer, content_type, told};
 use crate::vendor::InsertedAnswer;
 
-/// Bytes of a stream that are held back until it is clear that it is no refusal.
+/// The most bytes of a stream that are held back until it is clear that it is no refusal.
 const LONGEST_PRELUDE: usize = 64 << 10;
 
-/// A request whose history is known.
+/// A request with a history that is matched to its conversation.
 pub(crate) struct UpstreamCall {
     pub way: ProxyRequest,
     pub turn: MatchedRequest,
     pub room: BodyRoom,
+    /// The body as the client compressed it; `None` if it was not compressed.
     pub packed: Option<PackedBody>,
+    /// Whether the client asked for a stream.
     pub stream: bool,
+    /// Whether a model answers; false for a count of tokens or a compaction.
     pub is_answered: bool,
-    /// The insertion into the answer.
+    /// A part to insert into the answer.
     pub insert: Option<AnswerInsert>,
 }
 
-/// What the provider answered.
+/// The answer of the provider.
 pub(crate) struct UpstreamAnswer {
     pub head: hyper::http::response::Parts,
     pub body: ResponseBody,
-    /// What its refusal means, where it refused.
+    /// The meaning of a refusal; `None` if the provider did not refuse.
     pub refused: Option<Diagnosis>,
 }
 
 /// The body of an answer.
 pub(crate) enum ResponseBody {
-    /// It is on its way: what was held of it, the rest, and who has read what was held.
+    /// An answer that is being received: the pieces that were held back, the rest, and the reader, which has read those
+    /// pieces.
     Passing(Vec<Bytes>, Incoming, Box<AnswerTee>),
-    /// It refused, and this is what it said.
+    /// A refusal.
     Refused(RefusalStart),
 }
 
 impl UpstreamCall {
-    /// Sends it, and a shorter one in its place where the provider found it too long.
+    /// Sends the request. If the provider found it too long, sends a shorter one instead.
     pub async fn asked(&mut self) -> Result<UpstreamAnswer, NoAnswer> {
         let answer = self.ask().await?;
         match answer.refused {
-            // The rest of the first answer is dropped with its connection.
+            // The rest of the first answer is dropped, which closes its connection.
             Some(diagnosis) if self.has_shorter(diagnosis) => self.ask().await,
             _ => Ok(answer),
         }
     }
 
-    /// Whether there is a shorter request to send in place of the one that was refused.
+    /// Prepares a shorter request after a refusal. Returns false if there is none.
     fn has_shorter(&mut self, diagnosis: Diagnosis) -> bool {
         let app = &self.way.app;
         let since = SystemTime::now();
@@ -89,6 +93,7 @@ impl UpstreamCall {
         is_sent_again
     }
 
+    /// Sends the request once.
     async fn ask(&self) -> Result<UpstreamAnswer, NoAnswer> {
         let ProxyRequest { app, parts, goal, .. } = &self.way;
         let mut out = headers::for_upstream(&parts.headers, true);
@@ -110,9 +115,9 @@ impl UpstreamCall {
         self.watched(head, body, tee).await
     }
 
-    /// An answer that has begun. The provider says so before it knows whether it can give one: where
-    /// the request may have been too long, nothing passes until something was said, or it has taken too long
-    /// to say it. What breaks off before is no answer.
+    /// Holds back the beginning of a stream. A provider starts its answer before it knows whether the prompt fits. If
+    /// the request may be too long, nothing is passed on until the stream has content or `limits.held` has passed. A
+    /// stream that breaks off before that counts as no answer.
     async fn watched(
         &self,
         head: hyper::http::response::Parts,
@@ -121,7 +126,7 @@ impl UpstreamCall {
     ) -> Result<UpstreamAnswer, NoAnswer> {
         let mut held = Vec::new();
         let mut bytes = 0;
-        // Responses report it in the stream, whatever anybody thought of the window.
+        // Responses reports an overflow within the stream, whatever the estimate said.
         let is_watched = self.stream
             && (self.turn.may_overflow()
                 || self.turn.request().kind() == DialectKind::OpenAiResponses);
@@ -142,29 +147,28 @@ impl UpstreamCall {
         Ok(UpstreamAnswer { head, body: ResponseBody::Passing(held, body, Box::new(tee)), refused })
     }
 
-    /// What a refusal says. What it means is looked for only where that is all of it: a number that was cut off
-    /// is another number.
+    /// Reads a refusal. It is only diagnosed if all of it was read: a number that was cut off would be another number.
     async fn refusal(
         &self,
         mut head: hyper::http::response::Parts,
         body: Incoming,
     ) -> UpstreamAnswer {
         let said = RefusalStart::read(body, self.way.app.limits.idle).await;
-        // It is as long as what was read.
+        // Only a part may have been read, so the length is not forwarded.
         head.headers.remove(CONTENT_LENGTH);
         let diagnose = || self.turn.diagnose(Some(head.status.as_u16()), &said.text);
         let refused = said.cut.is_none().then(diagnose);
         UpstreamAnswer { head, body: ResponseBody::Refused(said), refused }
     }
 
-    /// The headers of the answer, with what was done to its request.
+    /// The headers for the client, with those that say what midfold did with the request.
     pub fn told(&self, head: &hyper::http::response::Parts) -> HeaderMap {
         let mut headers = headers::for_client(&head.headers);
         headers::tell(&mut headers, self.turn.sent());
         headers
     }
 
-    /// The provider's refusal, for the client.
+    /// Passes the provider's refusal to the client.
     pub fn refused(&self, head: &hyper::http::response::Parts, refusal: RefusalStart) -> Response {
         let body = match refusal {
             RefusalStart { text, cut: None } => Body::from(text),
@@ -176,7 +180,7 @@ impl UpstreamCall {
         respond(head.status, self.told(head), body)
     }
 
-    /// An answer that passes as it comes.
+    /// Passes an answer on as it comes.
     pub fn passed(
         mut self,
         head: &hyper::http::response::Parts,
@@ -189,7 +193,7 @@ impl UpstreamCall {
         let ending = self.ending();
         let done = move |seen: AnswerFacts, is_broken: bool| ending.end(&seen, is_broken);
         let teed = TeedBody::new(held, body, tee, Box::new(done));
-        // A packed answer cannot be read, and so it passes.
+        // A compressed answer cannot be read, so nothing is inserted into it.
         let body = match insert.filter(|_| !head.headers.contains_key(CONTENT_ENCODING)) {
             Some(insert) => {
                 headers.remove(CONTENT_LENGTH);
@@ -201,8 +205,8 @@ impl UpstreamCall {
         respond(head.status, headers, body)
     }
 
-    /// The work that is left when the answer has passed. It holds nothing of the request, unless a later request may
-    /// name the answer; it holds the request's room then.
+    /// Takes the parts that are needed when the answer has ended. The request's bytes are dropped, unless a later
+    /// request may name the answer; then the request also keeps its room in memory.
     pub fn ending(self) -> PassingAnswer {
         let Self { way: ProxyRequest { app, trace, .. }, turn, room, is_answered, .. } = self;
         let room = turn.wants_output().then_some(room);
@@ -210,7 +214,7 @@ impl UpstreamCall {
     }
 }
 
-/// A request whose answer passes.
+/// A request whose answer is being passed on.
 pub(crate) struct PassingAnswer {
     app: Arc<SharedApp>,
     trace: RequestTrace,
@@ -220,7 +224,7 @@ pub(crate) struct PassingAnswer {
 }
 
 impl PassingAnswer {
-    /// The answer has passed, or broke off.
+    /// Handles the end of the answer, complete or broken off.
     pub fn end(self, seen: &AnswerFacts, is_broken: bool) {
         let Self { app, trace, awaited, is_answered, room } = self;
         trace.seen(seen);
@@ -246,7 +250,7 @@ impl PassingAnswer {
     }
 }
 
-/// What kind of body an answer has, by its type.
+/// The framing of an answer's body, by its content type.
 pub(crate) fn framing(kind: &str, stream: bool) -> AnswerFraming {
     match kind.split(';').next().unwrap_or_default().trim() {
         "text/event-stream" => AnswerFraming::Sse,

@@ -1,18 +1,18 @@
-//! Where requests go: the places that were named, and which of them a request is for.
+//! The upstreams, and the choice of one for each request.
 
 use hyper::Uri;
 use midfold::{ModelPattern, ServingUpstreams};
 
 use crate::provider::Provider;
 
-/// Where requests go.
+/// The upstreams that requests are sent to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpstreamTable {
-    /// The places that were named, in the order in which they were.
+    /// The upstreams that were set, in that order.
     named: Vec<NamedUpstream>,
 }
 
-/// A place that was named.
+/// An upstream that was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct NamedUpstream {
     name: String,
@@ -20,30 +20,30 @@ struct NamedUpstream {
     models: Vec<ModelPattern>,
 }
 
-/// The start of an address: its origin, and a path without a slash at its end.
+/// A base address: an origin, and a path without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct BaseAddress {
     origin: String,
     path: String,
 }
 
-/// The facts of a request that choose its place.
+/// The facts of a request that choose its upstream.
 #[derive(Clone, Copy, Debug)]
 pub struct UpstreamFacts<'a> {
-    /// The place that it names itself.
+    /// The upstream that the request names itself.
     pub named: Option<&'a str>,
-    /// The model that it asks for.
+    /// The model that the request asks for.
     pub model: Option<&'a str>,
-    /// In whose format it is written.
+    /// The provider whose API it uses.
     pub provider: Provider,
 }
 
-/// Where a request goes.
+/// The upstream of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamTarget {
-    /// The name of the place.
+    /// The name of the upstream.
     pub name: String,
-    /// It is the provider's own address, and nobody said so.
+    /// Whether it is the provider's own address, which nobody set.
     pub is_usual: bool,
     base: BaseAddress,
 }
@@ -51,15 +51,16 @@ pub struct UpstreamTarget {
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// An address that no request can be sent to. The error text does not show it, because it may carry a password.
+    /// No request can be sent to the address of this upstream. The error text does not show the address, because it may
+    /// contain a password.
     #[error("the upstream {0} is not usable: it has to be http://HOST… or https://HOST…")]
     Address(String),
-    /// A name that cannot stand in a path.
+    /// The name cannot be used in a path.
     #[error("`{0}` cannot be the name of an upstream: letters, digits, `.`, `_` and `-` can")]
     Name(String),
 }
 
-/// A request names a place that nobody named.
+/// The error for a request that names an unknown upstream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no upstream `{name}` here; there are: {}", known.join(", "))]
 pub struct NoUpstream {
@@ -68,7 +69,7 @@ pub struct NoUpstream {
 }
 
 impl UpstreamTable {
-    /// Sets where requests go: `NAME=URL` for one place, `URL` alone for what is written in any provider's format.
+    /// Sets one upstream: `NAME=URL`, or `URL` alone for the APIs of all providers.
     ///
     /// ```
     /// use midfold_serve::UpstreamTable;
@@ -80,12 +81,12 @@ impl UpstreamTable {
     /// ```
     ///
     /// # Errors
-    /// When the name cannot stand in a path, or the address is none.
+    /// If the name cannot be used in a path, or if the address is not valid.
     pub fn set(&mut self, said: &str) -> Result<(), ConfigError> {
         self.set_all(&ServingUpstreams::said([said]))
     }
 
-    /// Sets where requests go, for each place that is named.
+    /// Sets all of these upstreams.
     ///
     /// # Errors
     /// As for [`UpstreamTable::set`].
@@ -94,6 +95,7 @@ impl UpstreamTable {
         each.try_for_each(|(name, to)| self.add(name, &to.url, to.models.clone()))
     }
 
+    /// Adds an upstream, or replaces the one with the same name.
     fn add(&mut self, name: &str, url: &str, models: Vec<ModelPattern>) -> Result<(), ConfigError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -108,14 +110,14 @@ impl UpstreamTable {
         Ok(())
     }
 
-    /// Where what is written in a provider's format goes, where no model and no name says otherwise.
+    /// The address of requests to a provider's API, if neither a model nor a name chooses another upstream.
     #[must_use]
     pub fn url(&self, provider: Provider) -> String {
         self.of(provider).base.url()
     }
 
-    /// All places that requests may go to, with their addresses: those that were named, and the providers that
-    /// no other one takes the place of. Ollama is one where it was named, and is no other one as well.
+    /// All upstreams with their addresses: those that were set, and the providers that no other upstream replaces.
+    /// Ollama is only listed if it was set, and under its own name only if no other one has its address.
     #[must_use]
     pub fn places(&self) -> Vec<(String, String)> {
         let usual = Provider::ALL.into_iter().filter(|it| *it != Provider::Ollama);
@@ -133,25 +135,25 @@ impl UpstreamTable {
         all
     }
 
-    /// The patterns of the models that go to the place of this name.
+    /// The patterns of the models that are sent to the upstream with this name.
     pub(crate) fn models(&self, name: &str) -> Vec<String> {
         let place = self.named.iter().find(|place| place.name == name);
         let models = place.map_or(&[][..], |place| &place.models[..]);
         models.iter().map(|pattern| pattern.as_str().to_owned()).collect()
     }
 
-    /// The places that were named and bear no provider's name, with their addresses.
+    /// The upstreams that were set under a name that is not a provider's, with their addresses.
     pub fn others(&self) -> impl Iterator<Item = (&str, String)> {
         let is_other = |place: &&NamedUpstream| Provider::named(&place.name).is_none();
         self.named.iter().filter(is_other).map(|place| (&*place.name, place.base.url()))
     }
 
-    /// Where a request goes. The first of these that exists:
+    /// Chooses the upstream of a request. The first of these that exists:
     ///
-    /// - the place that it names,
-    /// - the one whose pattern says most of its model's name,
+    /// - the one that it names,
+    /// - the one whose pattern matches most characters of its model's name,
     /// - the one with the name of its provider,
-    /// - the only one without models, where no provider's name was named,
+    /// - the only one without models, if no upstream has the name of a provider,
     /// - the provider itself.
     pub(crate) fn choose(&self, wanted: UpstreamFacts<'_>) -> Result<UpstreamTarget, NoUpstream> {
         if let Some(name) = wanted.named {
@@ -167,7 +169,7 @@ impl UpstreamTable {
         let by_model = wanted.model.and_then(|model| {
             let all = self.named.iter();
             let all = all.filter_map(|place| Some((precision(place, model)?, place)));
-            // The first one of equals.
+            // In reverse order, because `max_by_key` returns the last of equals and the first one should win.
             all.rev().max_by_key(|(precision, _)| *precision).map(|(_, place)| place.target())
         });
         Ok(by_model.unwrap_or_else(|| self.of(wanted.provider)))
@@ -182,7 +184,7 @@ impl UpstreamTable {
         UpstreamTarget { name: provider.name().to_owned(), is_usual: true, base }
     }
 
-    /// The only place that was named for nothing in particular, where no provider was named beside it.
+    /// The only upstream without models; `None` if there are several, or if one has the name of a provider.
     fn for_all(&self) -> Option<&NamedUpstream> {
         if self.named.iter().any(|place| Provider::named(&place.name).is_some()) {
             return None;
@@ -202,7 +204,7 @@ impl UpstreamTable {
 }
 
 impl std::fmt::Display for UpstreamTable {
-    /// The upstreams that were named, else the providers.
+    /// The upstreams that were set; if there are none, the providers.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let usual = Provider::ALL.iter().filter(|it| **it != Provider::Ollama);
         let all: Vec<String> = match self.named.as_slice() {
@@ -234,13 +236,13 @@ impl std::fmt::Display for NamedUpstream {
 }
 
 impl UpstreamTarget {
-    /// The address that a request with this path and query goes to.
+    /// The address of a request with this path and query; `None` if it is not valid.
     pub(crate) fn address(&self, path_and_query: &str) -> Option<Uri> {
         let BaseAddress { origin, path } = &self.base;
         format!("{origin}{path}{}", self.base.rest_of(path_and_query)).parse().ok()
     }
 
-    /// The address of a path that does not depend on the version of an interface: it is beside the version's folder.
+    /// The address of a path that is outside of the API's version folder (`/v1`), next to it.
     pub(crate) fn at_root(&self, path: &str) -> Option<Uri> {
         let BaseAddress { origin, path: base } = &self.base;
         let above = base.rsplit_once('/').filter(|(_, last)| is_version(last));
@@ -250,6 +252,7 @@ impl UpstreamTarget {
 }
 
 impl BaseAddress {
+    /// Reads a base address. One with a user name, a password or a query is not accepted.
     fn read(url: &str) -> Option<Self> {
         let uri: Uri = url.trim().parse().ok()?;
         let scheme = uri.scheme_str().filter(|scheme| matches!(*scheme, "http" | "https"));
@@ -265,8 +268,9 @@ impl BaseAddress {
         format!("{}{}", self.origin, self.path)
     }
 
-    /// The rest of a request's path behind this one. Clients and people both write the last folders of a
-    /// base URL (`…/v1`, `…/api/v1`), and OpenAI's clients write `/v1` where a server's version is another.
+    /// The part of a request's path that follows this base path. Clients and people both write the last folders of a
+    /// base URL (`…/v1`, `…/api/v1`), so they are removed once. OpenAI's clients also write `/v1` if the server has
+    /// another version.
     fn rest_of<'a>(&self, path_and_query: &'a str) -> &'a str {
         let ends = |rest: &str| rest.is_empty() || rest.starts_with(['/', '?']);
         let starts = self.path.match_indices('/').map(|(at, _)| &self.path[at..]);

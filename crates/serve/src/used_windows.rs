@@ -1,13 +1,13 @@
-//! Which windows requests were folded for: of each model at each place, the newest one, and where that was from.
+//! Remembers the windows that requests had to fit: the newest one for each model and upstream, with its source.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use midfold::WindowSource;
 
-/// Models that are remembered; beyond that it begins anew.
+/// The most models that are remembered; with more, all are forgotten.
 const MOST: usize = 1_000;
-/// Characters of a model's name that are remembered.
+/// The most characters of a model's name that are remembered.
 const LONGEST_NAME: usize = 200;
 
 /// A window that a request had to fit.
@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 200;
 pub(crate) struct KnownWindow {
     pub upstream: String,
     pub model: String,
-    /// In tokens.
+    /// The window, in tokens.
     pub window: u64,
     pub from: WindowSource,
 }
@@ -25,7 +25,7 @@ pub(crate) struct KnownWindow {
 pub(crate) struct KnownWindows(Mutex<BTreeMap<(String, String), (u64, WindowSource)>>);
 
 impl KnownWindows {
-    /// A request had to fit this window.
+    /// Notes the window that a request had to fit.
     pub fn note(&self, upstream: &str, model: &str, (window, from): (u64, WindowSource)) {
         let key = (upstream.to_owned(), model.chars().take(LONGEST_NAME).collect());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -35,7 +35,7 @@ impl KnownWindows {
         known.insert(key, (window, from));
     }
 
-    /// All of them, by place and model.
+    /// All of them, by upstream and model.
     pub fn all(&self) -> Vec<KnownWindow> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let one =

@@ -1,5 +1,5 @@
-//! Requests that ask their vendor for compaction, over HTTP: answers from here, and insertions into
-//! answers on their way. [`midfold_proxy::vendor`] decides what is done, and in which shapes.
+//! Requests for a vendor's compaction, over HTTP: answers that midfold makes, and insertions into a provider's answers.
+//! [`midfold_proxy::vendor`] decides what is done, and in which form.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -17,12 +17,12 @@ use midfold_proxy::vendor::{AnswerInsert, MadeAnswer, VendorRefusal};
 use crate::headers;
 use crate::tee::TeedBody;
 
-/// In which a client names the betas that its request uses.
+/// The header in which a client names the betas that its request uses.
 const BETA: &str = "anthropic-beta";
-/// Bytes of an answer that is held to put something into it; a longer one passes as it is.
+/// The most bytes of an answer that is held back for an insertion. A longer one is passed on unchanged.
 const LONGEST_ANSWER: usize = 32 << 20;
 
-/// Takes the betas of what is done here off what goes to the provider; others stay.
+/// Removes the betas that midfold handles from a request's headers; others stay.
 pub(crate) fn strip_betas(headers: &mut HeaderMap) {
     let said = headers.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
     let left: Vec<_> = said.map(without_betas).filter(|left| !left.is_empty()).collect();
@@ -32,14 +32,14 @@ pub(crate) fn strip_betas(headers: &mut HeaderMap) {
     }
 }
 
-/// An answer that was made here.
+/// The response with an answer that midfold made.
 pub(crate) fn made(made: MadeAnswer, sent: &OutgoingRequest) -> Response {
     let mut response = answer(StatusCode::OK, made.content_type, made.body);
     headers::tell(response.headers_mut(), sent);
     response
 }
 
-/// A request that is refused as the vendor would refuse it.
+/// The response to a request that is refused as the vendor would refuse it.
 pub(crate) fn refused(refused: VendorRefusal) -> Response {
     let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::BAD_REQUEST);
     answer(status, "application/json", refused.body)
@@ -52,13 +52,13 @@ fn answer(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Resp
     response
 }
 
-/// An answer on its way, with something put into it.
+/// A provider's answer into which something is inserted.
 pub(crate) struct InsertedAnswer {
     inner: TeedBody,
     insert: Option<AnswerInsert>,
-    /// An answer that is one document, as far as it came; none for a stream.
+    /// The bytes so far of an answer that is one document; `None` for a stream.
     whole: Option<Vec<u8>>,
-    /// It broke off, and what was held goes first.
+    /// The error of an answer that broke off. It is reported after the held bytes were sent.
     broken: Option<hyper::Error>,
 }
 
@@ -67,7 +67,7 @@ impl InsertedAnswer {
         Self { inner, insert: Some(insert), whole: (!is_stream).then(Vec::new), broken: None }
     }
 
-    /// What passes of these bytes now.
+    /// Takes bytes of the answer, and returns the bytes that can be passed on now.
     fn pass(&mut self, data: &Bytes) -> Vec<u8> {
         let mut out = Vec::new();
         match (&mut self.insert, &mut self.whole) {
@@ -84,7 +84,7 @@ impl InsertedAnswer {
         out
     }
 
-    /// The held part of an answer that broke off: nothing is put into half a document.
+    /// The held bytes of an answer that broke off. Nothing is inserted into an incomplete document.
     fn held(&mut self) -> Vec<u8> {
         match (&self.insert, self.whole.take()) {
             (Some(_), Some(whole)) => {

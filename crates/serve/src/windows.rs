@@ -1,4 +1,4 @@
-//! How much a model holds: the server that it is asked of is asked, once in a while.
+//! Asks upstreams for the windows of their models, and remembers the answers for a while.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,20 +20,20 @@ use crate::provider::Provider;
 use crate::upstream::UpstreamClient;
 use crate::upstreams::UpstreamTarget;
 
-/// How long a server may take to answer a question.
+/// How long an upstream may take to answer.
 const ANSWER: Duration = Duration::from_secs(3);
-/// How long an Ollama may take to load a model: the request would wait for that, too.
+/// How long Ollama may take to load a model. The request would have to wait for that anyway.
 const LOAD: Duration = Duration::from_secs(300);
-/// A server that was started anew may give a model another window. In milliseconds.
+/// After how many milliseconds an upstream is asked again: after a restart it may give a model another window.
 const AGAIN: u64 = 600_000;
-/// Whoever asked may have had no right to, and others have it: what was refused is asked again sooner. In
-/// milliseconds.
+/// After how many milliseconds an upstream is asked again that refused the question (401, 403): another client may be
+/// allowed to ask.
 const SOONER: u64 = 60_000;
-/// Bytes of an answer. The list of a gateway with hundreds of models is about a megabyte.
+/// The most bytes of an answer. A gateway's list of hundreds of models has about a megabyte.
 const LONGEST: usize = 8 << 20;
-/// Models that are remembered; beyond that all are asked for anew.
+/// The most models that are remembered; with more, all are forgotten and asked for again.
 const MOST: usize = 4_096;
-/// By what a client shows who it is.
+/// The headers with a client's credentials, which are sent with the question.
 const CREDENTIALS: [HeaderName; 4] = [
     AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
@@ -41,32 +41,31 @@ const CREDENTIALS: [HeaderName; 4] = [
     HeaderName::from_static("x-goog-api-key"),
 ];
 
-/// Which model, at which place.
+/// The names of an upstream and of a model.
 type ModelAtPlace = (String, String);
 
-/// What a server said of a window.
+/// The answer of an upstream about a window.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReportedWindow {
-    /// In tokens; none where it does not say.
+    /// The window in tokens; `None` if the upstream does not say.
     window: Option<u64>,
-    /// It does not answer whoever asked.
+    /// Whether the upstream refused to answer this client.
     is_refused: bool,
 }
 
-/// What a server says, while it is asked and afterwards.
+/// An answer that is asked for once. Requests that need it meanwhile wait for it.
 type WindowProbe = Arc<OnceCell<ReportedWindow>>;
 
-/// What servers said of their models' windows.
+/// The windows that upstreams reported for their models.
 #[derive(Default)]
 pub(crate) struct ReportedWindows {
     told: Mutex<HashMap<ModelAtPlace, (u64, WindowProbe)>>,
-    /// Models of which nothing is known, that this was said of.
+    /// Models with an unknown window for which that was already logged.
     unknown: Mutex<HashSet<ModelAtPlace>>,
 }
 
 impl ReportedWindows {
-    /// The window of a model, as the server says it that the request goes to. Requests that come at the same time
-    /// ask once.
+    /// The window of a model, as its upstream reports it. Simultaneous requests ask only once.
     pub async fn of(
         &self,
         upstream: &UpstreamClient,
@@ -80,6 +79,7 @@ impl ReportedWindows {
         cell.get_or_init(|| asked(upstream, target, model, headers)).await.window
     }
 
+    /// The answer about a model, which is asked for anew if it is too old.
     fn cell(&self, key: ModelAtPlace, now: u64) -> WindowProbe {
         let mut told = lock(&self.told);
         if told.len() >= MOST && !told.contains_key(&key) {
@@ -93,7 +93,7 @@ impl ReportedWindows {
         Arc::clone(cell)
     }
 
-    /// Whether it was not said before that nothing is known of this model.
+    /// Whether it was not reported before that this model's window is unknown.
     pub fn is_news(&self, place: &str, model: &str) -> bool {
         let mut unknown = lock(&self.unknown);
         if unknown.len() >= MOST {
@@ -107,7 +107,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Asks all questions at once; of what is answered, what is loaded comes first.
+/// Asks all questions at once. Of the answers, that about the loaded model comes first.
 async fn asked(
     upstream: &UpstreamClient,
     target: &UpstreamTarget,
@@ -116,7 +116,7 @@ async fn asked(
 ) -> ReportedWindow {
     let headers = credentials(headers);
     let mut asked = JoinSet::new();
-    // The providers have a list of models alone.
+    // The providers themselves only have a list of models.
     let is_list = |it| matches!(it, WindowQuestion::Models | WindowQuestion::GeminiModels);
     let is_listed_only = target.is_usual && target.name != Provider::Ollama.name();
     let questions = WindowQuestion::ALL.into_iter().filter(|it| !is_listed_only || is_list(*it));
@@ -128,6 +128,7 @@ async fn asked(
         });
     }
     let mut answers = asked.join_all().await;
+    // The tasks end in any order; the order of the questions decides which answer is preferred.
     answers.sort_by_key(|(rank, ..)| *rank);
     let is_refused = answers.iter().any(|(.., reply)| matches!(reply, ProbeReply::Refused));
     let answers: Vec<(WindowQuestion, Bytes)> = answers
@@ -146,7 +147,7 @@ async fn asked(
     ReportedWindow { window, is_refused: is_refused && window.is_none() }
 }
 
-/// Has an Ollama load a model, as the request would, and asks how much it holds then.
+/// Lets Ollama load a model, as the request would, and asks for its window then.
 async fn loaded(
     upstream: &UpstreamClient,
     target: &UpstreamTarget,
@@ -166,6 +167,7 @@ async fn loaded(
     question.window(&reply.text()?, model)
 }
 
+/// Asks one question.
 async fn ask(
     upstream: &UpstreamClient,
     target: &UpstreamTarget,
@@ -187,7 +189,7 @@ async fn ask(
 /// The reply to a question.
 enum ProbeReply {
     Text(Bytes),
-    /// Whoever asked has no right to.
+    /// The client may not ask (401 or 403).
     Refused,
     Nothing,
 }
@@ -201,7 +203,7 @@ impl ProbeReply {
     }
 }
 
-/// What of a request's headers shows who asks, and nothing else of it.
+/// The headers of a question: the credentials of the client's request, and no other header of it.
 fn credentials(headers: &HeaderMap) -> HeaderMap {
     let mut out = HeaderMap::new();
     for name in CREDENTIALS {

@@ -1,10 +1,10 @@
-//! What a load reads, and how it is handed over: the same for all stores.
+//! Which events a load reads, and the form in which it returns them. All stores share this.
 
 use std::ops::Range;
 
 use crate::types::{EventRow, FoldRow, LoadedSession, SessionRow};
 
-/// The runs of events that rendering needs, in order and apart: head, kept, tail.
+/// The runs of events that are needed to render a context, in order: the head, kept events of the middle, the tail.
 pub(crate) fn runs(session: &SessionRow, fold: Option<&FoldRow>) -> Vec<Range<u64>> {
     let Some(FoldRow { fold, .. }) = fold else {
         return std::iter::once(0..session.head).collect();
@@ -12,7 +12,8 @@ pub(crate) fn runs(session: &SessionRow, fold: Option<&FoldRow>) -> Vec<Range<u6
     let mut runs = Vec::with_capacity(fold.kept.len() + 2);
     runs.push(0..fold.start);
     let mut from = fold.start;
-    // Out-of-order or overlapping runs would hand an event out twice.
+    // Damaged records may hold runs that overlap or are out of order. They are cut here, so that no event is returned
+    // twice.
     for run in &fold.kept {
         let run = run.start.max(from)..run.end.min(fold.end);
         if run.start < run.end {
@@ -25,7 +26,7 @@ pub(crate) fn runs(session: &SessionRow, fold: Option<&FoldRow>) -> Vec<Range<u6
     runs
 }
 
-/// Events of [`runs`], in order, put where they belong.
+/// The loaded session, with the events of [`runs`] split into head, kept events and tail.
 pub(crate) fn loaded(
     session: SessionRow,
     fold: Option<FoldRow>,

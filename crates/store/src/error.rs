@@ -1,76 +1,76 @@
-//! What can go wrong with a store, in words that say what to do.
+//! The errors of stores. Their messages say what to do.
 
 use midfold_core::Hash;
 
-/// Why a store did not do it. Nothing was changed.
+/// Why a store refused or failed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such session.
+    /// There is no session with this id.
     #[error("there is no session `{0}`")]
     NoSession(String),
-    /// The id cannot be one.
+    /// The id is not a valid session id.
     #[error(
         "`{0}` cannot be the id of a session: 1 to 200 characters, none of them a control character"
     )]
     BadId(String),
-    /// The id is taken.
+    /// A session with this id exists already.
     #[error("a session `{0}` exists already")]
     Exists(String),
-    /// Somebody else appended first.
+    /// Another client appended first.
     #[error(
         "the session stands at event {actual}, not at {expected}: somebody else appended; read it again"
     )]
     Conflict {
-        /// What the append expected.
+        /// The head that the append expected.
         expected: u64,
-        /// Where the session stands.
+        /// The actual head.
         actual: u64,
     },
-    /// The key was used for something else.
+    /// The key of the append was used before, for other events.
     #[error("the key `{0}` was used before, for another append")]
     KeyReused(String),
     /// Another fold became active first.
     #[error("another fold became active first")]
     StaleFold {
-        /// The active fold.
+        /// The active fold; `None` where no fold is active.
         actual: Option<Hash>,
     },
-    /// The session has no such fold.
+    /// The session has no fold with this id.
     #[error("the session has no fold {}", .0.to_hex())]
     NoFold(Hash),
-    /// The state was saved by somebody else first.
+    /// Another client saved the state first.
     #[error("the state of the session is at version {actual}, not {expected}")]
     StaleState {
-        /// What was expected.
+        /// The expected version.
         expected: u64,
-        /// What is there.
+        /// The actual version.
         actual: u64,
     },
     /// Another call was recorded first.
     #[error("another call was recorded first: the ledger stands at {actual}")]
     StaleCall {
-        /// Calls recorded.
+        /// How many calls are recorded.
         actual: u64,
     },
     /// No call has this number.
     #[error("no call {0} is recorded")]
     NoCall(u64),
-    /// The provider's report on a call is there already, and says something else.
+    /// The provider's usage for this call is recorded already, and it differs.
     #[error("call {0} has its usage already, and another one")]
     Settled(u64),
-    /// It was to be deleted only where it had not changed for a while.
+    /// The session changed after it was chosen for deletion, so it was not deleted.
     #[error("the session `{0}` changed meanwhile: it was not deleted")]
     Changed(String),
-    /// The query is no query (a bad regex, an empty text).
+    /// The query is not valid, as with a bad regex or an empty text.
     #[error("{0}")]
     Query(String),
     /// The URL names no store.
     #[error("{0}")]
     Url(String),
-    /// There is something else in its place: another program's database, a newer midfold's.
+    /// The place holds something else, such as another program's database or a store of a newer midfold.
     #[error("{0}")]
     Foreign(String),
-    /// What is stored is not what was written.
+    /// The stored data is not what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
     /// A record cannot be written as JSON.
@@ -79,30 +79,30 @@ pub enum StoreError {
     /// The database failed.
     #[error("the store failed: {text}")]
     Backend {
-        /// What kind of failure.
+        /// The kind of failure.
         kind: FailureKind,
-        /// What it said, and what can be done.
+        /// The database's message, and what can be done.
         text: String,
     },
 }
 
-/// Kinds of failure of a database, by what may be done about them.
+/// Kinds of database failures, by the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
-    /// No space is left.
+    /// No space is left on the disk.
     Full,
-    /// Another process has been writing for too long.
+    /// Another process held the write lock for too long.
     Locked,
-    /// All connections have been in use for too long, or nobody answers.
+    /// All connections were in use for too long, or the server does not answer.
     Busy,
-    /// It may be read and not written.
+    /// The store can be read but not written.
     ReadOnly,
-    /// The file cannot be made, opened or read.
+    /// The file cannot be created, opened or read.
     Unreadable,
-    /// The file that was opened is not there any more.
+    /// The file was removed after it was opened.
     Gone,
-    /// The file is no database.
+    /// The file is not a database.
     NotAStore,
-    /// Anything else: a connection lost, a defect of the disk.
+    /// Any other failure, such as a lost connection or a defect of the disk.
     Other,
 }

@@ -1,5 +1,5 @@
-//! A store that fails when it is told to: what a full disk or a lost connection looks like from
-//! above. For tests of what stands on a store.
+//! A store whose writes fail on request, as with a full disk or a lost connection. It is used to test code that
+//! works on a store.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,44 +17,45 @@ use crate::types::{
     SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
 };
 
-/// Whether a write that fails was done.
+/// Whether a failing write takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteFailure {
-    /// Nothing was written.
+    /// Nothing is written.
     Before,
-    /// It was written, and the answer got lost.
+    /// The write takes effect, and only its answer is lost.
     After,
 }
 
-/// A store around another one, whose writes fail from one of them on.
+/// A store around another one, some of whose writes fail.
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
     failure: WriteFailure,
-    /// The first write that fails, from 0, and one past the last.
+    /// The numbers of the failing writes, counted from 0.
     fails: Range<u64>,
     writes: AtomicU64,
     looks: AtomicU64,
 }
 
 impl FaultyStore {
-    /// Lets the writes of these numbers (from 0) fail. An empty range: none.
+    /// Makes the writes with these numbers fail, counted from 0. With an empty range, none fails.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, failure: WriteFailure, fails: Range<u64>) -> Self {
         Self { inner, failure, fails, writes: AtomicU64::new(0), looks: AtomicU64::new(0) }
     }
 
-    /// Writes so far, failed ones included.
+    /// How many writes there were so far, failed ones included.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::SeqCst)
     }
 
-    /// Times that an answer was looked for so far.
+    /// How many times an answer was looked up so far.
     #[must_use]
     pub fn looks(&self) -> u64 {
         self.looks.load(Ordering::SeqCst)
     }
 
+    /// Runs a write of the inner store, unless it is one that has to fail.
     async fn write<T: Send>(
         &self,
         what: &str,
@@ -65,7 +66,7 @@ impl FaultyStore {
             return work.await;
         }
         if self.failure == WriteFailure::After {
-            // A write that is refused anyway says so; one that is done is not heard of.
+            // A refusal of the inner store is passed on. A write that took effect is reported as failed.
             work.await?;
         }
         let text = format!("the disk is full (write {number}: {what})");

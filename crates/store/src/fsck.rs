@@ -1,7 +1,7 @@
-//! Re-computes everything that can be: every hash chain, every place, every fold's accounts.
+//! Checks a store: computes again every hash chain, every position, and the accounts of every fold.
 //!
-//! Events stream by in pages. Only a session with folds keeps its log in memory while it is
-//! checked, because a fold's figures come from projecting it over the log as it was.
+//! Events are read in pages. The log of a session is kept in memory only where the session has folds, because a
+//! fold's figures are computed by projecting it over the log as it was then.
 
 use std::collections::HashMap;
 
@@ -19,19 +19,19 @@ use crate::types::{
     EventRow, FoldRow, JobState, NewCall, NewFold, NewSession, SessionRow, StoreJob,
 };
 
-/// Events that are read at once.
+/// How many events are read at a time.
 const PAGE: u64 = 64;
-/// Sessions that are read at once.
+/// How many sessions are read at a time.
 const SESSIONS: u32 = 256;
 
-/// Something that is not as it should be.
+/// A fault that was found in a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FsckFinding {
-    /// The session.
+    /// The session with the fault.
     pub session: String,
-    /// Where in it: `event 12`, `fold 3f2a…`, `job 7`, `call 2`.
+    /// The place in the session: `event 12`, `fold 3f2a…`, `job 7`, `call 2`.
     pub place: String,
-    /// What is wrong.
+    /// A description of the fault.
     pub problem: String,
     /// What to do about it.
     pub advice: &'static str,
@@ -44,42 +44,45 @@ impl std::fmt::Display for FsckFinding {
     }
 }
 
-/// What was looked at, and what was found.
+/// The extent of a check, and its findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FsckReport {
-    /// Sessions.
+    /// How many sessions were checked.
     pub sessions: u64,
-    /// Events.
+    /// How many events were checked.
     pub events: u64,
-    /// Folds.
+    /// How many folds were checked.
     pub folds: u64,
-    /// Folds whose figures were computed again: those whose dialect, profile and counter this
-    /// build knows.
+    /// How many folds had their figures computed again. That needs a dialect, a profile and a counter that this build
+    /// knows.
     pub projected: u64,
-    /// Jobs.
+    /// How many jobs were checked.
     pub jobs: u64,
-    /// Model calls.
+    /// How many model calls were checked.
     pub calls: u64,
-    /// What is wrong. Empty when all is well.
+    /// The faults that were found; empty where the store is sound.
     pub findings: Vec<FsckFinding>,
 }
 
 impl FsckReport {
-    /// Whether all is well.
+    /// Whether no fault was found.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
 }
 
+/// Advice where events or calls are damaged.
 const RESTORE: &str = "restore the session from an export or a backup";
+/// Advice where only a fold is damaged.
 const REFOLD: &str = "no event is lost: undo to no fold, and compact again";
+/// Advice where only a job is damaged.
 const REQUEUE: &str = "no event is lost: the next turn queues the span again";
 
-/// Checks every session of a store. Reads only.
+/// Checks every session of a store, without changing anything.
 ///
 /// # Errors
-/// When the store cannot be read at all; damage to what it holds is a finding.
+/// Fails where the store cannot be read at all. Damaged data is not an error but a finding.
 pub async fn fsck(store: &dyn Store) -> Result<FsckReport, StoreError> {
     let mut report = FsckReport::default();
     let mut after: Option<String> = None;
@@ -99,18 +102,22 @@ pub async fn fsck(store: &dyn Store) -> Result<FsckReport, StoreError> {
     }
 }
 
+/// Checks one session, and adds its findings to the report.
 struct StoreCheck<'a> {
     store: &'a dyn Store,
+    /// The session's row, as it was when the check began.
     row: &'a SessionRow,
     report: &'a mut FsckReport,
 }
 
 impl StoreCheck<'_> {
+    /// Adds a finding.
     fn found(&mut self, place: String, problem: impl Into<String>, advice: &'static str) {
         let (session, problem) = (self.row.new.id.clone(), problem.into());
         self.report.findings.push(FsckFinding { session, place, problem, advice });
     }
 
+    /// Checks the events, folds, jobs and calls of the session.
     async fn session(&mut self) -> Result<(), StoreError> {
         let id = &self.row.new.id;
         let rows = self.store.folds(id).await?;
@@ -132,7 +139,7 @@ impl StoreCheck<'_> {
         self.calls().await
     }
 
-    /// The records of the folds that can be read.
+    /// The records of the folds that can be parsed. Others are findings.
     fn parse<'r>(&mut self, rows: &'r [FoldRow]) -> Vec<(&'r FoldRow, Fold)> {
         let mut folds = Vec::with_capacity(rows.len());
         self.report.folds += rows.len() as u64;
@@ -149,8 +156,8 @@ impl StoreCheck<'_> {
         folds
     }
 
-    /// Goes through the events: the chain, the places, and the figures of each fold at the length
-    /// that the log had then. Returns the chain hashes at the ends of the folds' spans.
+    /// Reads all events, and checks the chain, the positions, and the figures of each fold over the log as it was when
+    /// the fold was made. Returns the chain hashes at both ends of each fold's span.
     async fn events(
         &mut self,
         folds: &[(&FoldRow, Fold)],
@@ -192,6 +199,7 @@ impl StoreCheck<'_> {
         Ok(wanted)
     }
 
+    /// Checks the position and the hash of an event.
     fn event(&mut self, row: &EventRow, seq: u64, hash: &mut Hash) {
         let place = || format!("event {}", row.seq);
         if row.seq != seq {
@@ -200,11 +208,13 @@ impl StoreCheck<'_> {
         *hash = hash.chain(&row.event.bytes);
         if row.event.hash != *hash {
             self.found(place(), "its bytes are not those of its hash", RESTORE);
-            // One finding for one damaged event, not one for all that follow.
+            // The chain goes on from the stored hash, so that one damaged event gives one finding, and not one for
+            // each event behind it.
             *hash = row.event.hash;
         }
     }
 
+    /// Checks a fold's row and record, and that the fold before it exists.
     fn fold(
         &mut self,
         row: &FoldRow,
@@ -223,7 +233,7 @@ impl StoreCheck<'_> {
         }
     }
 
-    /// Projects a fold over the log as it was when the fold was made.
+    /// Projects a fold over the log as it was when the fold was made, and compares the figures.
     fn figures(&mut self, row: &FoldRow, fold: &Fold, log: &EventLog) {
         if fold.counter != self.row.new.counter || !fold.applies_to(log) {
             return;
@@ -238,7 +248,7 @@ impl StoreCheck<'_> {
                 _ => {}
             }
         }
-        // The envelope is part of the head; the store does not know it.
+        // The tokens of the head include the envelope, which is not stored, so it is the difference.
         let head = fold.layout.head.start as usize..fold.layout.head.end as usize;
         let envelope = fold.head_tokens.saturating_sub(log.tokens_in(head));
         let figures = [
@@ -255,6 +265,7 @@ impl StoreCheck<'_> {
         }
     }
 
+    /// Checks that the state of a job agrees with its lease, its outcome and its fold.
     fn job(&mut self, job: &StoreJob, folds: &[FoldRow]) {
         self.report.jobs += 1;
         let there = |id: &Hash| folds.iter().any(|row| row.fold.id == *id);
@@ -278,6 +289,7 @@ impl StoreCheck<'_> {
         }
     }
 
+    /// Checks the numbers and the hash chain of the ledger.
     async fn calls(&mut self) -> Result<(), StoreError> {
         let mut before = Hash::ROOT;
         let calls = self.store.calls(&self.row.new.id).await?;
@@ -300,7 +312,8 @@ impl StoreCheck<'_> {
     }
 }
 
-/// What is wrong with a fold, by itself and on a log of `head` events with these hashes before each.
+/// The faults of a fold's record, alone and compared with a log of `head` events. `hash_before` gives the chain hash
+/// before an event.
 pub(crate) fn of_fold(
     row: &NewFold,
     fold: &Fold,
@@ -333,14 +346,15 @@ pub(crate) fn of_fold(
     checks.into_iter().filter(|(holds, _)| !holds).map(|(_, problem)| problem)
 }
 
-/// Whether a call is what its hash says, behind the call with this hash.
+/// Whether a call's record fits its hash and follows the call with the hash `before`.
 pub(crate) fn is_call_sound(call: &NewCall, before: Hash) -> bool {
     serde_json::from_str(&call.body).is_ok_and(|record: CallRecord| {
         record.prev == before && record.hash == call.hash && record.compute_hash() == record.hash
     })
 }
 
-/// A log that counts as the session does, where this build knows how.
+/// An empty log that counts tokens as the session does; `None` where this build does not know its dialect, profile or
+/// counter.
 pub(crate) fn empty_log(new: &NewSession) -> Option<EventLog> {
     let dialect = DialectKind::from_name(&new.dialect)?.shared();
     let profile = *profile::by_name(&new.profile)?;

@@ -1,5 +1,5 @@
-//! Durable sessions: the log, its folds, the jobs that narrate them and the ledger of what was
-//! sent. One trait of plain types, three stores behind it, one conformance suite over all.
+//! Durable sessions: the log, its folds, the jobs that narrate them, and the ledger of sent requests. One trait
+//! has three implementations, and one conformance suite tests them all.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod assemble;
@@ -36,7 +36,7 @@ pub use store::Store;
 pub use text::event_text;
 pub use types::*;
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// Items for the tests of this crate only. They are no part of its interface, and may change.
 #[doc(hidden)]
 pub mod inside {
     pub use crate::recall::arguments::readable;

@@ -1,5 +1,4 @@
-//! The store that forgets: everything in one process's memory, behind one lock. Tests use it, and
-//! programs that keep no history.
+//! A store in the memory of one process, behind one lock. It is for tests, and for programs that keep no history.
 
 mod kept;
 
@@ -23,7 +22,7 @@ use crate::types::{
 use crate::{assemble, check};
 use kept::{MemoryInner, MemorySession};
 
-/// Sessions in memory. Cheap to make; gone when dropped.
+/// Sessions in memory. They are gone when the store is dropped.
 #[derive(Default)]
 pub struct MemoryStore {
     inner: Mutex<MemoryInner>,
@@ -38,11 +37,12 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Nothing in here panics half-way through a change, so a poisoned lock is still good.
+    /// No change can panic half-way, so the data behind a poisoned lock is still valid.
     fn lock(&self) -> MutexGuard<'_, MemoryInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Counts rows and bytes that were read.
     fn count(&self, rows: usize, bytes: usize) {
         self.rows.fetch_add(rows as u64, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -419,7 +419,7 @@ impl Store for MemoryStore {
         Ok(extent)
     }
 
-    /// What is in memory leaves no traces that are this store's to remove.
+    /// Does nothing: data in memory leaves no traces on a disk.
     async fn scrub(&self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! From a URL to a store.
+//! Opens the store that a URL names.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::error::StoreError;
 use crate::memory::MemoryStore;
 use crate::store::Store;
 
-/// What a URL of a store looks like.
+/// The forms of a store's URL, for messages.
 const FORMS: &str = "`memory`, `sqlite:PATH` or `postgres://user:password@host/database`";
 
-/// As [`open`], where a store has to be there: a name with a slip in it must not make an empty one.
+/// Opens a store that has to exist already, so that a misspelt name does not create an empty one.
 ///
 /// # Errors
-/// As [`open`]; [`StoreError::Url`] where the file is not there.
+/// Fails as [`open`] does, and with [`StoreError::Url`] where there is no such file.
 pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     if let Some(path) = url.strip_prefix("sqlite:") {
         let path = std::path::Path::new(path.strip_prefix("//").unwrap_or(path));
@@ -28,8 +28,8 @@ pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     open(url).await
 }
 
-/// Opens the store of a URL: `memory`, `sqlite:PATH` (`sqlite://PATH` too; the file and its folder
-/// are made), `postgres://…` or `postgresql://…`.
+/// Opens the store with this URL: `memory`, `sqlite:PATH`, `postgres://…` or `postgresql://…`. `sqlite://PATH` works,
+/// too. A SQLite file and its folder are created where they do not exist.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -40,8 +40,8 @@ pub async fn open_existing(url: &str) -> Result<Arc<dyn Store>, StoreError> {
 /// ```
 ///
 /// # Errors
-/// [`StoreError::Url`] when it is none, or of a kind that this build has not; else what the
-/// database said. No message holds a password.
+/// Fails with [`StoreError::Url`] where the URL names no store, or a kind of store that this build does not have.
+/// Other errors are the database's. No message holds a password.
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
     let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
     match scheme {

@@ -1,13 +1,13 @@
-//! Files and folders that are made for the user alone: a conversation is nobody else's business.
+//! Creates files and folders that only the user may read, because conversations are private.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Makes a new file that its user alone may read and write (0600 where there are such modes).
+/// Creates a new file that only its user may read and write (mode 0600, where the system has modes).
 ///
 /// # Errors
-/// When it is there already, or cannot be made.
+/// Fails where the file exists already, or cannot be created.
 pub fn file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -16,10 +16,10 @@ pub fn file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes a folder, with those above it, where it is not there (0700 where there are such modes).
+/// Creates a folder and its parents, where they do not exist (mode 0700, where the system has modes).
 ///
 /// # Errors
-/// When it cannot be made.
+/// Fails where the folder cannot be created.
 pub fn folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -1,4 +1,4 @@
-//! The one trait that every store implements.
+//! The trait that every store implements.
 
 use std::ops::Range;
 
@@ -13,62 +13,63 @@ use crate::types::{
     SessionActivity, SessionExtent, SessionRow, StoreJob, TransferParts,
 };
 
-/// Answers of one session that are found: those that came last.
+/// At most this many answers of one session are kept: the newest ones.
 pub const MOST_ANSWERS: u32 = 256;
-/// Answers without a session that are found.
+/// At most this many answers without a session are kept.
 pub const MOST_LONE_ANSWERS: u32 = 4_096;
-/// Windows that are found.
+/// At most this many windows are kept.
 pub const MOST_WINDOWS: u32 = 4_096;
 
-/// Where sessions live. Every method is one transaction; what returned `Ok` is durable.
+/// Keeps sessions. Every method is one transaction, and a change that returned `Ok` is durable.
 ///
-/// Time comes in as milliseconds since 1970, ids and keys as values: a store has no clock.
+/// A store has no clock: times come in as milliseconds since 1970. Ids and keys come in as values, too.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Where this store is, for messages: never with a password.
+    /// The place of this store, for messages. It never holds a password.
     fn place(&self) -> String;
-    /// Whether it is where it was opened. A file that was removed or replaced takes no writes any more: they would
-    /// be in nobody's hands. Looks at the place and asks nobody.
+    /// Fails where the store is no longer where it was opened. A file that was removed or replaced accepts no more
+    /// writes, because they would be lost. Only looks at the place, and sends no query.
     fn is_there(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
     // Sessions.
 
-    /// Creates a session. [`StoreError::Exists`] when the id is taken.
+    /// Creates a session. Fails with [`StoreError::Exists`] where the id is taken.
     async fn create(&self, new: NewSession) -> Result<SessionRow, StoreError>;
-    /// A session. [`StoreError::NoSession`] when there is none.
+    /// Returns a session. Fails with [`StoreError::NoSession`] where there is none.
     async fn session(&self, id: &str) -> Result<SessionRow, StoreError>;
-    /// Sessions in the order of their ids, after this one.
+    /// Returns at most `limit` sessions with ids greater than `after`, in the order of their ids.
     async fn sessions(
         &self,
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError>;
-    /// Sessions by their last change, the newest first. Reads one small row each.
+    /// Returns sessions by their last change, the newest first. Reads one small row for each.
     async fn newest(&self, asked: &NewestQuery) -> Result<Vec<SessionActivity>, StoreError>;
-    /// What one session does. [`StoreError::NoSession`] when there is none.
+    /// Returns the activity of one session. Fails with [`StoreError::NoSession`] where there is none.
     async fn activity(&self, id: &str) -> Result<SessionActivity, StoreError>;
-    /// Replaces the session's state where its version is still `expected`; returns the new one.
+    /// Replaces the session's state where its version is still `expected`, and returns the new version. Fails with
+    /// [`StoreError::StaleState`] otherwise.
     async fn save_state(&self, id: &str, expected: u64, state: &str) -> Result<u64, StoreError>;
 
     // Events.
 
-    /// Appends events, and queues a job in the same transaction. A retry with the same key
-    /// returns the first answer. [`StoreError::Conflict`] when `expected` is not the head.
+    /// Appends events, and queues a job in the same transaction. A retry with the same key returns the first answer.
+    /// Fails with [`StoreError::Conflict`] where `expected` is not the head.
     async fn append(&self, id: &str, append: AppendRequest) -> Result<AppendOutcome, StoreError>;
-    /// Events of a range of seqs, in order.
+    /// Returns the events in a range of seqs, in order, as far as they exist.
     async fn events(&self, id: &str, range: Range<u64>) -> Result<Vec<EventRow>, StoreError>;
-    /// All that rendering needs: the session, its active fold, the events before its span, those
-    /// of the span that it keeps, and those after. O(head + tail) rows and bytes.
+    /// Returns everything that a context needs: the session, its active fold, the events before the fold's span, the
+    /// events of the span that the fold keeps, and the events after it. Reads O(head + tail) rows and bytes.
     async fn load(&self, id: &str) -> Result<LoadedSession, StoreError>;
 
     // Identities.
 
-    /// Notes by what the first `events` messages of a session are recognised when they come again. Of
-    /// several sessions that begin alike, the one that was noted last is found.
+    /// Notes an identity by which the first `events` messages of a session are recognised when they come again. Where
+    /// several sessions have the same beginning, the last one that was noted is found.
     async fn identify(&self, id: &str, identity: Hash, events: u64) -> Result<(), StoreError>;
-    /// Of the sessions that were noted for these identities, the one that was noted with the most messages.
+    /// Of the sessions that were noted for these identities, returns the one with the most messages.
     async fn identified(
         &self,
         identities: &[Hash],
@@ -76,127 +77,128 @@ pub trait Store: Send + Sync {
 
     // Answers.
 
-    /// Notes which history an answer ends, for a request that names the answer; of the same key, the last note
-    /// counts. Beyond 256 of a session, or 4,096 of none, those that came first go.
-    /// [`StoreError::NoSession`] where its session is not there.
+    /// Notes the history that an answer ends, for requests that name the answer. A later note for the same key
+    /// replaces it. Above 256 for a session, or 4,096 without one, the oldest are dropped. Fails with [`StoreError::NoSession`] where its session does not exist.
     async fn put_answer(
         &self,
         key: Hash,
         answer: &AnswerHistory,
         now: Millis,
     ) -> Result<(), StoreError>;
-    /// The answer that was noted so. It is gone with its session.
+    /// Returns the answer that was noted for this key. An answer is deleted together with its session.
     async fn answer(&self, key: Hash) -> Result<Option<AnswerHistory>, StoreError>;
-    /// Deletes the answers without a session that came before `since`; returns how many.
+    /// Deletes the answers without a session that came before `since`, and returns how many there were.
     async fn forget_answers(&self, since: Millis) -> Result<u64, StoreError>;
-    /// How many answers [`Store::forget_answers`] would delete.
+    /// Returns how many answers [`Store::forget_answers`] would delete.
     async fn old_answers(&self, since: Millis) -> Result<u64, StoreError>;
 
     // Windows.
 
-    /// Notes what a provider said of a window; of the same key, the last note counts. Beyond 4,096 of them,
-    /// those that were learned first go.
+    /// Notes the window that a provider stated. A later note for the same key replaces it. Above 4,096, the
+    /// oldest are dropped.
     async fn put_window(&self, key: Hash, window: &LearnedWindow) -> Result<(), StoreError>;
-    /// A window that was noted turned out to be no smaller than this many tokens. One that was not noted stays so.
+    /// Raises a noted window to at least this many tokens, because that many were accepted. Does nothing where no
+    /// window is noted.
     async fn raise_window(&self, key: Hash, tokens: u64) -> Result<(), StoreError>;
-    /// The window that was noted so.
+    /// Returns the window that was noted for this key.
     async fn window(&self, key: Hash) -> Result<Option<LearnedWindow>, StoreError>;
-    /// How many windows are noted that were learned at this time or later.
+    /// Returns how many of the noted windows were learned at `since` or later.
     async fn windows(&self, since: Millis) -> Result<u64, StoreError>;
 
     // Folds.
 
-    /// Adds a fold. A fold is its id: one of the same id is there at most once, and the first stands.
+    /// Adds a fold. Each id is stored once: a second fold with the same id changes nothing.
     async fn put_fold(&self, id: &str, fold: &NewFold) -> Result<PutOutcome, StoreError>;
-    /// Makes a fold (or none) the active one, where `expected` still is.
-    /// [`StoreError::StaleFold`] when it is not.
+    /// Makes a fold (or none) the active one, where `expected` is still active. Fails with [`StoreError::StaleFold`]
+    /// otherwise.
     async fn activate(
         &self,
         id: &str,
         expected: Option<Hash>,
         fold: Option<Hash>,
     ) -> Result<(), StoreError>;
-    /// All folds of a session in the order they came in.
+    /// Returns all folds of a session, in the order in which they were added.
     async fn folds(&self, id: &str) -> Result<Vec<FoldRow>, StoreError>;
 
     // Jobs.
 
-    /// Queues a job. False when a job of this key exists, or another job of the session is live.
+    /// Queues a job. Returns false where a job with this key exists, or another job of the session is ready or leased.
     async fn enqueue(&self, job: NewJob) -> Result<bool, StoreError>;
-    /// Leases up to `limit` jobs that are due, oldest first; expired leases are due again.
+    /// Leases up to `limit` due jobs, the oldest first. Jobs with expired leases are due again.
     async fn claim(&self, claim: &JobClaim) -> Result<Vec<StoreJob>, StoreError>;
-    /// Extends a lease. False when it was lost.
+    /// Extends a lease. Returns false where the lease was lost.
     async fn heartbeat(&self, lease: &Lease, until: Millis) -> Result<bool, StoreError>;
-    /// Ends a job and stores its fold, in one transaction. False when the lease was lost: then
-    /// nothing is stored.
+    /// Ends a job and stores its fold in one transaction. Returns false where the lease was lost; nothing is stored
+    /// then.
     async fn finish(&self, lease: &Lease, done: &JobOutcome) -> Result<bool, StoreError>;
-    /// Gives a job back. Tried again at `retry_at`; without one it is dead, with the reason.
+    /// Gives a job back after a failure. It is tried again at `retry_at`; with `None` it is dead, and keeps the
+    /// reason.
     async fn fail(
         &self,
         lease: &Lease,
         reason: &str,
         retry_at: Option<Millis>,
     ) -> Result<bool, StoreError>;
-    /// The job of a session with this key.
+    /// Returns the job of a session with this key.
     async fn job(&self, id: &str, key: &str) -> Result<Option<StoreJob>, StoreError>;
-    /// The job of a session that was queued last.
+    /// Returns the job of a session that was queued last.
     async fn newest_job(&self, id: &str) -> Result<Option<StoreJob>, StoreError>;
-    /// Jobs of a session, oldest first; of all sessions without one.
+    /// Returns jobs of a session, the oldest first; of all sessions where `id` is `None`.
     async fn jobs(&self, id: Option<&str>, limit: u32) -> Result<Vec<StoreJob>, StoreError>;
 
     // Ledger.
 
-    /// Records a model call; returns its number in the session, from 1. `prev` of the body's chain
-    /// is checked: [`StoreError::StaleCall`] when another call came between.
+    /// Records a model call, and returns its number in the session, counted from 1. Fails with
+    /// [`StoreError::StaleCall`] where another call was recorded in between, so that this number is not the next one.
     async fn record_call(&self, id: &str, call: &NewCall) -> Result<u64, StoreError>;
-    /// Writes down what the provider reported for a call. Once.
+    /// Records the usage that the provider reported for a call. Fails with [`StoreError::Settled`] where a different
+    /// usage is recorded already.
     async fn settle_call(&self, id: &str, call: u64, usage: &str) -> Result<(), StoreError>;
-    /// The newest call of a session.
+    /// Returns the newest call of a session.
     async fn last_call(&self, id: &str) -> Result<Option<CallRow>, StoreError>;
-    /// Calls of a session, in order.
+    /// Returns the calls of a session, in order.
     async fn calls(&self, id: &str) -> Result<Vec<CallRow>, StoreError>;
-    /// What the calls of a session were read through: folds (none: the whole log), each with the fewest events
-    /// that there were at one of its calls.
+    /// Returns the folds through which calls of a session were read (`None`: the whole log), each with the lowest
+    /// number of events at one of its calls.
     async fn requests(&self, id: &str) -> Result<Vec<(Option<Hash>, u64)>, StoreError>;
 
     // Deleting.
 
-    /// What a session holds.
+    /// Returns the extent of a session.
     async fn extent(&self, id: &str) -> Result<SessionExtent, StoreError>;
-    /// Ids of the sessions that last changed before `since`, in order, after this one.
+    /// Returns the ids greater than `after` of the sessions that last changed before `since`, in order.
     async fn idle(
         &self,
         since: Millis,
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<String>, StoreError>;
-    /// Deletes a session with all that belongs to it, in one transaction; returns what it held. Forks
-    /// share nothing with it and stay whole. A worker that has one of its jobs stores nothing more.
-    /// With `idle_since` only where it last changed before that: else [`StoreError::Changed`].
+    /// Deletes a session with everything that belongs to it, in one transaction, and returns its extent. Its forks
+    /// stay complete, because they share nothing with it. A worker with one of its jobs can store nothing any more.
+    /// With `idle_since`, fails with [`StoreError::Changed`] unless the session last changed before that time.
     ///
-    /// Its bytes may stay on the disk until [`Store::scrub`].
+    /// The deleted bytes may stay on the disk until [`Store::scrub`].
     async fn delete(
         &self,
         id: &str,
         idle_since: Option<Millis>,
     ) -> Result<SessionExtent, StoreError>;
-    /// Takes the bytes of what was deleted off the disk, where that is the store's to do. It costs
-    /// as much as the store is large, and next to nothing where nothing was deleted since the last
-    /// one.
+    /// Removes the bytes of deleted data from the disk, where the store controls that. Costs as much as the store is
+    /// large, but next to nothing where nothing was deleted since the last time.
     async fn scrub(&self) -> Result<(), StoreError>;
 
     // Transfer.
 
-    /// Brings in sessions of another store: all of it in one transaction, or nothing, where a
-    /// session is there already or a part is an error. Its events count as appended `now`. Nothing
-    /// is checked beside what the tables refuse: [`import`](crate::transfer::import) does that before.
+    /// Imports the sessions of another store in one transaction. Nothing is stored where a session exists already or a
+    /// part is an error. The events count as appended at `now`. Only the tables' own rules are checked here;
+    /// [`import`](crate::transfer::import) checks the rest before.
     async fn restore(&self, parts: TransferParts<'_>, now: Millis) -> Result<(), StoreError>;
 
     // Recall.
 
-    /// Events whose text matches, best (full text) or newest (literal, regex) first.
+    /// Returns the events whose text matches: the best first for full text, the newest first for a literal or a regex.
     async fn search(&self, id: &str, query: &LogSearch) -> Result<Vec<Hit>, StoreError>;
 
-    /// Rows and bytes that this store has read so far: what the flatness test counts.
+    /// Returns how many rows and bytes this store has read so far. Tests compare these counts.
     fn reads(&self) -> ReadCounts;
 }

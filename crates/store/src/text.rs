@@ -1,5 +1,5 @@
-//! What a search sees of an event, and how hits are ranked: one rule for all stores, so that the
-//! same query finds the same events wherever they live. A store's index only finds candidates.
+//! Defines the text of an event that searches see, and how hits are ranked. All stores share these rules, so the same
+//! query finds the same events in each. The index of a store only finds candidates.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,18 +11,19 @@ use regex::{Regex, RegexBuilder};
 use crate::error::StoreError;
 use crate::types::{Hit, LogSearch, SearchMode};
 
-/// Longest word that is indexed, in characters: longer ones are cut, in texts and in queries.
+/// Longest word that is indexed, in characters. Longer words are cut in texts and in queries.
 pub const WORD: usize = 64;
-/// Most words of a query that count.
+/// At most this many words of a query count.
 const QUERY_WORDS: usize = 32;
-/// Characters of a snippet.
+/// Length of a snippet, in characters.
 pub const SNIPPET: usize = 300;
-/// Candidates whose texts are read to rank them.
+/// At most this many candidates have their texts read for the ranking.
 pub(crate) const RANKED: usize = 200;
-/// Memory that a compiled regex may take.
+/// Memory that a compiled regex may use, in bytes.
 const REGEX_BYTES: usize = 1 << 20;
 
-/// The readable text of an event: messages, reasoning, arguments and results, decoded.
+/// The readable text of an event: messages, reasoning, arguments and results, decoded. Where the dialect is unknown,
+/// all its bytes.
 ///
 /// ```
 /// let text = midfold_store::event_text("openai-chat", br#"{"role":"tool","content":"a\nb"}"#);
@@ -34,21 +35,21 @@ pub fn event_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
     kind.dialect().view(bytes).text_of(bytes, |_| true)
 }
 
-/// The text of an event as its writer meant it, so that a name in the arguments of a call is no
-/// part of a longer word (`\ttheme`).
+/// The text of an event with the escapes inside call arguments removed. Otherwise the `\t` of `\ttheme` would make
+/// `ttheme` look like one word.
 pub(crate) fn plain_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
     let Some(kind) = DialectKind::from_name(dialect) else { return String::from_utf8_lossy(bytes) };
     kind.dialect().view(bytes).plain(bytes)
 }
 
-/// What a search sees of an event: the names of the tools that it calls, and its plain text.
+/// The text of an event that a search sees: the names of the tools that it calls, and its plain text.
 pub(crate) fn searched_text<'a>(dialect: &str, bytes: &'a [u8]) -> Cow<'a, str> {
     let Some(kind) = DialectKind::from_name(dialect) else { return String::from_utf8_lossy(bytes) };
     let view = kind.dialect().view(bytes);
     if view.has_calls() { Cow::Owned(searched(&view, bytes)) } else { view.plain(bytes) }
 }
 
-/// The same of an event that is read already.
+/// The text that [`searched_text`] returns, for an event whose view is known.
 pub(crate) fn searched(view: &EventView, bytes: &[u8]) -> String {
     let mut text = String::new();
     for block in &view.blocks {
@@ -61,8 +62,8 @@ pub(crate) fn searched(view: &EventView, bytes: &[u8]) -> String {
     text
 }
 
-/// The words of a text, lower case, in order: runs of letters and digits; scripts that are written
-/// without spaces go one character a word.
+/// The words of a text in order, in lower case. A word is a run of letters and digits. In scripts without spaces,
+/// each character is a word.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -83,14 +84,14 @@ pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// Han, kana, Thai, Lao, Khmer and Myanmar.
+/// Whether a character is of a script without spaces between words: Han, kana, Thai, Lao, Khmer or Myanmar.
 fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff
         | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x2_0000..=0x3_ffff)
 }
 
-/// The different words of a text, sorted.
+/// The distinct words of a text, sorted.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) fn distinct_words(text: &str) -> Vec<String> {
     let mut all: Vec<String> = words(text).collect();
@@ -99,17 +100,17 @@ pub(crate) fn distinct_words(text: &str) -> Vec<String> {
     all
 }
 
-/// A query, ready to be asked.
+/// A query, prepared for matching.
 #[derive(Debug)]
 pub(crate) enum Matcher {
-    /// The query's words, and the query itself in lower case.
+    /// The words of the query, and the whole query in lower case.
     Words(Vec<String>, String),
     Literal(String),
     Regex(Regex),
 }
 
 impl Matcher {
-    /// [`StoreError::Query`] for an empty query, one without words, and a bad regex.
+    /// Prepares a query. Fails with [`StoreError::Query`] where it is empty, has no words, or is a bad regex.
     pub(crate) fn new(search: &LogSearch) -> Result<Self, StoreError> {
         if search.query.trim().is_empty() {
             return Err(StoreError::Query("the query is empty".to_owned()));
@@ -137,13 +138,13 @@ impl Matcher {
         }
     }
 
-    /// The hit in this text, for the modes that scan.
+    /// The hit in this text; `None` where there is none, and for a query of words, which is never scanned for.
     pub(crate) fn scan(&self, seq: u64, text: &str) -> Option<Hit> {
         let at = self.find(text)?;
         Some(Hit { seq, snippet: snippet(text, at) })
     }
 
-    /// Where a text matches first, for the modes that scan.
+    /// Byte offset of the first match in a text; `None` where there is none, and for a query of words.
     pub(crate) fn find(&self, text: &str) -> Option<usize> {
         match self {
             Self::Words(..) => None,
@@ -153,21 +154,23 @@ impl Matcher {
     }
 }
 
-/// Which events have which word of a query: the outcome of a look in an index.
+/// For each word of a query, the events that have it, as an index finds them.
 #[derive(Default)]
 pub(crate) struct Postings {
+    /// For each word, the seqs of its events, in order.
     lists: Vec<Vec<u64>>,
+    /// The number of events that were searched.
     total: u64,
 }
 
 impl Postings {
-    /// Of a session (or range of it) with `total` events.
+    /// Empty postings for a session, or a range of one, with `total` events.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn new(total: u64) -> Self {
         Self { lists: Vec::new(), total }
     }
 
-    /// What an index would say of these texts, in the order of their seqs, from a pass over them.
+    /// The postings of these texts, which are in the order of their seqs. They equal those of an index.
     pub(crate) fn of_texts<'a>(
         texts: impl IntoIterator<Item = (u64, Cow<'a, str>)>,
         wanted: &[String],
@@ -187,13 +190,13 @@ impl Postings {
         Self { lists, total }
     }
 
-    /// The seqs of the events that have the next word of the query.
+    /// Adds the seqs of the events that have the next word of the query.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn push(&mut self, seqs: Vec<u64>) {
         self.lists.push(seqs);
     }
 
-    /// How much a word says: rare ones say more. Never negative.
+    /// The weight of each word: rare words weigh more. Never negative.
     fn weights(&self) -> Vec<f64> {
         let weight = |list: &Vec<u64>| {
             let (n, df) = (self.total as f64, list.len() as f64);
@@ -202,8 +205,8 @@ impl Postings {
         self.lists.iter().map(weight).collect()
     }
 
-    /// The best candidates: those with the most and the rarest of the words, newest first among
-    /// equals; at most [`RANKED`].
+    /// The best candidates: the events with the most and the rarest words. Of equals, the newest come first. There are
+    /// at most [`RANKED`].
     pub(crate) fn best(&self) -> Vec<u64> {
         let weights = self.weights();
         let mut scores: HashMap<u64, f64> = HashMap::new();
@@ -219,12 +222,15 @@ impl Postings {
     }
 }
 
-/// Ranks candidates by their texts: BM25 over the session's own frequencies, and half as much
-/// again for a text that has the query as it was written. Newest first among equals.
+/// Ranks candidates by their texts, with BM25 over the frequencies in the session. A text that holds the query exactly
+/// gets half as much again. Of equals, the newest come first.
 pub(crate) struct CandidateRanking<'a> {
     words: &'a [String],
+    /// The whole query in lower case.
     phrase: &'a str,
+    /// The weight of each word.
     weights: Vec<f64>,
+    /// The candidates, each with its score.
     scored: Vec<(f64, Hit)>,
 }
 
@@ -233,7 +239,7 @@ impl<'a> CandidateRanking<'a> {
         Self { words, phrase, weights: postings.weights(), scored: Vec::new() }
     }
 
-    /// Takes a candidate in.
+    /// Adds a candidate with its text.
     pub(crate) fn push(&mut self, seq: u64, text: &str) {
         let mut counts = vec![0u32; self.words.len()];
         let mut length = 0u32;
@@ -243,8 +249,8 @@ impl<'a> CandidateRanking<'a> {
                 counts[at] += 1;
             }
         }
-        // Saturates, and is damped for long texts, as BM25 with k1 = 1.2 and b = 0.3 around 200
-        // words: results of tools are long, and length says little about them.
+        // Repetitions of a word count less and less, and words in long texts count less. That is BM25 with k1 = 1.2
+        // and b = 0.3 around 200 words: tool results are long, and their length says little about them.
         let damp = 1.2 * (0.7 + 0.3 * f64::from(length) / 200.0).min(4.0);
         let gain = |(count, weight): (&u32, &f64)| {
             let count = f64::from(*count);
@@ -261,7 +267,7 @@ impl<'a> CandidateRanking<'a> {
         }
     }
 
-    /// Where the rarest word of the query is first.
+    /// Byte offset of the first occurrence of the query's rarest word in a text.
     fn first_word(&self, text: &str) -> Option<usize> {
         let mut order: Vec<usize> = (0..self.words.len()).collect();
         order.sort_by(|a, b| self.weights[*b].total_cmp(&self.weights[*a]));
@@ -276,7 +282,7 @@ impl<'a> CandidateRanking<'a> {
     }
 }
 
-/// Where `needle` (lower case) is in `text`, whatever its case.
+/// Byte offset of `needle`, which is in lower case, in `text` in any case.
 pub fn find_folded(text: &str, needle: &str) -> Option<usize> {
     if needle.is_empty() {
         return None;
@@ -289,13 +295,14 @@ pub fn find_folded(text: &str, needle: &str) -> Option<usize> {
             text.get(*at..end).is_some_and(|found| found.eq_ignore_ascii_case(needle))
         });
     }
+    // Lower-casing may change the length of a text, so characters are compared at each offset of the original.
     text.char_indices().map(|(at, _)| at).find(|at| {
         let mut folded = text[*at..].chars().flat_map(char::to_lowercase);
         needle.chars().all(|wanted| folded.next() == Some(wanted))
     })
 }
 
-/// About [`SNIPPET`] characters around a place, on one line, with `…` where it was cut.
+/// About [`SNIPPET`] characters around a byte offset, on one line, with `…` where the text was cut.
 pub fn snippet(text: &str, at: usize) -> String {
     let before = text[..at].char_indices().rev().nth(SNIPPET / 4 - 1).map_or(0, |(from, _)| from);
     let mut out = String::new();

@@ -1,82 +1,82 @@
-//! The plain types that a store takes and gives.
+//! The plain types that a store takes and returns.
 
 use bytes::Bytes;
 use midfold_core::{Hash, RawEvent, TextOrigin};
 use serde::{Deserialize, Serialize};
 
-/// Milliseconds since 1970-01-01 UTC. Display and leases only: order is always `seq`.
+/// Milliseconds since 1970-01-01 UTC. Times are for display and leases only; the order of events is always `seq`.
 pub type Millis = u64;
 
-/// What a session is, from the day it is made.
+/// The facts about a session that are set when it is created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewSession {
-    /// Its id: any text of 1 to 200 characters without control characters.
+    /// The id: 1 to 200 characters, without control characters.
     pub id: String,
     /// The wire format of its events.
     pub dialect: String,
-    /// The validity rules of its contexts.
+    /// The profile: the rules by which its contexts are valid.
     pub profile: String,
-    /// What counts its tokens.
+    /// The name of the counter of its tokens.
     pub counter: String,
-    /// Its policy, as TOML.
+    /// Its policy at the start, as TOML.
     pub policy: String,
-    /// Envelope, budget, parent of a fork and such, as JSON: not read by the store.
+    /// Envelope, budget, a fork's parent and more, as JSON. The store reads only the owner.
     pub meta: String,
-    /// When it was made.
+    /// When it was created.
     pub created: Millis,
 }
 
-/// A session that was found by what its messages are.
+/// A session that was recognised by its messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentifiedSession {
-    /// Its id.
+    /// The session's id.
     pub id: String,
-    /// How many of its first messages the identity names.
+    /// How many of its first messages the identity covers.
     pub events: u64,
-    /// The fold that is read now.
+    /// The active fold; `None` where no fold is active.
     pub active: Option<Hash>,
-    /// Version of its state: somebody may have changed that alone.
+    /// The version of its state, because the state may have changed while everything else stayed.
     pub state_version: u64,
 }
 
-/// The history that ends with an answer: the first events of a session, and what came behind them.
+/// The history that ends with an answer: the first events of a session, and what came after them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerHistory {
-    /// The session; none where all of it is in `rest`.
+    /// The session; `None` where the whole history is in `rest`.
     pub session: Option<String>,
-    /// How many of the session's events are of it.
+    /// How many of the session's events belong to the history.
     pub events: u64,
-    /// What came behind them: not read by the store.
+    /// The messages after those events. The store does not read them.
     pub rest: Bytes,
 }
 
-/// What a provider said of a model's window.
+/// A model's window, as its provider stated it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LearnedWindow {
     /// The window, in tokens.
     pub tokens: u64,
-    /// What a request allows for its reply counts, too.
+    /// Whether the tokens that a request allows for its answer count, too.
     pub counts_reply: bool,
-    /// When it was said.
+    /// When the provider stated it.
     pub learned: Millis,
 }
 
-/// A session.
+/// A session in the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionRow {
-    /// As it was made.
+    /// The facts that were set when it was created.
     pub new: NewSession,
-    /// Number of events: the seq that the next one gets.
+    /// The number of events, which is the seq of the next one.
     pub head: u64,
-    /// Chain hash of all events.
+    /// The chain hash after the last event.
     pub head_hash: Hash,
-    /// Turns so far.
+    /// The number of turns so far.
     pub turn: u32,
-    /// The active fold.
+    /// The active fold; `None` where no fold is active.
     pub active: Option<Hash>,
-    /// Meter, breaker, cooldown, pins, as JSON; empty at first.
+    /// The state as JSON: meter, breaker, cooldown, pins and more. Empty at first.
     pub state: String,
-    /// Counts saves of `state`.
+    /// How many times `state` was saved.
     pub state_version: u64,
 }
 
@@ -90,20 +90,20 @@ impl SessionRow {
     }
 }
 
-/// An event to append. The caller computed its place in the chain from the head it expects.
+/// An event to append. The caller has computed its hash in the chain, from the head that it expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
     /// The message, byte for byte.
     pub bytes: Bytes,
     /// `hash_n = H(hash_{n-1}, bytes)`.
     pub hash: Hash,
-    /// Turns so far, this event's included.
+    /// The number of turns so far, including the turn of this event.
     pub turn: u32,
     /// Its tokens by the session's counter.
     pub tokens: u32,
-    /// What the provider reported for it (JSON), where known.
+    /// The usage that the provider reported for it, as JSON; `None` where it is not known.
     pub usage: Option<String>,
-    /// What its reader knew of its origin that the bytes alone do not tell.
+    /// The origin of its text, where a reader knew more about it than the bytes say.
     pub origin: Option<TextOrigin>,
 }
 
@@ -121,7 +121,7 @@ impl NewEvent {
         }
     }
 
-    /// The event as the engine takes it.
+    /// The event in the form in which the engine takes it.
     #[must_use]
     pub fn raw(&self) -> RawEvent {
         let usage = self.usage.as_deref().and_then(|usage| serde_json::from_str(usage).ok());
@@ -129,50 +129,50 @@ impl NewEvent {
     }
 }
 
-/// An append: all of it or nothing.
+/// An append, which is stored completely or not at all.
 #[derive(Clone, Debug, Default)]
 pub struct AppendRequest {
-    /// The head that the caller saw.
+    /// The head that the caller expects.
     pub expected: u64,
     /// A retry with the same key and the same events returns the first answer.
     pub key: Option<String>,
     /// The events.
     pub events: Vec<NewEvent>,
-    /// A job to queue in the same transaction (ignored where one of its key, or another live job
-    /// of the session, is there).
+    /// A job to queue in the same transaction. It is ignored where a job with its key exists, or another job of the
+    /// session is ready or leased.
     pub job: Option<NewJob>,
-    /// When.
+    /// The time of the append.
     pub now: Millis,
 }
 
-/// What an append came to.
+/// The result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppendOutcome {
     /// Seq of the first event.
     pub first: u64,
-    /// How many.
+    /// How many events were appended.
     pub count: u64,
-    /// The answer is that of an earlier append with the same key.
+    /// Whether this is the answer of an earlier append with the same key.
     pub repeated: bool,
 }
 
 /// A stored event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRow {
-    /// Its place.
+    /// Its position in the log.
     pub seq: u64,
-    /// As it was appended.
+    /// The event as it was appended.
     pub event: NewEvent,
 }
 
-/// All that rendering needs.
+/// Everything of a session that a context needs.
 #[derive(Clone, Debug)]
 pub struct LoadedSession {
     /// The session.
     pub session: SessionRow,
-    /// Its active fold.
+    /// Its active fold; `None` where no fold is active.
     pub fold: Option<FoldRow>,
-    /// Events before the fold's span (none without a fold).
+    /// Events before the fold's span; empty without a fold.
     pub head: Vec<EventRow>,
     /// Events of the span that the fold keeps verbatim.
     pub kept: Vec<EventRow>,
@@ -180,14 +180,14 @@ pub struct LoadedSession {
     pub tail: Vec<EventRow>,
 }
 
-/// A fold to add. `body` is the record as JSON; the rest is what the store has to know of it.
+/// A fold to add. `body` is the whole record as JSON; the other fields are what the store itself needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFold {
     /// The record's id.
     pub id: Hash,
-    /// First event of the span.
+    /// The first event of the span.
     pub start: u64,
-    /// One past its last.
+    /// The first event behind the span.
     pub end: u64,
     /// Chain hash before the span.
     pub before: Hash,
@@ -201,15 +201,15 @@ pub struct NewFold {
     pub kept: Vec<std::ops::Range<u64>>,
     /// The record as JSON.
     pub body: String,
-    /// When.
+    /// When the fold was made.
     pub now: Millis,
 }
 
 impl NewFold {
-    /// The row of a record.
+    /// The row for a fold's record.
     ///
     /// # Errors
-    /// When the record cannot be written as JSON.
+    /// Fails where the record cannot be written as JSON.
     pub fn of(
         fold: &midfold_core::fold::Fold,
         now: Millis,
@@ -233,79 +233,79 @@ impl NewFold {
 /// A stored fold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoldRow {
-    /// Its number in the session, from 1, in the order they came in.
+    /// Its number in the session, counted from 1 in the order of adding.
     pub number: u64,
-    /// As it was added.
+    /// The fold as it was added.
     pub fold: NewFold,
 }
 
-/// What adding a fold came to.
+/// The result of adding a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutOutcome {
-    /// It is new.
+    /// The fold is new.
     New,
-    /// It is there already.
+    /// A fold with this id is stored already.
     Same,
 }
 
-/// A job to queue: a span to narrate.
+/// A job to queue: the narration of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewJob {
-    /// Names the work: the request's id, in hex. Unique.
+    /// The id of the narration request, in hex. Unique within a session.
     pub key: String,
     /// The session.
     pub session: String,
-    /// First event of the span.
+    /// The first event of the span.
     pub start: u64,
-    /// One past its last.
+    /// The first event behind the span.
     pub end: u64,
     /// Chain hash at its end.
     pub through: Hash,
-    /// What the worker has to know beside that, as JSON.
+    /// What else the worker has to know, as JSON.
     pub body: String,
-    /// Not before.
+    /// The earliest time at which the job may be claimed.
     pub run_at: Millis,
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobState {
-    /// Waits for its time or a worker.
+    /// It waits for its time or for a worker.
     Ready,
     /// A worker has it.
     Leased,
-    /// Ended, with a verdict.
+    /// It ended with a verdict.
     Done,
-    /// Given up, with the reason.
+    /// It was given up, with a reason.
     Dead,
 }
 
-/// A job.
+/// A job in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreJob {
     /// Its id.
     pub id: u64,
-    /// As it was queued.
+    /// The job as it was queued.
     pub job: NewJob,
-    /// Where it stands.
+    /// The state of the job.
     pub state: JobState,
-    /// Times that it was claimed.
+    /// How many times it was claimed.
     pub attempt: u32,
-    /// Times that it was given back with a reason. A worker that died gave none.
+    /// How many times a worker gave it back with a reason. A worker that died gave no reason.
     pub failures: u32,
     /// The worker that has it, or had it last.
     pub worker: Option<String>,
-    /// Until when.
+    /// When its lease ends; `None` where it is not leased.
     pub lease_until: Option<Millis>,
-    /// The verdict when done; the last reason when it failed.
+    /// The verdict of a job that is done, or the last reason of a failure.
     pub outcome: Option<String>,
-    /// The fold that it led to.
+    /// The fold that was made from its narration.
     pub fold: Option<Hash>,
 }
 
 impl StoreJob {
-    /// The lease that a claim gave.
+    /// The lease that a claim of this job gave.
     #[must_use]
     pub fn lease(&self) -> Lease {
         Lease { job: self.id, attempt: self.attempt }
@@ -315,126 +315,126 @@ impl StoreJob {
 /// A claim on jobs that are due.
 #[derive(Clone, Debug)]
 pub struct JobClaim {
-    /// Who claims.
+    /// The name of the worker.
     pub worker: String,
-    /// The time.
+    /// The current time.
     pub now: Millis,
-    /// Until when the lease holds.
+    /// The time until which the leases hold.
     pub until: Millis,
-    /// At most this many.
+    /// Most jobs to claim.
     pub limit: u32,
 }
 
-/// A claimed job. The attempt fences it: whoever claims it later has another.
+/// A claimed job. The attempt fences it: a later claim of the same job has another number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// The job.
+    /// The job's id.
     pub job: u64,
-    /// The attempt.
+    /// The number of the attempt.
     pub attempt: u32,
 }
 
-/// What a job came to.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobOutcome {
     /// The verdict on the reply.
     pub verdict: String,
-    /// The prepared fold, where the reply was accepted. Not active until a session takes it.
+    /// The prepared fold, where the reply was accepted. It becomes active only when a session uses it.
     pub fold: Option<NewFold>,
 }
 
 /// A model call to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCall {
-    /// The number that it should get: calls so far + 1.
+    /// The number that the call has to get: one more than the calls so far.
     pub number: u64,
-    /// Events that the context was made from.
+    /// The number of events that the context was made from.
     pub head: u64,
-    /// The fold that it was read through.
+    /// The fold through which the context was read; `None` for the whole log.
     pub fold: Option<Hash>,
-    /// Chain hash over the call before and the body.
+    /// The chain hash over the previous call and the body.
     pub hash: Hash,
     /// The record as JSON.
     pub body: String,
-    /// When.
+    /// When the call was made.
     pub now: Millis,
 }
 
 /// A recorded model call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRow {
-    /// As it was recorded.
+    /// The call as it was recorded.
     pub call: NewCall,
-    /// What the provider reported (JSON), once it has.
+    /// The usage that the provider reported, as JSON; `None` until it has.
     pub usage: Option<String>,
 }
 
-/// How to search.
+/// How a query is matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchMode {
-    /// Words, ranked.
+    /// Words; hits are ranked.
     #[default]
     Text,
-    /// A substring, case and all.
+    /// A substring, with the same case.
     Literal,
-    /// A regular expression (the `regex` crate's).
+    /// A regular expression of the `regex` crate.
     Regex,
 }
 
 /// A search over the original log of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogSearch {
-    /// What for.
+    /// The text to find.
     pub query: String,
-    /// How.
+    /// How the query is matched.
     pub mode: SearchMode,
-    /// Only events of this range.
+    /// Only events in this range; `None` for all events.
     pub range: Option<std::ops::Range<u64>>,
-    /// At most this many.
+    /// Most hits to return.
     pub limit: u32,
 }
 
 /// A found event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// The event.
+    /// The event's seq.
     pub seq: u64,
-    /// Text around the (first) match, at most about 300 characters.
+    /// The text around the first match, at most about 300 characters.
     pub snippet: String,
 }
 
-/// What a store has read: rows, and bytes of their contents.
+/// How much a store has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Rows.
+    /// How many rows.
     pub rows: u64,
-    /// Bytes.
+    /// How many bytes of their contents.
     pub bytes: u64,
 }
 
-/// Which sessions are asked for by their last change.
+/// A query for sessions by their last change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewestQuery {
-    /// Only those of this owner ([`SessionMeta::owner`](crate::live::SessionMeta)); all without one.
+    /// Only sessions of this owner ([`SessionMeta::owner`](crate::live::SessionMeta)); `None` for all.
     pub owner: Option<String>,
-    /// Only those that changed before this tick: the next page.
+    /// Only sessions that changed before this tick, for the next page.
     pub before: Option<u64>,
-    /// At most this many.
+    /// Most sessions to return.
     pub limit: u32,
 }
 
-/// What a session does, as a list of many needs it.
+/// The activity of a session, as lists of many sessions show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionActivity {
     /// The session's id.
     pub id: String,
-    /// Whose it is.
+    /// The session's owner.
     pub owner: Option<String>,
-    /// Counts the changes of the store: larger is later. It changes with every message, fold, call and saved
-    /// state.
+    /// The number of the session's last change among all changes of the store; larger is later. Every message, fold,
+    /// call and saved state is a change.
     pub tick: u64,
-    /// When it last got a message, a fold or a call.
+    /// When it last got an event, a fold or a call.
     pub changed: Millis,
     /// Number of events.
     pub head: u64,
@@ -470,8 +470,8 @@ pub struct SessionExtent {
     pub changed: Millis,
 }
 
-/// One part of sessions that are brought in whole, in this order: a session, its events, its folds,
-/// its calls, and how it ends; then the next session.
+/// A part of sessions that are imported whole. The parts come in this order: a session, its events, its folds, its
+/// calls, and its end; then the next session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransferPart {
     /// A session that is new to the store.
@@ -480,12 +480,12 @@ pub enum TransferPart {
     Events(Vec<NewEvent>),
     /// Its next fold.
     Fold(Box<NewFold>),
-    /// Its next call, and what the provider reported for it.
+    /// Its next call, and the usage that the provider reported.
     Call(Box<NewCall>, Option<String>),
-    /// Its active fold and its state: the session is complete.
+    /// The end of the session: its active fold and its state.
     Done(Option<Hash>, String),
 }
 
-/// Parts one after the other, or why there is no next one.
+/// The parts, one after the other, or an error where the next one cannot be read.
 pub type TransferParts<'a> =
     &'a mut (dyn Iterator<Item = Result<TransferPart, crate::error::StoreError>> + Send);

@@ -1,5 +1,5 @@
-//! Workers: they take spans from the queue, have a model narrate them, and store the fold that
-//! comes of it. A crash at any point costs a repeated call and nothing else.
+//! Workers, which take narration jobs from the queue, have a model narrate the span, and store the resulting fold.
+//! A crash at any point costs only a repeated call of the model.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::live::{ROUNDS, StoredError, StoredSession};
 use crate::store::Store;
 use crate::types::{JobClaim, JobOutcome, Millis, NewFold, StoreJob};
 
-/// A clock: milliseconds since 1970.
+/// A clock, which returns milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 /// Takes jobs from a queue, one at a time.
@@ -23,25 +23,25 @@ pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 pub struct JobWorker {
     store: Arc<dyn Store>,
     clock: Clock,
-    /// Who claims.
+    /// The name under which it claims jobs.
     pub name: String,
-    /// How long a claim holds without a heartbeat. A worker that dies is replaced after it.
+    /// How long a claim holds without a heartbeat, in milliseconds. After that, another worker may take the job.
     pub lease: Millis,
-    /// Attempts before a job is given up.
+    /// How many attempts a job gets before it is given up.
     pub attempts: u32,
 }
 
-/// What came of a job.
+/// The result of a job, as the worker reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobCode {
-    /// What became of the request.
+    /// The verdict on the reply, or the class of a failure.
     Verdict(VerdictCode),
-    /// The lease is gone: another worker has the job, or its session was deleted.
+    /// The lease was lost: another worker has the job, or its session was deleted.
     Lost,
 }
 
 impl JobCode {
-    /// The code as it is told: a verdict, a failure class, `stale` or `lost`.
+    /// The code as text: a verdict, a failure class, `stale` or `lost`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -50,13 +50,13 @@ impl JobCode {
         }
     }
 
-    /// Whether a reply was accepted.
+    /// Whether the reply was accepted.
     #[must_use]
     pub fn is_accepted(self) -> bool {
         self == Self::Verdict(VerdictCode::ACCEPTED)
     }
 
-    /// Why there is no reply, where there is none.
+    /// The class of the failure, where the model gave no reply; `None` otherwise.
     #[must_use]
     pub fn failure(self) -> Option<FailureClass> {
         match self {
@@ -72,36 +72,36 @@ impl std::fmt::Display for JobCode {
     }
 }
 
-/// What a worker did.
+/// A report of one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerReport {
-    /// The job.
+    /// The job's id.
     pub job: u64,
-    /// The session.
+    /// The session's id.
     pub session: String,
-    /// The span's events.
+    /// The events of the span.
     pub span: std::ops::Range<u64>,
-    /// The attempt.
+    /// The number of the attempt.
     pub attempt: u32,
-    /// What came of it.
+    /// The result of the job.
     pub code: JobCode,
-    /// For people.
+    /// A detail for people.
     pub detail: String,
     /// Whether a fold was stored.
     pub folded: bool,
 }
 
 impl JobWorker {
-    /// A worker with the defaults: leases of 60 s, three attempts.
+    /// A worker with the defaults: leases of 60 seconds, and three attempts for a job.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, name: &str, clock: Clock) -> Self {
         Self { store, clock, name: name.to_owned(), lease: 60_000, attempts: 3 }
     }
 
-    /// Takes one job and sees it through; `None` when nothing is due.
+    /// Claims one job and finishes it; `None` where no job is due.
     ///
     /// # Errors
-    /// When the store fails. A failing model is not an error: it is in the report.
+    /// Fails where the store fails. A failing model is no error; the report says so.
     pub async fn step<F, Fut>(&self, summarise: F) -> Result<Option<WorkerReport>, StoredError>
     where
         F: Fn(SummaryRequest) -> Fut,
@@ -116,6 +116,7 @@ impl JobWorker {
         Ok(Some(report))
     }
 
+    /// Has a model narrate the span of a job, judges the reply, and ends the job.
     async fn run<F, Fut>(&self, job: &StoreJob, summarise: F) -> Result<WorkerReport, StoredError>
     where
         F: Fn(SummaryRequest) -> Fut,
@@ -123,7 +124,7 @@ impl JobWorker {
     {
         let (mut stored, request) = match self.request(job).await {
             Ok(ready) => ready,
-            // It cannot become right by trying again.
+            // Such a job cannot succeed at a later attempt.
             Err(reason) => return self.end(job, VerdictCode::Stale, &reason, None).await,
         };
         let answer = self.with_heartbeat(job, summarise(request.clone())).await;
@@ -148,9 +149,9 @@ impl JobWorker {
         self.end(job, verdict.code, &verdict.detail, fold.as_ref()).await
     }
 
-    /// The verdict on an answer, and the fold that is made with it. A narration that finds no fold
-    /// yet, because one was made meanwhile or no recap has room for it, is saved with the session
-    /// and serves the next fold.
+    /// The verdict on a reply, and the fold that is prepared with it. An accepted narration may find no fold: another
+    /// fold was made in the meantime, or no recap has room for it. Then it is saved with the session for the next
+    /// fold.
     async fn judge(
         &self,
         mut stored: StoredSession,
@@ -159,6 +160,7 @@ impl JobWorker {
     ) -> Result<Result<(VerdictRecord, Option<Fold>), CompleteError>, StoredError> {
         let budget = stored.meta().budget.clone();
         let mut rounds = 0;
+        // Where another node saved the session first, its state is read, and the reply is judged against that state.
         loop {
             let session = stored.whole().await?;
             let verdict = match session.complete(request, answer.clone(), (self.clock)()) {
@@ -179,7 +181,7 @@ impl JobWorker {
         }
     }
 
-    /// The session and the request; or why the job is of no use any more.
+    /// The session and the request for the model, or the reason why the job is useless now.
     async fn request(&self, job: &StoreJob) -> Result<(StoredSession, SummaryRequest), String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let wanted: WantedNarration = serde_json::from_str(&job.job.body).map_err(|e| text(&e))?;
@@ -192,8 +194,8 @@ impl JobWorker {
         Ok((stored, request))
     }
 
-    /// Runs the call and keeps the lease. `None` when the lease was lost: then the answer is
-    /// another worker's to give.
+    /// Waits for the call, and extends the lease meanwhile. `None` where the lease was lost; then another worker has
+    /// to give the answer.
     async fn with_heartbeat<T>(
         &self,
         job: &StoreJob,
@@ -214,6 +216,7 @@ impl JobWorker {
         }
     }
 
+    /// Gives a job back after the model failed.
     async fn failed(
         &self,
         job: &StoreJob,
@@ -221,7 +224,7 @@ impl JobWorker {
         pause: Millis,
     ) -> Result<WorkerReport, StoredError> {
         let reason = failure.to_string();
-        // No key and no permission come by waiting, and a refused request stays refused.
+        // Waiting brings no key and no permission, and a refused request will be refused again.
         let hopeless = matches!(failure.class, FailureClass::Auth | FailureClass::Rejected);
         let again = !hopeless && job.attempt < self.attempts;
         let retry = again.then(|| (self.clock)() + pause);
@@ -229,6 +232,7 @@ impl JobWorker {
         Ok(report(job, JobCode::Verdict(failure.class.into()), &failure.detail, false))
     }
 
+    /// Ends a job with a verdict, and stores its fold.
     async fn end(
         &self,
         job: &StoreJob,

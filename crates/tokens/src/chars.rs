@@ -1,27 +1,28 @@
-//! Characters divided by a fixed ratio. The measure by which engines are compared.
+//! A counter that divides the number of characters by a fixed ratio. Engines are compared with it.
 
 use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};
 
 use crate::{CounterError, ProviderFamily, clamp};
 
-/// `chars:R`: Unicode scalar values / R, rounded up. Integer arithmetic only.
+/// `chars:R`: the number of Unicode scalar values divided by R, rounded up. It uses only integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CharsCounter {
+    /// `chars:R`, with the ratio as it was written.
     name: String,
-    /// The ratio is `units / scale`, where `scale` is a power of ten.
+    /// The ratio is `units / scale`; `scale` is a power of ten.
     units: u64,
     scale: u64,
 }
 
-/// Digits of a ratio, before and after the point together. Keeps products far inside `u64`.
+/// Most digits of a ratio, before and after the point together. It keeps products far within `u64`.
 const MAX_DIGITS: usize = 9;
 
 impl CharsCounter {
     /// A counter for a ratio written as a decimal: `4`, `3.2`, `0.75`.
     ///
     /// # Errors
-    /// [`CounterError::Ratio`] when the text is not a positive decimal of at most nine digits.
+    /// Fails with [`CounterError::Ratio`] where the text is not a positive decimal of at most nine digits.
     pub fn new(ratio: &str) -> Result<Self, CounterError> {
         let wrong = || CounterError::Ratio(ratio.to_owned());
         let (whole, fraction) = ratio.split_once('.').unwrap_or((ratio, ""));

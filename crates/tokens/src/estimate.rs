@@ -1,13 +1,19 @@
-//! An estimate of the token count from the shape of a text, in one pass at memory-like speed.
+//! Estimates the token count from the shape of a text, in one fast pass.
 //!
-//! A vocabulary of the GPT kind spends its tokens on things that can be counted without it: about
-//! one for each word, each hump of a name, each run of digits and marks, each line. The weights
-//! below are a non-negative least-squares fit of those counts to exact `o200k` counts over
-//! 15 MB: source in four languages, READMEs, listings, logs, JSON, tables, hex, base64, and the
-//! messages of real agent runs. For other families the parts are scaled so that the measured
-//! characters per token come out: prose 4.50 | 4.10 | 2.95 | 4.32 (`o200k`, Claude to 4.6, Claude
-//! 4.7 and later, Gemini), code 4.7 | 3.5 | 2.7 | 3.8, JSON 3.6 | 2.85 | 2.25 | 2.7,
-//! numbers 1.85 | 1.85 | 1.71 | 1.05, Chinese 1 | 0.77 | 0.67 | 1.02 of `o200k`.
+//! A vocabulary of the GPT kind uses about one token for each word, each hump of a name, each run of digits or marks,
+//! and each line. All of these can be counted without the vocabulary. The weights below are a non-negative
+//! least-squares fit of such counts to exact `o200k` counts over 15 MB: source in four languages, READMEs, listings,
+//! logs, JSON, tables, hex, base64, and messages of real agent runs.
+//!
+//! For other families, the parts are scaled to the measured characters per token (for Chinese: relative to `o200k`):
+//!
+//! | text | `o200k` | Claude to 4.6 | Claude from 4.7 | Gemini |
+//! |---|---|---|---|---|
+//! | prose | 4.50 | 4.10 | 2.95 | 4.32 |
+//! | code | 4.7 | 3.5 | 2.7 | 3.8 |
+//! | JSON | 3.6 | 2.85 | 2.25 | 2.7 |
+//! | numbers | 1.85 | 1.85 | 1.71 | 1.05 |
+//! | Chinese | 1 | 0.77 | 0.67 | 1.02 |
 
 use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};
@@ -15,29 +21,30 @@ use midfold_core::{Counter, TextKind};
 use crate::scan::TextShape;
 use crate::{ProviderFamily, clamp};
 
-/// `estimate:FAMILY`: tokens from the shape of a text.
+/// `estimate:FAMILY`: a counter that estimates tokens from the shape of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstimateCounter {
     family: ProviderFamily,
 }
 
-/// Weights are in tokens / 1,024; a family's factors in 1/1,000 of the `o200k` tokens.
+/// Weights are in 1/1,024 of a token, and a family's factors in 1/1,000 of the `o200k` tokens.
 const UNIT: u64 = 1_024 * 1_000;
 
-/// How many tokens of each kind of content a family makes where `o200k` makes 1,000.
+/// For each kind of content, how many tokens a family makes where `o200k` makes 1,000.
 struct Factors {
     words: u64,
     numbers: u64,
     marks: u64,
-    /// Characters beyond ASCII.
+    /// Characters outside ASCII.
     wide: u64,
-    /// The whole again for call arguments, where escapes and quotes are dense.
+    /// A further factor for call arguments, which have many escapes and quotes.
     arguments: u64,
-    /// Tokens around each message. `OpenAI`: 3 and one for the role's name (their cookbook).
-    /// Others: small, because what providers add per call shows up in `usage` and is learned.
+    /// Tokens around each message. For `OpenAI`, these are 3, and one for the role's name (their cookbook). For others
+    /// it is small, because the meter learns from `usage` what a provider adds for each call.
     per_message: u32,
 }
 
+/// `o200k` itself, so all factors are 1.
 const OPEN_AI: Factors = Factors {
     words: 1_000,
     numbers: 1_000,
@@ -46,6 +53,7 @@ const OPEN_AI: Factors = Factors {
     arguments: 1_000,
     per_message: 4,
 };
+/// Claude 4.7 and later.
 const CLAUDE: Factors = Factors {
     words: 1_500,
     numbers: 900,
@@ -54,6 +62,7 @@ const CLAUDE: Factors = Factors {
     arguments: 1_050,
     per_message: 8,
 };
+/// Claude up to 4.6.
 const CLAUDE_OLD: Factors = Factors {
     words: 1_080,
     numbers: 900,
@@ -62,6 +71,7 @@ const CLAUDE_OLD: Factors = Factors {
     arguments: 1_050,
     per_message: 8,
 };
+/// All versions of Gemini, which share a vocabulary.
 const GEMINI: Factors = Factors {
     words: 990,
     numbers: 1_650,
@@ -72,7 +82,7 @@ const GEMINI: Factors = Factors {
 };
 
 impl EstimateCounter {
-    /// The estimate for a family.
+    /// The counter for a family.
     #[must_use]
     pub const fn new(family: ProviderFamily) -> Self {
         Self { family }
@@ -88,7 +98,7 @@ impl EstimateCounter {
     }
 }
 
-/// Tokens / 1,024 that the parts of a text cost in `o200k`: words, numbers, marks, wide.
+/// The cost in `o200k` of the words, numbers, marks and wide characters of a text, in 1/1,024 of a token.
 fn parts(s: &TextShape) -> [u64; 4] {
     [
         14 * s.letters + 886 * s.words + 1_371 * s.humps + 94 * s.upper + 551 * s.excess,

@@ -1,4 +1,4 @@
-//! Exact counts with an embedded vocabulary.
+//! Counts tokens exactly with an embedded vocabulary.
 
 use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};
@@ -8,18 +8,18 @@ use crate::bpe::Encoding;
 use crate::media::in_tiles;
 use crate::{ProviderFamily, clamp, parts};
 
-/// What counts with a vocabulary.
+/// The implementation that counts with a vocabulary.
 #[derive(Clone, Copy)]
 enum Encoder {
-    /// Our own tables, which are read in place.
+    /// This crate's own tables, which are read in place.
     #[cfg(feature = "_tables")]
     Table(&'static Encoding),
-    /// The `tiktoken` crate, which unpacks a vocabulary when it is first used.
+    /// The `tiktoken` crate, which unpacks a vocabulary at its first use.
     #[cfg(feature = "_tiktoken")]
     Unpacked(&'static tiktoken::CoreBpe),
 }
 
-/// The names of the vocabularies of this build.
+/// The names of the vocabularies in this build.
 pub(crate) const VOCABULARIES: &[&str] = &[
     #[cfg(feature = "o200k")]
     "o200k",
@@ -39,10 +39,9 @@ pub(crate) const VOCABULARIES: &[&str] = &[
     "glm4",
 ];
 
-/// The exact count of an embedded vocabulary. Special-token text counts as ordinary text.
+/// The exact count of an embedded vocabulary. The texts of special tokens count as ordinary text.
 ///
-/// A single unbroken piece above 64 KiB is counted in parts: there, and only there, the count can
-/// be off by 0.02 %.
+/// A single unbroken piece of more than 64 KiB is counted in parts. Only then may the count be off, by up to 0.02 %.
 #[derive(Clone, Copy)]
 pub struct ExactCounter {
     name: &'static str,
@@ -56,8 +55,8 @@ impl std::fmt::Debug for ExactCounter {
 }
 
 impl ExactCounter {
-    /// The vocabulary of this name, if this build carries it. `o200k` and `cl100k` are ready in the program; the
-    /// others are unpacked by the first call (about 0.1 s), and later calls are free.
+    /// The counter with this vocabulary; `None` where this build does not have it. `o200k` and `cl100k` are ready at
+    /// once. The others are unpacked at their first use, which takes about 0.1 s.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let name = *VOCABULARIES.iter().find(|known| **known == name)?;
@@ -90,7 +89,7 @@ impl Counter for ExactCounter {
     }
 
     fn media(&self, media: &MediaRef) -> u32 {
-        // The vocabulary of the models that bill in tiles.
+        // The models with this vocabulary bill images in tiles.
         if self.name == "cl100k" { in_tiles(media) } else { ProviderFamily::OpenAi.media(media) }
     }
 

@@ -1,4 +1,4 @@
-//! Exact counts with a user's own `tokenizer.json`.
+//! Counts tokens exactly with a user's own `tokenizer.json`.
 
 use std::sync::Arc;
 
@@ -8,8 +8,7 @@ use tokenizers::pipeline::{EncodeOptions, Override, PipelineTokenizer};
 
 use crate::{CounterError, ProviderFamily, clamp, parts};
 
-/// A Hugging Face tokenizer. Special-token text counts as ordinary text, nothing is added,
-/// padded or cut.
+/// A Hugging Face tokenizer. The texts of special tokens count as ordinary text. Nothing is added, padded or cut off.
 pub struct HfTokenizer {
     name: String,
     inner: PipelineTokenizer,
@@ -22,11 +21,11 @@ impl std::fmt::Debug for HfTokenizer {
     }
 }
 
-/// A counter from the bytes of a `tokenizer.json`, of any version. `name` is what records show.
+/// A counter from the bytes of a `tokenizer.json`, of any version. Records show `name` as the counter's name.
 ///
 /// # Errors
-/// [`CounterError::Load`] when the bytes are not UTF-8, not JSON, or hold a component that the loader
-/// does not know.
+/// Fails with [`CounterError::Load`] where the bytes are not UTF-8, not JSON, or hold a component that the loader does
+/// not know.
 pub fn hf_from_bytes(name: &str, json: &[u8]) -> Result<Arc<dyn Counter>, CounterError> {
     let failed = |reason: String| CounterError::Load { name: name.to_owned(), reason };
     let text = std::str::from_utf8(json).map_err(|error| failed(error.to_string()))?;
@@ -52,8 +51,8 @@ impl Counter for HfTokenizer {
             let mut tokens = Vec::new();
             match self.inner.encode_into(part, &self.options, &mut tokens) {
                 Ok(()) => tokens.len() as u64,
-                // A vocabulary without a token for some byte and without an unknown token.
-                // A byte each is the upper bound of every vocabulary.
+                // The vocabulary has neither a token for some byte nor an unknown token. One token for each byte is an
+                // upper bound in every vocabulary.
                 Err(_) => part.len() as u64,
             }
         }))

@@ -1,6 +1,6 @@
-//! Token counting for midfold. Pure: no IO, no clock, no environment.
+//! Counts tokens for midfold. Pure: no IO, no clock, no environment.
 //!
-//! Four ways to count, one trait ([`Counter`]):
+//! There are four ways to count, with one trait ([`Counter`]):
 //!
 //! | name | what it is |
 //! |---|---|
@@ -47,7 +47,7 @@ pub use models::for_model;
 pub use name::{by_name, names};
 pub use windows::window_of;
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// Items for the tests of this crate only. They are no part of its interface, and may change.
 #[doc(hidden)]
 pub mod inside {
     #[cfg(feature = "cl100k")]
@@ -57,23 +57,23 @@ pub mod inside {
     #[cfg(any(feature = "_exact", feature = "hf"))]
     pub use crate::parts::{CAP, PART, sum};
 
-    /// The prefixes of names that the table of windows has.
+    /// The prefixes of model names in the table of windows.
     #[must_use]
     pub fn window_prefixes() -> Vec<&'static str> {
         crate::windows::prefixes()
     }
 }
 
-/// Why there is no counter.
+/// Why a counter could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CounterError {
     /// No counter has this name.
     #[error("unknown tokenizer `{name}`; valid names: {valid}")]
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What this build knows, separated by commas.
+        /// The names that this build knows, separated by commas.
         valid: String,
     },
     /// The ratio of `chars:R` is not a positive decimal.
@@ -81,17 +81,17 @@ pub enum CounterError {
         "`{0}` is not a positive number of characters per token; write `chars:4` or `chars:3.2`"
     )]
     Ratio(String),
-    /// A `tokenizer.json` that does not load.
+    /// A `tokenizer.json` could not be loaded.
     #[error("tokenizer `{name}` does not load: {reason}")]
     Load {
-        /// Name given by the caller, normally the file's path.
+        /// The name that the caller gave, usually the path of the file.
         name: String,
-        /// What the loader said.
+        /// The loader's message.
         reason: String,
     },
 }
 
-/// Saturates a count at the trait's type; 4 billion tokens are beyond any window.
+/// Converts a count to the trait's type. A larger count becomes the maximum, 4 billion, which is more than any window.
 pub(crate) fn clamp(tokens: u64) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }

@@ -1,13 +1,13 @@
-//! What images, sounds and files cost, by provider family. Never by the length of their base64.
+//! The tokens of images, sounds and files, by provider family. The length of their base64 does not matter.
 
 use midfold_core::view::{MediaExtent, MediaKind, MediaRef, PictureDetail};
 
 use crate::clamp;
 
-/// Providers that share a vocabulary and a way to bill media.
+/// Providers that share a vocabulary and a way of billing media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProviderFamily {
-    /// GPT and o-series; also the rule for open models and `chars:R`.
+    /// GPT and the o-series. Open models and `chars:R` use this family's rules, too.
     OpenAi,
     /// Claude 4.7 and later, whose vocabulary makes about 30 % more tokens than before.
     Claude,
@@ -15,73 +15,88 @@ pub enum ProviderFamily {
     ClaudeOld,
     /// Gemini 3 and later, and Gemma.
     Gemini,
-    /// Gemini up to 2.5: the same vocabulary, and other pictures.
+    /// Gemini up to 2.5, which has the same vocabulary but bills images in another way.
     GeminiOld,
 }
 
-/// An image whose size nobody knows: a full-screen picture at most providers.
+/// Tokens of an image of unknown size. That is what a full-screen picture costs at most providers.
 const IMAGE_UNKNOWN: u64 = 1_600;
-/// Gemini 3 bills every image about the same (measured 1,065 to 1,101).
+/// Tokens of any image for Gemini 3, which bills all of them about the same (measured 1,065 to 1,101).
 const IMAGE_GEMINI: u64 = 1_090;
-/// `OpenAI` takes no more than 10,000 patches of an image, 1.2 tokens each; larger ones are scaled down.
+/// Most tokens of an image for `OpenAI`: it takes at most 10,000 patches at 1.2 tokens, and scales larger images down.
 const IMAGE_OPENAI_CAP: u64 = 12_000;
-/// Where Claude scales an image down: measured for the newer generation, the largest row of
-/// Anthropic's table (1092 x 1092) for the older one.
+/// Most tokens of an image for the newer generation of Claude, which scales larger ones down (measured).
 const IMAGE_CLAUDE_CAP: u64 = 3_930;
+/// Most tokens of an image for the older generation of Claude: the largest row of Anthropic's table (1092 x 1092).
 const IMAGE_CLAUDE_OLD_CAP: u64 = 1_590;
-/// The longest edge that the older generation takes, in pixels; and pixels for each token.
+/// The longest edge of an image in the older generation of Claude, in pixels.
 const EDGE_CLAUDE_OLD: u32 = 1_568;
+/// Pixels of an image for each token, in the older generation of Claude.
 const PIXELS_CLAUDE_OLD: u64 = 750;
-/// `OpenAI`'s older models: a picture in low detail, which every other one costs beside its tiles; a
-/// tile of 512 pixels; the square that it is fitted into; its shortest side after that.
+/// Tokens of an image in low detail for `OpenAI`. In its older models, every image costs this beside its tiles.
 const IMAGE_LOW: u64 = 85;
+/// Tokens of a tile in `OpenAI`'s older models.
 const TILE: u64 = 170;
+/// The side of a tile, in pixels.
 const TILE_SIDE: u32 = 512;
+/// The side of the square into which an image is fitted, in pixels.
 const TILES_SQUARE: u32 = 2_048;
+/// The length to which the shortest side of the fitted image is scaled, in pixels.
 const TILES_SHORTEST: u32 = 768;
-/// Gemini to 2.5: a crop; the sides up to which a picture is one; the least and the largest crop; what
-/// a larger picture is scaled down to.
+/// Tokens of a crop in Gemini up to 2.5.
 const CROP: u64 = 258;
+/// The side up to which a picture is a single crop, in pixels.
 const CROP_WHOLE: u32 = 384;
+/// The smallest and the largest side of a crop, in pixels.
 const CROP_SIDES: std::ops::RangeInclusive<u32> = 256..=768;
+/// The side of the square into which a larger picture is fitted, in pixels.
 const CROPS_SQUARE: u32 = 3_072;
 
-/// Sound is taken as 128 kbit/s, the common rate of compressed speech and music. For raw PCM this
-/// overstates, which is the safe side.
+/// Sound of unknown length is taken as 128 kbit/s, the usual rate of compressed speech and music. For raw PCM the
+/// estimate is too high, which is the safe side.
 const SOUND_BYTES_PER_SECOND: u64 = 16_000;
-/// `OpenAI` bills input audio at 10 tokens a second, Gemini at 32; Claude takes none, and where a
-/// gateway turns sound into text, 10 a second is above fast speech.
+/// Tokens for each second of sound, for `OpenAI`. Claude takes no sound. Where a gateway turns sound into text, 10
+/// tokens a second are more than fast speech needs.
 const SOUND_TOKENS: u64 = 10;
+/// Tokens for each second of sound, for Gemini.
 const SOUND_TOKENS_GEMINI: u64 = 32;
 
-/// A video: `OpenAI` and Claude take none; Gemini samples one picture a second, with its sound (300 up to 2.5,
-/// 102 from 3 on: 70 and 32).
+/// Tokens for each second of a video, for Gemini from 3 on: 70 for one picture a second, and 32 for the sound.
+/// `OpenAI` and Claude take no video.
 const VIDEO_TOKENS: u64 = 102;
+/// Tokens for each second of a video, for Gemini up to 2.5.
 const VIDEO_TOKENS_OLD: u64 = 300;
-/// A video of which nothing tells the length is taken as 1 Mbit/s.
+/// A video of unknown length is taken as 1 Mbit/s.
 const VIDEO_BYTES_PER_SECOND: u64 = 125_000;
 
-/// A page is read as its text and as a picture: Anthropic says 1,500 to 3,000 tokens for the first of
-/// them, `OpenAI` sends both; Gemini bills 560 from 3 on, 258 before.
+/// Tokens of a page. Claude and `OpenAI` models get it as text and as a picture; Anthropic states 1,500 to 3,000 tokens
+/// for the text.
 const PAGE_TOKENS: u64 = 2_250;
+/// Tokens of a page for Gemini from 3 on.
 const PAGE_TOKENS_GEMINI: u64 = 560;
+/// Tokens of a page for Gemini up to 2.5.
 const PAGE_TOKENS_GEMINI_OLD: u64 = 258;
-/// A document that does not tell its pages is taken as one for each 16 KiB begun, up to what a provider
-/// reads of one document: between a page of packed text and a scanned one.
+/// A document with an unknown number of pages is taken as one page for each 16 KiB, rounded up. That is between a page
+/// of packed text and a scanned page.
 const PAGE_BYTES: u64 = 16 * 1024;
+/// Most pages that a provider reads of one document.
 const PAGES: u64 = 100;
-/// Bytes of plain text that make a token.
+/// Bytes of plain text for each token.
 const TEXT_BYTES: u64 = 4;
 
 impl ProviderFamily {
     /// Tokens of an image, a sound or a file.
     ///
-    /// Images by their pixels, as each provider documents it: Claude one token per 28 × 28 tile up to a
-    /// cap, the older ones one per 750 pixels, GPT 1.2 per 32 × 32 patch up to 12,000 (85 in low
-    /// detail), Gemini 3 a flat 1,090, the older ones 258 per crop; 1,600 where the size is unknown.
-    /// Sound and video by their seconds, documents by their pages, plain text by its length; where the bytes
-    /// do not tell, by their size (128 kbit/s, 1 Mbit/s, 16 KiB a page); 1,600 where the data is only
-    /// referred to. Text that is read with its message is counted there, and 0 here.
+    /// Images are billed by their pixels, as each provider documents:
+    /// - Claude: one token per 28 × 28 tile up to a cap. Older models: one per 750 pixels.
+    /// - GPT: 1.2 tokens per 32 × 32 patch up to 12,000 (85 in low detail).
+    /// - Gemini 3: a flat 1,090 tokens. Older models: 258 per crop.
+    ///
+    /// An image of unknown size costs 1,600.
+    ///
+    /// Sound and video are billed by their seconds, documents by their pages, and plain text by its length. Where the
+    /// bytes do not say these, the size decides (128 kbit/s, 1 Mbit/s, 16 KiB a page). Data that is only referred to
+    /// costs 1,600. Text that is read together with its message is counted there, so it is 0 here.
     #[must_use]
     pub fn media(self, media: &MediaRef) -> u32 {
         let size = u64::from(media.size);
@@ -119,6 +134,7 @@ impl ProviderFamily {
         matches!(self, Self::Gemini | Self::GeminiOld)
     }
 
+    /// Tokens of an image, by the rules of the family.
     fn image(self, media: &MediaRef) -> u64 {
         let size = media.pixels().filter(|(width, height)| *width > 0 && *height > 0);
         match (self, size) {
@@ -146,8 +162,8 @@ impl ProviderFamily {
     }
 }
 
-/// What an image costs `OpenAI`'s models up to GPT-4 Turbo and GPT-4o: a base, and tiles of 512 pixels
-/// of the picture that is fitted into 2,048 pixels square and then to 768 on its shortest side.
+/// The tokens of an image for `OpenAI`'s models up to GPT-4 Turbo and GPT-4o: a base, and a sum for each tile of 512
+/// pixels. Before that, the picture is fitted into a square of 2,048 pixels, and its shortest side is scaled to 768.
 #[must_use]
 pub fn in_tiles(media: &MediaRef) -> u32 {
     let size = media.pixels().filter(|(width, height)| *width > 0 && *height > 0);
@@ -162,12 +178,12 @@ pub fn in_tiles(media: &MediaRef) -> u32 {
     clamp(IMAGE_LOW + TILE * pieces(size, TILE_SIDE))
 }
 
-/// Squares of this side that cover a picture.
+/// How many squares with this side cover a picture.
 fn pieces((width, height): (u32, u32), side: u32) -> u64 {
     u64::from(width.div_ceil(side)) * u64::from(height.div_ceil(side))
 }
 
-/// The picture scaled down so that `measured`, one of its sides, is at most `most`.
+/// The size of the picture after scaling it down so that `measured`, one of its sides, is at most `most`.
 fn fitted((width, height): (u32, u32), measured: u32, most: u32) -> (u32, u32) {
     if measured <= most {
         return (width, height);

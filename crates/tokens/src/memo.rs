@@ -1,4 +1,4 @@
-//! Counts by content hash: the same text is counted once, in whatever message it stands.
+//! Remembers counts by the hash of the text, so that the same text is counted once, in whatever message it is.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,20 +6,22 @@ use midfold_core::view::MediaRef;
 use midfold_core::{Counter, TextKind};
 use rustc_hash::FxHashMap;
 
-/// Texts below this many bytes are counted afresh: there the hash costs as much as the count.
+/// Shorter texts, in bytes, are counted each time, because hashing them costs as much as counting.
 const MIN_BYTES: usize = 64;
 
-/// A counter that remembers. Worth it around an exact counter (50 MB/s, where hashing runs at
-/// 2 GB/s), not around an estimate.
+/// A counter that remembers its counts. It pays around an exact counter, which counts 50 MB/s where hashing runs at
+/// 2 GB/s. It does not pay around an estimate.
 ///
-/// Holds at most twice the given number of counts, 20 bytes each. When the young generation is
-/// full it becomes the old one and the old one is dropped; what is asked for again moves back.
+/// Holds at most twice the given number of counts, with 20 bytes each. When the young generation is full, it replaces
+/// the old one, whose counts are dropped. A count of the old generation that is used again moves to the young one.
 pub struct MemoCounter<C: Counter + ?Sized> {
     inner: Arc<C>,
+    /// Counts in each generation.
     entries: usize,
     state: Mutex<Generations>,
 }
 
+/// Two tables of counts. The old one is dropped as a whole, which is cheaper than tracking single uses.
 #[derive(Default)]
 struct Generations {
     young: FxHashMap<u128, u32>,
@@ -27,6 +29,7 @@ struct Generations {
 }
 
 impl Generations {
+    /// The count of a text; `None` where it is not remembered. A count of the old generation moves to the young one.
     fn get(&mut self, key: u128, entries: usize) -> Option<u32> {
         if let Some(&tokens) = self.young.get(&key) {
             return Some(tokens);
@@ -36,6 +39,7 @@ impl Generations {
         Some(tokens)
     }
 
+    /// Remembers a count. A full young generation becomes the old one.
     fn put(&mut self, key: u128, tokens: u32, entries: usize) {
         if self.young.len() >= entries {
             self.old = std::mem::take(&mut self.young);
@@ -44,11 +48,11 @@ impl Generations {
     }
 }
 
-/// Counts that [`MemoCounter::around`] remembers, for each of two generations: 1.3 MB at most.
+/// Counts in each of the two generations of [`MemoCounter::around`]; 1.3 MB at most.
 const ENTRIES: usize = 1 << 15;
 
 impl MemoCounter<dyn Counter> {
-    /// The counter, with a memo where that pays: around an exact one.
+    /// The counter with a memo around it, where that pays: around an exact counter.
     ///
     /// ```
     /// use midfold_core::{TextKind, Counter};
@@ -65,27 +69,27 @@ impl MemoCounter<dyn Counter> {
 }
 
 impl<C: Counter + ?Sized> MemoCounter<C> {
-    /// A memo of `entries` counts for each of two generations (at least one).
+    /// A memo with `entries` counts in each of its two generations (at least one).
     #[must_use]
     pub fn new(inner: Arc<C>, entries: usize) -> Self {
         Self { inner, entries: entries.max(1), state: Mutex::default() }
     }
 
-    /// Counts that are held now.
+    /// How many counts are remembered now.
     #[must_use]
     pub fn len(&self) -> usize {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.young.len() + state.old.len()
     }
 
-    /// Whether nothing is held.
+    /// Whether no count is remembered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// 128 bits of blake3 over the class of content and the text.
+/// The key of a text: 128 bits of blake3 over the kind of content and the text.
 fn key(text: &str, content: TextKind) -> u128 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[content as u8]);
@@ -110,7 +114,7 @@ impl<C: Counter + ?Sized> Counter for MemoCounter<C> {
         if let Some(tokens) = known {
             return tokens;
         }
-        // Counted outside the lock: two threads may count the same text, to the same result.
+        // Counting happens outside the lock. Two threads may count the same text, with the same result.
         let tokens = self.inner.count(text, content);
         self.state.lock().unwrap_or_else(PoisonError::into_inner).put(key, tokens, self.entries);
         tokens

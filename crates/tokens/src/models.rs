@@ -1,7 +1,7 @@
-//! What a model's name tells: which counter fits it, and its parts.
+//! Reads a model's name: its parts, and the counter that fits it.
 
 /// The name of the counter that fits a model best. Vendor prefixes (`anthropic/`, `models/`,
-/// `us.anthropic.`) and case do not matter. An unknown model gets `o200k`.
+/// `us.anthropic.`) and case do not matter. An unknown model gets `o200k`, the vocabulary of OpenAI's newer models.
 #[must_use]
 pub fn for_model(model: &str) -> &'static str {
     let name = bare(model);
@@ -35,8 +35,8 @@ pub(crate) fn bare(model: &str) -> String {
     name.to_owned()
 }
 
-/// The version in a name: `claude-opus-4-7` and `claude-4.7-opus` are (4, 7), a date is no version, and
-/// a name without one is the newest.
+/// The version in a model's name: `claude-opus-4-7` and `claude-4.7-opus` give (4, 7). A date is no version. A name
+/// without a version counts as the newest.
 fn version(name: &str) -> (u32, u32) {
     let mut numbers =
         name.split(['-', '.', '@', ':', '_']).skip_while(|part| !is_version(part)).map_while(
@@ -48,6 +48,7 @@ fn version(name: &str) -> (u32, u32) {
     }
 }
 
+/// Whether a part is a number of at most two digits, such as `4` or `v2`.
 pub(crate) fn is_version(part: &str) -> bool {
     let digits = part.strip_prefix('v').unwrap_or(part);
     (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! Counters by name.
+//! Finds counters by name.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use midfold_core::Counter;
 
 use crate::{CharsCounter, CounterError, EstimateCounter, ProviderFamily};
 
-/// The names that [`by_name`] knows in this build; `chars:R` stands for any ratio.
+/// The names that [`by_name`] knows in this build; `chars:R` is listed for every ratio R.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     #[cfg(feature = "_exact")]
@@ -25,11 +25,12 @@ pub fn names() -> Vec<&'static str> {
         .collect()
 }
 
-/// The counter of a name. For a path to a `tokenizer.json` read the file and use
-/// `hf_from_bytes` (feature `hf`).
+/// The counter with this name. For a path to a `tokenizer.json`, read the file and use `hf_from_bytes` (feature
+/// `hf`).
 ///
 /// # Errors
-/// [`CounterError::Unknown`] lists the valid names; [`CounterError::Ratio`] for a bad `chars:R`.
+/// Fails with [`CounterError::Unknown`], which lists the valid names, or with [`CounterError::Ratio`] for a bad
+/// `chars:R`.
 pub fn by_name(name: &str) -> Result<Arc<dyn Counter>, CounterError> {
     if let Some(ratio) = name.strip_prefix("chars:") {
         return Ok(Arc::new(CharsCounter::new(ratio)?));
@@ -48,6 +49,7 @@ pub fn by_name(name: &str) -> Result<Arc<dyn Counter>, CounterError> {
     })
 }
 
+/// The family in `estimate:FAMILY`; `None` for any other name.
 fn estimate_family(name: &str) -> Option<ProviderFamily> {
     Some(match name.strip_prefix("estimate:")? {
         "openai" => ProviderFamily::OpenAi,

@@ -1,17 +1,17 @@
-//! Cutting texts that a tokenizer would choke on.
+//! Cuts long unbroken runs of a text, because tokenizers need very long for them.
 //!
-//! A tokenizer first splits a text into pieces (words, numbers, runs of marks, white space) and
-//! merges inside each. A piece of a megabyte takes half a second and more. Pieces up to [`CAP`]
-//! are left alone, so the count of any ordinary text is exact; a longer one is counted in parts of
-//! [`PART`] bytes, which can be off by one token at each cut (0.02 %).
+//! A tokenizer first splits a text into pieces (words, numbers, runs of marks, white space) and merges inside each.
+//! For a piece of a megabyte, that takes half a second or more. Pieces of up to [`CAP`] bytes are not cut, so the
+//! count of any ordinary text is exact. A longer one is counted in parts of [`PART`] bytes, which may be off by one
+//! token at each cut (0.02 %).
 
-/// Longest run of one kind that is counted as a whole, in bytes.
+/// Longest run of one kind of byte that is counted as a whole, in bytes.
 pub const CAP: usize = 64 * 1024;
 
 /// Size of the parts of a longer run, in bytes.
 pub const PART: usize = 8 * 1024;
 
-/// Runs of one kind never hold a piece's border, or only such as does not matter here.
+/// Kinds of bytes. Inside a run of one kind there is no border between pieces, or only one that does not matter here.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunKind {
     Word,
@@ -20,6 +20,7 @@ enum RunKind {
     Mark,
 }
 
+/// The kind of each byte. All bytes of characters outside ASCII count as parts of words.
 const KINDS: [RunKind; 256] = {
     let mut kinds = [RunKind::Mark; 256];
     let mut byte = 0;
@@ -41,7 +42,7 @@ fn kind(byte: u8) -> RunKind {
     KINDS[usize::from(byte)]
 }
 
-/// Sums `count` over the parts of `text`.
+/// Sums `count` over the parts of `text`. A text of at most [`CAP`] bytes is one part.
 pub fn sum(text: &str, count: impl Fn(&str) -> u64) -> u64 {
     if text.len() <= CAP {
         return count(text);
@@ -60,8 +61,8 @@ pub fn sum(text: &str, count: impl Fn(&str) -> u64) -> u64 {
     total + count(&text[from..])
 }
 
-/// The first run of one kind, at or after `from`, that is longer than [`CAP`]. Looks at every
-/// 65,536th byte and walks back to the last change of kind: a few bytes in ordinary text.
+/// The first run of one kind of byte, from `from` on, that is longer than [`CAP`]. It looks at one byte in every
+/// 65,536 and goes back to the last change of kind, which is a few bytes away in ordinary text.
 fn long_run(bytes: &[u8], from: usize) -> Option<std::ops::Range<usize>> {
     let mut start = from;
     loop {

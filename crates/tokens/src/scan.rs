@@ -1,22 +1,22 @@
-//! One pass over a text that counts what its tokens depend on. Nothing here knows a model.
+//! Counts the features of a text that its number of tokens depends on, in one pass. Nothing here knows a model.
 //!
-//! Every count is a sum of comparisons of a byte and the byte before it, kept in `u8`s over blocks
-//! of less than 256 bytes, which is the shape that compilers turn into vector code.
+//! Every count is a sum of comparisons between a byte and the byte before it. Sums are kept in `u8`s over blocks of
+//! less than 256 bytes, because compilers turn such loops into vector code.
 
-/// What a text is made of. All counts are in bytes (ASCII) or in characters (the rest).
+/// The features of a text. ASCII is counted in bytes, everything else in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextShape {
     /// ASCII letters.
     pub letters: u64,
-    /// Letters with no letter before them: starts of words.
+    /// Letters without a letter before them, which start words.
     pub words: u64,
-    /// An upper-case letter after a lower-case one: `parseJson`, and half of base64.
+    /// Upper-case letters after a lower-case one, as in `parseJson`. In base64, that is about half of the letters.
     pub humps: u64,
     /// Upper-case letters.
     pub upper: u64,
-    /// Letters beyond what words have: blobs, `aaaa…`, minified names. Judged per block.
+    /// Letters above the usual number in words: blobs, `aaaa…`, minified names. Judged for each block.
     pub excess: u64,
-    /// Digits.
+    /// ASCII digits.
     pub digits: u64,
     /// Starts of runs of digits.
     pub numbers: u64,
@@ -38,19 +38,19 @@ pub(crate) struct TextShape {
     pub four: u64,
 }
 
-/// Bytes per block: the counters are `u8`s.
+/// Bytes of a block. It has to be below 256, because the counters are `u8`s.
 const BLOCK: usize = 192;
 
-/// Letters per word from which on the rest of a block's letters count as [`TextShape::excess`].
+/// Letters for each word above which the rest of a block's letters count as [`TextShape::excess`].
 const LONG_WORD: u64 = 12;
 
 impl TextShape {
-    /// Counts a text.
+    /// Counts the features of a text.
     pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut shape = Self::default();
         let Some(&first) = bytes.first() else { return shape };
-        // The first byte as if a byte of no kind stood before it.
+        // The first byte is compared with a byte of no kind.
         shape.add(&[0x80], &[first]);
         for (now, before) in bytes[1..].chunks(BLOCK).zip(bytes.chunks(BLOCK)) {
             shape.add(&before[..now.len()], now);
@@ -58,6 +58,7 @@ impl TextShape {
         shape
     }
 
+    /// Adds the features of a block. `before` holds the byte before each byte of `now`.
     #[inline]
     fn add(&mut self, before: &[u8], now: &[u8]) {
         let mut n = [0u8; 14];
@@ -94,8 +95,8 @@ impl TextShape {
         self.marks += n[6];
         self.mark_runs += n[7];
         self.spaces += n[8];
-        // A run of k spaces has k - 1 pairs; runs of two or more are what matters, and in real
-        // text those are indents, of which each block holds few.
+        // A run of k spaces has k - 1 pairs, but each run of two or more should count once. In real text these are
+        // indents, and each block holds few of them.
         self.indents += n[10].min(n[9]);
         self.breaks += n[11];
         self.two += n[12];
@@ -104,6 +105,7 @@ impl TextShape {
     }
 }
 
+/// How many of these bytes are wanted. The callers pass fewer than 256.
 fn count(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> u8 {
     bytes.iter().map(|&b| u8::from(wanted(b))).sum()
 }

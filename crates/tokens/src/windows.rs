@@ -1,16 +1,16 @@
-//! How much a model holds, as far as its name tells.
+//! The windows of models, as far as their names tell them.
 
 use std::sync::LazyLock;
 
 use crate::models::{bare, is_version};
 
-/// The table: `prefix<TAB>tokens`, comments start with `#`.
+/// The table: `prefix<TAB>tokens` on each line; comments start with `#`.
 const TABLE: &str = include_str!("../data/windows.tsv");
 
-/// What `[1m]` behind a name, and Anthropic's beta of that name, ask for.
+/// The window that `[1m]` behind a name asks for, as does Anthropic's beta of that name.
 const MILLION: u64 = 1_000_000;
 
-/// A row of the table.
+/// A row of the table: a prefix of model names with its window in tokens.
 struct WindowRow {
     prefix: &'static str,
     name: ModelName,
@@ -35,9 +35,11 @@ fn rows(table: &'static str) -> impl Iterator<Item = WindowRow> {
     })
 }
 
-/// The context window of a model in tokens, input and output together, where its name tells; of a model that takes less
-/// for its prompt than its window, that limit. The longest prefix of the table wins. A version that is newer than all in the table has the window of the newest one before it in its family,
-/// and is not taken for the family's oldest.
+/// The context window of a model in tokens, input and output together. For a model whose prompt may not fill the
+/// window, it is the limit of the prompt. `None` where the name tells nothing.
+///
+/// The longest prefix in the table wins. A version that is newer than the table has the window of the newest version
+/// before it in its family, because the family's oldest entry would be wrong for it.
 ///
 /// ```
 /// use midfold_tokens::window_of;
@@ -70,14 +72,15 @@ pub fn window_of(model: &str) -> Option<u64> {
     {
         return Some(row.window);
     }
-    // A word for the whole family says less than a version of it does.
+    // The row of a whole family says less than the row of one of its versions.
     let family = newest("").filter(|_| found.name.version.is_none());
     Some(family.map_or(found.window, |row| row.window.max(found.window)))
 }
 
 impl ModelName {
+    /// Splits a model's name into its parts.
     fn of(name: &str) -> Self {
-        // Clouds and routers put where and how it runs behind the name.
+        // Clouds and routers append to the name where and how the model runs.
         let name = name.split(['@', ':', '[']).next().unwrap_or_default();
         let (mut family, mut numbers, mut variant) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts(name) {
@@ -91,7 +94,7 @@ impl ModelName {
             }
         }
         let version = numbers.first().map(|major| (*major, numbers.get(1).copied().unwrap_or(0)));
-        // The newest of a family has no number.
+        // `latest` without a number is the newest version of its family.
         let is_latest = name.ends_with("-latest") && version.is_none();
         let version = if is_latest { Some((u32::MAX, 0)) } else { version };
         let family = family.into_iter().filter(|part| *part != "latest");
@@ -99,20 +102,20 @@ impl ModelName {
     }
 }
 
-/// `qwen2.5-coder` is `qwen`, `2`, `5`, `coder`; `4o` is `4`, `o`.
+/// Splits a name: `qwen2.5-coder` into `qwen`, `2`, `5` and `coder`; `4o` into `4` and `o`.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(['-', '.', '_']).flat_map(|word| {
         let digit = word.find(|c: char| c.is_ascii_digit());
         let at = digit.filter(|at| *at > 0 && word[..*at].bytes().all(|b| b.is_ascii_alphabetic()));
         let (letters, rest) = word.split_at(at.unwrap_or(0));
-        // `72b` and `20250929` are no versions.
+        // Numbers such as `72b` and `20250929` are no versions, so they are not split.
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (digits, more) = rest.split_at(if rest[end..] == *"o" { end } else { rest.len() });
         [letters, digits, more].into_iter().filter(|part| !part.is_empty())
     })
 }
 
-/// Dates and states: of the same model.
+/// Whether a part is a date or a state of the same model, such as `preview`.
 fn is_mark(part: &str) -> bool {
     matches!(part, "preview" | "latest" | "exp")
         || (part.len() >= 6 && part.bytes().all(|b| b.is_ascii_digit()))

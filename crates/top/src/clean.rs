@@ -1,22 +1,22 @@
-//! Texts that may go to a terminal: whatever a transcript holds, it moves no cursor and turns no line around.
+//! Texts that may be written to a terminal: whatever a transcript contains, they move no cursor and reverse no line.
 
 use std::fmt::{Display, Formatter, Result};
 
 use serde::{Deserialize, Deserializer};
 
-/// Characters of one line that are kept: more than any screen shows.
+/// The most characters of one line that are kept, which is more than any screen shows.
 const LINE: usize = 4_000;
 
-/// A text on one line.
+/// A text on one line, safe for the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clean(String);
 
-/// A text of several lines.
+/// A text of several lines, safe for the terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanText(String);
 
 impl Clean {
-    /// Line breaks and tabs become spaces; what is no text is left out.
+    /// Cleans a text: line breaks and tabs become spaces, and characters that cannot be printed are left out.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let flat: String = printable(text).take(LINE * 4).collect();
@@ -32,7 +32,7 @@ impl Clean {
 }
 
 impl CleanText {
-    /// Line breaks stay, tabs become spaces; what is no text is left out.
+    /// Cleans a text: line breaks stay, tabs become spaces, and characters that cannot be printed are left out.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(printable(text).collect())
@@ -62,7 +62,8 @@ impl<'de> Deserialize<'de> for CleanText {
     }
 }
 
-/// The characters that are shown. A code that colours or moves the cursor goes whole: its letters alone would be noise.
+/// The characters that are shown. An escape sequence, which sets colours or moves the cursor, is left out as a whole,
+/// because its letters alone would be noise.
 fn printable(text: &str) -> impl Iterator<Item = char> {
     let mut rest = text.chars().peekable();
     std::iter::from_fn(move || {
@@ -83,7 +84,8 @@ fn printable(text: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Turns text around, or is not seen: what stands on the screen would not be what was said.
+/// Whether a character is invisible or changes the direction of text. With it, the screen would not show the text as it
+/// was written.
 fn is_hidden(c: char) -> bool {
     matches!(
         c,

@@ -1,8 +1,8 @@
-//! Figures and words in few columns.
+//! Numbers and words in few columns.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// `950`, `13.6k`, `128k`, `1.2M`.
+/// A number in few characters: `950`, `13.6k`, `128k`, `1.2M`.
 pub fn short(n: u64) -> String {
     let tenths = |unit: u64, name: &str| {
         let tenths = (n + unit / 20) / (unit / 10);
@@ -20,12 +20,12 @@ pub fn short(n: u64) -> String {
     }
 }
 
-/// `65 %`.
+/// A share as a percentage: `65 %`.
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// How long ago: `3 s`, `2 m`, `5 h`, `12 d`.
+/// The time between two points in milliseconds, as an age: `3 s`, `2 m`, `5 h`, `12 d`.
 pub fn age(then: u64, now: u64) -> String {
     let seconds = now.saturating_sub(then) / 1_000;
     match seconds {
@@ -36,7 +36,7 @@ pub fn age(then: u64, now: u64) -> String {
     }
 }
 
-/// At most so many columns.
+/// Cuts a text to at most `width` columns, with `…` at the end.
 pub fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -56,14 +56,14 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// Exactly so many columns, at the left or at the right.
+/// Cuts or fills a text to exactly `width` columns; `right` puts it at the right.
 pub fn pad(text: &str, width: usize, right: bool) -> String {
     let text = fit(text, width);
     let space = " ".repeat(width.saturating_sub(text.width()));
     if right { space + &text } else { text + &space }
 }
 
-/// Lines of at most so many columns; a word that is longer is broken.
+/// Breaks a text into lines of at most `width` columns. A word that is longer is broken, too.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![String::new()];
@@ -96,7 +96,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Facts on lines, with dots between them: none is broken where it fits a line.
+/// Puts facts on lines with dots between them. A fact is only cut if it is longer than a line.
 pub fn facts(all: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for fact in all.iter().filter(|fact| !fact.is_empty()) {

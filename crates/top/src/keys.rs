@@ -1,39 +1,39 @@
-//! Keys that mean something here.
+//! The keys that have a meaning here.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// A key.
+/// A key that was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PressedKey {
-    /// A letter that was typed.
+    /// A letter or another printable character.
     Char(char),
     /// One line up.
     Up,
     /// One line down.
     Down,
-    /// A screen up.
+    /// One page up.
     PageUp,
-    /// A screen down.
+    /// One page down.
     PageDown,
     /// To the first line.
     Home,
     /// To the last line.
     End,
-    /// Opens, or asks.
+    /// Opens the chosen item, or sends the typed question.
     Enter,
-    /// Back.
+    /// Goes back.
     Esc,
-    /// Takes back a letter.
+    /// Removes the last typed character.
     Backspace,
-    /// Ends, wherever one is.
+    /// Quits from every view.
     Interrupt,
 }
 
 impl PressedKey {
-    /// The key of an event; none where it means nothing.
+    /// The key of a terminal event; `None` if it has no meaning here.
     #[must_use]
     pub fn of(event: KeyEvent) -> Option<Self> {
-        // Some terminals tell of keys that are let go, too.
+        // Some terminals also report when a key is released.
         if event.kind == KeyEventKind::Release {
             return None;
         }

@@ -1,4 +1,5 @@
-//! Sessions in a terminal, as they go on: the list, the fabric of one session, its folds, and why a text was forgotten.
+//! Shows sessions in a terminal while they change: the list, the fabric of one session, its folds, and why a text was
+//! forgotten.
 //!
 //! | part | does |
 //! |---|---|
@@ -9,8 +10,8 @@
 //! | [`Screen`] | the terminal, and how it was before |
 //! | [`weave`](midfold::weave) | how a fate is drawn; `midfold inspect --fold` draws the same |
 //!
-//! Texts of transcripts are cleaned where they are read ([`Clean`], [`CleanText`]): no state holds a character that
-//! could move a cursor. Nothing is changed from here.
+//! Texts of transcripts are cleaned when they are read ([`Clean`], [`CleanText`]), so no state contains a character
+//! that could move the cursor. This program only reads.
 
 mod clean;
 mod draw;
@@ -34,7 +35,7 @@ pub use source::{AnswerSource, Clock, ServerSource, SourceQuestion, SourceTroubl
 pub use state::{KeyReach, ListOrder, TopState, TopView};
 pub use views::{SessionId, SourceAnswer};
 
-/// What the tests of this crate reach, and nobody else: no part of the interface, and free to change.
+/// Items that the tests of this crate use. They are not part of the interface, and may change at any time.
 #[doc(hidden)]
 pub mod inside {
     use reqwest::Url;
@@ -44,7 +45,7 @@ pub mod inside {
     pub use crate::figures::{age, facts, fit, pad, percent, short, wrap};
     pub use crate::source::server::refused;
 
-    /// Where a question is asked: a method of a type that everybody sees, so that nobody else sees it.
+    /// The address of a question. A function here, so that the method itself stays private.
     pub fn url(source: &ServerSource, ask: &SourceQuestion) -> Url {
         source.url(ask)
     }

@@ -1,14 +1,14 @@
-//! Colours, or none.
+//! Colours, if the terminal has them.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
 use midfold::weave::Tint;
 
-/// How things are painted.
+/// How text is painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PaintStyle {
-    /// Without, there are bold and dim letters alone.
+    /// Whether colours are used; otherwise text is only bold or dim.
     pub color: bool,
 }
 

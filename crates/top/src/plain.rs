@@ -1,15 +1,15 @@
-//! One frame as text, for pipes.
+//! Writes one frame as text, for pipes.
 
 use ratatui::text::Line;
 
 use crate::draw::{self, ScreenSheet, ViewRoom};
 use crate::state::{TopState, TopView};
 
-/// Rows of a session's frame at most: a paper has no end.
+/// The most rows of a session's frame, which is as good as no limit.
 const SESSION: usize = 100_000;
 
-/// What the state shows, as many lines as it takes, without the keys at its bottom. The list is as wide as its longest
-/// row; sentences of a session are broken at so many columns.
+/// The current view as text, as long as it is, without the bottom line. The list is as wide as its longest row; the
+/// text of a session is wrapped at `columns`.
 #[must_use]
 pub fn plain(state: &TopState, columns: u16) -> String {
     let (width, height) = match state.view() {

@@ -1,4 +1,4 @@
-//! Keys, questions, answers and frames, until somebody quits.
+//! The main loop: keys, questions, answers and frames, until the user quits.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -18,25 +18,25 @@ use crate::source::{AnswerSource, Clock, SourceQuestion, SourceTrouble};
 use crate::state::TopState;
 use crate::views::SourceAnswer;
 
-/// How often it is looked whether something changed.
+/// How often the source is asked for changes.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// What happens at the terminal.
+/// An event of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalEvent {
     /// A key was pressed.
     Pressed(PressedKey),
-    /// The screen has another size.
+    /// The size of the screen has changed.
     Resized,
 }
 
 type AnswerChannel = (SourceQuestion, Result<SourceAnswer, SourceTrouble>);
 
-/// Runs until somebody quits, `happened` ends, or `ended` says so. A frame is drawn when something happened; of it, only
-/// the cells that changed are written.
+/// Runs until the user quits, `happened` is closed, or `ended` completes. A frame is drawn after each event; only the
+/// cells that changed are written.
 ///
 /// # Errors
-/// When the terminal cannot be written.
+/// If the terminal cannot be written.
 pub async fn run<S: AnswerSource, B: Backend>(
     source: Arc<S>,
     mut state: TopState,
@@ -81,10 +81,10 @@ where
     Ok(())
 }
 
-/// Asks, and asks what comes of the answers, until nothing is left to ask.
+/// Asks these questions, and those that follow from the answers, until none is left.
 ///
 /// # Errors
-/// When a question has no answer.
+/// If a question has no answer.
 pub async fn settle<S: AnswerSource>(
     source: &S,
     state: &mut TopState,
@@ -98,7 +98,7 @@ pub async fn settle<S: AnswerSource>(
     Ok(())
 }
 
-/// Questions that are under way.
+/// The questions that wait for an answer.
 struct PendingQuestions<S> {
     source: Arc<S>,
     running: Vec<SourceQuestion>,
@@ -106,7 +106,8 @@ struct PendingQuestions<S> {
 }
 
 impl<S: AnswerSource> PendingQuestions<S> {
-    /// Asks, but not what is being asked already: a slow source is not asked ever more.
+    /// Asks these questions, except those that already wait for an answer. So a slow source does not get more and more
+    /// of them.
     fn start(&mut self, asks: Vec<SourceQuestion>) {
         for ask in asks {
             if self.running.contains(&ask) {

@@ -1,4 +1,4 @@
-//! The terminal: taken over, and given back as it was, also after an error or a panic.
+//! The terminal: taken over at the start, and restored at the end, also after an error or a panic.
 
 use std::io::{self, Stdout};
 use std::sync::Arc;
@@ -13,23 +13,24 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use crate::keys::PressedKey;
 use crate::run::TerminalEvent;
 
-/// How long a wait for a key takes at most: then it is looked whether anybody still listens.
+/// How long one wait for a key takes. After that the thread checks whether anybody still listens.
 const WAIT: Duration = Duration::from_millis(100);
-/// Keys that may wait.
+/// How many keys may wait to be handled.
 const WAITING: usize = 64;
 
-/// The terminal, while it is ours. Dropping it gives it back.
+/// The terminal while this program uses it. Dropping this value restores it.
 pub struct Screen {
-    /// Where frames go.
+    /// The terminal that frames are drawn to.
     pub terminal: Terminal<CrosstermBackend<Stdout>>,
     is_over: Arc<AtomicBool>,
 }
 
 impl Screen {
-    /// Takes the terminal over: another screen, keys one by one, no cursor. A panic gives it back before it speaks.
+    /// Takes the terminal over: the alternate screen, keys without Enter, no cursor. If the program panics, the
+    /// terminal is restored before the message is printed.
     ///
     /// # Errors
-    /// When there is no terminal.
+    /// If there is no terminal.
     pub fn open() -> io::Result<(Self, Receiver<TerminalEvent>)> {
         let terminal = ratatui::try_init().inspect_err(|_| ratatui::restore())?;
         let is_over = Arc::new(AtomicBool::new(false));
@@ -50,13 +51,13 @@ impl Drop for Screen {
     }
 }
 
-/// Reads events until nobody listens. Reading waits, so it has a thread of its own.
+/// Sends events until nobody listens. Reading blocks, so it runs on a thread of its own.
 fn listen(send: &Sender<TerminalEvent>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) && !send.is_closed() {
         match event::poll(WAIT) {
             Ok(false) => continue,
             Ok(true) => {}
-            // The terminal went away.
+            // The terminal was closed.
             Err(_) => return,
         }
         let what = match event::read() {

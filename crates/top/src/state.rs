@@ -1,4 +1,5 @@
-//! What is shown, and how keys, answers and time change it. No IO: what has to be asked comes out as values.
+//! The state of the program, and how keys, answers and time change it. It does no IO: questions to ask are returned as
+//! values.
 
 use crate::clean::Clean;
 use crate::keys::PressedKey;
@@ -8,18 +9,18 @@ use crate::views::{
     SourceAnswer,
 };
 
-/// What is on the screen.
+/// The views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopView {
-    /// All sessions.
+    /// The list of all sessions.
     List,
-    /// One session's fabric.
+    /// The fabric of one session.
     Session,
     /// One fold.
     Fold,
-    /// What became of a text.
+    /// The answer to a question about a text.
     Answer,
-    /// The keys.
+    /// The help.
     Help,
 }
 
@@ -31,7 +32,7 @@ pub enum ListOrder {
     Changed,
     /// The fullest window first.
     Fill,
-    /// The costliest first.
+    /// The highest cost first.
     Cost,
     /// The most folds first.
     Folds,
@@ -47,7 +48,7 @@ impl ListOrder {
         }
     }
 
-    /// For the title.
+    /// The name, for the title.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Changed => "newest change first",
@@ -58,15 +59,15 @@ impl ListOrder {
     }
 }
 
-/// A session that was opened.
+/// The session that is open.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenedSession {
     pub id: SessionId,
-    /// The change that it was last read at.
+    /// The tick of the change at which it was last read; `None` before the first answer.
     pub tick: Option<u64>,
     pub detail: Option<SessionView>,
     pub fabric: Option<FabricColumns>,
-    /// The chosen fold; none follows the newest.
+    /// The index of the chosen fold; `None` means the newest one, also after further folds.
     pub at: Option<usize>,
     pub fold: Option<FoldPage>,
 }
@@ -76,23 +77,23 @@ impl OpenedSession {
         Self { id, tick: None, detail: None, fabric: None, at: None, fold: None }
     }
 
-    /// The place of the chosen fold.
+    /// The index of the chosen fold; `None` if there is no fold.
     pub fn chosen(&self) -> Option<usize> {
         let last = self.fabric.as_ref()?.folds.len().checked_sub(1)?;
         Some(self.at.unwrap_or(last).min(last))
     }
 
-    /// The number of the chosen fold.
+    /// The number of the chosen fold in the session.
     pub fn number(&self) -> Option<u64> {
         self.fabric.as_ref()?.folds.get(self.chosen()?)?.number
     }
 
-    /// The chosen fold, once it was read.
+    /// The chosen fold; `None` until it is read.
     pub fn read(&self) -> Option<&FoldPage> {
         self.fold.as_ref().filter(|fold| fold.fold.number == self.number())
     }
 
-    /// What has to be asked for the chosen fold.
+    /// The questions that the chosen fold needs.
     fn wants(&self) -> Vec<SourceQuestion> {
         match (self.read(), self.number()) {
             (None, Some(number)) => vec![SourceQuestion::Fold(self.id.clone(), number)],
@@ -101,7 +102,7 @@ impl OpenedSession {
     }
 }
 
-/// A text that was asked for.
+/// A question about a text.
 #[derive(Clone, Debug)]
 pub(crate) struct TextQuestion {
     pub id: SessionId,
@@ -109,44 +110,44 @@ pub(crate) struct TextQuestion {
     pub found: Option<ExplainedText>,
 }
 
-/// What is shown.
+/// The state of the program.
 #[derive(Clone, Debug)]
 pub struct TopState {
     pub(crate) place: Clean,
     pub(crate) color: bool,
     pub(crate) now: u64,
-    /// Columns and rows of the screen.
+    /// The columns and rows of the screen.
     pub(crate) size: (u16, u16),
-    /// None before the first answer.
+    /// The sessions; `None` before the first answer.
     pub(crate) rows: Option<Vec<SessionRow>>,
-    /// There are older sessions that are not listed.
+    /// Whether there are older sessions that are not listed.
     pub(crate) more: bool,
     pub(crate) sort: ListOrder,
     pub(crate) chosen: Option<SessionId>,
-    /// The last one is on the screen.
+    /// The stack of views; the last one is shown.
     views: Vec<TopView>,
     pub(crate) opened: Option<OpenedSession>,
     pub(crate) question: Option<TextQuestion>,
-    /// What is being typed, and of which session.
+    /// The question that is being typed, with its session; `None` if none is.
     pub(crate) prompt: Option<(SessionId, String)>,
     pub(crate) scroll: usize,
     pub(crate) trouble: Option<SourceTrouble>,
-    /// As far as keys lead in what is on the screen.
+    /// How far keys can move in the current view.
     reach: KeyReach,
     is_done: bool,
 }
 
-/// As far as keys lead in what is on the screen: whoever draws it knows.
+/// How far keys can move in the current view. Only the code that draws it knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyReach {
-    /// Lines of a page.
+    /// The number of lines of a page.
     pub page: usize,
-    /// How far it can be scrolled.
+    /// The largest scroll offset, in lines.
     pub furthest: usize,
 }
 
 impl TopState {
-    /// Before the first answer. `place` is where the sessions are.
+    /// The state before the first answer. `place` is the place of the source.
     #[must_use]
     pub fn new(place: &str, color: bool, now: u64) -> Self {
         Self {
@@ -169,37 +170,37 @@ impl TopState {
         }
     }
 
-    /// What is on the screen.
+    /// The view that is shown.
     #[must_use]
     pub fn view(&self) -> TopView {
         self.views.last().copied().unwrap_or(TopView::List)
     }
 
-    /// Whether somebody quit.
+    /// Whether the user has quit.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// The screen has this many columns and rows.
+    /// Sets the size of the screen.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.size = (columns, rows);
     }
 
-    /// What is on the screen reaches so far.
+    /// Sets how far keys can move in the current view.
     pub fn reached(&mut self, reach: KeyReach) {
         self.reach = reach;
         self.scroll = self.scroll.min(reach.furthest);
     }
 
-    /// Time goes on. Returns what to ask.
+    /// Sets the time, and returns what to ask.
     #[must_use]
     pub fn tick(&mut self, now: u64) -> Vec<SourceQuestion> {
         self.now = now;
         vec![SourceQuestion::Sessions]
     }
 
-    /// Opens a session. Returns what to ask.
+    /// Opens a session, and returns what to ask.
     #[must_use]
     pub fn open(&mut self, id: &SessionId) -> Vec<SourceQuestion> {
         self.opened = Some(OpenedSession::new(id.clone()));
@@ -215,7 +216,7 @@ impl TopState {
         self.scroll = 0;
     }
 
-    /// An answer came. Returns what to ask next.
+    /// Takes an answer, and returns what to ask next.
     #[must_use]
     pub fn answered(
         &mut self,
@@ -244,7 +245,7 @@ impl TopState {
                 | SourceQuestion::Fold(id, _),
                 answered,
             ) => {
-                // One that was left meanwhile is not asked about any more.
+                // The session may have been closed before its answer came.
                 let Some(opened) = self.opened.as_mut().filter(|opened| opened.id == *id) else {
                     return Vec::new();
                 };
@@ -266,6 +267,7 @@ impl TopState {
         Vec::new()
     }
 
+    /// Takes the list of sessions. If the open session has changed since it was read, it is asked for again.
     fn listed(&mut self, page: SessionsPage) -> Vec<SourceQuestion> {
         self.more = page.next.is_some();
         self.rows = Some(page.sessions);
@@ -300,13 +302,13 @@ impl TopState {
         });
     }
 
-    /// The place of the chosen session in the list.
+    /// The index of the chosen session in the list.
     pub(crate) fn at(&self) -> usize {
         let rows = self.rows.as_deref().unwrap_or_default();
         rows.iter().position(|row| Some(&row.id) == self.chosen.as_ref()).unwrap_or(0)
     }
 
-    /// The chosen session.
+    /// The chosen session; `None` if there are no sessions.
     pub(crate) fn row(&self) -> Option<&SessionRow> {
         self.rows.as_ref()?.get(self.at())
     }
@@ -317,7 +319,7 @@ impl TopState {
         self.chosen = row.map(|row| row.id.clone());
     }
 
-    /// A key was pressed. Returns what to ask.
+    /// Handles a key, and returns what to ask.
     #[must_use]
     pub fn press(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         if key == PressedKey::Interrupt {
@@ -350,12 +352,13 @@ impl TopState {
         }
     }
 
-    /// The session that a question is about: the opened one, else the chosen one.
+    /// The session that a question is about: the open one, or else the chosen one.
     fn asked_of(&self) -> Option<SessionId> {
         let opened = self.opened.as_ref().map(|opened| &opened.id);
         opened.or(self.row().map(|row| &row.id)).cloned()
     }
 
+    /// Handles a key while a question is being typed.
     fn typed(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         let Some((id, text)) = &mut self.prompt else { return Vec::new() };
         match key {
@@ -395,6 +398,7 @@ impl TopState {
         }
     }
 
+    /// Moves the choice, or scrolls, depending on the view.
     fn moved(&mut self, key: PressedKey) -> Vec<SourceQuestion> {
         let page = self.reach.page.max(1);
         let (at, last) = match self.view() {

@@ -1,4 +1,4 @@
-//! What a source answers: the parts of `midfold::view` that are shown, read from their JSON forms.
+//! The answers of a source: the parts of `midfold::view` that are shown, read from JSON.
 
 use midfold::core::fabric::FabricCell;
 use midfold::core::spending::PromptCost;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::clean::{Clean, CleanText};
 use midfold::weave;
 
-/// The id of a session: as it is for questions, cleaned for the screen.
+/// The id of a session: unchanged for questions, and cleaned for the screen.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "String")]
 pub struct SessionId {
@@ -23,31 +23,31 @@ impl From<String> for SessionId {
 }
 
 impl SessionId {
-    /// For questions.
+    /// The id for questions.
     #[must_use]
     pub fn raw(&self) -> &str {
         &self.raw
     }
 
-    /// For the screen.
+    /// The id for the screen.
     #[must_use]
     pub fn shown(&self) -> &str {
         self.shown.as_str()
     }
 }
 
-/// What a source answers.
+/// An answer of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceAnswer {
-    /// The sessions, newest change first.
+    /// The sessions, the newest change first.
     Sessions(SessionsPage),
-    /// One session.
+    /// One session's detail.
     Detail(Box<SessionView>),
-    /// What each fold made of each message.
+    /// The fabric of a session: the fate of each message, fold by fold.
     Fabric(Box<FabricColumns>),
     /// One fold.
     Fold(Box<FoldPage>),
-    /// What became of a text.
+    /// The places of a text in a session.
     Explained(Box<ExplainedText>),
 }
 
@@ -55,7 +55,7 @@ pub enum SourceAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct SessionsPage {
     pub sessions: Vec<SessionRow>,
-    /// Where older ones go on.
+    /// The position of the next page; `None` if there are no older sessions.
     pub next: Option<u64>,
 }
 
@@ -67,22 +67,27 @@ pub struct SessionRow {
     pub client: Option<Clean>,
     pub model: Clean,
     pub policy: Clean,
+    /// The time of the last change, in milliseconds since 1970.
     pub changed: u64,
+    /// A counter of the store's changes: a larger one is later.
     pub tick: u64,
     pub events: u64,
+    /// The model's window, in tokens.
     pub window: u64,
+    /// The tokens of the last prompt.
     pub fill: u64,
+    /// The tokens at which the next fold is due.
     pub threshold: u64,
     pub folds: u64,
     pub calls: u64,
     pub cost: Option<PromptCost>,
     pub cache_share: Option<f64>,
-    /// None of a server that does not say it.
+    /// Empty for a server that does not report faults.
     #[serde(default)]
     pub faults: Vec<FaultLine>,
 }
 
-/// Requests that went on as they came although they did not fit, for one cause.
+/// How many requests were sent unchanged although they did not fit, for one cause.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct FaultLine {
     pub reason: Clean,
@@ -90,7 +95,7 @@ pub struct FaultLine {
 }
 
 impl FaultLine {
-    /// It in words.
+    /// The fault in words.
     pub fn told(&self) -> String {
         format!("{} sent as it came: {}", plural(self.requests, "request"), self.reason)
     }
@@ -102,13 +107,13 @@ impl SessionRow {
         self.title.as_ref().map_or(self.id.shown(), Clean::as_str)
     }
 
-    /// The share of the window that is taken.
+    /// The share of the window that the last prompt takes.
     pub fn filled(&self) -> f64 {
         share(self.fill, self.window)
     }
 }
 
-/// A part of a whole; of nothing, nothing.
+/// A part as a share of the whole; 0 if the whole is 0.
 pub fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -121,7 +126,7 @@ pub struct SessionView {
     pub line: Clean,
 }
 
-/// Each message, and what each fold made of it.
+/// The fabric of a session: the fate of each message, fold by fold.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct FabricColumns {
     pub session: SessionId,
@@ -137,7 +142,7 @@ pub struct FoldLine {
     pub before: u64,
     pub after: u64,
     pub freed: u64,
-    /// Left out where nobody asked for it.
+    /// Runs of a fate's letter and a number of messages. Missing in lists.
     #[serde(default)]
     pub fates: Vec<(char, u32)>,
     pub recap_tokens: u64,
@@ -146,13 +151,13 @@ pub struct FoldLine {
     pub stand_in: Clean,
     pub active: bool,
     pub undone: bool,
-    /// Older servers do not say it.
+    /// Missing in answers of older servers.
     #[serde(default)]
     pub standing: Option<Clean>,
 }
 
 impl FoldLine {
-    /// What it is where it is not read now, nor anything that is read was built on it.
+    /// Why the active context does not build on this fold; `None` if it does.
     pub fn aside(&self) -> Option<&'static str> {
         match self.standing.as_ref().map(Clean::as_str) {
             Some("prepared") => Some("prepared, never in force"),
@@ -161,7 +166,8 @@ impl FoldLine {
         }
     }
 
-    /// The fate of every message that there was. At most `events`: a server's figures are not trusted with memory.
+    /// The fate of every message that there was. At most `events`, because numbers of a server must not decide how much
+    /// memory is taken.
     pub fn cells(&self, events: u64) -> Vec<FabricCell> {
         let most = usize::try_from(events).unwrap_or(usize::MAX);
         let runs = self.fates.iter().filter_map(|(letter, count)| {
@@ -183,7 +189,7 @@ pub struct FoldPage {
     pub gone: u64,
 }
 
-/// What is lost of one kind.
+/// The lost statements of one kind.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct LostGroup {
     pub title: Clean,
@@ -191,21 +197,21 @@ pub struct LostGroup {
     pub first: Vec<LostEntry>,
 }
 
-/// Something that the context does not have any more.
+/// A statement or a name that left the context.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct LostEntry {
     pub text: Clean,
     pub seq: Option<u64>,
 }
 
-/// What the agent reads in the place of messages.
+/// The recap that the agent reads.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct RecapText {
     pub text: CleanText,
     pub tokens: u64,
 }
 
-/// What a reducer did to a part of a message.
+/// An edit that a reducer made in a message.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct EditLine {
     pub seq: u64,
@@ -216,7 +222,7 @@ pub struct EditLine {
     pub tokens_after: u64,
 }
 
-/// What became of a text.
+/// Where a text is in what the model sees.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ExplainedText {
     pub text: Clean,
@@ -256,7 +262,7 @@ pub struct AskedAgain {
     pub seq: u64,
 }
 
-/// A message that holds the text.
+/// A message that contains the text.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct OccurrenceLine {
     pub seq: u64,
@@ -280,7 +286,7 @@ pub enum SightLine {
     Marker,
 }
 
-/// When a message stopped carrying the text.
+/// The fold with which a message stopped showing the text, and the rule.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct LeftLine {
     pub fold: FoldRef,
@@ -288,7 +294,7 @@ pub struct LeftLine {
     pub reason: Clean,
 }
 
-/// A later message that used the text.
+/// A later message that uses the text.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct UseLine {
     pub seq: u64,

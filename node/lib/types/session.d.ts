@@ -1,6 +1,7 @@
 /** What a session says of itself. */
 // Written by tools/door-types: change the sources that it reads.
-import type { Meter, RepairReason } from './fold.js'
+import type { RepairReason } from './entry.js'
+import type { Meter } from './fold.js'
 
 /**
  * A class of content that can have a cap. `results`: Results of tool calls. `arguments`: Arguments of tool calls.
@@ -49,7 +50,7 @@ export interface TriggerLine {
   tokens: number
 }
 
-/** What a session is at. Serialises to what `midfold session status --json` prints. */
+/** What the engine says of a session: `midfold session status --json` and the HTTP API have it as `status`. */
 export interface SessionStatus {
   /** The active fold. */
   active_fold?: string | null

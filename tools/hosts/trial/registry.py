@@ -48,6 +48,7 @@ PLACES: dict[str, Place] = {
     "deepagents": Place("pip", ("deepagents==0.7.32", "langchain-openai==1.7.4")),
     "autogen": Place("pip", ("autogen-agentchat==0.7.5", "autogen-ext[openai]==0.7.5")),
     "strands": Place("pip", ("strands-agents[openai]==1.62.0",)),
+    "inspect-ai": Place("pip", ("inspect-ai==0.3.285", "openai==3.57.0")),
     "litellm": Place("pip", ("litellm[proxy]==1.106.2", "mcp==2.3.0")),
     "adk": Place("pip", ("google-adk==2.13.0", "litellm==1.106.2", "mcp==2.3.0")),
 }
@@ -117,6 +118,15 @@ HOSTS = (
         normal=False,
     ),
     Host("strands", "Strands Agents, `Plugin`", "strands", "strands-agents[openai]", normal=False),
+    Host(
+        "inspect_ai",
+        "Inspect AI, `CompactionStrategy`",
+        "inspect-ai",
+        "inspect-ai",
+        script="inspect_react.py",
+        normal=False,
+        upstream=("--summary-phrase", "tasked with summarizing conversations"),
+    ),
     # A proxy runs no task of its own: its tests are what is run.
     Host("litellm", "LiteLLM, callback", "litellm", "litellm[proxy]", modes=(), normal=False),
     Host(

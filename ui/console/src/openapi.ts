@@ -957,6 +957,10 @@ export interface components {
             before: components["schemas"]["ContextSize"];
             /** @description What the provider's cache can read again on the next turn; asked of a preview. */
             cache: components["schemas"]["CacheCheck"] | null;
+            /** @description What counts the session's tokens. */
+            counter: string;
+            /** @description The counter is an estimate, and no vocabulary. */
+            estimate: boolean;
             /** @description The fold. */
             fold: components["schemas"]["FoldBrief"] | null;
             /** @description `Compressed: 40 → 12 messages`. */
@@ -973,6 +977,8 @@ export interface components {
             reason: string | null;
             /** @description What the agent reads where messages were folded. */
             recap: string | null;
+            /** @description The session. */
+            session: string;
             /** @description The tokens in one line. */
             token_line: string;
         };
@@ -1049,17 +1055,30 @@ export interface components {
             /** @description A code (`false-quote`, `ungrounded`, `injected`), and what it is about. */
             why: string;
         };
+        /** @description Whether a fold is due. */
         Due: {
+            /** @description Held: the folds before freed too little. */
             breaker?: null;
+            /** @description What fits, in tokens. */
             limit?: number;
+            /** @description Held: the last fold freed little. */
             "little-gained"?: null;
+            /** @description Held: planning found nothing to fold. */
             "nothing-to-gain"?: null;
+            /** @description Held: the policy is off. */
             off?: null;
+            /** @description Held: a call has no result yet. */
             "open-call"?: null;
+            /** @description The rule that set the line. */
             rule?: components["schemas"]["LineRule"];
-            /** @enum {unknown} */
+            /**
+             * @description Below the line, over one of the lines, over the window, or held back.
+             * @enum {unknown}
+             */
             state: "below" | "threshold" | "cold" | "seam" | "agent" | "hard-window" | "held";
+            /** @description The line, in tokens. */
             tokens?: number;
+            /** @description Held: a person took a fold back. */
             undone?: null;
         };
         /** @description What a reducer did to a part of a message. */
@@ -1821,7 +1840,7 @@ export interface components {
              * @description How many.
              */
             count: number;
-            /** @description The first of them, best first, at most [`IdList::SHOWN`]. */
+            /** @description The first of them, best first, at most 200 ([`IdList::SHOWN`]). */
             first: string[];
         };
         /** @description What one hook added to one request. */
@@ -3190,7 +3209,7 @@ export interface components {
             /** @description The newest change first. */
             sessions: components["schemas"]["Overview"][];
         };
-        /** @description What a session is at. Serialises to what `midfold session status --json` prints. */
+        /** @description What the engine says of a session: `midfold session status --json` and the HTTP API have it as `status`. */
         SessionStatus: {
             /** @description The active fold. */
             active_fold?: components["schemas"]["Hash"] | null;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use midfold_args::CompactArgs;
 
 use crate::error::CommandError;
-use crate::paths::{FoundFile, is_folder, is_stdin, unpacked};
+use crate::paths::{FoundFile, is_stdin, unpacked};
 
 /// A transcript, and what is written of it: nothing in a preview.
 pub struct CompactTarget {
@@ -64,11 +64,15 @@ pub fn targets(
 /// `a/b.jsonl.gz` is written to `OUT/a/b.jsonl`, its record to `DIR/a/b.jsonl.json`.
 fn placed(args: &CompactArgs, found: FoundFile) -> CompactTarget {
     let file = found.name.file_name().unwrap_or_default();
-    let file = match file.to_str() {
+    let mut file = match file.to_str() {
         Some(text) => unpacked(text).into(),
         // A name in no known encoding stays as it is.
         None => file.to_owned(),
     };
+    // A folder that is one transcript becomes a file.
+    if found.path.is_dir() {
+        file.push(".jsonl");
+    }
     let mut record = file.clone();
     record.push(".json");
     let output = args.output.as_ref().map(|folder| folder.join(found.name.with_file_name(file)));
@@ -84,7 +88,7 @@ fn check(flag: &str, folder: &Path, named: &[PathBuf]) -> Result<(), CommandErro
         let text = format!("{flag} {place}: several transcripts need a folder to be written to");
         return Err(CommandError::usage(text).hint("name a folder; it is made if it is not there"));
     }
-    let inside = |read: &&PathBuf| is_folder(read) && settled(folder).starts_with(settled(read));
+    let inside = |read: &&PathBuf| read.is_dir() && settled(folder).starts_with(settled(read));
     let Some(read) = named.iter().find(inside) else { return Ok(()) };
     let what = if settled(folder) == settled(read) { "is the folder" } else { "lies in a folder" };
     let text = format!("{flag} {place} {what} that is read, {}", read.display());

@@ -23,6 +23,7 @@ use crate::paths::{is_folder, is_stdin, transcripts_below};
 use crate::prepare;
 use crate::recordings::TranscriptRecordings;
 use crate::runtime::block_on;
+use crate::session_folder::SessionFolder;
 use crate::signals::told_to_end;
 use crate::words::{number, plural};
 
@@ -206,6 +207,15 @@ impl<'a> FileFollower<'a> {
 }
 
 fn stamp(path: &Path) -> Option<FileStamp> {
-    let meta = fs::metadata(path).ok()?;
-    Some(FileStamp { bytes: meta.len(), changed: meta.modified().ok() })
+    let of_file = |path: &Path| {
+        let meta = fs::metadata(path).ok()?;
+        Some(FileStamp { bytes: meta.len(), changed: meta.modified().ok() })
+    };
+    let Some(folder) = SessionFolder::of(path) else { return of_file(path) };
+    // A file that went away between the two calls is looked at the next time.
+    let files = folder.files().ok()?.into_iter().filter_map(|path| of_file(&path));
+    files.reduce(|all, one| FileStamp {
+        bytes: all.bytes + one.bytes,
+        changed: all.changed.max(one.changed),
+    })
 }

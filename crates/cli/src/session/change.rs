@@ -1,11 +1,12 @@
 //! `midfold session policy` and `model`: what is changed on a live session.
 
 use midfold::store::StoredError;
+use midfold::view;
 use midfold::{Policy, tokens};
 use midfold_args::{ModelArgs, PolicyArgs, SessionPolicyArgs};
 use serde_json::json;
 
-use super::text::short;
+use super::text::{json_line, short};
 use crate::error::CommandError;
 use crate::host::OpenStore;
 use crate::output::{Output, OutputColor};
@@ -42,19 +43,11 @@ pub async fn policy(
             false => output.stdout(policy.to_toml()),
         };
     };
-    let before = stored.status(runtime::now()).await?;
-    stored.set_policy(&policy).await.map_err(refused)?;
-    let after = stored.status(runtime::now()).await?;
+    let done = view::policy(&mut stored, &policy, false, runtime::now()).await.map_err(refused)?;
     if json {
-        let value = json!({
-            "session": args.id,
-            "before": { "policy": before.policy, "fingerprint": before.policy_fingerprint },
-            "policy": after.policy,
-            "fingerprint": after.policy_fingerprint,
-            "since": after.policy_since,
-        });
-        return output.stdout(format!("{value}\n"));
+        return output.stdout(json_line(&done)?);
     }
+    let (before, after) = (done.before, stored.status(runtime::now()).await?);
     let style = output.stdout_style();
     let mut page = LabelledPage { style: &style, text: String::new() };
     page.title(OutputColor::Green, &format!("Policy: {} → {}", before.policy, after.policy));

@@ -5,6 +5,7 @@ use std::path::Path;
 use midfold::core::Hash;
 use midfold::formats::overflow::Diagnosis;
 use midfold::store::{NumberedContext, StoredSession};
+use midfold::view::counts_exactly;
 use midfold::{Door, RecoveryOutcome, RefusedRequest};
 use midfold_args::{ContextArgs, RecoverArgs};
 use serde_json::json;
@@ -88,11 +89,6 @@ fn object(stored: &StoredSession, sent: &NumberedContext, messages: &[u8]) -> Ve
     .to_string();
     let head = about.trim_end_matches('}').as_bytes();
     [head, b",\"messages\":", messages.trim_ascii_end(), b"}\n"].concat()
-}
-
-/// Whether the session's counter is a vocabulary, not an estimate.
-pub fn counts_exactly(stored: &StoredSession) -> bool {
-    midfold::tokens::by_name(&stored.row().new.counter).is_ok_and(|counter| counter.is_exact())
 }
 
 /// What the provider answered. An empty body says something, too.

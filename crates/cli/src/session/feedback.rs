@@ -1,166 +1,104 @@
-//! What a person is told about a compaction that was asked for. Most of all in the two cases that
-//! puzzle: nothing changed, or the tokens went up.
+//! A compaction that was asked for, as a person reads it. Most of all in the two cases that puzzle: nothing changed, or
+//! the tokens went up.
 
-use midfold::core::engine::SessionStatus;
-use midfold::core::fold::FoldEntry;
-use midfold::{CacheCheck, CompactionFeedback as Said, Fold, NoOp, PlanOutcome, SizeCount};
-use serde_json::{Value, json};
+use midfold::view::{CompactionView, FoldBrief};
 
 use crate::output::{OutputColor, OutputStyle};
 use crate::page::LabelledPage;
-use crate::words::{about, grouped, number, plural, printable};
+use crate::words::{about, number, plural, printable};
 
-/// A compaction that was done, or would be.
-pub struct CompactionReport<'a> {
-    pub session: &'a str,
-    pub outcome: &'a PlanOutcome,
-    /// The session before.
-    pub before: &'a SessionStatus,
-    /// What counts its tokens, and whether that is a vocabulary.
-    pub counter: (&'a str, bool),
-    /// Nothing was done.
-    pub preview: bool,
-    /// The fold's number.
-    pub number: u64,
-    /// What the provider's cache can read again, where that was asked.
-    pub cache: Option<CacheCheck>,
+/// The page of a compaction. `is_provided` says that the provider has counted prompts of this session: then the tokens
+/// are no estimate of ours.
+pub fn page(done: &CompactionView, is_provided: bool, style: &OutputStyle) -> String {
+    let mut page = LabelledPage { style, text: String::new() };
+    match &done.fold {
+        None => unchanged(&mut page, done, is_provided),
+        Some(fold) => folded(&mut page, done, fold),
+    }
+    page.text
 }
 
-impl CompactionReport<'_> {
-    pub fn to_json(&self) -> Value {
-        let (counter, exact) = self.counter;
-        let mut value = json!({
-            "session": self.session,
-            "preview": self.preview,
-            "counter": counter,
-            "estimate": !exact,
-            "recap": midfold::recap(self.outcome).ok(),
-            "feedback": self.said(),
-            "cache": self.cache,
-        });
-        let more = match self.outcome {
-            PlanOutcome::Folded(fold) => json!({
-                "changed": !self.preview,
-                "messages_before": fold.messages_before,
-                "messages_after": fold.messages_after,
-                "tokens_before": fold.tokens_before,
-                "tokens_after": fold.tokens_after,
-                "fold": fold.id,
-                "number": self.number,
-                "note": note(fold),
-            }),
-            PlanOutcome::Nothing(reason) => json!({
-                "changed": false,
-                "messages_before": self.before.messages,
-                "messages_after": self.before.messages,
-                "reason": reason.to_string(),
-            }),
-        };
-        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-            value.extend(more);
-        }
-        value
-    }
+fn unchanged(page: &mut LabelledPage<'_>, done: &CompactionView, is_provided: bool) {
+    let messages = plural(done.before.messages, "message");
+    let what = if done.preview { "Nothing would change" } else { "Nothing changed" };
+    page.title(OutputColor::Yellow, &format!("{what}: {messages}"));
+    page.field("why", done.reason.as_deref().unwrap_or_default());
+    let tokens = about(done.before.tokens, !done.estimate && !is_provided);
+    let how = if is_provided { "after the provider's own counts".to_owned() } else { how(done) };
+    page.field("tokens", &format!("{tokens} (unchanged), {how}"));
+}
 
-    /// The words of Hermes Agent's manual compression, for hosts that show those.
-    fn said(&self) -> Said {
-        let before =
-            SizeCount { messages: self.before.messages, tokens: self.before.context_tokens };
-        Said::of(self.outcome, before)
+fn folded(page: &mut LabelledPage<'_>, done: &CompactionView, fold: &FoldBrief) {
+    let what = if done.preview { "Would compact" } else { "Compacted" };
+    let after = plural(done.after.messages, "message");
+    page.title(OutputColor::Green, &format!("{what}: {} → {after}", number(done.before.messages)));
+    let (before, after) = (done.before.tokens, done.after.tokens);
+    let part = before.abs_diff(after) * 100 / before.max(1);
+    let change = if after > before { format!("+{part} %") } else { format!("−{part} %") };
+    let [first, second] = [before, after].map(|tokens| about(tokens, !done.estimate));
+    page.field("tokens", &format!("{first} → {second} ({change}), {}", how(done)));
+    if let Some(note) = note(done) {
+        page.field("note", note);
     }
-
-    pub fn text(&self, style: &OutputStyle) -> String {
-        let mut page = LabelledPage { style, text: String::new() };
-        match self.outcome {
-            PlanOutcome::Nothing(reason) => self.nothing(&mut page, reason),
-            PlanOutcome::Folded(fold) => self.folded(&mut page, fold),
-        }
-        page.text
+    page.field("kept", &kept(fold));
+    page.field("instead", done.instead.as_deref().unwrap_or_default());
+    if !done.preview {
+        let number = number(fold.number.unwrap_or_default());
+        page.field("fold", &format!("{number} ({:?})", fold.id));
+        page.field("undo", &format!("midfold session undo {}", done.session));
+        return;
     }
-
-    fn nothing(&self, page: &mut LabelledPage<'_>, reason: &NoOp) {
-        let messages = plural(self.before.messages, "message");
-        let what = if self.preview { "Nothing would change" } else { "Nothing changed" };
-        page.title(OutputColor::Yellow, &format!("{what}: {messages}"));
-        page.field("why", &grouped(&reason.to_string()));
-        let real = self.before.last_prompt_tokens > 0 || self.before.meter.samples > 0;
-        let tokens = about(self.before.context_tokens, self.counter.1 && !real);
-        let how = if real { "after the provider's own counts".to_owned() } else { self.how() };
-        page.field("tokens", &format!("{tokens} (unchanged), {how}"));
+    page.field("fold", "this is a preview: nothing was changed");
+    if let Some(check) = &done.cache {
+        crate::compact::cache::show(page, check);
     }
-
-    fn folded(&self, page: &mut LabelledPage<'_>, fold: &Fold) {
-        let [before, after] = [fold.messages_before, fold.messages_after].map(u64::from);
-        let what = if self.preview { "Would compact" } else { "Compacted" };
-        page.title(
-            OutputColor::Green,
-            &format!("{what}: {} → {}", number(before), plural(after, "message")),
-        );
-        let (before, after) = (fold.tokens_before, fold.tokens_after);
-        let part = before.abs_diff(after) * 100 / before.max(1);
-        let change = if after > before { format!("+{part} %") } else { format!("−{part} %") };
-        let [first, second] = [before, after].map(|tokens| about(tokens, self.counter.1));
-        page.field("tokens", &format!("{first} → {second} ({change}), {}", self.how()));
-        if let Some(note) = note(fold) {
-            page.field("note", &note);
-        }
-        page.field("kept", &kept(fold));
-        page.field("instead", &self.said().instead.unwrap_or_default());
-        if self.preview {
-            page.field("fold", "this is a preview: nothing was changed");
-            if let Some(check) = &self.cache {
-                crate::compact::cache::show(page, check);
-            }
-            if let Ok(recap) = midfold::recap(self.outcome) {
-                let title = "The model would read this where messages were folded:";
-                let title = page.style.paint(OutputColor::Bold, title);
-                page.text += &format!("\n{title}\n\n{}\n", printable(recap.trim_end()));
-            }
-        } else {
-            page.field("fold", &format!("{} ({:?})", self.number, fold.id));
-            page.field("undo", &format!("midfold session undo {}", self.session));
-        }
-    }
-
-    fn how(&self) -> String {
-        match self.counter {
-            (name, true) => format!("counted with {name}"),
-            (name, false) => format!("an estimate ({name})"),
-        }
+    if let Some(recap) = &done.recap {
+        let title = "The model would read this where messages were folded:";
+        let title = page.style.paint(OutputColor::Bold, title);
+        page.text += &format!("\n{title}\n\n{}\n", printable(recap.trim_end()));
     }
 }
 
-fn kept(fold: &Fold) -> String {
-    let accounts = &fold.accounts;
+fn how(done: &CompactionView) -> String {
+    match done.estimate {
+        false => format!("counted with {}", done.counter),
+        true => format!("an estimate ({})", done.counter),
+    }
+}
+
+/// What became of the messages, by the letters of their fates.
+fn kept(fold: &FoldBrief) -> String {
+    let count = |letters: &[char]| -> u64 {
+        let of = fold.fates.iter().filter(|(letter, _)| letters.contains(letter));
+        of.map(|(_, count)| u64::from(*count)).sum()
+    };
     let parts = [
-        (accounts.verbatim, "verbatim"),
-        (accounts.edited, "shortened"),
-        (accounts.recap, "in the recap"),
-        (accounts.marker, "behind the marker"),
+        (count(&['v', 'p']), "verbatim"),
+        (count(&['x']), "repaired"),
+        (count(&['s', 'c']), "shortened"),
+        (count(&['r']), "in the recap"),
+        (count(&['m']), "behind the marker"),
     ];
     let there = parts.iter().filter(|(count, _)| *count > 0);
-    let texts: Vec<_> =
-        there.map(|(count, what)| format!("{} {what}", number(u64::from(*count)))).collect();
-    let pinned = match fold.layout.pinned.len() as u64 {
+    let texts: Vec<_> = there.map(|(count, what)| format!("{} {what}", number(*count))).collect();
+    let pinned = match count(&['p']) {
         0 => String::new(),
         count => format!("; {} pinned", number(count)),
     };
-    format!("of {} messages {}{pinned}", number(u64::from(accounts.events)), texts.join(", "))
+    format!("of {} messages {}{pinned}", number(u64::from(fold.at)), texts.join(", "))
 }
 
 /// Fewer messages and yet more tokens: it happens, and should not look like a mistake.
-fn note(fold: &Fold) -> Option<String> {
-    if fold.tokens_after <= fold.tokens_before {
+fn note(done: &CompactionView) -> Option<&'static str> {
+    if done.after.tokens <= done.before.tokens {
         return None;
     }
-    let recap = fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Recap { .. }));
-    let fewer = fold.messages_after < fold.messages_before;
-    Some(match (fewer, recap) {
+    let fewer = done.after.messages < done.before.messages;
+    Some(match (fewer, done.recap.is_some()) {
         (true, true) => {
             "there are fewer messages but more tokens: the recap is denser than what it replaces"
         }
         (true, false) => "there are fewer messages but more tokens",
         (false, _) => "there are more tokens than before",
-    }
-    .to_owned())
+    })
 }

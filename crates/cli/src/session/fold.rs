@@ -1,11 +1,11 @@
 //! `midfold session compact`, `preview`, `undo`, `pin`, `unpin` and `fork`.
 
-use midfold::{Fold, PlanOutcome, cache_check};
+use midfold::Fold;
+use midfold::view::{self, counts_exactly};
 use midfold_args::{CompactionArgs, ForkArgs, PinArgs, UndoArgs};
-use serde_json::json;
 
-use super::context::counts_exactly;
-use super::feedback::CompactionReport;
+use super::feedback;
+use super::text::json_line;
 use crate::error::CommandError;
 use crate::host::{self, OpenStore};
 use crate::output::Output;
@@ -39,40 +39,16 @@ async fn folded(
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
     let now = runtime::now();
-    let focus = args.focus.as_deref();
     let before = stored.status(now).await?;
-    let outcome = match preview {
-        true => stored.preview(focus).await?,
-        false => stored.compact(focus, now).await?,
-    };
-    let folds = stored.folds().await?;
-    let budget = stored.budget();
-    let session = stored.whole().await?;
-    if focus.is_some() {
-        words::unheeded(session.policy(), output);
+    if args.focus.is_some() {
+        words::unheeded(stored.whole().await?.policy(), output);
     }
-    let budget = session.gate().budget(&budget, session.policy());
-    let check =
-        || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();
-    let cache = preview.then(check).flatten();
-    let id = match &outcome {
-        PlanOutcome::Folded(fold) => Some(fold.id),
-        PlanOutcome::Nothing(_) => None,
-    };
-    let place = folds.iter().position(|fold| Some(fold.id) == id).unwrap_or(folds.len());
-    let feedback = CompactionReport {
-        session: &args.id,
-        outcome: &outcome,
-        before: &before,
-        counter: (&stored.row().new.counter, counts_exactly(&stored)),
-        preview,
-        number: place as u64 + 1,
-        cache,
-    };
-    match json {
-        true => output.stdout(format!("{}\n", feedback.to_json())),
-        false => output.stdout(feedback.text(&output.stdout_style())),
+    let done = view::compact(&mut stored, args.focus.as_deref(), preview, now).await?;
+    if json {
+        return output.stdout(json_line(&done)?);
     }
+    let is_provided = before.last_prompt_tokens > 0 || before.meter.samples > 0;
+    output.stdout(feedback::page(&done, is_provided, &output.stdout_style()))
 }
 
 pub async fn undo(
@@ -83,31 +59,33 @@ pub async fn undo(
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
     let folds = stored.folds().await?;
-    let active = stored.row().active;
-    let target = match &args.fold {
-        Some(name) => Some(find(&folds, name, &args.id)?.1.id),
-        None => active,
+    let named = match &args.fold {
+        Some(name) => Some(find(&folds, name, &args.id)?.0),
+        None => None,
     };
-    let Some(target) = target else {
+    if named.is_none() && stored.row().active.is_none() {
         return Err(CommandError::failed(format!("session `{}` is not folded", args.id))
             .hint("there is nothing to take back: its context is the whole log"));
-    };
-    stored.undo(Some(target)).await?;
-    let status = stored.status(runtime::now()).await?;
-    if json {
-        let value = json!({ "undone": target, "active": stored.row().active, "messages": status.messages, "tokens": status.context_tokens });
-        return output.stdout(format!("{value}\n"));
     }
-    let named = |id| folds.iter().position(|fold| fold.id == id).map_or(0, |at| at as u64 + 1);
-    let through = match stored.row().active {
-        Some(id) => format!("it is read through {} again", words::fold(named(id), id)),
+    let done = view::undo(&mut stored, named, false, runtime::now()).await?;
+    if json {
+        return output.stdout(json_line(&done)?);
+    }
+    let fold = |number: u64| {
+        let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let id = at.and_then(|at| folds.get(at)).map(|fold| fold.id);
+        id.map_or_else(|| number.to_string(), |id| words::fold(number, id))
+    };
+    let taken: Vec<_> = done.undone.iter().map(|number| fold(*number)).collect();
+    let through = match done.active {
+        Some(number) => format!("it is read through {} again", fold(number)),
         None => "it is the whole log again".to_owned(),
     };
     output.stdout(format!(
         "Took back {}\n  context      {}, {} tokens: {through}\n  next fold    when the window is full, or when you ask for one\n",
-        words::fold(named(target), target),
-        plural(status.messages, "message"),
-        words::about(status.context_tokens, counts_exactly(&stored)),
+        taken.join(" and "),
+        plural(done.after.messages, "message"),
+        words::about(done.after.tokens, counts_exactly(&stored)),
     ))
 }
 
@@ -152,16 +130,14 @@ pub async fn pin(
     output: &Output,
 ) -> Result<(), CommandError> {
     let mut stored = host.session(&args.id).await?;
-    let before = stored.whole().await?.pins().to_vec();
-    stored.pin(args.seq, pinned).await?;
-    let pins = stored.whole().await?.pins().to_vec();
+    let done = view::pin(&mut stored, args.seq, pinned, false).await?;
     if json {
-        return output.stdout(format!("{}\n", json!({ "pins": pins, "changed": pins != before })));
+        return output.stdout(json_line(&done)?);
     }
-    let list: Vec<_> = pins.iter().map(u32::to_string).collect();
+    let list: Vec<_> = done.pins.iter().map(u32::to_string).collect();
     let all = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
     let seq = args.seq;
-    let what = match (pinned, pins == before) {
+    let what = match (pinned, !done.changed) {
         (true, false) => format!("Pinned message {seq}"),
         (true, true) => format!("Nothing changed: message {seq} is pinned already"),
         (false, false) => format!("Unpinned message {seq}"),
@@ -193,8 +169,7 @@ pub async fn fork(
     let fork = stored.fork(&id, args.at, now).await?;
     let row = fork.row();
     if json {
-        let value = json!({ "id": id, "parent": args.id, "events": row.head, "fold": row.active });
-        return output.stdout(format!("{value}\n"));
+        return output.stdout(json_line(&*host.overviews().one(&id).await?)?);
     }
     let folded = if row.active.is_some() { ", with its fold" } else { "" };
     output.stderr(&format!("{} of {}{folded}\n", plural(row.head, "message"), args.id));

@@ -6,8 +6,9 @@ use bytes::Bytes;
 use midfold::store::StoredSession;
 use midfold::{DialectKind, Door, PreparedConversation, Start, events_of, without_messages};
 use midfold_args::{NewSessionArgs, StartArgs as Args};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::text::json_line;
 use crate::error::CommandError;
 use crate::host::{self, OpenStore};
 use crate::input::InputFile;
@@ -58,7 +59,7 @@ pub async fn run(
         output.stderr(&style.paint(OutputColor::Yellow, text));
     }
     match json {
-        true => output.stdout(format!("{}\n", json!({ "id": id }))),
+        true => output.stdout(json_line(&*host.overviews().one(&id).await?)?),
         false => output.stdout(format!("{id}\n")),
     }
 }

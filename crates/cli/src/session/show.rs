@@ -4,10 +4,9 @@ use midfold::core::engine::SessionStatus;
 use midfold::core::fold_standing;
 use midfold::core::trigger::{FoldDue, HoldReason};
 use midfold::store::{JobState, SessionRow, StoredSession};
+use midfold::view::{Overview, SessionDetail, counts_exactly};
 use midfold_args::{ListArgs, StatusArgs as Args};
-use serde_json::json;
 
-use super::context::counts_exactly;
 use crate::error::CommandError;
 use crate::host::OpenStore;
 use crate::output::{Output, OutputColor};
@@ -29,7 +28,8 @@ pub async fn status(
     let mut stored = host.session(&args.id).await?;
     let status = stored.status(runtime::now()).await?;
     if json {
-        return output.stdout(pretty(&status)?);
+        let detail = SessionDetail::of(&host.overviews(), &mut stored, runtime::now()).await?;
+        return output.stdout(pretty(&detail)?);
     }
     let narrates = stored.whole().await?.policy().narration.on;
     let jobs = host.store.jobs(Some(&args.id), u32::MAX).await?;
@@ -207,13 +207,13 @@ pub async fn list(
         }
     }
     if json {
-        let value = |row: &SessionRow| {
-            json!({
-                "id": row.new.id, "events": row.head, "turns": row.turn, "fold": row.active,
-                "dialect": row.new.dialect, "created": row.new.created,
-            })
-        };
-        return output.stdout(pretty(&rows.iter().map(value).collect::<Vec<_>>())?);
+        let overviews = host.overviews();
+        let mut all = Vec::new();
+        for row in &rows {
+            all.push(overviews.one(&row.new.id).await?);
+        }
+        let all: Vec<&Overview> = all.iter().map(|overview| &**overview).collect();
+        return output.stdout(pretty(&all)?);
     }
     if rows.is_empty() {
         return output.stdout(format!("no sessions in {}\n", host.store.place()));

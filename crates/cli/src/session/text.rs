@@ -4,6 +4,8 @@ use bytes::Bytes;
 use midfold::Context;
 use midfold::core::Hash;
 
+use crate::error::CommandError;
+
 /// The start of a hash: what people read and type.
 pub fn short(id: Hash) -> String {
     id.to_hex()[..12].to_owned()
@@ -23,4 +25,10 @@ pub fn join<'a>(messages: impl Iterator<Item = &'a Bytes>) -> Vec<u8> {
     }
     out.extend_from_slice(if out.len() == 1 { b"]\n" } else { b"\n]\n" });
     out
+}
+
+/// A value for programs, on one line.
+pub fn json_line(value: &impl serde::Serialize) -> Result<String, CommandError> {
+    let text = serde_json::to_string(value);
+    text.map(|text| text + "\n").map_err(|error| CommandError::failed(error.to_string()))
 }

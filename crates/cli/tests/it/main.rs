@@ -37,6 +37,7 @@ mod serve_seal;
 mod session;
 mod session_change;
 mod session_delete;
+mod session_folders;
 mod top;
 mod trajectories;
 mod trajectories_files;

@@ -26,7 +26,7 @@ fn waiting(name: &str) -> String {
         assert!(!page.is_empty(), "no narration was asked for");
         ok(&store, &["session", "append", "s", "-"], page.join("\n").as_bytes());
         let status = parsed(&ok(&store, &["session", "status", "s", "--json"], b""));
-        if status["narration_asked"] == true {
+        if status["status"]["narration_asked"] == true {
             return store;
         }
     }

@@ -1,4 +1,4 @@
-//! What a fold lost, what weighs most first: what people said before what can be read again.
+//! The contents that a fold lost, in the order of weight: words of people first, then things that can be read again.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ use crate::recap::statement::{Statement, StatementKind};
 use crate::salient::shorten;
 use crate::tools::ToolTable;
 
-/// Things of one kind that are listed; names are as many as the record has.
+/// The most items that are listed per kind; names are limited by the fold's record.
 const LISTED: usize = 20;
-/// Longest text of one, in characters.
+/// The most characters of an item.
 const CHARS: usize = 400;
-/// A recap that has so much of the beginning of a sentence tells it, in characters.
+/// If the recap contains this many characters of a sentence's beginning, the sentence counts as kept.
 const BEGINNING: usize = 60;
 
 /// A kind of what is lost, in the order of what it weighs.
@@ -38,10 +38,10 @@ pub enum LostKind {
 }
 
 impl LostKind {
-    /// All of them, what weighs most first.
+    /// All kinds, heaviest first.
     pub const ALL: [Self; 5] = [Self::Said, Self::Decided, Self::Failed, Self::Used, Self::Name];
 
-    /// It in words.
+    /// The kind in words.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl LostKind {
         }
     }
 
-    /// What a statement of a recap is, where it is one that weighs.
+    /// The kind of a statement; `None` for statements whose loss does not count.
     fn of(kind: StatementKind) -> Option<Self> {
         match kind {
             StatementKind::Asked | StatementKind::Rejected => Some(Self::Said),
@@ -90,8 +90,8 @@ pub struct LostGroup {
 }
 
 impl Fold {
-    /// What the messages that left say, and what stands for them does not, by kind, what weighs most first. Kinds of
-    /// which nothing is lost are left out. What is said again in a message that stays counts all the same.
+    /// The contents of covered messages that the recap lacks, by kind and heaviest first. Kinds without a loss are left
+    /// out. Content that a message in the context repeats is counted all the same.
     #[must_use]
     pub fn lost(&self, log: &EventLog, tools: &ToolTable) -> Vec<LostGroup> {
         let runs = self.covered_runs();
@@ -118,7 +118,7 @@ impl Fold {
         groups
     }
 
-    /// The events that a recap or a marker stands for, in runs.
+    /// The runs of events that a recap or a marker replaces.
     fn covered_runs(&self) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for seq in self.covered() {
@@ -145,7 +145,7 @@ impl LostGroup {
     }
 }
 
-/// What the context says in the place of messages.
+/// The text in the context that replaces the covered messages.
 struct ContextWords<'a>(&'a str);
 
 impl<'a> ContextWords<'a> {
@@ -153,7 +153,7 @@ impl<'a> ContextWords<'a> {
         Self(fold.recap.as_ref().map_or("", |recap| &recap.text))
     }
 
-    /// What of a statement is told nowhere; none where all that it says is.
+    /// The part of a statement that the recap lacks; `None` where it has all of it.
     fn untold(&self, statement: &Statement) -> Option<String> {
         let parts = statement.parts.iter().enumerate();
         let untold = parts.filter(|(_, part)| statement.is_told(part) && !self.says(&part.text));

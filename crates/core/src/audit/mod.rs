@@ -1,7 +1,7 @@
-//! Audit: the folds and calls of a session held against its log, and what each fold lost.
+//! Audit: compares the folds and calls of a session with its log, and lists what each fold lost.
 //!
-//! Everything that a record claims is computed again: hashes of the chain, what a fold does to
-//! the log of its time, what a call sent. Records are judged, so nothing here trusts a number.
+//! Every statement of a record is computed again: the hashes of the chain, what a fold makes of the log of its time,
+//! what a call sent. Records are what is judged, so no number in them is trusted.
 
 mod lost;
 mod receipt;
@@ -23,29 +23,29 @@ use crate::project::{Context, ContextProjection};
 pub use lost::{LostGroup, LostItem, LostKind};
 pub use receipt::{FoldReceipt, RemovedByRule};
 
-/// Names of the rules.
+/// Names of the rules. The comment at each says what has to hold.
 pub mod rule {
-    /// A fold's id is the hash of what it says.
+    /// A fold's id is the hash of its contents.
     pub const FOLD_ID: &str = "fold-id";
-    /// The fold before is one of the folds before.
+    /// The fold that a fold builds on comes before it in the session.
     pub const FOLD_PREV: &str = "fold-prev";
     /// The span's hashes are those of the log.
     pub const SPAN: &str = "span";
-    /// The accounts add up, and to what the fold does.
+    /// The accounts add up, and agree with the fold's context.
     pub const ACCOUNTS: &str = "accounts";
-    /// Pinned events are in the context as they are.
+    /// Pinned events are verbatim in the context.
     pub const PINS: &str = "pins";
-    /// Tokens and messages are what projecting the fold again gives.
+    /// Tokens and messages are those of the fold when it is projected again.
     pub const FIGURES: &str = "figures";
-    /// A call's hash is the hash of what it says.
+    /// A call's hash is the hash of its contents.
     pub const CALL_HASH: &str = "call-hash";
     /// Calls are numbered and chained without a gap.
     pub const CALL_CHAIN: &str = "call-chain";
     /// A call's fold is among the folds.
     pub const CALL_FOLD: &str = "call-fold";
-    /// The log of the call's time is the beginning of the log.
+    /// The events of a call are the beginning of the log.
     pub const CALL_LOG: &str = "call-log";
-    /// The context, projected again, is what was sent.
+    /// The context, projected again, is the one that was sent.
     pub const CALL_CONTEXT: &str = "call-context";
 }
 
@@ -75,19 +75,19 @@ pub struct Audit {
     pub receipts: Vec<FoldReceipt>,
 }
 
-/// By which fold and with what void reasoning calls were read last, and the projection by that.
+/// The projection that the last call was read through, with the fold and the void reasoning that it was made by.
 type RereadContext = ((Option<Hash>, Option<VoidReasoning>), ContextProjection);
 
 impl Audit {
-    /// Whether everything holds.
+    /// Whether all rules hold.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
 }
 
-/// Audits a session: all its folds in order, the one that its context is read through now, all its calls in
-/// order. O(log + folds × context + new bytes of calls).
+/// Audits a session. `folds` and `calls` are all of its folds and calls in order; `active` is the fold that its context
+/// is read through now. O(log + folds × context + new bytes of calls).
 #[must_use]
 pub fn audit(log: &EventLog, folds: &[Fold], active: Option<Hash>, calls: &[CallRecord]) -> Audit {
     let mut auditor = Auditor::new(log, folds);
@@ -113,7 +113,7 @@ struct Auditor<'a> {
     log: &'a EventLog,
     folds: &'a [Fold],
     by_id: FxHashMap<Hash, usize>,
-    /// The log as it was at the last question; it only grows while questions go forward.
+    /// The beginning of the log that was checked last. It is extended as long as the checks go forward in time.
     past: EventLog,
     findings: Vec<AuditFinding>,
 }
@@ -124,6 +124,7 @@ impl<'a> Auditor<'a> {
         Self { log, folds, by_id, past: empty(log), findings: Vec::new() }
     }
 
+    /// Adds a finding if a rule does not hold.
     fn expect(
         &mut self,
         rule: &'static str,
@@ -136,7 +137,7 @@ impl<'a> Auditor<'a> {
         }
     }
 
-    /// The log when it had `events` events.
+    /// The log at the time when it had `events` events.
     fn past(&mut self, events: usize) -> &EventLog {
         if self.past.len() > events {
             self.past = empty(self.log);
@@ -145,6 +146,7 @@ impl<'a> Auditor<'a> {
         &self.past
     }
 
+    /// Checks a fold's id, its predecessor and its span.
     fn chain_of(&mut self, at: usize, fold: &Fold) {
         let name = format!("fold {}", at + 1);
         self.expect(rule::FOLD_ID, &name, fold.id == fold.compute_id(), || {
@@ -161,7 +163,7 @@ impl<'a> Auditor<'a> {
         });
     }
 
-    /// What the fold says of itself, against what it does.
+    /// Checks the figures of a fold against its projection.
     fn fold(&mut self, at: usize, fold: &Fold) {
         let name = format!("fold {}", at + 1);
         let accounts = &fold.accounts;
@@ -181,7 +183,7 @@ impl<'a> Auditor<'a> {
         }
         let prior = fold.prev.and_then(|prev| self.by_id.get(&prev)).map(|at| &self.folds[*at]);
         let past = self.past(events);
-        // System prompt and tools may have been others then: the record says what they took.
+        // The envelope may have been another one then, so its tokens are taken from the record.
         let head = fold.layout.head.start as usize..(fold.layout.head.end as usize).min(past.len());
         let envelope = fold.head_tokens.saturating_sub(past.tokens_in(head));
         let after = ContextProjection::new(past, Some(fold)).context();
@@ -199,7 +201,7 @@ impl<'a> Auditor<'a> {
         self.expect(rule::FIGURES, &name, messages == said, || {
             format!("it says {said:?} messages before and after, projecting it gives {messages:?}")
         });
-        // Another counter counts otherwise, and that is no lie.
+        // The figures of another counter cannot be compared.
         if fold.counter == self.log.counter().name() {
             let tokens = (before.tokens() + envelope, after.tokens() + envelope);
             let said = (fold.tokens_before, fold.tokens_after);
@@ -209,6 +211,7 @@ impl<'a> Auditor<'a> {
         }
     }
 
+    /// Checks the calls and their chain.
     fn calls(&mut self, calls: &[CallRecord]) {
         let mut ledger = Ledger::default();
         let mut open: Option<RereadContext> = None;
@@ -231,7 +234,7 @@ impl<'a> Auditor<'a> {
         }
     }
 
-    /// Projects the call's context again and holds the record against it.
+    /// Projects the call's context again and compares the record with it.
     fn call(
         &mut self,
         name: &str,
@@ -296,7 +299,7 @@ fn empty(log: &EventLog) -> EventLog {
     EventLog::new(log.dialect().clone(), *log.profile(), log.counter().clone())
 }
 
-/// Verbatim and edited pieces.
+/// The numbers of verbatim and of edited pieces.
 fn fates(context: &Context) -> (u32, u32) {
     context.pieces().fold((0, 0), |(verbatim, edited), piece| match piece.fate {
         PieceFate::Verbatim(_) => (verbatim + 1, edited),

@@ -1,4 +1,4 @@
-//! The loss receipt of a fold: what left the context, by which rule, and what came back for it.
+//! The loss receipt of a fold: which content left the context, by which rule, and what replaced it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::fold_standing::FoldStanding;
 use crate::log::EventLog;
 use crate::references::NameReference;
 
-/// Identifiers that a receipt lists; the record has more.
+/// The most identifiers that a receipt lists; the fold's record may have more.
 const LISTED: usize = 10;
 
 /// What one rule took out.
@@ -72,6 +72,7 @@ pub struct FoldReceipt {
 }
 
 impl FoldReceipt {
+    /// The receipt of a fold; `number` is its place among the folds of the session, from 1.
     pub(super) fn of(log: &EventLog, number: u32, fold: &Fold, standing: FoldStanding) -> Self {
         let ids = |list: &crate::fold::IdList| {
             (list.count, list.first.iter().take(LISTED).cloned().collect())
@@ -113,6 +114,7 @@ impl FoldReceipt {
     }
 }
 
+/// The edits of a fold, summed up by reducer and reason.
 fn edits(fold: &Fold) -> Vec<RemovedByRule> {
     let mut by_rule: BTreeMap<(&str, &str), RemovedByRule> = BTreeMap::new();
     for edit in &fold.edits {
@@ -129,7 +131,7 @@ fn edits(fold: &Fold) -> Vec<RemovedByRule> {
     by_rule.into_iter().map(named).collect()
 }
 
-/// What left behind the recap, and what behind a marker alone.
+/// The events that a recap replaced, and those that only a marker did.
 fn stand_ins(log: &EventLog, fold: &Fold, covered: &[u32]) -> Vec<RemovedByRule> {
     let at = |seq: &u32| log.tokens_in(*seq as usize..*seq as usize + 1);
     let told =
@@ -140,7 +142,7 @@ fn stand_ins(log: &EventLog, fold: &Fold, covered: &[u32]) -> Vec<RemovedByRule>
         Some(_) => "narrated".to_owned(),
         None => fold.fallback.map(|fallback| fallback.to_string()).unwrap_or_default(),
     };
-    // A marker behind a narration is a line of its text.
+    // A marker behind a narration is a line of the recap, whose tokens are counted there.
     let behind = if told.is_empty() { stands } else { 0 };
     [("recap", reason, told, stands), ("marker", "marker".to_owned(), marked, behind)]
         .into_iter()

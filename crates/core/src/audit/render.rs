@@ -1,4 +1,4 @@
-//! The audit for people.
+//! The audit as text for people.
 
 use std::fmt::{Display, Formatter, Result};
 

@@ -1,5 +1,5 @@
-//! Narration in the background: what is asked of a model, what came back, and when it is used.
-//! Nothing here waits: a reply that is late serves the next fold that still covers its span.
+//! Narration in the background: the requests to a model, its answers, and when an answer is used. Nothing here waits. A
+//! late answer is used by the next fold that still covers its span.
 
 use super::Session;
 use super::narration::WantedNarration;
@@ -16,11 +16,11 @@ use crate::recap::prompt::FOCUS_CHARS;
 use crate::recap::sources::{SourceLimits, cut, earlier, sources_of};
 use crate::trigger::Millis;
 
-/// A narration is asked for when at least this share of the budget would be new in it.
+/// A narration is asked for when its new events have at least 1/`WORTH_ASKING` of the budget's tokens.
 const WORTH_ASKING: u64 = 20;
-/// Sampling temperature where the policy has none (the seed's own: 0.2).
+/// Sampling temperature where the policy names none: 0.2, as in Hermes Agent.
 const TEMPERATURE: crate::budget::Ratio = crate::budget::Ratio(2_000);
-/// Longest time of an answer where the policy has none, in seconds (the seed's own).
+/// Time limit of an answer in seconds where the policy names none, as in Hermes Agent.
 const TIMEOUT_SECONDS: u32 = 25;
 
 /// Why an answer could not be taken.
@@ -32,14 +32,16 @@ pub enum CompleteError {
 }
 
 impl Session {
-    /// The narration for the next fold: a new one, else that of the active fold.
+    /// The narration that the next fold would use: a new one if there is one, else that of the active fold. `None`
+    /// where neither exists.
     pub(super) fn narrated(&self) -> Option<&AcceptedNarration> {
         let folded = self.active().and_then(|fold| fold.narrated.as_ref());
         self.narration.ready.as_ref().or(folded)
     }
 
-    /// The span that a model should narrate now, if any: the buffer line is crossed, no model is
-    /// cooling down, and nothing is under way or ready. Costs O(events).
+    /// The span that a model should narrate now. `None` unless the context is above the buffer line, no model is
+    /// cooling down after a failure, no narration is under way or ready, and enough tokens would be new. Costs
+    /// O(events).
     #[must_use]
     pub fn wanted(&self, budget: &Budget, now: Millis) -> Option<WantedNarration> {
         if !self.may_want(budget, now) {
@@ -78,7 +80,7 @@ impl Session {
         Some(WantedNarration { id, span, from: number(from), previous, room, at: now })
     }
 
-    /// Whether there may be something to narrate, as [`Session::wanted`] would say: a quick check.
+    /// A cheap check before [`Session::wanted`]: false means that there is surely nothing to narrate.
     pub(super) fn may_want(&self, budget: &Budget, now: Millis) -> bool {
         let Policy { trigger, narration, .. } = &self.policy;
         let line = || trigger.buffer_tokens(self.gate.budget(budget, &self.policy).tokens());
@@ -89,7 +91,8 @@ impl Session {
             && !self.is_asked(now)
     }
 
-    /// Nothing new is asked for while an answer is awaited, or one waits for its fold.
+    /// Whether an answer is still awaited, or a narration is ready that no fold has used yet. Either way no new
+    /// narration is asked for.
     pub(super) fn is_asked(&self, now: Millis) -> bool {
         let ready = self.narration.ready.as_ref();
         (self.narration.asked.is_some() && !self.narration.is_overdue(now))
@@ -98,8 +101,8 @@ impl Session {
             })
     }
 
-    /// What a model should be asked now, if anything. Run it whenever and wherever, and tell the
-    /// session with [`Session::complete`].
+    /// The request that a model should answer now, if any; it is noted as asked for. The caller may run it at any time
+    /// and on any thread, and hands the answer to [`Session::complete`].
     pub fn wants(&mut self, budget: &Budget, now: Millis) -> Option<SummaryRequest> {
         let wanted = self.wanted(budget, now)?;
         let request = self.request(&wanted).ok()?;
@@ -113,7 +116,7 @@ impl Session {
         self.narration.attempts = 0;
     }
 
-    /// The request for a span, from the original events.
+    /// The request for a wanted narration, built from the original events of its span.
     ///
     /// # Errors
     /// When the span is not in the log.
@@ -132,9 +135,9 @@ impl Session {
             .filter(|narrated| Some(narrated.request) == wanted.previous)
             .map(|narrated| narrated.text(narration.style))
             .next();
-        // What the narration before covered has to be read again where it is not known here.
+        // Without the text of the narration before, its events have to be read again.
         let from = if previous.is_some() { from } else { start };
-        // A recap that is in the log itself is narration too.
+        // A recap that the transcript brought along, as a message of the log, serves as the narration before.
         let previous = previous.or_else(|| earlier(&self.log, start..end));
         let reduced = as_read(&self.log, &self.policy, start..end);
         let events = reduced.as_deref().unwrap_or(self.log.events());
@@ -157,8 +160,8 @@ impl Session {
         })
     }
 
-    /// The request to narrate what a fold covers, for whoever waits for the answer before the fold
-    /// is made again with it. Nothing where it covers nothing.
+    /// The request to narrate the events that a fold covers. For callers that wait for the answer and then make the
+    /// fold again with it. `None` where the fold covers no event.
     #[must_use]
     pub fn request_for(
         &self,
@@ -177,8 +180,8 @@ impl Session {
         Some(SummaryRequest { focus: focus.map(str::to_owned).or(request.focus), ..request })
     }
 
-    /// The same, for whoever can wait before the fold is made; nothing where the policy has no narration, or a
-    /// model that failed is left alone.
+    /// As [`Session::request_for`], for callers that can wait before the fold is made. `None` also where the policy has
+    /// no narration, or the model is cooling down after a failure.
     #[must_use]
     pub fn request_before(
         &self,
@@ -190,16 +193,15 @@ impl Session {
         may.then(|| self.request_for(fold, focus, now)).flatten()
     }
 
-    /// What the client wants kept, as it says with each of its requests; none where it says nothing. Each
-    /// narration from now on is told, and each fold weighs it, until the client says something else.
+    /// Sets what the client wants kept, which it repeats with each request. Each narration and each fold from now on
+    /// heeds it, until the client says something else; `None` ends it.
     pub fn heed(&mut self, wish: Option<&str>) {
         let wish = wish.map(str::trim).filter(|wish| !wish.is_empty());
         self.narration.standing = wish.map(|wish| cut(wish, FOCUS_CHARS, FOCUS_CHARS, 0));
     }
 
-    /// Takes the answer to a request, whenever it comes. Every answer gets a verdict, which the
-    /// record of the next fold names; only an accepted one is kept, and used by the next fold
-    /// that still covers its span.
+    /// Takes the answer to a request, however late. Every answer gets a verdict, which the record of the next fold
+    /// names. Only an accepted answer is kept; the next fold that still covers its span uses it.
     ///
     /// # Errors
     /// When the request's span is not in this log.
@@ -228,7 +230,8 @@ impl Session {
             Ok(reply) => match judge(&self.log, request, &reply, &**self.log.counter()) {
                 Ok(judged) => {
                     self.gate.cooldown.succeeded();
-                    // One that was asked for before a person said what to keep does not know of it.
+                    // A request from before a person said what to keep lacks those words; they stay for the next
+                    // request.
                     if request.focus.as_deref().is_some_and(|told| self.narration.knows(told)) {
                         self.narration.focus = None;
                     }
@@ -247,15 +250,16 @@ impl Session {
         Ok(verdict)
     }
 
-    /// Takes note that what was asked for is still being worked on: it is not asked for again.
+    /// Notes that the queue is still working on the request, so that it does not count as overdue and is not repeated.
     pub fn awaited(&mut self, now: Millis) {
         if let Some(asked) = &mut self.narration.asked {
             asked.at = now;
         }
     }
 
-    /// Takes note of failed attempts at what was asked for, where somebody else runs it: so many
-    /// so far, tried again at `again`, or not. Each is a rung of the ladder, once.
+    /// Notes failed attempts at a request that a worker runs: `attempts` in all so far. `again` is when the worker
+    /// tries again, `None` where it gives up. Each attempt counts once as a failure of the cooldown, however often it
+    /// is reported.
     pub fn attempted(
         &mut self,
         request: Hash,
@@ -274,8 +278,8 @@ impl Session {
         self.narration.attempts = attempts.max(self.narration.attempts);
     }
 
-    /// How long to leave a model alone after so many failed attempts at a request, counting the
-    /// failures before it: the pause of whoever runs it.
+    /// How long, in milliseconds, a worker should leave the model alone after `attempts` failed attempts at a request.
+    /// The failures before that request make the pause longer.
     #[must_use]
     pub fn pause_after(&self, request: Hash, attempts: u32) -> Millis {
         let asked = self.narration.asked.as_ref().is_some_and(|asked| asked.id == request);
@@ -284,7 +288,7 @@ impl Session {
         crate::trigger::rung(before.saturating_add(attempts.saturating_sub(1)))
     }
 
-    /// Takes note of a verdict on what was asked for, where somebody else ran and judged it.
+    /// Notes the verdict on a request that a worker ran and judged.
     pub fn judged(&mut self, verdict: VerdictRecord) {
         self.narration.answered(verdict.request);
         if verdict.code == VerdictCode::ACCEPTED {
@@ -294,8 +298,8 @@ impl Session {
         self.narration.verdicts.push(verdict);
     }
 
-    /// The fold that covers just the narrated span: what a worker stores, for a session to take
-    /// when its line is crossed. None where there is nothing to narrate with.
+    /// The fold that covers just the narrated span. A worker stores it, and a session takes it when its line is
+    /// crossed. `None` where no narration is ready, or planning makes no fold.
     #[must_use]
     pub fn prepare(&self, budget: &Budget) -> Option<Fold> {
         let narrated = self.narration.ready.as_ref()?;
@@ -317,8 +321,8 @@ impl Session {
         }
     }
 
-    /// Takes a fold that a worker prepared. It becomes active at the next fold boundary, if it
-    /// then still fits; its narration is used in any case that its span is covered.
+    /// Takes a fold that a worker prepared. It becomes active when a fold is due, provided that it still fits. If it no
+    /// longer fits, its narration is still used by a fold that covers its span.
     ///
     /// # Errors
     /// When its span is not in this log.
@@ -334,8 +338,9 @@ impl Session {
         Ok(())
     }
 
-    /// The prepared fold, where it is made for the active one and reaches the target. What a person
-    /// asks to keep is asked of the next narration, too.
+    /// The prepared fold, if it follows the active fold, was made by the present policy and reaches the target; else
+    /// `None`. A person's `focus` is kept for the next narration and rules the prepared fold out, since that was made
+    /// without it.
     pub(super) fn take_prepared(
         &mut self,
         budget: &Budget,
@@ -357,7 +362,7 @@ impl Session {
         if fold.prev != self.active().map(|fold| fold.id) || !fold.applies_to(&self.log) {
             return None;
         }
-        // The policy was changed since: what it narrates still serves.
+        // Another policy made this fold. Its narration stays in `ready` and still serves.
         if fold.policy_fingerprint != self.policy.fingerprint() {
             return None;
         }
@@ -370,7 +375,8 @@ impl Session {
         (self.meter.upper(tokens) <= target).then(|| self.as_of_now(fold))
     }
 
-    /// A prepared fold takes effect now: reasoning of the events since then is void, too.
+    /// Updates a prepared fold to the present length of the log: reasoning in events that came since it was made is
+    /// void, too.
     fn as_of_now(&self, mut fold: Fold) -> Fold {
         if fold.void_reasoning > 0 {
             fold.void_reasoning = u32::try_from(self.log.len()).unwrap_or(u32::MAX);
@@ -380,7 +386,7 @@ impl Session {
     }
 }
 
-/// The model, and what was taken from its reply.
+/// The detail of an accepted verdict: the model's name, the notes, and how many lines and secrets were taken out.
 fn accepted(model: &str, judged: &GroundedReply) -> String {
     let mut out = model.to_owned();
     for note in &judged.notes {
@@ -397,7 +403,8 @@ fn accepted(model: &str, judged: &GroundedReply) -> String {
     out
 }
 
-/// Names the work, so that two nodes that want the same thing ask for the same id.
+/// The identifier of a request. It depends on the work alone, so two nodes that want the same narration ask for the
+/// same id.
 fn request_id(session: &str, policy: &Policy, span: &Span, previous: Option<Hash>) -> Hash {
     Hash::ROOT
         .chain(session.as_bytes())

@@ -1,5 +1,5 @@
-//! A session without its folded events: what a store loads to render, in O(head + tail). It can
-//! be appended to and read; to fold or to narrate, the whole log has to be loaded.
+//! A session without its folded events. A store loads it to render a context in O(head + tail) instead of O(log). It
+//! can be appended to and read; to fold or to narrate, the whole log has to be loaded.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,19 +26,19 @@ pub struct BriefReading {
     pub dialect: Arc<dyn Dialect>,
     /// The validity rules.
     pub profile: ProviderProfile,
-    /// What counts tokens.
+    /// The counter of tokens.
     pub counter: Arc<dyn Counter>,
 }
 
 /// Why no brief session can be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BriefError {
-    /// The fold keeps other events than were handed over.
+    /// The number of loaded events is not what the fold keeps verbatim.
     #[error("the fold keeps {wanted} events of its span and {given} were loaded")]
     Kept {
-        /// Events that the fold keeps.
+        /// The number of events that the fold keeps.
         wanted: usize,
-        /// Events that came.
+        /// The number of events that were handed over.
         given: usize,
     },
     /// The events do not lead to the chain hash that the session has.
@@ -46,18 +46,21 @@ pub enum BriefError {
     Chain,
 }
 
-/// A session that is read through a fold whose events are not there.
+/// A session that is read through its active fold while the folded events are not loaded.
 #[derive(Clone)]
 pub struct BriefSession {
     session: Session,
-    /// The fold as recorded.
+    /// The active fold as recorded, with positions of the whole log. The inner session has a copy with positions of the
+    /// short log.
     fold: Fold,
 }
 
 impl BriefSession {
-    /// `head`: the events before the fold's span; `kept`: those of the span that it keeps
-    /// verbatim, in order; `tail`: those after it. `turn` is the number of turns of the whole log,
-    /// `head_hash` its chain hash.
+    /// Builds the session from the loaded events.
+    ///
+    /// `head` is the events before the fold's span. `kept` is the events of the span that the fold keeps verbatim, in
+    /// order. `tail` is the events after the span. `turn` is the number of turns of the whole log, `head_hash` its
+    /// chain hash.
     ///
     /// # Errors
     /// When the events are not those that the fold was made of.
@@ -84,7 +87,8 @@ impl BriefSession {
         if log.head_hash() != fold.span.before {
             return Err(BriefError::Chain);
         }
-        // Kept events are outside of the chain here; the tail's chain proves the span's end.
+        // Most events of the span are absent, so the chain cannot be followed through it. Kept events are appended
+        // under a dummy hash. The tail starts from the span's recorded end hash, and its own chain proves that hash.
         let mut given = kept.into_iter();
         for range in kept_ranges(&fold) {
             log.skip_to(range.start, Hash::ROOT);
@@ -105,7 +109,7 @@ impl BriefSession {
         Ok(Self { session, fold })
     }
 
-    /// Counts what travels beside the messages.
+    /// Sets the envelope (system prompt and tools), which is counted with each context.
     #[must_use]
     pub fn with_envelope<'a>(mut self, parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         self.session.log.set_envelope(parts);
@@ -134,8 +138,8 @@ impl BriefSession {
         self.session.log.events().last().map_or(0, |event| event.seq)
     }
 
-    /// The context as it stands, and notes that it is sent. Nothing where the whole session has to be
-    /// loaded for it: a fold is due, or reasoning is void whose round only the whole log shows.
+    /// The context to send, noted as sent. `None` where the whole session has to be loaded first: a fold is due, or
+    /// reasoning is bound to what was sent, and only the whole log shows which round it belongs to.
     pub fn context(&mut self, budget: &Budget, now: Millis) -> Option<Context> {
         let due = self.due(budget, now);
         if due.fires() || self.session.is_bound_to_what_was_sent() {
@@ -147,7 +151,7 @@ impl BriefSession {
         Some(self.session.view())
     }
 
-    /// The context as it is, also where a fold is due.
+    /// The context as it is now, even where a fold is due.
     #[must_use]
     pub fn view(&self) -> Context {
         self.session.view()
@@ -159,13 +163,13 @@ impl BriefSession {
         self.session.due(budget, now)
     }
 
-    /// Whether a narration may be wanted: then too.
+    /// Whether a narration may be wanted, for which the whole session has to be loaded, too.
     #[must_use]
     pub fn may_want(&self, budget: &Budget, now: Millis) -> bool {
         self.session.may_want(budget, now)
     }
 
-    /// The provider's count for the last context.
+    /// Takes the provider's token count for the last context.
     pub fn observe(&mut self, usage: Usage, now: Millis) {
         self.session.observe(usage, now);
     }
@@ -181,7 +185,7 @@ impl BriefSession {
         self.session.spend(usage, folded);
     }
 
-    /// Tokens of what travels beside the messages.
+    /// Tokens of the envelope.
     #[must_use]
     pub fn envelope_tokens(&self) -> u64 {
         self.session.log.envelope_tokens()
@@ -193,7 +197,7 @@ impl BriefSession {
         &self.session.meter
     }
 
-    /// What the session is at. Events and log tokens are those that are loaded.
+    /// The figures of the session. Those of events and log tokens cover only what is loaded.
     #[must_use]
     pub fn status(&self, budget: &Budget, now: Millis) -> SessionStatus {
         self.session.status(budget, now)
@@ -216,13 +220,13 @@ impl BriefSession {
         self.session.asked(wanted);
     }
 
-    /// Whether a model is to narrate at all.
+    /// Whether the policy lets a model narrate.
     #[must_use]
     pub fn narrates(&self) -> bool {
         self.session.policy.narration.on
     }
 
-    /// How hooks' texts are read, written and counted.
+    /// The rules by which texts of hooks are read, written and counted.
     #[must_use]
     pub fn rules(&self) -> MessageRules<'_> {
         MessageRules { log: &self.session.log, meter: &self.session.meter }
@@ -234,7 +238,7 @@ impl BriefSession {
         &self.fold
     }
 
-    /// Turns so far.
+    /// The number of turns so far.
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.session.log.events().last().map_or(0, |event| event.turn)
@@ -246,7 +250,7 @@ impl BriefSession {
         self.session.log.events().last()
     }
 
-    /// The loaded events from `seq` on.
+    /// The loaded events whose number is `seq` or higher.
     #[must_use]
     pub fn events_from(&self, seq: u64) -> Vec<RawEvent> {
         let events = self.session.log.events().iter();
@@ -268,13 +272,14 @@ impl BriefSession {
     }
 }
 
+/// Appends all events in order.
 fn append_all(log: &mut EventLog, events: impl IntoIterator<Item = RawEvent>) {
     for event in events {
         log.append(event);
     }
 }
 
-/// The runs of its span that a fold keeps verbatim.
+/// The runs of events in its span that a fold keeps verbatim.
 #[must_use]
 pub fn kept_ranges(fold: &Fold) -> Vec<Range<u32>> {
     let kept = fold.entries.iter().filter_map(|entry| match entry {
@@ -284,7 +289,8 @@ pub fn kept_ranges(fold: &Fold) -> Vec<Range<u32>> {
     kept.collect()
 }
 
-/// The same fold over the short log: positions instead of seqs.
+/// The fold with positions of the short log in place of the numbers of the whole log. Its span then ends where the kept
+/// events end.
 fn rebased(fold: &Fold, log: &EventLog) -> Fold {
     let mut short = fold.clone();
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

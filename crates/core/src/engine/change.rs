@@ -1,4 +1,4 @@
-//! What a host changes on a live session: pins, model, window, policy. Log and folds stay as they are.
+//! What a host may change on a live session: pins, model, window, policy. Log and folds stay as they are.
 
 use super::{GatherAhead, NarrationQueue, Session};
 use crate::budget::{Budget, BudgetError};
@@ -17,51 +17,52 @@ impl Session {
         }
     }
 
-    /// Lets a pinned event go. False when it was not pinned.
+    /// Removes a pin. False when the event was not pinned.
     pub fn unpin(&mut self, seq: u32) -> bool {
         let found = self.pins.binary_search(&seq);
         found.map(|place| self.pins.remove(place)).is_ok()
     }
 
-    /// The policy changed: it holds from the next fold on, and stays with the session. What is folded
-    /// stays as it is; each record has the fingerprint of the policy that it was made by.
+    /// Sets the policy that holds from the next fold on; it is stored with the session. Folds that were made stay as
+    /// they are: each record has the fingerprint of the policy that it was made by.
     ///
     /// # Errors
-    /// When its reserve leaves nothing of the budget; then nothing has changed.
+    /// When its reserve leaves nothing of the budget; then nothing is changed.
     pub fn set_policy(&mut self, policy: Policy, budget: &Budget) -> Result<(), BudgetError> {
         self.gate.budget(budget, &policy).check()?;
         self.policy_since = Some(u32::try_from(self.log.len()).unwrap_or(u32::MAX));
         self.follow(policy);
-        // What another policy found too little to gain, and which tools it knew, says nothing now.
+        // These were found out under the old policy: too small a gain, gathered statements and the tools it knew.
         self.gate.declined = None;
         self.gathered = GatherMemo::default();
         self.ahead = GatherAhead::default();
         Ok(())
     }
 
-    /// Folding starts at this many tokens, where no other rule of the policy says that it starts before. Of
-    /// what was found out about the log, all holds.
+    /// Sets the number of tokens at which folding starts, unless another rule of the policy starts it earlier. Nothing
+    /// that was gathered from the log is discarded, since this does not change what a fold covers.
     pub fn set_floor(&mut self, tokens: u64) {
         self.trigger.floor_tokens = tokens;
         self.policy.trigger.floor_tokens = tokens;
         self.gate.declined = None;
     }
 
-    /// How long the provider keeps a prompt in its cache after it was used, in milliseconds. After a longer pause a
-    /// context above the buffer line ([`TriggerPolicy::buffer_tokens`](crate::policy::TriggerPolicy::buffer_tokens))
-    /// is folded before it is sent: the whole prompt is paid for anew, folded or not. Without one (the state at the
-    /// start) a pause means nothing.
+    /// Sets how long the provider keeps a prompt in its cache after the last use, in milliseconds. After a longer pause
+    /// the whole prompt is paid for anew, folded or not, so a context above the buffer line
+    /// ([`TriggerPolicy::buffer_tokens`](crate::policy::TriggerPolicy::buffer_tokens)) is folded before it is sent.
+    /// `None`, the default, gives pauses no effect.
     pub fn set_cache_lifetime(&mut self, lifetime: Option<Millis>) {
         self.cache_lifetime = lifetime;
     }
 
+    /// Sets the policy, with the trigger rules of the present model laid over its own.
     pub(super) fn follow(&mut self, policy: Policy) {
         self.trigger = policy.trigger.clone();
         self.policy = policy;
         self.policy.trigger = self.trigger.for_model(&self.model);
     }
 
-    /// The rules of what is valid are these from now on: those of another model.
+    /// Sets the validity rules from now on: those of another model or provider.
     pub fn set_profile(&mut self, profile: ProviderProfile) {
         if profile != *self.log.profile() {
             self.log = self.log.under(profile);
@@ -69,8 +70,7 @@ impl Session {
         }
     }
 
-    /// What travels beside the messages (system prompt, tools) is this from now on: it is counted, and
-    /// never folded.
+    /// Sets the envelope (system prompt and tools) from now on. It is counted and never folded.
     pub fn set_envelope<'a>(&mut self, parts: impl IntoIterator<Item = &'a [u8]>) {
         let before = self.log.envelope_tokens();
         self.log.set_envelope(parts);
@@ -79,7 +79,7 @@ impl Session {
         }
     }
 
-    /// The host sends the answers to the newest calls behind the context, before they are appended: an
+    /// States that the host sends the answers to the newest calls behind the context, before they are appended. So an
     /// open call holds no fold back.
     #[must_use]
     pub fn with_answers_behind(mut self) -> Self {
@@ -87,10 +87,10 @@ impl Session {
         self
     }
 
-    /// The window is this one from now on, whatever window `budget` has.
+    /// Sets the window in tokens; from now on it replaces the window of each `budget`.
     ///
     /// # Errors
-    /// When nothing of it is left beside the reserves of the budget; then nothing has changed.
+    /// When the reserves of the budget leave nothing of it; then nothing is changed.
     pub fn set_window(&mut self, window: u64, budget: &Budget) -> Result<(), BudgetError> {
         let gate =
             FoldGate { window: Some(window), learned_window: None, declined: None, ..self.gate };
@@ -99,8 +99,8 @@ impl Session {
         Ok(())
     }
 
-    /// The model changed: its own trigger rules hold from now on, and what was learned of the
-    /// other one's counting and limits is forgotten.
+    /// Sets the model. Its own trigger rules hold from now on; what was learned of the other model's counting and
+    /// limits is forgotten.
     pub fn update_model(&mut self, model: &str) {
         model.clone_into(&mut self.model);
         self.policy.trigger = self.trigger.for_model(model);
@@ -111,7 +111,7 @@ impl Session {
         self.settled = None;
     }
 
-    /// Forgets what was learned and what is under way; log, folds and pins stay.
+    /// Forgets what was learned and any narration under way. Log, folds, pins and the window that a host set stay.
     pub fn reset(&mut self) {
         self.gate = FoldGate { window: self.gate.window, ..FoldGate::default() };
         self.usage = Usage::default();
@@ -122,8 +122,8 @@ impl Session {
         self.uncounted = self.folds.len();
     }
 
-    /// What of a context a fold could move. Policies that do what others do fold when those do: of theirs it
-    /// is nothing.
+    /// Tokens of the context before a fold that the fold could have moved. Zero for policies that imitate another tool:
+    /// those fold when that tool does, so no gain is judged.
     pub(super) fn movable(&self, fold: &Fold) -> u64 {
         match self.policy.recap.fallback {
             RecapFallback::Computed => fold.tokens_before.saturating_sub(fold.head_tokens),

@@ -1,5 +1,5 @@
-//! The engine contract of Hermes Agent: what a host may ask of any context engine. Engines are
-//! pluggable and chosen by the policy; `midfold` is the built-in one, `passthrough` the second.
+//! The contract of a context engine, after that of Hermes Agent: what a host may ask of any engine. The policy names
+//! the engine; `midfold` and `passthrough` are built in.
 
 use std::collections::BTreeMap;
 
@@ -10,57 +10,59 @@ use crate::plan::{NoOp, PlanError, PlanOutcome};
 use crate::project::Context;
 use crate::trigger::{FoldDue, HoldReason, Millis};
 
-/// A context engine. A host appends what happens, asks for the context to send, and tells what
-/// the provider counted.
+/// A context engine. A host appends messages, asks for the context to send, and reports the provider's token count.
 ///
-/// The methods of the seed's contract, by their names there: `update_from_response` is
-/// [`observe`](Engine::observe), `should_compress` is [`should_compact`](Engine::should_compact),
-/// `compress` is [`compact`](Engine::compact), `has_content_to_compress` is
-/// [`has_content`](Engine::has_content), `get_tool_schemas` is [`tools`](Engine::tools),
-/// `handle_tool_call` is [`call_tool`](Engine::call_tool), `get_status` is [`status`](Engine::status): it has all
-/// attributes that hosts read by name.
+/// The methods correspond to those of Hermes Agent's contract:
+///
+/// - `update_from_response` is [`observe`](Engine::observe),
+/// - `should_compress` is [`should_compact`](Engine::should_compact),
+/// - `compress` is [`compact`](Engine::compact),
+/// - `has_content_to_compress` is [`has_content`](Engine::has_content),
+/// - `get_tool_schemas` is [`tools`](Engine::tools),
+/// - `handle_tool_call` is [`call_tool`](Engine::call_tool),
+/// - `get_status` is [`status`](Engine::status), with all attributes that hosts read by name.
 pub trait Engine: Send {
-    /// Short identifier.
+    /// A short name, by which a policy chooses the engine.
     fn name(&self) -> &'static str;
 
-    /// Takes in one message.
+    /// Takes in one message and returns its number in the log.
     fn append(&mut self, event: RawEvent) -> u32;
 
     /// The context to send.
     ///
     /// # Errors
-    /// When nothing that fits can be made.
+    /// When no context that fits can be made.
     fn context(&mut self, now: Millis) -> Result<Context, PlanError>;
 
-    /// The provider's count for the last context.
+    /// Takes the provider's token count for the last context.
     fn observe(&mut self, usage: Usage, now: Millis);
 
-    /// Whether a fold is due; `prompt_tokens` is the host's own figure where it has one.
+    /// Whether a fold is due. `prompt_tokens` is the host's own count; `None` lets the engine estimate.
     fn should_compact(&self, prompt_tokens: Option<u64>, now: Millis) -> FoldDue;
 
-    /// Whether a fold is due before the host has a count of its own: the seed's quick check before
-    /// a call (`should_compress_preflight`).
+    /// Whether a fold is due before a call, when the host has no count of its own (`should_compress_preflight` in
+    /// Hermes Agent).
     fn should_compact_preflight(&self, now: Millis) -> bool {
         self.should_compact(None, now).fires()
     }
 
-    /// Folds now: a person asked.
+    /// Folds now, because a person asked. `focus` is what that person wants kept.
     ///
     /// # Errors
     /// As [`Engine::context`].
     fn compact(&mut self, focus: Option<&str>) -> Result<PlanOutcome, PlanError>;
 
-    /// Whether there is anything that a compaction could fold, without doing it.
+    /// Whether a compaction would fold anything; nothing is changed.
     fn has_content(&self) -> bool;
 
-    /// The model or its window changed.
+    /// Takes note that the model or its window (in tokens) changed.
     fn update_model(&mut self, model: &str, window: u64);
 
-    /// What the engine is at.
+    /// The figures that a host shows.
     fn status(&self, now: Millis) -> SessionStatus;
 
-    /// Tools that the engine gives the agent, as a JSON array; none by default, and none of the
-    /// built-in engines has one: what was folded is recalled from a store.
+    /// The tools that the engine gives the agent, as a JSON array. Empty by default and for both built-in engines: with
+    /// those, folded events are recalled from a store.
     fn tools(&self) -> String {
         "[]".to_owned()
     }
@@ -70,13 +72,13 @@ pub trait Engine: Send {
         format!("{{\"error\":\"this engine has no tool `{}`\"}}", name.escape_default())
     }
 
-    /// A conversation begins, or goes on after a restart.
+    /// Takes note that a conversation begins, or goes on after a restart.
     fn start(&mut self, _session: &str) {}
 
-    /// A conversation ends for good; not called per turn.
+    /// Takes note that a conversation ends for good. It is not called at the end of a turn.
     fn end(&mut self) {}
 
-    /// A new conversation in the same place: forgets what was learned.
+    /// Forgets what was learned: a new conversation begins in the same place.
     fn reset(&mut self);
 }
 
@@ -120,7 +122,7 @@ impl Engine for BuiltInEngine {
         let gate = self.session.gate();
         let budget = gate.budget(&self.budget, self.session.policy());
         let mut load = self.session.load_in(&budget);
-        // The host's own figure decides, also where it is less than the estimate.
+        // The host's own count replaces the estimate even where it is lower.
         if let Some(tokens) = prompt_tokens {
             (load.estimate, load.upper) = (tokens, tokens);
         }
@@ -149,8 +151,8 @@ impl Engine for BuiltInEngine {
     }
 }
 
-/// Sends everything, always: what a conversation costs without compaction, and the off switch of
-/// a host that can only name an engine.
+/// The engine that sends the whole log every time. It shows what a conversation costs without compaction, and switches
+/// midfold off in hosts that can only name an engine.
 #[derive(Clone)]
 pub struct Passthrough(BuiltInEngine);
 
@@ -200,15 +202,15 @@ impl Engine for Passthrough {
 /// The engine that the session's policy names, of the two built-in ones.
 ///
 /// # Errors
-/// When it names another one: see [`EngineRegistry`].
+/// When the policy names any other engine, which needs an [`EngineRegistry`].
 pub fn engine(session: Session, budget: Budget) -> Result<Box<dyn Engine>, UnknownEngine> {
     EngineRegistry::builtin().make(session, budget)
 }
 
-/// Makes an engine over a session.
+/// A function that makes an engine over a session.
 type EngineFactory = Box<dyn Fn(Session, Budget) -> Box<dyn Engine> + Send + Sync>;
 
-/// Engines by name: a policy chooses one of them.
+/// The engines by name, of which a policy chooses one.
 ///
 /// ```
 /// use midfold_core::engine::{EngineRegistry, BuiltInEngine};
@@ -218,18 +220,18 @@ type EngineFactory = Box<dyn Fn(Session, Budget) -> Box<dyn Engine> + Send + Syn
 /// ```
 pub struct EngineRegistry(BTreeMap<String, EngineFactory>);
 
-/// A policy names an engine that nobody registered.
+/// The policy names an engine that nobody registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no engine `{name}`; there are {known}")]
 pub struct UnknownEngine {
-    /// The name.
+    /// The unknown name.
     pub name: String,
-    /// Those that there are.
+    /// The registered names, separated by commas.
     pub known: String,
 }
 
 impl EngineRegistry {
-    /// `midfold` and `passthrough`.
+    /// A registry with `midfold` and `passthrough`.
     #[must_use]
     pub fn builtin() -> Self {
         let mut engines = Self(BTreeMap::new());
@@ -248,15 +250,15 @@ impl EngineRegistry {
         self.0.insert(name.to_owned(), Box::new(make));
     }
 
-    /// The names, in order.
+    /// The registered names in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// The engine that the session's policy names.
+    /// Makes the engine that the session's policy names.
     ///
     /// # Errors
-    /// When there is none of this name.
+    /// When no engine has this name.
     pub fn make(&self, session: Session, budget: Budget) -> Result<Box<dyn Engine>, UnknownEngine> {
         let name = session.policy().engine.to_string();
         match self.0.get(&name) {

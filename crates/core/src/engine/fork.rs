@@ -1,4 +1,4 @@
-//! A session that goes on from an earlier place of another one.
+//! A session that goes on from an earlier place of another session.
 
 use super::Session;
 use crate::event::Hash;
@@ -6,8 +6,8 @@ use crate::fold::Fold;
 use crate::profile::VoidReasoning;
 
 impl Session {
-    /// A session of its own over the first `at` events, with the folds that still apply. Shares
-    /// bytes with this one; neither sees what happens to the other.
+    /// A new session over the first `at` events, with the folds that still apply to them. It shares the bytes of those
+    /// events; later changes of one session do not reach the other.
     #[must_use]
     pub fn fork(&self, id: &str, at: usize) -> Self {
         let mut fork = Self::over(id, self.log.prefix(at), self.policy.clone(), self.meter);
@@ -18,8 +18,9 @@ impl Session {
         fork.cache_lifetime = self.cache_lifetime;
         // The host of both is the same.
         fork.hooks = self.hooks.clone();
-        // What became void after the place was valid there, and is again under the folds of then. That reasoning
-        // is bound at all stays known.
+        // Reasoning that became void after event `at` was valid at that place, and is valid again under the folds of
+        // that time. An empty `VoidReasoning` in place of `None` keeps the knowledge that this provider binds
+        // reasoning.
         fork.void = self
             .void
             .map(|void| if void.before as usize <= at { void } else { VoidReasoning::default() });
@@ -29,6 +30,7 @@ impl Session {
         let known =
             |fold: &&Fold| fold.accounts.events as usize <= at && fold.applies_to(&fork.log);
         fork.folds = self.folds.iter().filter(known).cloned().collect();
+        // Go back to the newest fold of the active chain that the fork has.
         let mut active = self.active();
         while let Some(fold) = active
             && !fork.folds.iter().any(|known| known.id == fold.id)
@@ -37,17 +39,19 @@ impl Session {
         }
         let active = active.map(|fold| fold.id);
         fork.set_active(active);
+        // The fork's prefix may never have been sent in this form: then its reasoning is void.
         if !self.was_sent_through(active) && fork.void_reasoning_so_far() {
             fork.set_active(active);
         }
         fork.pins = self.pins.iter().copied().filter(|pin| (*pin as usize) < at).collect();
-        // Nobody knows which of the notes were made before the place: a reminder too many does less harm.
+        // Notes have no position, so nobody knows which were made before `at`. One reminder too many does less harm
+        // than one too few.
         fork.agent.notes.clone_from(&self.agent.notes);
         fork
     }
 
-    /// Whether what is read through this fold was sent so, now or before: a fold that somebody else made since then
-    /// was not.
+    /// Whether a context read through this fold was sent by this session, now or before; also true before anything was
+    /// sent. False for a fold that another process made since the last context.
     fn was_sent_through(&self, fold: Option<Hash>) -> bool {
         let Some(sent) = self.sent else { return true };
         let mut through = sent.fold;

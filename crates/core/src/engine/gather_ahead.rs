@@ -1,7 +1,7 @@
-//! Gathering ahead. What a fold says of the events that it covers has to be read out of all their
-//! text; here that is done while they come in, a unit or two an append, so that a fold finds it
-//! done. Only how long a fold takes depends on it, never the fold: what was gathered of other events
-//! than a fold covers is gathered anew.
+//! Gathers statements for a recap ahead of time. A fold has to read the whole text of the events that it covers. Here
+//! this is done as events come in, a unit or two per append, so that a fold finds it done. Only the time that a fold
+//! takes depends on it, never the fold itself: if the gathered events are not those that the fold covers, the fold
+//! gathers anew.
 
 use std::sync::Arc;
 
@@ -14,46 +14,50 @@ use crate::policy::{CoverExtent, Policy, ReducerName, TailRule};
 use crate::tools::ToolTable;
 use crate::unit::starts_unit;
 
-/// Tokens that stay behind while no budget is known: the default tail of a window of 800,000.
+/// Tokens left to the tail while no budget is known: the default tail of a window of 800,000.
 const KEEP: u64 = 65_536;
-/// A longer log was loaded, not appended to: nothing is begun in the middle of it, the next fold is.
+/// The most events that a log may have when gathering begins. A longer log was loaded, not appended to; it is gathered
+/// by its next fold.
 const BEGIN: usize = 4_096;
-/// Units gathered an append. More than one, so that a backlog is caught up.
+/// Units gathered per append. More than one, so that a backlog shrinks.
 const STEP: usize = 2;
 
-/// How far gathering may go, and with what.
+/// The state of gathering ahead: how far it may go, and what it learned on the way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GatherAhead {
-    /// The policy's tools, from the first use on.
+    /// The policy's tool table, made at the first use.
     tools: Option<Arc<ToolTable>>,
-    /// Tokens that stay behind; 0 while no budget was seen.
+    /// Tokens left to the tail; 0 while no budget is known.
     keep: u64,
-    /// The newest real user message: it may be carried, and is no part of what is covered then.
+    /// The position of the newest message that the user typed. The tail may carry it, and then it is not covered.
     user: Option<usize>,
-    /// Another message than those of the system at the start came …
+    /// Whether a message other than the leading system messages has come.
     begun: bool,
-    /// … and then one that stays of itself.
+    /// Whether, after that, a message has come that stays without a pin. Then the middle is not one run, and gathering
+    /// ahead ends.
     parted: bool,
-    /// Where the unit starts that was looked through last, and how far: it may be long, and grows.
+    /// The start of the unit that was searched last, and the position up to which its end was searched. Long units are
+    /// thus scanned once and not once per append.
     looked: (usize, usize),
 }
 
 impl GatherAhead {
-    /// Stays clear of the tail that a fold for this budget would keep.
+    /// Sets how many tokens to leave to the tail: those that a fold with this budget would keep, twice.
     pub(super) fn keep_for(&mut self, policy: &Policy, budget: &Budget) {
         let of = match policy.tail.rule {
             TailRule::Floors => budget.tokens(),
             TailRule::Ceiling => policy.trigger.threshold_tokens(budget.tokens()),
         };
-        // Twice, for what aligning the cut and keeping the last turn add to a tail.
+        // A cut moves to the start of a unit, and the last turn is kept whole: both make a tail longer than its ratio.
         self.keep = policy.tail.ratio.of(of).saturating_mul(2).max(1);
     }
 
+    /// Tokens to leave to the tail.
     fn keep(&self) -> u64 {
         if self.keep == 0 { KEEP } else { self.keep }
     }
 
-    /// Gathers of the events that are behind the tail of any fold to come.
+    /// Gathers the next units that no fold to come can have in its tail.
     pub(super) fn gather(
         &mut self,
         log: &EventLog,
@@ -65,7 +69,7 @@ impl GatherAhead {
         if log.events().last().is_some_and(|event| event.view.is_real_user()) {
             self.user = Some(len - 1);
         }
-        // What a fold covers around messages that stay is gathered with it.
+        // A fold covers several runs around messages that stay; only the fold itself knows these runs.
         if let Some(newest) = log.events().last() {
             self.parted |= self.begun && stays(log, len - 1);
             self.begun |= !newest.view.role.is_system();
@@ -76,7 +80,7 @@ impl GatherAhead {
         }
         let keep = self.keep();
         let mut runs = match memo.runs() {
-            // The head is known once there is something behind it.
+            // The layout's head is known once events follow it: gathering begins at its end.
             [] if len <= BEGIN && log.tokens() > keep => {
                 let real_user = |event: &Event| event.view.is_real_user();
                 self.user = log.events().iter().rposition(real_user);
@@ -103,7 +107,7 @@ impl GatherAhead {
         memo.extend(log, runs, tools);
     }
 
-    /// Where the unit that starts at `at` ends, if another one starts there.
+    /// The end of the unit that starts at `at`; `None` while no later unit has begun.
     fn next_unit(&mut self, log: &EventLog, at: usize) -> Option<usize> {
         let from = if self.looked.0 == at { self.looked.1.max(at + 1) } else { at + 1 };
         let found = (from..log.len()).find(|next| starts_unit(log.events(), *next));
@@ -111,8 +115,8 @@ impl GatherAhead {
         found
     }
 
-    /// Whether no tail reaches back to `at`, and no message that may be carried comes before it: one
-    /// before the `first` event that is gathered is carried by the head.
+    /// Whether the units before `at` are surely outside of every tail, and hold no user message that a tail may carry.
+    /// A user message before the `first` gathered event is part of the head and does not matter here.
     fn is_behind(&self, log: &EventLog, policy: &Policy, first: Option<usize>, at: usize) -> bool {
         let len = log.len();
         let covered = |user: usize| user < at && first.is_some_and(|first| user >= first);
@@ -121,7 +125,7 @@ impl GatherAhead {
     }
 }
 
-/// Whether a fold by this policy covers all of its middle, whatever else happens.
+/// Whether each fold by this policy covers its whole middle, whatever the budget is.
 fn covers_middle(policy: &Policy) -> bool {
     policy.trigger.on
         && !policy.narration.on

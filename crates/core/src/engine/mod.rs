@@ -1,5 +1,4 @@
-//! The state machine over all of it: a session. Sans-IO: it is told, it never asks anybody. Time
-//! comes in as a value, a model's reply too.
+//! A session as a state machine without IO: its caller brings the messages, the time and the model's replies.
 
 mod agent;
 mod background;
@@ -48,7 +47,7 @@ use wish::FoldWishes;
 
 /// One conversation: its log, its folds, its meter.
 ///
-/// Appending costs O(new event), a context is an O(1) handle, and only a fold costs more.
+/// Appending costs O(new event), a context is an O(1) handle; only a fold costs more.
 ///
 /// ```
 /// # use midfold_core::{engine::Session, budget::Budget, policy::Policy, meter::Meter, log::EventLog};
@@ -64,50 +63,50 @@ pub struct Session {
     id: String,
     log: EventLog,
     policy: Policy,
-    /// The policy's trigger before a model's own rules were laid over it.
+    /// The policy's own trigger rules, without those of the present model.
     trigger: TriggerPolicy,
-    /// Events that there were when the policy was changed.
+    /// The number of events in the log when the policy was last changed; `None` if it never was.
     policy_since: Option<u32>,
     model: String,
     meter: Meter,
     gate: FoldGate,
-    /// Every fold that was made, in order; which one is read is `active`.
+    /// Every fold that was made, in order. `active` is the index of the one that the context is read through.
     folds: Vec<Fold>,
     active: Option<usize>,
     pins: Vec<u32>,
     agent: AgentWishes,
-    /// Reasoning that is void beside what the folds say: after an undo, or because the provider said so.
+    /// Reasoning that is void beyond what the folds say: after an undo, or because the provider refused it.
     void: Option<VoidReasoning>,
-    /// What folds add keeps user and assistant taking turns.
+    /// Whether the messages that a fold adds must keep user and assistant taking turns.
     keeps_turns: bool,
-    /// The host holds the answers to the newest calls, and sends them behind the context.
+    /// Whether the host holds the answers to the newest calls, and sends them behind the context.
     is_answered: bool,
-    /// How long the provider keeps a prompt in its cache, in milliseconds; none where nobody said.
+    /// How long the provider keeps a prompt in its cache, in milliseconds; `None` where nobody said.
     cache_lifetime: Option<Millis>,
     projection: ContextProjection,
     sent: Option<SentContext>,
-    /// The last context whose cost is known, and that cost.
+    /// The last context whose cost is known, with the provider's count of its prompt tokens.
     settled: Option<(SentContext, u64)>,
     usage: Usage,
     spent: SessionSpending,
     faults: BTreeMap<String, u64>,
     narration: NarrationQueue,
-    /// Folds before the last reset.
+    /// The number of folds before the last reset. Figures of the session leave these out.
     uncounted: usize,
-    /// What the last fold gathered, and what was gathered since: the next one goes on from there.
+    /// Statements gathered by the last fold and since then; the next fold goes on from there.
     gathered: GatherMemo,
     ahead: GatherAhead,
     hooks: Arc<dyn FoldHooks>,
 }
 
-/// What the last context was made of, until the provider says what it cost.
+/// What the last sent context was made of, kept until the provider reports its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SentContext {
-    /// Counted tokens.
+    /// Tokens as our counter counts them, not calibrated.
     pub counted: u64,
-    /// Events of the log.
+    /// Events of the log at that time.
     pub events: u32,
-    /// The fold that it was read through.
+    /// The fold that it was read through; `None` where nothing was folded.
     pub fold: Option<Hash>,
 }
 
@@ -136,7 +135,7 @@ impl Session {
         Self::over(id, EventLog::new(dialect, profile, counter), policy, meter)
     }
 
-    /// A session over a log that is there already.
+    /// A session over an existing log.
     #[must_use]
     pub fn over(id: &str, log: EventLog, policy: Policy, meter: Meter) -> Self {
         let projection = ContextProjection::new(&log, None);
@@ -171,7 +170,7 @@ impl Session {
         }
     }
 
-    /// Lets a host look at every fold.
+    /// Sets hooks, by which a host inspects every fold.
     #[must_use]
     pub fn with_hooks(mut self, hooks: Arc<dyn FoldHooks>) -> Self {
         self.set_hooks(hooks);
@@ -183,8 +182,8 @@ impl Session {
         self.hooks = hooks;
     }
 
-    /// Takes up the folds of a stored session: all of them, in order, and the id of the active
-    /// one. A fold whose span is not in the log is never read.
+    /// Sets the folds of a stored session: all of them in order, and the id of the active one. A fold whose span is not
+    /// in the log is never applied.
     #[must_use]
     pub fn with_folds(mut self, folds: Vec<Fold>, active: Option<Hash>) -> Self {
         self.set_folds(folds, active);
@@ -205,24 +204,24 @@ impl Session {
         seq
     }
 
-    /// Takes over events of a log that the session's is the beginning of, up to `n` in all.
+    /// Appends events of `whole`, of which the session's log is the beginning, until the log has `n` events.
     pub fn grow_to(&mut self, n: usize, whole: &EventLog) {
         self.log.grow_to(n, whole);
         self.projection.extend(&self.log);
     }
 
-    /// The context as it stands: all events, read through the active fold. O(1), never fails.
+    /// The context as it is now: all events, read through the active fold. O(1), never fails.
     #[must_use]
     pub fn view(&self) -> Context {
         self.projection.context()
     }
 
-    /// The context to send: folded first where the policy's trigger fires. Never waits, and never
-    /// fails because of a model.
+    /// The context to send, folded first where the policy's trigger fires. It waits for nothing, and no failure of a
+    /// model makes it fail.
     ///
     /// # Errors
-    /// When what may not be folded is larger than the budget, or folding is switched off and the
-    /// context does not fit.
+    /// When the tokens that no fold can take away exceed the budget, or when folding is off and the context does not
+    /// fit.
     pub fn context(&mut self, budget: &Budget, now: Millis) -> Result<Context, PlanError> {
         let budget = self.gate.budget(budget, &self.policy);
         budget.check()?;
@@ -240,13 +239,14 @@ impl Session {
             }
             _ => Ok(()),
         };
-        // Also where none can be made: who sends it all the same has sent this, and what the provider
-        // counts then is of this, and of no context before.
+        // Noted even where no fold can be made: a caller may send this context anyway, and the provider's next count is
+        // then the count of this one.
         self.sent = Some(self.sending());
         self.gate.asked = now;
         folded.map(|()| self.view())
     }
 
+    /// The present context, as noted for the provider's count.
     fn sending(&self) -> SentContext {
         SentContext {
             counted: self.projection.context().tokens(),
@@ -262,7 +262,7 @@ impl Session {
         self.gate.due(&self.policy.trigger, &budget, self.load_at(&budget, now), now)
     }
 
-    /// What the context costs now.
+    /// The tokens of the present context, and the conditions that the trigger weighs.
     #[must_use]
     pub fn load(&self) -> ContextLoad {
         let counted = self.projection.context().tokens();
@@ -278,8 +278,8 @@ impl Session {
         }
     }
 
-    /// Folds now, because a person asked. Threshold, breaker, cooldown and minimum reclaim do not
-    /// apply.
+    /// Folds now, because a person asked. The rules of the trigger do not apply: threshold, breaker, cooldown and least
+    /// gain. `focus` is what that person wants kept.
     ///
     /// # Errors
     /// As [`Session::context`].
@@ -292,7 +292,7 @@ impl Session {
         self.fold(&budget, focus, FoldCause::Manual)
     }
 
-    /// What a manual compaction would do, without doing it.
+    /// The outcome of a manual compaction, which is planned but not made.
     ///
     /// # Errors
     /// As [`Session::context`].
@@ -302,6 +302,7 @@ impl Session {
         self.plan(&budget, focus, FoldCause::Manual, &wish, &mut self.gathered.clone())
     }
 
+    /// Takes the prepared fold or plans one, lets the hooks decide, and makes the result active.
     fn fold(
         &mut self,
         budget: &Budget,
@@ -316,7 +317,7 @@ impl Session {
             ..FoldWishes::default()
         };
         let prepared = self.take_prepared(budget, focus, cause);
-        // A fold of before has nothing of what is to be put back now.
+        // A fold that was prepared earlier lacks the texts that are to be put back now.
         let outcome = match prepared.filter(|_| wish.put_back.is_empty()) {
             Some(fold) => PlanOutcome::Folded(Box::new(fold)),
             None => self.plan(budget, focus, cause, &wish, &mut memo)?,
@@ -339,6 +340,7 @@ impl Session {
         Ok(outcome)
     }
 
+    /// The session, turn and step that a fold made now would be joined to.
     fn joining(&self) -> FoldJoin {
         let (turn, request) =
             self.log.events().last().map_or((0, 0), |last| (last.turn, last.step));
@@ -349,18 +351,18 @@ impl Session {
     fn adopt(&mut self, fold: Fold) {
         self.narration.folded(&fold);
         let id = fold.id;
-        // After an undo the same may be folded again: that is the fold that is there.
+        // After an undo the same fold may be made again. It has the same id and is recorded already.
         if self.by_id(id).is_none() {
             self.folds.push(fold);
         }
         self.set_active(Some(id));
     }
 
-    /// Takes back a fold, and what was folded after it; without an id the active one. The record
-    /// stays in the ledger. Nothing folds by itself again before the window is full.
+    /// Takes back a fold and those made after it; without an id, the active one. The records stay. After that nothing
+    /// folds by itself until the window is full.
     ///
     /// # Errors
-    /// When nothing is folded, or the fold is not one that the context is read through.
+    /// When nothing is folded, or the context is not read through the named fold.
     pub fn undo(&mut self, fold: Option<Hash>) -> Result<(), UndoError> {
         let mut at = self.active().ok_or(UndoError::Nothing)?;
         if let Some(wanted) = fold {
@@ -370,7 +372,7 @@ impl Session {
             }
         }
         let before = at.prev;
-        // What the model thought since then was bound to what the fold left.
+        // The reasoning since that fold is bound to the context it left, which is no longer sent.
         self.void_reasoning_so_far();
         self.set_active(before);
         self.gate.held = true;
@@ -381,18 +383,20 @@ impl Session {
         self.folds.iter().rev().find(|fold| fold.id == id)
     }
 
+    /// Sets the active fold, and projects the log through it anew.
     fn set_active(&mut self, id: Option<Hash>) {
         self.active = id.and_then(|id| self.folds.iter().rposition(|fold| fold.id == id));
         self.projection = ContextProjection::with_void(&self.log, self.active(), self.void);
     }
 
-    /// The provider's count for the last context: anchors the meter and judges the last fold.
+    /// Takes the provider's token count for the last context. It anchors the meter and judges what the last fold saved.
     pub fn observe(&mut self, usage: Usage, now: Millis) {
         self.usage = usage;
         if usage.prompt == 0 {
             return;
         }
         let sent = self.sent.unwrap_or_else(|| self.sending());
+        // Two counts under the same fold differ by the appended events alone: the meter learns its ratio from these.
         if let Some((before, prompt)) = self.settled
             && before.fold == sent.fold
             && usage.prompt > prompt
@@ -406,7 +410,7 @@ impl Session {
         self.gate.breaker.judge(usage.prompt, now);
     }
 
-    /// Its id.
+    /// The identifier of the session.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -418,7 +422,7 @@ impl Session {
         &self.log
     }
 
-    /// The policy, with the model's own trigger rules.
+    /// The policy, with the present model's trigger rules laid over it.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -436,7 +440,7 @@ impl Session {
         self.active.and_then(|at| self.folds.get(at))
     }
 
-    /// The pinned events.
+    /// The pinned events by number, ascending.
     #[must_use]
     pub fn pins(&self) -> &[u32] {
         &self.pins
@@ -448,18 +452,18 @@ impl Session {
         &self.meter
     }
 
-    /// What holds folding back.
+    /// The state of the trigger: what holds folding back.
     #[must_use]
     pub fn gate(&self) -> &FoldGate {
         &self.gate
     }
 }
 
-/// At how many counted tokens planning may find something after it found nothing.
+/// The number of counted tokens from which on planning may find a fold after it found none.
 fn worth_asking(load: ContextLoad, reason: &NoOp, budget: &Budget) -> u64 {
     let missing = match reason {
         NoOp::NoGain { freed, needed } => needed.saturating_sub(*freed),
-        // One more message can change the layout; a hundredth of the window is about that.
+        // One more message can change the layout. A hundredth of the budget is about the size of a message.
         _ => budget.tokens() / 100,
     };
     load.counted + missing.max(1)

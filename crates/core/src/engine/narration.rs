@@ -1,4 +1,4 @@
-//! What was asked of a model for this session, what is there, and what became of it.
+//! The narrations of a session: the open request, the accepted answer, and the verdicts.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,49 +7,49 @@ use crate::fold::{Fold, Span, VerdictCode, VerdictRecord};
 use crate::narrate::{AcceptedNarration, FailureClass};
 use crate::trigger::Millis;
 
-/// What is asked, what is there, and what became of it.
+/// The narration that is asked for, the accepted one, and the verdicts since the last fold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NarrationQueue {
-    /// What was asked for last and is not answered.
+    /// The last request that has no answer yet.
     pub asked: Option<WantedNarration>,
-    /// Failed attempts at it that the ladder has counted.
+    /// Failed attempts at `asked` that the cooldown has counted.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempts: u32,
-    /// The request that was answered last.
+    /// The id of the request that was answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handled: Option<Hash>,
-    /// What a person asked to keep, for the next narration.
+    /// The text that a person wants kept, for the next narration alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
-    /// What a client says with each of its requests that it wants kept: for each narration and each fold,
-    /// until it says otherwise.
+    /// The text that a client wants kept and repeats with each request: for each narration and each fold until it says
+    /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing: Option<String>,
     /// An accepted narration for the next fold.
     pub ready: Option<AcceptedNarration>,
-    /// A fold that was prepared with it.
+    /// A fold that a worker prepared with that narration.
     #[serde(skip)]
     pub prepared: Option<Fold>,
     /// Verdicts since the last fold.
     pub verdicts: Vec<VerdictRecord>,
 }
 
-/// A span that should be narrated: what a queue has to know of a request.
+/// A span that a model should narrate: what a queue stores of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WantedNarration {
     /// The request's id.
     pub id: Hash,
-    /// What the narration will cover.
+    /// The events that the narration will cover.
     pub span: Span,
-    /// Events before this one are covered by the narration before.
+    /// The first event that the narration before does not cover.
     pub from: u32,
-    /// The narration before, by its request.
+    /// The narration before, by the id of its request; `None` where there is none to go on from.
     pub previous: Option<Hash>,
-    /// Tokens that the recap has room for.
+    /// Tokens that the recap has room for; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<u64>,
-    /// When it was asked for.
+    /// When the request was made, in milliseconds.
     pub at: Millis,
 }
 
@@ -59,24 +59,24 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl NarrationQueue {
-    /// Whether an answer is awaited for so long that it would be asked for again.
+    /// Whether the answer is overdue, so that a new request may be made.
     #[must_use]
     pub fn is_overdue(&self, now: Millis) -> bool {
         self.asked.as_ref().is_some_and(|asked| now.saturating_sub(asked.at) >= FORGOTTEN)
     }
 
-    /// Whether what a request was told has what a person asked to keep.
+    /// Whether a request's focus text contains what a person asked to keep; true where no person asked.
     pub(super) fn knows(&self, told: &str) -> bool {
         self.focus.as_ref().is_none_or(|focus| told.contains(&**focus))
     }
 
-    /// What the next narration is told to keep.
+    /// The texts that the next narration is asked to keep, the person's first; `None` where there are none.
     pub(super) fn wishes(&self) -> Option<String> {
         let all: Vec<&str> = self.focus.iter().chain(&self.standing).map(String::as_str).collect();
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// The answer to this request is here, whatever it is.
+    /// Takes note that the request is answered, whether with a narration or a failure.
     pub(super) fn answered(&mut self, request: Hash) {
         if self.asked.as_ref().is_some_and(|asked| asked.id == request) {
             self.asked = None;
@@ -85,8 +85,7 @@ impl NarrationQueue {
         }
     }
 
-    /// What the record of a fold made now says about the model: what became of its replies, and that
-    /// one is still awaited.
+    /// The verdicts for the record of a fold that is made now, with one for a request that is still awaited.
     pub(super) fn on_record(&self, failed: Option<FailureClass>) -> Vec<VerdictRecord> {
         let mut verdicts = self.verdicts.clone();
         let asked = self.asked.iter().filter(|_| self.ready.is_none());
@@ -104,7 +103,7 @@ impl NarrationQueue {
         verdicts
     }
 
-    /// A fold was made: its record has the verdicts, and what it used is used.
+    /// Takes note of a fold: its record has the verdicts, and the narration that it used is removed.
     pub(super) fn folded(&mut self, fold: &Fold) {
         self.verdicts.clear();
         self.prepared = None;
@@ -115,5 +114,5 @@ impl NarrationQueue {
     }
 }
 
-/// An answer that has not come after this long is asked for again.
+/// After this many milliseconds without an answer a narration may be asked for again.
 const FORGOTTEN: Millis = 600_000;

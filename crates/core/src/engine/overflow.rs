@@ -1,5 +1,5 @@
-//! After a provider said "too long": learn the numbers, compact at once, and never send the same
-//! request again (What Survives the Compression: compress immediately, then retry).
+//! Recovery after a provider says "too long": take its numbers, compact at once, and never send the same request again
+//! (after "What Survives the Compression": compress immediately, then retry).
 
 use super::Session;
 use crate::budget::Budget;
@@ -7,56 +7,55 @@ use crate::plan::{FoldCause, NoOp, PlanError, PlanOutcome};
 use crate::project::Context;
 use crate::trigger::Millis;
 
-/// What a provider's error said. The classifier of the formats crate reads it from the wire.
+/// The numbers in a provider's error. The classifier of the formats crate reads them from the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportedOverflow {
-    /// Tokens that the request had.
+    /// Tokens of the refused request; `None` where the error does not say.
     pub have: Option<u64>,
-    /// Tokens that are allowed.
+    /// Tokens that the provider allows; `None` where the error does not say.
     pub limit: Option<u64>,
 }
 
 impl ReportedOverflow {
-    /// The window that the error named, where that can be one.
+    /// The window that the error named; `None` where it named none, or a number that no window has.
     #[must_use]
     pub fn window(&self) -> Option<u64> {
         self.limit.filter(|limit| WINDOW.contains(limit))
     }
 
-    /// The window to fold for: the one that the error named, else a tenth less than what did not fit, which
-    /// was `sent` tokens for a window that was thought to be `window`.
+    /// The window to fold for. Where the error names none, it is a tenth less than the smaller of `sent`, the tokens
+    /// that did not fit, and `window`, the assumed window.
     #[must_use]
     pub fn window_or_guess(&self, window: u64, sent: u64) -> u64 {
         self.window().unwrap_or_else(|| window.min(sent) * UNKNOWN_EXCESS_PERCENT / 100)
     }
 }
 
-/// Why there is nothing to retry with. The original error stands.
+/// Why there is nothing to retry with. The caller should then show the provider's own error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecoverError {
-    /// The request after a compaction was too long as well.
+    /// The retry after a compaction was too long as well.
     #[error("the request was compacted and is still too long for the provider")]
     StillTooLong,
     /// Nothing can be folded.
     #[error("the request is too long and nothing in it can be folded: {0}")]
     Nothing(NoOp),
-    /// What may not be folded is larger than the budget.
+    /// The tokens that no fold can take away exceed the budget.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }
 
-/// Sane limits of a window, for numbers read from a text (Hermes Agent: 1,024 to 10,000,000).
+/// The least and the most tokens of a window that a number in an error text is taken for (as in Hermes Agent).
 const WINDOW: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
-/// Where the error names no number, the request was this much too long at least.
+/// Where the error names no number, this share of the refused size, in per cent, is taken for the window.
 const UNKNOWN_EXCESS_PERCENT: u64 = 90;
 
 impl Session {
-    /// The last context was rejected as too long. Its numbers set window and meter right, the
-    /// context is compacted at once, and what is returned is to be sent: once.
+    /// Recovers from a refusal of the last context as too long. The error's numbers correct window and meter, the
+    /// context is compacted at once, and the returned context may be sent once.
     ///
     /// # Errors
-    /// When the last recovery did not help either, or nothing can be folded: then the caller
-    /// should show the provider's error.
+    /// When a retry was refused as well, or nothing can be folded. The caller should then show the provider's error.
     pub fn recover(
         &mut self,
         budget: &Budget,

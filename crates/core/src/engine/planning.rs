@@ -1,4 +1,4 @@
-//! What the session hands to planning: its own state, what hooks want of a fold, and what is put back with it.
+//! The request that a session hands to planning: its own state, the wishes of hooks, and the texts that are put back.
 
 use super::Session;
 use super::wish::FoldWishes;
@@ -9,7 +9,9 @@ use crate::put_back::PutBack;
 use crate::redact::Redactor;
 
 impl Session {
-    /// What hooks want goes through planning again; the second time they can only say no.
+    /// Asks the hooks about a planned fold. Where they pin events or bring a recap, the fold is planned again; of the
+    /// second fold they can only say no. A cancelled fold is made all the same where the context would not fit without
+    /// it.
     pub(super) fn ask_hooks(
         &self,
         outcome: PlanOutcome,
@@ -34,6 +36,7 @@ impl Session {
         Ok(outcome)
     }
 
+    /// Plans a fold with the state of this session; the outcome is not made active.
     pub(super) fn plan(
         &self,
         budget: &Budget,
@@ -63,7 +66,7 @@ impl Session {
         plan_from(&request, Some(&self.projection), memo).map(|(outcome, _)| outcome)
     }
 
-    /// What the agent noted, and what the host puts back with a fold of now.
+    /// The agent's notes and the host's texts that a fold made now would put back into the context.
     pub(super) fn put_back(&self, budget: &Budget) -> PutBack {
         let redact = |text: &str| Redactor::shared().redact(text).0.into_owned();
         let (notes, host) = (&self.agent.notes, self.hooks.put_back());

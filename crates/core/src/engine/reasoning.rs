@@ -1,4 +1,4 @@
-//! Signed reasoning that a provider refuses, because something before it is not what it was.
+//! Signed reasoning that a provider refuses because something before it has changed.
 
 use super::Session;
 use crate::fold::Fold;
@@ -8,7 +8,8 @@ use crate::project::Context;
 use crate::void::voided;
 
 impl Session {
-    /// What signed reasoning is bound to: as the profile says, or as the provider did.
+    /// The part of the context that signed reasoning is bound to, as the profile says. Where the profile says "nothing"
+    /// and the provider has refused reasoning all the same, it is the open round.
     pub(super) fn reasoning(&self) -> ReasoningBinding {
         match self.log.profile().reasoning {
             ReasoningBinding::Free if self.void.is_some() => ReasoningBinding::OpenRound,
@@ -16,18 +17,18 @@ impl Session {
         }
     }
 
-    /// Reasoning that is void beside what the active fold says.
+    /// Reasoning that is void beyond what the active fold says: after an undo, or because the provider refused it.
     #[must_use]
     pub fn void(&self) -> Option<VoidReasoning> {
         self.void
     }
 
-    /// What is void of reasoning in the context as it is.
+    /// All reasoning that is void in the present context: by the active fold and beyond it.
     fn void_now(&self) -> VoidReasoning {
         self.active().map(Fold::void).unwrap_or_default().or(self.void)
     }
 
-    /// All reasoning so far is void, where the model binds it at all. Returns whether that is more than was.
+    /// Makes all reasoning so far void, where the model binds it at all. True where some of it was valid before.
     pub(super) fn void_reasoning_so_far(&mut self) -> bool {
         let void = voided(&self.log, self.reasoning());
         let is_more = void.before > self.void_now().before;
@@ -37,24 +38,23 @@ impl Session {
         is_more
     }
 
-    /// Whether it is read otherwise than it was sent last, because somebody folded or undid in between:
-    /// then its newest reasoning is still bound to what was sent.
+    /// Whether the context is read through another fold than when it was sent last, because somebody folded or undid in
+    /// between. Its newest reasoning is then still bound to the context that was sent.
     pub(super) fn is_bound_to_what_was_sent(&self) -> bool {
         let active = self.active().map(|fold| fold.id);
         let is_other = self.sent.is_some_and(|sent| sent.fold != active);
         is_other && voided(&self.log, self.reasoning()).before > self.void_now().before
     }
 
-    /// Reasoning that is bound to what was sent is void.
+    /// Makes reasoning void that is bound to an earlier form of the context.
     pub(super) fn rebind(&mut self) {
         if self.is_bound_to_what_was_sent() && self.void_reasoning_so_far() {
             self.set_active(self.active().map(|fold| fold.id));
         }
     }
 
-    /// The provider refused reasoning that is in the context, as bound to something else: it is void from
-    /// now on. What is returned is to be sent. Nothing where all of it is void already: then the
-    /// provider's error stands.
+    /// Makes the reasoning in the context void after the provider refused it as bound to other messages. Returns the
+    /// context to send next; `None` where that would be the same bytes, so that the provider's error has to be shown.
     pub fn void_reasoning(&mut self) -> Option<Context> {
         let before = self.view().bytes();
         let binding = self.reasoning().max(ReasoningBinding::OpenRound);
@@ -68,8 +68,8 @@ impl Session {
         Some(context)
     }
 
-    /// What a host sends behind the context, as it will be once it is appended: results of a call that is
-    /// told as text are text, too.
+    /// The messages that a host sends behind the context, in the form that they get once they are appended: results of
+    /// calls that were rewritten as text become text, too.
     #[must_use]
     pub fn behind(&self, messages: impl IntoIterator<Item = bytes::Bytes>) -> Context {
         let (mut log, mut projection) = (self.log.clone(), self.projection.clone());
@@ -81,7 +81,7 @@ impl Session {
         projection.context().behind(before)
     }
 
-    /// Whether the newest round of the context is told as text: then what answers it is text, too.
+    /// Whether the calls of the newest round are rewritten as text: its results must then be text, too.
     #[must_use]
     pub fn tells_newest_round(&self) -> bool {
         let void = self.void_now();
@@ -89,8 +89,8 @@ impl Session {
         void.told_round.is_some() && newest.is_none_or(|newest| newest < void.before)
     }
 
-    /// What folds add keeps user and assistant taking turns, where they do so far: some providers refuse
-    /// everything else.
+    /// Makes every later fold keep user and assistant taking turns, where they do so far. Some providers refuse
+    /// anything else.
     #[must_use]
     pub fn with_turns_kept(mut self) -> Self {
         self.keeps_turns = true;

@@ -1,5 +1,5 @@
-//! What a session is at: for people, for hosts that read an engine's attributes, and for a store
-//! that keeps it over a restart.
+//! The figures of a session: for people, for hosts that read an engine's attributes, and for a store that keeps them
+//! over a restart.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::profile::VoidReasoning;
 use crate::spending::{FoldedPrompt, SessionSpending};
 use crate::trigger::{FoldDue, FoldGate, Millis, TriggerLine};
 
-/// What a session is at. Serialises to what `midfold session status --json` prints.
+/// What the engine says of a session: `midfold session status --json` and the HTTP API have it as `status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionStatus {
@@ -88,51 +88,51 @@ pub struct SessionStatus {
     pub meter: Meter,
 }
 
-/// A policy that took the place of the one that a session was made with.
+/// A policy that replaced the one that a session was made with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NewPolicy {
-    /// The policy, without a model's own rules laid over it.
+    /// The policy, with its own trigger rules and not those of a model.
     pub policy: Policy,
-    /// Events that there were when it was changed.
+    /// The number of events in the log when it was set.
     pub since: u32,
 }
 
-/// All of a session that is neither log nor fold: small, and enough to go on after a restart.
+/// All of a session except log and folds: small, and enough to go on after a restart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionState {
     /// The model.
     pub model: String,
-    /// The policy, where it was changed.
+    /// The policy; `None` where the session still has the one that it was made with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Box<NewPolicy>>,
-    /// The meter, once it was set.
+    /// The meter; `None` in a session that has none yet.
     pub meter: Option<Meter>,
-    /// Breaker, cooldown and holds.
+    /// The state of the trigger: breaker, cooldown and holds.
     pub gate: FoldGate,
     /// Pinned events.
     pub pins: Vec<u32>,
     /// The wishes of the agent.
     #[serde(skip_serializing_if = "AgentWishes::is_silent")]
     pub agent: AgentWishes,
-    /// The last usage.
+    /// The usage that the provider reported last.
     pub usage: Usage,
-    /// What all requests cost.
+    /// The tokens that all requests cost.
     #[serde(skip_serializing_if = "SessionSpending::is_nothing")]
     pub spent: SessionSpending,
-    /// How many requests went on as they came although they did not fit, by the name of the cause.
+    /// How many requests were passed on unchanged although they did not fit, by the name of the cause.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, u64>,
-    /// What was sent last.
+    /// The last sent context.
     pub sent: Option<SentContext>,
-    /// The last context whose cost is known, and that cost.
+    /// The last context whose cost is known, with the provider's count of its prompt tokens.
     pub settled: Option<(SentContext, u64)>,
-    /// Reasoning that is void beside what the folds say.
+    /// Reasoning that is void beyond what the folds say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub void: Option<VoidReasoning>,
-    /// Narration under way.
+    /// The narrations that are asked for or ready.
     pub narration: NarrationQueue,
-    /// Folds before the last reset.
+    /// The number of folds before the last reset.
     #[serde(skip_serializing_if = "is_zero")]
     pub uncounted: usize,
 }
@@ -142,21 +142,22 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// Hermes Agent's `min(100, last_prompt_tokens / context_length * 100)`.
+/// Hermes Agent's `min(100, last_prompt_tokens / context_length * 100)`; 0 without a window.
 #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
 fn percent(prompt: u64, window: u64) -> f64 {
     if window == 0 { 0.0 } else { (prompt as f64 / window as f64 * 100.0).min(100.0) }
 }
 
 impl Session {
-    /// What the session is at.
+    /// The figures of the session, for callers without its recorded requests. Which folds were in force is then known
+    /// only from the context that was sent last.
     #[must_use]
     pub fn status(&self, budget: &Budget, now: Millis) -> SessionStatus {
         let known = RecordedRequests::through(self.sent.and_then(|sent| sent.fold));
         self.status_beside(budget, now, &known)
     }
 
-    /// The same, where all requests are known: they say which folds were in force.
+    /// As [`Session::status`], where all requests are known: they say which folds were in force.
     #[must_use]
     pub fn status_beside(
         &self,
@@ -207,27 +208,26 @@ impl Session {
         }
     }
 
-    /// Adds a request to what was spent: what the provider counted for it, and what it carried where it was
-    /// folded.
+    /// Adds a request to what was spent: the provider's usage, and the prompt's size where it was folded.
     pub fn spend(&mut self, usage: Usage, folded: Option<FoldedPrompt>) {
         self.spent.add(usage, folded);
     }
 
-    /// What the last request carried, beside what it would have carried: so many tokens with every message, as the
-    /// provider would count them. None where it was not folded.
+    /// The size of the last request beside the size that it would have had without a fold: `whole` tokens, as the
+    /// provider would count them. `None` where the request was not folded.
     #[must_use]
     pub fn carried(&self, whole: u64) -> Option<FoldedPrompt> {
         let sent = self.sent.filter(|sent| sent.fold.is_some())?;
         Some(FoldedPrompt { sent: self.meter.calibrated(sent.counted), whole })
     }
 
-    /// What was spent so far.
+    /// The tokens spent so far.
     #[must_use]
     pub fn spent(&self) -> SessionSpending {
         self.spent
     }
 
-    /// Notes that a request went on as it came although it did not fit, for a cause of this name.
+    /// Counts a request that was passed on unchanged although it did not fit, under the name of the cause.
     pub fn note_fault(&mut self, cause: &str) {
         *self.faults.entry(cause.to_owned()).or_default() += 1;
     }
@@ -262,14 +262,14 @@ impl Session {
         }
     }
 
-    /// Goes on from a kept state.
+    /// Restores the state that a store kept.
     #[must_use]
     pub fn with_state(mut self, state: SessionState) -> Self {
         self.set_state(state);
         self
     }
 
-    /// As [`Session::with_state`], where it is.
+    /// As [`Session::with_state`], in place.
     pub fn set_state(&mut self, state: SessionState) {
         if let Some(changed) = state.policy {
             self.policy_since = Some(changed.since);

@@ -1,4 +1,4 @@
-//! What the context costs now, and what is known of this moment: what a trigger is held against.
+//! The size of the present context and the conditions of the moment, which the trigger compares with its lines.
 
 use rustc_hash::FxHashMap;
 
@@ -10,34 +10,35 @@ use crate::tools::ToolTable;
 use crate::trigger::{ContextLoad, Millis};
 
 impl Session {
-    /// What the context costs now, and which tier of `budget` (from `FoldGate::budget`) is over its cap.
+    /// The size of the present context, and which tier of `budget` (from `FoldGate::budget`) is over its cap.
     pub(super) fn load_in(&self, budget: &Budget) -> ContextLoad {
         let caps = budget.caps(budget.tokens());
         let over = caps.into_iter().find(|(tier, cap)| self.tier_tokens(*tier) > *cap);
         ContextLoad { over_tier: over, ..self.load() }
     }
 
-    /// The same, with what is known of this moment.
+    /// As [`Session::load_in`], with the conditions of the moment: a cold cache, a seam.
     pub(super) fn load_at(&self, budget: &Budget, now: Millis) -> ContextLoad {
         let load = self.load_in(budget);
         let seam = self.policy.trigger.seam_tokens(budget.tokens());
-        // Looked for only where it counts: the newest results have to be read for it.
+        // Seams are searched only above the line where they matter, since that reads the newest results.
         let at_seam = seam.is_some_and(|seam| load.estimate >= seam) && self.is_at_seam();
         ContextLoad { is_cold: self.is_cold(now), at_seam, ..load }
     }
 
-    /// Whether the provider's cache has let go of what was sent last.
+    /// Whether the provider's cache has dropped the prompt that was sent last.
     fn is_cold(&self, now: Millis) -> bool {
         let Self { gate, cache_lifetime, .. } = self;
         gate.asked > 0
             && cache_lifetime.is_some_and(|lifetime| now.saturating_sub(gate.asked) > lifetime)
     }
 
+    /// Whether the log ends at a seam: a piece of work has just ended.
     fn is_at_seam(&self) -> bool {
         ends_at_seam(&self.log, &ToolTable::of(&self.policy.tools))
     }
 
-    /// Tokens of one class of content in the context, as the provider will count them.
+    /// Tokens in the context of one class of content, as the provider would count them.
     #[must_use]
     pub fn tier_tokens(&self, tier: TierName) -> u64 {
         let mut saved: FxHashMap<u32, u64> = FxHashMap::default();

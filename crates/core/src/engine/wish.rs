@@ -1,4 +1,4 @@
-//! The wishes that a session keeps for its agent, and those that one fold is to respect.
+//! The wishes that a session keeps for its agent, and those for one fold.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +8,13 @@ use crate::put_back::PutBack;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentWishes {
-    /// Lines that each recap repeats, in the order in which they were noted.
+    /// Notes that each recap repeats, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// A fold is to be made with the next context.
+    /// Whether a fold is to be made with the next context.
     #[serde(skip_serializing_if = "is_false")]
     pub wants_fold: bool,
-    /// Words that tell how it goes on: that fold weighs the lines that have them.
+    /// Text that says how the agent goes on. In that fold, statements with its words weigh more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<String>,
 }
@@ -24,22 +24,22 @@ fn is_false(is: &bool) -> bool {
 }
 
 impl AgentWishes {
-    /// Whether it asked for nothing.
+    /// Whether the agent asked for nothing.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.notes.is_empty() && !self.wants_fold
     }
 }
 
-/// The wishes that one fold is to respect.
+/// The wishes that one fold has to respect.
 #[derive(Default)]
 pub(super) struct FoldWishes {
     /// Events that hooks keep.
     pub pins: Vec<u32>,
-    /// The recap of the host's own.
+    /// A recap that the host wrote in place of ours.
     pub recap: Option<String>,
-    /// Notes of the agent, and texts of the host.
+    /// Notes of the agent and texts of the host that end the recap.
     pub put_back: PutBack,
-    /// How an agent that asked for the fold goes on.
+    /// How the agent goes on, where it asked for this fold.
     pub keep: Option<String>,
 }

@@ -1,26 +1,26 @@
-//! Finding a text: whole words first, parts of words where there are none.
+//! The search for a text: as whole words first, inside words where the log has it nowhere as a word.
 
 use memchr::memmem::Finder;
 
 use crate::log::{Event, EventLog};
 use crate::redact::KnownSecrets;
 
-/// Characters around a hit that a snippet shows, on each side.
+/// Bytes of context that a snippet shows on each side of a hit.
 const AROUND: usize = 60;
 
-/// What is looked for.
+/// The text that is searched.
 pub(super) struct SearchText {
     text: String,
     finder: Finder<'static>,
     whole: bool,
-    /// With single spaces, for recaps, which quote on one line.
+    /// The text with single spaces, since recaps quote on one line.
     flat: String,
-    /// The message that is asked about, whatever it says.
+    /// The message that the question names by number; it counts as a hit whatever it says.
     event: Option<u32>,
 }
 
 impl SearchText {
-    /// Looks for whole words where the log holds the text as such; `@12` is the message.
+    /// Searches whole words if the log has the text as such. `@12` is the message with that number.
     pub fn new(log: &EventLog, text: &str) -> Self {
         let finder = Finder::new(text).into_owned();
         let flat = flatten(text);
@@ -35,16 +35,18 @@ impl SearchText {
         self.event.map_or_else(|| self.is_in(&event.text()), |seq| seq == event.seq)
     }
 
-    /// Whether a form of an event, which may be shortened, still has it.
+    /// Whether a form of the event, which may be shortened, still has the text.
     pub fn is_in(&self, text: &str) -> bool {
         self.event.is_some() || self.find(text).is_some()
     }
 
+    /// Whether a recap has the text, perhaps on one line.
     pub fn is_in_recap(&self, recap: &str) -> bool {
         self.find(recap).is_some()
             || (self.flat != self.text && flatten(recap).contains(&self.flat))
     }
 
+    /// The first hit, as a position in bytes.
     fn find(&self, text: &str) -> Option<usize> {
         let end = |at: usize| at + self.text.len();
         self.finder
@@ -52,8 +54,8 @@ impl SearchText {
             .find(|at| !self.whole || (is_edge(text, *at) && is_edge(text, end(*at))))
     }
 
-    /// The first hit with what is around it, on one line and without secrets; a secret itself is
-    /// only said again to whoever asks for it by its text.
+    /// The first hit with the text around it, on one line and with secrets replaced. The searched text itself is shown
+    /// as it was asked for.
     pub fn snippet(&self, text: &str, secrets: &KnownSecrets) -> String {
         let text = &secrets.without(text);
         let at = if self.event.is_some() { Some(0) } else { self.find(text) };
@@ -70,7 +72,7 @@ impl SearchText {
     }
 }
 
-/// Whether a word may start or end at `at`: not between two characters of one word.
+/// Whether a word may begin or end at `at`, so that it does not lie between two characters of one word.
 fn is_edge(text: &str, at: usize) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let before = text[..at].chars().next_back().is_some_and(word);

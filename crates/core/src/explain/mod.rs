@@ -1,8 +1,8 @@
-//! Was it in what the model saw? If not: when did it leave, by which rule, does the recap still
-//! name it, can it be brought back, and was it needed again?
+//! Explains whether the model saw a text at some moment. If not: when did it leave the context, by which rule, does the
+//! recap still name it, can recall return it, and was it used again?
 //!
-//! Compaction is lossy, and the classic cause of "the agent forgot". This answers from the log,
-//! the folds and the ledger whether something was folded away or the model just did not use it.
+//! Compaction is lossy. When an agent "forgot" something, this shows from log, folds and ledger whether it was folded
+//! away, or whether the model just did not use it.
 
 mod find;
 mod render;
@@ -88,7 +88,7 @@ pub enum Sight {
 }
 
 impl Sight {
-    /// Whether the text was before the model's eyes through this event.
+    /// Whether the model could read the text in this form of the event.
     #[must_use]
     pub fn named(&self) -> bool {
         match self {
@@ -201,25 +201,24 @@ pub struct Explanation {
     pub occurrences: Vec<Occurrence>,
 }
 
-/// The moment that is asked about.
+/// The moment that a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskedMoment {
-    /// The call of this number.
+    /// The call with this number.
     Call(u64),
     /// The newest call.
     Newest,
-    /// The session as it stands, read through its active fold.
+    /// The present context, read through the active fold.
     Now(Option<Hash>),
 }
 
-/// Answers for one moment. `folds` are all folds of the session in order, undone ones included;
-/// `calls` is its ledger.
+/// Answers for one moment. `folds` is all folds of the session in order, undone ones included; `calls` is its ledger.
 ///
-/// Whole words are looked for; where the log holds none, any place inside one. `@12` asks about the
-/// message of this number, all of it: the recap has it where a line begins with the number.
+/// The text is searched as whole words, and inside words where the log has no such word. `@12` asks about the whole
+/// message with that number; the recap has it where a line begins with the number.
 ///
 /// # Errors
-/// When there is nothing to look for, no such call, or the call names a fold that is not there.
+/// When the text is empty, there is no such call, or a fold that the call needs is missing.
 pub fn explain(
     log: &EventLog,
     folds: &[Fold],
@@ -254,27 +253,27 @@ pub fn explain(
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExplainError {
-    /// An empty question.
+    /// The text is empty.
     #[error("give the text to look for")]
     Empty,
-    /// There is no such call.
+    /// No call has this number. The second number is how many there are.
     #[error("there is no call {0}: the ledger holds {1}")]
     NoCall(u64, u64),
     /// No call was recorded.
     #[error("the ledger holds no calls: ask about the session as it stands")]
     NoCalls,
-    /// A fold is missing.
+    /// A fold of the chain is missing.
     #[error("the fold {0:?} is not among the folds of the session")]
     NoFold(Hash),
 }
 
-/// The folds that led to the active one, oldest first, with their numbers.
+/// The active fold and those it builds on, oldest first, with their numbers.
 fn chain(folds: &[Fold], active: Option<Hash>) -> Result<Vec<(FoldRef, &Fold)>, ExplainError> {
     let (mut chain, mut next) = (Vec::new(), active);
     while let Some(id) = next {
         let at = folds.iter().rposition(|fold| fold.id == id).ok_or(ExplainError::NoFold(id))?;
         let fold = &folds[at];
-        // A chain that bites its tail is longer than all there are.
+        // A chain longer than the list of folds has a cycle.
         if chain.len() > folds.len() {
             return Err(ExplainError::NoFold(id));
         }
@@ -305,7 +304,7 @@ impl TextQuestion<'_> {
             found.iter().map(|event| self.occurrence(event, &found, &context, in_recap)).collect();
         let best = occurrences.iter().map(|occurrence| worth(&occurrence.sight)).max();
         let answer = match best.unwrap_or(SightAnswer::NeverSaid) {
-            // A recap that goes on naming what an even earlier one covered, or what was put back into it.
+            // The recap may repeat what an earlier recap covered, or name it in lines that were put back.
             SightAnswer::Gone | SightAnswer::NeverSaid if in_recap => SightAnswer::InRecap,
             best => best,
         };
@@ -323,7 +322,7 @@ impl TextQuestion<'_> {
         }
     }
 
-    /// What the folds lost of the names in the text and the events after them used again.
+    /// The names in the text that a fold lost and that later events used again.
     fn asked_again(&self, text: &str) -> Vec<AskedAgain> {
         let names: FxHashSet<&str> = identifiers(text).chain([text]).collect();
         let later = &self.log.events()[..self.events.min(self.log.len())];
@@ -339,7 +338,7 @@ impl TextQuestion<'_> {
         self.chain.last().map(|(_, fold)| *fold)
     }
 
-    /// The context as it was sent: the log of then, read through the fold of then.
+    /// The context of the moment: the log of that time, read through the fold of that time.
     fn context(&self) -> Context {
         if self.events >= self.log.len() {
             return project(self.log, self.active());
@@ -377,6 +376,7 @@ impl TextQuestion<'_> {
         }
     }
 
+    /// The form in which the model saw an event of its context.
     fn sight(&self, event: &Event, context: &Context, in_recap: bool) -> Sight {
         let of_event = |fate: PieceFate| match fate {
             PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
@@ -421,7 +421,7 @@ impl TextQuestion<'_> {
         }
     }
 
-    /// The fold since which the event no longer carries the text.
+    /// The fold since which the event has not shown the text; `None` while it shows it.
     fn left(&self, event: &Event) -> Option<WhenLeft> {
         let mut left = None;
         for (name, fold) in self.chain {
@@ -435,7 +435,7 @@ impl TextQuestion<'_> {
         left
     }
 
-    /// By which rule and reason the text is not in the event under this fold; none when it is.
+    /// The rule and reason by which the event lacks the text under this fold; `None` where it has it.
     fn rule(&self, fold: &Fold, event: &Event) -> Option<(String, String)> {
         if event.seq < fold.span.start || event.seq >= fold.span.end {
             return None;
@@ -491,7 +491,7 @@ fn worth(sight: &Sight) -> SightAnswer {
     }
 }
 
-/// Reducer and reason of the edits of one event; the one that took most, where there are several.
+/// Reducer and reason of an event's edit; of several edits, the one that freed most tokens.
 fn edit_of(fold: &Fold, seq: u32) -> (String, String) {
     let edits = fold.edits.iter().filter(|edit| edit.seq == seq);
     edits

@@ -1,4 +1,4 @@
-//! The answer for people: one screen, plain words.
+//! The explanation as text for people: plain words that fit on one screen.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -7,7 +7,7 @@ use super::{
     WhenLeft,
 };
 
-/// Events that a rendering lists; the rest are counted.
+/// The most events that are listed; further ones are only counted.
 const LISTED: usize = 6;
 
 impl Display for FoldRef {

@@ -1,4 +1,4 @@
-//! What stands for the covered span: what it says, and which names it leaves out.
+//! Composing the text for the covered span, and counting which names it leaves out.
 
 use rustc_hash::FxHashSet;
 
@@ -20,12 +20,13 @@ use crate::reduce::MiddleEdit;
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, BlockView, plain_arguments};
 
-/// The host's own recap: without secrets, and cut to the cap.
+/// The host's own recap without secrets, cut to `cap` tokens.
 fn host_recap(request: &PlanRequest<'_>, cap: u64) -> String {
     let counter = request.log.counter();
     let secrets = KnownSecrets::of(request.log.events());
     let text = secrets.without(request.recap.unwrap_or_default());
     let fits = |text: &str| u64::from(counter.count(text, TextKind::Prose)) <= cap;
+    // A token count does not tell where to cut, so a tenth is cut off until the rest fits.
     let mut end = text.len();
     while end > 0 && !fits(&text[..end]) {
         end = text.floor_char_boundary(end * 9 / 10);
@@ -33,20 +34,20 @@ fn host_recap(request: &PlanRequest<'_>, cap: u64) -> String {
     text[..end].to_owned()
 }
 
-/// What a recap is composed from.
+/// The inputs that a recap is composed from.
 pub(super) struct RecapInputs<'a> {
     pub request: &'a PlanRequest<'a>,
     pub layout: &'a Layout,
     pub narrated: Option<&'a AcceptedNarration>,
     pub cap: u64,
     pub tools: &'a ToolTable,
-    /// The events as reducers left them, where the recap is made from that.
+    /// The covered events as reducers left them; `None` where the recap is made from the original events.
     pub reduced: Option<&'a [Event]>,
 }
 
 impl RecapInputs<'_> {
-    /// Gathers the covered span and composes its recap, within the cap. `stand_in` is what stands
-    /// instead, where no recap is computed.
+    /// Gathers the covered span and composes its recap within the cap. Where no recap is computed, `stand_in` is the
+    /// text in its place; then only the lists of kept and lost names are computed.
     pub fn recap(
         &self,
         covered: &[usize],
@@ -65,17 +66,18 @@ impl RecapInputs<'_> {
             let cap = if stand_in.is_none() { self.cap } else { 0 };
             return self.compose(memo.gathered(), cap, covered, kept, &said);
         };
-        // What gave a secret away may be gone from the reduced events: the log tells.
+        // Reducers may have removed the text by which a secret was recognised, so secrets are taken from the log.
         let secrets = memo.gathered().secrets.clone();
         let gathered = GatheredFacts::without_secrets(secrets, events, &runs, reading);
         let composed = self.compose(&gathered, self.cap, covered, kept, &said);
-        // Which names leave is asked of what the log says.
+        // The names that are lost are those of the original events, not of the reduced ones.
         said.push(composed.text.clone());
         let ComposedRecap { kept, lost, .. } =
             self.compose(memo.gathered(), 0, covered, kept, &said);
         ComposedRecap { kept, lost, ..composed }
     }
 
+    /// Composes the recap within `cap` tokens. `said` is all text that the context holds beside it.
     fn compose(
         &self,
         gathered: &GatheredFacts,
@@ -90,10 +92,10 @@ impl RecapInputs<'_> {
         let elsewhere: FxHashSet<&str> = said.iter().flat_map(|text| identifiers(text)).collect();
         let focus = request.focus.unwrap_or_default().split_whitespace();
         let focus = focus.map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
-        // A short word tells nothing, a short number does.
+        // Short words carry no meaning for weighing; short numbers do.
         let tells = |word: &&str| word.len() > 2 || word.bytes().any(|b| b.is_ascii_digit());
         let focus: Vec<String> = focus.filter(tells).map(str::to_lowercase).collect();
-        // Without a computed recap nobody asks what the messages behind it say.
+        // Later messages matter only for weighing, which a recap of no tokens does not need.
         let later = (cap > 0).then(|| self.later(covered, kept, gathered));
         let narration = narrated.map(|narrated| told(narrated, covered, gathered.numbers));
         let narration = narration.unwrap_or_default();
@@ -122,7 +124,8 @@ impl RecapInputs<'_> {
         )
     }
 
-    /// What the messages say that stay behind the covered ones.
+    /// The statements of the messages that stay after the last covered one. The recap gives less room to what they
+    /// repeat or change.
     fn later(
         &self,
         covered: &[usize],
@@ -138,7 +141,7 @@ impl RecapInputs<'_> {
     }
 }
 
-/// All that the context says beside the recap: texts, calls and results as they stay.
+/// All texts that the context holds beside the recap: messages, calls and results as they stay.
 fn elsewhere(
     log: &EventLog,
     layout: &Layout,
@@ -168,7 +171,7 @@ fn elsewhere(
     texts
 }
 
-/// What a block says, and the name of a call. Nothing for reasoning.
+/// The text of a block and the name of a call; nothing for reasoning.
 fn said(event: &Event, block: &BlockView) -> impl Iterator<Item = String> {
     let name = match &block.kind {
         BlockKind::Call { name, .. } => name.map(|name| name.decode(&event.bytes).into_owned()),
@@ -178,7 +181,7 @@ fn said(event: &Event, block: &BlockView) -> impl Iterator<Item = String> {
     text.into_iter().chain(name)
 }
 
-/// Hermes Agent's fallback when no summary could be made.
+/// Hermes Agent's fallback text when no summary could be made.
 fn static_text(header: &str, dropped: usize) -> String {
     format!(
         "{header}\nSummary generation was unavailable. {dropped} message(s) were removed to free context \
@@ -187,7 +190,8 @@ fn static_text(header: &str, dropped: usize) -> String {
     )
 }
 
-/// The narration, and how far it reaches where the recap covers more.
+/// The text of the narration. Where the recap covers later events, too, it says up to which message the narration
+/// reaches.
 fn told(narrated: &AcceptedNarration, covered: &[usize], numbers: Option<(u32, u32)>) -> String {
     let end = narrated.span.end as usize;
     let behind = covered.iter().rev().take_while(|at| **at >= end).count();
@@ -199,7 +203,8 @@ fn told(narrated: &AcceptedNarration, covered: &[usize], numbers: Option<(u32, u
     narrated.recap_sections_through(numbers.map(|(_, number)| number.saturating_sub(back)))
 }
 
-/// The text for the covered events where no recap is computed, with the lines that are put back behind it.
+/// The text for the covered events where no recap is computed, followed by the lines that are put back. `None` where a
+/// recap is computed.
 pub(super) fn stand_in(
     request: &PlanRequest<'_>,
     covered: &[usize],
@@ -212,7 +217,7 @@ pub(super) fn stand_in(
     Some(format!("{}\n{}", text.trim_end(), secrets.without(&put_back.lines)))
 }
 
-/// The host's text, a narration alone, the marker or the fixed sentence.
+/// The host's text, a narration alone, the marker or the fixed sentence; `None` where a recap is computed.
 fn stand_in_alone(
     request: &PlanRequest<'_>,
     covered: &[usize],
@@ -227,11 +232,10 @@ fn stand_in_alone(
     match (recap.fallback, narrated) {
         _ if request.recap.is_some() => Some(host_recap(request, cap)),
         (RecapFallback::Computed, _) => None,
-        // Where the fallback is no recap of its own, a narration is the whole recap (Summarizing
-        // Evicted Turns and Hermes Agent).
+        // Without a computed recap a narration is the whole recap (as in "Summarizing Evicted Turns" and Hermes Agent).
         (_, Some(narrated)) => {
             let text = narrated.text(request.policy.narration.style);
-            // What came after the narrated part is under this recap too, and nothing else says so.
+            // Covered events after the narrated part are mentioned nowhere else, so a marker follows.
             let whole = covered.last().is_none_or(|at| *at < narrated.span.end as usize);
             let rest = if whole { "" } else { recap.marker.as_str() };
             Some(format!("{header}\n{text}{rest}"))
@@ -241,7 +245,8 @@ fn stand_in_alone(
     }
 }
 
-/// The user's messages that are older than the last covered one and stay behind the recap.
+/// The user's messages that stay although a later message is covered. In the context they follow the recap, although
+/// the recap tells of newer messages, too.
 fn stayed(
     log: &EventLog,
     covered: &[usize],
@@ -253,15 +258,16 @@ fn stayed(
     events.filter(|event| event.view.is_real_user()).map(|event| event.seq).collect()
 }
 
-/// Letters of a word of a request that says what it is about, at least.
+/// The fewest letters of a word that says what a request is about.
 const TELLING: usize = 4;
-/// A request of more words is about everything.
+/// A request with more words than this names no particular subject.
 const WORDS: usize = 24;
 
-/// A longer message has more of them in any case.
+/// A longer message is not split, since it has more words in any case.
 const REQUEST_BYTES: usize = 8_000;
 
-/// The words of the newest request, in lower case, without the last letter of longer ones: "ports" is about each port.
+/// The words of the newest request, in lower case, without the last letter of longer ones, so that "ports" matches
+/// "port". Empty where the request names no particular subject.
 fn open_words(log: &EventLog) -> Vec<String> {
     let request = log.events().iter().rfind(|event| event.view.is_real_user());
     let Some(request) = request.filter(|event| event.bytes.len() <= REQUEST_BYTES) else {

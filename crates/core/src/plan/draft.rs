@@ -1,4 +1,4 @@
-//! A draft: what a fold would put between head and tail.
+//! A draft: the messages that a fold would leave between head and tail.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,7 @@ use crate::tools::ToolTable;
 use crate::unit::EventUnit;
 use crate::view::TextOrigin;
 
-/// What is between head and tail.
+/// The drafted middle, with its recap and its sizes. Sizes are in counted tokens.
 pub(super) struct FoldDraft {
     pub layout: Layout,
     /// Events that a recap or marker covers.
@@ -33,20 +33,20 @@ pub(super) struct FoldDraft {
     /// Events of the middle that stay, in order, with their edits.
     pub kept: Vec<(usize, Vec<(usize, MiddleEdit)>)>,
     pub recap: Option<ComposedRecap>,
-    /// What stands for them where no recap is computed.
+    /// The text in place of the covered events where no recap is computed.
     pub text: Option<String>,
-    /// What reducers took from the events that the recap covers, before it was made.
+    /// What reducers removed from the covered events before the recap was made.
     pub read: Vec<PrunedCount>,
-    /// The narration that is in the recap.
+    /// The narration that is part of the recap.
     pub narrated: Option<AcceptedNarration>,
     pub pinned: Vec<usize>,
     pub head_tokens: u64,
     pub tail_tokens: u64,
     /// The recap's cap.
     pub cap: u64,
-    /// What it was to cost with head and tail.
+    /// The size that the whole context was to have.
     pub target: u64,
-    /// The tail is the newest unit alone: it cannot be shortened.
+    /// Whether the tail is the newest unit alone, so that it cannot be shortened.
     pub tail_is_newest: bool,
 }
 
@@ -56,7 +56,7 @@ impl FoldDraft {
         self.recap.is_none() && self.kept.iter().all(|(_, edits)| edits.is_empty())
     }
 
-    /// What a shorter recap has to stay below: what this one uses, where it is less than its cap.
+    /// The tokens that a shorter recap has to stay below: the smaller of the cap and what this recap uses.
     pub fn recap_room(&self, request: &PlanRequest<'_>) -> u64 {
         let computed =
             request.policy.recap.fallback == RecapFallback::Computed && request.recap.is_none();
@@ -64,7 +64,7 @@ impl FoldDraft {
         used.map_or(self.cap, |used| used.min(self.cap))
     }
 
-    /// Whether more of the middle could go behind the recap, by this policy.
+    /// Whether the policy lets the recap cover more of the middle.
     pub fn can_cover_more(&self, policy: &Policy) -> bool {
         policy.reducers.contains(&ReducerName::Recap)
             && policy.recap.cover == CoverExtent::Overflow
@@ -72,7 +72,7 @@ impl FoldDraft {
     }
 }
 
-/// Drafts a fold; `None` when nothing lies between head and tail that may go.
+/// Drafts a fold. `None` where no event between head and tail may leave.
 pub(super) fn draft(
     request: &PlanRequest<'_>,
     scale: CounterScale,
@@ -84,12 +84,14 @@ pub(super) fn draft(
     let grounds = DraftGrounds::of(request, scale, before, limits);
     let is_pinned = |unit: &EventUnit| grounds.pinned.contains(&unit.events.start);
     let (layout, middle) = (&grounds.layout, &grounds.middle);
-    // A recap alone is nothing new, unless it has to shrink: for what came after it, or because somebody asks.
+    // Covering old recaps alone frees nothing. It is done only where the context has to shrink: it does not fit, or
+    // somebody asked for a size.
     let fits = before <= if request.target.is_some() { scale.goal() } else { scale.limit };
     if middle.iter().all(|unit| is_pinned(unit) || (fits && only_recaps(log, unit))) {
         return None;
     }
     let ReducedMiddle { mut keep_from, mut edits } = grounds.reduce(request, scale);
+    // A prepared fold covers exactly the narrated span; there is none where the span reaches into the tail.
     if let Some(through) = limits.through {
         if through > layout.cover_end {
             return None;
@@ -117,7 +119,7 @@ pub(super) fn draft(
     let text = stand_in(request, &covered, narrated, cap);
     let recap =
         (!covered.is_empty()).then(|| composing.recap(&covered, &kept, text.as_deref(), memo));
-    // A computed recap may have had no room for it.
+    // The computed recap may have had no room for the narration.
     let narrated =
         narrated.filter(|_| text.is_some() || recap.as_ref().is_some_and(|r| r.narrated));
     Some(FoldDraft {
@@ -137,7 +139,7 @@ pub(super) fn draft(
     })
 }
 
-/// What a recap would cover if the log were folded now: empty where reducers alone do.
+/// The events that a recap would cover if the log were folded now. Empty where reducers alone suffice.
 pub(super) fn covered(request: &PlanRequest<'_>, scale: CounterScale, before: u64) -> Range<usize> {
     let grounds = DraftGrounds::of(request, scale, before, DraftLimits::default());
     match request.policy.recap.cover {
@@ -146,12 +148,12 @@ pub(super) fn covered(request: &PlanRequest<'_>, scale: CounterScale, before: u6
     }
 }
 
-/// What a draft starts from: where the cuts lie, and what the middle may cost.
+/// The basis of a draft: where the cuts lie, and how many tokens the middle may cost.
 struct DraftGrounds {
     layout: Layout,
     /// The units of the middle.
     middle: Vec<EventUnit>,
-    /// Where those of them start that stay as they are.
+    /// The starts of those units of the middle that stay as they are.
     pinned: FxHashSet<usize>,
     tools: Cow<'static, ToolTable>,
     head_tokens: u64,
@@ -162,6 +164,7 @@ struct DraftGrounds {
 }
 
 impl DraftGrounds {
+    /// Finds the cuts and the sizes for a request within `limits`. `before` is the size of the present context.
     fn of(
         request: &PlanRequest<'_>,
         scale: CounterScale,
@@ -172,7 +175,7 @@ impl DraftGrounds {
         let units = log.units();
         let tail_limit = limits.tail.or_else(|| asked_tail(request, scale));
         let share = share_of(request, scale, before);
-        // A small size leaves room for little, however much there is.
+        // Where somebody asks for a small size, shares are taken of that size.
         let room = scale.asked.map_or(share, |asked| asked.min(share));
         let layout = layout(log, &units, request.policy, room, tail_limit);
         let middle: Vec<EventUnit> = units_in(&units, layout.open()).to_vec();
@@ -193,6 +196,7 @@ impl DraftGrounds {
         }
     }
 
+    /// Runs the reducers over the middle.
     fn reduce(&self, request: &PlanRequest<'_>, scale: CounterScale) -> ReducedMiddle {
         let is_pinned = |unit: &EventUnit| self.pinned.contains(&unit.events.start);
         let Self { layout, middle, room, tools, .. } = self;
@@ -200,7 +204,8 @@ impl DraftGrounds {
     }
 }
 
-/// What a fold should leave, and what of that the middle may take beside head and tail.
+/// The size in tokens that a fold should leave, and the part of it that the middle may take. `ends` is the size of head
+/// and tail.
 fn rooms(
     request: &PlanRequest<'_>,
     scale: CounterScale,
@@ -212,7 +217,7 @@ fn rooms(
     let own = request.policy.fold.target.of(scale.budget).min(scale.limit);
     let mut target = own;
     if !request.cause.is_free() {
-        // Who asks for a compaction wants one, even of a short conversation.
+        // A person who asks for a compaction wants one even of a short conversation: aim at half of it.
         target = target.min(before / 2);
     }
     let limit = limits.target.unwrap_or(u64::MAX);
@@ -221,43 +226,42 @@ fn rooms(
     let left = target.saturating_sub(ends);
     let share_cap = cap(request, share.max(SMALL.min(scale.budget)));
     let cap = match scale.asked {
-        // Who asks for a size gets it: the recap takes what is left of it.
+        // The tail is cut to fit the asked size, and the recap takes what is left of it.
         Some(_) => left.max(MIN_RECAP),
         None if request.policy.recap.fills => share_cap.max(most_of(request, left)),
         None => share_cap,
     };
-    // The lines that are put back take their room from what the recap says, and no more than half of that.
+    // Lines that are put back take their room from the recap, but at most half of it.
     let put_back = request.put_back.map_or(0, |it| it.tokens);
     let cap = cap.saturating_sub(put_back).max(cap / 2);
     let cap = cap.min(limits.recap.unwrap_or(u64::MAX));
     (target, MiddleRoom { spare: left, enough: enough.saturating_sub(ends), cap })
 }
 
-/// A recap of a conversation below this many tokens has the room of one of this size: its header
-/// alone takes a hundred.
+/// The least size, in tokens, that the recap's share is taken of: its header alone takes about a hundred tokens.
 const SMALL: u64 = 4_000;
 
-/// What the shares of a policy are taken of. Who asks for a compaction of what does not fill the
-/// budget means what there is.
+/// The tokens that a policy's shares are taken of: the budget. Where a person asks for a compaction and the context is
+/// smaller than the budget, the context's size.
 fn share_of(request: &PlanRequest<'_>, scale: CounterScale, before: u64) -> u64 {
     if request.cause.is_free() { scale.budget } else { scale.budget.min(before) }
 }
 
-/// The most that the tail may take of a size that was asked for: its share of what a fold of the
-/// policy leaves.
+/// The most tokens of the tail where somebody asked for a size: the same part of that size as the tail has of a fold's
+/// target. `None` where nobody asked.
 fn asked_tail(request: &PlanRequest<'_>, scale: CounterScale) -> Option<u64> {
     let policy = request.policy;
     let target = u64::from(policy.fold.target.0.max(1));
     Some(scale.asked? * u64::from(policy.tail.ratio.0).min(target) / target)
 }
 
-/// The policy's cap of a recap, of a budget of `share`.
+/// The policy's cap of a recap in tokens, where its share is taken of `share`.
 fn cap(request: &PlanRequest<'_>, share: u64) -> u64 {
     let recap = &request.policy.recap;
     most_of(request, recap.cap.of(share))
 }
 
-/// So many tokens, and no more than the policy allows in any case.
+/// The smaller of `tokens` and the policy's absolute cap of a recap (0: no cap).
 fn most_of(request: &PlanRequest<'_>, tokens: u64) -> u64 {
     match request.policy.recap.cap_tokens {
         0 => tokens,
@@ -265,13 +269,15 @@ fn most_of(request: &PlanRequest<'_>, tokens: u64) -> u64 {
     }
 }
 
+/// The units that lie within a range of events.
 fn units_in(units: &[EventUnit], range: Range<usize>) -> &[EventUnit] {
     let from = units.partition_point(|unit| unit.events.start < range.start);
     let to = units.partition_point(|unit| unit.events.end <= range.end);
     &units[from.min(to)..to]
 }
 
-/// Starts of the middle's units that hold a pin or the carried user message, or are not closed.
+/// The starts of the middle's units that stay: those with a pin or the carried user message, and those with an open
+/// call.
 fn pinned_units(
     request: &PlanRequest<'_>,
     layout: &Layout,
@@ -291,11 +297,12 @@ fn pinned_units(
     middle.iter().filter(pinned).map(|unit| unit.events.start).collect()
 }
 
+/// Whether a unit holds nothing but recaps of earlier compactions.
 fn only_recaps(log: &EventLog, unit: &EventUnit) -> bool {
     log.events()[unit.events.clone()].iter().all(|event| event.view.origin == TextOrigin::Recap)
 }
 
-/// Whether a narration is still of this log, and of nothing but what the recap covers.
+/// Whether a narration is of this log, begins behind the head, and narrates only events that the recap covers.
 fn stands(log: &EventLog, layout: &Layout, keep_from: usize, narrated: &AcceptedNarration) -> bool {
     let span = &narrated.span;
     let end = span.end as usize;
@@ -311,7 +318,7 @@ pub(super) fn head_tokens(request: &PlanRequest<'_>, scale: CounterScale) -> u64
     request.log.tokens_in(0..layout.head_end)
 }
 
-/// What cannot be folded: what the least context that there is consists of.
+/// The floor as an error: the tokens of each part of the smallest context that can be made.
 pub(super) fn floor(request: &PlanRequest<'_>, scale: CounterScale, least: &Context) -> FloorError {
     let log = request.log;
     let units = log.units();

@@ -1,5 +1,5 @@
-//! What has to stay because somebody who may ask for it did: `<keep>` in a message of the user or the
-//! application, and what a policy keeps. It is a pin: what does not fit with it is an error.
+//! Messages that stay because somebody with the right to ask for it did: with `<keep>` in a message of the user or the
+//! application, or by the policy. They count as pins: where they do not fit, planning fails with an error.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,8 @@ use crate::policy::{FileGlob, KeepRule, MessagePattern, Policy};
 use crate::tools::{CallFacts, ToolKind, ToolTable};
 use crate::view::{BlockKind, Role, TextOrigin};
 
-/// The tags around what is kept. Readers of who speaks know them: they are nobody's words.
+/// The tags around words to keep. Where passages are read, the tags themselves count as the client's text, not the
+/// user's.
 const OPEN: &str = "<keep>";
 const CLOSE: &str = "</keep>";
 
@@ -35,7 +36,7 @@ pub fn kept(log: &EventLog, policy: &Policy) -> Vec<u32> {
     kept
 }
 
-/// Whether somebody who may say so asks in this message for words to be kept.
+/// Whether a user or the application asks in this message, by tags, that it is kept. Tags in results do not count.
 pub(super) fn has_tags(event: &Event, dialect: &dyn Dialect) -> bool {
     match event.view.role {
         _ if event.view.origin == TextOrigin::Recap => false,
@@ -50,18 +51,19 @@ pub(super) fn has_tags(event: &Event, dialect: &dyn Dialect) -> bool {
     }
 }
 
+/// Whether a text has an opening tag and a closing one after it.
 fn holds(text: &str) -> bool {
     text.find(OPEN).is_some_and(|open| text[open..].contains(CLOSE))
 }
 
-/// A quick look, because each plan asks it of each message: writers of JSON may escape the brackets and the slash, and
-/// the closing tag has this in any case.
+/// A cheap check on the raw bytes, since each plan makes it for each message. JSON may escape the brackets and the
+/// slash of the closing tag; `/keep` is there in both spellings.
 fn may_hold_tags(bytes: &[u8]) -> bool {
     static CLOSING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("/keep"));
     CLOSING.find(bytes).is_some()
 }
 
-/// Whether somebody but a tool says in it what a pattern asks for.
+/// Whether words that match a pattern are said in this message by anybody but a tool.
 fn matches(event: &Event, dialect: &dyn Dialect, patterns: &[&MessagePattern]) -> bool {
     if patterns.is_empty() || event.view.origin == TextOrigin::Recap {
         return false;
@@ -76,17 +78,17 @@ fn matches(event: &Event, dialect: &dyn Dialect, patterns: &[&MessagePattern]) -
     patterns.iter().any(|pattern| pattern.is_in(&words))
 }
 
-/// What is held of one file.
+/// The results that keep one file readable.
 #[derive(Default)]
 struct KeptFile {
-    /// The whole file is among it.
+    /// Whether the results begin with the whole file.
     is_whole: bool,
-    /// Results, each with the part of the file that it shows, where it shows one.
+    /// Numbers of results, each with the range of lines that it shows; `None` for a whole file or a change.
     results: Vec<(Option<(u64, u64)>, u32)>,
 }
 
-/// The newest whole content of each file that is asked for, and what changed of it since. Of one that was
-/// never there as a whole, the newest look at each part.
+/// The events to keep for the files that match: the newest whole content of each and the changes since. Where a file
+/// was never seen whole, the newest look at each of its parts.
 fn files(log: &EventLog, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
     let tools = ToolTable::of(&policy.tools);
     let events = log.events();
@@ -106,6 +108,7 @@ fn files(log: &EventLog, policy: &Policy, globs: &[&FileGlob]) -> Vec<u32> {
 }
 
 impl KeptFile {
+    /// Takes in one later result about the file, and drops those that it makes superfluous.
     fn add(&mut self, facts: &CallFacts, path: &String, seq: u32) {
         let writes = facts.writes.contains(path);
         if facts.removes.contains(path) {

@@ -1,4 +1,4 @@
-//! A cache of the facts that were gathered for the fold before.
+//! A cache of the facts that were gathered for the previous fold.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crate::log::EventLog;
 use crate::recap::gather::{GatheredFacts, LogReading};
 use crate::tools::ToolTable;
 
-/// The facts of some events, and which events these are. It saves time alone: a fold is the same without it.
+/// The gathered facts of some events, and which events these are. It only saves time: a fold is the same without it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GatherMemo {
     gathered: Option<GatheredFacts>,
@@ -14,7 +14,8 @@ pub(crate) struct GatherMemo {
 }
 
 impl GatherMemo {
-    /// Gathers the facts of these runs of events. Where they begin with those that it has, only the rest is read.
+    /// Gathers the facts of these runs of events. Where the runs begin with those gathered before, only the rest is
+    /// read.
     pub fn extend(&mut self, log: &EventLog, runs: Vec<Range<usize>>, tools: &ToolTable) {
         let reading = LogReading::of(log, tools);
         let gathered = GatheredFacts::over(self.gathered.take(), log.events(), &runs, reading);
@@ -22,7 +23,7 @@ impl GatherMemo {
         self.runs = runs;
     }
 
-    /// What was gathered.
+    /// The gathered facts; empty before the first call of [`GatherMemo::extend`].
     pub(super) fn gathered(&mut self) -> &GatheredFacts {
         self.gathered.get_or_insert_default()
     }
@@ -33,7 +34,7 @@ impl GatherMemo {
     }
 }
 
-/// Runs of consecutive numbers.
+/// The runs of consecutive numbers in a sorted list.
 pub(super) fn runs(sorted: &[usize]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for &at in sorted {

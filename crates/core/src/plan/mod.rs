@@ -1,4 +1,4 @@
-//! Planning: the only door for policy and meter. Deterministic: integers only, ties broken by
+//! Planning a fold: the only module that combines policy and meter. Deterministic: integers only, ties broken by
 //! position.
 
 mod composing;
@@ -32,16 +32,16 @@ use crate::project::{Context, ContextProjection, project_with_void};
 /// Plans a fold.
 ///
 /// # Errors
-/// When the budget is unusable, or what may not be folded is larger than it.
+/// When the budget is unusable, or the tokens that no fold can take away exceed it.
 pub fn plan(request: &PlanRequest<'_>) -> Result<PlanOutcome, PlanError> {
     plan_from(request, None, &mut GatherMemo::default()).map(|(outcome, _)| outcome)
 }
 
-/// The same over the projection of the log without a fold, where the caller keeps one: it is not made again. With
-/// a fold comes the context that it makes.
+/// As [`plan`], with the projection of the unfolded log from a caller that keeps one, so that it is not made again. A
+/// fold comes with the context that it makes.
 ///
 /// # Errors
-/// When the budget is unusable, or what may not be folded is larger than it.
+/// When the budget is unusable, or the tokens that no fold can take away exceed it.
 pub fn plan_over(
     request: &PlanRequest<'_>,
     base: &ContextProjection,
@@ -49,9 +49,8 @@ pub fn plan_over(
     plan_from(request, Some(base), &mut GatherMemo::default())
 }
 
-/// The same, with the projection of the log without a fold, where the caller has it, and what was
-/// gathered for the fold before: neither is made twice. The outcome does not depend on them. With a
-/// fold comes the context that it makes.
+/// As [`plan_over`], also with the facts gathered for the previous fold. `base` and `memo` only save work: the outcome
+/// does not depend on them.
 pub(crate) fn plan_from(
     request: &PlanRequest<'_>,
     base: Option<&ContextProjection>,
@@ -59,7 +58,7 @@ pub(crate) fn plan_from(
 ) -> Result<(PlanOutcome, Option<Context>), PlanError> {
     let planned = plan_with(request, base, memo);
     match (&planned, request.put_back) {
-        // The messages that have to be sent come before texts that should be put back.
+        // Messages that must be sent are more important than texts to put back: without those the plan may fit.
         (Err(PlanError::Floor(_)), Some(_)) => {
             plan_with(&PlanRequest { put_back: None, ..pinned(request, request.pins) }, base, memo)
         }
@@ -67,6 +66,7 @@ pub(crate) fn plan_from(
     }
 }
 
+/// Plans with ever fewer events kept until the plan fits. Returns the last error where none fits.
 fn plan_with(
     request: &PlanRequest<'_>,
     base: Option<&ContextProjection>,
@@ -82,11 +82,11 @@ fn plan_with(
     planned
 }
 
-/// Whether midfold itself can run the engine of a policy, so that a session or a server that cannot
-/// says so when the policy is set.
+/// Checks that midfold itself can run the engine of a policy, so that a session or a server refuses another engine as
+/// soon as the policy is set.
 ///
 /// # Errors
-/// When it is a command, or one that a host registered.
+/// When the engine is a command, or was registered by a host.
 pub fn runs_here(policy: &Policy) -> Result<(), PlanError> {
     match &policy.engine {
         EngineName::Midfold | EngineName::Passthrough => Ok(()),
@@ -94,6 +94,7 @@ pub fn runs_here(policy: &Policy) -> Result<(), PlanError> {
     }
 }
 
+/// Plans once, with the pins of the request.
 fn plan_by(
     request: &PlanRequest<'_>,
     base: Option<&ContextProjection>,
@@ -126,8 +127,8 @@ fn plan_by(
     search.run(memo)
 }
 
-/// The events that a recap would cover if the log were folded now, whether or not that is due: what
-/// a model should be asked about ahead of time. Empty where reducers alone reach the target.
+/// The events that a recap would cover if the log were folded now, whether or not that is due: those that a model
+/// should narrate ahead of time. Empty where reducers alone reach the target.
 pub(crate) fn coverable(request: &PlanRequest<'_>) -> std::ops::Range<usize> {
     let budget = request.budget.with_policy(request.policy);
     let meter = request.meter.with_margin(request.policy.trigger.margin);
@@ -136,8 +137,8 @@ pub(crate) fn coverable(request: &PlanRequest<'_>) -> std::ops::Range<usize> {
     draft::covered(&pinned(request, &pins), scale, request.log.tokens())
 }
 
-/// The fold that covers what the narration covers and leaves the rest verbatim, where that
-/// reaches the target and the policy does not cover the whole middle in any case.
+/// The fold that covers just the narrated span and leaves the rest verbatim. `None` where that misses the target, or
+/// the policy covers the whole middle in any case.
 fn narrated_span(
     request: &PlanRequest<'_>,
     budget: &Budget,
@@ -159,7 +160,8 @@ fn narrated_span(
     (request.narrated_only || fold.tokens_after <= target).then_some((fold, after))
 }
 
-/// Why nothing should be done, before any work. At the hard window no veto counts.
+/// The reason not to fold, found before any work; `None` where planning goes on. No reason counts for a context that
+/// does not fit.
 fn veto(
     request: &PlanRequest<'_>,
     budget: &Budget,
@@ -168,11 +170,11 @@ fn veto(
     tokens: u64,
 ) -> Option<NoOp> {
     let log = request.log;
-    // Also without a new event: the provider may have counted more than was known.
+    // This can happen without a new event: the provider may have counted more tokens than the estimate.
     if tokens > scale.limit {
         return None;
     }
-    // Who asks for a size that is not reached yet has a reason to fold again.
+    // A second fold of the same events is justified by a size that somebody asked for and that is not reached.
     let is_over_asked = scale.asked.is_some_and(|asked| tokens > asked);
     if !is_over_asked
         && request
@@ -182,6 +184,7 @@ fn veto(
         return Some(NoOp::NothingNew);
     }
     let target = scale.asked.unwrap_or_else(|| request.policy.fold.target.of(scale.budget));
+    // The log itself has a recap: somebody compacted the conversation before it came here.
     if request.prior.is_none() && log.holds_recap() && tokens <= target {
         return Some(NoOp::AtTarget { tokens, target });
     }
@@ -203,7 +206,7 @@ fn veto(
     (tokens < threshold).then_some(NoOp::UnderThreshold { tokens, threshold })
 }
 
-/// Whether a class of content is over its cap in a log that nothing was folded of.
+/// Whether a class of content is over its cap in a log that was not folded yet.
 fn over_tier(request: &PlanRequest<'_>, budget: &Budget, meter: &Meter) -> bool {
     let events = request.log.events();
     let used = |tier: TierName| events.iter().map(|event| tier.tokens(event)).sum();

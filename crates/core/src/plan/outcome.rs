@@ -1,23 +1,23 @@
-//! What planning comes to: a fold, a reason for none, or the floor that cannot be folded.
+//! The outcome of planning: a fold, a reason for none, or the floor that does not fit.
 
 use crate::budget::{BudgetError, TierName};
 use crate::fold::Fold;
 use crate::meter::Meter;
 use crate::policy::Policy;
 
-/// What planning came to.
+/// The outcome of a plan that did not fail.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlanOutcome {
     /// A fold.
     Folded(Box<Fold>),
-    /// Nothing to do, and why.
+    /// No fold, and why.
     Nothing(NoOp),
 }
 
 /// Why no fold was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoOp {
-    /// The trigger did not fire.
+    /// The context is below the trigger's line.
     #[error("{tokens} tokens are below the threshold of {threshold}")]
     UnderThreshold {
         /// Calibrated tokens.
@@ -28,13 +28,13 @@ pub enum NoOp {
     /// The policy's engine compacts nothing.
     #[error("the policy's engine is `passthrough`: everything is sent, always")]
     Passthrough,
-    /// A hook said no.
+    /// A hook of the host cancelled the fold.
     #[error("a hook of the host did not want it")]
     Cancelled,
-    /// Nothing came after the last fold.
+    /// No event came after the last fold.
     #[error("nothing new since the last fold")]
     NothingNew,
-    /// The context was compacted and is still at its target.
+    /// The context was compacted before it came here, and is still at its target.
     #[error("already compacted: {tokens} tokens are at or below the target of {target}")]
     AtTarget {
         /// Counted tokens.
@@ -42,25 +42,25 @@ pub enum NoOp {
         /// The target.
         target: u64,
     },
-    /// The policy leaves conversations of this length alone.
+    /// The policy does not fold conversations of this length.
     #[error("{messages} messages are too few to compact (the policy asks for more than {floor})")]
     TooFewMessages {
-        /// Messages.
+        /// The messages that there are.
         messages: usize,
-        /// The policy's floor.
+        /// The policy's least number.
         floor: usize,
     },
-    /// Head and tail are everything.
+    /// Head and tail are the whole conversation.
     #[error("the whole conversation fits within the protected head and tail")]
     FullyProtected,
-    /// A fold would free too little.
+    /// A fold would free too few tokens.
     #[error(
         "folding would free {freed} tokens, less than the {needed} that make it worth a cache break"
     )]
     NoGain {
         /// Tokens that it would free.
         freed: u64,
-        /// Tokens that it has to free.
+        /// Tokens that it would have to free.
         needed: u64,
     },
 }
@@ -71,29 +71,29 @@ pub enum PlanError {
     /// The budget itself is unusable.
     #[error(transparent)]
     Budget(#[from] BudgetError),
-    /// What may not be folded is larger than the budget.
+    /// The tokens that no fold can take away exceed the budget.
     #[error(transparent)]
     Floor(#[from] FloorError),
-    /// The policy's engine is none of midfold's.
+    /// The policy's engine is not built in.
     #[error(
         "the policy names the engine `{0}`, which midfold cannot run here: `compact` and `replay` run \
          a command, a host runs what it registered"
     )]
     Engine(String),
-    /// The context does not fit, and the policy does not let it be folded.
+    /// The context does not fit, and the policy switches folding off.
     #[error(
         "{tokens} tokens do not fit into the budget of {limit}, and folding is switched off \
          (trigger.on = false): compact by hand, or switch it on"
     )]
     Off {
-        /// Upper estimate of the context.
+        /// Upper estimate of the context in provider tokens.
         tokens: u64,
-        /// The budget.
+        /// The budget in tokens.
         limit: u64,
     },
 }
 
-/// The floor that cannot be folded.
+/// The parts of a context that no fold can take away exceed the budget. Sizes are in counted tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the parts that may not be folded need {needed} tokens and the budget is {limit}: \
@@ -102,28 +102,28 @@ pub enum PlanError {
     over(over_tiers)
 )]
 pub struct FloorError {
-    /// The budget, in counted tokens.
+    /// The budget.
     pub limit: u64,
-    /// What is needed at least.
+    /// The tokens of the smallest possible context.
     pub needed: u64,
     /// Tokens of the envelope.
     pub envelope: u64,
     /// Tokens of the head.
     pub head: u64,
-    /// Tokens of pins.
+    /// Tokens of pinned events.
     pub pinned: u64,
     /// Tokens of the newest unit.
     pub newest: u64,
     /// Tokens of the recap.
     pub recap: u64,
-    /// Classes of content that are over their cap in it, with tokens and cap.
+    /// Classes of content that are over their cap in that context, each with its tokens and its cap.
     pub over_tiers: Vec<(TierName, u64, u64)>,
-    /// Tokens of the rest: messages that the policy can only shorten, and what is added so that
-    /// the provider takes the context.
+    /// Tokens of the rest: messages that the policy can only shorten, and messages added so that the provider accepts
+    /// the context.
     pub beside: u64,
 }
 
-/// The tiers of a floor that are over their caps, in words.
+/// The tiers over their caps, as the end of an error text.
 fn over(tiers: &[(TierName, u64, u64)]) -> String {
     let word = |(tier, tokens, cap): &(TierName, u64, u64)| {
         format!("; {tier} take {tokens} of the {cap} that budget.tiers.{tier} allows")
@@ -131,12 +131,11 @@ fn over(tiers: &[(TierName, u64, u64)]) -> String {
     tiers.iter().map(word).collect()
 }
 
-/// Windows that are tried before none is named in an error.
+/// The most windows that are tried for the hint in an error.
 const TRIES: usize = 12;
 
 impl FloorError {
-    /// What the floor is made of, in words, with the tokens of each: the largest first, what is
-    /// not there left out.
+    /// The parts of the floor in words, each with its tokens: the largest first, without those that have none.
     #[must_use]
     pub fn parts(&self) -> Vec<(&'static str, u64)> {
         let mut parts = vec![
@@ -152,8 +151,8 @@ impl FloorError {
         parts
     }
 
-    /// A window in tokens, above `window`, that is known to do, because `fold` was tried with it;
-    /// `None` where no try succeeds. In hundreds; not always the smallest that would do.
+    /// A window in tokens, larger than `window`, that suffices: `fold` was tried with it. A multiple of 100, not always
+    /// the smallest. `None` where no try succeeds.
     pub fn enough(
         &self,
         policy: &Policy,

@@ -1,4 +1,4 @@
-//! From a draft to the fold: final bytes, final counts, accounts.
+//! Turns a draft into a fold: final bytes, final token counts, accounts.
 
 use rustc_hash::FxHashSet;
 
@@ -25,7 +25,7 @@ use crate::repair::takes_turns;
 use crate::view::Role;
 use crate::void::voided;
 
-/// The fold, and the context that it makes.
+/// The fold of a draft, and the context that it makes.
 pub(super) fn record(
     request: &PlanRequest<'_>,
     budget: &Budget,
@@ -111,25 +111,27 @@ pub(super) fn record(
     (fold, after)
 }
 
-/// Whether the covered span is stood for by the fixed marker.
+/// Whether the fixed marker replaces the covered span.
 fn is_marker(request: &PlanRequest<'_>, draft: &FoldDraft) -> bool {
     request.policy.recap.fallback == RecapFallback::Marker
         && draft.narrated.is_none()
         && request.recap.is_none()
 }
 
-/// Whether covered events came after those that a model told of, where nothing else tells of them.
+/// Whether a marker has to follow a narration: covered events came after the narrated ones, and no computed recap
+/// mentions them.
 fn rest_is_marked(request: &PlanRequest<'_>, draft: &FoldDraft, told: &AcceptedNarration) -> bool {
     let last = draft.covered.last().copied().unwrap_or(0);
     request.policy.recap.fallback != RecapFallback::Computed && last >= told.span.end as usize
 }
 
-/// What is there where no model narrated; none when one told of all that is covered, or nothing is.
+/// The kind of text where no model narrated, or the marker behind a narration. `None` where a narration covers all, or
+/// nothing is covered.
 fn fallback(request: &PlanRequest<'_>, draft: &FoldDraft) -> Option<StandIn> {
     let stands = match (&draft.recap, &draft.narrated) {
         (None, _) => return None,
         (Some(_), _) if request.recap.is_some() => StandIn::Host,
-        // Behind a narration that is the whole recap, a marker stands for what came after it.
+        // Behind a narration that is the whole recap, a marker replaces the events after it.
         (Some(_), Some(told)) if rest_is_marked(request, draft, told) => StandIn::Marker,
         (Some(_), Some(_)) => return None,
         (Some(_), None) => request.policy.recap.fallback.into(),
@@ -137,18 +139,20 @@ fn fallback(request: &PlanRequest<'_>, draft: &FoldDraft) -> Option<StandIn> {
     Some(stands)
 }
 
-/// A policy can name narrated folds otherwise (Summarizing Evicted Turns: `summarize`).
+/// The strategy's name in the record. A policy can name narrated folds differently (`summarize` in "Summarizing Evicted
+/// Turns").
 fn strategy<'a>(policy: &'a Policy, draft: &FoldDraft) -> &'a str {
     let narrated = policy.narration.strategy.as_deref().filter(|_| draft.narrated.is_some());
     narrated.unwrap_or(&policy.strategy)
 }
 
-/// What stands for the covered span.
+/// The message in the place of the covered span, as an entry of the fold and as a record.
 struct SpanCover {
     entry: FoldEntry,
     record: RecapRecord,
 }
 
+/// Makes the message for the covered span from the draft's text, or else from its computed recap.
 fn stand_in(request: &PlanRequest<'_>, draft: &FoldDraft) -> SpanCover {
     let log = request.log;
     let recap = &request.policy.recap;
@@ -181,14 +185,14 @@ fn stand_in(request: &PlanRequest<'_>, draft: &FoldDraft) -> SpanCover {
     SpanCover { entry, record }
 }
 
-/// The policy's role where the profile allows it, else the profile's; never a system message.
+/// The role of the recap: the policy's where the profile allows it, else the profile's. Never a system message.
 fn role(request: &PlanRequest<'_>, draft: &FoldDraft) -> Role {
     let profile = request.log.profile();
     let head = &request.log.events()[..draft.layout.head_end];
     let last = head.last().map(|event| event.view.role);
     let wanted = request.policy.recap.role.after(last);
     let only_system = head.iter().all(|event| event.view.role.is_system());
-    // A provider that merges roles takes a system message inside only right after the user.
+    // A provider that merges roles accepts a system message inside the list only right after a user message.
     let next = draft.kept.first().map_or(draft.layout.untouched, |(at, _)| *at);
     let next = request.log.events().get(next);
     let before_system = next.is_some_and(|event| event.view.role.is_system());
@@ -196,12 +200,13 @@ fn role(request: &PlanRequest<'_>, draft: &FoldDraft) -> Role {
     if asks_user && wanted != Role::User { profile.recap_role } else { wanted }
 }
 
-/// The entries of the fold, in order: recap, pinned units, what stays.
+/// The entries of the fold in order: the recap, then the events that stay. With them the records of their edits.
 fn entries(
     request: &PlanRequest<'_>,
     draft: &FoldDraft,
     stand_in: Option<&SpanCover>,
 ) -> (Vec<FoldEntry>, Vec<BlockEdit>) {
+    // Verbatim events are collected so that consecutive ones become one entry.
     let mut entries: Vec<FoldEntry> = stand_in.map(|s| s.entry.clone()).into_iter().collect();
     let mut edits = Vec::new();
     let mut verbatim = Vec::new();
@@ -231,6 +236,7 @@ fn entries(
     (entries, edits)
 }
 
+/// The record of one edit.
 fn edit_record(seq: u32, block: usize, edited: &MiddleEdit) -> BlockEdit {
     let kind = match edited.change {
         BlockChange::Replace(_) => EditKind::Replaced,
@@ -247,7 +253,8 @@ fn edit_record(seq: u32, block: usize, edited: &MiddleEdit) -> BlockEdit {
     }
 }
 
-/// Names of a written recap that the log does not hold. A computed one can have none.
+/// Names in a written recap that the log does not hold. Empty for a computed recap, which only repeats names of the
+/// log.
 fn invented(request: &PlanRequest<'_>, draft: &FoldDraft, recap: Option<&RecapRecord>) -> IdList {
     let written = draft.narrated.is_some() || request.recap.is_some();
     let Some(recap) = recap.filter(|_| written) else { return IdList::default() };
@@ -255,7 +262,7 @@ fn invented(request: &PlanRequest<'_>, draft: &FoldDraft, recap: Option<&RecapRe
     let own = [policy.header.as_str(), &policy.note, &policy.marker, REPLACEMENT];
     let own = own.into_iter().chain(request.policy.narration.sections.iter().map(String::as_str));
     let known: FxHashSet<&str> = own.flat_map(identifiers).collect();
-    // The lines that are put back are nobody's claim about the log.
+    // Lines that are put back come from the agent or the host: they make no claim about the log.
     let told = request.put_back.and_then(|_| lines_in(&recap.text));
     let told = told.map_or(recap.text.clone(), |lines| recap.text.replacen(lines, "", 1));
     let mut new: FxHashSet<&str> = identifiers(&told).filter(|id| !known.contains(id)).collect();
@@ -272,7 +279,7 @@ fn invented(request: &PlanRequest<'_>, draft: &FoldDraft, recap: Option<&RecapRe
     IdList::of(new, 0)
 }
 
-/// Projects the fold and writes down what really came out.
+/// Projects the fold and records the real result: sizes, repairs and fates. Returns the context.
 fn settle(
     request: &PlanRequest<'_>,
     draft: &FoldDraft,
@@ -295,7 +302,7 @@ fn settle(
         let (seq, why) = match piece.fate {
             PieceFate::Verbatim(seq) => {
                 accounts.verbatim += 1;
-                // The same slice of the log, not merely equal bytes.
+                // Verbatim means the same slice of the log; equal bytes elsewhere would not prove it.
                 let event = &log.events()[seq as usize];
                 carried[seq as usize] = std::ptr::eq(event.bytes.as_ptr(), piece.bytes.as_ptr())
                     && event.bytes.len() == piece.bytes.len();

@@ -1,4 +1,4 @@
-//! Running the pipeline of reducers over the middle.
+//! Runs the reducers over the middle.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,30 +20,30 @@ use crate::trigger::FoldCause;
 use crate::unit::EventUnit;
 use crate::view::TextOrigin;
 
-/// The edits of the middle, by event.
+/// The edits of the middle: by event, each with the index of its block.
 pub(super) type MiddleEdits = FxHashMap<usize, Vec<(usize, MiddleEdit)>>;
 
-/// What the middle may cost after the fold.
+/// The tokens that the middle may cost after the fold, in counted tokens.
 #[derive(Clone, Copy)]
 pub(super) struct MiddleRoom {
-    /// Target minus head and tail.
+    /// The target less head and tail.
     pub spare: u64,
-    /// Where reducers alone come below this, no recap is made. More than `spare` where a person
-    /// asked for less than the policy's target.
+    /// If reducers alone bring the middle below this, no recap is made. Larger than `spare` where a person asked for
+    /// less than the policy's target.
     pub enough: u64,
     /// The recap's cap.
     pub cap: u64,
 }
 
-/// What the pipeline left.
+/// The result of the reducers.
 pub(super) struct ReducedMiddle {
-    /// First event of the middle that no recap covers.
+    /// The first event of the middle that no recap covers.
     pub keep_from: usize,
-    /// The edits, also of events that are covered.
+    /// The edits, including those of covered events.
     pub edits: MiddleEdits,
 }
 
-/// Runs the reducers: each is handed what the one before it left.
+/// Runs the policy's reducers in order over the middle, each on the result of the one before.
 pub(super) fn reduce(
     request: &PlanRequest<'_>,
     scale: CounterScale,
@@ -58,6 +58,7 @@ pub(super) fn reduce(
     let covers = policy.reducers.contains(&ReducerName::Recap);
     let tiers = request.budget.with_policy(policy).caps(scale.budget);
     let alone = policy.reducers == [ReducerName::Recap] && tiers.is_empty();
+    // Only a recap of the whole middle: no other reducer has to look at the events.
     if alone && policy.recap.cover == CoverExtent::Middle {
         return ReducedMiddle { keep_from: layout.cover_end, edits: MiddleEdits::default() };
     }
@@ -69,7 +70,7 @@ pub(super) fn reduce(
     spare_spoken(log, &range, tools, &mut editable);
     let mut edited = Middle::new(log.events(), range, editable, &**log.counter(), tools);
     let below_line = below_line(request, scale, layout, room);
-    // What is over the line is covered in a chunk, down to the target.
+    // Where a recap covers only the overflow, it covers enough at once to reach the target.
     let tokens = if below_line.is_some() { room.enough } else { room.spare };
     let budget = MiddleBudget { tokens, enough: room.enough, recap: room.cap, tiers };
     let mut state = ReducerState {
@@ -81,6 +82,8 @@ pub(super) fn reduce(
         carried: CarriedState { covered_to: layout.head_end },
     };
     for name in policy.reducers.iter().filter(|name| **name != ReducerName::Recap) {
+        // Reducers that lose content run only as long as the middle is too large. Where the recap reads reduced events,
+        // they always run.
         let by_need = name.by_need() && policy.recap.reads == RecapSource::Log;
         if !(by_need && edited.tokens() <= room.spare) {
             state = reducer(*name).reduce(&mut edited, &budget, state);
@@ -93,8 +96,8 @@ pub(super) fn reduce(
     ReducedMiddle { keep_from: state.carried.covered_to, edits: edited.into_edits() }
 }
 
-/// The events in whose results a person speaks: no reducer takes words of the user's. A recap quotes them, and
-/// what is long is shortened all the same.
+/// Protects events in whose results the user speaks: no reducer removes the user's words. A recap quotes these words.
+/// Results of more than [`SPOKEN`] tokens may be reduced all the same.
 fn spare_spoken(log: &EventLog, range: &Range<usize>, tools: &ToolTable, editable: &mut [bool]) {
     let ears = ResultEars { tools, dialect: &**log.dialect() };
     let events = &log.events()[range.clone()];
@@ -105,14 +108,16 @@ fn spare_spoken(log: &EventLog, range: &Range<usize>, tools: &ToolTable, editabl
     }
 }
 
-/// Tokens of a result that stays whole because a person speaks in it.
+/// The most tokens of a result that stays whole because a person speaks in it.
 const SPOKEN: u32 = 2_000;
 
-/// What the middle may cost without a recap where one covers only what is over the budget
-/// (projection note: run the free reducers; if still over, summarise the overflow): head, tail and
-/// what reducers left stay below the line. None where that is not the rule: somebody asked for a
-/// size, the provider refused the request, a try before was too large, or nothing is due yet and a
-/// model is to be asked ahead.
+/// The tokens that the middle may cost without a recap, for policies whose recap covers only the overflow. Such a
+/// policy runs the free reducers first, and folds only if head, tail and the reduced middle are still above the line
+/// (projection note).
+///
+/// `None` where that rule does not apply. Either the policy covers the whole middle, or somebody asked for a size, or
+/// the provider refused the request, or an earlier draft was too large. Or nothing is due yet, and the caller asks
+/// ahead of time what to narrate.
 fn below_line(
     request: &PlanRequest<'_>,
     scale: CounterScale,
@@ -132,14 +137,15 @@ fn below_line(
     (is_rule && !(ahead && all < line)).then(|| line.saturating_sub(ends + 1).max(room.enough))
 }
 
-/// A recap is never left standing beside a new one.
+/// The position after the last recap in the middle. A new recap covers at least to here, so that no old recap stays
+/// beside it.
 fn after_last_recap(log: &EventLog, layout: &Layout) -> usize {
     let middle = &log.events()[layout.open()];
     let last = middle.iter().rposition(|event| event.view.origin == TextOrigin::Recap);
     last.map_or(layout.head_end, |at| layout.head_end + at + 1)
 }
 
-/// Edits of events that a recap covers, summed up by rule.
+/// The edits of covered events, summed up by reducer and reason.
 pub(super) fn pruned(edits: &MiddleEdits) -> Vec<PrunedCount> {
     let mut sums: BTreeMap<(ReducerName, &str), PrunedCount> = BTreeMap::new();
     for (_, edited) in edits.values().flatten() {
@@ -157,7 +163,7 @@ pub(super) fn pruned(edits: &MiddleEdits) -> Vec<PrunedCount> {
     sums.into_values().collect()
 }
 
-/// The events as a recap of `span` reads them by this policy; `None` where it reads the log.
+/// The events as a recap of `span` reads them by this policy; `None` where it reads the log itself.
 pub(crate) fn as_read(log: &EventLog, policy: &Policy, span: Range<usize>) -> Option<Vec<Event>> {
     if policy.recap.reads == RecapSource::Log {
         return None;
@@ -173,8 +179,8 @@ pub(crate) fn as_read(log: &EventLog, policy: &Policy, span: Range<usize>) -> Op
     as_reduced(log, &span.collect::<Vec<_>>(), &middle.into_edits())
 }
 
-/// The same for a recap that is computed: of a result that expired there is nothing to tell, and the
-/// words in its place would be told for one.
+/// As [`as_read`], for a computed recap. Results that expired become empty: the line that replaces them would be read
+/// as an output of the tool.
 pub(super) fn as_told(
     log: &EventLog,
     covered: &[usize],
@@ -189,8 +195,7 @@ pub(super) fn as_told(
     as_reduced(log, covered, &edits)
 }
 
-/// The events as reducers left them, for whoever reads what is covered; `None` where no covered
-/// event was edited.
+/// The events with the edits of the covered ones applied; `None` where no covered event was edited.
 fn as_reduced(log: &EventLog, covered: &[usize], edits: &MiddleEdits) -> Option<Vec<Event>> {
     let edited: Vec<_> =
         covered.iter().filter_map(|at| Some((*at, edits.get(at)?.as_slice()))).collect();
@@ -204,6 +209,7 @@ fn as_reduced(log: &EventLog, covered: &[usize], edits: &MiddleEdits) -> Option<
         let changes: Vec<_> =
             changes.iter().map(|(block, edited)| (&blocks[*block], &edited.change)).collect();
         event.bytes = crate::edit::apply(&event.bytes, &changes);
+        // The new bytes hold the marks of an edit: the origin is that of the original event.
         let origin = event.view.origin;
         event.view = log.dialect().view(&event.bytes);
         event.view.origin = origin;

@@ -1,4 +1,4 @@
-//! What to plan for.
+//! The inputs of planning.
 
 use crate::budget::Budget;
 use crate::fold::{Fold, FoldJoin, VerdictRecord};
@@ -11,13 +11,13 @@ use crate::project::Context;
 use crate::put_back::PutBack;
 use crate::trigger::FoldCause;
 
-/// What to plan for.
+/// The inputs of planning. A value, so that further inputs change no signature.
 pub struct PlanRequest<'a> {
     /// The log.
     pub log: &'a EventLog,
-    /// The active fold.
+    /// The active fold; `None` where nothing is folded.
     pub prior: Option<&'a Fold>,
-    /// The context as it stands, where the caller has it: `project(log, prior)`.
+    /// The present context, where the caller has it: `project(log, prior)`. `None` makes planning compute it.
     pub before: Option<Context>,
     /// The policy.
     pub policy: &'a Policy,
@@ -27,38 +27,38 @@ pub struct PlanRequest<'a> {
     pub meter: Meter,
     /// Events that must stay verbatim; each takes its unit with it.
     pub pins: &'a [u32],
-    /// What a manual compaction asked to keep.
+    /// Text that a person or an agent wants kept: the recap gives more room to statements with its words.
     pub focus: Option<&'a str>,
-    /// What is to be left, in calibrated tokens, where somebody asked for a size: tail and recap take
-    /// their shares of it, and the recap takes all that is left. The policy's own target else.
+    /// The size in calibrated tokens that somebody asked for. Tail and recap take their shares of it, and the recap
+    /// also takes what is left. `None` uses the policy's own target.
     pub target: Option<u64>,
-    /// Joins the fold to a request.
+    /// The session, turn and request that the fold's record names.
     pub joining: FoldJoin,
-    /// Why there should be a fold.
+    /// The reason for which a fold is planned.
     pub cause: FoldCause,
     /// A narration that a model wrote of the oldest part of the middle.
     pub narrated: Option<&'a AcceptedNarration>,
-    /// What became of the model's replies since the fold before: a record says why it stands
-    /// without a narration.
+    /// Verdicts on the model's replies since the previous fold. The record has them, so that a fold without a narration
+    /// says why.
     pub verdicts: &'a [VerdictRecord],
-    /// Cover the narrated span and nothing more: the fold that a worker prepares.
+    /// Whether to cover just the narrated span: the fold that a worker prepares.
     pub narrated_only: bool,
-    /// What signed reasoning is bound to; as the profile says, where nothing else was learned.
+    /// The part of the context that signed reasoning is bound to: by the profile, or by what the provider refused.
     pub reasoning: ReasoningBinding,
-    /// What is void of it beside what the active fold says.
+    /// Reasoning that is void beyond what the active fold says.
     pub void: Option<VoidReasoning>,
-    /// User and assistant keep taking turns, where they do in the log.
+    /// Whether user and assistant have to take turns after the fold, where they do in the log.
     pub keeps_turns: bool,
-    /// Nothing is due yet: what would be covered is asked for, so that a model can tell of it in time.
+    /// Whether no fold is due yet, and the caller asks which events to narrate ahead of time.
     pub ahead: bool,
-    /// A recap that the host wrote: it stands instead of ours.
+    /// A recap that the host wrote; it replaces ours.
     pub recap: Option<&'a str>,
-    /// The lines that end the recap.
+    /// The lines that are put back at the end of the recap.
     pub put_back: Option<&'a PutBack>,
 }
 
 impl<'a> PlanRequest<'a> {
-    /// A plan over a log without folds, narration or pins.
+    /// A request for a log without folds, narration or pins.
     #[must_use]
     pub fn new(log: &'a EventLog, policy: &'a Policy, budget: &'a Budget, meter: Meter) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The search for a fold that fits, and that leaves room until the next one.
+//! The search for a fold that fits and that leaves room until the next one.
 
 use super::limits::{CounterScale, DraftLimits, FoldTarget, MIN_RECAP};
 use super::memo::GatherMemo;
@@ -13,12 +13,12 @@ use crate::profile::ReasoningBinding;
 use crate::project::{Context, ContextProjection};
 use crate::trigger::FoldCause;
 
-/// How often tail and recap are shortened before planning gives up. Each round takes off what was
-/// over; the tail moves by whole units, so a few rounds are needed.
+/// How often tail and recap are shortened before planning gives up. Each round takes off the excess of the round
+/// before. A tail shrinks by whole units, so several rounds may be needed.
 const ROUNDS: usize = 12;
 
-/// Looks for a fold that fits and leaves room: what the policy asks for first, then with a shorter tail, then
-/// with a shorter recap.
+/// The search for a fold that fits and leaves room: first as the policy wants it, then with a shorter tail, then with a
+/// shorter recap.
 pub(super) struct FoldSearch<'a> {
     pub request: &'a PlanRequest<'a>,
     pub budget: &'a Budget,
@@ -29,15 +29,16 @@ pub(super) struct FoldSearch<'a> {
 }
 
 impl FoldSearch<'_> {
+    /// Returns the fold with its context, a reason for none, or the floor that does not fit.
     pub fn run(&self, memo: &mut GatherMemo) -> Result<(PlanOutcome, Option<Context>), PlanError> {
         let Self { request, budget, meter, scale, before, base } = *self;
         let mut limits = DraftLimits::default();
         let drafted = drafted(request);
-        // The smallest that fits, while more room is looked for.
+        // The smallest fold that fits; the search goes on for one that leaves more room.
         let mut fits: Option<(Fold, Context)> = None;
         for _ in 0..ROUNDS {
             let Some(draft) = draft::draft(&drafted, scale, before.tokens(), limits, memo) else {
-                // Nothing between head and tail: shorten the tail, if the budget asks for it.
+                // No event between head and tail may leave: shorten the tail where the context is too large.
                 if before.tokens() <= scale.goal() {
                     return Ok((PlanOutcome::Nothing(NoOp::FullyProtected), None));
                 }
@@ -47,7 +48,7 @@ impl FoldSearch<'_> {
                 }
                 continue;
             };
-            // A first fold in which all stays as it is frees nothing, unless it voids reasoning.
+            // A first fold in which every message stays frees nothing; it is useful only where it voids reasoning.
             if request.prior.is_none()
                 && draft.changes_nothing()
                 && request.reasoning == ReasoningBinding::Free
@@ -68,15 +69,18 @@ impl FoldSearch<'_> {
                 if fits.as_ref().is_none_or(|(best, _)| left < best.tokens_after) {
                     fits = Some((fold, after));
                 }
-                // What a recap says is worth a fold more, but not a fold after each step.
+                // A long recap is worth an additional fold later, but not a fold after each step: then it is shortened,
+                // too.
                 (left - rest.wanted, if rest.is_soon { recap_cap * 2 / 3 } else { recap_cap })
             } else {
                 return Ok((judge(request, scale, fold), Some(after)));
             };
+            // Cover more of the middle first: that takes old messages before new ones.
             if more && target > over {
                 limits.target = Some(target - over);
                 continue;
             }
+            // Then shorten the tail, and the recap only once the tail cannot get shorter.
             let shorter = !shortest && limits.shorten_tail(tail.saturating_sub(over));
             if !shorter && !limits.shorten_recap(recap, over, least_recap) {
                 break;
@@ -88,20 +92,20 @@ impl FoldSearch<'_> {
         }
     }
 
-    /// Tokens of what came since the fold before.
+    /// Tokens that came since the previous fold; `None` without one.
     fn since_fold(&self) -> Option<u64> {
         let log = self.request.log;
         let prior = self.request.prior.filter(|fold| fold.applies_to(log))?;
         Some(log.tokens_in((prior.accounts.events as usize).min(log.len())..log.len()))
     }
 
-    /// What a fold should leave beside `fixed` tokens that it cannot move. A person who asks for a fold gets
-    /// the policy's own.
+    /// The size that a fold should leave, with `fixed` tokens that it cannot move. `None` where no such target applies:
+    /// a person asked for the fold, or the policy imitates another tool.
     fn rest(&self, fixed: u64) -> Option<FoldTarget> {
         let Self { request, budget, meter, .. } = *self;
         let is_asked = request.cause == FoldCause::Manual || self.scale.asked.is_some();
         let recap = &request.policy.recap;
-        // Policies that do what others do leave what those leave.
+        // Policies that imitate another tool leave what that tool leaves.
         let is_own =
             recap.cover == CoverExtent::Middle && recap.fallback == RecapFallback::Computed;
         let line = request.policy.trigger.line(budget.tokens()).tokens;
@@ -111,7 +115,7 @@ impl FoldSearch<'_> {
     }
 }
 
-/// The request with other pins.
+/// A copy of the request with other pins.
 pub(super) fn pinned<'a>(request: &PlanRequest<'a>, pins: &'a [u32]) -> PlanRequest<'a> {
     PlanRequest {
         pins,
@@ -121,7 +125,8 @@ pub(super) fn pinned<'a>(request: &PlanRequest<'a>, pins: &'a [u32]) -> PlanRequ
     }
 }
 
-/// What a draft is told of the request: by hand, too, some policies take their shares of the budget.
+/// The request as a draft sees it. Some policies take their shares of the budget even where a person asks for the fold;
+/// then the draft sees the cause `Threshold`.
 pub(super) fn drafted<'a>(request: &PlanRequest<'a>) -> PlanRequest<'a> {
     let of_budget = request.cause == FoldCause::Manual
         && request.target.is_none()
@@ -130,8 +135,8 @@ pub(super) fn drafted<'a>(request: &PlanRequest<'a>) -> PlanRequest<'a> {
     PlanRequest { cause, ..pinned(request, request.pins) }
 }
 
-/// The last try: the newest step alone, behind the shortest recap. What is over the budget even
-/// then cannot be folded.
+/// The last try: the newest step alone behind the shortest recap. If even that exceeds the budget, the error names the
+/// floor.
 pub(super) fn least(
     request: &PlanRequest<'_>,
     budget: &Budget,
@@ -155,10 +160,10 @@ pub(super) fn least(
     Ok((judge(request, scale, fold), Some(after)))
 }
 
-/// Whether a fold that fits is worth making.
+/// The outcome for a fold that fits: the fold, or that it frees too little.
 pub(super) fn judge(request: &PlanRequest<'_>, scale: CounterScale, fold: Fold) -> PlanOutcome {
     if request.narrated_only {
-        // What it frees is known when it is taken; a reply that came late serves a later fold.
+        // Its gain is judged when a session takes it; after a late reply it serves a later fold.
         return PlanOutcome::Folded(Box::new(fold));
     }
     match no_gain(request, scale, fold.tokens_before, fold.tokens_after) {
@@ -167,7 +172,8 @@ pub(super) fn judge(request: &PlanRequest<'_>, scale: CounterScale, fold: Fold) 
     }
 }
 
-/// A fold has to free something, where the context fits without it.
+/// The reason not to make a fold that frees too few tokens. `None` where it frees enough, or the context does not fit
+/// without it.
 pub(super) fn no_gain(
     request: &PlanRequest<'_>,
     scale: CounterScale,

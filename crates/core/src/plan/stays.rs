@@ -1,7 +1,8 @@
-//! What stays beside a recap though nobody pinned it: what is to be kept, what loads tools that can be called
-//! because of it, instructions of the application, and results that a policy calls durable facts
-//! (`retain.never_evict`). All but the first go, from the last to the first, where they do not fit: what has
-//! to be sent comes before what should stay.
+//! Messages that stay beside a recap without a pin. There are four kinds, the most important first: messages that a
+//! person or the policy keeps, those that load tools, instructions of the application, and results that a policy calls
+//! durable facts (`retain.never_evict`).
+//!
+//! Where they do not fit, the last kinds are dropped first. The first kind is never dropped: it counts as pinned.
 
 use std::borrow::Cow;
 
@@ -15,7 +16,8 @@ use crate::instruction::instruction;
 use crate::log::EventLog;
 use crate::tools::ToolTable;
 
-/// The pins to plan with, what stays of itself among them: the first list that fits is taken.
+/// The lists of pins to plan with, longest first: the request's own and those of this module. The first list that fits
+/// is used.
 pub(super) fn tries<'a>(request: &PlanRequest<'a>) -> Vec<Cow<'a, [u32]>> {
     let kept = kept(request.log, request.policy);
     let with = |more: &[u32]| Cow::Owned([request.pins, &kept, more].concat());
@@ -31,12 +33,12 @@ pub(super) fn tries<'a>(request: &PlanRequest<'a>) -> Vec<Cow<'a, [u32]>> {
     tries
 }
 
-/// The pins where all of it fits.
+/// The pins for the case that everything fits.
 pub(super) fn pins<'a>(request: &PlanRequest<'a>) -> Cow<'a, [u32]> {
     tries(request).swap_remove(0)
 }
 
-/// Whether a message behind the first ones stays of itself, as far as it tells alone.
+/// Whether a message after the head stays without a pin, as far as the message alone shows it.
 pub(crate) fn stays(log: &EventLog, at: usize) -> bool {
     let dialect = &**log.dialect();
     let stays = |event: &Event| {
@@ -47,7 +49,7 @@ pub(crate) fn stays(log: &EventLog, at: usize) -> bool {
     log.events().get(at).is_some_and(stays)
 }
 
-/// Events with results that never expire.
+/// Events with results that never expire by the policy.
 fn durable(request: &PlanRequest<'_>) -> Vec<u32> {
     let retain = &request.policy.retain;
     if !retain.has_durable() {
@@ -63,24 +65,24 @@ fn durable(request: &PlanRequest<'_>) -> Vec<u32> {
     durable.map(|site| site.event.seq).collect()
 }
 
-/// Events that load tools. Of those that load the same ones the newest stays.
+/// Events that load tools. An event is left out where newer ones load all of its tools.
 fn loaded_tools(log: &EventLog) -> Vec<u32> {
     let mut seen = FxHashSet::default();
     let loads = |event: &&Event| {
         let names = log.dialect().loaded_tools(&event.bytes);
-        // All of them are put down, also behind one that is new.
+        // `count` and not `any`: each name has to be inserted, also after the first new one.
         names.into_iter().filter(|name| seen.insert(name.clone())).count() > 0
     };
     let events = log.events().iter().rev().filter(|event| event.loads_tools);
     events.filter(loads).map(|event| event.seq).collect()
 }
 
-/// Of what a fold leaves, the part that instructions may take.
+/// Instructions may take this fraction (one third) of what a fold leaves.
 const SHARE: u64 = 3;
 
-/// What the application tells the model in the middle of a conversation. Of equal ones the newest stays.
-/// Where they are too much for their share, of those that differ in their figures alone (the time, a
-/// count) the newest stays, too, and then the older ones go.
+/// Instructions that the application gives in the middle of a conversation. Of equal ones the newest stays. If they
+/// exceed their share of the budget, of those that differ only in their digits (a time, a count) the newest stays, too;
+/// after that the oldest ones are dropped.
 fn instructions(request: &PlanRequest<'_>) -> Vec<u32> {
     let (log, dialect) = (request.log, &**request.log.dialect());
     let events = log.events();
@@ -105,7 +107,7 @@ fn instructions(request: &PlanRequest<'_>) -> Vec<u32> {
     fits.map(|(event, _)| event.seq).collect()
 }
 
-/// Of those with one key the first.
+/// Keeps the first of those with the same key.
 fn once<'a>(
     told: impl IntoIterator<Item = (&'a Event, Cow<'a, str>)>,
     key: impl Fn(&str) -> String,
@@ -114,6 +116,7 @@ fn once<'a>(
     told.into_iter().filter(|(_, text)| seen.insert(key(text))).collect()
 }
 
+/// The text without digits.
 fn without_figures(text: &str) -> String {
     text.split(|c: char| c.is_ascii_digit()).filter(|part| !part.is_empty()).collect()
 }

@@ -1,4 +1,4 @@
-//! What a policy keeps word for word, whatever is folded around it.
+//! The messages and files that a policy keeps word for word through every fold.
 
 use globset::{GlobBuilder, GlobMatcher};
 use regex::Regex;
@@ -18,7 +18,7 @@ pub enum KeepRule {
 }
 
 impl KeepRule {
-    /// The pattern of messages, where it is one.
+    /// The pattern, if the rule is for messages.
     #[must_use]
     pub fn message(&self) -> Option<&MessagePattern> {
         match self {
@@ -27,7 +27,7 @@ impl KeepRule {
         }
     }
 
-    /// The glob of files, where it is one.
+    /// The glob, if the rule is for files.
     #[must_use]
     pub fn file(&self) -> Option<&FileGlob> {
         match self {
@@ -54,7 +54,7 @@ pub struct FileGlob {
 }
 
 impl MessagePattern {
-    /// Whether it is in these words.
+    /// Whether the pattern matches in these words.
     #[must_use]
     pub fn is_in(&self, words: &str) -> bool {
         self.0.is_match(words)
@@ -62,7 +62,7 @@ impl MessagePattern {
 }
 
 impl FileGlob {
-    /// Whether a path, as a call wrote it, is meant.
+    /// Whether the glob matches a path as a call wrote it.
     #[must_use]
     pub fn is_of(&self, path: &str) -> bool {
         self.matcher.is_match(path.trim_start_matches("./"))

@@ -193,7 +193,7 @@ pub struct TailPolicy {
 }
 
 impl TailPolicy {
-    /// Messages at the end that stay as they are at least.
+    /// The least number of messages at the end that stay as they are.
     #[must_use]
     pub fn protected(&self) -> usize {
         self.min_messages.max(self.protect_messages)
@@ -272,8 +272,8 @@ pub enum ReducerName {
 }
 
 impl ReducerName {
-    /// Whether it loses something that no rule of the policy dates: it runs while the middle is
-    /// over its budget. The others always run, once there is a fold.
+    /// Whether the reducer runs only while the middle is over its budget. Such a reducer loses content that no rule of
+    /// the policy calls outdated. All others run in each fold.
     pub(crate) fn by_need(self) -> bool {
         matches!(self, Self::Stub | Self::Arguments | Self::Reasoning)
     }
@@ -404,7 +404,7 @@ pub enum RecapRole {
 }
 
 impl RecapRole {
-    /// The role after a message of `before`.
+    /// The recap's role behind a message of role `before`.
     #[must_use]
     pub fn after(self, before: Option<Role>) -> Role {
         match self {
@@ -419,13 +419,13 @@ impl RecapRole {
 }
 
 impl Policy {
-    /// Tokens that a narration may take in the recap of a context of so many, where the recap has
-    /// computed sections beside it, or its length scales with what it covers.
+    /// The tokens that a narration may take in the recap of a context of `tokens` tokens. `None` where nothing limits
+    /// it: the recap has no computed sections and no length that scales with the covered span.
     #[must_use]
     pub fn narration_room(&self, tokens: u64) -> Option<u64> {
-        /// Of the recap's cap; the narration may take half of what header, task and words leave.
+        /// The share of the recap's cap; about half of what header, task and quoted words leave.
         const ROOM: Ratio = Ratio(3_500);
-        /// Of the context, for a narration without computed sections (Hermes Agent).
+        /// The share of the context for a narration without computed sections (as in Hermes Agent).
         const ALONE: Ratio = Ratio(500);
         let recap = &self.recap;
         if recap.fallback != RecapFallback::Computed {
@@ -435,8 +435,8 @@ impl Policy {
         Some(ROOM.of(recap.cap.of(tokens).min(most)))
     }
 
-    /// Whether what a person asks to keep (`--focus`) reaches anybody: the computed recap weighs it,
-    /// and a model is told of it; a marker knows nothing of it.
+    /// Whether the text that a person wants kept (`--focus`) has an effect: a computed recap weighs it and a model
+    /// reads it, but a marker ignores it.
     #[must_use]
     pub fn heeds_focus(&self) -> bool {
         self.engine == EngineName::Midfold
@@ -449,7 +449,7 @@ impl Policy {
         toml::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// A hash over everything in the policy: two folds with one fingerprint were planned alike.
+    /// A hash over the whole policy: folds with the same fingerprint were planned by the same rules.
     #[must_use]
     pub fn fingerprint(&self) -> Hash {
         Hash::ROOT.chain(self.to_toml().as_bytes())
@@ -457,8 +457,8 @@ impl Policy {
 }
 
 impl Budget {
-    /// The same budget, with what a policy adds: its injection reserve where that is more, and its
-    /// tiers where the budget does not name them.
+    /// The budget with the policy's additions: its injection reserve where that is larger, and its tiers where the
+    /// budget does not name them.
     #[must_use]
     pub(crate) fn with_policy(&self, policy: &Policy) -> Self {
         let mut budget = self.clone();

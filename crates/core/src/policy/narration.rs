@@ -1,4 +1,4 @@
-//! How a model would narrate.
+//! The policy's settings for a model's narration.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,14 +50,14 @@ pub struct NarrationPolicy {
 }
 
 impl NarrationPolicy {
-    /// Tokens that a word of a narration may take. 22 replies of a strong model took 2.5 a word,
-    /// because paths and names are long; a cap cuts, and what is cut off is lost.
+    /// Tokens that a word of a narration may take. In 22 replies of a strong model it was 2.5 per word, because paths
+    /// and names are long. A cap that is too low cuts off the end of the reply.
     const TOKENS_A_WORD: u32 = 3;
-    /// Cap of a reply where the policy has neither a cap nor words (Summarizing Evicted Turns).
+    /// Cap of a reply in tokens where the policy has neither a cap nor words (from "Summarizing Evicted Turns").
     const MAX_TOKENS: u32 = 512;
 
-    /// The words to ask for, for a span of so many tokens, where the recap has room for so many
-    /// tokens: what finds no room is of no use, however long the span.
+    /// The words to ask for, for a span of `covered` tokens. At most as many as fit into `room` tokens of the recap,
+    /// since the rest would be cut. `None` where the policy asks for no length.
     #[must_use]
     pub fn words_for(&self, covered: u64, room: Option<u64>) -> Option<u32> {
         let Some(share) = self.share else { return self.words };
@@ -68,7 +68,7 @@ impl NarrationPolicy {
         Some(asked.min(fitting.unwrap_or(u32::MAX)))
     }
 
-    /// The hard cap of the reply for a span of so many tokens, in tokens.
+    /// The hard cap of the reply in tokens, for a span of `covered` tokens.
     #[must_use]
     pub fn max_tokens_for(&self, covered: u64, room: Option<u64>) -> u32 {
         if let Some(share) = self.token_share {

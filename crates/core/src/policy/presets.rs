@@ -1,4 +1,4 @@
-//! Policies by name, and policies that start from one.
+//! Policies by name, and policies that build on a named one.
 
 use super::{Policy, TriggerPolicy};
 use crate::budget::Ratio;
@@ -9,28 +9,29 @@ pub enum PolicyError {
     /// No preset has this name.
     #[error("there is no preset `{name}`; there are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// What there is.
+        /// The known names, separated by commas.
         known: String,
     },
     /// The TOML is not a policy.
     #[error("the policy cannot be read: {0}")]
     Invalid(String),
-    /// A model would be asked only when it is too late.
+    /// The buffer line is not below the threshold, so a model would be asked too late.
     #[error(
         "trigger.buffer ({}) has to be below trigger.threshold ({}): a model is asked from the buffer \
          on, so that its summary is there when the threshold is crossed; leave trigger.buffer out, and \
          it follows the threshold", .buffer.to_f64(), .threshold.to_f64()
     )]
     Buffer {
-        /// Where a model would be asked.
+        /// The share of the budget at which a model is asked.
         buffer: Ratio,
-        /// Where a fold is made.
+        /// The share of the budget at which a fold is made.
         threshold: Ratio,
     },
 }
 
+/// The presets by name, as TOML.
 const PRESETS: &[(&str, &str)] = &[
     ("default", include_str!("../../presets/default.toml")),
     ("generous", include_str!("../../presets/generous.toml")),
@@ -41,20 +42,19 @@ const PRESETS: &[(&str, &str)] = &[
     ("projection", include_str!("../../presets/projection.toml")),
 ];
 
-/// What others do, as policies: to compare against, not to use.
+/// The rules of other tools as policies: for comparisons, not for use.
 const BASELINES: &[(&str, &str)] = &[
     ("sliding", include_str!("../../presets/baselines/sliding.toml")),
     ("mask", include_str!("../../presets/baselines/mask.toml")),
     ("clear", include_str!("../../presets/baselines/clear.toml")),
 ];
 
-/// Keys of earlier versions: the whole recap decides now what is told of an edit, and which
-/// references a recap carries.
+/// Keys that earlier versions wrote and that have no effect any more: how a recap mentions edits and references is no
+/// setting now.
 const RETIRED: &[(&str, &str)] = &[("recap", "edits"), ("recap", "refs")];
 
 impl Policy {
-    /// The names of the baselines: common rules to compare against, which [`Policy::preset`] knows,
-    /// too.
+    /// The names of the baselines: common rules to compare against. [`Policy::preset`] knows these names, too.
     #[must_use]
     pub fn baseline_names() -> Vec<&'static str> {
         BASELINES.iter().map(|(name, _)| *name).collect()
@@ -91,21 +91,21 @@ impl Policy {
         Self::from_toml(Self::preset_source(name)?)
     }
 
-    /// Reads a policy. A table `base = "name"` at the top starts from that preset, so that a file
-    /// only has to say what differs.
+    /// Reads a policy. A key `base = "name"` at the top starts from that preset, so that a file contains only the
+    /// differences.
     ///
     /// # Errors
-    /// When the text is no TOML, a key is unknown, a value has the wrong type, or a model would be
-    /// asked at the threshold or above it.
+    /// When the text is no TOML, a key is unknown, a value has the wrong type, or the buffer is not below the
+    /// threshold.
     pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
         let mut table: toml::Table = toml::from_str(text).map_err(invalid)?;
         let base = table.remove("base");
         let says =
             |table: &toml::Table, key| table.get("trigger").is_some_and(|t| t.get(key).is_some());
-        // Who moves the threshold and says nothing of the buffer moves both.
+        // A file that sets the threshold but not the buffer moves both.
         let follows = says(&table, "threshold") && !says(&table, "buffer");
         let mut policy: Self = match base {
-            // Read again, so that an error names its line.
+            // The text is read once more instead of the table, so that an error names its line.
             None => toml::from_str(text).map_err(invalid)?,
             Some(base) => {
                 let base = base.as_str().unwrap_or_default();
@@ -124,8 +124,8 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Reads a policy that a session was stored with. Keys that an earlier version wrote and that
-    /// mean nothing any more are passed over, so that its sessions stay readable.
+    /// Reads the policy that a session was stored with. Keys of earlier versions that have no effect any more are
+    /// ignored, so that old sessions stay readable.
     ///
     /// # Errors
     /// When the text is no TOML, another key is unknown, or a value has the wrong type.
@@ -145,6 +145,7 @@ fn invalid(error: toml::de::Error) -> PolicyError {
     PolicyError::Invalid(error.to_string())
 }
 
+/// Lays one table over another: tables are merged key by key, and any other value replaces the one below.
 fn overlay(base: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
@@ -173,7 +174,7 @@ mod tests {
                 }
             }
         }
-        // Who moves the threshold alone moves the buffer with it, also without a base.
+        // The buffer follows a threshold that is set alone, with a base and without one.
         let moved = read("base = \"default\"\n[trigger]\nthreshold = 0.4").unwrap();
         assert_eq!(moved.trigger.buffer, Ratio(3_000));
         let whole = Policy::preset("default").unwrap().to_toml();
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(read(&whole).unwrap().trigger.buffer, Ratio(3_000));
     }
 
-    /// Whatever sets the line, a model is asked before it, and a stored policy is never refused.
+    /// Whichever rule sets the line, a model is asked below it; so reading a stored policy need not check that.
     #[test]
     fn the_buffer_lies_below_the_line_at_every_window() {
         use crate::policy::ModelTrigger;

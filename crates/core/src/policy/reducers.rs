@@ -89,7 +89,7 @@ impl RetainPolicy {
         named(&self.never_evict) || rule.is_some_and(|rule| rule.never_evict)
     }
 
-    /// Whether any tool's results never expire.
+    /// Whether the policy names a tool whose results never expire.
     #[must_use]
     pub fn has_durable(&self) -> bool {
         !self.never_evict.is_empty() || self.tools.iter().any(|rule| rule.never_evict)

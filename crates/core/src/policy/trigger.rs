@@ -1,4 +1,4 @@
-//! When to fold, as policy data. What is made of it: [`crate::trigger`].
+//! The settings that say when to fold; [`crate::trigger`] applies them.
 
 use serde::{Deserialize, Serialize};
 
@@ -59,13 +59,13 @@ fn yes() -> bool {
     true
 }
 
-/// Summarizing Evicted Turns fires its summary in the background before the threshold is reached:
-/// three quarters of the threshold of 0.80.
+/// The default buffer: three quarters of a threshold of 0.80. "Summarizing Evicted Turns" asks for its summary in the
+/// background at that size, before the threshold is reached.
 fn buffer() -> Ratio {
     Ratio(6_000)
 }
 
-/// Where a model is asked, of the line, by a trigger that names no buffer below its threshold.
+/// The share of the line at which a model is asked, for a trigger whose buffer is not below its threshold.
 const BUFFER: Ratio = Ratio(7_500);
 
 /// Trigger rules for models whose name contains `name`; the longest such name counts. What is not
@@ -93,9 +93,9 @@ impl TriggerPolicy {
         Ratio(u32::try_from(BUFFER.of(threshold.0.into())).unwrap_or(threshold.0))
     }
 
-    /// From how many tokens on a model is asked, for a budget of `tokens`: always below the line,
-    /// whichever rule sets it. A buffer that is not below the threshold (a model's own threshold, a
-    /// policy of an earlier version) is taken for three quarters of the line.
+    /// The number of tokens from which on a model is asked to narrate, for a budget of `tokens`. It is always below the
+    /// line, whichever rule sets that. A buffer that is not below the threshold (because of a model's own threshold, or
+    /// in a policy of an earlier version) becomes three quarters of the line.
     #[must_use]
     pub fn buffer_tokens(&self, tokens: u64) -> u64 {
         if self.buffer >= self.threshold {
@@ -104,22 +104,25 @@ impl TriggerPolicy {
         self.below_line(self.buffer, tokens)
     }
 
-    /// From how many tokens on a fold comes at a seam, for a budget of `tokens`; none where the policy waits for none.
+    /// The number of tokens from which on a fold is made at a seam, for a budget of `tokens`; `None` where the policy
+    /// does not wait for seams.
     #[must_use]
     pub fn seam_tokens(&self, tokens: u64) -> Option<u64> {
         let is_set = !self.seam.is_zero() && self.seam < self.threshold;
         is_set.then(|| self.below_line(self.seam, tokens))
     }
 
-    /// From how many tokens on a fold comes because the agent asks for it, for a budget of `tokens`: the lower of the
-    /// lines that come before the threshold. Below it a fold costs more of the provider's cache than it frees.
+    /// The number of tokens from which on a fold is made because the agent asks for it, for a budget of `tokens`: the
+    /// lower of the buffer and the seam line. A fold of a smaller context would cost more of the provider's cache than
+    /// it frees.
     #[must_use]
     pub fn asked_tokens(&self, tokens: u64) -> u64 {
         let buffer = self.buffer_tokens(tokens);
         self.seam_tokens(tokens).map_or(buffer, |seam| seam.min(buffer))
     }
 
-    /// A share below the threshold in tokens, in its proportion to the line.
+    /// Converts a share below the threshold to tokens, in the same proportion to the line as the share has to the
+    /// threshold.
     fn below_line(&self, share: Ratio, tokens: u64) -> u64 {
         let line = self.line(tokens).tokens;
         let tokens = u128::from(line) * u128::from(share.0) / u128::from(self.threshold.0.max(1));

@@ -1,14 +1,15 @@
-//! Commands that go on behind their result: what comes of them later belongs to them.
+//! Commands that keep running after their result. When a later call asks for the output of one, that output is
+//! counted as this command's.
 
-/// Commands that run, each by the id under which its client asks for what comes of it.
+/// The commands that still run, each with the id by which its client asks for further output.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunningCommands(Vec<(String, String)>);
 
-/// More than these are not awaited: the oldest go.
+/// At most this many running commands are remembered; the oldest is forgotten first.
 const MOST: usize = 64;
 
 impl RunningCommands {
-    /// A command goes on. An id may be given again.
+    /// Notes that a command keeps running. Clients reuse ids, so an older command with the same id is forgotten.
     pub(super) fn begin(&mut self, id: String, command: &str) {
         self.0.retain(|(known, _)| *known != id);
         if self.0.len() == MOST {
@@ -17,10 +18,12 @@ impl RunningCommands {
         self.0.push((id, command.to_owned()));
     }
 
-    /// The command for which a call with these arguments asks.
+    /// The running command whose id occurs in the arguments of a call; `None` where no id occurs. The newest command
+    /// comes first.
     pub(super) fn asked_in(&self, arguments: &str) -> Option<&str> {
         let is_in = |id: &str| {
             arguments.match_indices(id).any(|(at, _)| {
+                // An id counts only as a whole word: `bash_1` does not occur in `bash_12`.
                 let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
                 !arguments[..at].ends_with(is_part)
                     && !arguments[at + id.len()..].starts_with(is_part)

@@ -1,30 +1,31 @@
-//! Checks of the work: commands whose newest verdict is part of its state. A verdict is no state any
-//! more once a newer one covers it: of the same check, behind whatever pipe, over at least as much.
+//! Checks of the work: commands such as builds and test runs, whose newest verdict is part of the state of the
+//! work. A newer verdict replaces an older one where it is of the same check and covers at least as much. A pipe
+//! behind the command makes no difference.
 
 use smallvec::SmallVec;
 
 use crate::tools::command::{CommandDeeds, CommandPurpose, CommandRun};
 
-/// The newest verdict of a command that checks the work: a build, a test run.
+/// The newest verdict of a command that checks the work, such as a build or a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckResult {
     /// The command on one line.
     pub command: String,
-    /// Number of the message that ran it last.
+    /// Number of the message in which it ran last.
     pub message: u32,
-    /// It passed then.
+    /// Whether it passed then.
     pub passed: bool,
-    /// The line that says most.
+    /// The line of its output that says most; empty where there is none.
     pub telling: String,
     runs: SmallVec<[CommandRun; 1]>,
 }
 
 impl CheckResult {
-    /// The verdict of a command.
+    /// Reads the command, and makes its verdict.
     #[must_use]
     pub fn new(command: &str, message: u32, passed: bool, telling: &str) -> Self {
         let runs = runs_of(command);
-        // The folder is told by the run.
+        // The run knows its folder, so the command does not repeat it.
         let inside = command.strip_prefix("cd ").and_then(|rest| rest.split_once(" && "));
         let command = inside.map_or(command, |(_, command)| command);
         Self::of(command.to_owned(), runs, message, passed, telling)
@@ -40,18 +41,18 @@ impl CheckResult {
         Self { command, message, passed, telling: telling.to_owned(), runs }
     }
 
-    /// Whether this one says at least as much, and later.
+    /// Whether this verdict is no older than the other, and covers all its runs.
     #[must_use]
     pub fn supersedes(&self, other: &Self) -> bool {
         self.message >= other.message && all_covered(&self.runs, &other.runs)
     }
 
-    /// Whether it is of several checks at once.
+    /// Whether the command runs several checks.
     pub(super) fn is_chain(&self) -> bool {
         self.runs.len() > 1
     }
 
-    /// Whether others together say as much.
+    /// Whether each run of this verdict is covered by a run of one of the others.
     pub(super) fn each_covered<'a>(&self, others: impl Iterator<Item = &'a Self> + Clone) -> bool {
         let covered = |run: &CommandRun| {
             others.clone().any(|other| other.runs.iter().any(|whole| whole.covers(run)))
@@ -59,35 +60,36 @@ impl CheckResult {
         self.runs.iter().all(covered)
     }
 
-    /// Whether it says something of these.
+    /// Whether the runs of this verdict cover all of these.
     pub(super) fn covers(&self, runs: &[CommandRun]) -> bool {
         all_covered(&self.runs, runs)
     }
 
-    /// What it ran.
+    /// The runs that the verdict is about.
     pub(super) fn runs(&self) -> &[CommandRun] {
         &self.runs
     }
 
-    /// Whether these say as much.
+    /// Whether these runs cover all runs of this verdict.
     pub(super) fn is_covered(&self, runs: &[CommandRun]) -> bool {
         all_covered(runs, &self.runs)
     }
 
-    /// The folder that it ran in, as far as that is told.
+    /// The folder that it ran in; `None` where the command does not name one.
     #[must_use]
     pub fn folder(&self) -> Option<&str> {
         self.runs.first().and_then(CommandRun::folder)
     }
 }
 
-/// Whether each of the runs is covered by one of the others.
+/// Whether each run of `part` is covered by a run of `whole`. Always false for an empty `part`, because nothing
+/// would be proved.
 pub(super) fn all_covered(whole: &[CommandRun], part: &[CommandRun]) -> bool {
     !part.is_empty() && part.iter().all(|one| whole.iter().any(|run| run.covers(one)))
 }
 
-/// What a command runs that can end well or badly: its checks, or where it has none what else it does
-/// beside looking and preparing.
+/// The runs of a command that can pass or fail: its checks, or, where it has no checks, every step that is more
+/// than a look-up, a preparation or an edit.
 pub(super) fn runs_of(command: &str) -> SmallVec<[CommandRun; 1]> {
     let read = CommandDeeds::of(command);
     let checks: SmallVec<[CommandRun; 1]> = read.checks().map(|step| step.run.clone()).collect();

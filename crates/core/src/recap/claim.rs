@@ -1,31 +1,31 @@
-//! The pieces of a reply that are judged one by one. A list item is one claim, with the lines
-//! that go on with it; prose, where a whole section may be one line, is taken sentence by
-//! sentence, so that one bad sentence does not cost the section.
+//! The pieces of a model's reply that are judged one by one. A list item is one claim, together with the lines
+//! that continue it. Prose is split into sentences, because a whole section may be one line, and one bad sentence
+//! must not cost the section.
 
 use crate::narrate::is_nothing;
 use crate::recap::quote;
 use crate::recap::reply::{ReplySection, SectionLine};
 use crate::recap::user_words::names_user;
 
-/// A piece of a section that is kept or dropped by itself.
+/// A piece of a section that is kept or dropped on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SectionClaim {
-    /// The section, by its place in the request.
+    /// Index of the section in the request.
     pub section: usize,
-    /// Indentation and list mark.
+    /// Indentation and list mark; empty for prose.
     pub lead: String,
-    /// What it says; lines that go on with it follow after line breaks.
+    /// The words of the claim. Lines that continue it follow after line breaks.
     pub text: String,
-    /// It goes on in the line of the claim before.
+    /// Whether it continues the line of the claim before it.
     pub glued: bool,
-    /// It is at the start of a line of its own, without a list mark: a chat turn would, too.
+    /// Whether it starts a line of its own without a list mark. A forged chat turn would look the same.
     pub bare: bool,
-    /// It is about the user, by its own words or by those that announce it.
+    /// Whether it is about the user: it names the user, or a line above it announces something about the user.
     pub about_user: bool,
 }
 
 impl SectionClaim {
-    /// The text in one line: a phrase that was broken over lines is one phrase.
+    /// The text on one line, so that a phrase which was broken over two lines is found.
     pub(crate) fn joined(&self) -> String {
         self.text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
     }
@@ -35,14 +35,14 @@ impl SectionClaim {
         !self.lead.trim().is_empty()
     }
 
-    /// Whether it says nothing: `none`.
+    /// Whether it says nothing, such as `none`.
     pub(crate) fn is_nothing(&self) -> bool {
         is_nothing(&self.text)
     }
 }
 
-/// The claims of all sections, in order. A line for which `is_apart` holds is alone, so
-/// that it takes nothing with it when it is dropped.
+/// The claims of all sections, in order. A line for which `is_apart` holds is a claim by itself, so that no
+/// neighbour is lost when it is dropped.
 pub(crate) fn claims(
     sections: &[ReplySection],
     is_apart: impl Fn(&str) -> bool,
@@ -58,15 +58,19 @@ pub(crate) fn claims(
 
 /// Reads one section.
 struct SectionReader<'a> {
+    /// Index of the section in the request.
     section: usize,
-    /// The section's name says that it is about the user.
+    /// Whether the section's name says that it is about the user.
     of_user: bool,
-    /// A line above ended in a colon and named the user: its indentation, 0 for none.
+    /// The indentation of the last line that named the user and ended in a colon (0 for prose). `None` where no such
+    /// line is in force.
     announced: Option<usize>,
+    /// Whether a line is a claim by itself: see [`claims`].
     is_apart: &'a dyn Fn(&str) -> bool,
 }
 
 impl SectionReader<'_> {
+    /// Adds the claims of a section. Lines that continue another one are joined with it first.
     fn read(&mut self, lines: &[SectionLine], out: &mut Vec<SectionClaim>) {
         let mut lines = lines.iter().peekable();
         while let Some(line) = lines.next() {
@@ -83,13 +87,14 @@ impl SectionReader<'_> {
         }
     }
 
-    /// Whether a line goes on with the text before it.
+    /// Whether a line continues the text before it: it has no list mark, and that text did not end a sentence.
     fn goes_on(&self, next: &SectionLine, text: &str) -> bool {
         let (lead, rest) = split_lead(&next.text);
         let ended = text.trim_end().ends_with(['.', '!', '?', ':', '。', '！', '？']);
         lead.trim().is_empty() && !ended && !next.named && !(self.is_apart)(rest)
     }
 
+    /// Adds the claims of one list item, or of the sentences in one line of prose.
     fn line(&mut self, lead: &str, text: &str, bare: bool, out: &mut Vec<SectionClaim>) {
         let is_item = !lead.trim().is_empty();
         let depth = lead.len() - lead.trim_start().len() + usize::from(is_item);
@@ -118,7 +123,7 @@ impl SectionReader<'_> {
     }
 }
 
-/// A sentence that goes on about whom the sentence before was about.
+/// Whether a sentence has the same subject as the one before it: it begins with a pronoun or a quotation.
 fn leans_back(sentence: &str) -> bool {
     let start = sentence.trim_start();
     let word: String = start.chars().take_while(|c| c.is_alphabetic()).collect();
@@ -126,7 +131,7 @@ fn leans_back(sentence: &str) -> bool {
         || ["he", "she", "they"].contains(&word.to_lowercase().as_str())
 }
 
-/// Indentation with list mark, and the rest.
+/// Splits a line into indentation with list mark, and the rest.
 fn split_lead(line: &str) -> (&str, &str) {
     let start = line.len() - line.trim_start().len();
     let text = &line[start..];
@@ -142,12 +147,12 @@ fn split_lead(line: &str) -> (&str, &str) {
     line.split_at(start + width)
 }
 
-/// Sentences of a text. A mark inside a quotation, a pair of brackets or a name (`main.rs`) ends
-/// none.
+/// The sentences of a text. A full stop, exclamation mark or question mark inside a quotation, brackets or a
+/// name (`main.rs`) ends no sentence.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let quotes = quote::ranges(text);
     let quoted = |at: usize| quotes.iter().any(|range| range.contains(&at));
-    // `… it works." The next`: the mark is before the closing one.
+    // In `… it works." The next`, the full stop is before the closing quotation mark.
     let ends_one = |at: usize| {
         let inner =
             quotes.iter().find(|range| range.end == at).map(|range| quote::inner(text, range));
@@ -184,7 +189,8 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     out
 }
 
-/// Takes out what announces items of which none is left, also where its last one was cut off.
+/// Drops each line that announces a list of which no item is kept, also where the reply was cut off before the
+/// first item.
 pub(crate) fn without_items(all: &[SectionClaim], kept: &mut [bool]) {
     for at in (0..all.len()).rev() {
         let (announcer, below) = (&all[at], &all[at + 1..]);
@@ -199,14 +205,14 @@ pub(crate) fn without_items(all: &[SectionClaim], kept: &mut [bool]) {
         let count = below.iter().take_while(is_its).count();
         let left = kept[at + 1..].iter().take(count).any(|kept| *kept);
         let goes_on = below.get(count).filter(|_| count == 0);
-        // Where prose goes on behind the colon, it is no list.
+        // Where prose follows the colon, the line does not announce a list.
         let is_prose =
             goes_on.is_some_and(|next| next.section == announcer.section && kept[at + 1]);
         kept[at] = left || is_prose;
     }
 }
 
-/// The sections without the claims that fell: `kept` says of each whether it stays.
+/// Builds the sections again from the claims that are kept: `kept` says of each claim whether it stays.
 pub(crate) fn rebuild(
     names: &[String],
     claims: &[SectionClaim],

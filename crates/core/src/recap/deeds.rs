@@ -1,5 +1,5 @@
-//! What a call did, as a statement: a change, a run, a look-up, a failure, a refusal. One call is one
-//! statement, beside the files that it changed.
+//! Turns a call with its result into a statement: a change, a run, a look-up, a failure or a refusal. Each call
+//! gives one statement; the files that it changed are noted besides.
 
 use crate::calls::CallSite;
 use crate::recap::checks::all_covered;
@@ -21,19 +21,20 @@ use crate::tools::{
 
 /// Longest command in a statement, in characters.
 const COMMAND_CHARS: usize = 140;
-/// Telling lines of a failure, in characters.
+/// Limit for the lines of a failure that are quoted, in characters.
 const FAILURE_CHARS: usize = 420;
-/// Bytes of a failure and of what a look-up showed that are looked at.
+/// How many bytes of a failed call's output are read.
 const FAILURE_BYTES: usize = 64_000;
+/// How many bytes of a look-up's output are read.
 const SHOWN_BYTES: usize = 16_000;
-/// Most lines of one change.
+/// At most this many lines of one change are kept.
 const CHANGED_LINES: usize = 40;
 /// Longest line of a change, in characters.
 const LINE_CHARS: usize = 200;
-/// Longest text that a changed line had before, in characters.
+/// Longest quotation of a changed line's former text, in characters.
 const WAS_CHARS: usize = 80;
 
-/// One call with its result, on the way into what is gathered.
+/// One call, while its result is added to the gathered facts.
 pub(super) struct CallDeeds<'a, 'e> {
     pub gathered: &'a mut GatheredFacts,
     pub call: &'a CallSite<'e>,
@@ -41,9 +42,11 @@ pub(super) struct CallDeeds<'a, 'e> {
     pub tools: &'a ToolTable,
 }
 
-/// What came of the call.
+/// A call's result, as it was understood.
 pub(super) struct DeedOutcome<'a> {
+    /// Number of the message with the result.
     pub message: u32,
+    /// The text of the result.
     pub text: &'a str,
     pub outcome: CallResult,
     /// The shell command that it ran.
@@ -53,7 +56,7 @@ pub(super) struct DeedOutcome<'a> {
 }
 
 impl CallDeeds<'_, '_> {
-    /// Takes in the result.
+    /// Adds the result to the gathered facts. `flagged` is what the client's error flag says, if it sent one.
     pub fn add(mut self, text: &str, flagged: Option<bool>) {
         let Self { facts, tools, .. } = self;
         let shell = facts.kind == ToolKind::Shell;
@@ -83,10 +86,12 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds a failed call: the checks that passed in it, the failing step, and an open failure that may be settled
+    /// later.
     fn failed(&mut self, came: &DeedOutcome<'_>) {
         let Some(failure) = came.outcome.failure() else { return };
         let blamed = verdicts::blamed(&came.command, came.outcome.of);
-        // A script was written, and then run: the writing did not fail.
+        // A command that writes a script and then runs it may fail in the run: the writing still counts as a change.
         if self.facts.kind == ToolKind::Shell
             && let Some(changed) = self.facts.changed()
         {
@@ -108,7 +113,7 @@ impl CallDeeds<'_, '_> {
             self.gathered.add_check(blamed.check(came.message, false, &line));
         }
         let lead = match blamed.is_empty() || absent {
-            // What is not there may be what only ran the rest: `timeout`.
+            // Where a program does not exist, that may be a wrapper such as `timeout`, so the whole command is quoted.
             _ if absent => match self.facts.command.as_deref() {
                 Some(text) => format!("`{}`:", cut_at_word(&text.replace('`', "'"), COMMAND_CHARS)),
                 None => came.lead(),
@@ -125,7 +130,7 @@ impl CallDeeds<'_, '_> {
         let before = error.and_then(|error| self.gathered.told_error(error));
         let again = cost != FailureCost::Nothing && before.is_some();
         let text = self.text();
-        // The same failed for another reason before: what it says now counts.
+        // The same command failed before for another reason: only its newest failure stays open.
         if cost != FailureCost::Nothing {
             self.gathered.settle(|open| {
                 open.refused.is_none()
@@ -159,7 +164,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
-    /// What a failure of this call costs.
+    /// How much a failure of this call matters. `unsure` says that the failing step is unknown.
     pub(super) fn cost(&self, command: &CommandDeeds<'_>, unsure: bool) -> FailureCost {
         match self.facts.kind {
             ToolKind::Read | ToolKind::Search | ToolKind::List | ToolKind::Todo | ToolKind::Web => {
@@ -168,7 +173,7 @@ impl CallDeeds<'_, '_> {
             ToolKind::Shell if command.steps.is_empty() => FailureCost::Little,
             ToolKind::Shell => match command.purpose() {
                 CommandPurpose::LookUp | CommandPurpose::Prepare => FailureCost::Nothing,
-                // Which part of it failed is not known.
+                // The failing step of the command is unknown.
                 _ if unsure => FailureCost::Little,
                 CommandPurpose::Script | CommandPurpose::Edit => FailureCost::Little,
                 CommandPurpose::Check(_)
@@ -182,6 +187,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// The parts of a failure's statement: the line that says most, and further telling lines.
     fn failure_parts(
         &self,
         came: &DeedOutcome<'_>,
@@ -201,8 +207,8 @@ impl CallDeeds<'_, '_> {
         parts
     }
 
-    /// By what an error is known when it comes again: its line, without numbers; that of a tool that
-    /// runs no command with the file.
+    /// A hash by which the same error is known when it comes again: of its line without digits and, for a tool that
+    /// runs no command, of the file. `None` where there is no line beside the exit code.
     fn error_of(&self, failure: &CallFailure) -> Option<u64> {
         use std::hash::BuildHasher;
         let line = failure.line().filter(|line| !line.starts_with("exit "))?;
@@ -214,6 +220,7 @@ impl CallDeeds<'_, '_> {
         Some(rustc_hash::FxBuildHasher.hash_one((line, path)))
     }
 
+    /// Adds a call that did not fail: changes of the to-do list and of files, commands, and look-ups.
     fn done(&mut self, came: &DeedOutcome<'_>) {
         let (facts, tools, call) = (self.facts, self.tools, self.call);
         let message = came.message;
@@ -247,6 +254,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds a command that did not fail, and settles what it proves.
     fn shell_done(&mut self, came: &DeedOutcome<'_>, changed: bool) {
         let ok = came.outcome.verdict == Some(CallVerdict::Ok);
         self.history(came, ok);
@@ -267,17 +275,18 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds a command that ran, with its verdict and its telling line where they are known.
     fn ran(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let mut parts = Vec::new();
         if ok {
             parts.push(StatementSentence::new("ok", 100));
         }
-        // Without a verdict a line of output says little.
+        // Without a verdict, an output line is weak evidence, so it weighs less.
         let weight = if ok { 120 } else { 40 };
         let telling =
             came.outcome.telling.as_deref().filter(|line| !line.eq_ignore_ascii_case("ok"));
         parts.extend(telling.map(|line| StatementSentence::new(line, weight)));
-        // The state tells what passed last, and what was committed.
+        // The state section already lists the newest passed checks and the commits.
         let commit = self.gathered.history.commits.last();
         let committed = commit.is_some_and(|commit| commit.message == came.message);
         if ok && (committed || came.command.checks().next().is_some()) {
@@ -288,7 +297,10 @@ impl CallDeeds<'_, '_> {
         self.gathered.push_seen(statement, &lines);
     }
 
+    /// Adds checks that passed, and settles the failures that this proves to be over.
     fn passed(&mut self, came: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>], telling: &str) {
+        // Failures of these runs are over; a refusal is settled elsewhere, because it only needs the call to be
+        // allowed.
         let runs: Vec<CommandRun> = steps.iter().map(|step| step.run.clone()).collect();
         self.gathered.settle(|open| open.refused.is_none() && all_covered(&runs, &open.runs));
         self.learn(came, steps);
@@ -298,23 +310,26 @@ impl CallDeeds<'_, '_> {
         }
     }
 
+    /// Adds commits, pushes and merge requests of a command.
     fn history(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let Some(text) = self.facts.command.as_deref() else { return };
         let lines = || self.tools.shown(came.text, SHOWN_BYTES);
         for deed in versions::deeds(&unwrapped(text), &came.command, lines, ok) {
             if matches!(deed, HistoryDeed::Committed { .. }) {
-                // What was committed is what a check was mended for.
+                // A commit follows when a failed check has been mended, so open check failures are settled.
                 self.gathered.settle(|open| open.check);
             }
             self.gathered.history.add(came.message, deed);
         }
     }
 
+    /// Adds the output of a look-up.
     fn found(&mut self, came: &DeedOutcome<'_>, weight: u32) {
         let lines = self.tools.shown(came.text, SHOWN_BYTES);
         self.gathered.add_found(came.message, came.lead(), &lines, weight);
     }
 
+    /// Adds a change of files: notes each file, settles failed changes of it, and states the changed lines.
     fn changed(&mut self, came: &DeedOutcome<'_>, changed: ChangedFiles<'_>, change: &FileChange) {
         let replaces = || change.lines.iter().any(|line| matches!(line, ChangeLine::Replaced(..)));
         let in_place = || came.command.steps.iter().any(|step| step.run.key() == "sed");
@@ -327,7 +342,7 @@ impl CallDeeds<'_, '_> {
         for path in changed.paths() {
             let known = self.gathered.files.contains_key(path);
             self.gathered.use_file(path, true, Some(came.message));
-            // A file that the same call made before it removed it was not there.
+            // A file that the same call made before it removed it did not exist before.
             let removed = removes_first && self.facts.removes.contains(path);
             if !known && (removed || there && change.whole.is_none()) {
                 self.gathered.was_there(path);
@@ -372,7 +387,7 @@ impl CallDeeds<'_, '_> {
         }
         let name = call.tool();
         if name.is_empty() {
-            // Only the provider has it (`item_reference`).
+            // Only the provider has this call (`item_reference`).
             return "a call that is not in the log".to_owned();
         }
         if let Some(code) = &facts.command {
@@ -391,7 +406,7 @@ impl CallDeeds<'_, '_> {
 }
 
 impl DeedOutcome<'_> {
-    /// What comes before all that is told of it.
+    /// How a statement about this call begins.
     pub(super) fn lead(&self) -> String {
         match self.command.steps.is_empty() {
             true => format!("{}:", self.label),
@@ -400,18 +415,19 @@ impl DeedOutcome<'_> {
     }
 }
 
-/// What a failure costs.
+/// How much a failure matters to the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureCost {
-    /// It is an answer: nothing there, nothing found.
+    /// The failure is an answer in itself: a file that is not there, a search without hits.
     Nothing,
-    /// Something of the agent's own, tried once: it counts where it comes again.
+    /// Something of the agent's own failed once. It matters only where it fails again.
     Little,
-    /// It is of the work.
+    /// It is a failure of the work.
     Much,
 }
 
 impl GatheredFacts {
+    /// Applies a change to the to-do list. A list that an earlier recap holds is read first.
     fn add_todo(&mut self, message: u32, change: TodoChange) {
         if self.tasks.is_empty()
             && let Some(told) = &self.todo
@@ -433,6 +449,7 @@ fn change_parts(change: &FileChange) -> Vec<StatementSentence> {
     parts
 }
 
+/// A changed line as a part of a statement, weighed by what kind of change it is.
 fn line_part(line: &ChangeLine) -> StatementSentence {
     match line {
         ChangeLine::Added(text) => {
@@ -451,7 +468,7 @@ fn line_part(line: &ChangeLine) -> StatementSentence {
     }
 }
 
-/// What a line of code tells: what is declared at the outside says more than what is deep inside.
+/// Weighs a line of code. Declarations at the outer level say more than deeply indented lines.
 fn weigh_line(text: &str) -> u32 {
     let indent =
         text.chars().take_while(|c| c.is_whitespace()).map(|c| if c == '\t' { 4 } else { 1 });

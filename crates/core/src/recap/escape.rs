@@ -1,11 +1,11 @@
-//! Quoting untrusted text so that it cannot forge a header, an end marker or another role.
+//! Quotes untrusted text, so that it cannot forge a header, an end marker or another role.
 
 use std::borrow::Cow;
 
 use crate::recap::visible::{opens_token, visible};
 use crate::salient::shorten;
 
-/// Tags that some client, template or recap gives a meaning to. Inside a recap they are only text.
+/// Tags to which some client, template or recap gives a meaning. In a recap they are plain text.
 const TAGS: &[&str] = &[
     "tool_call",
     "tool_response",
@@ -30,14 +30,14 @@ const TAGS: &[&str] = &[
     "instructions",
 ];
 
-/// One line of at most `max` characters, harmless anywhere behind a list mark.
+/// The text as one line of at most `max` characters that is safe behind any list mark.
 #[must_use]
 pub fn inline(text: &str, max: usize) -> String {
     neutralise(&shorten(text, max)).into_owned()
 }
 
-/// A block of verbatim lines, each indented by four spaces: no line of it can be a header, and
-/// with white space folded the text is unchanged.
+/// The text as lines that are indented by four spaces, so that none can be taken for a header. Empty lines are left
+/// out; otherwise only white space changes.
 #[must_use]
 pub fn block(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 64);
@@ -51,8 +51,8 @@ pub fn block(text: &str) -> String {
     out
 }
 
-/// Takes the meaning from template tokens, tags and our own end marker, and takes out what nobody
-/// sees: characters without width, marks of direction, look-alikes of brackets and letters.
+/// Makes template tokens, tags and midfold's own end marker meaningless. Also replaces invisible characters:
+/// those of zero width, direction marks, and look-alikes of brackets and letters.
 #[must_use]
 pub fn neutralise(text: &str) -> Cow<'_, str> {
     match visible(text) {
@@ -61,6 +61,7 @@ pub fn neutralise(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Replaces the brackets that open a tag, a template token or a marker, and control characters.
 fn without_meaning(text: &str) -> Cow<'_, str> {
     let suspicious = |c: u8| matches!(c, b'<' | b'[');
     if !text.bytes().any(|c| suspicious(c) || (c < 0x20 && c != b'\n' && c != b'\t')) {
@@ -79,6 +80,7 @@ fn without_meaning(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Whether the text behind a `<` is a tag of [`TAGS`], opening or closing.
 fn is_tag(rest: &str) -> bool {
     let rest = rest.strip_prefix('/').unwrap_or(rest);
     TAGS.iter().any(|tag| {
@@ -87,6 +89,7 @@ fn is_tag(rest: &str) -> bool {
     })
 }
 
+/// Whether a text starts with a marker that recaps or templates use.
 fn starts_marker(rest: &str) -> bool {
     const MARKERS: &[&str] = &[
         "[end of recap",

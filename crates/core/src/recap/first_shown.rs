@@ -1,5 +1,5 @@
-//! What results showed, and what of it later messages use. Most of a result is never needed again;
-//! what the agent goes on to name is what it was looked up for.
+//! Remembers which pieces of tool results first showed a name. A piece gains weight when later messages use its
+//! names, because most of a result is never needed again, and used names are what the agent looked for.
 
 use compact_str::CompactString;
 use rustc_hash::FxHashMap;
@@ -8,28 +8,28 @@ use smallvec::SmallVec;
 use crate::ids::identifiers;
 use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 
-/// Pieces of one result that are kept.
+/// At most this many pieces of one result are kept.
 const PIECES: usize = 48;
 /// Longest piece, in characters.
 const PIECE_CHARS: usize = 180;
-/// A name that is in more pieces than this says nothing of any of them.
+/// A name that occurs in more pieces than this says nothing about any of them.
 const PLACES: usize = 4;
-/// The most that use adds to the weight of a piece.
+/// The weight of a piece does not grow beyond this by uses.
 const MOST: u32 = 160;
 
-/// Which piece showed a name first.
+/// For each name, the pieces that showed it: indices of the statement and of its part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstShown {
     places: FxHashMap<CompactString, SmallVec<[(u32, u16); 1]>>,
 }
 
 impl FirstShown {
-    /// What a use in the agent's own words adds to the weight of the piece.
+    /// Weight that a piece gains when the agent's own words use one of its names.
     pub const IN_TEXT: u32 = 60;
-    /// The same for the arguments of a call.
+    /// Weight that a piece gains when a call's arguments use one of its names.
     pub const IN_CALL: u32 = 12;
 
-    /// Notes the names of a statement's pieces.
+    /// Notes the names in the pieces of a statement, which is given by its index.
     pub fn add(&mut self, statement: usize, parts: &[StatementSentence]) {
         let Ok(number) = u32::try_from(statement) else { return };
         for (at, part) in parts.iter().enumerate() {
@@ -66,7 +66,7 @@ impl FirstShown {
     }
 }
 
-/// The pieces of a result: its lines, long ones cut at what separates their members.
+/// The pieces of a result: its lines. A long line is cut at separators such as commas.
 pub(super) fn pieces(lines: &[String], weight: u32) -> Vec<StatementSentence> {
     let mut parts = Vec::new();
     for line in lines {
@@ -80,7 +80,7 @@ pub(super) fn pieces(lines: &[String], weight: u32) -> Vec<StatementSentence> {
     parts
 }
 
-/// A line without the number that a reader of files puts in front of it: `  47→let x`.
+/// Removes the number that file readers put in front of a line: `  47→let x`.
 fn without_number(line: &str) -> &str {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &line[digits..];
@@ -90,7 +90,8 @@ fn without_number(line: &str) -> &str {
     }
 }
 
-/// Where a piece of a long line ends: behind the last separator that fits.
+/// Byte offset at which the first piece of a line ends: behind the last separator that fits, or at the limit where
+/// that would leave a very short piece.
 fn end_of_piece(line: &str) -> usize {
     let Some((limit, _)) = line.char_indices().nth(PIECE_CHARS) else { return line.len() };
     let cut = ["}, ", "},", ". ", "; ", ", ", ",", " "]

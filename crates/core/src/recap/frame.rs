@@ -1,4 +1,4 @@
-//! What a recap is composed for.
+//! What a recap is composed for: its cap, and what the rest of the context already says.
 
 use rustc_hash::FxHashSet;
 
@@ -6,47 +6,48 @@ use crate::counter::Counter;
 use crate::log::Event;
 use crate::recap::gather::GatheredFacts;
 
-/// What composing needs to know beside the gathered material.
+/// The input of composing beside the gathered facts.
 pub struct RecapFrame<'a> {
     /// The most the recap may cost, in counted tokens.
     pub cap: u64,
-    /// Sections that a model wrote; they are after the state. Empty without one.
+    /// Sections that a model wrote; they come after the state. Empty where there is no narration.
     pub narration: &'a str,
-    /// Counts tokens.
+    /// The counter of the recap's tokens.
     pub counter: &'a dyn Counter,
-    /// The schema's first line.
+    /// The first line of the recap, as the schema of the policy has it.
     pub header: &'a str,
-    /// Identifiers that the context carries elsewhere: they need no place here.
+    /// Identifiers that the rest of the context names: the recap need not name them.
     pub elsewhere: &'a FxHashSet<&'a str>,
-    /// Whole lines that end the recap beyond its cap: what is put back. Empty without any.
+    /// Whole lines at the end of the recap, for texts that are put back after each fold. They do not count towards the
+    /// cap. Empty where there are none.
     pub put_back: &'a str,
-    /// What the messages behind the recap say: it is not told twice, and a state that they change
-    /// is not told at all.
+    /// Facts from the messages behind the recap. The recap does not repeat them, and it leaves out any state that they
+    /// changed.
     pub later: Option<&'a GatheredFacts>,
-    /// The first request is verbatim in the head.
+    /// Whether the user's first request is verbatim in the head.
     pub task_in_head: bool,
-    /// The newest request is verbatim elsewhere, or has its answer.
+    /// Whether the user's newest request is verbatim elsewhere, or has been answered.
     pub task_elsewhere: bool,
-    /// Write `<read-files>` and `<modified-files>` blocks instead of a files section.
+    /// Whether to write `<read-files>` and `<modified-files>` blocks instead of a files section.
     pub file_blocks: bool,
-    /// The events before the recap, for its mark; a recap that nobody reads back has none.
+    /// The events before the recap, from which its mark is computed. `None` for a recap that is never read back.
     pub before: Option<&'a [Event]>,
-    /// The agent has a tool that brings folded messages back.
+    /// The tool by which the agent reads folded messages again; `None` where it has none.
     pub recalls: Option<&'static str>,
-    /// What a manual compaction asked to keep, as lower-case words.
+    /// Words that a manual compaction asked to keep, in lower case.
     pub focus: &'a [String],
-    /// Events of the user's between the covered ones that stay as they are, behind the recap.
+    /// Seqs of the user's messages that lie between the covered events and stay verbatim behind the recap.
     pub stayed: &'a [u32],
-    /// Words of the request that is open, in lower case: without a focus, what was seen of them is told where room is
-    /// left.
+    /// Words of the open request, in lower case. Without a focus, parts of results that hold these words may fill
+    /// room that is left.
     pub open: &'a [String],
 }
 
-/// Below so many tokens a recap is short.
+/// A recap with a cap of fewer tokens than this is short.
 const SHORT: u64 = 1_200;
 
 impl RecapFrame<'_> {
-    /// Whether there is so little room that the frame is one line, and one that ends it.
+    /// Whether the cap is so low that the recap has a one-line header and a one-line end.
     #[must_use]
     pub fn is_short(&self) -> bool {
         self.cap < SHORT

@@ -1,4 +1,4 @@
-//! Gathering: one pass over covered events that collects what a recap may say.
+//! Gathers the facts for a recap in one pass over the covered events.
 
 use std::ops::Range;
 
@@ -21,19 +21,19 @@ use crate::view::{BlockKind, EventView, MediaKind, MediaRef, Role, TextOrigin};
 
 pub use crate::recap::gathered_facts::{FileUse, GatheredFacts, Quote};
 
-/// How the events of a log are read.
+/// The tools, the dialect and the setting with which the events of a log are read.
 #[derive(Clone, Copy)]
 pub struct LogReading<'a> {
-    /// What tools are.
+    /// Which tool does what.
     pub tools: &'a ToolTable,
-    /// The wire format: tells what of a message the user wrote.
+    /// The wire format: it separates the user's words in a message from the client's.
     pub dialect: &'a dyn Dialect,
-    /// Whether a recap of ours can be among the events.
+    /// Whether a recap that midfold wrote may be among the events.
     pub recaps: bool,
 }
 
 impl<'a> LogReading<'a> {
-    /// As this log is read.
+    /// The reading that fits this log.
     #[must_use]
     pub fn of(log: &'a EventLog, tools: &'a ToolTable) -> Self {
         Self { tools, dialect: &**log.dialect(), recaps: log.reads_recaps() }
@@ -41,8 +41,8 @@ impl<'a> LogReading<'a> {
 }
 
 impl GatheredFacts {
-    /// What these runs of events say. Goes on from what was gathered before where that is a part
-    /// of it from the start; the answer is the same as that of gathering anew.
+    /// Gathers the facts of these runs of events. Where `before` covers the beginning of the same runs, only the
+    /// remaining events are read; the result is the same as without `before`.
     #[must_use]
     pub fn over(
         before: Option<Self>,
@@ -62,7 +62,7 @@ impl GatheredFacts {
         gathered
     }
 
-    /// What these runs of events say, without secrets that are known already.
+    /// Gathers the facts of these runs. The secrets that are known already are replaced, too.
     #[must_use]
     pub fn without_secrets(
         secrets: KnownSecrets,
@@ -77,7 +77,7 @@ impl GatheredFacts {
         gathered
     }
 
-    /// What the events behind these say, numbered on.
+    /// Gathers the facts of later events, with message numbers that continue after these.
     #[must_use]
     pub fn after(&self, events: &[Event], runs: &[Range<usize>], reading: LogReading<'_>) -> Self {
         let mut gathered = Self::knowing(self.secrets.clone());
@@ -89,7 +89,7 @@ impl GatheredFacts {
         gathered
     }
 
-    /// Whether what was taken in is the beginning of these runs.
+    /// Whether the runs read so far are the beginning of these.
     fn starts(&self, runs: &[Range<usize>]) -> bool {
         let last = self.runs.len().saturating_sub(1);
         let begins = |(at, (own, run)): (usize, (&Range<usize>, &Range<usize>))| {
@@ -98,17 +98,17 @@ impl GatheredFacts {
         self.runs.len() <= runs.len() && self.runs.iter().zip(runs).enumerate().all(begins)
     }
 
-    /// Takes in the events of `range`.
+    /// Adds the facts of the events in `range`.
     ///
-    /// This is the one way from the log into a recap, into the names that a record keeps and into
-    /// all that is said of them: whatever is gathered is gathered from texts without secrets. A
-    /// finished recap cannot be searched for them: what told that they are secrets is gone there.
+    /// Everything that a recap says, and every name that a fold's record keeps, is gathered here, from texts without
+    /// secrets. Searching the finished recap would come too late: the text around a secret by which it is recognised
+    /// is gone there.
     pub fn add(&mut self, events: &[Event], range: Range<usize>, reading: LogReading<'_>) {
         let clean = self.secrets.events(&events[range.clone()]);
         let covered = clean.as_deref().unwrap_or(&events[range.clone()]);
         let acting = acting(events, range.clone());
         let place = |(at, acts): (usize, bool)| EventNeighbourhood {
-            // A call without a word is asked nothing about: its arguments can be a file.
+            // An event without words needs no arguments: they can be as long as a file.
             call: (acts && has_words(&events[at].view)).then(|| arguments(events, at)),
             ours: reading.recaps
                 && events[at].view.origin == TextOrigin::Recap
@@ -118,7 +118,7 @@ impl GatheredFacts {
         self.add_clean(covered, &places, reading);
     }
 
-    /// Takes in events without secrets.
+    /// Adds events from which secrets were removed.
     fn add_clean(
         &mut self,
         events: &[Event],
@@ -130,12 +130,12 @@ impl GatheredFacts {
             calls.calls.iter().map(|call| call.facts(reading.tools)).collect();
         let mut results = calls.results.iter().peekable();
         let mut scratch = String::new();
-        // About one new identifier comes every hundred bytes; growing the table is what costs.
+        // About one new identifier comes in a hundred bytes, and growing the table is expensive.
         let bytes: usize = events.iter().map(|event| event.bytes.len()).sum();
         self.ids.reserve((bytes / 128).min(1 << 17));
         for (event, place) in events.iter().zip(places) {
             self.add_event(event, place, reading, &mut scratch, |gathered, index, text| {
-                // Results come in the order of the events, so the next one is the one wanted.
+                // Results come in the order of the events, so the wanted one is the next that is not older.
                 while results.next_if(|r| (r.event.seq, r.index) < (event.seq, index)).is_some() {}
                 let wanted = |r: &&ResultSite<'_>| (r.event.seq, r.index) == (event.seq, index);
                 if let Some(result) = results.next_if(wanted)
@@ -145,12 +145,12 @@ impl GatheredFacts {
                     gathered.add_result(site, &facts[call], result, text, reading);
                 }
             });
-            // After each event, so that it does not depend on how many come at a time.
+            // Pruning happens after each event, so that the result does not depend on how many events come at a time.
             self.prune();
         }
     }
 
-    /// `on_result` is given the index and the text of each result, so that it is decoded once.
+    /// Adds one event. `on_result` gets the index and the text of each result, so that a text is decoded once.
     fn add_event(
         &mut self,
         event: &Event,
@@ -181,7 +181,7 @@ impl GatheredFacts {
         }
         let speaks = speaks(view);
         if speaks {
-            // What the user says behind it answers that.
+            // The assistant spoke, so the user's next words answer that, and are no reason for an earlier rejection.
             self.awaits = None;
             let text = view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Text));
             self.add_said(number, &text, place.call.as_deref());
@@ -213,6 +213,8 @@ impl GatheredFacts {
         }
     }
 
+    /// Adds the user's words. They may choose from a list that the assistant offered, or give the reason for a
+    /// rejection.
     pub(super) fn add_asked(&mut self, message: u32, passages: &[Passage]) {
         let mut said = passages.iter().filter(|passage| passage.is_said());
         if said.all(|passage| passage.text.trim().is_empty()) {
@@ -228,8 +230,8 @@ impl GatheredFacts {
         self.push(Statement::new(message, StatementKind::Asked, String::new(), parts));
     }
 
-    /// What the application told the model, where it does not stay as a message. Of what it tells again,
-    /// perhaps with other figures, the newest.
+    /// Adds an instruction of the application that does not stay in the context as a message. Where the application
+    /// repeats an instruction, perhaps with other figures, only the newest is kept.
     fn add_told(&mut self, message: u32, text: &str) {
         let lead = OF_SYSTEM.trim_end();
         let told = Statement::new(
@@ -247,6 +249,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Adds the assistant's words. `call` holds the arguments of the call that follows, or is `None` at a turn's end.
     fn add_said(&mut self, message: u32, text: &str, call: Option<&str>) {
         let kind = if call.is_some() { StatementKind::Said } else { StatementKind::Concluded };
         let parts = prose::assistant(text, call);
@@ -255,6 +258,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Adds the result of a call: the user's words in it, and otherwise the outcome of the call.
     fn add_result(
         &mut self,
         call: &CallSite<'_>,
@@ -277,6 +281,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Adds the outcome of a call. Output of a command that kept running is counted as that command's.
     fn add_outcome(
         &mut self,
         call: &CallSite<'_>,
@@ -289,7 +294,8 @@ impl GatheredFacts {
             BlockKind::Result { error, .. } => error,
             _ => None,
         };
-        // What comes of a command that goes on is asked for by calls of their own.
+        // Where a command keeps running, later calls ask for its output. Such a call has no command of its own, so the
+        // outcome is counted as the running command's.
         let asks = facts.kind == ToolKind::Shell && facts.command.is_none();
         let asked = if asks { self.running.asked_in(&call.arguments()) } else { None };
         let of_command =
@@ -299,21 +305,21 @@ impl GatheredFacts {
     }
 }
 
-/// What the events around one tell of it.
+/// Facts about an event that only its neighbours show.
 struct EventNeighbourhood {
-    /// The arguments of the calls that follow, where some do.
+    /// The arguments of the event's calls, where it has words and then acts. `None` otherwise.
     call: Option<String>,
-    /// It is a recap of ours.
+    /// Whether the event is a recap that midfold wrote.
     ours: bool,
 }
 
-/// A note for each picture, sound and file of a user's message: the thing itself is gone with it.
+/// A note for each picture, sound and file in a user's message, because a recap cannot hold the media itself.
 fn media_notes(view: &EventView) -> impl Iterator<Item = Passage> {
     let media = view.blocks.iter().flat_map(|block| &block.media);
     media.map(|media| Passage { voice: Voice::Shown, text: media_word(media).to_owned() })
 }
 
-/// What a result shows that has nothing but pictures, sounds and files.
+/// The text for a result that holds only pictures, sounds and files.
 fn media_words(media: &[MediaRef]) -> String {
     media.iter().map(media_word).collect::<Vec<_>>().join(", ")
 }
@@ -327,6 +333,7 @@ fn media_word(media: &MediaRef) -> &'static str {
     }
 }
 
+/// Whether two statements have the same parts, but for digits.
 fn is_same_but_for_figures(one: &Statement, other: &Statement) -> bool {
     let words = |statement: &Statement| -> String {
         let texts = statement.parts.iter().flat_map(|part| part.text.chars());
@@ -335,17 +342,17 @@ fn is_same_but_for_figures(one: &Statement, other: &Statement) -> bool {
     words(one) == words(other)
 }
 
-/// Whether the assistant speaks in it.
+/// Whether the event is a message of the assistant. Results are none, whatever their role.
 fn speaks(view: &EventView) -> bool {
     view.role == Role::Assistant && !view.has_results()
 }
 
-/// Whether the assistant says something in it.
+/// Whether the event is a message of the assistant with a text.
 fn has_words(view: &EventView) -> bool {
     speaks(view) && view.blocks.iter().any(|block| block.kind == BlockKind::Text)
 }
 
-/// The arguments of the calls of the event, and of the next one where the calls are there.
+/// The arguments of the event's calls; where it has none, those of the next event with calls.
 fn arguments(events: &[Event], at: usize) -> String {
     let own = events.get(at..).unwrap_or_default().iter();
     let Some(event) = own.take(ITEMS).find(|event| event.view.has_calls()) else {
@@ -354,16 +361,17 @@ fn arguments(events: &[Event], at: usize) -> String {
     event.view.text_of(&event.bytes, |kind| matches!(kind, BlockKind::Call { .. })).into_owned()
 }
 
-/// Items of one step that are looked at for its calls.
+/// How many events are searched for the calls of a step.
 const ITEMS: usize = 4;
 
-/// Of each event, whether it makes a call, or a call follows in the next items of the same step: some
-/// formats send words and calls apart.
+/// For each event of the range, whether it makes a call, or a call follows in the same step. Some formats send
+/// words and calls as separate items.
 fn acting(events: &[Event], range: Range<usize>) -> Vec<bool> {
     let of_same_step = |at: usize| {
         let (event, next) = (&events[at], events.get(at + 1)?);
         (next.step == event.step && next.view.role == Role::Assistant).then_some(next)
     };
+    // The events behind the range matter, too: they may hold the call of a step whose words are in the range.
     let mut end = range.end.saturating_sub(1);
     while let Some(next) = events.get(end).and_then(|_| of_same_step(end)) {
         end += 1;

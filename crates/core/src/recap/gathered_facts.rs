@@ -1,4 +1,4 @@
-//! What was gathered of a span, and how one more thing is noted.
+//! The facts that were gathered of a span, and how each new fact is added.
 
 use std::ops::Range;
 
@@ -21,110 +21,114 @@ use crate::view::{BlockKind, Role};
 /// A quotation from the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// Number of the message that says it.
+    /// Number of the message with these words.
     pub message: u32,
-    /// The words.
+    /// The quoted words.
     pub text: String,
 }
 
 /// A file that calls read or changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileUse {
-    /// Was read.
+    /// Whether a call read it.
     pub read: bool,
-    /// Was written, created or removed.
+    /// Whether a call wrote, created or removed it.
     pub modified: bool,
-    /// Order of the last use.
+    /// Grows with every use of a file: the file with the highest number was used last.
     pub last: u32,
-    /// Number of the message that used it last; `None` where nothing tells.
+    /// Number of the message that used it last; `None` where it is not known.
     pub message: Option<u32>,
-    /// Number of the message that changed it last, where that is known.
+    /// Number of the message that changed it last; `None` where none did, or where it is not known.
     pub changed: Option<u32>,
-    /// It is no part of the work: it lies in a temporary folder, among the agent's own plans, or was
-    /// created and removed again.
+    /// Whether it is no part of the work: it lies in a temporary folder or among the agent's own plans, or was created
+    /// and removed again.
     pub scratch: bool,
-    /// It was removed, and not made again.
+    /// Whether it was removed and not made again.
     pub gone: bool,
-    /// The first use wrote it: it may be the agent's own.
+    /// Whether its first use wrote it. Then it may be the agent's own file.
     pub(super) made: bool,
 }
 
-/// All that a recap may say about a span.
+/// All facts about a span that a recap may use.
 #[derive(Clone, Debug, Default)]
 pub struct GatheredFacts {
-    /// Messages covered, those of earlier recaps included.
+    /// How many messages are covered, those of earlier recaps included.
     pub messages: usize,
-    /// Numbers of the first and the last of them.
+    /// Numbers of the first and the last covered message; `None` before the first one.
     pub numbers: Option<(u32, u32)>,
-    /// What was said and done, in order.
+    /// Statements about all words and deeds, in order.
     pub statements: Vec<Statement>,
-    /// Text of earlier recaps that no section of ours claims.
+    /// Lines of earlier recaps that are in no section which midfold writes.
     pub notes: Vec<String>,
-    /// The agent's newest to-do list, an item a line.
+    /// The agent's newest to-do list, one item on each line; `None` where it has none.
     pub todo: Option<Quote>,
     pub(super) tasks: TaskList,
+    /// Commands that still run.
     pub(super) running: RunningCommands,
-    /// What is committed and pushed.
+    /// Commits, pushes and requests to merge.
     pub history: WorkHistory,
-    /// The newest verdict of each check that no newer one covers, in order.
+    /// The newest verdict of each check, in order, without those that a newer verdict covers.
     pub checks: Vec<CheckResult>,
-    /// Checks that ended without a word, which passed if the client flags each failure.
+    /// Checks that ended without output and without an exit code. They count as passed once the client is known to
+    /// flag every failure.
     silent: Vec<CheckResult>,
-    /// The client flags each command that does not exit with 0: a flagged one was seen.
+    /// Whether the client flags every command that does not exit with 0. That is known once one flagged command was
+    /// seen.
     pub(super) flags_each: bool,
-    /// Failures and rejections that nothing settled yet.
+    /// Failures and rejections that nothing has settled yet.
     pub(super) open: Vec<OpenFailure>,
-    /// The statement of a rejection without a word, while the user's next one may come.
+    /// Index of a rejection without a reason, while the user's next message may still give one.
     pub(super) awaits: Option<usize>,
-    /// Number of the last message of which a call was rejected.
+    /// Number of the last message that holds a rejected call.
     pub(super) refused_at: Option<u32>,
-    /// What scripts of the project run, as far as it was shown.
+    /// The commands that scripts of the project run, as far as their output showed them.
     pub(super) inner: Vec<InnerCommands>,
-    /// Statements by the error that they tell.
+    /// Index of the statement about each error, by the error's hash.
     errors: FxHashMap<u64, usize>,
-    /// Files by path.
+    /// The files that calls used, by path.
     pub files: FxHashMap<String, FileUse>,
-    /// Identifiers.
+    /// The identifiers that were used, with how and when.
     pub ids: IdTable,
-    /// The secrets of the events: nothing that is gathered holds one.
+    /// The secrets of the events, which are removed from everything that is gathered.
     pub secrets: KnownSecrets,
-    /// Whether an earlier recap handed identifiers on.
+    /// Whether an earlier recap handed identifiers on, so that their weights include their age.
     pub(crate) carries: bool,
-    /// Added to the seq of an event to get its number: an earlier recap stands for more messages
-    /// than one.
+    /// The number of an event is its seq plus this, because one earlier recap counts for several messages.
     pub(super) shift: u32,
+    /// The pieces of output that first showed a name.
     pub(super) shown: FirstShown,
-    /// Statements by what they say, so that a repetition is counted and not told again.
+    /// Index of each statement by the hash of its words, so that a repeated statement is counted instead of added.
     known: FxHashMap<u64, usize>,
-    /// After a pruning, statements up to this many stay.
+    /// Pruning begins only above this many statements.
     most: usize,
+    /// The number of uses so far, by which identifiers are ordered.
     order: u32,
-    /// Files have an order of their own, so that what identifiers are worth does not depend on it.
+    /// Files are counted separately, so that the worth of identifiers does not depend on them.
     file_order: u32,
-    /// What was taken in.
+    /// The runs of events that were read.
     pub(super) runs: Vec<Range<usize>>,
 }
 
-/// Most commands whose last outcome is kept.
+/// At most this many checks are kept.
 const CHECKS: usize = 64;
-/// What a statement weighs that costs nothing to leave out.
+/// The weight of a part that may well be left out.
 pub(super) const TRIFLE: u32 = 10;
 
-/// Most statements that are kept while gathering.
+/// At most this many statements are kept while gathering.
 const KEEP: usize = 6_000;
 
 impl GatheredFacts {
-    /// Nothing yet, beside secrets that are known already.
+    /// Empty facts with secrets that are known already.
     pub(super) fn knowing(secrets: KnownSecrets) -> Self {
         Self { secrets, ..Self::default() }
     }
 
-    /// The order of the newest use.
+    /// The number of the newest use: see [`Self::next_order`].
     pub(crate) fn newest(&self) -> u32 {
         self.order
     }
 
-    /// A number that grows with every use, to order files and identifiers by.
+    /// Returns a number that grows with every use, to order identifiers by.
     pub(crate) fn next_order(&mut self) -> u32 {
         self.order += 1;
         self.order
@@ -135,11 +139,11 @@ impl GatheredFacts {
         event.seq + self.shift
     }
 
-    /// Adds a statement; one that repeats an earlier one is counted there and told as the newest.
-    /// The answer is its place.
+    /// Adds a statement, and returns its index. A statement with the same words as an earlier one is only counted
+    /// there, and gives it its newer message number.
     pub(super) fn push(&mut self, statement: Statement) -> usize {
         use std::hash::{BuildHasher, Hash};
-        // A user who says the same again means it again.
+        // A repeated request of the user is a new request.
         if statement.kind == StatementKind::Asked {
             self.statements.push(statement);
             return self.statements.len() - 1;
@@ -164,9 +168,9 @@ impl GatheredFacts {
         }
     }
 
-    /// Adds a statement of a call, and what the call showed besides.
+    /// Adds the statement about a call, together with the output of the call.
     pub(super) fn push_seen(&mut self, statement: Statement, lines: &[String]) {
-        // What showed something else is another run.
+        // The output is part of the statement, so a run with another output is another statement.
         let statement = Statement { seen: pieces(lines, 0), ..statement };
         let before = self.statements.len();
         self.push(statement);
@@ -175,13 +179,13 @@ impl GatheredFacts {
         }
     }
 
-    /// The statement that told this error before.
+    /// Index of the earlier statement about this error; `None` where it is new.
     pub(super) fn told_error(&self, error: u64) -> Option<usize> {
         self.errors.get(&error).copied()
     }
 
-    /// What told an error the first time weighs nothing once it is told again. The answer is how often
-    /// that was of the same call.
+    /// Lowers the weight of the first statement about an error, because a newer one repeats it. Returns how often that
+    /// statement was counted, or 0 where it is about another call.
     pub(super) fn forget(&mut self, statement: usize, lead: &str) -> u32 {
         let Some(told) = self.statements.get_mut(statement) else { return 0 };
         if told.kind != StatementKind::Ran || told.lead != lead {
@@ -191,12 +195,12 @@ impl GatheredFacts {
         told.times
     }
 
-    /// Notes which statement tells an error.
+    /// Notes that a statement is about an error.
     pub(super) fn tells_error(&mut self, error: u64, statement: usize) {
         self.errors.insert(error, statement);
     }
 
-    /// The client flags what fails: what ended without a word passed.
+    /// Notes that the client flags every failure. So each check that ended without output passed.
     pub(super) fn client_flags(&mut self) {
         self.flags_each = true;
         for check in std::mem::take(&mut self.silent) {
@@ -205,13 +209,14 @@ impl GatheredFacts {
         }
     }
 
-    /// Notes a check that ended without a word.
+    /// Notes a check that ended without output.
     pub(super) fn add_silent(&mut self, check: CheckResult) {
         if self.silent.len() < CHECKS {
             self.silent.push(check);
         }
     }
 
+    /// Counts the identifiers in a text, each once, by who wrote it.
     pub(super) fn add_ids(&mut self, text: &str, role: Role, kind: &BlockKind, message: u32) {
         self.order += 1;
         let order = self.order;
@@ -227,7 +232,7 @@ impl GatheredFacts {
         }
     }
 
-    /// What a look-up showed: told as far as later messages use it.
+    /// Adds the output of a look-up. A recap uses the pieces of it that later messages name.
     pub(super) fn add_found(&mut self, message: u32, lead: String, lines: &[String], weight: u32) {
         let parts = pieces(lines, weight);
         if parts.is_empty() {
@@ -240,7 +245,7 @@ impl GatheredFacts {
         }
     }
 
-    /// Notes that a file is gone. One that was made in this session was scratch.
+    /// Notes that a file was removed. A file that this session made was scratch.
     pub(super) fn remove_file(&mut self, path: &str) {
         if let Some(file) = self.files.get_mut(path) {
             file.scratch |= file.made;
@@ -248,13 +253,15 @@ impl GatheredFacts {
         }
     }
 
-    /// Notes that a file was there before its first use: a part of it was changed.
+    /// Notes that a file existed before its first use, because that use changed only a part of it.
     pub(super) fn was_there(&mut self, path: &str) {
         if let Some(file) = self.files.get_mut(path) {
             file.made = false;
         }
     }
 
+    /// Notes that a call read a file, or changed it where `modified` is true. Paths of more than 300 bytes are
+    /// ignored.
     pub(crate) fn use_file(&mut self, path: &str, modified: bool, message: Option<u32>) {
         if path.is_empty() || path.len() > 300 {
             return;
@@ -271,7 +278,7 @@ impl GatheredFacts {
         file.gone = false;
         file.message = message;
         if modified {
-            // What was taken away is there again.
+            // A removed file is written again.
             file.scratch = programs().places.is_aside(path);
             file.modified = true;
             file.changed = message;
@@ -280,14 +287,14 @@ impl GatheredFacts {
         }
     }
 
-    /// Notes the verdict of a check; the newest one counts.
+    /// Notes the verdict of a check, unless a newer verdict supersedes it. Older verdicts that it covers are removed.
     pub(super) fn add_check(&mut self, check: CheckResult) {
         if self.checks.iter().any(|known| known.message > check.message && known.supersedes(&check))
         {
             return;
         }
         self.checks.retain(|known| !check.supersedes(known));
-        // Of a chain each part may have its newer verdict elsewhere.
+        // A chain of checks is removed once newer verdicts cover each of its parts.
         let chains = self.checks.iter().filter(|known| known.is_chain());
         let gone: Vec<u32> = chains
             .filter(|known| known.message < check.message)
@@ -305,8 +312,8 @@ impl GatheredFacts {
         }
     }
 
-    /// Keeps a long session's statements bounded: look-ups that nobody used go first, then the
-    /// oldest.
+    /// Keeps the number of statements bounded in a long session. Look-ups whose output nobody used are removed first,
+    /// then the oldest statements. Requests of the user always stay.
     pub(super) fn prune(&mut self) {
         if self.statements.len() <= KEEP.max(self.most) {
             return;
@@ -321,11 +328,12 @@ impl GatheredFacts {
             over -= usize::from(goes);
             !goes
         });
+        // These tables hold indices of statements, which have just changed.
         self.shown = FirstShown::default();
         self.open.clear();
         self.errors.clear();
         self.known.clear();
-        // What a user asked stays: where that alone is more, it is not looked through at each event.
+        // Where the kept requests alone exceed the limit, this avoids pruning again at every event.
         self.most = self.statements.len() + self.statements.len() / 2;
     }
 }

@@ -1,12 +1,12 @@
-//! Judging a reply: what of it may be in a recap, claim by claim: what one bad line says, or what
-//! is missing behind a cut, is no reason to lose the others.
+//! Judges a model's reply claim by claim, and keeps the claims that may be in a recap. One bad line, or an end
+//! that was cut off, does not cost the others.
 //!
-//! The checks are made of rules, not of understanding. They see form, size, secrets, forged
-//! structure, known phrases of command, names that no event holds, and quotations of the user that
-//! the user never wrote. They do not see a false claim made of true names, a bad idea among the
-//! open items, an unquoted claim about the user, or an order in words that no table holds: the
-//! recap's header, which says that all of it is reference and no instruction, is what stands
-//! against those.
+//! The checks are rules without understanding. They find bad form and size, secrets, forged structure, known
+//! phrases of command, names that occur in no event, and quotations that the user never wrote.
+//!
+//! They do not find a false claim made of true names, a bad idea among the open items, or an unquoted claim about the
+//! user. Nor do they find a command in words that no table holds. Against those, the header of the recap says that all
+//! of it is reference and no instruction.
 
 use crate::counter::{Counter, TextKind};
 use crate::fold::DroppedLine;
@@ -23,48 +23,48 @@ use crate::recap::visible::visible;
 use crate::redact::{KnownSecrets, REPLACEMENT};
 use crate::salient::shorten;
 
-/// The cap is counted by our counter and kept by another one: one part in this many is let pass.
+/// A reply may exceed its cap by one part in this many, because the model counts tokens in its own way.
 const CAP_TOLERANCE: u64 = 8;
-/// Of a dropped line, so much is kept on record, in characters.
+/// Longest quotation of a dropped line in the record, in characters.
 const RECORDED: usize = 300;
-/// Of the names that are invented, so many are named on record.
+/// At most this many invented names are listed in the record.
 const NAMED: usize = 5;
 
-/// What an order is called on record.
+/// How the record describes an order.
 const ORDER: &str = "an order to the next model";
 
-/// What may stand of a reply.
+/// The part of a reply that a recap may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroundedReply {
-    /// The lines that passed.
+    /// The sections with the lines that passed.
     pub narrated: AcceptedNarration,
-    /// Those that did not.
+    /// The lines that did not pass.
     pub dropped: Vec<DroppedLine>,
-    /// How many there were: list items, and sentences of prose.
+    /// How many lines were judged: list items, and sentences of prose.
     pub lines: usize,
-    /// Secrets that were replaced.
+    /// How many secrets were replaced.
     pub redacted: u32,
-    /// Why less than all of it was taken, beside lines that fell: it was cut, or lacks sections.
+    /// Other reasons why a part of the reply is missing: it was cut off, or it lacks sections.
     pub notes: Vec<String>,
 }
 
-/// Why nothing of a reply may stand.
+/// Why a whole reply was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UngroundedReply {
-    /// The verdict.
+    /// The kind of fault.
     pub verdict: ReplyVerdict,
-    /// For people: counts and kinds, never words of the log or of the reply.
+    /// A detail for people. It holds counts and kinds, and never words of the log or of the reply.
     pub detail: String,
-    /// The lines that fell, where too many did.
+    /// The dropped lines, where the reply was refused for their number.
     pub dropped: Vec<DroppedLine>,
 }
 
-/// Judges a reply against the log. What is kept comes out harmless: no line of a section is a
-/// header, a marker, a chat turn or the end of a recap. A reply that was cut at its cap, is longer
-/// than that, or lacks sections is used as far as it goes (Summarizing Evicted Turns: the cap cuts).
+/// Judges a reply against the log. The lines that are kept are harmless: none is a header, a marker, a chat turn or
+/// the end of a recap. A reply that was cut off, exceeds its cap or lacks sections is used as far as it goes, as in
+/// "Summarizing Evicted Turns".
 ///
 /// # Errors
-/// When nothing of it can be used, or more than half of its lines fall.
+/// Fails where no part of the reply can be used, or more than half of its lines are dropped.
 pub fn judge(
     log: &EventLog,
     request: &SummaryRequest,
@@ -99,7 +99,7 @@ pub fn judge(
             (main_fault(&faults), format!("{} of {lines} lines fell", dropped.len()));
         return Err(UngroundedReply { verdict, detail, dropped });
     }
-    // What announced lines that are gone announces nothing.
+    // A line that announces a list is dropped where the whole list is.
     without_items(&all, &mut kept);
     let standing = all.iter().zip(&kept).filter(|(claim, kept)| **kept && !claim.is_nothing());
     let left_out = written.saturating_sub(standing.count());
@@ -129,6 +129,7 @@ fn refused<T>(verdict: ReplyVerdict, detail: impl Into<String>) -> Result<T, Ung
     Err(UngroundedReply { verdict, detail: detail.into(), dropped: Vec::new() })
 }
 
+/// Fails where the reply is empty, or ended for an unknown reason.
 fn check_end(text: &str, finish: FinishReason) -> Result<(), UngroundedReply> {
     if text.trim().is_empty() {
         return refused(ReplyVerdict::Empty, "the reply holds no text");
@@ -141,6 +142,7 @@ fn check_end(text: &str, finish: FinishReason) -> Result<(), UngroundedReply> {
     }
 }
 
+/// The refusal of a reply that has no usable section.
 fn malformed(what: MalformedReply) -> UngroundedReply {
     let (verdict, detail) = match what {
         MalformedReply::NoHeader => {
@@ -157,7 +159,7 @@ fn malformed(what: MalformedReply) -> UngroundedReply {
 }
 
 impl FoundSections {
-    /// What of the form is missing, for the record.
+    /// Notes for the record about missing sections and stray lines.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.missing.is_empty() {
@@ -170,7 +172,7 @@ impl FoundSections {
     }
 }
 
-/// Takes off the last claim of a reply that ran into its cap: nobody knows whether it is whole.
+/// Removes the last claim of a reply that reached its token cap, because that claim may be incomplete.
 fn cut_off(
     all: &mut Vec<SectionClaim>,
     finish: FinishReason,
@@ -188,7 +190,7 @@ fn cut_off(
     Ok(Some("cut at its token cap: the last line is not taken".to_owned()))
 }
 
-/// Takes off what is beyond the cap, claim by claim.
+/// Removes the claims beyond the token cap. `None` where the reply is within the cap.
 fn fit(
     all: &mut Vec<SectionClaim>,
     request: &SummaryRequest,
@@ -218,6 +220,7 @@ fn tokens_of(claim: &SectionClaim, counter: &dyn Counter) -> u64 {
         + u64::from(counter.count(&claim.text, TextKind::Prose))
 }
 
+/// Fails where the claims have at least as many tokens as the events that they would replace.
 fn check_size(
     all: &[SectionClaim],
     request: &SummaryRequest,
@@ -234,6 +237,7 @@ fn check_size(
     Ok(())
 }
 
+/// The claims of a reply. A line that forges something is a claim by itself.
 fn all_claims(found: &FoundSections, request: &SummaryRequest) -> Vec<SectionClaim> {
     claims(&found.sections, |line| guard::forgery(line, request, false).is_some())
 }
@@ -242,6 +246,7 @@ fn all_claims(found: &FoundSections, request: &SummaryRequest) -> Vec<SectionCla
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ClaimFault {
     verdict: ReplyVerdict,
+    /// A description of the fault, for the record.
     about: String,
 }
 
@@ -251,7 +256,7 @@ impl ClaimFault {
     }
 }
 
-/// What is wrong with each claim, if anything.
+/// The fault of each claim, or `None` where it has none.
 fn faults(
     log: &EventLog,
     request: &SummaryRequest,
@@ -262,7 +267,7 @@ fn faults(
     let users = user_words::messages(log, end);
     let said = UserWords::of(&users, request.previous.as_deref());
     let own = UserSentences::of(&users);
-    // An order may be told as the user's, and not else.
+    // An order may be reported as the user's own; any other order is a fault.
     let orders = |text: &str, about_user: bool| {
         guard::orders(text, |line, order| own.clause(line, order).filter(|_| about_user))
     };
@@ -270,7 +275,7 @@ fn faults(
     let mut announcer = "";
     let mut out = Vec::with_capacity(all.len());
     for ((claim, text), names) in all.iter().zip(&joined).zip(invented) {
-        // An order may be spread over a list and the line that announces it.
+        // An order may be split between a list item and the line that announces the list.
         let announced = claim.is_item() && !announcer.is_empty();
         let together = || format!("{announcer} {text}");
         let is_order =
@@ -287,14 +292,14 @@ fn faults(
     out
 }
 
-/// What a claim forges.
+/// The fault of a claim that imitates a header, a marker or another speaker.
 fn forged(claim: &SectionClaim, text: &str, request: &SummaryRequest) -> Option<ClaimFault> {
     let mut lines = claim.text.lines().chain([text]);
     let what = lines.find_map(|line| guard::forgery(line, request, claim.bare))?;
     Some(ClaimFault::new(ReplyVerdict::Injected, what))
 }
 
-/// What a claim makes up.
+/// The fault of a claim that holds an invented name or quotation.
 fn untrue(
     claim: &SectionClaim,
     text: &str,
@@ -312,7 +317,7 @@ fn untrue(
     fault(ReplyVerdict::Ungrounded, &shown)
 }
 
-/// The verdict on all of it, where more than half of the lines fell: what most of them fell for.
+/// The verdict on the whole reply: the one that most of its lines got.
 fn main_fault(faults: &[Option<ClaimFault>]) -> ReplyVerdict {
     let codes = [ReplyVerdict::Ungrounded, ReplyVerdict::FalseQuote, ReplyVerdict::Injected];
     let times =
@@ -320,6 +325,7 @@ fn main_fault(faults: &[Option<ClaimFault>]) -> ReplyVerdict {
     codes.into_iter().max_by_key(times).unwrap_or(ReplyVerdict::Injected)
 }
 
+/// The entry of the record for a dropped claim. Its text is made harmless.
 fn on_record(claim: &SectionClaim, fault: &ClaimFault) -> DroppedLine {
     DroppedLine {
         line: guard::harmless(&shorten(&claim.joined(), RECORDED)),

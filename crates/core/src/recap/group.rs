@@ -1,4 +1,4 @@
-//! Statements as they are told: what belongs together is one, and paths are short.
+//! Prepares statements for a recap: related ones are joined, and paths are shortened.
 
 use std::borrow::Cow;
 
@@ -10,20 +10,21 @@ use crate::recap::gather::GatheredFacts;
 use crate::recap::statement::{Statement, StatementKind, USED, WANTED};
 use crate::recap::wanted_words::WantedWords;
 
-/// A statement, and how many it was made of.
+/// A statement, and how many statements were joined in it.
 pub(super) struct GroupedStatement {
     pub statement: Statement,
+    /// How many statements were joined, itself included.
     pub count: u32,
 }
 
-/// Statements between two changes of one file that still belong together.
+/// Two changes of one file are joined only where at most this many statements lie between them.
 const NEAR: usize = 4;
-/// Most parts of a group.
+/// At most this many parts of a group are kept.
 const PARTS: usize = 60;
 
-/// The statements that tell something. Changes of one file in one turn are told together, and scratch
-/// files not at all; how a file was changed weighs half once a commit tells of it. Paths are told without
-/// `root`, but for what the user wrote.
+/// The statements that a recap may use. Changes of one file in one turn are joined, and changes of scratch files are
+/// left out. A change weighs half once a commit holds it. Paths are written without `root`, but for paths that the
+/// user wrote.
 pub(super) fn group(
     gathered: &GatheredFacts,
     frame: &RecapFrame<'_>,
@@ -32,11 +33,11 @@ pub(super) fn group(
     let source = focused(gathered, frame);
     let later = frame.later;
     let mut told: Vec<GroupedStatement> = Vec::new();
-    // The newest change of each file in this turn, by what it says of the file.
+    // The newest change of each file in this turn, by the lead of its statement.
     let mut changed: FxHashMap<String, usize> = FxHashMap::default();
     let mut statements: Vec<&Statement> =
         source.iter().map(|one| &**one).filter(|statement| statement.tells()).collect();
-    // An earlier recap tells them by section.
+    // Statements of an earlier recap come by section, not by message.
     statements.sort_by_key(|statement| statement.message);
     let ran: FxHashSet<u32> = source
         .iter()
@@ -84,8 +85,8 @@ pub(super) fn group(
     told
 }
 
-/// The statements, with what was seen of the focus; and, where nobody gave one, of the open request, where the agent
-/// looked something up and said nothing of it.
+/// The statements, with the output that holds words of the focus. Without a focus, the words of the open request
+/// count, but only for look-ups that the agent did not comment on.
 fn focused<'a>(gathered: &'a GatheredFacts, frame: &RecapFrame<'_>) -> Vec<Cow<'a, Statement>> {
     let statements = &gathered.statements;
     let is_asked = !frame.focus.is_empty();
@@ -94,7 +95,8 @@ fn focused<'a>(gathered: &'a GatheredFacts, frame: &RecapFrame<'_>) -> Vec<Cow<'
         return statements.iter().map(Cow::Borrowed).collect();
     };
     let says = |one: &Statement| matches!(one.kind, StatementKind::Said | StatementKind::Concluded);
-    // Of the message behind: its number, and whether the assistant says something in it first.
+    // For the message that follows: its number, and whether the assistant comments there. Statements are visited
+    // from the newest to the oldest.
     let (mut next, mut own) = ((u32::MAX, false), (u32::MAX, false));
     let seen = |one: &'a Statement| {
         if own.0 != one.message {
@@ -110,27 +112,27 @@ fn focused<'a>(gathered: &'a GatheredFacts, frame: &RecapFrame<'_>) -> Vec<Cow<'
     all
 }
 
-/// Whether all that it changed is aside of the work: in a folder for temporary files, or gone again.
+/// Whether all files that a statement changed are scratch: temporary, or removed again.
 fn is_scratch(statement: &Statement, gathered: &GatheredFacts) -> bool {
     let paths = paths_of(statement).split(", ");
     paths.clone().all(|path| gathered.files.get(path).is_some_and(|used| used.scratch))
 }
 
-/// The files of a change, as they are told.
+/// The files of a change, as its lead lists them.
 fn paths_of(statement: &Statement) -> &str {
     let lead = statement.lead.as_str();
     let end = [": `", " (written", " ("].iter().filter_map(|mark| lead.find(mark)).min();
     lead[..end.unwrap_or(lead.len())].trim_end_matches(':')
 }
 
-/// The command that changed it is told by what it ran.
+/// Removes the command from a change, because another statement reports the same run.
 fn drop_command(statement: &mut Statement) {
     if let Some(at) = statement.lead.find(": `") {
         statement.lead.truncate(at);
     }
 }
 
-/// What failed and passed later says so, and weighs half.
+/// Notes in a failed statement that the command passed later, and halves its weight.
 fn tell_success(
     statement: &mut Statement,
     gathered: &GatheredFacts,
@@ -149,16 +151,17 @@ fn tell_success(
     }
 }
 
-/// Says that a command passed later.
+/// The words that say when a failed command passed.
 const LATER: &str = " (ok at @";
 
-/// The folder that most of the files with an absolute path are in, with its last `/`.
+/// The folder that holds at least three quarters of the files with an absolute path, with its last `/`. `None`
+/// where there is no such folder. Of several nested folders, the innermost.
 pub(super) fn common_root(gathered: &GatheredFacts) -> Option<String> {
     let absolute = || gathered.files.keys().filter(|path| path.starts_with('/'));
     let count = absolute().count();
     let mut holds: FxHashMap<&str, usize> = FxHashMap::default();
     for path in absolute() {
-        // `/home/` alone says nothing.
+        // `/home/` alone says nothing, so folders at the top are left out.
         for (at, _) in path.match_indices('/').skip(2) {
             *holds.entry(&path[..=at]).or_default() += 1;
         }

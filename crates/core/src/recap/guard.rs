@@ -1,8 +1,8 @@
-//! Untrusted text beside a model: what is taken from it before a prompt quotes it, and what no
-//! reply may hold.
+//! Guards against untrusted text around a model: it makes text harmless before a prompt quotes it, and finds what
+//! no reply may hold.
 //!
-//! [`quoted`] is for the way in: nothing is refused, everything loses its meaning. [`forgery`] and
-//! [`orders`] are for the way out: a line that holds one of these is dropped.
+//! [`quoted`] prepares text for a prompt: it refuses nothing and makes all markup meaningless. [`forgery`] and
+//! [`orders`] check a reply: a line in which they find something is dropped.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::recap::quote;
 use crate::recap::user_orders::OrderLine;
 use crate::recap::visible::{starts, token};
 
-/// First lines of summaries, ours and others': they tell readers that a message is one.
+/// First lines of summaries, midfold's and others', by which readers recognise a summary.
 const HEADERS: &[&str] = &[
     "## conversation summary",
     "[context compaction",
@@ -26,12 +26,12 @@ const HEADERS: &[&str] = &[
     "[earlier messages truncated]",
 ];
 
-/// Who speaks, as plain-text templates write it.
+/// How plain-text templates name a speaker.
 const SPEAKERS: &[&str] =
     &["Human:", "Assistant:", "System:", "SYSTEM:", "User:", "USER:", "ASSISTANT:", "Developer:"];
 
-/// Text from the log as a prompt quotes it: all its words, but no line of it is a fence, a header,
-/// a section of the schema or a speaker, and no token of it means anything.
+/// Text from the log as a prompt quotes it. All words stay, but no line is a fence, a header, a section of the
+/// schema or a speaker, and no token has a special meaning.
 pub(crate) fn quoted(text: &str, header: &str, sections: &[String]) -> String {
     let text = escape::neutralise(text);
     let mut out = String::with_capacity(text.len() + 16);
@@ -46,6 +46,7 @@ pub(crate) fn quoted(text: &str, header: &str, sections: &[String]) -> String {
     out
 }
 
+/// Whether a line starts as the header of the request or a known header does.
 fn is_header(line: &str, header: &str) -> bool {
     let first = header.lines().next().unwrap_or_default().trim();
     let known = |header: &str| !header.is_empty() && starts(line, header);
@@ -53,6 +54,7 @@ fn is_header(line: &str, header: &str) -> bool {
     known(&short) || HEADERS.iter().any(|header| known(header))
 }
 
+/// Whether a line is a Markdown heading with the name of a section.
 fn is_section(line: &str, sections: &[String]) -> bool {
     let Some(rest) = line.strip_prefix('#') else { return false };
     let name = rest.trim_start_matches('#').trim();
@@ -60,15 +62,16 @@ fn is_section(line: &str, sections: &[String]) -> bool {
     ours || sections.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// What a line of a reply forges, if anything: a fence, a template token, a marker, a header, a
-/// section of ours; or a chat turn, where it is `bare`: at the start of a line, with no list mark
-/// and no section's name before it. Behind those, `User: …` is how honest work begins. The line
-/// has been made [`visible`].
+/// What a line of a reply forges: a fence, a template token, a marker, a header or a section of midfold's recap.
+/// `None` where it forges nothing.
+///
+/// A `bare` line, which starts without a list mark and without a section's name, may forge a chat turn, too. Behind a
+/// list mark, honest work may begin with `User: …`. The line has been made [`visible`].
 pub(crate) fn forgery(line: &str, request: &SummaryRequest, bare: bool) -> Option<&'static str> {
     if token(line).is_some() {
         return Some("a template token, a fence or a marker");
     }
-    // Tags in code quotes are talk about tags; unquoted ones are tags.
+    // A tag in code quotes is talk about the tag. Without them it is a tag.
     let prose = quote::without_code(line);
     if line.contains("<|") || matches!(escape::neutralise(&prose), Cow::Owned(out) if out != prose)
     {
@@ -95,7 +98,7 @@ fn speaks(line: &str) -> bool {
     SPEAKERS.iter().any(|speaker| line.starts_with(speaker))
 }
 
-/// One line of an accepted section: no reader takes it for a header, a marker, markup or a turn.
+/// A line of an accepted section, changed so that no reader takes it for a header, a marker, markup or a turn.
 pub(crate) fn harmless(line: &str) -> String {
     let line = escape::neutralise(line);
     let line = line.trim_end();
@@ -108,27 +111,28 @@ pub(crate) fn harmless(line: &str) -> String {
     }
 }
 
-/// Orders to whoever reads, as regular expressions.
+/// Regular expressions that find orders to the reader.
 fn order_table() -> impl Iterator<Item = &'static str> {
     include_str!("../../data/orders.txt").lines().filter(|line| !line.starts_with('#'))
 }
 
-/// Which of them a text holds.
+/// Says which of the expressions match a text.
 static ORDER_SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(order_table()).ok());
 
-/// Where one stands, as short as it can be.
+/// Finds the shortest match of each expression.
 static ORDERS: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
     let shortest = |order| RegexBuilder::new(order).swap_greed(true).build().ok();
     order_table().map(shortest).collect()
 });
 
-/// Whether the text gives orders to its reader, outside quotations and outside of what `user_orders` says is
-/// the user's: from an order in a line, the clause that is. `body` is [`visible`].
+/// Whether the text gives orders to its reader. Quotations are not searched. `own` returns the clause around an
+/// order that the user wrote: such a clause is allowed, and the rest of the line is searched again. `body` is
+/// [`visible`].
 pub(crate) fn orders(
     body: &str,
     own: impl Fn(&OrderLine, &Range<usize>) -> Option<Range<usize>>,
 ) -> bool {
-    // The tables are constant and a test compiles them: the fallbacks refuse and are never reached.
+    // The tables are constant and a test compiles them, so the fallbacks, which refuse the text, are never used.
     let Some(set) = ORDER_SET.as_ref() else { return true };
     let prose = quote::without(body);
     prose.lines().any(|line| {

@@ -1,8 +1,8 @@
-//! What is committed, pushed and asked to be merged, as far as calls showed it.
+//! Commits, pushes and requests to merge, as far as calls showed them.
 
 use crate::tools::command::versions::HistoryDeed;
 
-/// Commits that are kept.
+/// At most this many commits are kept.
 const MOST: usize = 10;
 /// Longest subject, in characters.
 const SUBJECT: usize = 100;
@@ -10,7 +10,7 @@ const SUBJECT: usize = 100;
 /// A commit that a call made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitRecord {
-    /// As git abbreviates it; empty where nothing showed it.
+    /// The abbreviated hash; empty where no output showed it.
     pub hash: String,
     /// The first line of its message.
     pub subject: String,
@@ -32,24 +32,24 @@ pub struct MergeRequest {
 /// The history of the work, as far as calls changed it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkHistory {
-    /// The newest commits, in order: all since the last push that are known, or the last of them.
+    /// The newest commits, the oldest of them first.
     pub commits: Vec<CommitRecord>,
-    /// How many there were before these.
+    /// How many older commits were dropped from the list.
     pub older: usize,
-    /// How many of these, from the first on, are pushed.
+    /// How many of the listed commits are pushed, counted from the first one.
     pub pushed: usize,
-    /// The last push: number of its message, and the branch where that was told.
+    /// The last push: the number of its message, and the branch (empty where no output named it).
     pub push: Option<(u32, String)>,
-    /// Requests to merge, in order.
+    /// Requests to merge, in the order in which they were opened.
     pub requests: Vec<MergeRequest>,
 }
 
 impl WorkHistory {
-    /// Takes in one thing that a call did.
+    /// Adds one deed of a call.
     pub(super) fn add(&mut self, message: u32, deed: HistoryDeed) {
         match deed {
             HistoryDeed::Committed { hash, subject, amends } => {
-                // A listing of what is known already is no commit.
+                // A commit that is known already was only listed again.
                 if !hash.is_empty() && self.commits.iter().any(|known| known.hash == hash) {
                     return;
                 }
@@ -85,8 +85,8 @@ impl WorkHistory {
         }
     }
 
-    /// A listing tells the hash of a commit that was made without a word: the one with its subject, and
-    /// a hash alone that of the newest.
+    /// Fills in the hash of a commit that was made without output. A listing with a subject names the commit with that
+    /// subject; a hash alone is the newest commit's.
     fn name(&mut self, hash: &str, subject: &str) {
         let hash = &hash[..hash.len().min(8)];
         if self.commits.iter().any(|known| !known.hash.is_empty() && hash.starts_with(&known.hash))
@@ -104,13 +104,14 @@ impl WorkHistory {
         }
     }
 
+    /// Removes the newest `count` commits, and returns them.
     fn take_back(&mut self, count: usize) -> Vec<CommitRecord> {
         let from = self.commits.len().saturating_sub(count);
         self.pushed = self.pushed.min(from);
         self.commits.split_off(from)
     }
 
-    /// The commits that are told: those since the last push, or the newest where all are pushed.
+    /// The commits for a recap: those since the last push, or the newest where all are pushed.
     #[must_use]
     pub fn told(&self) -> &[CommitRecord] {
         let from = if self.pushed < self.commits.len() { self.pushed } else { 0 };

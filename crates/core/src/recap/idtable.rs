@@ -1,6 +1,5 @@
-//! The table of identifiers: how each was used. The hottest place of a cold compaction, so an
-//! identifier is hashed once, most are stored inline, and one that its text repeats is not looked
-//! up again.
+//! The table of identifiers and their uses. Most time of a cold compaction is spent here. So an identifier is hashed
+//! once, most are stored inline, and a repetition within one text is not looked up again.
 
 use std::hash::BuildHasher;
 
@@ -8,31 +7,31 @@ use compact_str::CompactString;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-/// How an identifier was used. Counts are of texts, not of occurrences: a name that one listing
-/// repeats is no more likely to be used.
+/// How an identifier was used. Each text counts once, because a name that one listing repeats is no more likely to
+/// be needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdUse {
-    /// Texts and arguments of the assistant.
+    /// In how many texts and arguments of the assistant it occurs.
     pub said: u32,
-    /// User messages.
+    /// In how many messages of the user it occurs.
     pub user: u32,
-    /// Results.
+    /// In how many results it occurs.
     pub result: u32,
-    /// Order of the last use.
+    /// Order of the last use, which grows with each text.
     pub last: u32,
-    /// Order of the first use: breaks ties.
+    /// Order of the first use, which decides between equals.
     pub first: u32,
-    /// Handed on by an earlier recap, with this weight.
+    /// The weight that an earlier recap handed on.
     pub carried: u32,
     /// Number of the message that used it last.
     pub message: u32,
 }
 
-/// Identifiers by name.
+/// Identifiers by name, each with its uses.
 #[derive(Clone, Debug)]
 pub struct IdTable {
     table: HashTable<(CompactString, IdUse)>,
-    /// The hashes that were seen last, with the text they were seen in.
+    /// The hashes seen last, each with the order of the text it was in.
     seen: Vec<(u64, u32)>,
 }
 
@@ -46,13 +45,13 @@ impl Default for IdTable {
 }
 
 impl IdTable {
-    /// Makes room for `more` identifiers: growing the table step by step is what costs.
+    /// Makes room for `more` identifiers, because growing the table step by step is expensive.
     pub fn reserve(&mut self, more: usize) {
         self.table.reserve(more, |(id, _)| hash(id));
     }
 
-    /// The use of `id` in the text of this `order`, once a text; `None` when the text had it
-    /// already.
+    /// The use of `id` in the text with this `order`, for the caller to count. `None` where the same text had the
+    /// identifier already.
     pub fn once(&mut self, id: &str, order: u32) -> Option<&mut IdUse> {
         let hash = hash(id);
         let place = &mut self.seen[usize::try_from(hash & (SEEN as u64 - 1)).unwrap_or(0)];
@@ -66,7 +65,7 @@ impl IdTable {
         fresh.then_some(used)
     }
 
-    /// The use of `id`; made now, at `order`, where it is new.
+    /// The use of `id`. A new identifier gets `order` as its first and last use.
     pub fn get_or_new(&mut self, id: &str, order: u32) -> &mut IdUse {
         self.entry(id, hash(id), order)
     }
@@ -77,24 +76,24 @@ impl IdTable {
         &mut entry.or_insert_with(fresh).into_mut().1
     }
 
-    /// An identifier of the table and its use.
+    /// An identifier of the table and its use; `None` where it was never used.
     pub(super) fn get(&self, id: &str) -> Option<(&str, &IdUse)> {
         let found = self.table.find(hash(id), |(known, _)| known == id)?;
         Some((found.0.as_str(), &found.1))
     }
 
-    /// All of them, in no order.
+    /// All identifiers and their uses, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &IdUse)> {
         self.table.iter().map(|(id, used)| (id.as_str(), used))
     }
 
-    /// How many.
+    /// How many identifiers the table holds.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether there is none.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()

@@ -1,4 +1,5 @@
-//! What a call says of earlier ones: it was allowed, it ran at all, it installed what was missing.
+//! Effects of a call on earlier ones: a refused call was allowed, a blocked command ran, a missing package was
+//! installed.
 
 use crate::recap::checks::all_covered;
 use crate::recap::deeds::{CallDeeds, DeedOutcome, FailureCost};
@@ -10,10 +11,10 @@ use crate::tools::command::{CommandDeeds, CommandPurpose, CommandRun, SimpleStep
 use crate::tools::shell::CommandEnd;
 use crate::tools::{CallVerdict, ToolKind};
 
-/// Bytes of an output in which a runner of scripts tells what it runs, and an installer what it installed.
+/// Bytes of output that are searched for the commands of a script, and for the packages of an installer.
 const TOLD_BYTES: usize = 16_000;
 
-/// Why the user rejected a call: the first sentence says it, and the others belong to it.
+/// The parts of the reason for a rejection. The first sentence weighs most.
 pub(super) fn reason_parts(text: &str) -> Vec<StatementSentence> {
     let mut parts = prose::asked(text);
     for (at, part) in parts.iter_mut().enumerate() {
@@ -23,11 +24,11 @@ pub(super) fn reason_parts(text: &str) -> Vec<StatementSentence> {
 }
 
 impl CallDeeds<'_, '_> {
-    /// The user said no. What would only have looked at something is told where the user said why.
+    /// Adds a rejection by the user. A rejected look-up is added only where the user gave a reason.
     pub(super) fn rejected(&mut self, came: &DeedOutcome<'_>) {
         let reason = came.outcome.reason.clone();
         let looks = self.cost(&came.command, false) == FailureCost::Nothing;
-        // Of a batch the first one was rejected, and the others with it.
+        // Where the user rejects one call of a batch, the client rejects the others, too: only the first is reported.
         let with_it = self.gathered.refused_at.replace(came.message) == Some(came.message);
         if reason.is_none() && (looks || with_it) {
             return;
@@ -42,13 +43,13 @@ impl CallDeeds<'_, '_> {
         self.add_refused(came, at, reason);
     }
 
-    /// The client did not let it run, and no user said anything.
+    /// Adds a call that the client blocked without asking the user.
     pub(super) fn blocked(&mut self, came: &DeedOutcome<'_>) {
         if self.cost(&came.command, false) != FailureCost::Much {
             return;
         }
         let line = came.outcome.telling.as_deref().unwrap_or_default();
-        // What comes behind it is the command again.
+        // Behind the colon the client repeats the command.
         let line = line.split_once(": ").map_or(line, |(line, _)| line);
         let parts = vec![StatementSentence::new(&format!("blocked: {line}"), 160)];
         let mut statement = Statement::new(came.message, StatementKind::Failed, came.lead(), parts);
@@ -57,7 +58,7 @@ impl CallDeeds<'_, '_> {
         self.add_refused(came, at, None);
     }
 
-    /// It was stopped. What was dropped with another call of its batch is not told.
+    /// Adds a call that was stopped. Calls that were cancelled with another call of the batch are not reported.
     pub(super) fn stopped(&mut self, came: &DeedOutcome<'_>) {
         if came.outcome.cancelled || self.gathered.refused_at == Some(came.message) {
             return;
@@ -70,6 +71,7 @@ impl CallDeeds<'_, '_> {
         ));
     }
 
+    /// Notes a refused call, whose refusal later calls may settle.
     fn add_refused(&mut self, came: &DeedOutcome<'_>, statement: usize, reason: Option<String>) {
         let runs = verdicts::runs(&came.command).into_iter().map(|(run, _)| run).collect();
         let path = self.facts.changed().and_then(|changed| changed.paths().first().cloned());
@@ -84,7 +86,7 @@ impl CallDeeds<'_, '_> {
         });
     }
 
-    /// A call like one that was rejected or blocked was allowed.
+    /// Settles the refusal of a call with the same tool and file, because this one was allowed.
     pub(super) fn allowed(&mut self) {
         if self.facts.kind == ToolKind::Shell {
             return;
@@ -98,14 +100,14 @@ impl CallDeeds<'_, '_> {
         self.gathered.settle(same);
     }
 
-    /// A command that was rejected or blocked ran, whatever came of it.
+    /// Settles the refusals of a command, because it ran this time, with whatever outcome.
     pub(super) fn ran_at_all(&mut self, command: &CommandDeeds<'_>) {
         let runs: Vec<CommandRun> =
             verdicts::runs(command).into_iter().map(|(run, _)| run).collect();
         self.gathered.settle(|open| open.refused.is_some() && all_covered(&runs, &open.runs));
     }
 
-    /// A command that is not known to have failed settles failures.
+    /// Settles the earlier failures that a command makes obsolete. It must not be known to have failed.
     pub(super) fn settles(&mut self, came: &DeedOutcome<'_>, ok: bool) {
         let command = &came.command;
         let runs = verdicts::runs(command);
@@ -128,7 +130,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
-    /// The interpreter of a script that the agent wrote for one look.
+    /// The interpreter of a script that the agent wrote for one look; `None` for any other step.
     pub(super) fn scratch(&self, step: &SimpleStep<'_>) -> Option<String> {
         let (interpreter, file) =
             step.run.script().filter(|_| step.purpose == CommandPurpose::Script)?;
@@ -136,17 +138,18 @@ impl CallDeeds<'_, '_> {
         own.then(|| interpreter.to_owned())
     }
 
-    /// What scripts of the project run, as far as the output tells.
+    /// Notes which commands a script of the project runs, as far as its output shows them.
     pub(super) fn learn(&mut self, came: &DeedOutcome<'_>, steps: &[&SimpleStep<'_>]) {
         let mut named = steps.iter().filter(|step| step.run.is_named_by_project());
-        // Of several it cannot be told which wrote a line.
+        // Where several scripts ran, nothing says which of them wrote a line.
         if let (Some(step), None) = (named.next(), named.next()) {
             let lines = self.tools.shown(came.text, TOLD_BYTES);
             self.gathered.learn(step, &lines);
         }
     }
 
-    /// What the command installed: all installs of one that ended well, those in front of what failed.
+    /// Settles failures for want of a package that this command installed. After a failed command, the installs
+    /// before the failing step count.
     pub(super) fn installed(&mut self, came: &DeedOutcome<'_>, failed: Option<&SimpleStep<'_>>) {
         let steps = &came.command.steps;
         let before = match failed {
@@ -166,7 +169,7 @@ impl CallDeeds<'_, '_> {
             let mut packages: Vec<String> = step.run.over().map(str::to_owned).collect();
             let bare = packages.is_empty() && !step.run.key().starts_with("pip");
             for line in self.tools.shown(came.text, TOLD_BYTES) {
-                // Each with its version: `pytz-2023.3`.
+                // Each package with its version, such as `pytz-2023.3`.
                 let named = line.strip_prefix("Successfully installed ").unwrap_or_default();
                 let names = named.split_whitespace().filter_map(|name| name.rsplit_once('-'));
                 packages.extend(names.map(|(name, _)| name.to_owned()));
@@ -175,7 +178,7 @@ impl CallDeeds<'_, '_> {
         }
     }
 
-    /// The command, to know it again.
+    /// A hash of the command, by which a repetition is recognised; `None` for a call without a command.
     pub(super) fn text(&self) -> Option<u64> {
         use std::hash::BuildHasher;
         let text = self.facts.command.as_deref()?.trim();

@@ -1,7 +1,7 @@
-//! Names that left: what history says and the context does not, most likely needed first.
+//! Names that occur in the log and no longer in the context, the most likely needed first.
 //!
-//! A recap names what its budget has room for. This is the rest of its index, asked for with a
-//! question: so dense that one short answer holds a hundred names.
+//! A recap names as much as its budget allows. These are the remaining names, ranked for a question. The answer is
+//! a dense list: a hundred names fit into a short one.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,23 +15,24 @@ use crate::recap::rank::{BestOf, hope, log2, size, worth};
 use crate::recap::vocabulary::{NameVocabulary, NameWords, words};
 use crate::view::{EventView, Role};
 
-/// A name whose words the question has, all of them: hundredths of a natural logarithm of the
-/// odds, as in the ranking of a recap. Varied in replay at windows of 8,000 to 32,000, where the
-/// question is all of the newest text.
+/// Gain of a name that shares all its words with a long question. The unit is a hundredth of a natural logarithm
+/// of the odds, as in the ranking of a recap. Tuned in replay at windows of 8,000 to 32,000 tokens, where the question
+/// is the whole newest text.
 const ASKED: i64 = 100;
-/// The same for a question that somebody put into words, as for the focus of a recap.
+/// The same gain for a question that somebody put into words, as for the focus of a recap.
 const MEANT: i64 = 1_000;
-/// Most words of such a question.
+/// A question of more words than this counts as a long text.
 const QUESTION: usize = 32;
-/// For each doubling of its age in events, four times. Varied as above, and so is [`LENGTH`].
+/// Change in worth for each doubling of a name's age in events, applied four times, because `log2` counts quarters.
+/// Tuned in the same way, as is [`LENGTH`].
 const AGE: i64 = -15;
-/// For each doubling of its length, four times, beside what it counts in a recap: an answer is
-/// short.
+/// Change in worth for each doubling of a name's length, applied four times. It is added to the change that a recap
+/// makes, because an answer is short.
 const LENGTH: i64 = -10;
-/// Names are kept apart by what they are worth, in steps of this: of the ones that are worth little
-/// only the newest have to be looked at.
+/// Names are grouped by their worth in steps of this size. In the groups of little worth, only the newest names
+/// have to be compared.
 const STEP: i64 = 8;
-/// Uses that are no last ones are let stand up to this many.
+/// Up to this many outdated uses are left in a list before it is cleaned.
 const KEPT: usize = 16;
 
 /// The names of a history, and how each was used.
@@ -47,18 +48,22 @@ const KEPT: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub struct LostNames {
     names: Arc<NameVocabulary>,
-    /// How each was used, by number.
+    /// How each name was used. The index is the number of the name.
     used: Vec<NameUses>,
-    /// When each was used last: apart from the rest of it, because an answer asks it of most names.
+    /// Seq of each name's last use. It is stored apart, because an answer reads it for most names.
     last: Vec<u32>,
-    /// Uses, by what the name was worth then (in steps of [`STEP`]).
+    /// Uses, grouped by the worth that the name had then, in steps of [`STEP`].
     uses: BTreeMap<i64, UseOrder>,
+    /// Seq of the newest event, from which ages are counted.
     newest: u32,
 }
 
+/// How a name was used, and what it was worth at its last use.
 #[derive(Clone, Debug, Default)]
 struct NameUses {
+    /// How often each author used it.
     by: IdUse,
+    /// Its worth at the last use, which decides its group.
     worth: i64,
 }
 
@@ -68,33 +73,36 @@ impl NameUses {
     }
 }
 
-/// Uses of about the same worth, in order. Of a name the last one counts.
+/// Uses of about the same worth, in order. Only the last use of a name counts.
 #[derive(Clone, Debug, Default)]
 struct UseOrder {
     list: Vec<NameUse>,
-    /// So many are the last of their names.
+    /// How many uses in the list are the last of their names.
     last: usize,
 }
 
+/// One use of a name in an event.
 #[derive(Clone, Debug)]
 struct NameUse {
+    /// Seq of the event.
     seq: u32,
+    /// The number of the name.
     number: u32,
-    /// Those of the name, here too: most uses are passed over for what these say, and the names
-    /// stand far from each other in memory.
+    /// The words of the name. They are copied here because most uses are skipped after a look at them, and the names
+    /// themselves lie far apart in memory.
     words: NameWords,
 }
 
 impl NameUse {
-    /// Whether the name was not used again since.
+    /// Whether the name was not used again later.
     fn is_last(&self, last: &[u32]) -> bool {
         last.get(self.number as usize) == Some(&self.seq)
     }
 }
 
 impl UseOrder {
-    /// Takes in a use, which is the last of its name. Uses that are no longer the last of theirs are removed
-    /// before they are more than half of the list, because every answer walks over the whole list.
+    /// Adds a use, which is the last of its name. Outdated uses are removed before they are more than half of the
+    /// list, because every answer reads the whole list.
     fn add(&mut self, used: NameUse, last: &[u32]) {
         self.list.push(used);
         self.last += 1;
@@ -116,7 +124,7 @@ pub enum NameUser {
 }
 
 impl NameUser {
-    /// Whose words a message holds.
+    /// The user of the names in a message, by its role.
     #[must_use]
     pub fn of(view: &EventView) -> Self {
         match view.role {
@@ -129,20 +137,20 @@ impl NameUser {
 }
 
 impl LostNames {
-    /// Of these names none was used yet: many histories may share them.
+    /// A history in which these names are unused so far. Several histories may share the names.
     #[must_use]
     pub fn over(names: Arc<NameVocabulary>) -> Self {
         Self { names, ..Self::default() }
     }
 
-    /// Takes in the text of an event. Events come in order.
+    /// Adds the names in the text of an event. Events come in order.
     pub fn add(&mut self, seq: u32, by: NameUser, text: &str) {
         for id in identifiers(text) {
             self.add_name(seq, by, id);
         }
     }
 
-    /// Takes in one name of an event.
+    /// Adds one name of an event.
     pub fn add_name(&mut self, seq: u32, by: NameUser, name: &str) {
         let number = match self.names.get(name) {
             Some(number) => number,
@@ -151,7 +159,7 @@ impl LostNames {
         self.add_known(seq, by, number);
     }
 
-    /// Takes in one name of an event by its number; a number that no name has says nothing.
+    /// Adds one name of an event by its number. An unknown number is ignored.
     pub fn add_known(&mut self, seq: u32, by: NameUser, number: u32) {
         let at = number as usize;
         if at >= self.names.len() {
@@ -186,9 +194,9 @@ impl LostNames {
         uses.add(NameUse { seq, number, words: self.names.words(number).into() }, &self.last);
     }
 
-    /// The names that are not `here`, by number and name, the most likely needed for the question
-    /// first: by how they were used, by their length, by the words that they share with the
-    /// question, the newest before the oldest. As many as `chars` characters hold, one space apart.
+    /// The names for which `here` is false, the most likely needed for the question first. How a name was used, its
+    /// length, the words that it shares with the question and its age decide. The answer has as many names as fit into
+    /// `chars` bytes with one space between them.
     pub fn best(
         &self,
         question: &str,
@@ -196,13 +204,13 @@ impl LostNames {
         here: impl Fn(u32, &str) -> bool,
     ) -> Vec<&str> {
         let asked = QuestionWords::new(question, &self.names);
-        // More can never be told.
+        // No more than this many names fit into the answer.
         let most = chars / (self.names.shortest() + 1) + 1;
         let mut ranked: BestOf<(Reverse<i64>, u32, &str)> = BestOf::of(most, self.used.len());
-        // What all that can be told is worth, at least.
+        // No name that is worth less than this can still get into the answer.
         let mut least = i64::MIN;
         for (step, uses) in self.uses.iter().rev() {
-            // What each of these is worth, at most.
+            // An upper limit for the worth of the names in this group.
             let below = (step + 1) * STEP;
             let (mut at, mut age) = (None, 0);
             for used in uses.list.iter().rev() {
@@ -210,6 +218,7 @@ impl LostNames {
                     at = Some(used.seq);
                     age = AGE * log2(self.newest.saturating_sub(used.seq));
                 }
+                // The rest of this list is older and thus worth less, so its search ends here.
                 if below + asked.weight + age < least {
                     break;
                 }
@@ -237,29 +246,30 @@ impl LostNames {
         ranked.into_iter().map(|(_, _, name)| name).take_while(fits).collect()
     }
 
-    /// How many of the names that were used are not `here`.
+    /// How many of the used names are not `here`.
     pub fn count(&self, here: impl Fn(&str) -> bool) -> usize {
         let used = (0..).zip(&self.used).filter(|(_, used)| used.times() > 0);
         used.filter(|(number, _)| !here(self.names.text(*number))).count()
     }
 }
 
-/// Where a name of this worth is kept.
+/// The group in which a name of this worth is kept.
 fn step(worth: i64) -> i64 {
     worth.div_euclid(STEP)
 }
 
-/// The words of a question, as far as names have them.
+/// The words of a question that occur in names.
 struct QuestionWords {
-    /// By the number of the word.
+    /// Whether the question has a word, by the word's number.
     known: Vec<bool>,
+    /// What a name gains that shares all its words: less for a long question.
     weight: i64,
 }
 
 impl QuestionWords {
     fn new(question: &str, names: &NameVocabulary) -> Self {
         let mut known = vec![false; names.word_count()];
-        // Whether there are many is all that has to be known of how many there are.
+        // Only whether there are more than [`QUESTION`] words matters, so no more are collected.
         let mut asked: FxHashSet<String> = FxHashSet::default();
         let mut word = String::new();
         for part in words(question) {
@@ -276,7 +286,7 @@ impl QuestionWords {
         Self { known, weight: if asked.len() > QUESTION { ASKED } else { MEANT } }
     }
 
-    /// What a name gains by sharing words.
+    /// What a name gains by the words that it shares with the question.
     fn shared(&self, words: &[u32]) -> i64 {
         let asked = |word: &&u32| self.known.get(**word as usize) == Some(&true);
         let shared = i64::try_from(words.iter().filter(asked).count()).unwrap_or(0);
@@ -358,7 +368,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Old names are not all looked at: nothing that could be told is missed.
+        /// Not all old names are compared, and still the answer is the same as that of comparing all.
         #[test]
         fn the_best_are_the_best_of_all(
             uses in proptest::collection::vec((0..60u32, 0..3u8, 0..400u32), 1..900),

@@ -1,7 +1,7 @@
-//! Recaps: what is in the place of a covered span.
+//! Recaps: the text that takes the place of a covered span.
 //!
-//! The computed part is grounded by construction: every word of it is copied from the log, ranked
-//! and cut by code. Text from the log is quoted, escaped and redacted; it gains no authority.
+//! The computed part of a recap can only hold words of the log: code copies, ranks and cuts them. Text from the log
+//! is quoted, escaped and redacted, so it gains no authority.
 
 mod background;
 pub mod checks;
@@ -46,25 +46,35 @@ mod wanted_words;
 
 pub use crate::seal::{END, NOTE_START};
 
-/// Names of the sections, as they are after `### `. Composing writes them, parsing finds them.
+/// Names of the sections, as they follow `### `. Composing writes them, and parsing finds them.
 pub(crate) mod section {
+    /// The user's requests.
     pub const TASK: &str = "Task";
+    /// Text of earlier recaps by other authors.
     pub const NOTES: &str = "Notes from before";
+    /// The current state of the work.
     pub const STATE: &str = "State";
+    /// Words and deeds that did not fail.
     pub const DONE: &str = "Done so far";
+    /// Failures, rejections and interruptions.
     pub const FAILED: &str = "Tried and failed";
+    /// The files that were used.
     pub const FILES: &str = "Files";
+    /// Identifiers, in recaps of earlier versions.
     pub const INDEX: &str = "Index";
+    /// Notes that the agent asked to keep.
     pub const NOTED: &str = "Notes of the agent";
+    /// Texts that settings put back after each fold.
     pub const PUT_BACK: &str = "Put back after each fold";
+    /// All names of sections.
     pub const ALL: &[&str] = &[TASK, NOTES, STATE, DONE, FAILED, FILES, INDEX, NOTED, PUT_BACK];
 }
 
-/// Stands above the rules in the task of recaps of before 27 November 2026.
+/// The line above the rules in the task section of recaps from before 27 November 2026.
 pub(crate) const RULES: &str = "Rules the user stated:";
-/// Starts the line that says how much found no room.
+/// The start of the line that counts what was left out.
 pub(crate) const LEFT_OUT: &str = "[Left out: ";
-/// How the lines of the state begin.
+/// How the lines of the state section begin.
 pub(crate) mod state {
     /// The to-do list; its items follow, indented.
     pub const TASKS: &str = "to-do list @";
@@ -72,9 +82,9 @@ pub(crate) mod state {
     pub const CHECKS: &str = "checks: ";
     /// The commits; more of them follow, indented.
     pub const COMMITS: &str = "commits: ";
-    /// How many commits are not told, behind those that are.
+    /// The number of older commits, which are not listed.
     pub const OLDER: &str = "older, not told: ";
-    /// The last push.
+    /// The message with the last push, and its branch.
     pub const PUSHED: &str = "pushed @";
     /// Requests to merge.
     pub const REQUESTS: &str = "pull requests: ";
@@ -82,8 +92,8 @@ pub(crate) mod state {
     pub const CHANGED: &str = "changed since the last commit: ";
     /// How many files changed after the last check that passed.
     pub const SINCE: &str = "changed since the last of these passed: ";
-    /// All of them.
+    /// All of these beginnings.
     pub const ALL: &[&str] = &[TASKS, CHECKS, COMMITS, PUSHED, REQUESTS, CHANGED, SINCE];
 }
-/// The marker that stands for a span without a recap, where a policy names no other.
+/// The marker in the place of a span without a recap, where the policy has no other text.
 pub const MARKER: &str = "[Earlier messages truncated]";

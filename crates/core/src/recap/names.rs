@@ -1,9 +1,8 @@
-//! Names that a narration uses and no event has.
+//! Finds names that a narration uses and that no event has.
 //!
-//! A name is grounded when its parts are: `fields.py:308`, `docs/refactor.md#WP7`,
-//! `Session.append` and a path that is relative to another one are put together by whoever writes,
-//! of parts that were read. Numbers are not judged, nor what is shorter than three letters. What a
-//! writer copies and never spells anew (`snake_case`) is one part.
+//! A name is grounded where each of its parts occurs in the log. A writer puts names such as `fields.py:308`,
+//! `docs/refactor.md#WP7`, `Session.append` or a relative path together from parts that it read. Numbers and parts of
+//! fewer than three letters are not judged. A name in `snake_case` is copied as a whole, so it is one part.
 
 use std::borrow::Cow;
 
@@ -16,13 +15,13 @@ use crate::narrate::SummaryRequest;
 use crate::recap::ordinary::is_ordinary;
 use crate::view::{BlockKind, TextRef};
 
-/// A part below this is an ending or an article, and says nothing.
+/// A shorter part is an ending or an article, and proves nothing.
 const MIN_PART: usize = 3;
-/// Hex digits from which on the start of a hash stands for the hash.
+/// The start of a hash has to have this many hex digits to be taken for the hash.
 const SHORT_HASH: usize = 7;
 
-/// The names of each text that no event up to `end` has. What the earlier narration, the focus
-/// and the date name counts, too.
+/// The names of each text that occur in no event before `end`. Names in the earlier narration, the focus and the
+/// date are known, too.
 pub(crate) fn invented<'a>(
     log: &EventLog,
     end: usize,
@@ -36,21 +35,21 @@ pub(crate) fn invented<'a>(
     texts.iter().map(|text| identifiers(text).filter(is_new).collect()).collect()
 }
 
-/// The parts of a name that have to be somewhere.
+/// The parts of a name that have to occur somewhere.
 fn parts(id: &str) -> impl Iterator<Item = &str> {
     let id = if is_choice(id) { "" } else { id };
     let words = id.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     words.filter(|part| part.len() >= MIN_PART && !is_number(part) && !is_ordinary(part))
 }
 
-/// Two plain words that are one or the other, and no path: `read/write`.
+/// Whether a name is two plain words with a slash that means "or", such as `read/write`, and no path.
 fn is_choice(id: &str) -> bool {
     let mut words = id.split('/');
     let is_plain = |word: &str| word.bytes().all(|b| b.is_ascii_lowercase());
     id.contains('/') && words.clone().count() == 2 && words.all(is_plain)
 }
 
-/// Digits, also with a unit or a version mark: `200ms`, `v2`, `x86`, `0x1f`.
+/// Whether a part is a number, also with a unit or a version mark: `200ms`, `v2`, `x86`, `0x1f`.
 fn is_number(part: &str) -> bool {
     let bare = part.strip_prefix(['v', 'x', 'V']).unwrap_or(part).trim_matches('_');
     let digits = bare.trim_end_matches(|c: char| c.is_ascii_lowercase());
@@ -58,7 +57,7 @@ fn is_number(part: &str) -> bool {
     !digits.is_empty() && unit <= 3 && digits.bytes().all(|b| b.is_ascii_digit() || b == b'_')
 }
 
-/// Other spellings of a part, where it is nowhere: all words of one of these have to.
+/// The spellings by which a part counts as found, the part itself first. All words of one spelling have to occur.
 fn spellings(part: &str) -> Vec<Vec<&str>> {
     let mut out = vec![vec![part]];
     if let Some(one) = part.strip_suffix('s').filter(|one| one.len() >= MIN_PART) {
@@ -71,7 +70,7 @@ fn spellings(part: &str) -> Vec<Vec<&str>> {
     out
 }
 
-/// `WebWorker` as `Web` and `Worker`; letters only.
+/// Splits `WebWorker` into `Web` and `Worker`. Empty for a part that holds anything but letters.
 fn humps(part: &str) -> Vec<&str> {
     if !part.bytes().all(|b| b.is_ascii_alphabetic()) {
         return Vec::new();
@@ -89,10 +88,13 @@ fn humps(part: &str) -> Vec<&str> {
     out
 }
 
-/// Looks for all words at once.
+/// Searches the log for all words of all spellings at once.
 struct WordSearch<'a> {
+    /// All words of all spellings, in the order of the automaton's patterns.
     words: Vec<&'a str>,
+    /// The spellings of each part: see [`spellings`].
     spellings: FxHashMap<&'a str, Vec<Vec<&'a str>>>,
+    /// The words that were found so far.
     found: FxHashSet<&'a str>,
     automaton: Option<AhoCorasick>,
 }
@@ -111,6 +113,7 @@ impl<'a> WordSearch<'a> {
         Self { words, spellings, found: FxHashSet::default(), automaton }
     }
 
+    /// Searches the request and the events before `end`, until every word is found.
     fn look_through(&mut self, log: &EventLog, end: usize, request: &SummaryRequest) {
         for known in [&request.previous, &request.focus, &request.today].into_iter().flatten() {
             self.look_in(known);
@@ -126,7 +129,7 @@ impl<'a> WordSearch<'a> {
                 }
             }
         }
-        // What no block holds may be in the message itself: call ids, file names of media.
+        // Call ids and file names of media are in no block, so the raw messages are searched last.
         for event in log.events().iter().take(end) {
             if self.is_done() {
                 return;
@@ -135,6 +138,7 @@ impl<'a> WordSearch<'a> {
         }
     }
 
+    /// Notes the words that a text holds as whole words.
     fn look_in(&mut self, text: &str) {
         let Some(automaton) = self.automaton.as_ref().filter(|_| !self.is_done()) else { return };
         for hit in automaton.find_overlapping_iter(text) {
@@ -145,6 +149,7 @@ impl<'a> WordSearch<'a> {
         }
     }
 
+    /// Whether all words of some spelling of this part were found.
     fn has(&self, part: &str) -> bool {
         let all = |words: &Vec<&str>| words.iter().all(|word| self.found.contains(word));
         self.spellings.get(part).is_some_and(|spellings| spellings.iter().any(all))
@@ -160,16 +165,18 @@ fn raw(bytes: &[u8]) -> Cow<'_, str> {
     TextRef::raw(all).decode(bytes)
 }
 
+/// Whether a found word is a whole word, or the start of a hash.
 fn stands_alone(text: &str, word: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
     let inside = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
     let before = start.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(inside);
-    // In raw JSON an escaped line break may be before the name.
+    // In raw JSON, the letter of an escape such as `\n` may be right before the name.
     let escaped = start >= 2 && bytes[start - 2] == b'\\';
     let starts_one = is_short_hash(word) && bytes.get(end).is_some_and(u8::is_ascii_hexdigit);
     (!before || escaped) && (starts_one || !bytes.get(end).is_some_and(inside))
 }
 
+/// Whether a word may be the start of a hash: hex digits, with a decimal one among them.
 fn is_short_hash(word: &str) -> bool {
     word.len() >= SHORT_HASH
         && word.bytes().all(|b| b.is_ascii_hexdigit())

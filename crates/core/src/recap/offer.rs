@@ -1,4 +1,4 @@
-//! Lists that the assistant offers, and what the user chose of them.
+//! Lists that the assistant offers, and the items that the user chooses from them.
 
 use rustc_hash::FxHashSet;
 
@@ -10,7 +10,7 @@ pub(super) const OFFERED: u32 = 150;
 /// A further factor for the item that the user chose, in percent.
 const CHOSEN: u32 = 200;
 
-/// What is offered as a list is chosen from later: "the second one".
+/// Raises the weight of the items in an offered list, because the user may choose one later: "the second one".
 pub(super) fn weigh_offered(parts: &mut [StatementSentence]) {
     let marks = |part: &StatementSentence| {
         part.text.split_whitespace().filter(|word| is_mark(word)).count()
@@ -23,7 +23,7 @@ pub(super) fn weigh_offered(parts: &mut [StatementSentence]) {
     }
 }
 
-/// Of an answer that offers a list, the items that the user's next message names by number or letter.
+/// Raises the weight of the offered items that the user's next message names by number or letter.
 pub(super) fn weigh_chosen(offered: &mut [StatementSentence], chosen: &[StatementSentence]) {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
     let words: FxHashSet<String> =

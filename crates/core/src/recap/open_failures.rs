@@ -1,36 +1,36 @@
-//! What a failure or a rejection has to do with, so that something later can settle it.
+//! Failures and rejections that are still open, with what is needed to settle them later.
 
 use smallvec::SmallVec;
 
 use crate::tools::command::CommandRun;
 
-/// A failure or a rejection that may be settled.
+/// A failure or a rejection that a later event may settle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenFailure {
-    /// Its statement.
+    /// Index of its statement.
     pub statement: usize,
-    /// What failed.
+    /// The runs that failed or were refused.
     pub runs: SmallVec<[CommandRun; 1]>,
-    /// The file whose change failed.
+    /// The file whose change failed or was refused.
     pub path: Option<String>,
-    /// It is a check.
+    /// Whether it is the failure of a check.
     pub check: bool,
-    /// The command, word by word.
+    /// Hash of the whole command, by which the same command is recognised.
     pub text: Option<u64>,
-    /// The package that is not there.
+    /// The package that was missing.
     pub missing: Option<String>,
-    /// The interpreter of a script that was written for one look.
+    /// The interpreter of a script that the agent wrote for one look.
     pub scratch: Option<String>,
     /// The tool of a call that the user rejected, or the client blocked.
     pub refused: Option<String>,
-    /// What the user said with it.
+    /// The reason that the user gave for the rejection.
     pub reason: Option<String>,
 }
 
-/// What a script of the project runs.
+/// The commands that a script of the project runs.
 #[derive(Clone, Debug)]
 pub(super) struct InnerCommands {
     pub script: CommandRun,
-    /// That.
+    /// The runs inside the script.
     pub runs: SmallVec<[CommandRun; 1]>,
 }

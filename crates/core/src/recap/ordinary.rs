@@ -1,13 +1,13 @@
-//! Words that say nothing by themselves, the closed classes of English: articles, pronouns,
-//! auxiliaries, prepositions, conjunctions, and the stumps of contractions (`don` of `don't`).
+//! Function words of English, which say nothing by themselves: articles, pronouns, auxiliaries, prepositions,
+//! conjunctions, and the stumps of contractions (`don` of `don't`).
 
 use std::sync::LazyLock;
 
-/// Those of English, a line each, in lower case and sorted.
+/// The function words in lower case, sorted.
 static ORDINARY: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../../data/ordinary.txt").lines().collect());
 
-/// True of a word that says nothing by itself, in whatever case.
+/// Whether a word is a function word, in upper or lower case.
 ///
 /// ```
 /// use midfold_core::recap::ordinary::is_ordinary;
@@ -15,7 +15,7 @@ static ORDINARY: LazyLock<Vec<&str>> =
 /// ```
 #[must_use]
 pub fn is_ordinary(word: &str) -> bool {
-    /// The longest in the list.
+    /// The length of the longest listed word, in bytes.
     const LONGEST: usize = 10;
     let mut lower = [0_u8; LONGEST];
     let Some(lower) = lower.get_mut(..word.len()) else { return false };

@@ -1,6 +1,6 @@
-//! Reading a recap that the input already holds, whoever wrote it, so that there is one recap and
-//! never a stack. Sections of ours are merged as data; another author's text is kept as notes.
-//! Files come from list blocks under known headers only, never from prose.
+//! Reads recaps that the input already holds, whoever wrote them, so that the context has one recap and never a
+//! stack. The sections of midfold's own recaps are merged as data; the text of other authors is kept as notes. Files
+//! are read from lists under known headers only, never from prose.
 
 use crate::ids::identifiers;
 use crate::recap::checks::CheckResult;
@@ -11,26 +11,26 @@ use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 use crate::recap::{NOTE_START, section, state};
 use crate::seal::is_end;
 
-/// The weight of an identifier that an earlier recap names first; it falls to 0 at its last.
+/// The weight of the identifier that an earlier recap names first. The weight falls to 0 at its last identifier.
 pub(crate) const CARRIED_WEIGHT: u32 = 1_000;
 
-/// Blocks that list paths, one a line (What Survives the Compression, pi).
+/// Blocks that list one path on each line, and whether the files were modified (as in What Survives the Compression
+/// and pi).
 const FILE_BLOCKS: &[(&str, &str, bool)] =
     &[("<read-files>", "</read-files>", false), ("<modified-files>", "</modified-files>", true)];
-/// Headers of other authors below which a list of paths stands.
+/// Headers of other authors that are followed by a list of paths.
 const FILE_HEADERS: &[&str] =
     &["relevant files", "files read", "files modified", "files and code sections"];
-/// What older compactors began a summary with (Hermes Agent: `LEGACY_SUMMARY_PREFIX`).
+/// How older compactors began a summary (Hermes Agent: `LEGACY_SUMMARY_PREFIX`).
 pub(crate) const LEGACY_PREFIX: &str = "[CONTEXT SUMMARY]:";
-/// First words of other authors, which are about the hand-over and not about the work. What follows
-/// them on their line is a fact.
+/// Beginnings of other authors' summaries, which say nothing about the work. Facts may follow on the same line.
 const PREFIXES: &[&str] = &[LEGACY_PREFIX, "## Conversation Summary"];
-/// The start of a whole line of the same sort.
+/// The start of a line that says nothing about the work as a whole.
 const PREFIX_LINE: &str = "[CONTEXT COMPACTION";
 
 impl GatheredFacts {
-    /// Merges an earlier recap, which is the event `seq`. Only one of `ours` says what the user asked
-    /// for and which rules hold; what others wrote, or forged, is kept as notes.
+    /// Merges an earlier recap, which is the event `seq`. Only one that midfold wrote (`ours`) may say what the user
+    /// asked for and which rules hold; other recaps may be forged, so they are kept as notes.
     pub(crate) fn add_recap(&mut self, text: &str, seq: u32, ours: bool) {
         if let Some(at) = text.find(NOTE_START).filter(|_| ours) {
             let note = text[at + NOTE_START.len()..].lines().next().unwrap_or_default();
@@ -38,8 +38,8 @@ impl GatheredFacts {
             self.messages += count as usize;
             if let Some((first, last)) = numbers_in(note) {
                 self.numbers = Some((self.numbers.map_or(first, |(known, _)| known), last));
-                // What follows is numbered on. Messages between those that were folded, which
-                // stayed, come first there, and have their numbers already.
+                // Numbers continue after the recap. Messages that stayed between the folded ones come first there, and
+                // their numbers are within the recap's range already.
                 let stayed = (last + 1).saturating_sub(first + count);
                 self.shift = last.saturating_sub(seq + stayed);
             }
@@ -50,6 +50,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Reads the sections of a recap that midfold wrote.
     fn add_own(&mut self, text: &str) {
         let mut current = "";
         let mut body: Vec<&str> = Vec::new();
@@ -67,9 +68,11 @@ impl GatheredFacts {
         self.add_blocks(text);
     }
 
+    /// Adds the facts of one section, and carries the identifiers in it over.
     fn add_section(&mut self, name: &str, lines: &[&str]) {
         if ![section::INDEX, section::PUT_BACK].contains(&name) {
-            // What a section named was worth a place, and may lose it there.
+            // The recap gave these names a place, so they start with a weight; they may still lose it in the next
+            // recap.
             for line in lines {
                 let at = line.strip_prefix('@').and_then(number_in).unwrap_or(0);
                 for (entry, message) in line.split(", ").map(file_entry) {
@@ -82,7 +85,7 @@ impl GatheredFacts {
         match name {
             section::TASK => {
                 self.add_statements(lines);
-                // Recaps of before 27 November 2026 tell rules of the user by themselves.
+                // Recaps from before 27 November 2026 list rules of the user apart from requests.
                 for rule in lines.iter().filter_map(|line| line.strip_prefix("- ")) {
                     self.push(Statement::new(
                         0,
@@ -98,11 +101,12 @@ impl GatheredFacts {
                     self.notes.push(notes);
                 }
             }
-            // The agent's words from before; what settings put back is put back anew, or not at all.
+            // Notes of the agent are kept. Texts that settings put back are put back anew at each fold, so they are
+            // not read.
             section::NOTED => self.notes.extend(lines.iter().map(|line| (*line).to_owned())),
             section::PUT_BACK => {}
             section::STATE => self.add_state(lines),
-            // A short recap has no headings.
+            // A short recap has no headings, so its statements are in the section without a name.
             section::DONE | section::FAILED | "" => self.add_statements(lines),
             section::FILES => self.add_file_lines(lines),
             section::INDEX => self.add_index(lines),
@@ -116,10 +120,11 @@ impl GatheredFacts {
         }
     }
 
+    /// Reads the lines of the state section: labels at the start of a line, further entries indented below them.
     fn add_state(&mut self, lines: &[&str]) {
         let mut todo: Option<Quote> = None;
         let mut read = RecapState::default();
-        // What an indented line goes on with.
+        // The label whose list an indented line continues.
         let mut label = "";
         for line in lines {
             let known = state::ALL.iter().find(|label| line.starts_with(**label)).copied();
@@ -129,7 +134,7 @@ impl GatheredFacts {
                     &line[known.len()..]
                 }
                 (None, Some(rest)) => rest,
-                // As recaps told checks before.
+                // The form in which older recaps listed checks.
                 (None, None) => {
                     read.checks.extend(check(line));
                     continue;
@@ -157,9 +162,9 @@ impl GatheredFacts {
         self.add_read_state(read);
     }
 
-    /// Takes over the state that an earlier recap told.
+    /// Adds the state that an earlier recap lists.
     fn add_read_state(&mut self, read: RecapState) {
-        // The newest is first.
+        // A recap lists the newest check first.
         read.checks.into_iter().rev().for_each(|check| self.add_check(check));
         self.history.commits.extend(read.commits.into_iter().rev());
         self.history.older += read.older;
@@ -175,6 +180,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Reads the lists of the files section.
     fn add_file_lines(&mut self, lines: &[&str]) {
         for line in lines {
             let Some((kind, paths)) = line.split_once(": ") else { continue };
@@ -183,12 +189,13 @@ impl GatheredFacts {
                 "read" => false,
                 _ => continue,
             };
-            // The newest is first; uses are numbered in the order they come in.
+            // A recap lists the newest file first, but uses are numbered in the order in which they are added.
             for entry in paths.split(", ").collect::<Vec<_>>().into_iter().rev() {
                 let (path, message) = file_entry(entry);
                 let known = self.files.get(path).and_then(|file| file.changed);
                 self.use_file(path, modified, message);
-                // Its last use need not be the one that changed it: the state told what did.
+                // The number is that of the last use, which may be a mere reading. The state said which message
+                // changed the file.
                 if let Some(file) = self.files.get_mut(path) {
                     file.changed = known;
                 }
@@ -196,6 +203,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Reads the identifiers of an index section, in the order of their rank.
     fn add_index(&mut self, lines: &[&str]) {
         let names = lines.iter().map(|line| line.strip_prefix("names: ").unwrap_or(line));
         let entries = names.flat_map(|line| line.split(", ")).map(file_entry);
@@ -204,7 +212,8 @@ impl GatheredFacts {
         self.carry(&entries, CARRIED_WEIGHT);
     }
 
-    /// Takes over identifiers in the order of their rank; the first weighs `top`.
+    /// Takes over identifiers in the order of their rank. The first one gets the weight `top`, and the weights fall
+    /// from there.
     fn carry(&mut self, ids: &[(&str, u32)], top: u32) {
         self.carries |= !ids.is_empty();
         let count = u32::try_from(ids.len()).unwrap_or(u32::MAX).max(1);
@@ -218,6 +227,7 @@ impl GatheredFacts {
         }
     }
 
+    /// Keeps the text of another author as a note, and takes over its files and identifiers.
     fn add_foreign(&mut self, text: &str) {
         self.add_blocks(text);
         self.add_listed_files(text);
@@ -229,7 +239,7 @@ impl GatheredFacts {
         }
     }
 
-    /// `<read-files>` and `<modified-files>`.
+    /// Reads `<read-files>` and `<modified-files>` blocks.
     fn add_blocks(&mut self, text: &str) {
         for (open, close, modified) in FILE_BLOCKS {
             let Some(start) = text.find(open).map(|at| at + open.len()) else { continue };
@@ -240,7 +250,7 @@ impl GatheredFacts {
         }
     }
 
-    /// Lists below a header that is known to list files.
+    /// Reads the lists of paths below known headers.
     fn add_listed_files(&mut self, text: &str) {
         let mut modified = None;
         for line in text.lines().map(str::trim) {
@@ -262,13 +272,14 @@ impl GatheredFacts {
     }
 }
 
-/// The path of an entry of the files section and the message that used it last: `src/a.rs @12`.
+/// Splits an entry of the files section, such as `src/a.rs @12`, into the path and the number of the message that used
+/// it last. The number is `None` where the entry has none.
 pub(crate) fn file_entry(entry: &str) -> (&str, Option<u32>) {
     let parts = entry.rsplit_once(" @").and_then(|(path, at)| Some((path, at.parse().ok()?)));
     parts.map_or((entry, None), |(path, at)| (path, Some(at)))
 }
 
-/// A line of what was said and done: `@12 user: …`.
+/// Reads a statement, such as `@12 user: …`; `None` for other lines.
 fn statement(line: &str) -> Option<Statement> {
     let (message, text) = line.strip_prefix('@')?.split_once(' ')?;
     let message = message.parse().ok()?;
@@ -294,7 +305,7 @@ fn statement(line: &str) -> Option<Statement> {
     Some(told)
 }
 
-/// What comes before the parts: a command in backticks, or what ends in a colon or an arrow.
+/// Splits off what comes before the parts: a command in backticks, or text that ends in a colon or an arrow.
 fn lead(text: &str) -> (&str, &str) {
     let from = text.strip_prefix('`').and_then(|rest| rest.find('`')).map_or(0, |at| at + 2);
     let ends = |mark: &str| text[from..].find(mark).map(|at| from + at + mark.len());
@@ -303,24 +314,28 @@ fn lead(text: &str) -> (&str, &str) {
     (text[..end].trim_end(), text[end..].trim_start())
 }
 
-/// `… (79 times)`.
+/// Splits off the count in `… (79 times)`; 1 where there is none.
 fn times(text: &str) -> (&str, u32) {
     let counted = text.strip_suffix(" times)").and_then(|rest| rest.rsplit_once(" ("));
     counted.and_then(|(text, n)| Some((text, n.parse().ok()?))).unwrap_or((text, 1))
 }
 
-/// What the state of a recap told, each list as it stood.
+/// The lists that were read from a recap's state section, each in the recap's order.
 #[derive(Default)]
 struct RecapState {
     checks: Vec<CheckResult>,
     commits: Vec<CommitRecord>,
+    /// How many older commits the recap only counts.
     older: usize,
+    /// The message of the last push, and its branch.
     push: Option<(u32, String)>,
     requests: Vec<MergeRequest>,
+    /// The files that changed after the last commit.
     changed: Vec<String>,
 }
 
 impl RecapState {
+    /// Reads one entry of the list with this label.
     fn add(&mut self, label: &str, text: &str) {
         match label {
             state::CHECKS => self.checks.extend(check(text)),
@@ -343,7 +358,7 @@ impl RecapState {
     }
 }
 
-/// A check: `` `cargo test` ok @12 (3 passed) ``, and as it was told before, `` `…` @12 ok: … ``.
+/// Reads a check: `` `cargo test` ok @12 (3 passed) ``, or the older form `` `…` @12 ok: … ``.
 fn check(line: &str) -> Option<CheckResult> {
     let (command, rest) = line.strip_prefix('`')?.split_once("` ")?;
     if let Some(rest) = rest.strip_prefix('@') {
@@ -367,7 +382,7 @@ fn check(line: &str) -> Option<CheckResult> {
     Some(CheckResult::new(command, message.parse().ok()?, passed, telling.unwrap_or_default()))
 }
 
-/// `1a2b3c4 Fix the parser @40`.
+/// Reads a commit, such as `1a2b3c4 Fix the parser @40`.
 fn commit(line: &str) -> Option<CommitRecord> {
     let (rest, message) = line.rsplit_once(" @")?;
     let named = rest.strip_prefix("(no hash) ").map(|subject| ("", subject));
@@ -376,7 +391,7 @@ fn commit(line: &str) -> Option<CommitRecord> {
     Some(CommitRecord { hash, subject, message: message.parse().ok()? })
 }
 
-/// `#12 Mend the parser @44`.
+/// Reads a request to merge, such as `#12 Mend the parser @44`.
 fn request(line: &str) -> Option<MergeRequest> {
     let (rest, message) = line
         .strip_prefix('#')?
@@ -392,7 +407,7 @@ fn indented(lines: &[&str]) -> String {
     body.join("\n")
 }
 
-/// The first number of a text.
+/// The first number in a text.
 pub(crate) fn number_in(text: &str) -> Option<u32> {
     let from = text.find(|c: char| c.is_ascii_digit())?;
     let digits = &text[from..];
@@ -400,14 +415,14 @@ pub(crate) fn number_in(text: &str) -> Option<u32> {
     digits[..end].parse().ok()
 }
 
-/// `@3 to @95`.
+/// Reads `@3 to @95` from the note at the start of a recap.
 fn numbers_in(text: &str) -> Option<(u32, u32)> {
     let (_, rest) = text.split_once(", @")?;
     let (first, rest) = rest.split_once(" to @")?;
     Some((first.parse().ok()?, number_in(rest)?))
 }
 
-/// Drops a known prefix at the start.
+/// Removes a known beginning of other authors' summaries.
 fn strip_prefix_line(text: &str) -> &str {
     let text = text.trim_start();
     if let Some(rest) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
@@ -415,7 +430,7 @@ fn strip_prefix_line(text: &str) -> &str {
     }
     match text.split_once('\n') {
         Some((_, rest)) if text.starts_with(PREFIX_LINE) => rest,
-        // All on one line: what is no fact in it cannot be told apart.
+        // The text is one line, so the part without facts cannot be separated from the rest.
         _ => text,
     }
 }

@@ -1,8 +1,8 @@
-//! What a summariser is told. All prompt text of midfold is in this file.
+//! The prompts for summarisers. All prompt text of midfold is in this file.
 //!
-//! The system message is made of the request's schema and of nothing that a log holds. Everything
-//! from the log is in the user message, each piece between two lines with a token that is a
-//! hash over all of them: no text can name the token of the fence that it is in.
+//! The system message holds the schema of the request and no text of the log. The user message holds text of the log
+//! in blocks, each between two fence lines with a token. The token is a hash over all blocks, so no text in a block
+//! can name the token of its own fence.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,12 +18,12 @@ use crate::view::Role;
 
 /// Hex digits of a fence token.
 const TOKEN_DIGITS: usize = 12;
-/// A chunk is never planned smaller than this, in tokens of sources: below it nothing can be told.
+/// A chunk gets at least this many tokens for its sources, because a smaller one could say nothing.
 const MIN_ROOM: u64 = 64;
-/// Characters of what a person asks to keep that are handed on: a client's instructions are a page at most.
+/// A person's focus is cut to this many characters; the instructions of clients are a page at most.
 pub(crate) const FOCUS_CHARS: usize = 2_000;
 
-/// What to write below a section's name, for the sections that presets ask for. Lower case.
+/// Hints for the sections that presets ask for, by the section's name in lower case.
 const HINTS: &[(&str, &str)] = &[
     (
         "task & constraints",
@@ -87,32 +87,32 @@ const HINTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Some sources that are asked about in one call.
+/// A run of sources for which one call asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceChunk<'a> {
-    /// Which of the request's sources.
+    /// Indices of these sources in the request.
     pub range: Range<usize>,
-    /// The sources themselves; a copy where one had to be cut to fit.
+    /// The sources themselves; owned where one had to be cut to fit.
     pub sources: Cow<'a, [SourceEvent]>,
 }
 
 impl SummaryRequest {
-    /// Whether the model writes the header itself. A header that is no Markdown heading (seed
-    /// 002's hand-over note) is put before the narration by code, and never asked for.
+    /// Whether the model writes the header itself. A header that is no Markdown heading, such as a note about the
+    /// hand-over, is put before the narration by code.
     #[must_use]
     pub fn asks_header(&self) -> bool {
         self.header.starts_with('#') && !self.header.contains('\n')
     }
 
-    /// The two messages that ask for a narration of `sources`, which continues `previous`.
-    /// Deterministic.
+    /// The two messages that ask for a narration of `sources`, which continues `previous`. The same input always gives
+    /// the same messages.
     #[must_use]
     pub fn prompt(&self, sources: &[SourceEvent], previous: Option<&str>) -> SummaryPrompt {
         SummaryPrompt { system: self.system(), user: self.user(sources, previous) }
     }
 
-    /// All sources in chunks whose prompts have at most `room_tokens` tokens each, in order and
-    /// without gaps: see [`SummaryRequest::next_chunk`].
+    /// All sources, in order and without gaps, in chunks whose prompts have at most `room_tokens` tokens each. See
+    /// [`SummaryRequest::next_chunk`].
     #[must_use]
     pub fn chunks(&self, room_tokens: u64, counter: &dyn Counter) -> Vec<SourceChunk<'_>> {
         let mut out: Vec<SourceChunk<'_>> = Vec::new();
@@ -127,10 +127,11 @@ impl SummaryRequest {
         }
     }
 
-    /// As many sources from number `from` on as a prompt of `room_tokens` tokens holds. At least
-    /// one: where it is too large on its own, its middle is cut out. Room for the narration that
-    /// the chunk continues is kept: the longer of `previous` and the request's cap. Empty only
-    /// where no sources are left.
+    /// As many sources from index `from` on as fit into a prompt of `room_tokens` tokens. There is at least one: if it
+    /// alone is too large, its middle is cut out. Empty only where no sources are left.
+    ///
+    /// Room is set aside for the narration that the chunk continues: the tokens of `previous` or the request's cap,
+    /// whichever are more.
     #[must_use]
     pub fn next_chunk(
         &self,
@@ -141,7 +142,7 @@ impl SummaryRequest {
     ) -> SourceChunk<'_> {
         let cost = |text: &str| u64::from(counter.count(text, TextKind::Prose));
         let frame = self.prompt(&[], None);
-        // Two messages, and the lines around a previous narration.
+        // Two messages, and the fence lines around a previous narration.
         let fixed = cost(&frame.system) + cost(&frame.user) + 2 * u64::from(counter.per_message());
         let carried = previous.map_or(0, cost).max(u64::from(self.max_tokens)) + 24;
         let room = room_tokens.saturating_sub(fixed + carried).max(MIN_ROOM);
@@ -167,12 +168,13 @@ impl SummaryRequest {
         SourceChunk { sources: Cow::Borrowed(&self.sources[range.clone()]), range }
     }
 
-    /// The largest cut of a source that fits, both of its ends kept.
+    /// The source with as much of its start and end as fits into `room` tokens.
     fn shrink(&self, source: &SourceEvent, room: u64, cost: &dyn Fn(&str) -> u64) -> SourceEvent {
         let at = |chars: usize| {
             let (head, tail) = (chars * 3 / 4, chars / 4);
             SourceEvent { text: cut(&source.text, chars, head, tail), ..source.clone() }
         };
+        // Binary search, because the cost in tokens of a text of `chars` characters is known only by counting it.
         let (mut low, mut high) = (8, source.text.len());
         while low < high {
             let middle = low + (high - low).div_ceil(2);
@@ -181,11 +183,12 @@ impl SummaryRequest {
         at(low)
     }
 
-    /// A source as it is in a prompt, for counting: the token's digits do not matter.
+    /// A source as a prompt shows it, for counting. The digits of the token do not matter for that.
     fn piece(&self, source: &SourceEvent) -> String {
         fenced(&"0".repeat(TOKEN_DIGITS), &label(source), &self.data(&source.text))
     }
 
+    /// The system message: the rules, and the form of the reply. It holds no text of the log.
     fn system(&self) -> String {
         let length = match self.words {
             Some(words) => format!("at most {words} words"),
@@ -228,6 +231,7 @@ impl SummaryRequest {
         )
     }
 
+    /// The form of the reply: header and sections, each with a hint.
     fn schema(&self) -> String {
         let mut out = String::new();
         if self.asks_header() {
@@ -246,6 +250,7 @@ impl SummaryRequest {
         out
     }
 
+    /// The user message: the earlier narration, the sources and the focus, each between fence lines.
     fn user(&self, sources: &[SourceEvent], previous: Option<&str>) -> String {
         let mut blocks: Vec<(Cow<'_, str>, String)> = Vec::new();
         if let Some(previous) = previous.filter(|text| !text.trim().is_empty()) {
@@ -274,22 +279,24 @@ impl SummaryRequest {
         guard::quoted(text, &self.header, &self.sections)
     }
 
+    /// A text as a prompt quotes it, without secrets.
     fn secretless(&self, text: &str) -> String {
         self.data(&Redactor::shared().redact(text).0)
     }
 }
 
 fn label(source: &SourceEvent) -> String {
-    // Injected context is in the user's role and is not the user.
+    // Context that a client injected is in the user's role, but the user did not write it.
     let role = if source.role == Role::Other { "context" } else { source.role.name() };
     format!("{role} {}", source.seq)
 }
 
+/// A text between two fence lines with the token.
 fn fenced(token: &str, label: &str, text: &str) -> String {
     format!("{FENCE_OPEN}{token} {label}>>\n{text}{FENCE_CLOSE}{token}>>\n")
 }
 
-/// A token that no block contains: a hash over all of them, hashed again until it is so.
+/// A token that occurs in no block: a hash over all blocks, hashed again until it occurs in none.
 fn token(blocks: &[(Cow<'_, str>, String)]) -> String {
     let mut hasher = blake3::Hasher::new();
     for (label, text) in blocks {
@@ -307,7 +314,7 @@ fn token(blocks: &[(Cow<'_, str>, String)]) -> String {
     }
 }
 
-/// `2026-11-22` and nothing else: the date comes from outside and is outside the fences.
+/// Whether a text has the form `2026-11-22`. The date is outside the fences, so no other text may pass.
 fn is_date(text: &str) -> bool {
     text.len() == 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
 }

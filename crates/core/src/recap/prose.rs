@@ -1,5 +1,5 @@
-//! Prose in parts: sentences and list items, each with how much it tells. No word list: a sentence
-//! is judged by where it is, by its form, and by the names and figures in it.
+//! Splits prose into parts, which are sentences and list items, and weighs each part. There is no list of words: a
+//! part is weighed by its position, its form, and the names and figures in it.
 
 use std::sync::LazyLock;
 
@@ -11,42 +11,43 @@ use crate::recap::offer::weigh_offered;
 use crate::recap::sentence::{clauses, sentences};
 use crate::recap::statement::{LINE_BREAK, PART_CHARS, StatementSentence};
 
-/// Characters of a message that are looked at, from both ends: a message can be a megabyte.
+/// Bytes of a message that are read, half from each end, because a message can be a megabyte.
 const LOOKED_AT: usize = 24_000;
-/// Most parts of one message: the first half and the last half stay.
+/// Most parts of one message. Of more parts, the first and the last ones stay.
 const PARTS: usize = 64;
-/// A list item longer than this is cut into its sentences, in characters.
+/// A list item of more characters than this is split into sentences.
 const ITEM_CHARS: usize = 240;
-/// Words below which a sentence says next to nothing (`Perfect!`).
+/// A sentence of fewer words than this says next to nothing (`Perfect!`).
 const FEW_WORDS: usize = 4;
-/// Lines of a code block that are quoted.
+/// At most this many lines of a code block are quoted.
 const CODE_LINES: usize = 3;
 
-/// Weights, in parts per 100 of an ordinary sentence.
+/// Weights of parts, in percent of an ordinary sentence.
 mod weight {
     pub const SENTENCE: u32 = 100;
-    /// The last sentence of a message concludes it …
+    /// The last sentence of a message usually concludes it …
     pub const LAST: u32 = 150;
-    /// … unless a call follows: then it announces the call, which is told by itself.
+    /// … unless it announces the call that follows, because the call is a statement of its own.
     pub const ANNOUNCES: u32 = 12;
     pub const FEW_WORDS: u32 = 15;
     pub const CODE: u32 = 35;
-    /// Names and figures, a part in ten for each, up to this much.
+    /// Limit for the weight of names: each adds 10.
     pub const NAMED: u32 = 40;
-    /// The least of what a user says: two words can answer a question.
+    /// The least weight of a sentence that the user wrote: two words can answer a question.
     pub const ANSWER: u32 = 40;
-    /// What a word with a capital inside of a user's sentence adds, up to three …
+    /// Added for each capitalised word inside a user's sentence, up to three …
     pub const NAME: u32 = 20;
-    /// … a figure, up to four …
+    /// … for each figure, up to four …
     pub const FIGURE: u32 = 30;
-    /// … a negation and a quotation.
+    /// … and once for a negation and for a quotation.
     pub const NEGATED: u32 = 30;
     pub const QUOTED: u32 = 20;
-    /// A question weighs so many parts per 100 of what it would.
+    /// The weight of a question, in percent of what it would otherwise be.
     pub const QUESTION: u32 = 60;
 }
 
-/// A message of the assistant. `call`: the arguments of the calls that follow it, where some do.
+/// The parts of a message of the assistant. `call` holds the arguments of the calls that follow, or is `None` at the
+/// end of a turn.
 #[must_use]
 pub fn assistant(text: &str, call: Option<&str>) -> Vec<StatementSentence> {
     let mut parts = parts(text);
@@ -56,7 +57,7 @@ pub fn assistant(text: &str, call: Option<&str>) -> Vec<StatementSentence> {
     }
     if let Some(last) = parts.last_mut() {
         match call {
-            // A question waits for an answer, and "Noted." concludes nothing.
+            // A question waits for an answer, and a phrase like "Noted." concludes nothing.
             None if is_question(&last.text) || last.weight <= weight::FEW_WORDS => {}
             None => last.weight = last.weight * weight::LAST / 100,
             Some(arguments) if announces(&last.text, arguments) => {
@@ -68,15 +69,15 @@ pub fn assistant(text: &str, call: Option<&str>) -> Vec<StatementSentence> {
     parts
 }
 
-/// What an earlier recap tells of a message of the assistant: it was worth a place.
+/// The parts of the assistant's words as an earlier recap quotes them.
 pub(super) fn told(text: &str) -> Vec<StatementSentence> {
     let mut parts = parts(&text.replace(LINE_BREAK, "\n"));
     weigh_offered(&mut parts);
     parts
 }
 
-/// Whether the last sentence before a call says no more than that the call comes. It does where it has no
-/// name and no figure ("Let me run the tests."), and where the call has most of them, too.
+/// Whether the last sentence before a call only announces the call. It does where it has no names and figures ("Let
+/// me run the tests."), or where at least half of them are in the call's arguments.
 fn announces(sentence: &str, arguments: &str) -> bool {
     let figures =
         sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -86,9 +87,9 @@ fn announces(sentence: &str, arguments: &str) -> bool {
     again * 2 >= names.len()
 }
 
-/// A message of the user. What the user shows is quoted as code is. A sentence weighs by its form: figures,
-/// names, quotations and negations say what has to be so; a question has been answered since. Which of them
-/// say something new is judged beside the other messages.
+/// The parts of a message of the user. Texts that the user pasted are quoted as code is. A sentence weighs by its
+/// form: figures, names, quotations and negations often state requirements, while a question has been answered since.
+/// Whether a sentence says anything new is judged elsewhere, by comparison with other messages.
 #[must_use]
 pub fn user(passages: &[Passage]) -> Vec<StatementSentence> {
     let mut reader = ProseReader::default();
@@ -106,7 +107,7 @@ pub fn user(passages: &[Passage]) -> Vec<StatementSentence> {
     parts
 }
 
-/// What a sentence of the user's tells.
+/// The weight of a sentence that the user wrote.
 fn weigh_users(text: &str, weight: u32) -> u32 {
     let starts_high = |word: &&str| word.chars().next().is_some_and(char::is_uppercase);
     let has_digit = |word: &&str| word.bytes().any(|b| b.is_ascii_digit());
@@ -130,8 +131,8 @@ fn is_question(text: &str) -> bool {
     text.ends_with(['?', '？', '؟'])
 }
 
-/// Whether a word of it denies or forbids: there are few such words, and no new ones come. Where a script
-/// puts nothing between words, they are looked for inside.
+/// Whether a text holds a word that denies or forbids. Languages have few such words, so a list of them suffices. In
+/// scripts without spaces between words, they are searched inside the text.
 pub(super) fn is_negated(text: &str) -> bool {
     static WORDS: LazyLock<FxHashSet<&str>> =
         LazyLock::new(|| include_str!("../../data/negations.txt").lines().collect());
@@ -141,17 +142,17 @@ pub(super) fn is_negated(text: &str) -> bool {
         || WORDS.iter().any(|word| is_unspaced(word) && lower.contains(word))
 }
 
-/// Whether a word is of a script that puts nothing between words.
+/// Whether a word is in a script without spaces between words.
 fn is_unspaced(word: &str) -> bool {
     word.chars().any(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{4e00}'..='\u{9fff}'))
 }
 
-/// What an earlier recap tells of the user's words.
+/// The parts of the user's words as an earlier recap quotes them.
 pub(super) fn asked(text: &str) -> Vec<StatementSentence> {
     user(&[Passage::user(&text.replace(LINE_BREAK, "\n"))])
 }
 
-/// The parts of a text.
+/// The parts of a text, before position and author are weighed.
 fn parts(text: &str) -> Vec<StatementSentence> {
     let mut reader = ProseReader::default();
     reader.text(&both_ends(text));
@@ -168,14 +169,15 @@ fn both_ends(text: &str) -> std::borrow::Cow<'_, str> {
     format!("{}\n{}", &text[..front], &text[back..]).into()
 }
 
+/// Splits text into weighed parts, line by line.
 #[derive(Default)]
 struct ProseReader {
     parts: Vec<StatementSentence>,
-    /// A heading, or a sentence that ends in a colon: it belongs to what follows it.
+    /// A heading, or a sentence that ends in a colon, which is joined to what follows.
     lead: String,
-    /// The last part has its short sentence already.
+    /// Whether a short sentence was already joined to the last part.
     has_verdict: bool,
-    /// What comes next is the first of its line.
+    /// Whether the next sentence is the first of its line.
     begins_line: bool,
     code: Option<Vec<String>>,
 }
@@ -186,7 +188,7 @@ impl ProseReader {
         self.end_code();
     }
 
-    /// A fenced block, or lines of a quotation.
+    /// Adds a text that the user pasted: a fenced block, or lines of a quotation.
     fn shown(&mut self, text: &str) {
         self.code = Some(Vec::new());
         for line in text.lines().filter(|line| !is_fence(line.trim())) {
@@ -206,6 +208,7 @@ impl ProseReader {
         parts
     }
 
+    /// Reads one line: a fence, a line of code, a heading, a list item or prose.
     fn line(&mut self, line: &str) {
         let trimmed = line.trim();
         if is_fence(trimmed) {
@@ -226,7 +229,7 @@ impl ProseReader {
         let item = unmarked(trimmed);
         self.begins_line = true;
         if trimmed.starts_with('#') {
-            // The lead before it announced nothing.
+            // The lead before this heading announced nothing, so it is dropped.
             item.trim_end_matches(':').clone_into(&mut self.lead);
             self.lead.push(':');
         } else if is_item(trimmed) && item.chars().count() <= ITEM_CHARS {
@@ -236,7 +239,7 @@ impl ProseReader {
         }
     }
 
-    /// A backtick inside would end the span, and what follows it would no longer stand as code.
+    /// Adds a line of code. Backticks are replaced, because one inside the quotation would end its code span.
     fn code_line(&mut self, line: &str) {
         let Some(code) = &mut self.code else { return };
         if !line.is_empty() && code.len() <= CODE_LINES {
@@ -244,6 +247,7 @@ impl ProseReader {
         }
     }
 
+    /// Adds a sentence. One that ends in a colon waits for the next one, and a very short one joins the one before.
     fn sentence(&mut self, sentence: &str) {
         if sentence.ends_with([':', '：']) {
             if !self.lead.is_empty() && self.lead.len() < ITEM_CHARS {
@@ -259,7 +263,7 @@ impl ProseReader {
             false => format!("{} {sentence}", std::mem::take(&mut self.lead)),
         };
         let weight = weigh(&text);
-        // "Given up." is about the sentence before it.
+        // A phrase like "Given up." is about the sentence before it, so it is joined to that.
         if weight <= weight::FEW_WORDS
             && !self.begins_line
             && !std::mem::replace(&mut self.has_verdict, true)
@@ -291,7 +295,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// What a sentence tells, by its form.
+/// The weight of a sentence by its form.
 fn weigh(text: &str) -> u32 {
     let is_short = text.split_whitespace().nth(FEW_WORDS - 1).is_none();
     if is_short && identifiers(text).next().is_none() && !text.bytes().any(|b| b.is_ascii_digit()) {
@@ -301,7 +305,8 @@ fn weigh(text: &str) -> u32 {
     weight::SENTENCE + named.min(weight::NAMED)
 }
 
-/// A line without its bold marks: they cost and tell nothing. Between two letters it is a power.
+/// Removes the bold marks of a line, which cost tokens and say nothing. Between two letters or digits, `**` is an
+/// operator and stays.
 fn without_bold(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -318,7 +323,7 @@ fn without_bold(line: &str) -> String {
     out + rest
 }
 
-/// A line without the mark of its heading or list item. The number of an item stays: people choose by it.
+/// Removes the mark of a heading or a list item. The number of an item stays, because people choose by it.
 fn unmarked(line: &str) -> &str {
     let line = line.trim_start_matches('#').trim_start();
     BULLETS.iter().find_map(|mark| line.strip_prefix(mark)).map_or(line, str::trim_start)
@@ -326,7 +331,7 @@ fn unmarked(line: &str) -> &str {
 
 const BULLETS: [&str; 5] = ["- ", "* ", "+ ", "• ", "> "];
 
-/// Whether a line is an item of a list, with a bullet or a number.
+/// Whether a line is a list item, with a bullet or a number.
 fn is_item(line: &str) -> bool {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let behind = line[digits..].strip_prefix(['.', ')']);
@@ -403,7 +408,7 @@ mod tests {
         ] {
             assert!(weight(forbids) > weight(plain), "{forbids}");
         }
-        // A greeting that has the syllable of a negation in it.
+        // The greeting contains the syllable of a Korean negation.
         assert_eq!(
             weight("안녕하세요 반갑습니다 오늘도 좋네요"),
             weight("여러분 반갑습니다 오늘도 좋네요")

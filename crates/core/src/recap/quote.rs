@@ -1,8 +1,8 @@
-//! Quotations in prose: where they stand, and prose without them.
+//! Finds quotations in prose, and removes them from it.
 
 use std::ops::Range;
 
-/// Opening and closing marks. Single quotes are apostrophes too often to be marks.
+/// Opening marks, each with its closing marks. Single quotes are not listed, because most of them are apostrophes.
 const MARKS: &[(char, &[char])] = &[
     ('"', &['"']),
     ('“', &['”', '"']),
@@ -13,10 +13,10 @@ const MARKS: &[(char, &[char])] = &[
     ('『', &['』']),
 ];
 
-/// Longest quotation, in bytes: a stray mark must not swallow a page.
+/// Longest quotation, in bytes. Without a limit, a stray mark would quote a page.
 const LONGEST: usize = 1_200;
 
-/// The quotations of a text, marks included, in order. None reaches over a line.
+/// The quotations of a text in order, with their marks. Each is within one line.
 pub(crate) fn ranges(text: &str) -> Vec<Range<usize>> {
     find(text, |c| MARKS.iter().find(|(open, _)| *open == c).map(|(_, close)| *close))
 }
@@ -26,8 +26,8 @@ pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
     find(text, |c| (c == '`').then_some(&['`'][..]))
 }
 
-/// Quotations in single marks, marks included: two words at least, between marks that open before
-/// and close behind a word. An apostrophe does neither.
+/// Quotations in single marks, with the marks. A quotation holds at least two words, its first mark is before a word
+/// and its last mark behind one. An apostrophe is inside a word, so it is no mark.
 pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
     let is_mark = |c: char| matches!(c, '\'' | '‘' | '’' | '‚');
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
@@ -56,6 +56,7 @@ pub(crate) fn single(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// Finds the ranges between marks. `closes` gives the closing marks of an opening one.
 fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -76,7 +77,7 @@ fn find(text: &str, closes: impl Fn(char) -> Option<&'static [char]>) -> Vec<Ran
     found
 }
 
-/// What a quotation says, without its marks.
+/// The words of a quotation, without its marks.
 pub(crate) fn inner<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
     let mut chars = text[range.clone()].chars();
     chars.next();
@@ -84,17 +85,17 @@ pub(crate) fn inner<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
     chars.as_str()
 }
 
-/// The text without its quotations; a `…` is in the place of each.
+/// The text with a `…` in the place of each quotation.
 pub(crate) fn without(text: &str) -> String {
     cut(text, &ranges(text))
 }
 
-/// The text without its code spans.
+/// The text with a `…` in the place of each code span.
 pub(crate) fn without_code(text: &str) -> String {
     cut(text, &code(text))
 }
 
-/// The text without these ranges.
+/// The text with a `…` in the place of each of these ranges, which are in order.
 pub(crate) fn cut(text: &str, ranges: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
@@ -107,8 +108,8 @@ pub(crate) fn cut(text: &str, ranges: &[Range<usize>]) -> String {
     out
 }
 
-/// Lower case, white space folded, typographic apostrophes made plain: what two quotations are
-/// compared by.
+/// The form in which two quotations are compared: lower case, white space folded, and typographic apostrophes made
+/// plain.
 pub(crate) fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {

@@ -1,5 +1,4 @@
-//! Which identifiers of a span are worth a place: how likely each is used again, against what its
-//! place costs.
+//! Ranks the identifiers of a span: how likely each is used again, against the room that it takes.
 
 use std::cmp::Reverse;
 
@@ -12,24 +11,24 @@ use crate::recap::gather::GatheredFacts;
 use crate::recap::idtable::IdUse;
 use crate::recap::parse::CARRIED_WEIGHT;
 
-/// Identifiers by what they are worth.
+/// Identifiers, ranked by their worth.
 pub(super) struct IdRanking<'a> {
-    /// The best of those that need a place, best first.
+    /// The identifiers that need a place in the recap, the best first.
     pub best: Vec<&'a str>,
-    /// How many more there are.
+    /// How many more identifiers were left out of `best`.
     pub rest: usize,
-    /// Those that stand in the context already, as many as a record shows best first.
+    /// Identifiers that the context already names, as many as a record lists, the best first.
     pub said: Vec<&'a str>,
 }
 
-/// The identifier, and its parts where it is a compound of identifiers.
+/// The identifier itself, followed by its parts where it is a compound of identifiers.
 pub(crate) fn with_parts(id: &str) -> impl Iterator<Item = &str> {
     let parts = id.split(':').filter(move |part| part.len() < id.len());
     std::iter::once(id).chain(parts.filter(|part| identifiers(part).next() == Some(*part)))
 }
 
-/// Ranks the identifiers that stand nowhere else. More than `room` (a token each at least) can
-/// never be named, so only that many are put in order.
+/// Ranks the identifiers. Each costs at least one token, so at most `room` of them can be named, and only that many
+/// are sorted.
 pub(super) fn rank<'a>(
     gathered: &'a GatheredFacts,
     frame: &RecapFrame<'_>,
@@ -39,7 +38,8 @@ pub(super) fn rank<'a>(
     let placed = |id: &'a str, used: &IdUse, hope| {
         (Reverse(worth(id, hope) + aged(used, gathered)), used.first, id, hope)
     };
-    // What is known is looked up here, and not each name there: contexts are small beside histories.
+    // Known names are looked up in the table, and not the other way round: a context has far fewer names than a
+    // history.
     let known =
         frame.elsewhere.iter().chain(said.iter().filter(|id| !frame.elsewhere.contains(*id)));
     let known = known.filter_map(|id| gathered.ids.get(id));
@@ -65,23 +65,28 @@ pub(super) fn rank<'a>(
     }
 }
 
-/// The least `keep` of what is added: what cannot be among them is not held.
+/// Keeps the `keep` smallest of the added values, without storing all of them.
 pub(super) struct BestOf<T> {
+    /// How many values are wanted.
     keep: usize,
+    /// The wanted values, and others that were added since the last cut.
     held: Vec<T>,
+    /// The largest wanted value at the last cut; `None` before the first cut.
     bound: Option<T>,
 }
 
-/// The buffer holds this many times `keep` before it is cut down to `keep`: cutting costs a selection, adding nothing.
+/// The buffer grows to this many times `keep` before it is cut down to `keep`, because a cut costs a selection while
+/// adding is cheap.
 const SPARE: usize = 4;
 
 impl<T: Ord + Copy> BestOf<T> {
-    /// Of `all` at most.
+    /// An empty collection, to which at most `all` values will be added.
     pub(super) fn of(keep: usize, all: usize) -> Self {
         let held = Vec::with_capacity(all.min(keep.saturating_mul(SPARE)));
         Self { keep, held, bound: None }
     }
 
+    /// Adds a value, unless it is larger than the bound.
     pub(super) fn add(&mut self, one: T) {
         if self.bound.is_some_and(|bound| one > bound) {
             return;
@@ -92,11 +97,12 @@ impl<T: Ord + Copy> BestOf<T> {
         }
     }
 
-    /// None of the least is greater, as far as that is known by now.
+    /// The largest value that may still be among the smallest, as of the last cut. `None` before the first cut.
     pub(super) fn bound(&self) -> Option<&T> {
         self.bound.as_ref()
     }
 
+    /// Drops all but the `keep` smallest values. The largest of them is the new bound: larger values need not be added.
     fn cut(&mut self) {
         if let Some(last) = self.keep.checked_sub(1).filter(|_| self.held.len() > self.keep) {
             let (_, bound, _) = self.held.select_nth_unstable(last);
@@ -105,7 +111,7 @@ impl<T: Ord + Copy> BestOf<T> {
         self.held.truncate(self.keep);
     }
 
-    /// In no order.
+    /// The kept values, in no order.
     fn finish(mut self) -> Vec<T> {
         self.cut();
         self.held
@@ -118,7 +124,7 @@ impl<T: Ord + Copy> BestOf<T> {
     }
 }
 
-/// Puts the first `keep` in order: most of a span cannot be named.
+/// Sorts only the first `keep` values to the front, because most of a span cannot be named.
 pub(super) fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
     let keep = keep.min(list.len());
     if keep < list.len() {
@@ -127,42 +133,42 @@ pub(super) fn sort_best<T: Ord>(list: &mut [T], keep: usize) {
     list[..keep].sort_unstable();
 }
 
-/// What tells whether an identifier will be used again: a logistic regression over replayed
-/// sessions to begin with, the weights then varied in replay, crosswise between two sets of
-/// sessions (benches/README.md). Only how they stand to each other matters.
+/// Weights for how likely an identifier is used again. They began as a logistic regression over replayed sessions,
+/// and were then tuned in replay, with cross-validation between two sets of sessions (benches/README.md). Only their
+/// ratios matter. Where a weight is for each doubling, it is added four times, because `log2` counts quarters.
 mod weight {
-    /// The assistant used it at all; what it used it uses again.
+    /// The assistant used it at all: names that it used once, it often uses again.
     pub const SAID: i64 = 160;
-    /// For each doubling of the texts of the assistant that hold it, four times.
+    /// For each doubling of the number of the assistant's texts that hold it, four times.
     pub const OFTEN_SAID: i64 = 14;
-    /// The same for the user's.
+    /// For each doubling of the number of the user's texts that hold it, four times.
     pub const OFTEN_USER: i64 = 20;
-    /// The same for results: how often a result shows it says less.
+    /// For each doubling of the number of results that hold it, four times. Results say less about later use.
     pub const OFTEN_RESULT: i64 = 10;
-    /// An earlier recap named it first; this falls to nothing at its last.
+    /// An earlier recap named it first. For later names of that recap, this falls to nothing.
     pub const CARRIED_FIRST: i64 = 150;
-    /// A number that the assistant never used: line numbers, sizes, measurements.
+    /// A number that the assistant never used, such as a line number, a size or a measurement.
     pub const NUMBER: i64 = -60;
-    /// A compound with a colon, whose parts are alone more often than not.
+    /// A compound with a colon: its parts occur alone more often.
     pub const COMPOUND: i64 = -40;
-    /// A line number and what the line begins with, which only a result has: the hit of a search.
+    /// A line number with the start of the line, seen in results only: the hit of a search.
     pub const HIT: i64 = -100;
     /// For each doubling of its age in texts, four times, beyond the newest …
     pub const AGE: i64 = -10;
-    /// … of this many.
+    /// … of this many texts.
     pub const FRESH: u32 = 31;
-    /// A manual compaction asked for it.
+    /// A word of a manual compaction's focus is in it.
     pub const FOCUS: i64 = 1_000;
-    /// For each doubling of the length, four times: less than proportional, because the odds of
-    /// the short are no better known than those of the long.
+    /// For each doubling of the length, four times. That is less than proportional, because the odds of short names
+    /// are no better known than those of long ones.
     pub const LENGTH: i64 = -22;
 }
 
-/// What has less gets no place even where there is one, such as the hit of a search that one result
-/// showed: such a list has no end, and next to nothing of it is used again.
+/// An identifier with less hope than this gets no place even where there is room. An example is a search hit that one
+/// result showed: such hits are endless, and almost none is used again.
 const LEAST_HOPE: i64 = -60;
 
-/// How likely an identifier is used again.
+/// How likely an identifier is used again: a sum of the weights above.
 pub(super) fn hope(id: &str, used: &IdUse, focus: &[String]) -> i64 {
     let mut hope = weight::OFTEN_SAID * log2(used.said)
         + weight::OFTEN_USER * log2(used.user)
@@ -184,26 +190,26 @@ pub(super) fn hope(id: &str, used: &IdUse, focus: &[String]) -> i64 {
     hope
 }
 
-/// `12:def`.
+/// Whether an identifier looks like a search hit, such as `12:def`.
 fn is_hit(id: &str) -> bool {
     let rest = id.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() < id.len() && rest.starts_with(':')
 }
 
-/// The same against what a place costs.
+/// How likely an identifier is used again, less what its place costs.
 pub(super) fn worth(id: &str, hope: i64) -> i64 {
     hope + weight::LENGTH * size(id)
 }
 
-/// What a place costs: doublings of the length, four times.
+/// What a place costs: four for each doubling of the identifier's length in bytes.
 pub(super) fn size(id: &str) -> i64 {
-    /// Keeps the shortest from always winning.
+    /// Keeps the shortest names from always winning.
     const SHORTEST: usize = 8;
     log2(u32::try_from(id.len() + SHORTEST).unwrap_or(u32::MAX))
 }
 
-/// What is older than most of a window holds is used less; where an earlier index hands its order
-/// on, that is in the order.
+/// The change in worth by age: names older than most of a window are used less. Where an earlier recap handed
+/// identifiers on, their carried weights include age, so this is 0.
 fn aged(used: &IdUse, gathered: &GatheredFacts) -> i64 {
     if gathered.carries {
         return 0;
@@ -211,7 +217,7 @@ fn aged(used: &IdUse, gathered: &GatheredFacts) -> i64 {
     weight::AGE * (log2(gathered.newest().saturating_sub(used.last)) - log2(weight::FRESH)).max(0)
 }
 
-/// `4 × log2(1 + n)`, linear between powers of two.
+/// `4 × log2(1 + n)`, interpolated linearly between powers of two. The factor keeps quarters in whole numbers.
 pub(super) fn log2(n: u32) -> i64 {
     let n = i64::from(n) + 1;
     let whole = i64::from(n.ilog2());

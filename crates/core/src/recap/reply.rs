@@ -1,15 +1,15 @@
-//! Reading a reply: its header, and its sections in whatever form the model wrote them.
+//! Reads a model's reply: its header, and its sections in whatever form the model wrote them.
 
 use crate::narrate::{SummaryRequest, is_nothing};
 use crate::recap::parse::LEGACY_PREFIX;
 use crate::recap::visible::starts;
 
-/// Why a reply has no section to use.
+/// Why a reply has no usable section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MalformedReply {
-    /// It does not start as the schema does.
+    /// The reply does not start as the schema does.
     NoHeader,
-    /// None of the sections is there.
+    /// The reply has no section that was asked for.
     NoSection,
     /// Every section is empty.
     Hollow,
@@ -18,28 +18,27 @@ pub(crate) enum MalformedReply {
 /// A line of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SectionLine {
-    /// What it says.
+    /// The words of the line.
     pub text: String,
-    /// It is behind its section's name.
+    /// Whether it is on the line of its section's name, behind the name.
     pub named: bool,
 }
 
-/// A section's name and its lines.
+/// The name of a section, and its lines.
 pub(crate) type ReplySection = (String, Vec<SectionLine>);
 
-/// What was found of the sections that were asked for.
+/// The sections of a reply, compared with those that were asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundSections {
-    /// All of them, in the request's order; those that are missing have no lines.
+    /// All sections in the request's order; a missing section has no lines.
     pub sections: Vec<ReplySection>,
-    /// The names of those that are missing.
+    /// The names of the missing sections.
     pub missing: Vec<String>,
-    /// Lines before the first section.
+    /// How many lines came before the first section.
     pub stray: usize,
 }
 
-/// A reply without what wraps it: white space, a code fence around all of it, thinking aloud
-/// before it.
+/// A reply without its wrapping: white space, a code fence around the whole, and thinking aloud before it.
 pub(crate) fn unwrap(text: &str) -> &str {
     let mut text = text.trim();
     if let Some(rest) = text.strip_prefix("<think>")
@@ -56,14 +55,14 @@ pub(crate) fn unwrap(text: &str) -> &str {
     text
 }
 
-/// The reply below its header. Where the header is ours (see `asks_header`), one that the model
-/// repeated is taken off, or the one of older compactors (Hermes Agent: `_with_summary_prefix`).
+/// The reply below its header. Where code writes the header (see `asks_header`), the model may have repeated it or
+/// written the header of older compactors (Hermes Agent: `_with_summary_prefix`): both are removed.
 pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a str, MalformedReply> {
     let header = request.header.trim();
     if request.asks_header() {
         let rest = text.strip_prefix(header).ok_or(MalformedReply::NoHeader)?;
         let ends = rest.is_empty() || rest.starts_with('\n') || rest.starts_with('\r');
-        // `## Conversation Summary:` and trailing blanks are the same line to any reader.
+        // Any reader takes `## Conversation Summary:` or trailing blanks for the same header.
         let (line, below) = rest.split_once('\n').unwrap_or((rest, ""));
         if !ends && !line.trim_matches([' ', ':', '*', '\t', '\r']).is_empty() {
             return Err(MalformedReply::NoHeader);
@@ -74,7 +73,7 @@ pub(crate) fn body<'a>(request: &SummaryRequest, text: &'a str) -> Result<&'a st
     Ok(known.filter_map(|prefix| text.strip_prefix(prefix)).next().unwrap_or(text))
 }
 
-/// The lines of each section, in any order. One section at least has to be there and say something.
+/// The lines of each section, in whatever order they come. Fails unless at least one section says something.
 pub(crate) fn sections(
     request: &SummaryRequest,
     body: &str,
@@ -97,7 +96,7 @@ pub(crate) fn sections(
         }
     }
     if found.iter().all(Option::is_none) {
-        // Without a header to ask for, the first section is how a summary is known.
+        // Without a header to ask for, a summary is recognised by its first section.
         let asked = request.asks_header();
         return Err(if asked { MalformedReply::NoSection } else { MalformedReply::NoHeader });
     }
@@ -112,8 +111,8 @@ pub(crate) fn sections(
     Ok(FoundSections { sections, missing, stray })
 }
 
-/// The section that a line opens and what is behind its name: `- **Facts:** x`, `* Facts: x`,
-/// `## Facts`, `### 3. Facts`, `**Facts**`.
+/// The section that a line opens, and the text behind its name: `- **Facts:** x`, `* Facts: x`, `## Facts`,
+/// `### 3. Facts`, `**Facts**`. `None` where the line opens no section.
 fn section_start<'a>(line: &'a str, names: &[String]) -> Option<(usize, &'a str)> {
     let indent = line.len() - line.trim_start().len();
     if indent > 3 {
@@ -132,7 +131,7 @@ fn section_start<'a>(line: &'a str, names: &[String]) -> Option<(usize, &'a str)
     if let Some(bold) = rest.strip_prefix("**").or_else(|| rest.strip_prefix("__")) {
         (rest, marked) = (bold, true);
     }
-    // The longest name: one may start another.
+    // The longest matching name wins, because one name may be the start of another.
     let fits = |name: &&(usize, &String)| starts(rest, name.1);
     let (at, name) = names.iter().enumerate().filter(|n| fits(&n)).max_by_key(|n| n.1.len())?;
     let after = &rest[name.len()..];

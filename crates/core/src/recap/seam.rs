@@ -1,4 +1,4 @@
-//! Seams: where a piece of work has just ended, so that a fold takes nothing out of its middle.
+//! Finds seams: places where a piece of work has just ended. A fold at a seam does not cut a piece of work in two.
 
 use crate::calls::{CallIndex, CallSite, ResultSite};
 use crate::log::{Event, EventLog};
@@ -10,22 +10,22 @@ use crate::tools::{
 };
 use crate::view::{BlockKind, Role};
 
-/// Events that are searched for the to-do list before. A list that is older was not being worked on.
+/// At most this many events are searched for the previous to-do list. An older list was not being worked on.
 const SEARCHED: usize = 400;
-/// Bytes of a result that are read for a commit.
+/// At most this many bytes of a result are searched for a commit.
 const SHOWN_BYTES: usize = 16_000;
 
-/// Whether the log ends at a seam: the turn of a user has ended, or the newest step that has its results committed,
-/// passed a check, or closed an item of the to-do list. Calls that still wait for their results are not looked at.
+/// Whether the log ends at a seam: a turn has ended, or the newest step with results made a commit, passed a check, or
+/// closed an item of the to-do list. Calls that still wait for their results are ignored.
 pub(crate) fn ends_at_seam(log: &EventLog, tools: &ToolTable) -> bool {
     let events = log.events();
     let Some(last) = events.last() else { return false };
     if !last.view.has_results() && !last.view.has_calls() {
-        // The assistant's last word, or the user's first one.
+        // The last event is the assistant's answer or a new message of the user.
         return last.view.role == Role::Assistant || last.view.is_real_user();
     }
     let Some(end) = events.iter().rposition(|event| event.view.has_results()) else { return false };
-    // Behind the results are calls that wait, and nothing else.
+    // Only calls that wait for results may follow the results.
     if events[end + 1..].iter().any(|event| !event.view.has_calls()) {
         return false;
     }
@@ -38,6 +38,7 @@ pub(crate) fn ends_at_seam(log: &EventLog, tools: &ToolTable) -> bool {
     })
 }
 
+/// Whether a call with this result ends a piece of work.
 fn ends_work(
     events: &[Event],
     call: &CallSite<'_>,
@@ -53,6 +54,7 @@ fn ends_work(
     facts.kind == ToolKind::Shell && commits_or_passes(&facts, &text, error, tools)
 }
 
+/// Whether a command made a commit or passed a check.
 fn commits_or_passes(
     facts: &CallFacts,
     text: &str,
@@ -72,7 +74,7 @@ fn commits_or_passes(
         || deeds(&written, &command, lines, is_ok).iter().any(is_commit)
 }
 
-/// Whether more items of the list are done than before.
+/// Whether more items of the to-do list are done than before.
 fn closes_item(events: &[Event], call: &CallSite<'_>, result: &str, tools: &ToolTable) -> bool {
     let change = tools.todo_change(&call.arguments(), result);
     let done = match &change {

@@ -1,8 +1,7 @@
-//! Which statements a recap has room for, and how much of each.
+//! Chooses the statements for a recap, and the parts of each.
 //!
-//! Every sentence, line of a change and line of a result asks for a place by itself, and those that are
-//! worth most get one, as they are: nothing is cut inside. So a conclusion stays whole while something
-//! that can be read again has a place.
+//! Every sentence, changed line and line of a result competes for room by itself. The most valuable ones are taken
+//! whole, and no part is cut. So a conclusion stays whole, and details that can be read again make room for it.
 
 use std::collections::VecDeque;
 
@@ -13,8 +12,8 @@ use crate::recap::escape;
 use crate::recap::group::GroupedStatement;
 use crate::recap::statement::{Statement, StatementKind, StatementSentence};
 
-/// What a statement of each kind is worth. Relations are what counts: the user's words before the agent's conclusions, those before its remarks, and the rest
-/// below. Varied on reading exams (benches/README.md).
+/// What a statement of each kind is worth. Only the ratios count: the user's words come before the agent's
+/// conclusions, those before its remarks, and everything else follows. Tuned on reading exams (benches/README.md).
 fn weight_of(kind: StatementKind) -> f64 {
     match kind {
         StatementKind::Asked => 600.0,
@@ -28,63 +27,65 @@ fn weight_of(kind: StatementKind) -> f64 {
     }
 }
 
-/// The newest weigh this much more than the oldest.
+/// The newest statement weighs this much more than the oldest, as a fraction.
 const FRESH: f64 = 0.3;
-/// Least characters of a line of the task: a request that may have fewer is left out.
+/// A request with room for fewer characters than this is left out of the task section.
 const LEAST: usize = 40;
-/// How much its length counts against a part: at 1 twice the length is worth half, at 0 none counts.
+/// How much length counts against a part: at 1, twice the length halves its score; at 0, length does not count.
 const LENGTH: f64 = 0.25;
-/// Below this a part is no cheaper, in characters.
+/// A part of fewer characters than this is scored as if it had this many.
 const SHORTEST: usize = 40;
-/// What a statement says without any of its parts weighs this much of 100: which file was changed, which
-/// command ran.
+/// The weight of a statement's lead without any part, in percent: which file was changed, or which command ran.
 const BARE: u32 = 50;
-/// Characters of `@123 answer: ` and the end of the line, and of what is between two parts.
+/// Characters of `@123 answer: ` with the line break, which each line costs beside its statement.
 const FRAME: usize = 10;
+/// Characters between two parts of a statement.
 const JOINT: usize = 3;
-/// The most that lines of changes take, in parts per 100: how a file was changed can be read in it.
+/// The largest share of room for changed lines, in percent. It is small because the file itself shows them.
 const CHANGES: usize = 20;
-/// The most that the user's words take while others ask for a place, in parts per 100.
+/// The largest share of room for the user's words while other statements compete, in percent.
 const ASKED: usize = 80;
-/// Each further part of a statement is worth so much of the one before it: others say something yet.
+/// Each further part of a statement scores this fraction of the one before it, so that other statements get room,
+/// too.
 const BESIDE: f64 = 0.7;
-/// Newer statements that a part is compared with.
+/// A statement is compared with at most this many newer ones.
 const COMPARED: usize = 48;
-/// What holds all words of the focus weighs this much more; of half of them, a quarter of that.
+/// A statement with all words of the focus weighs this much more; one with half of them, a quarter of that.
 const FOCUSED: f64 = 3.0;
-/// What was said so often is a phrase.
+/// Words that were said this often are a mere phrase.
 const PHRASE: u32 = 3;
-/// What is said again later weighs this much of what it did.
+/// The fraction of its weight that a repeated statement keeps.
 const REPEATED: f64 = 0.25;
-/// A sentence of the user weighs in full where it has so many words of its own; a word that another message
-/// has, too, counts by half.
+/// A sentence of the user has its full weight where it holds this many words that no other message has. A word that
+/// one other message has, too, counts half.
 const NOVEL: f64 = 4.0;
-/// Letters of a word beyond ASCII from which on it is several.
+/// A non-ASCII word of more letters than this is taken for several words without spaces.
 const LONG_WORD: usize = 12;
-/// So many of the words of a user's message, in hundredths, have to be in a later one that takes it up again.
+/// A later message renews one of the user's where it holds this percentage of its words.
 const RENEWED: usize = 60;
-/// So many of its words, in hundredths, have to be said again by one newer statement.
+/// A newer statement repeats one of the assistant's where it holds this percentage of its words.
 const SAME: usize = 70;
 
-/// A statement with what it weighs.
+/// A statement and its weight.
 struct WeighedStatement<'a> {
     statement: &'a Statement,
     weight: f64,
-    /// How much each part says that others do not, for what the user wrote.
+    /// For each part of a user's message, the fraction that no other message says. Empty for other statements.
     new: Vec<f64>,
-    /// A later message of the user that says it again, with what holds now.
+    /// The later message of the user that replaces this one; `None` where it still holds.
     renewed: Option<RenewedPlace>,
 }
 
-/// Where the user took a message up again.
+/// Where the user renewed a message.
 #[derive(Clone, Copy)]
 enum RenewedPlace {
-    /// In this statement.
+    /// In the statement with this index.
     In(usize),
-    /// In what stays behind the recap.
+    /// In a message that stays behind the recap.
     Later,
 }
 
+/// Weighs statements by kind, age, focus and repetition.
 fn weigh<'a>(
     grouped: &'a [GroupedStatement],
     later: &[Statement],
@@ -99,11 +100,11 @@ fn weigh<'a>(
     let count = statements.len().max(2) - 1;
     let mut weigh = |(at, statement): (usize, &'a GroupedStatement)| {
         let statement = &statement.statement;
-        // What the user said holds however long ago it was said.
+        // The user's words hold regardless of their age.
         let fresher = if statement.kind == StatementKind::Asked { 0.0 } else { FRESH };
         let age = 1.0 + fresher * (at as f64 / count as f64);
         let asked = 1.0 + FOCUSED * focused(statement, focus).powi(2);
-        // What is said at every turn ("Noted and recorded.") tells nothing.
+        // A phrase of every turn, such as "Noted and recorded.", says nothing.
         let is_phrase = statement.times >= PHRASE && statement.kind.is_words();
         let again = if renewed[at].is_some() || is_phrase { REPEATED } else { 1.0 };
         let weight = weight_of(statement.kind) * age * fresh[at] * asked * again;
@@ -118,24 +119,26 @@ fn weigh<'a>(
     grouped.iter().enumerate().map(&mut weigh).collect()
 }
 
-/// A part of a statement, or its bare lead, that asks for a place.
+/// A part of a statement, or its bare lead, that competes for room.
 struct StatementPart {
-    /// What it is worth for each character, roughly: see [`LENGTH`].
+    /// Roughly its worth for each character: see [`LENGTH`].
     score: f64,
-    /// The place of its statement.
+    /// Index of its statement.
     place: usize,
-    /// Which of its parts; the bare lead has none.
+    /// Index of the part; `None` for the bare lead.
     part: Option<usize>,
 }
 
-/// Statements, and what of them asks for a place, best first.
+/// Weighed statements, and their parts in the order of their scores, the best first.
 pub(super) struct RankedStatements<'a> {
     weighed: Vec<WeighedStatement<'a>>,
+    /// The parts of all statements, the best first.
     candidates: Vec<StatementPart>,
 }
 
 impl<'a> RankedStatements<'a> {
-    /// Ranks statements, oldest first. `later` are those that stay in the context behind them.
+    /// Ranks statements, which are in order with the oldest first. `later` are statements of messages behind the
+    /// recap.
     pub(super) fn of(
         grouped: &'a [GroupedStatement],
         later: &[Statement],
@@ -144,15 +147,15 @@ impl<'a> RankedStatements<'a> {
         let weighed = weigh(grouped, later, focus);
         let mut candidates: Vec<StatementPart> =
             weighed.iter().enumerate().flat_map(|(place, one)| candidates(place, one)).collect();
-        // Of equal ones the later.
+        // Of equal scores the later part comes first.
         candidates.sort_by(|a, b| {
             b.score.total_cmp(&a.score).then_with(|| (b.place, b.part).cmp(&(a.place, a.part)))
         });
         Self { weighed, candidates }
     }
 
-    /// The lines that fit into `room` characters, each with the place of its statement. What is worth
-    /// most comes first, whole; what finds no room is left out, and nothing is cut.
+    /// The lines that fit into `room` characters, each with the index of its statement. Parts are taken whole, the
+    /// best first.
     pub(super) fn lines(&self, room: usize) -> Vec<(usize, String)> {
         let line = |(place, parts): (usize, Option<Vec<usize>>)| {
             let mut parts = parts?;
@@ -163,7 +166,7 @@ impl<'a> RankedStatements<'a> {
         self.choose(room).into_iter().enumerate().filter_map(line).collect()
     }
 
-    /// The parts of each statement that have a place.
+    /// The parts of each statement that get room; `None` for a statement that gets no line.
     fn choose(&self, room: usize) -> Vec<Option<Vec<usize>>> {
         let weighed = &self.weighed;
         let mut places = GivenPlaces { weighed, left: room, chosen: vec![None; weighed.len()] };
@@ -175,7 +178,8 @@ impl<'a> RankedStatements<'a> {
                 continue;
             }
             let kind = weighed[candidate.place].statement.kind;
-            // What can be read again does not fill the gap that a sentence did not fit into.
+            // Once a sentence did not fit, the rest of the room is for other sentences, and not for details that can
+            // be read again.
             if prose_found_none && !kind.is_words() {
                 continue;
             }
@@ -196,7 +200,7 @@ impl<'a> RankedStatements<'a> {
                 }
             }
         }
-        // What the user said comes into whatever is left.
+        // Requests that exceeded their share may use any room that is left.
         for candidate in waiting {
             let is_asked = weighed[candidate.place].statement.kind == StatementKind::Asked;
             if is_asked && !places.is_renewed(candidate.place) {
@@ -208,17 +212,17 @@ impl<'a> RankedStatements<'a> {
     }
 }
 
-/// The places that were given.
+/// The parts chosen so far.
 struct GivenPlaces<'a> {
     weighed: &'a [WeighedStatement<'a>],
-    /// Characters.
+    /// Characters that are left.
     left: usize,
-    /// The parts of each statement that has a line.
+    /// The chosen parts of each statement that has a line.
     chosen: Vec<Option<Vec<usize>>>,
 }
 
 impl GivenPlaces<'_> {
-    /// What it costs now: the first of a statement pays for its line.
+    /// The characters that a part costs now. The first part of a statement pays for its line, too.
     fn cost(&self, candidate: &StatementPart) -> usize {
         let statement = self.weighed[candidate.place].statement;
         let part = candidate.part.map(|part| statement.parts[part].text.chars().count() + JOINT);
@@ -227,8 +231,8 @@ impl GivenPlaces<'_> {
         part.unwrap_or(0) + line
     }
 
-    /// Whether the recap, or what is behind it, tells a newer message of the user that says the same again: a decision is
-    /// told with what replaced it, or not at all.
+    /// Whether the recap, or a message behind it, holds the newer message that replaces this one. A decision that was
+    /// replaced is written only without that message.
     fn is_renewed(&self, place: usize) -> bool {
         match self.weighed[place].renewed {
             Some(RenewedPlace::In(newer)) => self.chosen[newer].is_some(),
@@ -237,7 +241,7 @@ impl GivenPlaces<'_> {
         }
     }
 
-    /// Whether there is room.
+    /// Takes a part where there is room for it. Returns whether it was taken.
     fn take(&mut self, candidate: &StatementPart, cost: usize) -> bool {
         let fits = cost <= self.left;
         if fits {
@@ -248,6 +252,7 @@ impl GivenPlaces<'_> {
     }
 }
 
+/// The parts of a statement that may be chosen, and its bare lead, each with its score.
 fn candidates<'a>(
     place: usize,
     weighed: &'a WeighedStatement<'_>,
@@ -266,7 +271,7 @@ fn candidates<'a>(
     let told = statement.parts.iter().enumerate().filter(|(_, part)| statement.is_told(part));
     let mut order: Vec<(usize, &StatementSentence)> = told.collect();
     order.sort_by_key(|(at, part)| (std::cmp::Reverse(part.weight), std::cmp::Reverse(*at)));
-    // All that the user said is to be kept.
+    // All parts of a user's message matter, so later ones are not scored lower.
     let beside = if statement.kind == StatementKind::Asked { 1.0 } else { BESIDE };
     let parts = order.into_iter().enumerate().map(move |(rank, (at, part))| StatementPart {
         score: score(part.weight, part.text.chars().count() + lead / 2)
@@ -278,7 +283,7 @@ fn candidates<'a>(
     parts.chain(bare)
 }
 
-/// The line of a statement, of about `max` characters.
+/// The line of a statement in about `max` characters; `None` where that is too few to say anything.
 pub(super) fn line(statement: &Statement, max: usize) -> Option<String> {
     let whole = statement.chars();
     if max < LEAST.min(whole) {
@@ -291,7 +296,7 @@ fn labelled(statement: &Statement, text: &str) -> String {
     format!("@{} {}{}", statement.message, statement.kind.label(), escape::neutralise(text))
 }
 
-/// The share of the focus's words that a statement holds.
+/// The fraction of the focus's words that a statement holds.
 fn focused(statement: &Statement, focus: &[String]) -> f64 {
     if focus.is_empty() {
         return 0.0;
@@ -305,7 +310,8 @@ fn focused(statement: &Statement, focus: &[String]) -> f64 {
 /// The words of a statement, hashed.
 type HashedWords = FxHashSet<u64>;
 
-/// How much of each statement no newer one says again: of repeated reasoning the last word counts.
+/// A factor for each statement: lower where a newer statement says the same again, because the last word of repeated
+/// reasoning counts.
 fn freshness(statements: &[&Statement], words: &[HashedWords], later: &[Statement]) -> Vec<f64> {
     let newer: Vec<HashedWords> = later.iter().rev().take(COMPARED).map(words_of).collect();
     let mut recent: VecDeque<&HashedWords> = newer.iter().rev().collect();
@@ -313,7 +319,7 @@ fn freshness(statements: &[&Statement], words: &[HashedWords], later: &[Statemen
     for (at, (statement, words)) in statements.iter().zip(words).enumerate().rev() {
         let own = matches!(statement.kind, StatementKind::Said | StatementKind::Concluded);
         if own && words.len() >= 4 {
-            // The same words with other figures are another finding.
+            // The same words with other figures are a new finding.
             let figures = figures_of(statement);
             let again = |other: &&HashedWords| match figures.is_subset(other) {
                 true => words.iter().filter(|word| other.contains(word)).count(),
@@ -330,8 +336,8 @@ fn freshness(statements: &[&Statement], words: &[HashedWords], later: &[Statemen
     found
 }
 
-/// Where each message of the user is taken up again by a later one: that has most of its words, and each name and
-/// figure of it. "Postgres, please" is, where somebody says later: "Not Postgres, please, but SQLite".
+/// For each message of the user, the later one that replaces it: it holds most of the message's words, and all its
+/// names and figures. "Not Postgres, please, but SQLite" replaces "Postgres, please".
 fn renewals(
     statements: &[&Statement],
     words: &[HashedWords],
@@ -362,8 +368,8 @@ fn renewals(
     found
 }
 
-/// How much each part of the user's messages says that the other messages do not: in a dialogue of many
-/// turns a rule or a fact that was mentioned once outweighs the small talk around it, in any language.
+/// How much each part of the user's messages says that the other messages do not. In a long dialogue, a rule that was
+/// mentioned once outweighs the small talk around it, in any language.
 fn novelty(statements: &[&Statement], later: &[Statement]) -> Vec<Vec<f64>> {
     let asked = |statement: &&Statement| statement.kind == StatementKind::Asked;
     let all = statements.iter().copied().chain(later).filter(asked);
@@ -388,7 +394,7 @@ fn words_of(statement: &Statement) -> HashedWords {
     texts.flat_map(words).collect()
 }
 
-/// The words of a text. Where a script puts nothing between words, two letters are one.
+/// The words of a text, hashed. In scripts without spaces, each pair of letters counts as a word.
 fn words(text: &str) -> HashedWords {
     let mut found = HashedWords::default();
     for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
@@ -404,7 +410,7 @@ fn words(text: &str) -> HashedWords {
     found
 }
 
-/// Those of the words that are figures or names.
+/// The words of a statement that are figures or names, hashed.
 fn telling_of(statement: &Statement) -> HashedWords {
     let names = statement.parts.iter().flat_map(|part| {
         let words = part.text.split_whitespace().enumerate();
@@ -418,7 +424,7 @@ fn telling_of(statement: &Statement) -> HashedWords {
     names.collect()
 }
 
-/// Those of the words that are or hold figures.
+/// The words of a statement with a digit, hashed.
 fn figures_of(statement: &Statement) -> HashedWords {
     let texts = statement.parts.iter().map(|part| &*part.text).chain([&*statement.lead]);
     let words = texts.flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_'));

@@ -1,10 +1,10 @@
-//! Where a sentence ends, in any script.
+//! Finds the ends of sentences, in any script.
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::recap::statement::PART_CHARS;
 
-/// A sentence in pieces that fit into a part: cut behind what separates clauses, or words.
+/// Splits a sentence into pieces that fit into a part, at marks that separate clauses, or else between words.
 pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let mut rest = sentence;
     std::iter::from_fn(move || {
@@ -24,8 +24,8 @@ pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The sentences of a line, in any script: as Unicode ends them (UAX 29), and at a `:` behind more than a
-/// word. The number of an item begins its sentence.
+/// The sentences of a line in any script: by Unicode's rules (UAX 29), and also after a `:` that follows more than one
+/// word. The number of a list item belongs to the sentence behind it.
 pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut pieces = line.split_sentence_bound_indices();
     let mut rest: &str = "";
@@ -46,23 +46,23 @@ pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether what Unicode takes for a sentence is one: a number alone (`1.`) is the mark of an item, and what
-/// goes on without white space is a name or code (`!=`), but where a script has none.
+/// Whether a piece that Unicode's rules give is a whole sentence. A number alone (`1.`) is the mark of a list item.
+/// Where no white space follows, the end mark is inside a name or code (`!=`), except in scripts without spaces.
 fn is_sentence(piece: &str) -> bool {
     let ends =
         piece.ends_with(|c: char| c.is_whitespace() || matches!(c, '。' | '！' | '？' | '｡'));
     ends && piece.chars().any(char::is_alphabetic) && !ends_in_mark(piece)
 }
 
-/// Whether the number of an item is its last word (`Three of them: 1.`): the item is still to come.
+/// Whether a piece ends in the number of a list item (`Three of them: 1.`), so that the item itself follows.
 fn ends_in_mark(piece: &str) -> bool {
     let mut words = piece.split_whitespace().rev();
     words.next().is_some_and(is_mark)
         && words.next().is_some_and(|word| word.ends_with([':', ';', '.', ',']))
 }
 
-/// Where a sentence announces what follows: behind its first `:` before white space, if that is behind more
-/// than a word; else its end.
+/// Byte offset behind the first `:` that is followed by white space and preceded by more than one word; the end of the
+/// sentence where there is none. Such a `:` announces what follows.
 fn end_of_lead(sentence: &str) -> usize {
     let ends = |(at, _): &(usize, &str)| {
         sentence[at + 1..].starts_with(char::is_whitespace)
@@ -71,7 +71,7 @@ fn end_of_lead(sentence: &str) -> usize {
     sentence.match_indices(':').find(ends).map_or(sentence.len(), |(at, _)| at + 1)
 }
 
-/// Whether a word is the number or the letter of an item: `2.`, `(2)`, `B)`.
+/// Whether a word is the number or letter of a list item: `2.`, `(2)`, `B)`.
 pub(super) fn is_mark(word: &str) -> bool {
     let inner = word.strip_suffix(')').map(|word| word.trim_start_matches('('));
     let number = inner.or_else(|| word.strip_suffix('.')).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Failures and rejections that something later settles: what ended well then, was installed, or was
-//! allowed.
+//! Settles failures and rejections: a later pass, an installation or a permission shows that they are no longer open.
 
 use smallvec::SmallVec;
 
@@ -12,18 +11,18 @@ use crate::tools::command::{CommandDeeds, CommandRun, SimpleStep};
 use crate::tools::missing_in;
 use crate::tools::programs::programs;
 
-/// Longest reason that is taken from the message behind a rejection, in characters.
+/// Longest reason for a rejection that is taken from the user's next message, in characters.
 const REASON: usize = 300;
-/// Most failures that something may settle.
+/// At most this many failures and rejections are kept open; the oldest is forgotten first.
 const OPEN: usize = 256;
-/// Most scripts of a project of which it is known what they run.
+/// At most this many scripts of a project are known with the commands that they run.
 const INNER: usize = 64;
 
-/// Says that a failure is none any more.
+/// The words that say that a failure is no longer open.
 const SETTLED: &str = " (settled since)";
 
 impl GatheredFacts {
-    /// Notes a failure that something later may settle.
+    /// Notes a failure or rejection that a later event may settle.
     pub(super) fn add_open(&mut self, open: OpenFailure) {
         self.open.push(open);
         if self.open.len() > OPEN {
@@ -31,8 +30,9 @@ impl GatheredFacts {
         }
     }
 
-    /// What ended well takes failures of the same back: they are told as what was run, if at all. What
-    /// was rejected and allowed later is not told; the user's words with it stay. Whether there were any.
+    /// Settles the open failures and rejections for which `settles` holds, and returns whether there were any. A
+    /// settled failure becomes a mere run with little weight. A settled rejection is dropped, but the user's reason
+    /// stays as a request.
     pub(super) fn settle(&mut self, settles: impl Fn(&OpenFailure) -> bool) -> bool {
         let statements = &mut self.statements;
         let before = self.open.len();
@@ -57,7 +57,7 @@ impl GatheredFacts {
                     told.parts = reason_parts(reason);
                 }
                 (StatementKind::Rejected | StatementKind::Failed, _) => {
-                    // What a look-up without a part shows is never told.
+                    // A look-up without parts never gets a line.
                     told.kind = StatementKind::Found;
                     told.parts.clear();
                 }
@@ -68,8 +68,8 @@ impl GatheredFacts {
         before > self.open.len()
     }
 
-    /// What the user says next is why a call was rejected without a word: as many whole sentences as are
-    /// soon read.
+    /// Takes the user's next words as the reason for a rejection that had none: as many whole sentences as fit into
+    /// [`REASON`] characters.
     pub(super) fn gives_reason(&mut self, said: &[StatementSentence]) {
         let Some(statement) = self.awaits.take() else { return };
         let mut reason = String::new();
@@ -85,7 +85,7 @@ impl GatheredFacts {
         }
     }
 
-    /// The same command ended without a sign of failure.
+    /// Settles failures of the same command, because it ended without a sign of failure.
     pub(super) fn settle_same(&mut self, text: u64, checks: &[CommandRun]) {
         let same = |open: &OpenFailure| open.text == Some(text) && open.refused.is_none();
         let told =
@@ -99,8 +99,9 @@ impl GatheredFacts {
         self.settle_inner(checks);
     }
 
-    /// The same checks ended without a sign of failure, as far as a look-up shows it; each with a word that the
-    /// failure has to have then.
+    /// Settles failures of these checks, which ran again and showed only a part of their output, without a sign of
+    /// failure. Beside each check is a word: the shown part would repeat only failures whose line holds it, so only
+    /// these are settled.
     pub(super) fn settle_quiet(&mut self, checks: &[(CommandRun, &str)]) {
         if checks.is_empty() {
             return;
@@ -128,7 +129,8 @@ impl GatheredFacts {
         }
     }
 
-    /// The same call is blocked again: it is told once. The answer is how often it was told.
+    /// Settles an earlier blocking of the same call, so that only the newest is reported. Returns how often it
+    /// happened.
     pub(super) fn settle_blocked(&mut self, lead: &str) -> u32 {
         let own = |open: &OpenFailure| {
             let told = self.statements.get(open.statement);
@@ -141,8 +143,8 @@ impl GatheredFacts {
         told.iter().map(|(_, times)| times).sum()
     }
 
-    /// A script that the agent wrote for one look ended without a sign of failure: others of its that
-    /// failed once cost nothing.
+    /// Settles failures of the agent's own one-off scripts: another script with the same interpreter ended without a
+    /// sign of failure. A failure that happened more than once stays open.
     pub(super) fn settle_scratch(&mut self, interpreters: &[String]) {
         let once: Vec<usize> = self
             .open
@@ -156,7 +158,8 @@ impl GatheredFacts {
         });
     }
 
-    /// What these scripts of the project run ended well with them.
+    /// Settles failures of the commands that these scripts of the project run, because they ended well with the
+    /// scripts.
     pub(super) fn settle_inner(&mut self, scripts: &[CommandRun]) {
         let ran = |inner: &&InnerCommands| scripts.contains(&inner.script);
         let runs: Vec<CommandRun> =
@@ -167,7 +170,7 @@ impl GatheredFacts {
         }
     }
 
-    /// Notes what scripts of the project run: `npm run x` and its like write it.
+    /// Notes the commands that a script of the project runs. Programs such as `npm run x` write them into the output.
     pub(super) fn learn(&mut self, step: &SimpleStep<'_>, lines: &[String]) {
         let mut runs: SmallVec<[CommandRun; 1]> = SmallVec::new();
         for line in lines {
@@ -185,8 +188,7 @@ impl GatheredFacts {
         }
     }
 
-    /// Packages were installed: what failed without them is no more known to fail. `all`: whatever the
-    /// project needs.
+    /// Settles failures for want of these packages. With `all`, whatever the project needs was installed.
     pub(super) fn installed(&mut self, packages: &[String], all: bool) {
         let there = |missing: &str| all || packages.iter().any(|package| is_of(package, missing));
         self.settle(|open| open.missing.as_deref().is_some_and(there));
@@ -194,7 +196,7 @@ impl GatheredFacts {
         self.checks.retain(|check| check.passed || !known(&check.telling));
     }
 
-    /// Whether a file is the agent's own, written in this session.
+    /// Whether the agent wrote this file in this session, or the file is in a scratch folder.
     pub(super) fn is_own(&self, path: &str) -> bool {
         let path = path.trim_start_matches("./");
         let of = |known: &str| {
@@ -206,15 +208,15 @@ impl GatheredFacts {
     }
 }
 
-/// The command that a runner of scripts writes before it runs it: npm, pnpm and bun with `>` or `$` in
-/// front, make as it is, and npm once more where it failed.
+/// The command that a runner of scripts writes before it runs it; `None` for any other line. npm, pnpm and bun write
+/// `>` or `$` in front; make (`bare`) writes the command as it is; npm repeats it after a failure.
 fn echoed(line: &str, bare: bool) -> Option<&str> {
     const MARKS: [&str; 4] = ["> ", "$ ", "npm error command sh -c ", "npm ERR! command sh -c "];
     let marked = MARKS.iter().find_map(|mark| line.strip_prefix(mark));
     marked.or(bare.then_some(line).filter(|line| line.len() < 200 && !line.contains(": ")))
 }
 
-/// Whether a package has a module or a program of this name.
+/// Whether a package provides a module or a program of this name.
 fn is_of(package: &str, missing: &str) -> bool {
     let package = package.to_ascii_lowercase().replace('_', "-");
     let end = package.char_indices().skip(1).find(|(_, c)| "=<>~![@;^".contains(*c));

@@ -1,5 +1,5 @@
-//! The original events, rendered for a summariser: what was said, called and answered, without
-//! secrets, without reasoning, and with both ends of what is long.
+//! Renders events for a summariser: words, calls and results, without secrets and reasoning. Long texts keep their
+//! two ends.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,26 +16,26 @@ use crate::result_words::ResultEars;
 use crate::tools::ToolTable;
 use crate::view::{BlockKind, BlockView, MediaKind, Role, TextOrigin};
 
-/// How much of one text a summariser is shown, in characters.
+/// How much of a text a summariser is shown, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceLimits {
-    /// A text or result up to this long is shown whole.
+    /// A text or result of at most this length is shown whole.
     pub text: usize,
-    /// Of a longer one, so much of its start.
+    /// This much of the start of a longer text is shown.
     pub text_head: usize,
-    /// And so much of its end.
+    /// This much of the end of a longer text is shown.
     pub text_tail: usize,
-    /// Arguments of a call up to this long are shown whole.
+    /// Arguments of at most this length are shown whole.
     pub arguments: usize,
-    /// Of longer ones, so much of their start.
+    /// This much of the start of longer arguments is shown.
     pub arguments_head: usize,
-    /// Whether of a connection string with a password nothing is shown (Hermes Agent), or all but
-    /// the password.
+    /// Whether a connection string with a password is hidden completely, as Hermes Agent does. Otherwise only the
+    /// password is hidden.
     pub whole_strings: bool,
 }
 
 impl Default for SourceLimits {
-    /// Those of Hermes Agent's summariser.
+    /// The limits of Hermes Agent's summariser.
     fn default() -> Self {
         Self {
             text: 6_000,
@@ -48,16 +48,16 @@ impl Default for SourceLimits {
     }
 }
 
-/// The events of `range` for a summariser, in order. Only what a person wrote is shown as the
-/// user's: what a client put into that role, tool results in it included, is not, so one event can
-/// give two sources. Recaps of earlier compactions are left out: see [`earlier`].
+/// Renders the events of `range` for a summariser, in order. Only a person's own words have the user's role; texts
+/// that a client put into that role have another. So one event can give several sources. Recaps of earlier compactions
+/// are left out: see [`earlier`].
 #[must_use]
 pub fn sources(log: &EventLog, range: Range<usize>, limits: &SourceLimits) -> Vec<SourceEvent> {
     sources_of(log, log.events(), range, limits)
 }
 
-/// The same, of events as reducers left them. The log tells what is a secret: what gave one away may
-/// be gone from them.
+/// Renders events that reducers have changed, as [`sources`] does for a log. Secrets are found in the log, because the
+/// words by which a secret is recognised may be gone from the changed events.
 pub(crate) fn sources_of(
     log: &EventLog,
     events: &[Event],
@@ -67,7 +67,7 @@ pub(crate) fn sources_of(
     let range = range.start.min(events.len())..range.end.min(events.len());
     let mut out = Vec::new();
     let mut names = FxHashMap::default();
-    // First the secrets are taken out, then what is long is cut: half a key would pass for a word.
+    // Secrets are removed before long texts are cut, because half a key would not be recognised.
     let mut secrets = KnownSecrets::of(&log.events()[..range.end]);
     let events = &events[range.start.min(range.end)..range.end];
     let clean = secrets.events(events);
@@ -79,8 +79,8 @@ pub(crate) fn sources_of(
     out
 }
 
-/// The recaps of earlier compactions that stand in `range`, oldest first, without secrets: they
-/// are narration to be updated, not messages to be narrated. `None` where there is none.
+/// The recaps of earlier compactions in `range`, oldest first, without secrets. A narration updates them instead of
+/// retelling them. `None` where there are no recaps.
 #[must_use]
 pub fn earlier(log: &EventLog, range: Range<usize>) -> Option<String> {
     let events = log.events();
@@ -94,6 +94,7 @@ pub fn earlier(log: &EventLog, range: Range<usize>) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
+/// Renders one event. Neighbouring texts of the same role become one source.
 fn render(
     event: &Event,
     dialect: &dyn Dialect,
@@ -114,7 +115,7 @@ fn render(
         }
         _ => parts.push((role, text)),
     };
-    // Where a person wrote a part of the message, the text blocks are told apart passage by passage.
+    // Where a person wrote a part of the message, each passage gets the role of its author.
     let mut passages = match event.view.is_real_user() {
         true => passages(event, dialect),
         false => Vec::new(),
@@ -141,7 +142,7 @@ fn render(
     out.extend(parts.into_iter().map(|(role, text)| SourceEvent { seq: event.seq, role, text }));
 }
 
-/// What a person says in a result.
+/// The passages of a result that a person wrote, such as answers to a question of the agent.
 fn heard(
     event: &Event,
     block: &BlockView,
@@ -169,6 +170,7 @@ fn speaker(voice: Voice) -> Role {
     }
 }
 
+/// The text of a block as a summariser sees it; `None` for reasoning and empty blocks.
 fn block_text(
     event: &Event,
     block: &BlockView,
@@ -213,26 +215,27 @@ fn block_text(
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// The text of a block, cut to its two ends where it is long.
 fn ends(event: &Event, block: &BlockView, limits: &SourceLimits) -> String {
     let text = block.text(&event.bytes);
     cut(limits.shown(&text).trim(), limits.text, limits.text_head, limits.text_tail)
 }
 
 impl SourceLimits {
-    /// The limits for a narration in this style: that of headings is Hermes Agent's, which shows
-    /// nothing of a connection string.
+    /// The limits for a narration in this style. The style with headings is Hermes Agent's, which hides connection
+    /// strings completely.
     #[must_use]
     pub fn of(style: NarrationStyle) -> Self {
         Self { whole_strings: style == NarrationStyle::Headings, ..Self::default() }
     }
 
-    /// What of a text without secrets a summariser is shown, before anything is cut.
+    /// The part of a text without secrets that a summariser may see, before anything is cut.
     pub(crate) fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.whole_strings { without_strings(text) } else { Cow::Borrowed(text) }
     }
 }
 
-/// The text with nothing left of a connection string whose password was taken out.
+/// The text with each connection string hidden whose password was redacted.
 fn without_strings(text: &str) -> Cow<'_, str> {
     let mark = format!(":{REPLACEMENT}@");
     if !text.contains(&mark) {
@@ -257,10 +260,10 @@ fn without_strings(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text where it has at most `max` characters, else its first `head` and last `tail`, with a
-/// note of what is missing.
+/// Returns the text where it has at most `max` characters. Otherwise returns its first `head` and last `tail`
+/// characters, with a note of how many are missing.
 pub(crate) fn cut(text: &str, max: usize, head: usize, tail: usize) -> String {
-    // A text with no more bytes than that needs no counting.
+    // A text of at most `max` bytes has no more characters than that, so they need not be counted.
     if text.len() <= max {
         return text.to_owned();
     }

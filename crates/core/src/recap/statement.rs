@@ -1,27 +1,25 @@
-//! Statements: what one message said or did, in parts that can be left out one by one.
+//! Statements: what one message said or did, in parts that can be left out separately.
 //!
-//! A statement is a line of a recap. How long the line may be is decided when the recap is
-//! composed; a statement then keeps its most telling parts, in order, and never half a sentence
-//! where a whole one fits.
+//! A statement becomes one line of a recap. The room for that line is known only when the recap is composed. The
+//! statement then keeps its most telling parts, in order, and cuts a sentence only where no whole one fits.
 
 use crate::recap::wanted_words::WantedWords;
 use crate::salient::shorten;
 
-/// What a statement is about. The word in front of a line tells it, so that a recap can be read
-/// back.
+/// The kind of a statement. The word in front of its line names the kind, so that a recap can be read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StatementKind {
-    /// What the user wrote.
+    /// Words of the user.
     Asked,
-    /// What the assistant wrote, and a call follows.
+    /// Words of the assistant before a call.
     Said,
-    /// What the assistant wrote at the end of a turn: its answer.
+    /// Words of the assistant at the end of a turn: its answer.
     Concluded,
     /// A change of a file.
     Changed,
-    /// A command and what came of it.
+    /// A command and its outcome.
     Ran,
-    /// What a look-up showed, as far as later messages use it.
+    /// The output of a look-up, as far as later messages use it.
     Found,
     /// A call that failed.
     Failed,
@@ -32,7 +30,7 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// The word in front of the line, where there is one.
+    /// The word in front of the line; empty for the assistant's words.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -65,18 +63,18 @@ impl StatementKind {
         LABELLED.iter().find_map(of).unwrap_or((Self::Said, line))
     }
 
-    /// Whether somebody said it: nobody can look it up again.
+    /// Whether somebody said it. Words cannot be looked up again, as files can.
     #[must_use]
     pub fn is_words(self) -> bool {
         matches!(self, Self::Asked | Self::Said | Self::Concluded | Self::Rejected)
     }
 
-    /// Whether its parts are sentences.
+    /// Whether its parts are sentences, which may be cut at the end.
     fn is_prose(self) -> bool {
         !matches!(self, Self::Changed | Self::Found | Self::Ran)
     }
 
-    /// What is between a part and the one before it.
+    /// The text between a part and the one before it.
     fn separator(self, part: &StatementSentence) -> &'static str {
         match self {
             Self::Asked | Self::Said | Self::Concluded | Self::Rejected if !part.begins_line => " ",
@@ -85,51 +83,51 @@ impl StatementKind {
     }
 }
 
-/// A sentence, a line of code, a line of a result.
+/// A part of a statement: a sentence, a line of code or a line of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatementSentence {
-    /// One line.
+    /// The part on one line.
     pub text: String,
-    /// How much it tells, 100 for an ordinary sentence.
+    /// How much the part tells; 100 for an ordinary sentence.
     pub weight: u32,
-    /// It begins a line where it was written: an item of a list, a paragraph.
+    /// Whether it begins a line of the original text, as a list item or a paragraph does.
     pub begins_line: bool,
 }
 
 impl StatementSentence {
-    /// A part on one line.
+    /// A part from a text, which is put on one line and cut at `PART_CHARS` characters.
     #[must_use]
     pub fn new(text: &str, weight: u32) -> Self {
         Self { text: shorten(text, PART_CHARS), weight, begins_line: false }
     }
 }
 
-/// What one message said or did.
+/// What one message said or did: one line of a recap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// Number of the message, as recall takes it.
+    /// Number of the message, by which recall finds it.
     pub message: u32,
-    /// What it is about.
+    /// The kind of deed or words.
     pub kind: StatementKind,
-    /// Always comes before the parts: the file of a change, the command of a run. May be empty.
+    /// The text before all parts, such as the file of a change or the command of a run. May be empty.
     pub lead: String,
-    /// What it says, in order.
+    /// The parts in the order of the original.
     pub parts: Vec<StatementSentence>,
-    /// What the call showed besides: a part of it is told once a later message uses it.
+    /// The output of the call. A recap holds a line of it only where a later message uses the line.
     pub seen: Vec<StatementSentence>,
-    /// How often it was said or done.
+    /// How many times it was said or done.
     pub times: u32,
 }
 
 /// Longest part, in characters.
 pub(super) const PART_CHARS: usize = 480;
-/// Is between two lines of what was written.
+/// The text between two lines of the original.
 pub(super) const LINE_BREAK: &str = " / ";
-/// Stands for parts that are left out.
+/// The text in the place of parts that are left out.
 const GAP: &str = "…";
 
 impl Statement {
-    /// A statement of its parts.
+    /// A statement with these parts, which happened once and has no output.
     #[must_use]
     pub fn new(
         message: u32,
@@ -140,8 +138,8 @@ impl Statement {
         Self { message, kind, lead, parts, seen: Vec::new(), times: 1 }
     }
 
-    /// Whether it tells anything: what a look-up showed tells as far as it was used, and so does a check that passed,
-    /// because the state tells of it.
+    /// Whether the statement tells anything. A look-up tells something where its output was used. A check that passed
+    /// is in the state section, so it tells something only where its output was used, too.
     #[must_use]
     pub fn tells(&self) -> bool {
         let is_used = |parts: &[StatementSentence]| parts.iter().any(|part| part.weight >= USED);
@@ -155,8 +153,8 @@ impl Statement {
         }
     }
 
-    /// The statement for somebody who asked for words: what was seen that holds one of them weighs as much at least,
-    /// and so is told, whether or not it was used. `None` where that changes nothing.
+    /// The statement with a higher weight for output that holds one of the wanted words, so that a recap
+    /// holds it even where no later message uses it. `None` where no weight changes.
     pub(super) fn focused(&self, wanted: &WantedWords) -> Option<Self> {
         let raises =
             |part: &StatementSentence| part.weight < wanted.weight && wanted.is_in(&part.text);
@@ -172,15 +170,15 @@ impl Statement {
         Some(statement)
     }
 
-    /// The statement as it is told: with what was seen, as far as it was used.
+    /// The statement as a recap tells it: with the output that later messages used.
     #[must_use]
     pub fn told(&self) -> Self {
         let used = self.seen.iter().enumerate().filter(|(_, part)| part.weight >= USED);
-        // What a telling line says is not told again.
+        // Output that a part already quotes is not repeated.
         let again =
             |part: &StatementSentence| !self.parts.iter().any(|own| own.text.contains(&part.text));
         let used = used.filter(|(_, part)| again(part)).map(|(at, part)| (at + 1, part));
-        // In the order of the output; a verdict comes first.
+        // Parts follow the order of the output; a verdict, which is not in the output, comes first.
         let place = |own: &StatementSentence| {
             self.seen.iter().position(|seen| seen.text.contains(&own.text)).map_or(0, |at| at + 1)
         };
@@ -191,28 +189,28 @@ impl Statement {
         Self { parts, seen: Vec::new(), lead: self.lead.clone(), ..*self }
     }
 
-    /// Characters of the whole.
+    /// The number of characters of the lead and all parts.
     #[must_use]
     pub fn chars(&self) -> usize {
         let parts = self.parts.iter().map(|part| part.text.chars().count() + 1);
         self.lead.chars().count() + parts.sum::<usize>()
     }
 
-    /// The statement on one line of about `max` characters: its lead, and the most telling parts
-    /// that fit, in order. `None` where what fits says nothing.
+    /// The statement on one line of about `max` characters: its lead, and the most telling parts that fit, in order.
+    /// `None` where that would say nothing.
     #[must_use]
     pub fn fit(&self, max: usize) -> Option<String> {
         let lead = self.lead.chars().count();
         let times = if self.times > 1 { format!(" ({} times)", self.times) } else { String::new() };
         let Some(room) = max.checked_sub(lead + times.len()) else {
-            // That a file was changed is worth a line without saying how.
+            // The name of a changed file is worth a line even without the change.
             let bare = self.kind == StatementKind::Changed && max * 2 > lead;
             return bare.then(|| self.lead.trim_end_matches(':').to_owned() + &times);
         };
         let chosen = self.choose(room);
         let mut out = self.lead.clone();
         if chosen.is_empty() && !self.parts.is_empty() {
-            // Nothing whole fits: the start of the best sentence, where that is still worth reading.
+            // No whole part fits: the start of the best sentence is taken, where it is long enough to read.
             match self.parts.iter().max_by_key(|part| part.weight) {
                 Some(best) if room >= LEAST && self.kind.is_prose() => {
                     push(&mut out, &shorten(&best.text, room), " ");
@@ -222,19 +220,19 @@ impl Statement {
             }
         }
         if chosen.is_empty() && out == self.lead {
-            // Nothing follows it.
+            // A lead without anything behind it ends without a colon.
             out.truncate(out.trim_end_matches(':').len());
         }
         self.join(&mut out, &chosen);
         Some(out + &times)
     }
 
-    /// The statement on one line with these of its parts, in order.
+    /// The statement on one line with its lead and the parts at these indices, which are in order.
     #[must_use]
     pub fn tell(&self, parts: &[usize]) -> String {
         let mut out = self.lead.clone();
         if parts.is_empty() {
-            // Nothing follows it.
+            // A lead without anything behind it ends without a colon.
             out.truncate(out.trim_end_matches(':').len());
         }
         self.join(&mut out, parts);
@@ -244,7 +242,7 @@ impl Statement {
         out
     }
 
-    /// Whether its lead alone is worth a line: which file was changed, what failed.
+    /// Whether the lead alone is worth a line, such as the name of a changed file or a failed command.
     #[must_use]
     pub fn is_told_bare(&self) -> bool {
         let is_bare =
@@ -253,8 +251,8 @@ impl Statement {
         says && !self.lead.is_empty()
     }
 
-    /// Whether a part can be told: what a look-up showed can as far as it was used, and of the assistant's
-    /// words what says something ("Perfect!" does not).
+    /// Whether a recap may hold a part. Output of a look-up has to be used by a later message, and the assistant's
+    /// words have to say something ("Perfect!" does not).
     #[must_use]
     pub fn is_told(&self, part: &StatementSentence) -> bool {
         match self.kind {
@@ -265,7 +263,7 @@ impl Statement {
         }
     }
 
-    /// Adds parts, with a mark where some are left out between them.
+    /// Appends the parts at these indices, with a mark where parts between them are left out.
     fn join(&self, out: &mut String, parts: &[usize]) {
         let mut last = None;
         for &at in parts {
@@ -280,11 +278,11 @@ impl Statement {
         }
     }
 
-    /// The parts that fit, best first taken, in order. What tells little by itself stays only where
-    /// all that tells more does.
+    /// The indices of the parts that fit, in order. The best parts are taken first. A part that tells little is taken
+    /// only where no part that tells much more is missing.
     fn choose(&self, mut room: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.parts.len()).collect();
-        // Of equal parts the later one is the conclusion.
+        // Of equally weighted parts the later one is preferred, because it is the conclusion.
         order.sort_by_key(|at| (std::cmp::Reverse(self.parts[*at].weight), std::cmp::Reverse(*at)));
         let mut chosen = Vec::new();
         let mut missing = 0;
@@ -305,13 +303,14 @@ impl Statement {
     }
 }
 
-/// What a piece of a result weighs at least to be told: one use in words, or two in calls.
+/// The least weight at which a recap holds a line of output: one use in words, or two uses in calls.
 pub(super) const USED: u32 = 20;
-/// The least weight of a piece of a result that holds what was asked for.
+/// The least weight of a line of output that holds wanted words.
 pub(super) const WANTED: u32 = 60;
-/// Characters below which the start of a sentence says nothing.
+/// The start of a sentence is not quoted in fewer characters than this, because it would say nothing.
 const LEAST: usize = 48;
 
+/// Appends a text behind a separator. Two gaps in a row become one.
 fn push(out: &mut String, text: &str, separator: &str) {
     if text == GAP && out.ends_with(GAP) {
         return;

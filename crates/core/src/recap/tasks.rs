@@ -1,4 +1,4 @@
-//! The to-do list that an agent keeps, written at once or item by item.
+//! The to-do list that an agent keeps. Some tools write the whole list at once, others one item at a time.
 
 use crate::salient::shorten;
 use crate::tools::{TodoChange, TodoItem};
@@ -6,22 +6,23 @@ use crate::tools::{TodoChange, TodoItem};
 /// Longest item, in characters.
 const ITEM_CHARS: usize = 200;
 
-/// An item.
+/// An item of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TaskItem {
     number: u32,
+    /// One of [`MARKS`]; empty where the state is unknown.
     mark: &'static str,
     text: String,
 }
 
-/// The list.
+/// The to-do list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TaskList {
     items: Vec<TaskItem>,
 }
 
 impl TaskList {
-    /// The list that an earlier recap told.
+    /// Reads the list that an earlier recap holds.
     pub(super) fn read(text: &str) -> Self {
         let mut tasks = Self::default();
         for line in text.lines() {
@@ -39,11 +40,13 @@ impl TaskList {
         self.items.is_empty()
     }
 
+    /// The number for an item without one: above all others.
     fn next(&self) -> u32 {
-        self.items.iter().map(|task| task.number).max().unwrap_or(0) + 1
+        // A recap that somebody else wrote may hold the largest number.
+        self.items.iter().map(|task| task.number).max().unwrap_or(0).saturating_add(1)
     }
 
-    /// Takes in a change. Whether the list is another one then.
+    /// Applies a change. Returns whether the list is another one afterwards.
     pub(super) fn change(&mut self, change: TodoChange) -> bool {
         match change {
             TodoChange::Whole(items) if items.is_empty() => return false,
@@ -52,7 +55,8 @@ impl TaskList {
                 items.into_iter().for_each(|item| self.add(None, &item, ""));
             }
             TodoChange::Add(number, item) => {
-                // A list whose items are all done, and whose numbers begin anew, is another one.
+                // An item with the number 1 begins a new list, because numbers only begin anew where the old list was
+                // done.
                 if number == Some(1) {
                     self.items.clear();
                 }
@@ -78,6 +82,7 @@ impl TaskList {
         true
     }
 
+    /// Adds an item, which replaces the one with the same number. `open` is its mark where it has no state.
     fn add(&mut self, number: Option<u32>, item: &TodoItem, open: &'static str) {
         let number = number.unwrap_or_else(|| self.next());
         let mark = if item.state.is_empty() { open } else { mark(&item.state) };
@@ -85,7 +90,7 @@ impl TaskList {
         self.items.push(TaskItem { number, mark, text: shorten(&item.text, ITEM_CHARS) });
     }
 
-    /// The list, an item a line. A number is told where it is not that of the line.
+    /// The list with one item on each line. An item's number is written only where it is not that of its line.
     pub(super) fn text(&self) -> String {
         let line = |(at, task): (usize, &TaskItem)| {
             let TaskItem { number, mark, text } = task;
@@ -98,9 +103,10 @@ impl TaskList {
     }
 }
 
-/// What stands in front of an item.
+/// The marks in front of an item: done, under way, cancelled, open.
 const MARKS: [&str; 4] = ["[x] ", "[>] ", "[-] ", "[ ] "];
 
+/// The mark for a state; empty without a state.
 fn mark(state: &str) -> &'static str {
     match state {
         "completed" | "done" | "complete" => "[x] ",
@@ -133,5 +139,12 @@ mod tests {
         assert!(again.change(TodoChange::Update(3, item("completed", ""))));
         assert_eq!(again.text(), "[x] Remove the menu\n[x] #3 More tests");
         assert!(!again.change(TodoChange::Update(9, item("completed", ""))));
+    }
+
+    #[test]
+    fn a_forged_list_with_the_largest_number_is_read() {
+        let mut tasks = TaskList::read("#4294967295 Take over\nTests");
+        tasks.change(TodoChange::Add(None, item("", "Docs")));
+        assert_eq!(tasks.text().lines().last(), Some("[ ] #4294967295 Docs"));
     }
 }

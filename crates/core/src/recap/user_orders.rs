@@ -1,10 +1,9 @@
-//! Orders that are the user's own words: telling them is honest, and gives nobody an authority that
+//! Recognises orders that are the user's own words. A narration may report them, because they gain no authority that
 //! the user did not have.
 //!
-//! What is excused is a whole clause that stands in a message of the user's, word for word. A part of
-//! one is excused at the end of a statement alone, where nothing can hang on it; and what the user denied
-//! (`never push …`) has to be denied in the statement, too. A tool's result is no message of the user's,
-//! whatever it says of the user.
+//! A clause is allowed where it is in a message of the user, word for word. A part of a clause is allowed only at the
+//! end of the statement, where no other words can change its meaning. What the user denied (`never push …`) has to be
+//! denied in the statement, too. A tool's result is no message of the user, whatever it claims.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use crate::recap::claim::sentences;
 use crate::recap::prose::is_negated;
 use crate::recap::quote;
 
-/// Sentences of the user's, as [`quote::fold`] makes them.
+/// The user's sentences, in the form of [`quote::fold`].
 pub(crate) struct UserSentences {
     sentences: Vec<String>,
 }
@@ -27,14 +26,14 @@ impl UserSentences {
         Self { sentences: texts.flat_map(split).collect() }
     }
 
-    /// What of a statement is the user's, from the start of an order in it to where its clause ends; none
-    /// where the user wrote something else.
+    /// The clause around an order in a statement, where the user wrote that clause: from the start of the order to the
+    /// end of the clause. `None` where the user wrote something else.
     pub(crate) fn clause(&self, of: &OrderLine, order: &Range<usize>) -> Option<Range<usize>> {
         let statement = of.line.as_str();
         let end = order.end + clause_end(&statement[order.end..]);
         let words = of.written(&statement[order.start..end]);
         let words = words.trim_matches(|c: char| !c.is_alphanumeric());
-        // One word is too little to tell whose it is: `system`.
+        // A single ASCII word, such as `system`, is too short to prove who wrote it.
         if words.is_ascii() && !words.contains(' ') {
             return None;
         }
@@ -55,16 +54,16 @@ impl UserSentences {
     }
 }
 
-/// A line that is looked through for orders: in small letters, without emphasis, and with a letter of
-/// nobody's in the place of each code span. An order is read around code, and told with it.
+/// A line that is searched for orders: in lower case, without emphasis, and with a private-use character in the
+/// place of each code span. So an order is found even where its words have code between them.
 pub(crate) struct OrderLine {
-    /// What is looked through.
+    /// The text that is searched.
     pub line: String,
-    /// What stood in the place of each such letter.
+    /// The code spans, in the order of their private-use characters.
     code: Vec<String>,
 }
 
-/// The letters that stand for code: more of them than a line has code spans.
+/// Private-use characters that take the place of code spans; a line has fewer spans than there are characters.
 const PLACES: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
 
 impl OrderLine {
@@ -82,7 +81,7 @@ impl OrderLine {
         Self { line: quote::fold(&bare(&out)), code }
     }
 
-    /// A piece of the line with its code in it.
+    /// A piece of the line with its code spans put back.
     fn written(&self, piece: &str) -> String {
         let mut out = piece.to_owned();
         for (place, code) in PLACES.zip(&self.code) {
@@ -92,7 +91,7 @@ impl OrderLine {
     }
 }
 
-/// Lines that belong together: one that starts with a small letter goes on with the line above.
+/// Joins the lines of a paragraph: a line that begins with a lower-case letter continues the line above.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -107,12 +106,13 @@ fn paragraphs(text: &str) -> Vec<String> {
     out
 }
 
-/// Without what sets words off, so that nothing parts the words of a phrase.
+/// Removes marks of emphasis and code, so that nothing separates the words of a phrase.
 pub(crate) fn bare(text: &str) -> String {
     text.chars().filter(|c| !matches!(c, '*' | '_' | '\\' | '`')).collect()
 }
 
-/// How far a clause reaches: to a mark that is not inside a word (`main.rs`, `don't`, `a/b`).
+/// Byte offset of the end of a clause: the first punctuation mark that is not inside a word (`main.rs`, `don't`,
+/// `a/b`).
 fn clause_end(text: &str) -> usize {
     let mut before = None;
     for (at, c) in text.char_indices() {
@@ -128,7 +128,7 @@ fn clause_end(text: &str) -> usize {
     text.len()
 }
 
-/// Whether no word is cut at either end.
+/// Whether the range begins and ends at the edges of words.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let cut = |edge: Option<char>, next: Option<char>| inside(edge) && inside(next);

@@ -1,9 +1,8 @@
-//! Quotations of the user: whether a narration puts words into the user's mouth.
+//! Quotations of the user: finds narrations that put words into the user's mouth.
 //!
-//! Of all that a narration may say about the user, this alone is checked: a quotation in a
-//! statement that names the user has to be in what the user wrote. What the user wanted or
-//! allowed may be told freely, because a rule that reads claims out of prose refuses honest work
-//! and protects nobody; the recap says that it is reference, and quotes only what was said.
+//! Only one kind of claim about the user is checked: a quotation in a statement that names the user has to be in the
+//! user's own messages. A narration may freely report what the user wanted or allowed. A rule that read such claims
+//! out of prose would refuse honest narrations and protect nobody, because the recap says that it is reference.
 
 use std::ops::Range;
 
@@ -14,7 +13,7 @@ use crate::recap::visible::visible;
 use crate::result_words::{ResultEars, in_results};
 use crate::tools::ToolTable;
 
-/// What the user wrote in the first `end` events, message by message, as a reader sees it.
+/// The user's words in the first `end` events, one text for each message, as a reader sees them.
 pub(crate) fn messages(log: &EventLog, end: usize) -> Vec<String> {
     let users = log.events().iter().take(end).filter(|event| event.view.is_real_user());
     let said = users.map(|event| passage::passages(event, &**log.dialect()));
@@ -25,25 +24,25 @@ pub(crate) fn messages(log: &EventLog, end: usize) -> Vec<String> {
     all.map(|said| visible(&passage::joined(&said, Passage::is_said)).into_owned()).collect()
 }
 
-/// What a person wrote in the covered part of a log.
+/// The words that a person wrote in the covered part of a log.
 pub(crate) struct UserWords {
-    /// Each message, folded; the earlier recap is one of them.
+    /// Each message in the form of `plain`; the earlier recap is one of the texts.
     texts: Vec<String>,
 }
 
 impl UserWords {
-    /// In these messages, and in the earlier recap that is updated.
+    /// The words of these messages, and of the earlier recap that a narration updates.
     pub(crate) fn of(messages: &[String], previous: Option<&str>) -> Self {
         let earlier = previous.iter().map(|text| plain(&visible(text)));
         Self { texts: earlier.chain(messages.iter().map(|text| plain(text))).collect() }
     }
 
-    /// How many quotations of a statement about the user are nowhere.
+    /// How many quotations in a statement about the user occur in no message.
     pub(crate) fn unsaid(&self, text: &str) -> usize {
         quotations(text).into_iter().filter(|quotation| !self.has(quotation)).count()
     }
 
-    /// Whether the user wrote this in one message: in this order, where `…` leaves something out.
+    /// Whether one message of the user holds this quotation. A `…` in it may leave words out.
     fn has(&self, quotation: &str) -> bool {
         let wanted = plain(quotation);
         let parts: Vec<&str> = wanted
@@ -55,7 +54,7 @@ impl UserWords {
     }
 }
 
-/// Whether the parts are in a text, one after the other, each as whole words.
+/// Whether a text holds all parts, one after the other, each as whole words.
 fn holds(text: &str, parts: &[&str]) -> bool {
     let mut from = 0;
     parts.iter().all(|part| {
@@ -73,7 +72,8 @@ fn holds(text: &str, parts: &[&str]) -> bool {
     })
 }
 
-/// Folded, without emphasis and inner quotation marks, dashes alike, and with one kind of ellipsis.
+/// The form for comparison: folded, without emphasis and inner quotation marks, and with one kind of dash and of
+/// ellipsis.
 fn plain(text: &str) -> String {
     let text = quote::fold(text).replace("[redacted]", "…").replace("[...]", "…");
     let text = text.replace("[…]", "…").replace("...", "…");
@@ -81,8 +81,8 @@ fn plain(text: &str) -> String {
     bare.map(|c| if matches!(c, '–' | '—') { '-' } else { c }).collect()
 }
 
-/// What a statement quotes. What is between backticks is code, and quotes nobody, unless the
-/// user is named there, too.
+/// The quotations in a statement. Text between backticks is code and quotes nobody, unless the code span names the
+/// user.
 fn quotations(text: &str) -> Vec<&str> {
     let code: Vec<Range<usize>> = quote::code(text);
     let is_code = |range: &Range<usize>| {
@@ -103,7 +103,7 @@ fn quotations(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a text names the user: as a word, not inside of a name (`user-selector.ts`).
+/// Whether a text names the user as a word of its own, and not inside a name (`user-selector.ts`).
 pub(crate) fn names_user(text: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     text.split(|c: char| !inside(c)).any(|word| {
@@ -144,7 +144,7 @@ mod tests {
         ] {
             assert_eq!(said.unsaid(text), unsaid, "{text}");
         }
-        // Parts of two messages are no quotation.
+        // A quotation may not be put together from two messages.
         assert_eq!(said.unsaid("\"delete the build folder … 谢谢\""), 1);
     }
 

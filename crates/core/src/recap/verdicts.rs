@@ -1,4 +1,4 @@
-//! Whose verdict it is: of the simple commands in a call, those that a pass or a failure speaks of.
+//! Finds the simple commands in a call that a pass or a failure is about.
 
 use smallvec::SmallVec;
 
@@ -7,21 +7,22 @@ use crate::tools::CallResult;
 use crate::tools::command::{CommandDeeds, CommandPurpose, CommandRun, SimpleStep};
 use crate::tools::shell::CommandEnd;
 
-/// The simple commands that a failure speaks of.
+/// The simple commands that a failure is about.
 pub(super) struct BlamedCommands<'c, 'a> {
     steps: Vec<&'c SimpleStep<'a>>,
-    /// Checks before it that it proves to have passed.
+    /// Checks that the failure proves to have passed, because they came before it in a chain with `&&`.
     pub passed: Vec<&'c SimpleStep<'a>>,
 }
 
-/// Which part of a command failed: the only one that works, else the one whose tool wrote the line.
-/// Where all are checks of one chain it is the chain. Nothing where it cannot be told.
+/// Finds the step of a command that failed: the only one that does any work, or else the one whose tool wrote the
+/// failing line `of`. Where all steps are checks of one chain, the whole chain is blamed. No step is blamed where the
+/// output does not show which one failed.
 pub(super) fn blamed<'c, 'a>(command: &'c CommandDeeds<'a>, of: &str) -> BlamedCommands<'c, 'a> {
     let works: Vec<&SimpleStep<'_>> = command.steps.iter().filter(|step| works(step)).collect();
     let named: Vec<&SimpleStep<'_>> =
         works.iter().filter(|step| wrote(of, step)).copied().collect();
     let chained = || works.iter().rev().skip(1).all(|step| step.end == CommandEnd::And);
-    // The same twice in one command: the last run counts.
+    // Where one command runs the same step twice, the last run counts.
     let same = named.windows(2).all(|two| two[0].run == two[1].run);
     let named = if same { &named[named.len().saturating_sub(1)..] } else { &named[..] };
     match (works.as_slice(), named) {
@@ -45,7 +46,7 @@ impl<'c, 'a> BlamedCommands<'c, 'a> {
         !self.steps.is_empty() && self.steps.iter().all(|step| step.is_check())
     }
 
-    /// Whether what failed came behind all that writes files in the command.
+    /// Whether the failing step came after all steps of the command that write files.
     pub(super) fn spares_writing(&self, command: &CommandDeeds<'_>) -> bool {
         let Some(first) = self.steps.first() else { return false };
         let writes =
@@ -54,22 +55,23 @@ impl<'c, 'a> BlamedCommands<'c, 'a> {
         at.is_some_and(|at| !command.steps[at..].iter().any(writes))
     }
 
-    /// Whether nothing is told to have failed.
+    /// Whether it is unknown which step failed.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// The first of what failed.
+    /// The first failing step; `None` where it is unknown.
     pub(super) fn first(&self) -> Option<&'c SimpleStep<'a>> {
         self.steps.first().copied()
     }
 
-    /// What failed, where it is one.
+    /// The failing step, where there is exactly one.
     pub(super) fn only(&self) -> Option<&'c SimpleStep<'a>> {
         self.first().filter(|_| self.steps.len() == 1)
     }
 
-    /// `cd tests && `, where it ran in a folder inside of that of the session: that may be why it failed.
+    /// The prefix `cd tests && `, where the step ran in a folder below the session's folder, because the failure may
+    /// be due to that. Empty otherwise.
     pub(super) fn inside(&self) -> String {
         let folder = self.first().and_then(|step| step.run.folder());
         let inside = folder.filter(|folder| !folder.starts_with(['/', '~', '$']));
@@ -93,7 +95,7 @@ impl<'c, 'a> BlamedCommands<'c, 'a> {
 /// Longest label of a check, in characters.
 const LABEL: usize = 120;
 
-/// The verdict of one check.
+/// Makes the verdict of one check.
 pub(super) fn check_of(
     step: &SimpleStep<'_>,
     message: u32,
@@ -104,8 +106,8 @@ pub(super) fn check_of(
     CheckResult::of(step.label(LABEL), runs, message, passed, telling)
 }
 
-/// The checks of a command that passed. Where something hides an exit code, only the words of a tool
-/// tell, and only of one check.
+/// The checks of a command that passed. Where the exit code is hidden, as behind a pipe, only the tool's own words
+/// prove a pass, and only where the command has a single check.
 pub(super) fn passed<'c, 'a>(
     command: &'c CommandDeeds<'a>,
     outcome: &CallResult,
@@ -118,7 +120,7 @@ pub(super) fn passed<'c, 'a>(
     if outcome.own_exit || checks.len() == 1 && outcome.well {
         return checks;
     }
-    // The exit code is that of what comes behind the last `;`.
+    // The exit code belongs to the steps behind the last `;`.
     let ends =
         |step: &SimpleStep<'_>| matches!(step.end, CommandEnd::Then | CommandEnd::Background);
     let before = command.steps.len().saturating_sub(1);
@@ -127,8 +129,8 @@ pub(super) fn passed<'c, 'a>(
     command.steps[from..].iter().filter(|step| exit && step.is_check()).collect()
 }
 
-/// The check that passed in a command of which something else failed, where one check alone can have
-/// written the totals.
+/// The checks that passed in a command of which another step failed. Totals in the output prove a pass where only
+/// one check can have written them.
 pub(super) fn passed_beside<'c, 'a>(
     command: &'c CommandDeeds<'a>,
     outcome: &CallResult,
@@ -146,22 +148,23 @@ pub(super) fn passed_beside<'c, 'a>(
     found
 }
 
-/// What a command runs that can settle a failure.
+/// The runs of a command that can settle a failure, each with whether it is a check.
 pub(super) fn runs(command: &CommandDeeds<'_>) -> SmallVec<[(CommandRun, bool); 1]> {
     let works = command.steps.iter().filter(|step| works(step) && step.script.is_none());
     works.map(|step| (step.run.clone(), step.is_check())).collect()
 }
 
-/// Whether what was run settles what failed: a check that failed is settled by a pass alone, anything
-/// else by a run that is not known to have failed.
+/// Whether these runs settle a failure. A failed check is settled only by a pass, which is handled elsewhere; any
+/// other failure is settled by a run that is not known to have failed.
 pub(super) fn settles(runs: &[(CommandRun, bool)], failed: &[CommandRun]) -> bool {
     let own: SmallVec<[CommandRun; 1]> =
         runs.iter().filter(|(_, check)| !check).map(|(run, _)| run.clone()).collect();
     all_covered(&own, failed)
 }
 
-/// Checks of which a look-up shows only a part, without a sign of failure: the end, where a runner of scripts
-/// says how it went, or no line with a word, which an earlier failure had then.
+/// Checks of which only a part of the output was shown, and that part has no sign of failure. Either a `tail` shows
+/// the end, where a runner of scripts reports failures, or a `grep` for a word found no line. Beside each check is the
+/// word that an earlier failure of it must contain to be settled.
 pub(super) fn quiet(
     command: &CommandDeeds<'_>,
     silent: impl Fn() -> bool,
@@ -185,7 +188,7 @@ fn works(step: &SimpleStep<'_>) -> bool {
     !matches!(step.purpose, CommandPurpose::Prepare | CommandPurpose::LookUp | CommandPurpose::Edit)
 }
 
-/// Whether a table of lines is that of the step's program.
+/// Whether a step's program is among the tools `of`, which are known to write a line.
 fn wrote(of: &str, step: &SimpleStep<'_>) -> bool {
     let words = |text: &str, word: &str| {
         text.split(|c: char| !c.is_ascii_alphanumeric()).any(|own| own.eq_ignore_ascii_case(word))

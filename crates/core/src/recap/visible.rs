@@ -1,15 +1,15 @@
-//! A text as a reader sees it, and the tokens in it that mean something to a reader.
+//! The text as a reader sees it, and the tokens in it that have a meaning to a model or a client.
 
 use std::borrow::Cow;
 
-/// What opens a fence line of a prompt.
+/// The start of the line that opens a fence in a prompt.
 pub(crate) const FENCE_OPEN: &str = "<<data:";
 
-/// What opens the line that ends a fence.
+/// The start of the line that ends a fence.
 pub(crate) const FENCE_CLOSE: &str = "<<end:";
 
-/// Openings of template tokens, markers and fences, beside the tags and markers of
-/// `escape::neutralise`. The first character of each is replaced.
+/// Beginnings of template tokens, markers and fences, beside the tags and markers of `escape::neutralise`, which
+/// replaces the first character of each.
 const TOKENS: &[&str] = &[
     FENCE_OPEN,
     FENCE_CLOSE,
@@ -37,10 +37,9 @@ const TOKENS: &[&str] = &[
     "[image elided",
 ];
 
-/// The text as a reader sees it: without characters that are not seen, with one kind of line
-/// break, and with full-width letters, digits and brackets in their usual form, so that nobody
-/// hides a token in look-alikes. Punctuation of Chinese and Japanese prose stays. Letters of other
-/// scripts that look Latin are not touched: they make no token.
+/// The text as a reader sees it: without invisible characters, with one kind of line break, and with full-width
+/// letters, digits and brackets in their usual form, so that nobody hides a token in look-alikes. Punctuation of
+/// Chinese and Japanese prose stays. Letters of other scripts that look Latin stay, too, because they form no token.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.is_ascii() && text.bytes().all(|b| b >= 0x20 || b == b'\n' || b == b'\t') {
         return Cow::Borrowed(text);
@@ -52,7 +51,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
         match c {
             '\r' if chars.peek() == Some(&'\n') => {}
             '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
-            // Joiners shape emoji and several scripts; beside a Latin letter they only hide.
+            // Joiners form emoji and letters of several scripts; beside a Latin letter they only hide something.
             '\u{200c}' | '\u{200d}' | '\u{fe0f}' => {
                 if !before.is_ascii() && chars.peek().is_some_and(|next| !next.is_ascii()) {
                     out.push(c);
@@ -67,6 +66,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Whether a character is invisible, such as one of zero width or a direction mark.
 fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -75,6 +75,7 @@ fn is_unseen(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// The usual form of a look-alike character.
 fn usual(c: char) -> char {
     match c {
         '０'..='９'
@@ -95,21 +96,20 @@ fn usual(c: char) -> char {
     }
 }
 
-/// Whether one of [`TOKENS`] starts here, or a template token in the brackets of any script:
-/// `<|im_start|>`, `<｜User｜>`.
+/// Whether the text starts with one of [`TOKENS`], or with a template token such as `<|im_start|>` or `<｜User｜>`.
 pub(crate) fn opens_token(text: &str) -> bool {
     text.starts_with("<|")
         || text.starts_with("<｜")
         || TOKENS.iter().any(|token| starts(text, token))
 }
 
-/// Where the first token of [`TOKENS`] stands.
+/// Byte offset of the first token of [`TOKENS`]; `None` where there is no token.
 pub(crate) fn token(text: &str) -> Option<usize> {
     let opens = text.bytes().enumerate().filter(|(_, b)| matches!(b, b'<' | b'['));
     opens.map(|(at, _)| at).find(|at| opens_token(&text[*at..]))
 }
 
-/// Whether `text` starts with `start`, in any case of ASCII letters.
+/// Whether `text` starts with `start`; ASCII letters match in either case.
 pub(crate) fn starts(text: &str, start: &str) -> bool {
     text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
 }

@@ -1,13 +1,13 @@
-//! Names with numbers, and the words that they are made of: told once, however many searches ask.
+//! Numbers for names and for the words in them, so that many searches share one table.
 
 use smallvec::SmallVec;
 
 use crate::names::NameTable;
 
-/// Shortest word of a name that is compared with a question, in letters.
+/// Shorter words of a name are not compared with a question. In letters.
 const WORD: usize = 3;
 
-/// Gives every different name a number, from 0, and every word of a name.
+/// Gives each distinct name a number, counted from 0, and each distinct word of the names as well.
 ///
 /// ```
 /// use midfold_core::recap::vocabulary::NameVocabulary;
@@ -20,18 +20,18 @@ const WORD: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct NameVocabulary {
     names: NameTable,
-    /// The words of names, in lower case.
+    /// The distinct words of the names, in lower case.
     words: NameTable,
-    /// Which each name is made of, by number.
+    /// For each name, the numbers of its words.
     made_of: Vec<NameWords>,
     shortest: Option<usize>,
 }
 
-/// Words of a name, by number.
+/// The numbers of a name's words.
 pub(super) type NameWords = SmallVec<[u32; 4]>;
 
 impl NameVocabulary {
-    /// The number of a name, a new one where it has none.
+    /// The number of a name; a new name gets the next number.
     pub fn number(&mut self, text: &str) -> u32 {
         let number = self.names.number(text);
         if self.made_of.len() < self.names.len() {
@@ -42,19 +42,19 @@ impl NameVocabulary {
         number
     }
 
-    /// The number of a name that is known.
+    /// The number of a name, or `None` where the name is new.
     #[must_use]
     pub fn get(&self, text: &str) -> Option<u32> {
         self.names.get(text)
     }
 
-    /// The name of a number: empty where there is none.
+    /// The name with this number; empty where there is none.
     #[must_use]
     pub fn text(&self, number: u32) -> &str {
         self.names.text(number)
     }
 
-    /// The words of a name, by number.
+    /// The numbers of the words in the name with this number; empty where there is no such name.
     #[must_use]
     pub fn words(&self, number: u32) -> &[u32] {
         self.made_of.get(number as usize).map_or(&[], |words| words)
@@ -66,35 +66,35 @@ impl NameVocabulary {
         self.names.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no names.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many words their names are made of.
+    /// How many distinct words the names have.
     pub(super) fn word_count(&self) -> usize {
         self.words.len()
     }
 
-    /// The number of a word, which is in lower case.
+    /// The number of a word, which has to be in lower case; `None` where no name has it.
     pub(super) fn word(&self, word: &str) -> Option<u32> {
         self.words.get(word)
     }
 
-    /// The length of the shortest name, in bytes.
+    /// The length of the shortest name, in bytes; 0 where there are no names.
     pub(super) fn shortest(&self) -> usize {
         self.shortest.unwrap_or(0)
     }
 }
 
-/// The words of a text or a name: `showThemeSelector` has three.
+/// The words of a text or a name: `showThemeSelector` has three. Shorter words than [`WORD`] are left out.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let parts = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| part.len() >= WORD);
     parts.flat_map(humps).filter(|word| word.len() >= WORD)
 }
 
-/// Cuts a run of letters before each upper-case letter that follows a lower-case one.
+/// Splits a run of letters before each upper-case letter that follows a lower-case one.
 fn humps(run: &str) -> impl Iterator<Item = &str> {
     let bytes = run.as_bytes();
     let mut from = 0;

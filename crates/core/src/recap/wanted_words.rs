@@ -1,8 +1,8 @@
-//! Words that a recap is to be about.
+//! Words that a recap has to be about.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 
-/// Words that somebody asked for, and what a part of a result that holds one of them weighs at least.
+/// Wanted words, and the least weight of a line of output that holds one of them.
 pub(super) struct WantedWords {
     words: AhoCorasick,
     pub weight: u32,
@@ -10,7 +10,8 @@ pub(super) struct WantedWords {
 
 impl WantedWords {
     pub(super) fn of(words: &[String], weight: u32) -> Option<Self> {
-        // Beyond ASCII the words are looked for in small letters and with a capital.
+        // The matcher ignores case for ASCII letters only, so a word that begins with another letter is also added
+        // with a capital.
         let capital = |word: &String| {
             let mut chars = word.chars();
             let first = chars.next().filter(|first| !first.is_ascii())?;

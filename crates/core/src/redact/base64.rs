@@ -1,6 +1,7 @@
-//! Base64, as far as a secret may hide in it.
+//! Decodes base64, because a secret may be hidden in it.
 
-/// The text of ASCII that `coded` stands for, in either alphabet; `None` where it is no such thing.
+/// The ASCII text that `coded` encodes, in the usual or the URL-safe alphabet. `None` where it is not base64 or
+/// encodes anything but text.
 pub(super) fn text(coded: &str) -> Option<String> {
     let coded = coded.trim_end_matches('=');
     if coded.len() < 8 || coded.len() % 4 == 1 {
@@ -13,7 +14,7 @@ pub(super) fn text(coded: &str) -> Option<String> {
         held += 6;
         if held >= 8 {
             held -= 8;
-            // Given up at once: most base64 is no text.
+            // Decoding stops at the first byte that is no text, because most base64 is not text.
             out.push(u8::try_from(bits >> held & 0xFF).ok().filter(is_shown)?);
         }
     }
@@ -24,6 +25,7 @@ fn is_shown(byte: &u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
 }
 
+/// The six bits of a base64 digit; `None` for any other byte.
 fn sextet(byte: u8) -> Option<u32> {
     Some(u32::from(match byte {
         b'A'..=b'Z' => byte - b'A',

@@ -1,21 +1,22 @@
-//! Private keys, from their first line on.
+//! Finds the ends of private keys in PEM and similar formats.
 
-/// Longest private key, in bytes. A 16,384-bit RSA key in PEM has 12,600.
+/// Longest private key, in bytes. A 16,384-bit RSA key in PEM has 12,600 bytes.
 const LONGEST: usize = 32 * 1024;
 
-/// What was seen of the text behind the first lines of keys: it is walked once, however many there
-/// are.
+/// Positions behind the first lines of keys that were found already. They are reused, so that the text is read only
+/// once even where it has many first lines.
 #[derive(Debug, Default)]
 pub(super) struct KeyBlocks {
-    /// The next end of a key from here on.
+    /// The position from which the next last line of a key was searched, and that line's position; `None` where there
+    /// is none.
     end: Option<(usize, Option<usize>)>,
-    /// The end of the lines that a key can hold.
+    /// The range of lines that a key may consist of.
     body: std::ops::Range<usize>,
 }
 
 impl KeyBlocks {
-    /// The end of a private key whose first line ends at `from`: behind its last line, or, where
-    /// the key was cut off, behind the last line that can be of one.
+    /// The end of a private key whose first line ends at byte `from`: behind its last line or, where the key was cut
+    /// off, behind the last line that may belong to it.
     pub(super) fn end(&mut self, text: &str, from: usize) -> usize {
         let next = match self.end {
             Some((seen, next)) if seen <= from && next.is_none_or(|next| from <= next) => next,
@@ -32,7 +33,7 @@ impl KeyBlocks {
     }
 }
 
-/// The next dashes of a last line.
+/// Byte offset of the next line that ends a key; `None` where there is none.
 fn next_end(text: &str, from: usize) -> Option<usize> {
     memchr::memmem::find_iter(&text.as_bytes()[from..], b"END ").find_map(|at| {
         let before = &text[from..from + at];
@@ -43,7 +44,7 @@ fn next_end(text: &str, from: usize) -> Option<usize> {
     })
 }
 
-/// Length of the line that ends a key, which may be cut.
+/// Length of the line that ends a key, in bytes. The line may be cut off.
 fn last_line(text: &str) -> usize {
     let start = "-----END".len();
     let close = text.get(start..).and_then(|rest| rest.find("----")).filter(|close| *close < 48);
@@ -52,14 +53,14 @@ fn last_line(text: &str) -> usize {
     start + close + dashes.min(5)
 }
 
-/// The end of the lines from `from` on that a key may have: of base64, and its head's.
+/// The end of the lines from `from` on that may belong to a key: lines of base64 and of the key's headers.
 fn body_end(text: &str, from: usize) -> usize {
     let bytes = text.as_bytes();
     let held = |b: &u8| b.is_ascii_alphanumeric() || b"+/=\\-:,.\" \t\r\n".contains(b);
     let mut end = from;
     let mut at = from;
     while at < bytes.len() {
-        // A line, also of a string in which line breaks are written out.
+        // One line, or a string in which line breaks are written as escapes.
         let line = bytes[at..].iter().take_while(|b| **b != b'\n' && held(b)).count();
         let stops = bytes.get(at + line).is_some_and(|b| *b != b'\n');
         let text = text[at..at + line].trim_matches([' ', '\t', '\r', '-', '"']);

@@ -1,5 +1,5 @@
-//! Events without their secrets: what everything is made from that leaves the log as something else
-//! than the event itself.
+//! Removes secrets from events. Every text that leaves the log, except a verbatim event, is made from cleaned
+//! events.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,11 +14,11 @@ use crate::log::Event;
 use crate::screen::shown;
 use crate::view::{BlockKind, BlockView, ByteRange, EventView, TextRef};
 
-/// Shortest secret that is known again where nothing around it tells that it is one, in bytes.
+/// A secret of fewer bytes than this is not searched elsewhere, because it could be an ordinary word.
 const KNOWN_AGAIN: usize = 8;
-/// So many secrets are looked for one by one.
+/// At most about this many secrets are searched one by one.
 const FEW: usize = 16;
-/// Most secrets that are known again.
+/// At most this many secrets are remembered.
 const MOST: usize = 4_096;
 
 /// The secrets that a log has shown so far. A value that was recognised as a secret once (`DB_PASSWORD=…`) is
@@ -35,12 +35,12 @@ const MOST: usize = 4_096;
 pub struct KnownSecrets {
     known: BTreeSet<String>,
     finder: Option<AhoCorasick>,
-    /// Those that the finder does not look for yet: building it costs more than looking for a few.
+    /// Secrets that the finder does not contain yet: building it anew costs more than searching for a few one by one.
     fresh: Vec<String>,
 }
 
 impl KnownSecrets {
-    /// The secrets of these events.
+    /// The secrets that these events hold.
     #[must_use]
     pub fn of(events: &[Event]) -> Self {
         let mut secrets = Self::default();
@@ -48,7 +48,7 @@ impl KnownSecrets {
         secrets
     }
 
-    /// Takes in the secrets of a message.
+    /// Adds the secrets of a message.
     pub fn learn(&mut self, view: &EventView, bytes: &[u8]) {
         let mut scratch = String::new();
         for block in &view.blocks {
@@ -56,20 +56,19 @@ impl KnownSecrets {
         }
     }
 
-    /// Whether none is known.
+    /// Whether no secret is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// How many are known.
+    /// How many secrets are known.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// The text without secrets, those of this text and those that are known. They are known from
-    /// then on.
+    /// The text without its own secrets and without all known ones. Its own secrets are known afterwards.
     #[must_use]
     pub fn clean<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let found = Redactor::shared().find(text);
@@ -80,7 +79,7 @@ impl KnownSecrets {
         self.without(text)
     }
 
-    /// The text without secrets, those of this text and those that are known.
+    /// The text without its own secrets and without all known ones. Its own secrets are not remembered.
     #[must_use]
     pub fn without<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let (out, _) = Redactor::shared().redact(text);
@@ -88,7 +87,7 @@ impl KnownSecrets {
         if places.is_empty() { out } else { Cow::Owned(replace(&out, &places)) }
     }
 
-    /// Where known secrets are in a text.
+    /// The byte ranges of known secrets in a text, in order and without overlaps.
     #[must_use]
     pub fn places(&self, text: &str) -> Vec<Range<usize>> {
         let found = self.finder.iter().flat_map(|finder| finder.find_iter(text));
@@ -101,7 +100,7 @@ impl KnownSecrets {
         merge(places)
     }
 
-    /// Whether a name is a known secret, holds one, or is a good part of one.
+    /// Whether a name is a known secret, contains one, or is a long part of one.
     #[must_use]
     pub fn touch(&self, name: &str) -> bool {
         let random = name.len() >= KNOWN_AGAIN && name.bytes().any(|b| b.is_ascii_digit());
@@ -109,6 +108,7 @@ impl KnownSecrets {
         !self.is_empty() && (!self.places(name).is_empty() || self.known.iter().any(part))
     }
 
+    /// Remembers secrets. The finder is built anew once there are many new ones.
     fn note<'a>(&mut self, found: impl Iterator<Item = &'a str>) {
         for secret in found.filter(|secret| secret.len() >= KNOWN_AGAIN) {
             if self.known.len() < MOST
@@ -124,7 +124,7 @@ impl KnownSecrets {
         }
     }
 
-    /// These events without secrets; `None` where they hold none, as nearly all do.
+    /// These events without secrets; `None` where no event holds one, which is the usual case.
     #[must_use]
     pub fn events(&mut self, events: &[Event]) -> Option<Vec<Event>> {
         let mut scratch = String::new();
@@ -142,8 +142,8 @@ impl KnownSecrets {
         Some(out)
     }
 
-    /// The event with the texts of its blocks replaced where they hold secrets. What is in their
-    /// place is written behind its bytes, so that nothing else of its view moves.
+    /// The event with cleaned texts in the blocks that hold secrets. Cleaned texts are appended to the event's bytes,
+    /// so that the positions of all other parts stay valid. `None` where the event holds no secrets.
     fn event(&mut self, event: &Event, scratch: &mut String) -> Option<Event> {
         let texts: Vec<_> = event
             .view
@@ -167,11 +167,11 @@ impl KnownSecrets {
         Some(clean)
     }
 
-    /// The text of a block without secrets, where it holds any.
+    /// The cleaned text of a block; `None` where it holds no secret.
     fn block(&mut self, block: &BlockView, bytes: &[u8], scratch: &mut String) -> Option<String> {
         let text = block.text_with(bytes, scratch);
         let text = match memchr::memchr(0x1b, text.as_bytes()) {
-            // Colours may be in a secret, and before one.
+            // A colour sequence may be inside a secret or before it, so such sequences are removed first.
             Some(_) => Cow::Owned(shown(text)),
             None => Cow::Borrowed(text),
         };
@@ -179,7 +179,7 @@ impl KnownSecrets {
         (clean != text).then(|| clean.into_owned())
     }
 
-    /// The text of a block of this kind without secrets.
+    /// The text of a block of this kind without secrets. Arguments of calls are searched as JSON.
     pub(crate) fn text<'a>(&mut self, kind: &BlockKind, text: &'a str) -> Cow<'a, str> {
         match kind {
             BlockKind::Call { .. } => self.arguments(text),
@@ -187,8 +187,8 @@ impl KnownSecrets {
         }
     }
 
-    /// The arguments of a call without secrets: their source, and each string in them as its writer
-    /// meant it. What was JSON stays JSON.
+    /// The arguments of a call without secrets. Secrets are searched in the source and in each decoded string. JSON
+    /// stays valid JSON.
     fn arguments<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let mut out = String::new();
         let mut from = 0;
@@ -212,7 +212,7 @@ impl KnownSecrets {
     }
 }
 
-/// The JSON strings of a text, quotes included.
+/// The byte ranges of the JSON strings in a text, with their quotes. None where the text is not JSON.
 fn strings(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;

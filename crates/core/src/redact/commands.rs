@@ -1,4 +1,4 @@
-//! Secrets in command lines: what programs take as one by their own switches and places.
+//! Finds secrets in command lines, by the switches and positions in which known programs take them.
 
 use std::ops::Range;
 
@@ -6,15 +6,18 @@ use super::names;
 use super::value::ValueRuns;
 use crate::tools::shell::{ShellWord, SimpleCommand, simple};
 
-/// Programs, and where among their words secrets stand.
+/// A group of programs, and where their commands hold secrets.
 pub(super) struct ProgramUsage {
-    /// How their commands start, in any case.
+    /// Beginnings of the commands, in any case.
     pub commands: &'static [&'static str],
-    /// Words in order, wherever the first one stands. `_` is the secret, `*` any word, `?` the name
-    /// of a secret, `..` any words, `$` the last word, `~b` a cluster of short flags with this one;
-    /// a word that ends in `_` holds the secret behind its beginning, and behind a mark (`:_`) if
-    /// one of `:=%,/` is before it; one that ends in `*` is known by its beginning. `<_` is what the
-    /// program reads, `<:_` each of its lines behind a mark.
+    /// Patterns for the words of a command, separated by blanks. A pattern may begin at any word.
+    ///
+    /// `_` is the secret, `*` is any word, `?` is the name of a secret, `..` is any number of words, and `$` is the
+    /// last word. `~b` is a group of short flags with this one. A word that ends in `_` holds the secret behind the
+    /// given beginning. If a mark of `:=%,/` is before the `_`, as in `:_`, the secret is behind that mark. A word
+    /// that ends in `*` only has to begin so.
+    ///
+    /// `<_` is the input of the program, and `<:_` is each line of its input, behind a colon.
     pub forms: &'static [&'static str],
 }
 
@@ -22,7 +25,7 @@ const fn usage(commands: &'static [&'static str], forms: &'static [&'static str]
     ProgramUsage { commands, forms }
 }
 
-/// From the manuals of the programs.
+/// Taken from the manuals of the programs.
 #[rustfmt::skip]
 pub(super) const USAGES: &[ProgramUsage] = &[
     usage(&["mysql ", "mysqldump ", "mysqladmin ", "mysqlimport ", "mariadb ", "mariadb-dump ", "mysql\"", "mysqldump\""], &["-p_"]),
@@ -75,27 +78,30 @@ pub(super) const USAGES: &[ProgramUsage] = &[
     usage(&["wrangler secret put", "vercel env add"], &["<_"]),
 ];
 
-/// Longest part of a line that is read before and behind the name of a command, in bytes.
+/// How many bytes of a line are read before the name of a command.
 const BEFORE: usize = 512;
+/// How many bytes of a line are read behind the name of a command.
 const BEHIND: usize = 1_024;
-/// So many words of a command are looked at.
+/// At most this many words of a command are read.
 const WORDS: usize = 64;
 
-/// A secret in a command, and whether it is in quotes.
+/// The byte range of a secret in a command, and whether it is in quotes.
 pub(super) type CommandSecret = (Range<usize>, bool);
 
-/// The line that was read last: many names of commands may be in one.
+/// The last line that was read, kept because it may hold the names of several commands.
 #[derive(Debug, Default)]
 pub(super) struct CommandLine {
+    /// Byte range of the line.
     at: Range<usize>,
-    /// Up to here nothing that is behind the line's end is missed.
+    /// A command before this position needs no other reading of the line.
     read: usize,
+    /// The simple commands of the line.
     commands: Vec<SimpleCommand>,
-    /// Up to here each usage was followed.
+    /// For each usage, the position up to which its commands were searched.
     followed: Vec<usize>,
 }
 
-/// The secrets of the command whose name is at `hit`.
+/// The secrets in the command whose name is at `hit`. `at` is the index of its usage in `USAGES`.
 pub(super) fn secrets(
     text: &str,
     hit: &Range<usize>,
@@ -138,7 +144,7 @@ pub(super) fn secrets(
 }
 
 impl CommandLine {
-    /// Reads the line around `hit`, unless it is the one that was read.
+    /// Reads the line around `hit`, unless it was read last time.
     fn read(&mut self, text: &str, hit: &Range<usize>) {
         if self.at.start <= hit.start && hit.end <= self.read {
             return;
@@ -157,8 +163,8 @@ impl CommandLine {
     }
 }
 
-/// Where the line of a command starts: behind a line break, or behind the quote of a JSON string,
-/// and then how often this is escaped. In such a string line breaks are written out.
+/// The start of a command's line: behind a line break, or behind the opening quote of a JSON string. For a JSON
+/// string, the answer has the number of backslashes before that quote, too; line breaks are escapes inside it.
 fn start(text: &str, hit: usize) -> (usize, Option<usize>) {
     let from = text.ceil_char_boundary(hit.saturating_sub(BEFORE));
     let before = &text.as_bytes()[from..hit];
@@ -177,13 +183,13 @@ fn start(text: &str, hit: usize) -> (usize, Option<usize>) {
     (from, None)
 }
 
-/// The end of a line, those that go on behind a `\` with it.
+/// The end of a line, together with the lines that continue it after a `\`.
 fn line_end(text: &str) -> usize {
     let ends = memchr::memchr_iter(b'\n', text.as_bytes());
     ends.into_iter().find(|at| !text[..*at].ends_with('\\')).unwrap_or(text.len())
 }
 
-/// The end of the string of JSON that is open at `from`: its quote, or a line break in it.
+/// The end of the JSON string that is open at `from`: its closing quote, or an escaped line break in it.
 fn string_end(text: &str, from: usize, to: usize, depth: usize) -> usize {
     let mut escapes = 0;
     for (at, byte) in (from..to).zip(text[from..to].bytes()) {
@@ -197,7 +203,7 @@ fn string_end(text: &str, from: usize, to: usize, depth: usize) -> usize {
     to
 }
 
-/// Where the quote stands that nothing closes.
+/// Byte offset of a quote that is never closed; `None` where all are closed.
 fn open_quote(line: &str) -> Option<usize> {
     let mut open: Option<(usize, u8)> = None;
     let mut escaped = false;
@@ -213,7 +219,8 @@ fn open_quote(line: &str) -> Option<usize> {
     open.map(|(at, _)| at)
 }
 
-/// The words of a command that is a list of strings: `["curl", "-u", "a:b"]`.
+/// The words of a command that is written as a list of strings, such as `["curl", "-u", "a:b"]`. `None` for any other
+/// command.
 fn list(text: &str, hit: &Range<usize>) -> Option<Vec<ShellWord>> {
     let quote = text[..hit.start].chars().next_back().filter(|c| matches!(c, '"' | '\''))?;
     let limit = text.floor_char_boundary(hit.start + BEHIND);
@@ -232,7 +239,7 @@ fn list(text: &str, hit: &Range<usize>) -> Option<Vec<ShellWord>> {
         let depth = text[at..at + open].bytes().rev().take_while(|b| *b == b'\\').count();
         let word = match super::value::quoted(text, at + open - depth, &mut runs) {
             Some(word) => word,
-            // Too short for a value.
+            // The string is too short for a value, but it is still a word of the command.
             None => {
                 let from = at + open + 1;
                 from..from + text[from..limit].find(quote)?
@@ -244,7 +251,7 @@ fn list(text: &str, hit: &Range<usize>) -> Option<Vec<ShellWord>> {
     Some(words)
 }
 
-/// What a form tells of the words that start at `base`.
+/// The secrets that a form finds in the words, which start at byte `base`.
 fn told(
     text: &str,
     base: usize,
@@ -262,7 +269,7 @@ fn told(
     all(None)
 }
 
-/// What the command with this place in its line reads: a here-string, or what is said before it.
+/// The input of the command with this index: a here-string, or the output of an `echo` piped into it.
 fn fed(commands: &[SimpleCommand], at: usize) -> Vec<&ShellWord> {
     if let Some(fed) = &commands[at].fed {
         return vec![fed];
@@ -278,7 +285,7 @@ fn fed(commands: &[SimpleCommand], at: usize) -> Vec<&ShellWord> {
     before.take(4).take_while(says).filter_map(|one| one.words.get(1..)?.last()).collect()
 }
 
-/// The secret where the words go on as the form does.
+/// The secret where the words match the form; `None` where they do not.
 fn follow(
     text: &str,
     base: usize,
@@ -315,13 +322,13 @@ fn follow(
     if !matches!(*head, "_" | "$") {
         return follow(text, base, rest, fed, tail);
     }
-    // What comes behind the secret only says that it is one.
+    // Words behind the secret may be needed to prove that it is one.
     let more =
         tail.is_empty() || matches!(tail, ["..", last] if rest.iter().any(|w| w.text == *last));
     if more { held(text, base, word, "") } else { None }
 }
 
-/// The secret in a word: behind this beginning, which may end in a mark that parts it from a name.
+/// The secret in a word, behind this beginning. A mark at the end of the beginning separates a name from the secret.
 fn held(text: &str, base: usize, word: &ShellWord, start: &str) -> Option<CommandSecret> {
     let mark = start.chars().next_back().filter(|mark| ":=%,/".contains(*mark));
     let start = mark.and_then(|mark| start.strip_suffix(mark)).unwrap_or(start);
@@ -344,13 +351,13 @@ fn held(text: &str, base: usize, word: &ShellWord, start: &str) -> Option<Comman
     let quoted = text[raw.clone()].contains(['"', '\'']);
     let at = match text[raw.clone()].rfind(secret) {
         Some(at) => raw.start + at..raw.start + at + secret.len(),
-        // Escapes are in it: all of the word goes.
+        // The secret holds escapes, so the whole word is replaced.
         None => raw,
     };
     (!secret.is_empty()).then_some((at, quoted))
 }
 
-/// The lines of a heredoc behind `from`, each behind its colon.
+/// The secrets in a heredoc behind `from`: the text behind the colon of each line.
 fn heredoc(text: &str, from: usize) -> Vec<CommandSecret> {
     let limit = text.floor_char_boundary(from + BEHIND);
     let Some((first, body)) = text[from..limit].split_once('\n') else { return Vec::new() };

@@ -1,6 +1,6 @@
-//! A place in a text, and what is eaten from there.
+//! A position in a text that moves on as parts of the text are read.
 
-/// A place in a text that moves on.
+/// A position in a text that moves on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextCursor<'a> {
     pub(super) text: &'a str,
@@ -16,17 +16,19 @@ impl TextCursor<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
+    /// Skips this text. Returns whether it was there.
     pub(super) fn eat(&mut self, what: &str) -> bool {
         let there = self.rest().starts_with(what);
         self.at += if there { what.len() } else { 0 };
         there
     }
 
+    /// Skips the first of these texts that is there. Returns whether there was one.
     pub(super) fn eat_one<'w>(&mut self, of: impl IntoIterator<Item = &'w str>) -> bool {
         of.into_iter().any(|what| self.eat(what))
     }
 
-    /// Skips what is `held`, at most so many bytes; whether there was any.
+    /// Skips at most `most` bytes for which `held` is true. Returns whether there were any.
     pub(super) fn skip(&mut self, most: usize, held: impl Fn(u8) -> bool) -> bool {
         let bytes = self.text.as_bytes()[self.at..].iter().take(most);
         let count = bytes.take_while(|b| held(**b)).count();
@@ -34,15 +36,17 @@ impl TextCursor<'_> {
         count > 0
     }
 
+    /// Skips up to 32 spaces and tabs. Returns whether there were any.
     pub(super) fn blank(&mut self) -> bool {
         self.skip(32, |b| b == b' ' || b == b'\t')
     }
 
+    /// Skips up to 64 bytes of white space. Returns whether there were any.
     pub(super) fn space(&mut self) -> bool {
         self.skip(64, |b| b.is_ascii_whitespace())
     }
 
-    /// The quote that closes a name, which may be escaped.
+    /// Skips the quote that closes a name, also an escaped one. Returns whether there was one.
     pub(super) fn closing_quote(&mut self) -> bool {
         let mut on = *self;
         on.skip(3, |b| b == b'\\');

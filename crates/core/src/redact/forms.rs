@@ -1,7 +1,7 @@
-//! Where the value of a name stands: a grammar of what is between the two.
+//! Finds the value of a name, by a grammar of the text between the two.
 //!
-//! An assignment, an argument of a call, a clause of SQL, a flag, an element or attribute, a member
-//! named `value`, the next line, a sentence: each form says how sure it is that the value is one.
+//! The grammar has several forms: an assignment, an argument of a call, a clause of SQL, a flag, an element or
+//! attribute, a member named `value`, the next line, and a sentence. Each form says how certain the value is.
 
 use std::ops::Range;
 
@@ -9,47 +9,50 @@ pub(super) use super::cursor::TextCursor;
 use super::names::{SecretName, SecretNameKind};
 use super::value::{self, ValueRuns};
 
-/// How sure a form is.
+/// How certain a form makes it that a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FormCertainty {
-    /// Nothing but a secret stands here, and no words do: a variable of an environment.
+    /// Only a secret may be here, and no ordinary word: the value of an environment variable.
     Given,
-    /// Nothing but a secret stands here: a flag, a clause of SQL.
+    /// Only a secret may be here: the value of a flag, or a clause of SQL.
     Told,
-    /// An assignment: a secret, or an expression that gives one.
+    /// An assignment: the value is a secret, or an expression that gives one.
     Assigned,
-    /// The next of a list, which may be one of names.
+    /// The next item of a list, which may be a list of names.
     Listed,
-    /// Words may stand here as well.
+    /// Ordinary words may be here as well.
     Loose,
-    /// It is one of the next words.
+    /// The value is among the next words, and not right behind the name.
     Far,
 }
 
-/// A value, as it is found behind a name.
+/// A value that was found behind a name.
 #[derive(Clone, Debug)]
 pub(super) struct FormValue {
+    /// Byte range of the value.
     pub at: Range<usize>,
     pub quoted: bool,
+    /// How certain it is that the value is a secret.
     pub sure: FormCertainty,
 }
 
-/// Longest way from a name to its value on a line, in bytes.
+/// Longest distance from a name to its value on the same line, in bytes.
 const LINE: usize = 80;
-/// Longest way into an object to its member `value`, in bytes.
+/// Longest distance from the start of an object to its member `value`, in bytes.
 const OBJECT: usize = 240;
-/// Most openers between a separator and a value: `: Some(String::from("`.
+/// At most this many openers are skipped between a separator and a value, as in `: Some(String::from("`.
 const OPENERS: usize = 6;
 
-/// The value of a name.
+/// Finds the value of a name; `None` where it has none.
 pub(super) fn value(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValue> {
     let is_pwd = text[name.at.clone()].to_ascii_lowercase().ends_with("pwd");
-    // `PWD` and `OLDPWD` are also where a shell is.
+    // `PWD` and `OLDPWD` are also the variables with a shell's folder.
     let is_place =
         |value: &FormValue| is_pwd && text[value.at.clone()].starts_with(['/', '~', '$']);
     found(text, name, runs).filter(|value| !is_place(value))
 }
 
+/// The value of a name, in whichever form it is.
 fn found(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValue> {
     let mut at = TextCursor { text, at: name.at.end };
     let quoted = at.closing_quote();
@@ -66,7 +69,7 @@ fn found(text: &str, name: &SecretName, runs: &mut ValueRuns) -> Option<FormValu
     at.typed_in(runs)
 }
 
-/// The value behind a name, and its quote.
+/// The value behind a name and its closing quote.
 fn behind(
     mut at: TextCursor<'_>,
     name: &SecretName,
@@ -102,7 +105,7 @@ fn behind(
     if !quoted && let Some(value) = at.typed(true, runs) {
         return Some(value);
     }
-    // `{name: DB_PASSWORD, value: …}`, `{password, "…"}`
+    // Matches `{name: DB_PASSWORD, value: …}` and `{password, "…"}`.
     let mut on = at;
     if !quoted && on.eat(",") {
         on.blank();
@@ -116,7 +119,7 @@ fn behind(
         };
     }
     if at.text[name.at.clone()].eq_ignore_ascii_case("pwd") {
-        // Without a sign behind it, it is the command that prints the working directory.
+        // Without a separator behind it, `pwd` is the command that prints the working directory.
         None
     } else if spaced && !matches!(at.byte(), Some(b'\n' | b'\r')) {
         at.worded(name, quoted, runs)
@@ -128,7 +131,7 @@ fn behind(
 }
 
 impl TextCursor<'_> {
-    /// The number of one of several: `Key 1:`.
+    /// Skips the number in a numbered name, such as `Key 1:`.
     fn number(&mut self) {
         let mut on = *self;
         if on.skip(2, |b| b.is_ascii_digit()) && on.byte() == Some(b':') {
@@ -136,7 +139,8 @@ impl TextCursor<'_> {
         }
     }
 
-    /// What stands between a name and its value. A bar does in a table of two columns.
+    /// Skips the separator between a name and its value. `bar` says whether `|` counts as one, as in a table of two
+    /// columns. Returns whether there was one.
     fn separator(&mut self, bar: bool) -> bool {
         let marks = [
             "=>", ":=", "::=", "?=", "||=", "===", "==", "=", "->", "→", "：", "＝", "是", "为",
@@ -148,7 +152,7 @@ impl TextCursor<'_> {
         }
         if self.rest().starts_with(':') && !self.rest().starts_with("://") {
             self.at += 1;
-            // `::new`, `:?}`
+            // `::new` and `:?}` are code, so their colon is no separator.
             return !self.rest().starts_with([':', '?']) || self.eat(":=");
         }
         let dash =
@@ -156,7 +160,7 @@ impl TextCursor<'_> {
         dash || bar && self.eat_one(["|", "│"])
     }
 
-    /// The value behind the separator of a name.
+    /// The value behind the separator of a name, with its certainty.
     fn set(
         mut self,
         name: &SecretName,
@@ -178,7 +182,7 @@ impl TextCursor<'_> {
         Some(FormValue { sure: if given { FormCertainty::Given } else { value.sure }, ..value })
     }
 
-    /// The value behind a separator.
+    /// The value behind a separator, on the same line or the next one.
     fn assigned(mut self, runs: &mut ValueRuns, fresh: bool, constant: bool) -> Option<FormValue> {
         let mut lines = 0;
         for _ in 0..OPENERS {
@@ -213,7 +217,7 @@ impl TextCursor<'_> {
         self.bare(sure, fresh && (constant || self.ends_line()), runs)
     }
 
-    /// What may open a value: a bracket, a tag, a mark, a call with nothing but the value in it.
+    /// Skips one opener of a value: a bracket, a tag, a mark, or a call whose only argument is the value.
     fn opener(&mut self) {
         let mut on = *self;
         let marks = ["[[", "[", "!!str ", "<![CDATA[", "**"];
@@ -233,7 +237,7 @@ impl TextCursor<'_> {
         }
     }
 
-    /// `<<EOT`, behind which the value is the next line.
+    /// Skips `<<EOT`; the value is on the next line then.
     fn heredoc(&mut self) -> bool {
         self.eat("<<") && {
             self.eat("-");
@@ -241,7 +245,8 @@ impl TextCursor<'_> {
         }
     }
 
-    /// `Some(` before a quote. What is read or asked for there is a name.
+    /// Skips a call such as `Some(` before a quote. The argument of a function that reads or asks for something is a
+    /// name, so such a call is not skipped.
     fn call(&mut self) {
         let mut on = *self;
         let name = |b: u8| b.is_ascii_alphanumeric() || b"_:.".contains(&b);
@@ -249,7 +254,7 @@ impl TextCursor<'_> {
         if !on.eat("(") {
             return;
         }
-        // `string(12) `, `(string) (len=12) `
+        // Skips a type with its length, such as `string(12) ` or `(string) (len=12) `.
         let mut length = on;
         if length.skip(16, |b| b.is_ascii_alphanumeric() || b == b'=')
             && length.eat(")")
@@ -276,7 +281,7 @@ impl TextCursor<'_> {
         }
     }
 
-    /// A letter or mark before a quote: `b"`, `N'`, `&"`, `@"`.
+    /// Skips a letter or mark before a quote: `b"`, `N'`, `&"`, `@"`.
     fn prefix(&mut self) {
         let mut on = *self;
         if on.skip(2, |b| b.is_ascii_alphabetic() || b"&@$".contains(&b))
@@ -292,7 +297,7 @@ impl TextCursor<'_> {
         Some(FormValue { at, quoted: true, sure })
     }
 
-    /// A bare value; a `wide` one ends at white space alone.
+    /// A value without quotes. A `wide` value ends only at white space and quotes.
     pub(super) fn bare(
         self,
         sure: FormCertainty,
@@ -303,7 +308,7 @@ impl TextCursor<'_> {
         Some(FormValue { at, quoted: false, sure })
     }
 
-    /// Whether one word is all that is left of the line, which starts with its name.
+    /// Whether exactly one word is left on the line.
     pub(super) fn ends_line(&self) -> bool {
         let line = &self.text.as_bytes()[self.at..];
         let word = line.iter().take(256).take_while(|b| !b.is_ascii_whitespace()).count();
@@ -315,14 +320,14 @@ impl TextCursor<'_> {
             && !line[..word].ends_with(b";")
     }
 
-    /// A value behind a type: `: &str = "…"`, `string = "…"`, or a default: `… || "…"`.
+    /// A value behind a type or a default: `: &str = "…"`, `string = "…"`, `… || "…"`.
     fn typed(mut self, spaced: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         let line = &self.text[self.at..self.text.floor_char_boundary(self.at + LINE)];
         memchr::memchr2(b'"', b'\'', line.as_bytes())?;
         let of = |c: char| c.is_ascii_alphanumeric() || "_<>|&'[] .?:{};=@%".contains(c);
         let line = &line[..line.find(|c: char| !of(c) && c != '"').unwrap_or(line.len())];
         let end = line.char_indices().find_map(|(at, _)| {
-            // `name="…"` is the next attribute.
+            // A `name="…"` behind no blank is the next attribute, not a default.
             let set = if spaced { " =" } else { "=" };
             let before = &line[..at];
             let sets = before.ends_with(set) && !before.ends_with("==");
@@ -334,7 +339,7 @@ impl TextCursor<'_> {
         self.quoted(FormCertainty::Assigned, runs)
     }
 
-    /// The next of a list, or the member that is a value.
+    /// The next item of a list or, where that item is a name itself, the member with a value.
     fn listed(self, constant: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         let next = self
             .quoted(if constant { FormCertainty::Assigned } else { FormCertainty::Listed }, runs);
@@ -372,7 +377,7 @@ impl TextCursor<'_> {
         }
     }
 
-    /// The text of an element whose name ends here.
+    /// The text of an element whose name ends at the cursor.
     fn element(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         self.skip(OBJECT, |b| b != b'>' && b != b'<' && b != b'\n');
         if self.text[..self.at].ends_with('/') || !self.eat(">") {
@@ -381,7 +386,7 @@ impl TextCursor<'_> {
         self.element_text(runs)
     }
 
-    /// What is typed into a field of this name: `…"password"]', '…')`, `…"password").type("…")`.
+    /// The text that is typed into a field with this name: `…"password"]', '…')`, `…"password").type("…")`.
     fn typed_in(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         self.skip(6, |b| b"\"'`])\\".contains(&b));
         if self.eat(".") {
@@ -396,10 +401,10 @@ impl TextCursor<'_> {
         self.quoted(FormCertainty::Far, runs)
     }
 
-    /// The text behind a tag, or that of the element behind the one whose text the name is.
+    /// The text behind a tag. If another element begins there, it is that element's text.
     pub(super) fn element_text(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         self.space();
-        // `<Password><FormValue>…`
+        // Skips an inner element, as in `<Password><FormValue>…`.
         let mut inner = self;
         if inner.eat("<") && inner.skip(24, |b| b.is_ascii_alphanumeric()) && inner.eat(">") {
             self = inner;
@@ -417,7 +422,7 @@ impl TextCursor<'_> {
         (!at.is_empty()).then_some(FormValue { at, quoted: false, sure: FormCertainty::Told })
     }
 
-    /// The member of an object that is a value: `"value": "…"`, `default = "…"`.
+    /// The member of an object that holds the value: `"value": "…"`, `default = "…"`.
     pub(super) fn member(self, runs: &mut ValueRuns) -> Option<FormValue> {
         const NAMES: [&str; 12] = [
             "value",
@@ -443,7 +448,7 @@ impl TextCursor<'_> {
                 let starts = at == 0
                     || object[..at]
                         .ends_with(|c: char| c.is_whitespace() || "\"'{,;`-".contains(c))
-                    // `ParameterValue`
+                    // Matches `ParameterValue`, too.
                     || *name == "Value" && object[..at].ends_with(|c: char| c.is_ascii_lowercase());
                 let mut on = TextCursor { text: self.text, at: self.at + at + name.len() };
                 let quote = on.closing_quote();
@@ -462,7 +467,7 @@ impl TextCursor<'_> {
         }
     }
 
-    /// The value of an object whose name is behind it: `{"value": "…", "name": "password"}`.
+    /// The value of an object that has its value before its name: `{"value": "…", "name": "password"}`.
     fn member_before(mut self, name: usize, runs: &mut ValueRuns) -> Option<FormValue> {
         self.blank();
         let front = self.text[..name].trim_end_matches(['"', '\'', '\\', ' ']);

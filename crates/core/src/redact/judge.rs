@@ -1,34 +1,34 @@
-//! Whether what a format captured is a secret, or a placeholder, a name, a path, an expression.
+//! Judges whether a captured text is a secret, or a placeholder, a name, a path or an expression.
 
 use super::base64;
 use super::forms::FormCertainty;
 use super::names::SecretNameKind;
 
-/// What a match has to be, besides matching.
+/// The test that a match has to pass to count as a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MatchJudge {
-    /// The format is proof enough; only obvious placeholders are let through.
+    /// The format itself is proof: any value counts, except obvious placeholders.
     Certain,
-    /// Has to look random as well: the prefix also starts ordinary words.
+    /// The value also has to look random, because ordinary words may start with the same prefix.
     Dense,
-    /// What stands where a password does: people choose these, so less random will do.
+    /// The value is in the place of a password. People choose passwords, so it may look less random.
     Password,
-    /// The password in a URL: anything but a template.
+    /// The value is the password in a URL: any value counts, except templates.
     UrlPassword,
-    /// A private key block: everything up to its end.
+    /// The value is a private key block, which is always a secret.
     Block,
-    /// What a file holds as a password, and nothing else: not a placeholder, not a word.
+    /// The value is where a file holds only passwords: any value counts, except placeholders and ordinary words.
     Told,
-    /// What a command or a statement is given as a password: not a placeholder.
+    /// The value is where a command or a statement takes a password: any value counts, except placeholders.
     Given,
-    /// The base64 of a user's name and a password, or what looks random.
+    /// The value is base64 of a user's name with a password, or looks random.
     Coded,
-    /// Base64 of a text that holds a secret.
+    /// The value is base64 of a text that holds a secret.
     Wrapped,
 }
 
 impl MatchJudge {
-    /// Whether it is a secret. `holds_secret` looks into a text that was wrapped.
+    /// Whether the value is a secret. `holds_secret` searches a decoded base64 text.
     pub(super) fn is_secret(
         self,
         value: &str,
@@ -51,7 +51,7 @@ impl MatchJudge {
     }
 }
 
-/// Whether the value of a name of this kind is a secret, as sure as its form is.
+/// Whether the value of a name is a secret, by the kind of the name and the certainty of the form.
 pub(super) fn of_name(
     kind: SecretNameKind,
     value: &str,
@@ -88,7 +88,7 @@ pub(super) fn of_name(
     }
 }
 
-/// Words that stand for a password.
+/// Whether a value is a word in the place of a password, such as `password` or `none`.
 fn is_stand_in(value: &str) -> bool {
     const NAMES: [&str; 14] = [
         "password", "passwd", "pass", "token", "secret", "string", "stdin", "none", "null", "true",
@@ -97,6 +97,7 @@ fn is_stand_in(value: &str) -> bool {
     NAMES.iter().any(|name| value.eq_ignore_ascii_case(name))
 }
 
+/// Whether a value may be a password where only passwords are.
 fn is_told(value: &str, quoted: bool) -> bool {
     let plain = value.bytes().all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
     // A word of prose, or the name of something.
@@ -106,11 +107,12 @@ fn is_told(value: &str, quoted: bool) -> bool {
         && is_given(value)
 }
 
+/// Whether a value may be a password that was given to a command.
 fn is_given(value: &str) -> bool {
     !(value.len() < 3 || value.starts_with('-') || is_stand_in(value) || is_placeholder(value))
 }
 
-/// Words of a list, from which a key is made: twelve of them or more.
+/// Whether a value is a phrase of 12 to 24 words from which a key is made, such as a recovery phrase.
 fn is_phrase(value: &str) -> bool {
     let word =
         |word: &str| (3..=8).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_lowercase());
@@ -118,22 +120,22 @@ fn is_phrase(value: &str) -> bool {
     (12..=24).contains(&count) && value.split(' ').all(word)
 }
 
-/// Words and a number: `TestLogin4`, `step2`.
+/// Whether a value consists of words and a number, such as `TestLogin4` or `step2`.
 fn is_named(value: &str) -> bool {
     let letters = value.trim_end_matches(|c: char| c.is_ascii_digit());
     value.len() - letters.len() <= 3 && letters.bytes().all(|b| b.is_ascii_alphabetic())
 }
 
-/// Nothing that a person writes as a word: letters of both cases or marks, and digits among them.
+/// Whether a value cannot be a word that a person writes: it has digits, and letters of both cases or marks.
 fn is_strong(value: &str) -> bool {
     let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(wanted);
     let letters = has(u8::is_ascii_alphabetic);
     let cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
     let mark = has(|b| b"!#$%^&*+?~=".contains(b));
     let code = value.contains(['(', ')', '<', '>', '/', '\\', '|']);
-    // `Sha256Hasher`, `X509`
+    // Identifiers such as `Sha256Hasher` and `X509` are words with digits.
     let runs = value.split(|c: char| c.is_ascii_digit()).filter(|run| !run.is_empty());
-    // Each capital starts three letters at least: `OAuth` but not `eGczx`.
+    // In a word, each capital begins at least three letters: `OAuth`, but not `eGczx`.
     let piece = |run: &str| {
         let capitals: Vec<usize> = run
             .bytes()
@@ -155,14 +157,14 @@ fn is_strong(value: &str) -> bool {
         && !(code || words && !mark)
 }
 
-/// An id or a digest: a UUID, or hex as long as one.
+/// Whether a value is an id or a digest: a UUID, or hex digits of a usual length.
 fn is_id(value: &str) -> bool {
     let hex = |b: u8| b.is_ascii_hexdigit();
     let digest = matches!(value.len(), 40 | 64) && value.bytes().all(hex);
     digest || value.len() == 36 && value.bytes().all(|b| hex(b) || b == b'-')
 }
 
-/// Base64 of `name:password`, with nothing but text in it.
+/// Whether a value is base64 of a text such as `name:password`.
 fn is_pair(value: &str) -> bool {
     let Some(text) = base64::text(value) else { return false };
     text.split_once(':').is_some_and(|(name, password)| {
@@ -170,7 +172,7 @@ fn is_pair(value: &str) -> bool {
     })
 }
 
-/// Not something that only names, points to or stands for a secret.
+/// Whether a value is more than a word that names or refers to a secret.
 fn is_opaque(value: &str, quoted: bool) -> bool {
     !(value.contains(' ')
         || is_placeholder(value)
@@ -179,7 +181,8 @@ fn is_opaque(value: &str, quoted: bool) -> bool {
         || (!quoted && is_expression(value)))
 }
 
-/// A password: a digit or a mark in it besides letters, or upper and lower case when quoted.
+/// Whether a value may be a password that a person chose: letters together with digits or marks. Outside quotes, it
+/// has at least six bytes.
 fn is_chosen(value: &str, quoted: bool) -> bool {
     let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(wanted);
     let letter = has(u8::is_ascii_alphabetic);
@@ -188,7 +191,7 @@ fn is_chosen(value: &str, quoted: bool) -> bool {
     letter && (digit || mark) && (quoted || value.len() >= 6)
 }
 
-/// Letters and digits mixed (or long and of mixed case), with enough different characters.
+/// Whether a value looks random: letters with digits, or long and of mixed case, with enough different characters.
 fn is_random(value: &str) -> bool {
     let has = |wanted: fn(&u8) -> bool| value.as_bytes().iter().any(wanted);
     let letters = has(u8::is_ascii_alphabetic);
@@ -198,11 +201,11 @@ fn is_random(value: &str) -> bool {
     letters && (digits || (cases && value.len() >= 24)) && entropy(value) >= needed
 }
 
-/// Shannon entropy of the bytes, in bits a byte.
+/// Shannon entropy, in bits for each byte.
 fn entropy(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     value.bytes().for_each(|b| counts[usize::from(b)] += 1);
-    // Values are at most some thousand bytes.
+    // Values have at most a few thousand bytes.
     let total = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX));
     counts
         .iter()
@@ -214,14 +217,14 @@ fn entropy(value: &str) -> f64 {
         .sum()
 }
 
-/// One character again and again: `xxxxxxxx`, `********`.
+/// Whether a value repeats one character: `xxxxxxxx`, `********`.
 fn is_monotone(value: &str) -> bool {
     let tail = value.rsplit(['-', '_', '.', '/']).next().unwrap_or(value);
     let first = tail.bytes().next();
     tail.len() >= 3 && tail.bytes().all(|b| Some(b) == first)
 }
 
-/// Something that a program fills in: `$NAME`, `${…}`, `%NAME%`, `{name}`, `<name>`, `@name`.
+/// Whether a value is a template that a program fills in: `$NAME`, `${…}`, `%NAME%`, `{name}`, `<name>`, `@name`.
 fn is_template(value: &str) -> bool {
     let name = |name: &str| {
         let digits = name.bytes().filter(u8::is_ascii_digit).count();
@@ -246,6 +249,7 @@ fn is_template(value: &str) -> bool {
         || called('@')
 }
 
+/// Whether a value only holds the place of a secret, such as `changeme` or `your-key`.
 fn is_placeholder(value: &str) -> bool {
     const WORDS: [&str; 19] = [
         "xxxx",
@@ -275,7 +279,7 @@ fn is_placeholder(value: &str) -> bool {
         || "abcdefghijklmnopqrstuvwxyz0123456789".contains(&lower)
 }
 
-/// Words joined by marks: `prod-db-credentials-v2`, `user_password`, `scikit-learn-1.5`.
+/// Whether a value consists of words joined by marks: `prod-db-credentials-v2`, `user_password`, `scikit-learn-1.5`.
 fn is_wordy(value: &str) -> bool {
     let is_word = |part: &str| {
         let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -290,9 +294,9 @@ fn is_wordy(value: &str) -> bool {
     (many || !value.bytes().any(|b| b.is_ascii_digit())) && parts.all(is_word)
 }
 
-/// A path or an address.
+/// Whether a value is a path or an address.
 fn is_location(value: &str) -> bool {
-    // Base64 may start with a slash as well.
+    // Base64 may start with a slash, too.
     let coded = value.len() >= 32 && !value.contains(['.', '-']) && is_random(value);
     let starts =
         ["/", "./", "../", "~/", "C:\\", "http://", "https://", "file:", "arn:", "vault:", "op://"]
@@ -301,13 +305,13 @@ fn is_location(value: &str) -> bool {
     starts && !(coded && value.starts_with('/') && value.matches('/').count() <= 3)
 }
 
-/// A name, and what it is called with: `tokenizer.next_token2(text)`.
+/// Whether a value is the name of a called function, as in `tokenizer.next_token2(text)`.
 pub(super) fn is_call(value: &str, rest: &str) -> bool {
     let name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':');
     rest.starts_with('(') && value.bytes().all(name)
 }
 
-/// Code: `self.token`, `config::SECRET_2`, `hash!`, `a->b`, `$x`, `0x10 + n`.
+/// Whether a value is code: `self.token`, `config::SECRET_2`, `hash!`, `a->b`, `$x`, `0x10 + n`.
 fn is_expression(value: &str) -> bool {
     let mut parts = value.split(['.', ':', '-', '>', '!', '&', '*', '?']).filter(|p| !p.is_empty());
     let name = |part: &str| {

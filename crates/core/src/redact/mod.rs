@@ -1,10 +1,12 @@
-//! Secrets do not enter a recap.
+//! Finds and replaces secrets, so that none enters a recap.
 //!
-//! One pass over the text looks for some hundred keywords. One of them may start a key of a known
-//! format (`rules.rs`: a regex is tried at that place, and what it captures is judged), be a word of
-//! a name that tells (`names.rs`: then `forms.rs` finds its value and `tables.rs` its column), or be
-//! a program that takes a secret (`commands.rs`). A text without a keyword costs one scan, and no
-//! text costs more than a multiple of its length.
+//! One pass over the text searches for a few hundred keywords. A keyword may be one of three things.
+//!
+//! It may start a key of a known format (`rules.rs`): a regex is tried there, and its match is judged. It may be a
+//! word in the name of a secret (`names.rs`): then `forms.rs` finds the value, and `tables.rs` the column. Or it may
+//! be a program that takes a secret (`commands.rs`).
+//!
+//! A text without keywords costs one scan, and no text costs more than a fixed multiple of its length.
 
 mod base64;
 mod block;
@@ -37,20 +39,20 @@ use tables::SecretTables;
 pub use url::mask;
 use value::{SecretPlace, ValueRuns};
 
-/// What is in the place of a secret.
+/// The text in the place of a secret.
 pub const REPLACEMENT: &str = "[REDACTED]";
 
-/// Passes until nothing more is found. One is enough for real text; text made of secrets glued
-/// together may need one for each.
+/// Passes are repeated until nothing more is found, at most this many times. One pass is enough for real text;
+/// text made of secrets glued together may need one for each.
 const PASSES: usize = 64;
 
-/// Longest secret that is told by its middle, in bytes on either side of it.
+/// How far a secret reaches on either side of a keyword in its middle, in bytes.
 const LONGEST_AROUND: usize = 64;
 
-/// A value of so many bytes is judged once, whatever keywords are in it.
+/// A value of at least this many bytes is judged once, however many keywords it holds.
 const LONG: usize = 128;
 
-/// How far a format's regex sees, in bytes.
+/// A format's regex sees at most this many bytes.
 const SEEN: usize = 8 * 1024;
 
 static SHARED: LazyLock<Redactor> = LazyLock::new(Redactor::new);
@@ -66,24 +68,25 @@ static SHARED: LazyLock<Redactor> = LazyLock::new(Redactor::new);
 #[derive(Debug)]
 pub struct Redactor {
     keywords: Option<AhoCorasick>,
-    /// What each keyword may be.
+    /// The meaning of each keyword.
     sources: Vec<KeywordSource>,
-    /// Words that are not of ASCII, and what each is: built for the first text that is not either.
+    /// The words that are not ASCII. Built when the first text with other characters comes.
     foreign: OnceLock<Option<AhoCorasick>>,
     rules: Vec<CompiledRules>,
 }
 
-/// What a keyword may be, by its place in a table.
+/// The meaning of a keyword, with its index in the table.
 #[derive(Clone, Copy, Debug)]
 enum KeywordSource {
-    /// The start of a key of a format.
+    /// The start of a key of a known format.
     Rule(usize),
-    /// A word of a name.
+    /// A word in the name of a secret.
     Name(usize),
-    /// A program.
+    /// A program that takes a secret.
     Command(usize),
 }
 
+/// A format of secrets whose regex is compiled at its first use.
 #[derive(Debug)]
 struct CompiledRules {
     pattern: &'static str,
@@ -94,8 +97,8 @@ struct CompiledRules {
 }
 
 impl CompiledRules {
-    /// The rule's regex, compiled when its keyword first is in a text: most never do. The
-    /// table is constant, and a test compiles all of it.
+    /// The rule's regex, compiled when its keyword first occurs, because most rules are never needed. The table is
+    /// constant, and a test compiles all of it.
     fn regex(&self) -> Option<&Regex> {
         self.regex.get_or_init(|| Regex::new(self.pattern).ok()).as_ref()
     }
@@ -108,7 +111,7 @@ impl Redactor {
         &SHARED
     }
 
-    /// Compiles the table.
+    /// Builds the search for the keywords.
     fn new() -> Self {
         let of = |keywords: &'static [&'static str], source| {
             keywords.iter().map(move |keyword| (*keyword, source))
@@ -138,7 +141,7 @@ impl Redactor {
         Self { keywords, sources, foreign: OnceLock::new(), rules }
     }
 
-    /// The words that are not of ASCII.
+    /// The search for the words that are not ASCII, built at its first use.
     fn foreign(&self) -> Option<&AhoCorasick> {
         let build = || {
             AhoCorasick::builder()
@@ -149,7 +152,7 @@ impl Redactor {
         self.foreign.get_or_init(build).as_ref()
     }
 
-    /// Where the secrets of a text stand, in order, without overlaps.
+    /// The byte ranges of the secrets in a text, in order and without overlaps.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<Range<usize>> {
         let Some(keywords) = &self.keywords else { return Vec::new() };
@@ -164,7 +167,8 @@ impl Redactor {
             }
         }
         if !text.is_ascii() {
-            // What was seen goes with the places, and these start anew.
+            // The state of a pass assumes hits in order. These hits start again at the beginning, so they get a new
+            // pass.
             let mut again = RedactionPass::new(self, text);
             again.found = pass.found;
             let words: Vec<_> = foreign_words().collect();
@@ -178,8 +182,8 @@ impl Redactor {
         merge(pass.found)
     }
 
-    /// The text with every secret replaced by `[REDACTED]`, and how many there were. Borrows when
-    /// there is none. Redacting again changes nothing.
+    /// The text with every secret replaced by `[REDACTED]`, and the number of secrets. Borrows where there are none.
+    /// Redacting the result again changes nothing.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> (Cow<'a, str>, u32) {
         let (mut out, mut count) = (Cow::Borrowed(text), 0_u32);
@@ -195,21 +199,22 @@ impl Redactor {
     }
 }
 
-/// The words of names that are not of ASCII.
+/// The words in names of secrets that are not ASCII.
 fn foreign_words() -> impl Iterator<Item = &'static names::SecretWord> {
     WORDS.iter().filter(|word| !word.text.is_ascii())
 }
 
-/// One pass over a text, and what it has seen so far: nothing is walked again for each keyword.
+/// One pass over a text. It remembers how far it has read, so that no part is read again for each keyword.
 struct RedactionPass<'a> {
     rules: &'a [CompiledRules],
     text: &'a str,
+    /// The byte ranges of the secrets found so far.
     found: Vec<Range<usize>>,
-    /// Up to here base64 was looked into.
+    /// Base64 before this position was decoded already.
     decoded: usize,
-    /// Up to here each rule has judged a long value.
+    /// For each rule, the position up to which it has judged a long value.
     judged: Vec<usize>,
-    /// Up to here a long value of a name was judged.
+    /// The position up to which a long value of a name was judged.
     named: usize,
     blocks: KeyBlocks,
     runs: ValueRuns,
@@ -233,7 +238,7 @@ impl<'a> RedactionPass<'a> {
         }
     }
 
-    /// Takes in what is at a keyword of a rule.
+    /// Adds the secret at a keyword of a rule, if there is one.
     fn rule(&mut self, rule: usize, hit: Range<usize>) {
         if self.judged.get(rule).is_some_and(|judged| hit.start < *judged) {
             return;
@@ -253,11 +258,11 @@ impl<'a> RedactionPass<'a> {
         }
     }
 
-    /// Where the secret of a rule stands, if its format is there.
+    /// The byte range of the text that a rule captures; `None` where the format does not match.
     fn place(&mut self, rule: &CompiledRules, hit: Range<usize>) -> Option<Range<usize>> {
         let text = self.text;
         match rule.place {
-            // Once for each text of it, however often it is hit.
+            // A base64 text is decoded once, however many keywords it holds.
             SecretPlace::Base64 if hit.start < self.decoded => return None,
             SecretPlace::Base64 => {
                 let run = value::base64(text, hit);
@@ -290,7 +295,7 @@ impl<'a> RedactionPass<'a> {
         }
     }
 
-    /// Takes in the value of a name, and the column under it.
+    /// Adds the value of a name and the cells of its column, as far as they are secrets.
     fn name(&mut self, word: &names::SecretWord, hit: Range<usize>) {
         if hit.start < self.named {
             return;
@@ -317,7 +322,7 @@ impl<'a> RedactionPass<'a> {
         }
     }
 
-    /// Takes in what a program is given.
+    /// Adds the secrets in a program's command.
     fn command(&mut self, usage: usize, hit: &Range<usize>) {
         let text = self.text;
         for (at, quoted) in commands::secrets(text, hit, usage, &mut self.line) {
@@ -331,11 +336,12 @@ impl<'a> RedactionPass<'a> {
     }
 }
 
-/// Whether a text that was wrapped in base64 holds a secret itself.
+/// Whether a decoded text holds a secret.
 fn holds_secret(text: &str) -> bool {
     !Redactor::shared().find(text).is_empty()
 }
 
+/// Joins ranges that overlap.
 fn merge(sorted: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::with_capacity(sorted.len());
     for next in sorted {
@@ -347,6 +353,7 @@ fn merge(sorted: Vec<Range<usize>>) -> Vec<Range<usize>> {
     out
 }
 
+/// The text with a [`REPLACEMENT`] in the place of each range.
 fn replace(text: &str, found: &[Range<usize>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;

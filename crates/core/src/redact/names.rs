@@ -1,34 +1,34 @@
-//! Names that say what their value is: `db_password`, `apiToken`, `X-Auth-Key`, `contraseña`.
+//! Finds names whose value is a secret: `db_password`, `apiToken`, `X-Auth-Key`, `contraseña`.
 
 use std::ops::Range;
 
-/// What a name says of its value.
+/// The kind of value that a name promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SecretNameKind {
-    /// People choose it: a password.
+    /// A person chose the value, as for a password.
     Chosen,
-    /// A program made it: a token.
+    /// A program made the value, as for a token.
     Made,
-    /// A program made it, if it looks so: `ALGOLIA_KEY`, but also `CACHE_KEY`.
+    /// The value is a secret only if it looks made: `ALGOLIA_KEY` has one, `CACHE_KEY` has none.
     Vague,
-    /// Words of a list, from which a key is made.
+    /// The value is a phrase of words from which a key is made.
     Words,
 }
 
-/// Where a word may stand in a name.
+/// Where in a name a word has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WordPosition {
-    /// Anywhere.
+    /// Anywhere in the name, also inside a part: `mypassword2`.
     Anywhere,
-    /// At the start of a part of it: `apiToken`, but not `mytoken`.
+    /// At the start of a part of the name: `apiToken`, but not `mytoken`.
     Part,
-    /// As its last part: `DB_PASS`.
+    /// As the last part of the name: `DB_PASS`.
     Last,
-    /// As its last part, behind one that says which key it is: `api_key`.
+    /// As the last part of the name, behind a part that says which key it is: `api_key`.
     Key,
 }
 
-/// A word that makes a name tell.
+/// A word that makes a name the name of a secret.
 pub(super) struct SecretWord {
     pub text: &'static str,
     pub kind: SecretNameKind,
@@ -42,8 +42,8 @@ const fn word(text: &'static str, kind: SecretNameKind, stand: WordPosition) -> 
 use SecretNameKind::{Chosen, Made, Vague, Words};
 use WordPosition::{Anywhere, Key, Last, Part};
 
-/// The words, in the languages in which configurations and notes are written. Case of ASCII does
-/// not matter; a first letter that has a case of its own is left out.
+/// The words, in the languages of configurations and notes. The search ignores case for ASCII only, so a first
+/// letter outside ASCII that has two cases is left out.
 #[rustfmt::skip]
 pub(super) const WORDS: &[SecretWord] = &[
     word("password", Chosen, Anywhere), word("passwd", Chosen, Anywhere), word("passphrase", Chosen, Anywhere),
@@ -71,7 +71,7 @@ pub(super) const WORDS: &[SecretWord] = &[
     word("mnemonic", Words, Part), word("seed phrase", Words, Part), word("seed_phrase", Words, Part), word("recovery phrase", Words, Part),
 ];
 
-/// What is before `key` in the name of a key that is a secret.
+/// Words before `key` that make the key a secret.
 const QUALIFIERS: &[&str] = &[
     "api",
     "access",
@@ -119,7 +119,7 @@ const QUALIFIERS: &[&str] = &[
     "write",
 ];
 
-/// What is before `key` where it is none of a lock.
+/// Words before `key` that make it a key of data, such as a database key.
 const PLAIN_KEYS: &[&str] = &[
     "public",
     "pub",
@@ -164,7 +164,7 @@ const PLAIN_KEYS: &[&str] = &[
     "a",
 ];
 
-/// Parts behind the word that say something else than the secret itself.
+/// Parts behind the word with which the name means something about the secret, and not the secret itself.
 const ASIDE: &[&str] = &[
     "file",
     "path",
@@ -234,7 +234,7 @@ const ASIDE: &[&str] = &[
     "per",
 ];
 
-/// Parts before the word that make it a count or something that everybody may know.
+/// Parts before the word with which the name means a count, or something public.
 const BEFORE: &[&str] = &[
     "max",
     "min",
@@ -252,32 +252,32 @@ const BEFORE: &[&str] = &[
     "js",
 ];
 
-/// What makes another word of `pass`.
+/// Parts before `pass` that form another word, such as `bypass`.
 const PASSES: &[&str] = &[
     "by", "com", "encom", "tres", "sur", "under", "over", "multi", "single", "render", "tres",
     "one", "two",
 ];
 
-/// Longest name, in bytes on either side of the word in it.
+/// A name reaches at most this many bytes to either side of the word in it.
 const LONGEST: usize = 64;
 
-/// A name that tells.
+/// The name of a secret, found in a text.
 #[derive(Clone, Debug)]
 pub(super) struct SecretName {
-    /// Where it stands, without quotes and dashes.
+    /// Byte range of the name, without quotes and dashes.
     pub at: Range<usize>,
     pub kind: SecretNameKind,
-    /// A short word with nothing that makes it a part of a name: `pass: 12`.
+    /// Whether it is a short word by itself, as in `pass: 12`.
     pub alone: bool,
-    /// In capitals, as variables of an environment are.
+    /// Whether it is in capitals, as environment variables are.
     pub constant: bool,
-    /// The name of a flag: `--db-password`.
+    /// Whether it is the name of a flag, such as `--db-password`.
     pub flag: bool,
-    /// The name of an element: `<password>`.
+    /// Whether it is the name of an element, such as `<password>`.
     pub element: bool,
 }
 
-/// The name around a word that was hit, if it tells.
+/// The name around a matched word; `None` where the name is not that of a secret.
 pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option<SecretName> {
     let bytes = text.as_bytes();
     let before = &bytes[..hit.start];
@@ -285,7 +285,7 @@ pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option
     let hump = first.is_ascii_uppercase() && before.last().is_some_and(u8::is_ascii_lowercase);
     let glued =
         before.last().is_some_and(u8::is_ascii_alphabetic) && !hump && !after_escape(before);
-    // `dbpass`, but not `bypass`
+    // Matches `dbpass`, but not `bypass`.
     let short = word.stand == Last && matches!(word.text, "pass" | "pw");
     if glued && matches!(word.stand, Part | Last) && !short {
         return None;
@@ -322,12 +322,12 @@ pub(super) fn around(text: &str, hit: Range<usize>, word: &SecretWord) -> Option
     })
 }
 
-/// What a cell of a table's head is the name of.
+/// The kind of secret that a cell in a table's head names; `None` where it names none.
 pub(super) fn whole(cell: &str) -> Option<SecretNameKind> {
     let lower = cell.to_lowercase();
     let found = WORDS.iter().filter_map(|word| {
         let at = lower.find(word.text)?;
-        // Lower case may be of another length: then the place is not that of the cell.
+        // Lower-casing may change the length; then the position would not fit the cell.
         let hit = at..at + word.text.len();
         let name = around(cell.get(..).filter(|cell| cell.len() == lower.len())?, hit, word)?;
         (name.at == (0..cell.len()) || cell[name.at.end..].is_empty()).then_some(name.kind)
@@ -341,12 +341,12 @@ pub(super) fn tells(word: &str) -> bool {
     !word.starts_with('-') && whole(last).is_some()
 }
 
-/// A line break or tab of a string in a string, or a terminal's colour.
+/// Whether these bytes end in an escaped line break or tab, or in a terminal's colour sequence.
 pub(super) fn after_escape(before: &[u8]) -> bool {
     matches!(before, [.., b'\\', b'n' | b'r' | b't']) || ends_in_colour(before)
 }
 
-/// A terminal's colour sequence, real or written out: `ESC[32m`, `\u001b[0m`, `\033[1;31m`.
+/// Whether these bytes end in a colour sequence, real or escaped: `ESC[32m`, `\u001b[0m`, `\033[1;31m`.
 fn ends_in_colour(before: &[u8]) -> bool {
     let Some(rest) = before.strip_suffix(b"m") else { return false };
     let digits = rest.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b';').count();
@@ -354,7 +354,7 @@ fn ends_in_colour(before: &[u8]) -> bool {
     [&b"\x1b"[..], b"1b", b"1B", b"\\033", b"\\e"].iter().any(|end| escape.ends_with(end))
 }
 
-/// Where the name that reaches to `at` starts.
+/// Byte offset of the start of the name that ends at `at`.
 fn start(bytes: &[u8], at: usize) -> usize {
     let of = |b: &&u8| b.is_ascii_alphanumeric() || b"_-.".contains(*b);
     let held = bytes[..at].iter().rev().take(LONGEST).take_while(of).count();
@@ -363,7 +363,8 @@ fn start(bytes: &[u8], at: usize) -> usize {
     start + dashes
 }
 
-/// The end of a name whose word this is: `s`, and new parts.
+/// The end of the name with this word: behind a plural `s` and further parts. `None` where the word goes on as another
+/// word, or a further part gives the name another meaning.
 fn suffix(text: &str, word: Range<usize>, stand: WordPosition) -> Option<usize> {
     let rest = &text.as_bytes()[word.end..];
     let lower = text.as_bytes()[word.end - 1].is_ascii_lowercase();
@@ -394,7 +395,7 @@ fn word_is_ascii(text: &str, word: &Range<usize>) -> bool {
     text[word.clone()].is_ascii()
 }
 
-/// The parts of a name: `dbUser_name-2` has `db`, `User`, `name`, `2`.
+/// The parts of a name: `dbUser_name-2` has `db`, `User`, `name` and `2`.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(['_', '-', '.', ' ']).flat_map(|part| {
         let mut rest = part;
@@ -410,7 +411,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What kind of key this is, by what is before `key`.
+/// The kind of a key, by the text before `key`. `None` where it is no secret.
 fn key(front: &str, hump: bool, key: &str) -> Option<SecretNameKind> {
     let cut = front.trim_end_matches(['_', '-', '.']);
     let last = parts(cut).last().unwrap_or_default();
@@ -420,7 +421,7 @@ fn key(front: &str, hump: bool, key: &str) -> Option<SecretNameKind> {
         return Some(Made);
     }
     if glued {
-        // `SECRETACCESSKEY`
+        // Matches `SECRETACCESSKEY`.
         let last = last.to_ascii_lowercase();
         let ends = ["api", "access", "secret", "private", "auth", "master", "account", "shared"];
         return ends.iter().any(|end| last.ends_with(end)).then_some(Made);
@@ -429,7 +430,7 @@ fn key(front: &str, hump: bool, key: &str) -> Option<SecretNameKind> {
     (!glued && !last.is_empty() && constant && !is(PLAIN_KEYS)).then_some(Vague)
 }
 
-/// `API key`, `secret access key`.
+/// The kind of a key in separate words: `API key`, `secret access key`.
 fn spaced_key(text: &str, at: usize) -> Option<SecretNameKind> {
     let before = text[..at].trim_end_matches(' ');
     let last = start(before.as_bytes(), before.len());

@@ -1,46 +1,47 @@
-//! The table of secret formats: keyword, then regex, then judgement.
+//! The table of secret formats. For each: keywords to search, a regex, and a test for its matches.
 
 use super::judge::MatchJudge;
 use super::value::SecretPlace;
 
-/// One format.
+/// One format of secrets.
 pub(super) struct KeyRule {
-    /// What it is; for tests and people.
+    /// The name of the format; for tests and readers.
     #[cfg_attr(not(test), expect(dead_code, reason = "the table's own documentation"))]
     pub name: &'static str,
-    /// Where to look, in any case.
+    /// Texts to search for, in any case.
     pub keywords: &'static [&'static str],
-    /// Anchored at the keyword (or where [`KeywordLead`] moves it). Classes are of ASCII alone: those of
-    /// Unicode take long to compile.
+    /// The regex, anchored at the keyword (or where [`KeywordLead`] moves it). Its classes are ASCII only, because
+    /// Unicode classes take long to compile.
     pub pattern: &'static str,
-    /// Where the secret stands.
+    /// Where the secret is.
     pub place: SecretPlace,
-    /// What may be before the keyword.
+    /// The text that may be before the keyword.
     pub lead: KeywordLead,
-    /// What a match has to be besides.
+    /// The test that a match has to pass.
     pub judge: MatchJudge,
 }
 
-/// What may be before a keyword.
+/// The text that may be before a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeywordLead {
-    /// Anything.
+    /// Any text.
     Any,
-    /// No letter, digit or underscore: the keyword starts a word.
+    /// No letter, digit or underscore, so that the keyword starts a word.
     Word,
-    /// What is before the keyword, without white space or quotes, belongs to the match.
+    /// The text before the keyword up to white space or a quote, which is part of the match.
     Run,
-    /// The head of a JWT, which belongs to the secret.
+    /// The first part of a JWT, which is part of the secret.
     Token,
-    /// Digits, which belong to the secret.
+    /// Digits, which are part of the secret.
     Digits,
 }
 
-/// Longest run before a keyword that belongs to the match, in bytes.
+/// Longest text before a keyword that is part of the match, in bytes.
 const RUN: usize = 256;
 
 impl KeywordLead {
-    /// Where the pattern is tried for a keyword at `at`.
+    /// Byte offset at which the regex is tried for a keyword at `at`. `None` where the text before the keyword does
+    /// not fit.
     pub(super) fn start(self, text: &str, at: usize) -> Option<usize> {
         let before = &text.as_bytes()[..at];
         let count = |held: fn(u8) -> bool, most| {
@@ -53,7 +54,7 @@ impl KeywordLead {
             Self::Token => {
                 let of = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
                 let start = at - count(of, 4 * 1024);
-                // A line break that is written out, or a colour, may be glued to it.
+                // An escaped line break or a colour sequence may be right before the token.
                 (start..at.min(start + 4)).find(|start| {
                     text[*start..].starts_with("eyJ") && starts_word(&text.as_bytes()[..*start])
                 })
@@ -66,17 +67,18 @@ impl KeywordLead {
     }
 }
 
-/// Whether a word starts behind these bytes.
+/// Whether a word may start behind these bytes.
 fn starts_word(before: &[u8]) -> bool {
     let word = before.last().is_some_and(|last| last.is_ascii_alphanumeric() || *last == b'_');
     !word || super::names::after_escape(before)
 }
 
+/// Whether a byte belongs to the text that [`KeywordLead::Run`] takes.
 fn is_of_run(byte: u8) -> bool {
     !(byte.is_ascii_whitespace() || b"\"'`<>()[]{},;=\\".contains(&byte))
 }
 
-/// A key whose prefix names it.
+/// A key that its prefix identifies.
 const fn key(
     name: &'static str,
     keywords: &'static [&'static str],
@@ -86,7 +88,7 @@ const fn key(
     KeyRule { name, keywords, pattern, place: SecretPlace::Matched, lead: KeywordLead::Word, judge }
 }
 
-/// A value that is known by what is before it.
+/// A value that the text before it identifies.
 const fn value(
     name: &'static str,
     keywords: &'static [&'static str],
@@ -97,7 +99,7 @@ const fn value(
     KeyRule { name, keywords, pattern, place: SecretPlace::Matched, lead, judge }
 }
 
-/// The argument of a call, in quotes, with so many before it.
+/// A quoted argument of a call, with `before` arguments before it.
 const fn call(
     name: &'static str,
     before: usize,
@@ -115,7 +117,7 @@ const fn call(
     }
 }
 
-/// What is told by a place of its own.
+/// A format whose secret is in another place than the match.
 const fn told(
     name: &'static str,
     keywords: &'static [&'static str],
@@ -129,7 +131,7 @@ const fn told(
 
 use MatchJudge::{Block, Certain, Coded, Dense, Given, Password, Told, UrlPassword, Wrapped};
 
-/// Every format. Prefixes and lengths are the vendors' published ones, lengths with some room.
+/// All formats. Prefixes and lengths are those that the vendors publish; lengths have some tolerance.
 #[rustfmt::skip]
 pub(super) const RULES: &[KeyRule] = &[
     key("aws-access-key", &["AKIA", "ASIA", "ABIA", "ACCA"], r"^(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?-u:\b)", Certain),

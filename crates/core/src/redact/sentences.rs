@@ -1,4 +1,4 @@
-//! Secrets that are given after a name: in the same sentence, on the next line, or in the next member of an object.
+//! Finds a secret that follows a name in the same sentence, on the next line, or in the next member of an object.
 
 use super::forms::{FormCertainty, FormValue, TextCursor};
 use super::judge;
@@ -10,7 +10,7 @@ const WORDS: usize = 10;
 /// Most bytes behind a name that are searched.
 const SENTENCE: usize = 400;
 
-/// Words that have a value behind them.
+/// Words that are followed by a value.
 const SAYING: &[&str] = &["is", "was", "to", "as", "be", "now", "are", "es", "est", "ist", "="];
 
 impl TextCursor<'_> {
@@ -82,7 +82,7 @@ impl TextCursor<'_> {
         let mut on = *self;
         for _ in 0..2 {
             let Some(whose) = value::quoted(self.text, on.at, &mut ValueRuns::default()) else {
-                // The host of an account in MySQL: any.
+                // In MySQL, `'%'` is an account's host and means any host.
                 if !(on.eat("'%'") && on.at > self.at) {
                     return false;
                 }
@@ -102,7 +102,7 @@ impl TextCursor<'_> {
         sets
     }
 
-    /// `name="password" value="…"`, `name: "password"\n value: …`
+    /// Reads the value behind a quoted name: `name="password" value="…"`, `name: "password"\n value: …`.
     fn attribute(mut self, quoted: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         if !quoted {
             return None;
@@ -111,7 +111,7 @@ impl TextCursor<'_> {
         if self.opens_value() { self.member(runs) } else { None }
     }
 
-    /// Whether a member that is a value is next: `value: …`, `"FormValue": …`, `ParameterValue=…`.
+    /// Whether a member with a value comes next: `value: …`, `"FormValue": …`, `ParameterValue=…`.
     pub(super) fn opens_value(mut self) -> bool {
         self.skip(4, |b| b"\"'\\".contains(&b));
         let start = self.at;
@@ -119,7 +119,7 @@ impl TextCursor<'_> {
         self.text[start..self.at].to_ascii_lowercase().ends_with("value")
     }
 
-    /// The value on the next line, where the name ends its line.
+    /// The value on the next line, where the name is the last word of its line.
     pub(super) fn next_line(mut self, quoted: bool, runs: &mut ValueRuns) -> Option<FormValue> {
         if self.eat("</") {
             // `<key>password</key>\n<string>…`
@@ -143,7 +143,7 @@ impl TextCursor<'_> {
         self.line_of_its_own(runs)
     }
 
-    /// One word that is a whole line; a fence or a rule may be before it.
+    /// One word that is a whole line. A code fence or a rule may be before it.
     pub(super) fn line_of_its_own(mut self, runs: &mut ValueRuns) -> Option<FormValue> {
         let mut on = self;
         let mark = on.eat("```") && {

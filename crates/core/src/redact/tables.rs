@@ -1,25 +1,26 @@
-//! Secrets in the columns of tables: of CSV, of consoles and Markdown, of `INSERT` statements.
+//! Finds secrets in the columns of tables: CSV, console output, Markdown, and `INSERT` statements.
 
 use std::ops::Range;
 
 use super::names::{self, SecretNameKind};
 
-/// Longest part of a line before and behind a name that is a table's head, in bytes.
+/// The head of a table reaches at most this many bytes to either side of a name in it.
 const LINE: usize = 1_024;
-/// Most columns.
+/// A table has at most this many columns.
 const COLUMNS: usize = 64;
 
-/// A cell in a column that is named for a secret.
+/// A cell in a column of secrets, and the kind of secret.
 pub(super) type SecretCell = (Range<usize>, SecretNameKind);
 
-/// Up to where a text was read as a table.
+/// The position up to which a text was read as a table.
 #[derive(Debug, Default)]
 pub(super) struct SecretTables {
+    /// Byte offset up to which the text was read.
     read: usize,
 }
 
 impl SecretTables {
-    /// The cells below a name, where the name heads a column. Each head is read once.
+    /// The cells below a name, where the name is in the head of a table. Each head is read once.
     pub(super) fn below(&mut self, text: &str, name: &Range<usize>) -> Vec<SecretCell> {
         if name.start < self.read {
             return Vec::new();
@@ -30,7 +31,7 @@ impl SecretTables {
         if listed && let Some(cells) = self.inserted(text, name) {
             return cells;
         }
-        // A head ends with its name.
+        // A cell of a head has to end behind the name.
         let behind = text[name.end..].trim_start_matches(['"', '\'', '`']);
         let edge = |c: char| ",;\t|│\r\n".contains(c);
         if !(behind.starts_with("  ") || behind.trim_start_matches(' ').starts_with(edge)) {
@@ -42,7 +43,7 @@ impl SecretTables {
         if heads.len() < 2 || heads.len() > COLUMNS || line.end == text.len() {
             return Vec::new();
         }
-        // The name has to be a whole cell, or nearly.
+        // The name has to be a whole cell, or nearly the whole one.
         let of = |cell: &Range<usize>| cell.start <= name.start && name.end <= cell.end;
         let whole = |cell: &Range<usize>| cell.len() <= name.len() + 24 && cell.end == name.end;
         if !heads.iter().any(|cell| of(cell) && whole(cell)) {
@@ -71,7 +72,7 @@ impl SecretTables {
         out
     }
 
-    /// The values of `INSERT INTO t (name, password) VALUES (…), (…)`.
+    /// The cells with secrets in `INSERT INTO t (name, password) VALUES (…), (…)`.
     fn inserted(&mut self, text: &str, name: &Range<usize>) -> Option<Vec<SecretCell>> {
         let limit = text.floor_char_boundary(name.end + LINE);
         let close = name.end + text[name.end..limit].find([')', '\n', ';', '='])?;
@@ -99,7 +100,8 @@ impl SecretTables {
     }
 }
 
-/// The parts of a tuple in parentheses at `at`; the last one ends where the tuple does.
+/// The parts of a tuple in parentheses at `at`. The last part ends where the tuple does. `None` where no tuple is
+/// there.
 fn tuple(text: &str, at: usize) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
     if bytes.get(at) != Some(&b'(') {
@@ -129,7 +131,7 @@ fn tuple(text: &str, at: usize) -> Option<Vec<Range<usize>>> {
     None
 }
 
-/// The line that a name is in, where it is no longer than that of a table's head.
+/// The line that a name is in; `None` where it is longer than the head of a table may be.
 fn line_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let from = name.start.saturating_sub(LINE);
@@ -147,23 +149,24 @@ fn line_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// A line that only draws: `|---|:--:|`, `+----+`, `├──┼──┤`.
+/// Whether a line only draws a rule: `|---|:--:|`, `+----+`, `├──┼──┤`.
 fn is_rule(line: &str) -> bool {
     let line = line.trim();
     !line.is_empty()
         && line.chars().all(|c| "|-+=: ".contains(c) || ('\u{2500}'..='\u{257F}').contains(&c))
 }
 
-/// What parts the cells of a row.
+/// The mark that separates the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CellMark {
+    /// One character, such as `,` or `|`.
     Char(char),
-    /// Two blanks or more.
+    /// Two or more blanks.
     Blanks,
 }
 
 impl CellMark {
-    /// The mark next to a name.
+    /// The mark next to a name; `None` where there is none.
     fn beside(text: &str, name: &Range<usize>) -> Option<Self> {
         let quote = |c: char| c == '"' || c == '\'';
         let after = text[name.end..].trim_start_matches(quote);
@@ -177,7 +180,7 @@ impl CellMark {
             .or_else(|| (after.starts_with("  ") || before.ends_with("  ")).then_some(Self::Blanks))
     }
 
-    /// The cells of a row, without what is around them. Bars at its ends part nothing.
+    /// The cells of a row, without blanks and quotes around them. Bars at both ends of the row separate nothing.
     fn cells(self, text: &str, row: Range<usize>) -> Vec<Range<usize>> {
         let line = &text[row.clone()];
         let lead = line.len()
@@ -208,13 +211,13 @@ impl CellMark {
         cells.into_iter().map(|cell| unquoted(text, cell)).collect()
     }
 
-    /// Whether this is a bar at the end of a row.
+    /// Whether a character is a bar at the end of a row.
     fn ends(self, c: char) -> bool {
         matches!(self, Self::Char('|' | '│')) && self == Self::Char(c)
     }
 }
 
-/// A cell without blanks and quotes around it.
+/// A cell without the blanks and quotes around it.
 fn unquoted(text: &str, cell: Range<usize>) -> Range<usize> {
     let value = &text[cell.clone()];
     let around = |c: char| c.is_whitespace() || "\"'`".contains(c);

@@ -1,6 +1,6 @@
-//! URLs of stores and servers, as they may be shown.
+//! Masks URLs of stores and servers for display.
 
-/// A URL as it may be shown: `***` in the place of a password.
+/// The URL with `***` in the place of a password.
 #[must_use]
 pub fn mask(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };

@@ -1,46 +1,49 @@
-//! Where a value ends, without regexes: classes of all characters but a few, some hundred times
-//! over, cost milliseconds to compile, in every process that folds.
+//! Finds the end of a value, without regexes. Such regexes would have classes of nearly all characters with a few
+//! hundred repetitions, which take milliseconds to compile in every process that folds.
 
 use std::ops::Range;
 
-/// Length of a bare value, in characters. Session tokens have above a thousand.
+/// Length of a value without quotes, in bytes. Session tokens may have more than a thousand.
 const BARE: Range<usize> = 4..4_097;
-/// Length of a quoted value, in bytes.
+/// Length of a value in quotes, in bytes.
 const QUOTED: Range<usize> = 3..8_193;
-/// Longest name of a user in a URL, in characters.
+/// Longest user name in a URL, in characters.
 const USER: usize = 128;
 /// Length of a password in a URL, in characters.
 const PASSWORD: Range<usize> = 1..257;
 
-/// Where the secret stands, seen from a format's regex.
+/// Where the secret is, relative to the match of a format's regex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SecretPlace {
-    /// It is the first group that matched, else the whole match.
+    /// It is the first group that matched, or else the whole match.
     Matched,
-    /// It is all that is around the keyword without white space; the regex has to match it.
+    /// It is the whole text around the keyword without white space, and the regex has to match that text.
     Around,
-    /// It follows the match, after a user's name and a colon and before an `@`.
+    /// It follows the match, between a user name with a colon and an `@`.
     UrlPassword,
-    /// It is the argument of a call with so many before it.
+    /// It is an argument of a call, with this many arguments before it.
     Argument(usize),
-    /// It is the base64 text that the keyword is in.
+    /// It is the base64 text around the keyword.
     Base64,
-    /// It is the rest of a private key.
+    /// It is a private key, from the match to the key's end.
     Block,
 }
 
-/// Where runs end that were walked before: each byte is walked once, however many names it holds.
+/// The ends of runs that were found before, so that each byte is read once, however many names the text holds.
 #[derive(Debug, Default)]
 pub(super) struct ValueRuns {
+    /// The range of the last value without quotes.
     bare: Range<usize>,
+    /// The range of the last `wide` value, which ends only at white space and quotes.
     wide: Range<usize>,
-    /// The next `"`, `'`, `` ` ``, `\` or line break, seen from the start.
+    /// The range from the last start to the next `"`, `'`, `` ` ``, `\` or line break.
     stop: Range<usize>,
+    /// The range from the last start to the byte that was searched for: see [`Self::until`].
     tag: Range<usize>,
 }
 
 impl ValueRuns {
-    /// The end of the run at `at` that `stop` finds the end of.
+    /// The end of the run at `at`. `stop` finds it, unless the last run of this kind reaches beyond `at`.
     fn end(memo: &mut Range<usize>, at: usize, stop: impl FnOnce() -> usize) -> usize {
         if !(memo.contains(&at) || memo.end == at && memo.start < at) {
             *memo = at..stop();
@@ -48,7 +51,7 @@ impl ValueRuns {
         memo.end
     }
 
-    /// What is up to `byte` or the end of the line.
+    /// The range up to `byte` or the end of the line; `None` where it is too long for a value.
     pub(super) fn until(&mut self, text: &str, at: usize, byte: u8) -> Option<Range<usize>> {
         let rest = &text.as_bytes()[at..];
         let end = Self::end(&mut self.tag, at, || {
@@ -58,7 +61,7 @@ impl ValueRuns {
     }
 }
 
-/// A bare value at `at`. A `wide` one ends at white space and quotes alone.
+/// The value without quotes at `at`. A `wide` value ends only at white space and quotes. `None` where it is too short.
 pub(super) fn bare(
     text: &str,
     at: usize,
@@ -79,20 +82,22 @@ pub(super) fn bare(
     (value.len() >= BARE.start).then_some(at..at + value.len())
 }
 
-/// What ends a sentence is no part of a value.
+/// Removes the marks that end a sentence, because they are no part of a value.
 fn trimmed(value: &str) -> &str {
     value.trim_end_matches(['.', ':', '|'])
 }
 
+/// Whether a value without quotes may hold this character.
 fn is_bare(c: char) -> bool {
     !(c.is_whitespace() || r#""'`,;<>(){}[]\#"#.contains(c))
 }
 
+/// Whether a `wide` value may hold this character.
 fn is_wide(c: char) -> bool {
     !(c.is_whitespace() || "\"'`".contains(c))
 }
 
-/// A value in a URL's query ends where the next member begins: `…&page=2`.
+/// The length up to the next member of a URL's query, as in `…&page=2`.
 fn before_next_member(value: &str) -> usize {
     let named = |rest: &str| {
         let name = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
@@ -102,13 +107,14 @@ fn before_next_member(value: &str) -> usize {
     ends.next().map_or(value.len(), |(at, _)| at)
 }
 
-/// What is between the quote at `at`, which may be escaped, and the one that closes it.
+/// The range between the quote at `at`, which may be escaped, and its closing quote. `None` where there is no such
+/// quote, or the value is too long or too short.
 pub(super) fn quoted(text: &str, at: usize, runs: &mut ValueRuns) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let depth = bytes[at..].iter().take(7).take_while(|b| **b == b'\\').count();
     let quote = *bytes.get(at + depth).filter(|b| b"\"'`".contains(b))?;
     let from = at + depth + 1;
-    // A call to get `'''` and `"""` over with.
+    // Skips the rest of `'''` or `"""`.
     let from = from + if bytes[from..].starts_with(&[quote, quote]) { 2 } else { 0 };
     let mut end = from;
     while end - from < QUOTED.end {
@@ -135,8 +141,7 @@ pub(super) fn quoted(text: &str, at: usize, runs: &mut ValueRuns) -> Option<Rang
     None
 }
 
-/// The argument with so many before it of the call whose parenthesis a text is behind, where it is
-/// in quotes.
+/// The argument with this index, where it is in quotes. `text` starts behind the parenthesis of the call.
 pub(super) fn argument(text: &str, before: usize, runs: &mut ValueRuns) -> Option<Range<usize>> {
     let mut at = 0;
     for _ in 0..before {
@@ -158,8 +163,8 @@ pub(super) fn argument(text: &str, before: usize, runs: &mut ValueRuns) -> Optio
     quoted(text, at, runs)
 }
 
-/// The password of a URL whose text after `://` this is. It may hold `/` and `@`, as people write
-/// them; what it may not do is end in a port.
+/// The password of a URL, given the text behind `://`. A password may hold `/` and `@`, because people write them
+/// unescaped. The text before a `/` must not look like a port.
 pub(super) fn url_password(text: &str) -> Option<Range<usize>> {
     let plain = |c: char| !(c.is_whitespace() || r#"/@"'<>\"#.contains(c));
     let user = run(text, 0, 0..USER + 1, |c| plain(c) && c != ':')?;
@@ -169,7 +174,7 @@ pub(super) fn url_password(text: &str) -> Option<Range<usize>> {
     let fits = |end: &usize| {
         let password = &text[colon..*end];
         let path = password.contains('/');
-        // `host:8080/@scope/name` and `host/x/@scope`.
+        // `host:8080/@scope/name` has a port and `host/x/@scope` a path, but no password.
         let port =
             password.split('/').next().unwrap_or_default().bytes().all(|b| b.is_ascii_digit());
         let chosen = password.bytes().any(|b| b.is_ascii_digit() || b"!#$%^&*+?~=@".contains(&b));
@@ -180,7 +185,7 @@ pub(super) fn url_password(text: &str) -> Option<Range<usize>> {
     Some(colon..last.or(first)?)
 }
 
-/// A host: its name, and then a port, a path or nothing.
+/// Whether a text starts with a host: its name, followed by a port, a path or nothing.
 fn starts_host(text: &str) -> bool {
     let name = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-._".contains(b)).count();
     let rest = &text[name..];
@@ -191,17 +196,17 @@ fn starts_host(text: &str) -> bool {
         || bracketed
 }
 
-/// The base64 text around `hit`, its padding included.
+/// The range of the base64 text around `hit`, with its padding.
 pub(super) fn base64(text: &str, hit: Range<usize>) -> Range<usize> {
     let run = around(text, hit, WRAPPED, |b| b"+/_-".contains(&b));
     let padding = text.as_bytes()[run.end..].iter().take(2).take_while(|b| **b == b'=').count();
     run.start..run.end + padding
 }
 
-/// Longest base64 text that is looked into, in bytes, on either side of what is known of it.
+/// Base64 is read at most this many bytes to either side of a keyword.
 const WRAPPED: usize = 8 * 1024;
 
-/// The letters, digits and other bytes that are `held` around `hit`, at most `reach` on either side.
+/// The range around `hit` of letters, digits and bytes for which `held` is true, at most `reach` bytes to either side.
 pub(super) fn around(
     text: &str,
     hit: Range<usize>,
@@ -215,7 +220,8 @@ pub(super) fn around(
     hit.start - before..hit.end + after
 }
 
-/// The characters from `from` on that are `held`, as many as `length` allows, where it has them.
+/// The range of characters from `from` on for which `held` is true, as many as `length` allows. `None` where there are
+/// too few.
 fn run(
     text: &str,
     from: usize,

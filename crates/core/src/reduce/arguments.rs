@@ -1,12 +1,12 @@
-//! `arguments`: clips long call arguments and keeps the JSON valid. Only string values are cut,
-//! so whatever was JSON stays JSON; what never was is clipped as text.
+//! `arguments`: clips long call arguments. In JSON only string values are cut, so it stays valid; other arguments are
+//! clipped as text.
 
 use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::jsonstr;
 use crate::policy::ReducerName;
 use crate::view::TextCoding;
 
-/// See the module.
+/// The reducer `arguments`.
 pub struct ArgumentsReducer;
 
 impl Reducer for ArgumentsReducer {
@@ -36,8 +36,8 @@ impl Reducer for ArgumentsReducer {
     }
 }
 
-/// Clips the string values of `text` to `leaf` characters each. What is still longer than four
-/// times `max` (a huge list of numbers) becomes one object that quotes its start.
+/// Clips the string values of JSON `text` to `leaf` characters each; other text is cut as a whole. JSON that is still
+/// longer than four times `max` characters (a huge list of numbers) becomes one object that quotes its start.
 pub(crate) fn clip(text: &str, leaf: usize, max: usize, coding: TextCoding) -> String {
     let is_json = matches!(text.trim_start().as_bytes().first(), Some(b'{' | b'['));
     let clipped = if is_json { clip_strings(text, leaf) } else { None };
@@ -48,7 +48,7 @@ pub(crate) fn clip(text: &str, leaf: usize, max: usize, coding: TextCoding) -> S
     }
 }
 
-/// `None` when a string does not end: the text is no JSON.
+/// Clips each string value of JSON. `None` when a string does not end, so that the text is no JSON.
 fn clip_strings(text: &str, leaf: usize) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(text.len().min(4096));
@@ -70,6 +70,7 @@ fn clip_strings(text: &str, leaf: usize) -> Option<String> {
     Some(out)
 }
 
+/// The end of the string token that begins at `start`; `None` where it does not end.
 fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -81,7 +82,7 @@ fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The first `leaf` characters and a note of what is missing.
+/// The first `leaf` characters, and a note of how many are missing.
 fn cut(text: &str, leaf: usize) -> String {
     let Some((at, _)) = text.char_indices().nth(leaf) else { return text.to_owned() };
     let missing = text[at..].chars().count();

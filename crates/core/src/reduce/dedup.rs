@@ -1,14 +1,14 @@
-//! `dedup`: of identical results the newest stays, the others point to it.
+//! `dedup`: of identical results the newest stays; the others become a line that points to it.
 
 use rustc_hash::FxHashMap;
 
 use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 
-/// See the module.
+/// The reducer `dedup`.
 pub struct DedupReducer;
 
-/// What a duplicate says instead.
+/// The text in the place of a duplicate.
 pub const DUPLICATE: &str = "[Duplicate tool output: a later call returned the same content]";
 
 impl Reducer for DedupReducer {
@@ -23,12 +23,12 @@ impl Reducer for DedupReducer {
         state: ReducerState<'a>,
     ) -> ReducerState<'a> {
         let min = state.policy.dedup.min_chars;
-        // The newest of each text, anywhere up to the end of the log: the tail may hold it.
+        // The newest result with each text, up to the end of the log: it may lie in the tail.
         let mut newest: FxHashMap<blake3::Hash, usize> = FxHashMap::default();
         let mut hashes = Vec::with_capacity(middle.results().len());
         for (index, result) in middle.results().iter().enumerate() {
             let token = result.view.body.token.of(&result.event.bytes);
-            // A nested body shares its token with others: its own text has to be hashed.
+            // Nested bodies share one token, so the text of the block itself is hashed.
             let hash = match result.view.body.nested {
                 None => blake3::hash(token),
                 Some(_) => blake3::hash(result.view.text(&result.event.bytes).as_bytes()),

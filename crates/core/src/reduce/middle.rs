@@ -1,4 +1,4 @@
-//! The middle: the only thing that a reducer can edit.
+//! The middle: the part of a conversation that reducers can edit.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -16,14 +16,14 @@ use crate::view::BlockView;
 
 pub use crate::edit::BlockChange;
 
-/// A block that may be edited. Only a [`Middle`] makes one.
+/// A block that may be edited. Only a [`Middle`] makes these, so a reducer cannot reach other blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockRef {
     event: u32,
     block: u32,
 }
 
-/// What was done to one block, and why.
+/// An edit of one block, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MiddleEdit {
     /// The change.
@@ -38,7 +38,7 @@ pub struct MiddleEdit {
     pub tokens_after: u32,
 }
 
-/// A tool result and the call that it answers.
+/// A tool result, with its place in the middle.
 #[derive(Clone, Debug)]
 pub struct ResultRef<'a> {
     /// The result's block; `None` where it may not be edited (it lies in the tail or is pinned).
@@ -53,8 +53,7 @@ pub struct ResultRef<'a> {
     pub turns_after: u32,
 }
 
-/// The middle of a conversation: closed, unpinned events that may be edited, and a read-only look
-/// at what comes after them.
+/// The middle of a conversation: closed, unpinned events that may be edited, and read access to the events after them.
 pub struct Middle<'a> {
     events: &'a [Event],
     first: usize,
@@ -63,17 +62,16 @@ pub struct Middle<'a> {
     edits: FxHashMap<BlockRef, MiddleEdit>,
     tokens: u64,
     counter: &'a dyn Counter,
-    /// The last text that was put in, and its tokens: a cache of one entry, as stubs are often alike.
+    /// The last replacement with its tokens: a cache of one entry, because stubs are often equal.
     counted: Option<(String, TextKind, u32)>,
     results: Vec<ResultRef<'a>>,
     tools: &'a ToolTable,
-    /// Who answers whom, once a rule asked.
+    /// The pairs of calls and results, once a rule needs them.
     calls: OnceCell<CallIndex<'a>>,
 }
 
 impl<'a> Middle<'a> {
-    /// The middle `first..end` of `events`; `editable` says which of its events are closed and
-    /// unpinned.
+    /// The middle `range` of `events`. `editable` says for each of its events whether it is closed and unpinned.
     pub(crate) fn new(
         events: &'a [Event],
         range: std::ops::Range<usize>,
@@ -99,7 +97,7 @@ impl<'a> Middle<'a> {
         middle
     }
 
-    /// Tokens of the middle as edited so far.
+    /// Tokens of the middle with all edits so far.
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.tokens
@@ -111,7 +109,7 @@ impl<'a> Middle<'a> {
         !self.edits.is_empty()
     }
 
-    /// Tokens of one event of the middle, as edited so far.
+    /// Tokens of one event with all edits so far.
     #[must_use]
     pub fn tokens_of(&self, event: usize) -> u64 {
         let saved = |block: usize| {
@@ -123,14 +121,14 @@ impl<'a> Middle<'a> {
         u64::from(event.tokens.total.saturating_sub(saved))
     }
 
-    /// Tokens of one block as it was.
+    /// Tokens of one block before any edit.
     #[must_use]
     pub fn tokens_at(&self, at: BlockRef) -> u64 {
         let (event, _) = self.at(at);
         event.tokens.blocks.get(at.block as usize).copied().map_or(0, u64::from)
     }
 
-    /// Tokens of this tier in the whole conversation, as edited so far.
+    /// Tokens of a class of content in the whole conversation, with all edits so far.
     #[must_use]
     pub fn context_tokens(&self, tier: TierName) -> u64 {
         let all = self.events.iter().map(|event| tier.tokens(event)).sum::<u64>();
@@ -142,7 +140,7 @@ impl<'a> Middle<'a> {
         all.saturating_sub(saved.sum())
     }
 
-    /// The events behind the middle.
+    /// The events after the middle.
     pub fn after(&self) -> impl Iterator<Item = &'a Event> + use<'a> {
         self.events[self.end..].iter()
     }
@@ -161,42 +159,42 @@ impl<'a> Middle<'a> {
         (self.first..self.end).filter(|at| self.editable[at - self.first]).flat_map(move |at| {
             let event = &events[at];
             let blocks = event.view.blocks.iter().enumerate();
-            // A call without arguments, a result without content: there is nothing to edit.
+            // A call without arguments or a result without content has nothing to edit.
             blocks.filter(|(_, block)| !block.body.token.is_empty()).map(move |(index, block)| {
                 (BlockRef { event: at as u32, block: index as u32 }, event, block)
             })
         })
     }
 
-    /// All results from the start of the middle to the end of the log, oldest first. Those that
-    /// may not be edited carry no [`BlockRef`].
+    /// All results from the start of the middle to the end of the log, oldest first. Those that may not be edited have
+    /// no [`BlockRef`].
     #[must_use]
     pub fn results(&self) -> &[ResultRef<'a>] {
         &self.results
     }
 
-    /// Name of the tool that the result at this index came from, empty where nothing tells.
+    /// The name of the tool that the result at this index came from; empty where it is not known.
     #[must_use]
     pub fn tool(&self, index: usize) -> Cow<'a, str> {
         let Some(result) = self.results.get(index) else { return Cow::Borrowed("") };
         tool_of(self.call(index).as_ref(), result.event, result.view)
     }
 
-    /// What the call behind the result at this index meant to do. Read from its arguments every
-    /// time.
+    /// The facts of the call behind the result at this index. They are read from its arguments at each call of this
+    /// function.
     #[must_use]
     pub fn facts(&self, index: usize) -> CallFacts {
         self.call(index).map(|call| call.facts(self.tools)).unwrap_or_default()
     }
 
+    /// The call of the result at this index. Calls and results are paired at the first use.
     fn call(&self, index: usize) -> Option<CallSite<'a>> {
         let range = self.first..self.events.len();
         let calls = self.calls.get_or_init(|| CallIndex::find(self.events, range));
         calls.results.get(index).and_then(|site| calls.call_of(site))
     }
 
-    /// Results with their indices into [`Middle::results`] that may be edited and were not
-    /// removed or replaced yet.
+    /// The results that may be edited and were not edited yet, each with its index into [`Middle::results`].
     #[must_use]
     pub fn open_results(&self) -> Vec<(BlockRef, usize)> {
         let open = |(index, result): (usize, &ResultRef<'_>)| Some((result.block?, index));
@@ -204,7 +202,7 @@ impl<'a> Middle<'a> {
         self.results.iter().enumerate().filter_map(open).filter(untouched).collect()
     }
 
-    /// The text of a block as edited so far.
+    /// The text of a block with its edit, if it has one.
     #[must_use]
     pub fn text(&self, at: BlockRef) -> String {
         match self.edits.get(&at).map(|edited| &edited.change) {
@@ -217,14 +215,14 @@ impl<'a> Middle<'a> {
         }
     }
 
-    /// Whether a reducer changed this block already.
+    /// Whether a reducer edited this block already.
     #[must_use]
     pub fn is_edited(&self, at: BlockRef) -> bool {
         self.edits.contains_key(&at)
     }
 
-    /// Replaces the text of a block, by one without secrets. A replacement with at least as many
-    /// tokens as the block has is not made; the answer says whether it was.
+    /// Replaces the text of a block; secrets in the new text are replaced, too. Returns false and does nothing if the
+    /// new text would not have fewer tokens than the block has now.
     pub fn replace(
         &mut self,
         at: BlockRef,
@@ -232,7 +230,7 @@ impl<'a> Middle<'a> {
         reducer: ReducerName,
         reason: &'static str,
     ) -> bool {
-        // Equal text is no edit, even where it has fewer tokens: a block is counted with the name of its call.
+        // Equal text would seem to free tokens, since the block's count includes the name of its call.
         if self.text(at) == text {
             return false;
         }
@@ -245,6 +243,7 @@ impl<'a> Middle<'a> {
         self.change(at, BlockChange::Replace(text), tokens, reducer, reason)
     }
 
+    /// Tokens of a replacement.
     fn count(&mut self, text: &str, content: TextKind) -> u32 {
         match &self.counted {
             Some((last, kind, tokens)) if last == text && *kind == content => *tokens,
@@ -256,7 +255,8 @@ impl<'a> Middle<'a> {
         }
     }
 
-    /// Cuts a block out. The last block of a message stays: a message is never empty.
+    /// Cuts a block out. Returns false and does nothing for the last block of a message, because a message must not be
+    /// empty.
     pub fn remove(&mut self, at: BlockRef, reducer: ReducerName, reason: &'static str) -> bool {
         let (event, _) = self.at(at);
         let others = (0..event.view.blocks.len() as u32).filter(|block| *block != at.block);
@@ -274,6 +274,7 @@ impl<'a> Middle<'a> {
         (event, &event.view.blocks[at.block as usize])
     }
 
+    /// Records an edit, unless it frees nothing.
     fn change(
         &mut self,
         at: BlockRef,
@@ -294,7 +295,7 @@ impl<'a> Middle<'a> {
         true
     }
 
-    /// The edits by event, in order of blocks.
+    /// The edits by event, ordered by block.
     pub(crate) fn into_edits(self) -> FxHashMap<usize, Vec<(usize, MiddleEdit)>> {
         let mut by_event: FxHashMap<usize, Vec<(usize, MiddleEdit)>> = FxHashMap::default();
         for (at, edited) in self.edits {
@@ -306,6 +307,7 @@ impl<'a> Middle<'a> {
         by_event
     }
 
+    /// All results from the start of the middle on, with their distance from the end of the log.
     fn find_results(&self) -> Vec<ResultRef<'a>> {
         let events = self.events;
         let (last_step, last_turn) = events.last().map_or((0, 0), |last| (last.step, last.turn));
@@ -315,7 +317,7 @@ impl<'a> Middle<'a> {
             let results = event.view.blocks.iter().enumerate().filter(|(_, b)| b.is_result());
             found.extend(results.map(|(index, view)| {
                 ResultRef {
-                    // A result without content: there is nothing to edit.
+                    // A result without content has nothing to edit.
                     block: (editable && !view.body.token.is_empty())
                         .then_some(BlockRef { event: event.seq, block: index as u32 }),
                     event,

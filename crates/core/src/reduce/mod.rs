@@ -1,7 +1,7 @@
-//! Reducers: pure rules over the middle, run cheap to expensive.
+//! Reducers: pure rules over the middle, run from cheap to expensive.
 //!
-//! A reducer is handed a [`Middle`] and nothing else. A middle gives out only closed, unpinned
-//! units, through indices that only it can make, so head, tail and pins cannot be reached.
+//! A reducer receives a [`Middle`] and nothing else. The middle gives access to closed, unpinned units alone, by
+//! references that only it can make, so head, tail and pins cannot be edited.
 
 mod arguments;
 mod dedup;
@@ -25,7 +25,7 @@ pub(crate) use window::CAPPED;
 
 use crate::policy::ReducerName;
 
-/// The reducer of this name.
+/// The reducer with this name.
 #[must_use]
 pub fn reducer(name: ReducerName) -> &'static dyn Reducer {
     match name {

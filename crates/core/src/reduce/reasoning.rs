@@ -1,11 +1,11 @@
-//! `reasoning`: drops reasoning in the middle. What a provider ties to the bytes before it is
-//! void after a fold anyway; the rest explains steps whose outcome is on record.
+//! `reasoning`: removes reasoning from the middle. Reasoning that a provider ties to the messages before it is void
+//! after a fold in any case; other reasoning explains steps whose outcome is known.
 
 use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 use crate::view::BlockKind;
 
-/// See the module.
+/// The reducer `reasoning`.
 pub struct ReasoningReducer;
 
 impl Reducer for ReasoningReducer {

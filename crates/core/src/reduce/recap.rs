@@ -1,9 +1,9 @@
-//! Covers the oldest span: all of the middle, or the part of it that is still over the budget.
+//! `recap`: decides how much the recap covers. That is the whole middle, or the oldest part that exceeds the budget.
 
 use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::{CoverExtent, ReducerName};
 
-/// See the module.
+/// The reducer `recap`.
 pub struct RecapReducer;
 
 impl Reducer for RecapReducer {
@@ -31,7 +31,7 @@ impl Reducer for RecapReducer {
     }
 }
 
-/// The first event of the longest suffix of units that fits, edits counted.
+/// The first event of the longest suffix of units that fits into `room` tokens, with all edits so far.
 fn newest_that_fit(middle: &Middle<'_>, state: &ReducerState<'_>, room: u64) -> usize {
     let mut sum = 0;
     let mut from = state.units.last().map_or(0, |unit| unit.events.end);

@@ -1,5 +1,5 @@
-//! `retain`: results expire by age (K turns or steps) or by count (the last N of a tool). The
-//! stub keeps the pair: the call stays, and the model sees that it happened.
+//! `retain`: results expire by age (after K turns or steps) or by count (all but the last N of a tool). A fixed line
+//! replaces the result. The call stays, so the model sees that it happened.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 use super::{Middle, MiddleBudget, Reducer, ReducerState, ResultRef};
 use crate::policy::{AgeUnit, ReducerName, RetainPolicy as Settings};
 
-/// See the module.
+/// The reducer `retain`.
 pub struct RetainReducer;
 
+/// The limits for one tool; `None` is no limit.
 struct RetainLimits {
     age: Option<u32>,
     count: Option<u32>,
@@ -47,6 +48,7 @@ impl Reducer for RetainReducer {
     }
 }
 
+/// Why a result expires, as a reason code; `None` where it stays. `newer` is how many later results count with it.
 fn expired(
     settings: &Settings,
     limits: &RetainLimits,
@@ -63,7 +65,7 @@ fn expired(
     limits.count.is_some_and(|count| newer >= count).then_some("expired-by-count")
 }
 
-/// The limits for the tool of this result; `None` when its results never expire.
+/// The limits for the tool of a result; `None` where its results never expire.
 fn limits(middle: &Middle<'_>, index: usize, state: &ReducerState<'_>) -> Option<RetainLimits> {
     let settings = &state.policy.retain;
     if settings.never_evict.is_empty() && settings.tools.is_empty() {

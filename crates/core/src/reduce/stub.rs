@@ -1,5 +1,5 @@
-//! `stub`: one line that says what happened, e.g. ``[terminal] ran `npm test` -> exit 0, 47 lines
-//! output`` (Hermes Agent), and below it the salient lines up to a cap.
+//! `stub`: replaces a result by one line that says what happened, such as ``[terminal] ran `npm test` -> exit 0, 47
+//! lines output`` (Hermes Agent). Salient lines follow below it, up to a cap.
 
 use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
@@ -7,10 +7,10 @@ use crate::salient;
 use crate::tools::{CallVerdict, ToolKind, ToolTable};
 use crate::view::BlockKind;
 
-/// See the module.
+/// The reducer `stub`.
 pub struct StubReducer;
 
-/// Commands are quoted up to this length (Hermes Agent's peer cuts at 80).
+/// Commands are quoted up to this many characters (Hermes Agent's peer cuts at 80).
 const COMMAND_CHARS: usize = 80;
 
 impl Reducer for StubReducer {
@@ -49,7 +49,7 @@ impl Reducer for StubReducer {
     }
 }
 
-/// The one line.
+/// The line that says what happened.
 fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> String {
     let named = middle.tool(index);
     let tool = if named.is_empty() { "tool" } else { &*named };
@@ -72,7 +72,7 @@ fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> Str
         ToolKind::Shell => {
             let command = salient::shorten(facts.command.as_deref().unwrap_or("?"), COMMAND_CHARS);
             let exit = outcome.exit.map_or(String::new(), |code| format!("exit {code}, "));
-            // A failure without an exit code, and a call that did not run to its end.
+            // An exit code says enough; without one the line says how the call ended.
             let ended = if outcome.exit.is_none() { failed } else { "" };
             format!("[{tool}] ran `{command}` -> {exit}{lines} lines output{ended}")
         }
@@ -97,6 +97,7 @@ fn line(middle: &Middle<'_>, index: usize, text: &str, tools: &ToolTable) -> Str
     }
 }
 
+/// The paths of a call on one line; `?` where it has none.
 fn paths(paths: &[String]) -> String {
     if paths.is_empty() {
         "?".to_owned()
@@ -105,7 +106,7 @@ fn paths(paths: &[String]) -> String {
     }
 }
 
-/// `3400` as `3,400`, as Hermes Agent prints it.
+/// A number with commas between thousands, as Hermes Agent prints it: `3,400`.
 ///
 /// ```
 /// assert_eq!(midfold_core::reduce::thousands(1_234_567), "1,234,567");

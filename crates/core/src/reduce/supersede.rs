@@ -1,6 +1,6 @@
-//! `supersede`: a later read or write of the same path makes an earlier read stale.
+//! `supersede`: a read is stale once the same path is read again or written later.
 //!
-//! A later *partial* read only supersedes a read of the same part; a write supersedes all.
+//! A later *partial* read makes only a read of the same part stale; a later write makes all reads stale.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -8,14 +8,15 @@ use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 use crate::tools::CallFacts;
 
-/// See the module.
+/// The reducer `supersede`.
 pub struct SupersedeReducer;
 
+/// What happens to a path after a result, found while walking from the newest result back.
 #[derive(Clone, Copy, Default)]
 struct LaterReads {
-    /// Index of the newest write seen while walking back.
+    /// Whether the path is written later.
     written: bool,
-    /// The newest whole read.
+    /// Whether the whole file is read later.
     whole: bool,
 }
 
@@ -60,16 +61,16 @@ impl Reducer for SupersedeReducer {
     }
 }
 
-/// Paths with the lines that were read of them; `None` is the whole file.
+/// The paths that are read, each with its range of lines; `None` is the whole file.
 type ReadParts = FxHashSet<(String, Option<(u64, u64)>)>;
 
-/// Why a read is stale, if all of its paths are.
+/// Why a read is stale, as a reason code. `None` where it is not, or where only some of its paths are.
 fn reason(
     facts: &CallFacts,
     later: &FxHashMap<String, LaterReads>,
     parts: &ReadParts,
 ) -> Option<&'static str> {
-    // A command that also wrote is no mere read.
+    // A command that also writes is more than a read.
     if facts.reads.is_empty() || !facts.writes.is_empty() {
         return None;
     }

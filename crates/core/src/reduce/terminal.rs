@@ -1,11 +1,11 @@
-//! `terminal`: what a terminal would show. Carriage-return progress collapses to its last state,
-//! ANSI sequences go. Nearly lossless.
+//! `terminal`: keeps what a terminal would finally show. Progress that is overwritten by carriage returns becomes its
+//! last state, and ANSI sequences are removed. Little is lost.
 
 use super::{Middle, MiddleBudget, Reducer, ReducerState};
 use crate::policy::ReducerName;
 use crate::screen::shown;
 
-/// See the module.
+/// The reducer `terminal`.
 pub struct TerminalReducer;
 
 impl Reducer for TerminalReducer {

@@ -1,5 +1,5 @@
-//! Per-tier caps: what one class of content may take of the context, so that one fat result cannot
-//! starve the dialogue.
+//! Caps of tiers: the most that one class of content may take of the context, so that one huge result cannot displace
+//! the dialogue.
 
 use super::{BlockRef, Middle, MiddleBudget};
 use crate::budget::TierName;
@@ -7,16 +7,16 @@ use crate::log::Event;
 use crate::policy::ReducerName;
 use crate::view::{BlockKind, BlockView, Role};
 
-/// What an evicted result says where the policy has no words for it (projection note).
+/// The text of an evicted result where the policy sets none (projection note).
 const EXPIRED: &str = "[result expired]";
-/// What evicted arguments say: JSON stays JSON.
+/// The text of evicted arguments, which keeps JSON valid.
 const CLIPPED: &str = "{\"clipped\":true}";
-/// A tier that was passed is brought down to half of its cap: an eviction breaks the prompt cache,
-/// so it should last for more than one step.
+/// A tier over its cap is reduced to its cap divided by this. An eviction breaks the provider's cache, so it should
+/// last for more than one step.
 const DOWN_TO: u64 = 2;
 
 impl TierName {
-    /// The tier that a block belongs to.
+    /// The tier of a block; `None` for blocks without a tier, such as reasoning and system messages.
     #[must_use]
     pub fn of(event: &Event, block: &BlockView) -> Option<Self> {
         match block.kind {
@@ -29,7 +29,7 @@ impl TierName {
         }
     }
 
-    /// Tokens of an event that belong to this tier.
+    /// Tokens of the event's blocks that belong to this tier.
     #[must_use]
     pub fn tokens(self, event: &Event) -> u64 {
         let blocks = event.view.blocks.iter().zip(&event.tokens.blocks);
@@ -38,8 +38,8 @@ impl TierName {
     }
 }
 
-/// Evicts the oldest content of every tier that is over its cap, until it is below half of it or
-/// nothing of it is left in the middle.
+/// Evicts the oldest content of every tier that is over its cap, until the tier is at half of its cap or nothing of it
+/// is left in the middle.
 pub(crate) fn enforce(middle: &mut Middle<'_>, budget: &MiddleBudget, stub: &str) {
     for (tier, cap) in &budget.tiers {
         let mut used = middle.context_tokens(*tier);

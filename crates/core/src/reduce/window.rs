@@ -1,13 +1,13 @@
-//! `window`: a turn or token cap on plain dialogue (projection note). Off unless a cap is set.
+//! `window`: a cap on plain dialogue, in turns or tokens (projection note). Off unless the policy sets a cap.
 
 use super::{BlockRef, Middle, MiddleBudget, Reducer, ReducerState};
 use crate::budget::TierName;
 use crate::policy::ReducerName;
 
-/// See the module.
+/// The reducer `window`.
 pub struct WindowReducer;
 
-/// What capped dialogue says.
+/// The text in the place of capped dialogue.
 pub const CAPPED: &str = "[earlier dialogue removed]";
 
 impl Reducer for WindowReducer {
@@ -26,7 +26,7 @@ impl Reducer for WindowReducer {
             return state;
         }
         let newest = middle.newest_turn();
-        // The dialogue behind the middle counts: the cap is one on the whole context.
+        // Dialogue after the middle counts, too, because the cap is on the whole context.
         let mut kept = middle.after().map(|event| TierName::Dialogue.tokens(event)).sum::<u64>();
         let dialogue: Vec<(BlockRef, u32, u64)> = middle
             .blocks()

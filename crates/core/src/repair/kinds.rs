@@ -1,4 +1,5 @@
-//! Results of another kind than their calls want: a provider that has several kinds takes each for its own alone.
+//! Results of a kind that does not belong to their calls. A provider with several kinds of results accepts only the
+//! kind of the call.
 
 use bytes::Bytes;
 use rustc_hash::FxHashMap;
@@ -8,10 +9,10 @@ use crate::profile::ProviderProfile;
 use crate::unit::id_bytes;
 use crate::view::{BlockKind, EventView, Role};
 
-/// The calls of the step that is being read, by id.
+/// The calls of the newest step, by id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepCalls {
-    /// Whether results have kinds at all.
+    /// Whether the provider has several kinds of results.
     has_kinds: bool,
     seen_result: bool,
     calls: FxHashMap<Vec<u8>, Bytes>,
@@ -22,12 +23,12 @@ impl StepCalls {
         Self { has_kinds: profile.has_items, ..Self::default() }
     }
 
-    /// What comes next belongs to no step so far.
+    /// Ends the step: the next event starts a new one.
     pub fn end_step(&mut self) {
         self.calls.clear();
     }
 
-    /// The results of an event that are of another kind than their calls want.
+    /// The indices of the results in an event whose kind does not belong to their calls.
     pub fn push(&mut self, view: &EventView, bytes: &Bytes, dialect: &dyn Dialect) -> Vec<usize> {
         if !self.has_kinds {
             return Vec::new();

@@ -1,6 +1,5 @@
-//! Repairs: what a provider would reject in the log itself, made valid by extra pieces and
-//! recorded edits. One state machine, fed piece by piece, so that a context which grows and one
-//! which is built from scratch are the same.
+//! Repairs: added messages and recorded edits that make a log valid for a provider which would refuse it. A state
+//! machine that is fed piece by piece, so a context that grows is the same as one that is built anew.
 
 mod kinds;
 mod taking;
@@ -36,16 +35,16 @@ pub(crate) const CONTINUE_USER: &str = "[continue]";
 pub(crate) const CONTINUE_ASSISTANT: &str = "[noted]";
 pub(crate) const NO_REASONING: &str = "[reasoning removed]";
 
-/// Starts the text of a message whose role no provider knows.
+/// The label before the text of a message whose role no provider knows.
 pub const OF_OTHER: &str = "[from another role] ";
-/// Starts the text of a system message that is where none may be.
+/// The label before the text of a system message at a place where none is allowed.
 pub const OF_SYSTEM: &str = "[from the system] ";
-/// Starts the text of a result whose call is not there.
+/// The label before the text of a result whose call is missing.
 pub const OF_RESULT: &str = "[result of ";
-/// Starts the text of a call that cannot be one any more.
+/// The label before the text of a call that cannot be sent as a call.
 const OF_CALL: &str = "[called ";
 
-/// The state machine.
+/// The state machine that repairs a context.
 #[derive(Clone)]
 pub(crate) struct ContextRepairer {
     profile: ProviderProfile,
@@ -55,14 +54,14 @@ pub(crate) struct ContextRepairer {
     twins: StepIds,
     kinds: StepCalls,
     turn: LastTurn,
-    /// Who spoke last, whatever the alternation rule makes of it.
+    /// The role of the last message, whether or not it counts for taking turns.
     last: Option<Role>,
     started: bool,
     lone_reasoning: bool,
     void: VoidReasoning,
-    /// What comes now was put together by a fold: it keeps user and assistant taking turns.
+    /// Whether the next pieces were put together by a fold that keeps user and assistant taking turns.
     keeps_turns: bool,
-    /// The event of the log that the last piece is of.
+    /// The event that the last piece shows; `None` for a recap, a marker and an added piece.
     seq: Option<u32>,
 }
 
@@ -90,8 +89,7 @@ impl ContextRepairer {
         }
     }
 
-    /// Whether user and assistant are to take turns from here on, also where the provider does not ask
-    /// for it.
+    /// Sets whether user and assistant have to take turns from here on, even if the provider does not require it.
     pub fn keep_turns(&mut self, keeps_turns: bool) {
         self.keeps_turns = keeps_turns;
     }
@@ -101,8 +99,10 @@ impl ContextRepairer {
         self.pairs.is_open()
     }
 
-    /// Passes one piece on, with whatever has to be before it or instead of it.
+    /// Takes one piece and appends it to `out`, repaired where necessary, after the messages that have to come before
+    /// it.
     pub fn push(&mut self, piece: ContextPiece, view: &EventView, out: &mut Vec<ContextPiece>) {
+        // The order matters: each repair reads the bytes that the one before it made.
         self.end_step_at_fold(&piece, out);
         let (piece, whole) = match without_halves(&piece.bytes) {
             Some(bytes) => some(self.rewritten(&piece, bytes.into(), RepairReason::HalfCharacter)),
@@ -148,7 +148,7 @@ impl ContextRepairer {
         self.emit(piece, view, out);
     }
 
-    /// The event with its results of another kind than their calls want as text, where it has any.
+    /// The event with results of the wrong kind as text; `None` where it has no such result.
     fn as_text_of_kind(
         &mut self,
         piece: &ContextPiece,
@@ -162,8 +162,8 @@ impl ContextRepairer {
         })
     }
 
-    /// The event with these results as text, under the ids that the log has: no call that a reader sees has an id
-    /// that was given to a twin.
+    /// The event with these results as text, under the ids of the log. A reader of the text sees no call with an id
+    /// that a repair made up.
     fn as_text(
         &self,
         bytes: &Bytes,
@@ -180,8 +180,8 @@ impl ContextRepairer {
         self.dialect.results_as_text(&bytes, &self.dialect.view(&bytes), results)
     }
 
-    /// No step goes on across what a fold took out, also where the recap speaks in the model's role: a call
-    /// that waits there waits for nothing that comes.
+    /// Ends the step where the fold removed events, even if the recap is in the assistant's role. Calls that are still
+    /// open there can get no result any more, so each gets a made one.
     fn end_step_at_fold(&mut self, piece: &ContextPiece, out: &mut Vec<ContextPiece>) {
         let before = std::mem::replace(&mut self.seq, piece.seq());
         if before.is_some_and(|seq| piece.seq() == Some(seq + 1)) {
@@ -193,10 +193,10 @@ impl ContextRepairer {
         self.answer(&missing, out);
     }
 
-    /// Puts a result for each of these calls, which have none.
+    /// Adds a result for each of these unanswered calls.
     fn answer(&mut self, missing: &[WaitingCall], out: &mut Vec<ContextPiece>) {
         if !self.profile.whole_turns {
-            // A call that the provider holds has an id that only it knows.
+            // The id of a call that the provider stores is not in the log, so no result can be made for it.
             let has_id = |call: &&WaitingCall| !self.profile.has_items || !call.id().is_empty();
             for call in missing.iter().filter(has_id).collect::<Vec<_>>() {
                 self.emit_made(self.no_result(call), RepairReason::UnansweredCall, out);
@@ -208,12 +208,12 @@ impl ContextRepairer {
         }
     }
 
-    /// A result for a call that has none.
+    /// Makes the result of a call that has none.
     fn no_result(&self, call: &WaitingCall) -> Bytes {
         self.dialect.made_result(call.bytes(), &call.id(), &call.name(), NO_RESULT)
     }
 
-    /// The message with a result for each of these calls before all that it holds.
+    /// The message with made results for these calls in front of its own blocks.
     fn with_results(&self, message: Bytes, view: &EventView, missing: &[WaitingCall]) -> Bytes {
         let Some(first) = view.blocks.first().filter(|_| !missing.is_empty()) else {
             return message;
@@ -231,14 +231,15 @@ impl ContextRepairer {
         out.into()
     }
 
+    /// Appends a made message.
     fn emit_made(&mut self, bytes: Bytes, why: RepairReason, out: &mut Vec<ContextPiece>) {
         let (piece, view) = self.made(bytes, why);
         self.emit(piece, &view, out);
     }
 
-    /// Makes the event itself legal: role, content, reasoning.
+    /// Makes the event itself valid: its role, its content, its reasoning.
     fn rewrite(&self, piece: ContextPiece, view: &EventView) -> (ContextPiece, Option<EventView>) {
-        // Items of other kinds are the provider's own; only whole messages have roles.
+        // Items of unknown kinds are the provider's own; only whole messages have roles.
         if view.role == Role::Other && !self.profile.has_items {
             let text = labelled(OF_OTHER, view, &piece.bytes);
             return some(self.as_message(&piece, Role::User, &text, RepairReason::UnknownRole));
@@ -273,14 +274,15 @@ impl ContextRepairer {
         (piece, None)
     }
 
-    /// Some providers take system messages at the start alone, some only beside the messages; one that
-    /// merges roles takes one inside only right after the user.
+    /// Whether a system message is not allowed here. Some providers allow system messages at the start only, and some
+    /// only outside the list. A provider that merges roles allows one inside the list only right after a user message.
     fn no_place_for_system(&self) -> bool {
         (self.started && self.profile.system_leading)
             || self.profile.whole_turns
             || (self.profile.merges_roles && matches!(self.last, None | Some(Role::Assistant)))
     }
 
+    /// The message without its signed reasoning; a fixed text where nothing else is in it.
     fn without_bound(&self, piece: &ContextPiece, view: &EventView) -> (ContextPiece, EventView) {
         let bound: Vec<_> = view.blocks.iter().filter(|b| is_bound(b)).collect();
         if bound.len() == view.blocks.len() {
@@ -291,6 +293,7 @@ impl ContextRepairer {
         self.rewritten(piece, edit::apply(&piece.bytes, &changes), RepairReason::BoundReasoning)
     }
 
+    /// The message with a fixed text for empty ones; `None` where nothing has to change.
     fn without_empties(
         &self,
         piece: &ContextPiece,
@@ -299,7 +302,7 @@ impl ContextRepairer {
         let empty = |block: &&BlockView| is_empty(block, &piece.bytes);
         let empties: Vec<&BlockView> = view.blocks.iter().filter(empty).collect();
         let nothing = empties.len() == view.blocks.len();
-        // Empty text may be legal; no content at all, or an empty list of parts, is not.
+        // Some providers allow empty text, but none allows a message without content or with an empty list of parts.
         let bare = view.blocks.is_empty() && !matches!(view.role, Role::Tool | Role::Other);
         if nothing && (!self.profile.empty_text || bare) {
             return Some(self.as_message(piece, view.role, EMPTY, RepairReason::EmptyMessage));
@@ -312,6 +315,7 @@ impl ContextRepairer {
         Some(self.rewritten(piece, edit::apply(&piece.bytes, &changes), RepairReason::EmptyMessage))
     }
 
+    /// Appends a piece, after the bridges that it needs.
     fn emit(&mut self, piece: ContextPiece, view: &EventView, out: &mut Vec<ContextPiece>) {
         if self.lone_reasoning && view.role != Role::Assistant {
             self.bridge(Role::Assistant, NO_REPLY, RepairReason::LoneReasoning, out);
@@ -324,13 +328,12 @@ impl ContextRepairer {
         out.push(piece);
     }
 
-    /// Puts the bridge before an event that alternation asks for.
+    /// Appends the bridge that has to come before an event, if roles must alternate.
     fn bridge_to(&mut self, view: &EventView, out: &mut Vec<ContextPiece>) {
         if !self.started && self.profile.user_first && view.role != Role::User {
             self.bridge(Role::User, OPENING, RepairReason::Bridge, out);
         }
-        // A provider that merges roles takes a system message inside only where the model speaks
-        // next.
+        // A provider that merges roles allows a system message inside the list only where the model speaks next.
         let after_system = self.last.is_some_and(Role::is_system);
         if view.role == Role::User && after_system && self.profile.merges_roles {
             self.bridge(Role::Assistant, CONTINUE_ASSISTANT, RepairReason::Bridge, out);
@@ -348,6 +351,7 @@ impl ContextRepairer {
         }
     }
 
+    /// Appends a made message that separates two others.
     fn bridge(&mut self, role: Role, text: &str, why: RepairReason, out: &mut Vec<ContextPiece>) {
         let (piece, view) = self.made(self.dialect.made_message(role, text), why);
         self.note(&view);
@@ -355,7 +359,7 @@ impl ContextRepairer {
         out.push(piece);
     }
 
-    /// Remembers what the next event has to fit to.
+    /// Updates the state that decides what may come next.
     fn note(&mut self, view: &EventView) {
         self.turn.note(view);
         self.last = Some(view.role);
@@ -364,6 +368,7 @@ impl ContextRepairer {
             && view.blocks.iter().all(|b| matches!(b.kind, BlockKind::Reasoning { .. }));
     }
 
+    /// The piece as a message with this role and text.
     fn as_message(
         &self,
         piece: &ContextPiece,
@@ -374,6 +379,7 @@ impl ContextRepairer {
         self.rewritten(piece, self.dialect.made_message(role, text), why)
     }
 
+    /// The piece with new bytes, counted again and with the repair as its fate.
     fn rewritten(
         &self,
         piece: &ContextPiece,
@@ -391,6 +397,7 @@ impl ContextRepairer {
         (ContextPiece { bytes, tokens, fate }, view)
     }
 
+    /// An added piece with these bytes.
     fn made(&self, bytes: Bytes, why: RepairReason) -> (ContextPiece, EventView) {
         let view = self.dialect.view(&bytes);
         let tokens = measure(&*self.counter, &bytes, &view).total;
@@ -398,39 +405,52 @@ impl ContextRepairer {
     }
 }
 
-/// A message as plain text that says whose it was: it speaks in the user's role from now on, and is
-/// not the user's, however often it is compacted.
+/// A message as plain text with a label that says whose it was. It is sent in the user's role, and the label shows that
+/// it is not the user's, even after several compactions.
 pub(crate) fn labelled(label: &str, view: &EventView, bytes: &[u8]) -> String {
     format!("{label}{}", plain_text(view, bytes))
 }
 
-/// A message of the model as plain text: what it says, and what it calls.
+/// A message of the model as plain text: its texts and its calls, without its reasoning.
 pub(crate) fn told(view: &EventView, bytes: &[u8]) -> String {
-    let part = |block: &BlockView| match &block.kind {
-        BlockKind::Call { id, name } => {
-            let part = |part: &Option<TextRef>| part.map(|it| it.decode(bytes)).unwrap_or_default();
-            // The text of its result names the id.
-            let (id, name) = (part(id), part(name));
-            Some(format!("{OF_CALL}{name} ({id})]\n{}", block.text(bytes)))
-        }
-        BlockKind::Reasoning { .. } => None,
-        _ => Some(block.text(bytes).into_owned()).filter(|text| !text.trim().is_empty()),
-    };
-    view.blocks.iter().filter_map(part).collect::<Vec<_>>().join("\n\n")
+    let parts =
+        view.blocks.iter().filter(|block| !matches!(block.kind, BlockKind::Reasoning { .. }));
+    texts_with_calls(parts, bytes, "\n\n")
 }
 
-/// A message as plain text: what can be read of it, or its source where it holds what no view
-/// reads (line breaks, which only format it, as spaces). Nothing is lost by a repair.
+/// A message as plain text: its readable text with its calls, or its JSON source if it holds blocks that no dialect
+/// reads. In the source, line breaks become spaces. No content is lost.
 pub(crate) fn plain_text<'a>(view: &EventView, bytes: &'a [u8]) -> Cow<'a, str> {
     if view.blocks.iter().any(|block| block.kind == BlockKind::Opaque) {
         return Cow::Owned(String::from_utf8_lossy(bytes).replace(['\n', '\r'], " "));
     }
-    let text = view.text_of(bytes, |_| true);
+    let text = match view.has_calls() {
+        true => Cow::Owned(texts_with_calls(view.blocks.iter(), bytes, "\n")),
+        false => view.text_of(bytes, |_| true),
+    };
     if text.trim().is_empty() { Cow::Borrowed(EMPTY) } else { text }
 }
 
-/// Whether no dialect reads what a message says. A client's own shape may get among a provider's, which refuses
-/// it: the source says it all the same.
+/// The texts of blocks; a call is its label with the tool's name, and its arguments below. Blank texts are left out.
+fn texts_with_calls<'a>(
+    blocks: impl Iterator<Item = &'a BlockView>,
+    bytes: &[u8],
+    between: &str,
+) -> String {
+    let part = |block: &BlockView| match &block.kind {
+        BlockKind::Call { id, name } => {
+            let part = |part: &Option<TextRef>| part.map(|it| it.decode(bytes)).unwrap_or_default();
+            // The id is named, because the result that became text names it, too.
+            let (id, name) = (part(id), part(name));
+            Some(format!("{OF_CALL}{name} ({id})]\n{}", block.text(bytes)))
+        }
+        _ => Some(block.text(bytes).into_owned()).filter(|text| !text.trim().is_empty()),
+    };
+    blocks.filter_map(part).collect::<Vec<_>>().join(between)
+}
+
+/// Whether a message is one block that no dialect reads. A client may put a message of its own shape among the
+/// provider's, which the provider would refuse; its source is then sent as text.
 pub(crate) fn is_of_other_shape(view: &EventView, bytes: &[u8]) -> bool {
     matches!(&view.blocks[..], [block] if block.kind == BlockKind::Opaque
         && block.outer.len() == bytes.trim_ascii().len())
@@ -444,7 +464,7 @@ fn is_bound(block: &BlockView) -> bool {
     matches!(block.kind, BlockKind::Reasoning { bound: true })
 }
 
-/// Text without anything but white space.
+/// Whether a block is text of nothing but white space.
 fn is_empty(block: &BlockView, bytes: &[u8]) -> bool {
     matches!(block.kind, BlockKind::Text)
         && block.body.token.len() < 256

@@ -1,9 +1,9 @@
-//! Whose turn it is: what strict providers ask of the order of roles.
+//! Taking turns: the order of roles that strict providers require.
 
 use crate::profile::ProviderProfile;
 use crate::view::{EventView, Role};
 
-/// Who had the last turn. Calls and results are invisible to the rule.
+/// The speaker of the last turn. Calls and results do not count as turns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LastTurn {
     visible: Option<Role>,
@@ -11,18 +11,18 @@ pub(super) struct LastTurn {
 }
 
 impl LastTurn {
-    /// Whether the user speaks right behind a result.
+    /// Whether a user message follows a result directly.
     pub fn is_result_before(&self, view: &EventView) -> bool {
         self.after_result && is_user(view)
     }
 
-    /// Whether whoever speaks spoke last.
+    /// Whether the next speaker is the last one, too.
     pub fn is_same_before(&self, view: &EventView) -> bool {
         let again = self.visible == Some(view.role);
         again && (is_user(view) || view.role == Role::Assistant && !self.after_result)
     }
 
-    /// Somebody has spoken.
+    /// Takes in the next message.
     pub fn note(&mut self, view: &EventView) {
         self.after_result = view.has_results();
         if is_user(view) || view.role == Role::Assistant && !view.has_calls() {
@@ -35,8 +35,8 @@ fn is_user(view: &EventView) -> bool {
     view.role == Role::User && !view.has_results()
 }
 
-/// Whether user and assistant take turns in these messages, and no user speaks right behind a result. Items
-/// of a response are no turns.
+/// Whether user and assistant take turns in these messages, and no user message follows a result directly. False for
+/// formats of items, which have no turns.
 pub(crate) fn takes_turns<'a>(
     views: impl IntoIterator<Item = &'a EventView>,
     profile: &ProviderProfile,

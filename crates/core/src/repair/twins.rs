@@ -1,6 +1,7 @@
-//! Calls of one step that share an id, or whose id is empty: a provider refuses them, and nothing tells whose a
-//! result is. All but the first, and all that are empty, get an id of their own, and so do their results, which
-//! pair by the tool's name where they tell it, else in order.
+//! Calls of one step that share an id, or have an empty one. A provider refuses them, and the id does not tell which
+//! call a result answers. Every such call but the first gets a new id; an empty id is always replaced.
+//!
+//! Results get the new id of their call. They are paired by the tool's name where they have one, else by order.
 
 use std::borrow::Cow;
 
@@ -12,42 +13,42 @@ use crate::profile::ProviderProfile;
 use crate::unit::id_bytes;
 use crate::view::{BlockKind, BlockView, EventView, Role, TextCoding, TextRef};
 
-/// What an empty id becomes, with a number.
+/// The start of the id that replaces an empty one; a number follows.
 const NAMELESS: &str = "call";
 
-/// An id of so many bytes is short enough for every provider, with a number behind it.
+/// An id of this many bytes is short enough for every provider, even with a number behind it.
 const NEVER_CUT: usize = 32;
 
-/// Mistral's ids have so many letters and digits, no more and no fewer, and nothing else.
+/// The length of Mistral's ids, which are letters and digits. Mistral refuses any other length.
 const FIXED_LENGTH: usize = 9;
 
-/// Calls of one id that are looked through for the tool of a result.
+/// How many open calls of one id are searched for the tool of a result.
 const LOOKED_AT: usize = 64;
 
-/// The ids of the step that is being read.
+/// The ids of the newest step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepIds {
     /// Whether consecutive events of the assistant are one step.
     joins: bool,
-    /// Whether an id may be empty.
+    /// Whether the provider allows empty ids.
     empty_ids: bool,
-    /// The longest id that the provider takes.
+    /// The longest id that the provider accepts, in bytes.
     longest: usize,
     seen_result: bool,
-    /// By the id that the log has.
+    /// The calls by their id in the log.
     steps: FxHashMap<Vec<u8>, CallsOfId>,
-    /// The ids that calls have from here.
+    /// All ids of calls after the repair.
     taken: FxHashSet<String>,
 }
 
-/// The calls of one id.
+/// The calls that share one id in the log.
 #[derive(Clone, Debug, Default)]
 struct CallsOfId {
-    /// The ids that they are given, in order, with the names of their tools.
+    /// Their ids after the repair, in order, each with the name of its tool.
     given: Vec<(String, Vec<u8>)>,
-    /// Which of them are answered.
+    /// Whether each of them is answered.
     answered: Vec<bool>,
-    /// None before this place waits.
+    /// No call before this index is open.
     first: usize,
 }
 
@@ -57,7 +58,7 @@ impl CallsOfId {
         self.answered.push(false);
     }
 
-    /// The oldest that waits: of this tool, where one is of it.
+    /// Closes the oldest open call, of this tool if there is one, and returns its id.
     fn answer(&mut self, tool: &[u8]) -> Option<&str> {
         while self.answered.get(self.first) == Some(&true) {
             self.first += 1;
@@ -82,13 +83,13 @@ impl StepIds {
         }
     }
 
-    /// What comes next belongs to no step so far.
+    /// Ends the step: the next event starts a new one.
     pub fn end_step(&mut self) {
         self.steps.clear();
         self.taken.clear();
     }
 
-    /// The event with ids of their own for calls that have none, and for their results.
+    /// The event with new ids for calls that need one, and for their results; `None` where no id changes.
     pub fn push(&mut self, view: &EventView, bytes: &Bytes) -> Option<Bytes> {
         let results = view.has_results();
         if !results && (view.role != Role::Assistant || !self.joins || self.seen_result) {
@@ -111,6 +112,7 @@ impl StepIds {
         (!renamed.is_empty()).then(|| with_ids(bytes, &renamed))
     }
 
+    /// The new id of a call; `None` where it keeps its own. `literal` is all ids in the event: a new one must differ.
     fn call(&mut self, id: &[u8], tool: &[u8], literal: &FxHashSet<&[u8]>) -> Option<String> {
         let text = String::from_utf8_lossy(id);
         let may_stay = !id.is_empty() || self.empty_ids;
@@ -121,6 +123,8 @@ impl StepIds {
             return None;
         }
         let made = self.steps.get(id).map_or(0, |names| names.given.len());
+        // Calls of an id are numbered from 1, and the first keeps the bare id. A first call whose id is taken already
+        // is therefore number 2; empty ids, which may not stay, begin at 1.
         let mut number = made + 1 + usize::from(made == 0 && may_stay);
         let mut name = self.numbered(&text, number);
         while literal.contains(name.as_bytes()) || self.taken.contains(&name) {
@@ -132,7 +136,7 @@ impl StepIds {
         Some(name)
     }
 
-    /// An id with a number, no longer than the provider takes.
+    /// An id with a number behind it, cut to the length that the provider accepts.
     fn numbered(&self, id: &str, number: usize) -> String {
         if has_fixed_length(id) {
             let number = number.to_string();
@@ -144,25 +148,25 @@ impl StepIds {
         format!("{}{number}", &id[..most])
     }
 
-    /// The id of the call that this result answers, where it is another one than it says.
+    /// The new id of the call that a result answers; `None` where the result has the right one.
     fn result(&mut self, id: &[u8], tool: &[u8]) -> Option<String> {
         let name = self.steps.get_mut(id)?.answer(tool)?;
         (name.as_bytes() != id).then(|| name.to_owned())
     }
 }
 
-/// An id that is a string of its own.
+/// An id that is a JSON string of its own.
 struct OwnId<'a> {
     place: TextRef,
     id: Cow<'a, [u8]>,
-    /// The name of the tool, empty where it is not told.
+    /// The tool's name; empty where there is none.
     tool: Cow<'a, [u8]>,
-    /// Whether it is that of a call, and not of a result.
+    /// Whether it is the id of a call; otherwise it is a result's.
     calls: bool,
 }
 
-/// The id of a call or result where it is a string of its own. Where results are in one string (ShareGPT),
-/// they pair by order alone.
+/// The id of a call or result where it is a JSON string of its own; else `None`. Results inside one string (ShareGPT)
+/// pair by order alone.
 fn own_id<'a>(block: &BlockView, bytes: &'a [u8]) -> Option<OwnId<'a>> {
     let (id, name, calls) = match &block.kind {
         BlockKind::Call { id, name } => ((*id)?, name, true),
@@ -178,18 +182,18 @@ fn own_id<'a>(block: &BlockView, bytes: &'a [u8]) -> Option<OwnId<'a>> {
     })
 }
 
-/// Whether this may be an id of Mistral's, which refuses every other length.
+/// Whether the id may be one of Mistral's, which have a fixed length.
 fn has_fixed_length(id: &str) -> bool {
     id.len() == FIXED_LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether `new` is `old` with its end replaced by a number.
+/// Whether `new` is `old` with a number in place of its end.
 fn is_numbered_end(old: &str, new: &str) -> bool {
     let same = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
     new.bytes().skip(same).all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether `new` is `old`, or an id that was given to a twin of it.
+/// Whether `new` is `old`, or an id that a repair may give to a call with the id `old`.
 pub(crate) fn is_given(old: &str, new: &str) -> bool {
     if has_fixed_length(old) && has_fixed_length(new) {
         return is_numbered_end(old, new);
@@ -197,13 +201,13 @@ pub(crate) fn is_given(old: &str, new: &str) -> bool {
     let Some((id, number)) = new.rsplit_once('_').filter(|_| old != new) else { return old == new };
     let is_of = match old {
         "" => id == NAMELESS,
-        // One that would have been too long was cut.
+        // An id that would be too long was cut before the number was added.
         _ => !id.is_empty() && old.starts_with(id) && (old == id || old.len() > NEVER_CUT),
     };
     is_of && number.parse::<usize>().is_ok()
 }
 
-/// The ids that an event was given, each with the one that the log has.
+/// The ids that a repair gave in an event, each with the id in the log.
 pub(super) fn given_ids(
     (before, old): (&EventView, &[u8]),
     (after, new): (&EventView, &[u8]),
@@ -216,7 +220,7 @@ pub(super) fn given_ids(
     pairs.filter(|(new, old)| new != old).collect()
 }
 
-/// The place of a block's id and the id that the log has there, where it was given another one.
+/// The place of a block's id, with its id in the log; `None` where the repair did not change it.
 pub(super) fn logged_id(
     block: &BlockView,
     bytes: &[u8],
@@ -227,7 +231,7 @@ pub(super) fn logged_id(
     Some((own.place, old.clone()))
 }
 
-/// The event with these ids, given by their places in order.
+/// The event with these ids at their places. The places have to be ascending.
 pub(crate) fn with_ids(bytes: &[u8], ids: &[(TextRef, String)]) -> Bytes {
     let mut out = Vec::with_capacity(bytes.len() + 8 * ids.len());
     let mut from = 0;
@@ -241,7 +245,7 @@ pub(crate) fn with_ids(bytes: &[u8], ids: &[(TextRef, String)]) -> Bytes {
     out.into()
 }
 
-/// Whether `after` is `before` with some ids that were given here.
+/// Whether `after` is `before` with some ids as this repair gives them.
 pub(crate) fn is_renamed(before: (&EventView, &[u8]), after: (&EventView, &[u8])) -> bool {
     let ids = |(view, bytes)| -> Vec<(TextRef, String)> {
         let EventView { blocks, .. }: &EventView = view;

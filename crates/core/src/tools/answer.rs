@@ -1,4 +1,4 @@
-//! What a person answers where a tool asks: the forms in which clients write it into the result.
+//! Reads a person's answers out of tool results, in the forms in which clients write them there.
 
 use std::borrow::Cow;
 
@@ -26,16 +26,16 @@ impl AnswerSource {
     }
 }
 
-/// Elements around a person's words.
+/// Elements in which clients put a person's words.
 const ELEMENTS: &[&str] = &["answer", "feedback", "user_message"];
-/// Members of a JSON result that hold a person's words, whatever is inside of them.
+/// Members of a JSON result whose texts are a person's words, at any depth.
 const MEMBERS: &[&str] =
     &["answer", "answers", "user_response", "user_answer", "user_input", "response", "feedback"];
-/// Members inside of those that are not.
+/// Members inside [`MEMBERS`] whose texts are not a person's words.
 const ASKED: &[&str] = &["question", "questions", "id", "header", "type", "options", "choices"];
-/// What is between a question and its answer: `"Which?"="The first"`.
+/// The text between a question and its answer, as in `"Which?"="The first"`.
 const IS: &str = "\"=\"";
-/// What clients write before an answer that stands alone.
+/// The words that clients write before an answer without its question.
 const LEADS: &[&str] = &[
     "User has answered your questions:",
     "User has answered your question:",
@@ -45,13 +45,13 @@ const LEADS: &[&str] = &[
     "User response:",
     "User's answer:",
 ];
-/// Most answers of one result.
+/// At most this many answers of one result are read.
 const MOST: usize = 32;
-/// Bytes of a result that are looked at: nobody types more.
+/// A result of more bytes than this is not read, because nobody types so much.
 const TYPED: usize = 1 << 16;
 
 impl AnswerSource {
-    /// What a person says in the result of such a tool, answer by answer.
+    /// The answers of a person in the result of such a tool. Empty where there are none.
     pub(crate) fn of<'a>(self, result: &'a str) -> Vec<Cow<'a, str>> {
         if self == Self::Nobody || result.len() > TYPED {
             return Vec::new();
@@ -75,6 +75,7 @@ fn without_lead(text: &str) -> &str {
     LEADS.iter().find_map(|lead| text.strip_prefix(lead)).unwrap_or(text).trim()
 }
 
+/// The texts of [`ELEMENTS`] in a result, in order.
 fn elements(text: &str) -> Vec<Cow<'_, str>> {
     let mut found: Vec<(usize, &str)> = Vec::new();
     for name in ELEMENTS {
@@ -90,7 +91,8 @@ fn elements(text: &str) -> Vec<Cow<'_, str>> {
     found.into_iter().map(|(_, answer)| Cow::Borrowed(answer)).collect()
 }
 
-/// `"Q1"="A1", "Q2"="A2". …`: an answer ends before the next question, the last one at its last mark.
+/// The answers in `"Q1"="A1", "Q2"="A2". …`. An answer ends before the next question, the last one at its last
+/// quotation mark.
 fn pairs(text: &str) -> Vec<Cow<'_, str>> {
     let parts: Vec<&str> = text.split(IS).collect();
     let last = parts.len() - 1;
@@ -102,21 +104,23 @@ fn pairs(text: &str) -> Vec<Cow<'_, str>> {
     parts.iter().enumerate().filter_map(answer).map(Cow::Owned).collect()
 }
 
-/// The texts below the members that hold a person's words.
+/// The texts in a JSON result that are a person's words.
 fn members(text: &str) -> Vec<Cow<'_, str>> {
     let mut walk = JsonWalk { text, at: 0, found: Vec::new() };
     walk.value(false, 0);
     walk.found
 }
 
-/// A tolerant walk over JSON: what is broken ends it.
+/// A tolerant walk over JSON: broken JSON ends the walk, and the texts found before are kept.
 struct JsonWalk<'a> {
     text: &'a str,
+    /// Byte offset of the cursor.
     at: usize,
+    /// The texts that are a person's words.
     found: Vec<Cow<'a, str>>,
 }
 
-/// Objects and lists inside each other that are looked into.
+/// Objects and lists are read down to this depth.
 const DEPTH: usize = 12;
 
 impl<'a> JsonWalk<'a> {
@@ -126,7 +130,7 @@ impl<'a> JsonWalk<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The string that starts here, quotes included.
+    /// The string that starts at the cursor, with its quotes. `None` where it does not end.
     fn token(&mut self) -> Option<&'a [u8]> {
         let rest = &self.text.as_bytes()[self.at..];
         let mut escaped = false;
@@ -139,7 +143,7 @@ impl<'a> JsonWalk<'a> {
         rest.get(..end + 2)
     }
 
-    /// Whether there was a value.
+    /// Reads a value. Returns whether there was one; `false` ends the walk.
     fn value(&mut self, is_persons: bool, depth: usize) -> bool {
         match self.next() {
             Some(b'"') => {
@@ -163,6 +167,7 @@ impl<'a> JsonWalk<'a> {
         }
     }
 
+    /// Reads the rest of an object or a list. Returns whether its end was found.
     fn inside(&mut self, is_object: bool, is_persons: bool, depth: usize) -> bool {
         loop {
             match self.next() {

@@ -1,31 +1,34 @@
-//! A tolerant reader of call arguments: one pass over the JSON, positions only. Strings are
-//! decoded where somebody asks for them, so the content of a file that is written costs nothing.
+//! A tolerant reader of call arguments: one pass over the JSON that keeps positions only. A string is decoded
+//! when it is asked for, so the content of a written file costs nothing.
 
 use std::borrow::Cow;
 
 use crate::jsonstr;
 
-/// Objects and arrays inside each other that are looked into.
+/// Objects and arrays are read down to this depth.
 const DEPTH: usize = 4;
 
-/// Members of an object, and of the objects in it, in order. A repeated name counts once each.
+/// The members of an object and of the objects inside it, in order. A name may occur several times.
 pub(super) struct CallArguments<'a> {
     members: Vec<(Cow<'a, str>, ArgumentValue<'a>)>,
+    /// The whole text, where it is not a JSON object.
     plain: Option<&'a str>,
 }
 
+/// The value of an argument, as far as it is read.
 enum ArgumentValue<'a> {
-    /// A string token, quotes included.
+    /// A string token, with its quotes.
     Text(&'a [u8]),
-    /// Text that was decoded already.
+    /// A text that was decoded before.
     Decoded(String),
-    /// A number, as written.
+    /// A number, as it is written.
     Number(&'a str),
-    /// Strings and numbers of an array.
+    /// The strings and numbers of an array, as they are written.
     List(Vec<&'a str>),
 }
 
 impl ArgumentValue<'_> {
+    /// The texts of the value: none for a number, several for an array.
     fn texts(&self) -> Vec<String> {
         match self {
             Self::Text(token) => vec![jsonstr::decode(token).into_owned()],
@@ -39,6 +42,7 @@ impl ArgumentValue<'_> {
         }
     }
 
+    /// The number, also where it is written as a text; `None` where there is none.
     fn number(&self) -> Option<u64> {
         match self {
             Self::Number(text) => text.parse().ok(),
@@ -49,7 +53,8 @@ impl ArgumentValue<'_> {
 }
 
 impl<'a> CallArguments<'a> {
-    /// Reads a JSON object, a JSON string that holds one, or plain text.
+    /// Reads a JSON object, a JSON string that holds such an object, or else plain text. Broken JSON gives the members
+    /// before the break.
     pub(super) fn read(text: &'a str) -> Self {
         let start = text.trim_start();
         let mut members = Vec::new();
@@ -67,6 +72,7 @@ impl<'a> CallArguments<'a> {
         Self { members, plain: Some(text) }
     }
 
+    /// The members with decoded values, which do not borrow from the text.
     fn owned<'b>(self) -> Vec<(Cow<'b, str>, ArgumentValue<'b>)> {
         let one = |(key, value): (Cow<'a, str>, ArgumentValue<'a>)| {
             let key = key.into_owned();
@@ -79,7 +85,7 @@ impl<'a> CallArguments<'a> {
         self.members.into_iter().flat_map(one).collect()
     }
 
-    /// The whole text, if it is no JSON object.
+    /// The whole text, where it is not a JSON object and not blank.
     pub(super) fn plain(&self) -> Option<&'a str> {
         self.plain.filter(|text| !text.trim().is_empty())
     }
@@ -95,17 +101,17 @@ impl<'a> CallArguments<'a> {
         self.named(names).flat_map(ArgumentValue::texts).collect()
     }
 
-    /// The first text, in the order of the names.
+    /// The first non-empty text. A name that comes first in `names` wins.
     pub(super) fn first(&self, names: &[String]) -> Option<String> {
         self.named(names).find_map(|value| value.texts().into_iter().find(|text| !text.is_empty()))
     }
 
-    /// The first number, in the order of the names.
+    /// The first number. A name that comes first in `names` wins.
     pub(super) fn number(&self, names: &[String]) -> Option<u64> {
         self.named(names).find_map(ArgumentValue::number)
     }
 
-    /// The first pair of numbers; the second may be -1.
+    /// The first pair of numbers. The second one may be -1.
     pub(super) fn pair(&self, names: &[String]) -> Option<(u64, i64)> {
         self.named(names).find_map(|value| match value {
             ArgumentValue::List(items) => match items.as_slice() {
@@ -116,7 +122,7 @@ impl<'a> CallArguments<'a> {
         })
     }
 
-    /// The first command: a string, or an argument vector, where `bash -lc SCRIPT` is SCRIPT.
+    /// The first command: a string, or an argument vector. `bash -lc SCRIPT` gives SCRIPT.
     pub(super) fn command(&self, names: &[String]) -> Option<String> {
         self.named(names).find_map(|value| {
             let words = value.texts();
@@ -135,8 +141,10 @@ fn is_shell(program: &str) -> bool {
     matches!(program.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash"))
 }
 
+/// Reads the members of a JSON object, and records them under their names.
 struct ArgumentReader<'a, 'o> {
     text: &'a str,
+    /// Byte offset of the cursor.
     at: usize,
     out: &'o mut Vec<(Cow<'a, str>, ArgumentValue<'a>)>,
 }
@@ -152,7 +160,7 @@ impl<'a> ArgumentReader<'a, '_> {
         }
     }
 
-    /// Reads the value at the cursor and records it under `key`. None where the JSON breaks.
+    /// Reads the value at the cursor and records it under `key`. `None` where the JSON is broken.
     fn value(&mut self, key: &str, depth: usize) -> Option<()> {
         self.space();
         match self.peek()? {
@@ -172,6 +180,7 @@ impl<'a> ArgumentReader<'a, '_> {
         }
     }
 
+    /// Reads the rest of an object. `None` where the JSON is broken.
     fn object(&mut self, depth: usize) -> Option<()> {
         self.at += 1;
         loop {
@@ -196,6 +205,7 @@ impl<'a> ArgumentReader<'a, '_> {
         }
     }
 
+    /// Reads the rest of an array, and records its strings and numbers under `key`. `None` where the JSON is broken.
     fn array(&mut self, key: &str, depth: usize) -> Option<()> {
         self.at += 1;
         let mut items = Vec::new();
@@ -215,7 +225,7 @@ impl<'a> ArgumentReader<'a, '_> {
         }
     }
 
-    /// A string token, quotes included.
+    /// The string token at the cursor, with its quotes. `None` where it does not end.
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at;
         let bytes = self.text.as_bytes();
@@ -230,6 +240,7 @@ impl<'a> ArgumentReader<'a, '_> {
         }
     }
 
+    /// The number or word at the cursor; `None` where there is none.
     fn scalar(&mut self) -> Option<&'a str> {
         let rest = &self.text[self.at..];
         let end = rest.find([',', '}', ']', ' ', '\n', '\r', '\t']).unwrap_or(rest.len());
@@ -237,7 +248,7 @@ impl<'a> ArgumentReader<'a, '_> {
         (end > 0).then(|| &rest[..end])
     }
 
-    /// Skips a value that is nested too deeply.
+    /// Skips a value that is nested too deeply. `None` where the JSON is broken.
     fn skip(&mut self) -> Option<()> {
         let mut open = 0_usize;
         loop {

@@ -1,40 +1,42 @@
-//! What a call changes in a file: the lines that it takes out and puts in, without those that stay.
+//! The changes that a call makes in files: the lines that it removes and adds, without those that stay.
 
 use super::args::CallArguments;
 use super::command::script;
 use super::{ToolTable, shell};
 
-/// Arguments that hold the text before, the text after, and a whole text, by known agents: Claude
-/// Code, pi, Anthropic's editor, opencode, Cursor, Gemini CLI, notebooks.
+/// The arguments that hold the former text, in Claude Code, pi, Anthropic's editor, opencode, Cursor, Gemini CLI and
+/// notebooks.
 const OLD: &[&str] = &["old_string", "oldText", "old_str", "oldString", "old"];
+/// The arguments that hold the new text, in the same tools.
 const NEW: &[&str] = &["new_string", "newText", "new_str", "newString", "new", "replacement"];
+/// The arguments that hold a whole text.
 const WHOLE: &[&str] = &["content", "file_text", "contents", "new_source", "code_edit", "diff"];
 
 /// One line of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeLine {
-    /// Put in.
+    /// A new line.
     Added(String),
-    /// Taken out.
+    /// A line that was removed.
     Removed(String),
-    /// Put in where another was; the second is what differed in that one.
+    /// A new line in the place of a similar one, and the part of the former line that differed.
     Replaced(String, String),
 }
 
-/// What one call changes.
+/// The changes that one call makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileChange {
-    /// Its lines, in order.
+    /// The changed lines, in order.
     pub lines: Vec<ChangeLine>,
-    /// It writes a whole text of so many lines.
+    /// The number of lines, where the call writes a whole text.
     pub whole: Option<usize>,
 }
 
-/// Bytes of a text that are compared: a written file can be a megabyte.
+/// At most this many bytes of a text are compared, because a written file can be a megabyte.
 const COMPARED: usize = 48_000;
 
 impl ToolTable {
-    /// What a call changes, as far as its arguments show it.
+    /// The changes that a call makes, as far as its arguments show them. Empty where they show none.
     #[must_use]
     pub fn change(&self, name: &str, args: &str) -> FileChange {
         let arguments = CallArguments::read(args);
@@ -70,15 +72,18 @@ impl ToolTable {
     }
 }
 
-/// What a command is given to write.
+/// Texts inside a command that it writes: patches, whole texts, and pairs of former and new texts.
 #[derive(Default)]
 struct WrittenInput {
     patches: Vec<String>,
+    /// Texts that are written as whole files.
     wholes: Vec<String>,
+    /// Pairs of a former text and its replacement.
     edits: Vec<(String, String)>,
 }
 
 impl WrittenInput {
+    /// Reads the texts in a command and in a script.
     fn of(command: Option<&str>, code: Option<&str>) -> Self {
         let mut given = Self::default();
         code.into_iter().for_each(|code| given.script(code));
@@ -103,6 +108,7 @@ impl WrittenInput {
         given
     }
 
+    /// Adds the texts that a script writes. Replacements count only where the script writes a file.
     fn script(&mut self, text: &str) {
         let wrote = script::wrote(text);
         self.edits.extend(wrote.edits.into_iter().filter(|_| !wrote.paths.is_empty()));
@@ -114,7 +120,7 @@ fn is_patch(text: &str) -> bool {
     text.contains("*** Begin Patch") || text.contains("\n@@ ") || text.starts_with("--- ")
 }
 
-/// The `+` and `-` lines of a patch.
+/// Adds the `+` and `-` lines of a patch.
 fn patched(text: &str, out: &mut Vec<ChangeLine>) {
     let (mut old, mut new) = (String::new(), String::new());
     let mut flush = |old: &mut String, new: &mut String| {
@@ -138,7 +144,7 @@ fn patched(text: &str, out: &mut Vec<ChangeLine>) {
     flush(&mut old, &mut new);
 }
 
-/// The lines that differ.
+/// Adds the lines that differ between two texts.
 fn compare(old: &str, new: &str, out: &mut Vec<ChangeLine>) {
     let lines = |text| -> Vec<&str> { clip(text).lines().map(str::trim_end).collect() };
     let (old, new) = (lines(old), lines(new));
@@ -159,7 +165,7 @@ fn compare(old: &str, new: &str, out: &mut Vec<ChangeLine>) {
         let pairs = removed.into_iter().zip(added);
         for (before, after) in pairs {
             let was = differing(&before, &after);
-            // Lines that have next to nothing in common do not stand for each other.
+            // Lines that have little in common are not a replacement of one by the other.
             if was.chars().count() * 3 <= before.trim().chars().count() * 2 {
                 let was = was.to_owned();
                 out.push(ChangeLine::Replaced(after, was));
@@ -173,7 +179,7 @@ fn compare(old: &str, new: &str, out: &mut Vec<ChangeLine>) {
     out.extend(added.into_iter().map(ChangeLine::Added));
 }
 
-/// What of `before` is not in `after`, in whole words.
+/// The part of `before` that is not in `after`, in whole words.
 fn differing<'a>(before: &'a str, after: &str) -> &'a str {
     let (before, after) = (before.trim(), after.trim());
     let word =

@@ -1,7 +1,7 @@
-//! Calls that a call makes: where a client has one tool that runs a script (Codex' `exec`, code modes of MCP hosts),
-//! the script calls the others, as `tools.exec_command({cmd: "…"})`.
+//! Calls inside the script of another call. Some clients have one tool that runs a script (Codex' `exec`, code modes
+//! of MCP hosts), and the script calls the other tools, as in `tools.exec_command({cmd: "…"})`.
 //!
-//! Only literals are read: strings, templates, lists, objects, and names that stand for one of them.
+//! Only literals are read: strings, templates, lists, objects, and names that were set to one of these.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -13,14 +13,15 @@ use super::ToolTable;
 use super::args::CallArguments;
 use crate::jsonstr;
 
-/// What the tools hang on in a script.
+/// The names of the objects in a script whose members are the tools.
 const HOLDERS: [&str; 2] = ["tools", "codemode"];
-/// Arguments that hold the script, where it is not the whole text.
+/// Arguments that hold the script, where the arguments are not the script itself.
 const CODE: [&str; 3] = ["code", "script", "source"];
-/// Values are nested no deeper than this.
+/// Values nested deeper than this are not read.
 const DEEPEST: usize = 32;
 
-/// Tool and arguments that a call means: those of the calls in its script, where it holds any.
+/// The tool and the arguments that a call really means: those of the calls in its script, or its own where it has no
+/// script.
 pub(crate) fn meant<'a>(
     tool: Cow<'a, str>,
     arguments: Cow<'a, str>,
@@ -31,16 +32,17 @@ pub(crate) fn meant<'a>(
     }
 }
 
-/// A literal.
+/// The value of a literal.
 #[derive(Clone, Debug)]
 enum LiteralValue {
+    /// A string, without quotes.
     Text(String),
-    /// Anything else, as JSON.
+    /// Any literal but a string, as JSON.
     Json(String),
 }
 
 impl LiteralValue {
-    /// As the arguments of a call are: a text is itself.
+    /// The value in the form of call arguments: a string without quotes, or JSON.
     fn text(&self) -> &str {
         let (Self::Text(text) | Self::Json(text)) = self;
         text
@@ -60,12 +62,15 @@ fn quoted(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Whether arguments, as they are written, may hold such a script: nearly none do, and the rest are not decoded for it.
+/// Whether written arguments may hold a script that calls tools. This is a cheap test: almost no arguments pass it,
+/// and only those that do are decoded.
 pub(crate) fn may_call(arguments: &[u8]) -> bool {
     static FINDERS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| HOLDERS.map(Finder::new));
     FINDERS.iter().any(|finder| finder.find(arguments).is_some())
 }
 
+/// The tool and arguments of the calls in a script; `None` where there are none. Several calls become one command, or
+/// else the last one counts.
 fn nested(arguments: &str) -> Option<(String, String)> {
     if !may_call(arguments.as_bytes()) {
         return None;
@@ -85,7 +90,7 @@ fn nested(arguments: &str) -> Option<(String, String)> {
     }
 }
 
-/// Several calls as one command, in their order: what runs, and what patches.
+/// Joins several calls into one command: in their order, the commands that they run and the patches that they apply.
 fn one_command(calls: &[(String, LiteralValue)]) -> Option<(String, String)> {
     let tools = ToolTable::builtin();
     let mut lines = Vec::new();
@@ -102,9 +107,11 @@ fn one_command(calls: &[(String, LiteralValue)]) -> Option<(String, String)> {
     (!lines.is_empty()).then(|| ("exec_command".to_owned(), command))
 }
 
-/// A script of which the literals are read.
+/// A script whose literals are read.
 struct CodeScript<'a> {
+    /// The part that is not read yet.
     rest: &'a str,
+    /// The names that were set to literals.
     names: FxHashMap<&'a str, LiteralValue>,
 }
 
@@ -113,7 +120,7 @@ impl<'a> CodeScript<'a> {
         Self { rest: code, names: FxHashMap::default() }
     }
 
-    /// The calls of tools, in their order.
+    /// The calls of tools in the script, in order.
     fn calls(mut self) -> Vec<(String, LiteralValue)> {
         let mut calls = Vec::new();
         while let Some(first) = self.peek() {
@@ -133,7 +140,7 @@ impl<'a> CodeScript<'a> {
         calls
     }
 
-    /// Behind `tools`: a member, and what it is called with.
+    /// Reads a call behind `tools`: the member, and the first argument. `None` where no call follows.
     fn call(&mut self) -> Option<(String, LiteralValue)> {
         let name = if self.take('.') {
             self.name().to_owned()
@@ -149,7 +156,8 @@ impl<'a> CodeScript<'a> {
         Some((name, self.value(0).unwrap_or_else(|| LiteralValue::Json("{}".to_owned()))))
     }
 
-    /// Behind `const`: a name that stands for a literal. What is none is left to be read on.
+    /// Reads a declaration behind `const`, and notes the name where its value is a literal. Any other value is read on
+    /// as code.
     fn declared(&mut self) {
         self.peek();
         let name = self.name();
@@ -163,7 +171,7 @@ impl<'a> CodeScript<'a> {
         }
     }
 
-    /// A literal, a name that stands for one, or several joined by `+`.
+    /// A literal, a name that was set to one, or several of these joined by `+`. `None` for any other expression.
     fn value(&mut self, depth: usize) -> Option<LiteralValue> {
         let mut value = self.operand(depth)?;
         while self.take('+') {
@@ -173,6 +181,7 @@ impl<'a> CodeScript<'a> {
         Some(value)
     }
 
+    /// A single literal, or a name that was set to one.
     fn operand(&mut self, depth: usize) -> Option<LiteralValue> {
         if depth > DEEPEST {
             return None;
@@ -192,7 +201,7 @@ impl<'a> CodeScript<'a> {
                     }
                     name => self.names.get(name).cloned(),
                 };
-                // What goes on behind a name is no literal.
+                // A name followed by a member or a call is not a literal.
                 if found.is_none() || self.rest.trim_start().starts_with(['.', '(', '[']) {
                     self.rest = before;
                     return None;
@@ -203,6 +212,7 @@ impl<'a> CodeScript<'a> {
         }
     }
 
+    /// Reads an object literal into JSON. Members that are not literals are left out.
     fn object(&mut self, depth: usize) -> Option<LiteralValue> {
         self.take('{').then_some(())?;
         let mut object = Vec::new();
@@ -230,6 +240,7 @@ impl<'a> CodeScript<'a> {
         }
     }
 
+    /// Reads a list literal into JSON, or into text where it is joined.
     fn list(&mut self, depth: usize) -> Option<LiteralValue> {
         self.take('[').then_some(())?;
         let mut list: Vec<LiteralValue> = Vec::new();
@@ -243,7 +254,7 @@ impl<'a> CodeScript<'a> {
                 _ => list.extend(self.member(depth + 1)?),
             }
         }
-        // Lines of a text, as scripts write them.
+        // `["line", …].join("\n")`, which scripts write for texts of several lines.
         if let Some(rest) = self.rest.trim_start().strip_prefix(".join(") {
             self.rest = rest;
             let between = self.value(depth + 1)?;
@@ -255,7 +266,8 @@ impl<'a> CodeScript<'a> {
         Some(LiteralValue::Json(format!("[{}]", values.join(","))))
     }
 
-    /// The value of a member; nothing where it is no literal, and what stands there is passed over.
+    /// The value of a member. The inner `None` means that it is not a literal, and was skipped; the outer one means
+    /// that the script ended.
     fn member(&mut self, depth: usize) -> Option<Option<LiteralValue>> {
         let before = self.rest;
         let value = self.value(depth);
@@ -289,6 +301,7 @@ impl<'a> CodeScript<'a> {
         digits.parse::<f64>().is_ok().then_some(LiteralValue::Json(digits))
     }
 
+    /// Reads a string literal, with its escapes replaced. An unfinished string reaches to the end of the script.
     fn string(&mut self, quote: char) -> String {
         self.rest = &self.rest[quote.len_utf8()..];
         let mut text = String::new();
@@ -318,7 +331,7 @@ impl<'a> CodeScript<'a> {
         text
     }
 
-    /// A template whose backslashes are text.
+    /// A raw template, whose backslashes are plain text.
     fn raw_template(&mut self) -> String {
         let inner = &self.rest[1..];
         let end = inner.find('`').unwrap_or(inner.len());
@@ -326,7 +339,7 @@ impl<'a> CodeScript<'a> {
         inner[..end].to_owned()
     }
 
-    /// A template with the names in it that stand for a text.
+    /// A template in which the known names are replaced by their values.
     fn filled(&self, template: &str) -> String {
         let mut out = String::new();
         let mut rest = template;
@@ -351,7 +364,7 @@ impl<'a> CodeScript<'a> {
         name
     }
 
-    /// The next character that is neither blank nor of a comment.
+    /// The next character that is neither blank nor part of a comment.
     fn peek(&mut self) -> Option<char> {
         loop {
             self.rest = self.rest.trim_start();
@@ -366,6 +379,7 @@ impl<'a> CodeScript<'a> {
         }
     }
 
+    /// Skips the next character if it is the wanted one. Returns whether it was.
     fn take(&mut self, wanted: char) -> bool {
         let found = self.peek() == Some(wanted);
         if found {
@@ -379,7 +393,7 @@ impl<'a> CodeScript<'a> {
     }
 }
 
-/// The character of so many hexadecimal digits.
+/// Reads the character with this many hexadecimal digits.
 fn code(chars: &mut std::str::CharIndices<'_>, digits: usize) -> Option<char> {
     let digits: String = chars.take(digits).map(|(_, c)| c).collect();
     u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32)

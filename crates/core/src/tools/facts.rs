@@ -1,4 +1,4 @@
-//! What a tool does, and what one call of it did.
+//! The kinds of tools, and what one call of a tool did.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// The name as it is in policies.
+    /// The name of the kind, as policies write it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -51,36 +51,36 @@ impl ToolKind {
     }
 }
 
-/// What one call did, as far as its arguments tell for certain.
+/// The effects of one call, as far as its arguments prove them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallFacts {
-    /// What the tool does, for this call.
+    /// The kind of the tool in this call.
     pub kind: ToolKind,
-    /// Files that it shows, as written in the call.
+    /// The files that it shows, as written in the call.
     pub reads: Vec<String>,
-    /// Files that it writes, changes, moves or deletes, as written in the call.
+    /// The files that it writes, changes, moves or deletes, as written in the call.
     pub writes: Vec<String>,
-    /// Those of them that it removes.
+    /// The files among `writes` that it removes.
     pub removes: Vec<String>,
-    /// The command or program that it runs.
+    /// The command or program that it runs; `None` where it runs none.
     pub command: Option<String>,
-    /// That is a program in another language, and no shell command.
+    /// Whether `command` is a program in another language instead of a shell command.
     pub is_code: bool,
-    /// What it looks for: pattern, URL, folder of a listing.
+    /// The pattern or URL that it looks for, or the folder that it lists.
     pub query: Option<String>,
-    /// First line and number of lines, for a read that shows a part; `u64::MAX` lines reach to
-    /// the end, and (0, 0) is a part of unknown extent. None for whole files.
+    /// The first line and the number of lines of a partial read. `u64::MAX` lines reach to the end of the file, and
+    /// (0, 0) is a part of unknown extent. `None` for whole files.
     pub range: Option<(u64, u64)>,
 }
 
-/// The files that a call changes: there is at least one, so a change without a name cannot be told.
+/// The files that a call changes. There is at least one, so a reported change always names a file.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangedFiles<'a> {
     paths: &'a [String],
 }
 
 impl<'a> ChangedFiles<'a> {
-    /// Their names, as written in the call; never empty.
+    /// The names of the files, as written in the call; never empty.
     #[must_use]
     pub fn paths(self) -> &'a [String] {
         self.paths
@@ -88,7 +88,7 @@ impl<'a> ChangedFiles<'a> {
 }
 
 impl CallFacts {
-    /// The files that the call changes, if it changes any.
+    /// The files that the call changes; `None` where it changes none.
     #[must_use]
     pub fn changed(&self) -> Option<ChangedFiles<'_>> {
         (!self.writes.is_empty()).then_some(ChangedFiles { paths: &self.writes })

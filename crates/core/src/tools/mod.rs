@@ -1,8 +1,8 @@
-//! What a tool is and what one call of it did: data and pure readers, no knowledge in code.
+//! The kinds of tools, and what one call of a tool did. The knowledge about tools is data; the code only reads it.
 //!
-//! The table ([`ToolTable::builtin`]) covers the tools of known agents and is extended by a
-//! policy. [`ToolTable::facts`] reads the arguments of a call, [`ToolTable::outcome`] its result.
-//! Both are conservative: a path that is not certain is not named.
+//! The table ([`ToolTable::builtin`]) has the tools of known agents, and a policy may add to it. [`ToolTable::facts`]
+//! reads the arguments of a call, and [`ToolTable::outcome`] its result. Both are conservative: an uncertain path is
+//! left out.
 
 mod answer;
 mod args;
@@ -95,21 +95,26 @@ pub struct ToolMode {
 #[derive(Clone, Debug)]
 pub struct ToolTable {
     tools: Vec<ToolDefinition>,
+    /// Index of a tool by its exact name.
     exact: FxHashMap<String, usize>,
+    /// Index of a tool by its name in folded form: lower case, without punctuation.
     folded: FxHashMap<String, usize>,
-    /// Folded beginnings of names that end in `*`.
+    /// Beginnings of the names that end in `*`, in folded form, each with its index in `tools`.
     prefixes: Vec<(String, usize)>,
+    /// The entry for every unknown tool.
     unknown: ToolDefinition,
 }
 
+/// The content of `data/tools.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ToolFile {
     tool: Vec<ToolDefinition>,
 }
 
+/// The table of known tools, read at its first use.
 static BUILTIN: LazyLock<ToolTable> = LazyLock::new(|| {
-    // The file is part of the program, and a test reads it.
+    // The file is compiled in and a test reads it, so it is never broken.
     let tools =
         toml::from_str(include_str!("../../data/tools.toml")).map(|file: ToolFile| file.tool);
     ToolTable::new(tools.unwrap_or_default())
@@ -122,19 +127,20 @@ impl ToolTable {
         &BUILTIN
     }
 
-    /// The table that a policy works with: the known tools, and its own over them.
+    /// The table for a policy: the known tools, with the policy's own entries before them.
     #[must_use]
     pub fn of(more: &[ToolEntry]) -> Cow<'static, Self> {
         let builtin = Self::builtin();
         if more.is_empty() { Cow::Borrowed(builtin) } else { Cow::Owned(builtin.extended(more)) }
     }
 
-    /// This table with more entries, which win over those that it has.
+    /// This table with more entries, which have priority over its own.
     #[must_use]
     pub fn extended(&self, more: &[ToolEntry]) -> Self {
         Self::new(more.iter().chain(&self.tools).cloned().collect())
     }
 
+    /// A table in which a tool has priority over those behind it.
     fn new(tools: Vec<ToolDefinition>) -> Self {
         let (mut exact, mut folded) = (FxHashMap::default(), FxHashMap::default());
         let mut prefixes = Vec::new();
@@ -156,8 +162,9 @@ impl ToolTable {
         Self { tools, exact, folded, prefixes, unknown }
     }
 
-    /// The tool of a name: exactly, then without case and marks, then without the prefix of a
-    /// server or namespace (`mcp__fs__read_file`, `functions.shell`). An unknown one is generic.
+    /// The tool with this name. The exact name comes first, then the name without case and punctuation, then the name
+    /// without the prefix of a server or namespace (`mcp__fs__read_file`, `functions.shell`). An unknown name gives a
+    /// generic tool.
     #[must_use]
     pub fn lookup(&self, name: &str) -> &ToolDefinition {
         let name = name.trim();
@@ -170,14 +177,15 @@ impl ToolTable {
         at.and_then(|at| self.tools.get(at)).unwrap_or(&self.unknown)
     }
 
+    /// Index of the tool with this name in folded form, or else the first one with a known beginning of it.
     fn by_fold(&self, name: &str) -> Option<usize> {
         let name = fold(name);
         let starting = || self.prefixes.iter().find(|(prefix, _)| name.starts_with(&**prefix));
         self.folded.get(&name).copied().or_else(|| starting().map(|&(_, at)| at))
     }
 
-    /// What a call did. `args` is the decoded text of its arguments: a JSON object, or plain text.
-    /// Broken JSON tells what is before the break.
+    /// The effects of a call. `args` is the decoded text of its arguments: a JSON object or plain text. Of broken
+    /// JSON, the part before the break is read.
     #[must_use]
     pub fn facts(&self, name: &str, args: &str) -> CallFacts {
         let arguments = CallArguments::read(args);
@@ -201,7 +209,7 @@ impl ToolTable {
         facts
     }
 
-    /// The tool of this name; one that nobody knows and that is given a command runs it.
+    /// The tool with this name. An unknown tool with a command as its argument counts as a shell.
     fn lookup_with(&self, name: &str, arguments: &CallArguments<'_>) -> &ToolDefinition {
         const COMMAND: [&str; 2] = ["command", "cmd"];
         let tool = self.lookup(name);
@@ -226,14 +234,15 @@ impl ToolTable {
         }
     }
 
-    /// What came of a call: how it ended, exit code, size, the line that says most. `flagged` is
-    /// the result block's own error flag, where the wire format has one.
+    /// The outcome of a call: how it ended, its exit code, its size, and the line that says most. `flagged` is the
+    /// error flag of the result block, or `None` where it has none.
     #[must_use]
     pub fn outcome(&self, facts: &CallFacts, result: &str, flagged: Option<bool>) -> CallResult {
         outcome::read(facts, result, flagged, false)
     }
 
-    /// The same of a client that flags each command which did not exit with 0: what it did not flag did.
+    /// The outcome of a call, where the client flags each command that does not exit with 0. So a command without a
+    /// flag exited with 0.
     pub(crate) fn outcome_unless_flagged(
         &self,
         facts: &CallFacts,
@@ -243,30 +252,32 @@ impl ToolTable {
         outcome::read(facts, result, flagged, true)
     }
 
-    /// Whether a result may hold what the user said instead of allowing the call.
+    /// Whether a result may hold words of the user, who gave them instead of allowing the call.
     pub(crate) fn may_hold_reason(&self, result: &str) -> bool {
         outcome::may_hold_reason(result)
     }
 
-    /// The lines of a failure that may tell why, of the first `bytes` of it.
+    /// The lines that may say why a call failed, from the first `bytes` bytes of its result.
     pub(crate) fn telling_lines(&self, result: &str, bytes: usize) -> Vec<String> {
         outcome::telling_lines(result, bytes)
     }
 
-    /// The lines of a result that say something, as a reader would see them: without colours and what
-    /// harnesses wrap around it. Of its first `bytes`.
+    /// The lines in the first `bytes` bytes of a result that say something, as a reader sees them: without colours and
+    /// without the wrapping that harnesses add.
     #[must_use]
     pub fn shown(&self, result: &str, bytes: usize) -> Vec<String> {
         outcome::shown(result, bytes)
     }
 }
 
+/// The kind of a call: that of its mode, or else that of its tool.
 fn kind_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> ToolKind {
     let Some(mode) = &tool.mode else { return tool.kind };
     let value = arguments.first(std::slice::from_ref(&mode.arg));
     value.and_then(|value| mode.kinds.get(&value).copied()).unwrap_or(tool.kind)
 }
 
+/// Adds the command or program that a call runs, with the files that it reads and writes.
 fn add_command(tool: &ToolDefinition, arguments: &CallArguments<'_>, facts: &mut CallFacts) {
     let runs = !tool.command_args.is_empty() || !tool.code_args.is_empty();
     let plain = || arguments.plain().filter(|_| runs).map(str::to_owned);
@@ -288,6 +299,7 @@ fn add_command(tool: &ToolDefinition, arguments: &CallArguments<'_>, facts: &mut
     }
 }
 
+/// First line and number of lines of a partial read; `None` for whole files.
 fn range_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> Option<(u64, u64)> {
     if let Some((first, last)) = arguments.pair(&tool.range_args) {
         let lines = u64::try_from(last).map_or(u64::MAX, |last| last.saturating_sub(first) + 1);
@@ -305,17 +317,18 @@ fn range_of(tool: &ToolDefinition, arguments: &CallArguments<'_>) -> Option<(u64
     }
 }
 
-/// Keeps the first of each, in order. Calls name few paths.
+/// Removes empty and repeated paths, and keeps the order.
 fn dedup(paths: &mut Vec<String>) {
     let mut seen = std::collections::BTreeSet::new();
     paths.retain(|path| !path.is_empty() && seen.insert(path.clone()));
 }
 
-/// A name without case and marks.
+/// A name in lower case and without punctuation.
 fn fold(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase()).collect()
 }
 
+/// The name without the prefix of a server or namespace.
 fn without_server(name: &str) -> &str {
     let name = name.rsplit("__").next().unwrap_or(name);
     name.rsplit(['.', '/', ':']).next().unwrap_or(name)

@@ -1,7 +1,7 @@
-//! The files that a patch touches.
+//! Finds the files that a patch changes.
 
-/// Paths in the headers of a patch, in order: `*** Update File: x` and its kin, and the headers
-/// of unified diffs.
+/// The paths in the headers of a patch, in order: `*** Update File: x` and similar lines, and the headers of unified
+/// diffs.
 pub(super) fn paths(text: &str) -> Vec<String> {
     const MARKS: [&str; 4] =
         ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
@@ -25,7 +25,7 @@ pub(super) fn paths(text: &str) -> Vec<String> {
     out
 }
 
-/// The path of a diff header, without the time after a tab and without `a/` or `b/`.
+/// The path in the header of a diff, without the time behind a tab, and without `a/` or `b/`.
 fn diff_path(header: &str) -> &str {
     let path = header.split('\t').next().unwrap_or(header).trim();
     path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path)

@@ -1,55 +1,55 @@
-//! What programs of a shell do: `data/programs.toml`.
+//! What shell programs do, as `data/programs.toml` has it.
 
 use std::sync::LazyLock;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
-/// Programs by what they do.
+/// Programs, grouped by what they do.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProgramTable {
-    /// Do no work of their own.
+    /// Programs that do no work of their own.
     pub idle: FxHashSet<String>,
-    /// Show content, or a part of what they are given.
+    /// Programs that show content, or a part of their input.
     pub shows: FxHashSet<String>,
-    /// Exit with 1 for an answer.
+    /// Programs for which exit code 1 is an answer and no failure.
     pub answers: FxHashSet<String>,
-    /// Run the program behind them.
+    /// Programs that run the program behind them.
     pub runners: FxHashSet<String>,
-    /// Run the program that their first argument names.
+    /// Programs that run the script that their first argument names.
     pub interpreters: FxHashSet<String>,
-    /// Only prepare the command behind them.
+    /// Programs that only prepare the next command.
     pub prepares: FxHashSet<String>,
-    /// Only show with these words behind them.
+    /// Programs that only show something with one of these subcommands.
     pub showing: FxHashMap<String, FxHashSet<String>>,
-    /// Take a subcommand.
+    /// Programs that take a subcommand.
     pub subcommands: FxHashSet<String>,
-    /// Run what a project names.
+    /// Package managers, which run scripts that a project names.
     pub managers: FxHashSet<String>,
-    /// The same, named as a target: `make test`.
+    /// Programs that run targets which a project names, as in `make test`.
     pub targets: FxHashSet<String>,
     /// Flags of checks that do not change what is checked.
     pub neutral: Vec<String>,
-    /// Flags of checks that take a word.
+    /// Flags of checks that narrow what is checked, and take a value.
     pub narrowing: FxHashSet<String>,
-    /// What checks the work.
+    /// Programs that check the work.
     pub checks: ProgramKinds,
-    /// Words of names that tell a check.
+    /// Words in the names of scripts that suggest a check.
     pub names: ProgramKinds,
-    /// Rewrite files.
+    /// Programs that rewrite files.
     pub formats: RewritingPrograms,
-    /// Install things.
+    /// Programs that install something.
     pub installs: NamedPrograms,
-    /// Modules whose package has another name.
+    /// The packages of modules, where the two have different names.
     pub modules: FxHashMap<String, String>,
-    /// Change files.
+    /// Programs that change files.
     pub edits: NamedPrograms,
-    /// Where files are no part of the work.
+    /// Folders whose files are no part of the work.
     pub places: KnownFolders,
 }
 
-/// Programs, or words of names, by what they check.
+/// Programs, or words in names, grouped by the kind of check.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProgramKinds {
@@ -64,37 +64,37 @@ pub(crate) struct ProgramKinds {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RewritingPrograms {
     pub programs: FxHashSet<String>,
+    /// The flags.
     pub checking: FxHashSet<String>,
 }
 
-/// Programs, some with a subcommand.
+/// Programs, some of them with a subcommand.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NamedPrograms {
     pub programs: FxHashSet<String>,
 }
 
-/// Folders.
+/// Folders outside the work.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KnownFolders {
-    /// How a temporary path begins.
+    /// Beginnings of temporary paths.
     pub scratch: Vec<String>,
-    /// Folders in a temporary path.
+    /// Folders that make a path temporary wherever they occur in it.
     pub folders: Vec<String>,
-    /// Folders for notes of the agent's own.
+    /// Folders in which agents keep their own notes.
     pub aside: Vec<String>,
 }
 
 impl KnownFolders {
-    /// Whether a file is no part of the work: it lies in a temporary folder, or among the notes that
-    /// an agent keeps of its plans.
+    /// Whether a file is no part of the work: it is in a temporary folder, or among the notes that an agent keeps.
     pub(crate) fn is_aside(&self, path: &str) -> bool {
         let within = |folders: &[String]| folders.iter().any(|folder| path.contains(&**folder));
         self.is_scratch(path) || within(&self.aside)
     }
 
-    /// Whether a path lies in a temporary folder.
+    /// Whether a path is in a temporary folder.
     pub(crate) fn is_scratch(&self, path: &str) -> bool {
         self.scratch.iter().any(|start| path.starts_with(&**start))
             || self.folders.iter().any(|folder| path.contains(&**folder))
@@ -102,7 +102,7 @@ impl KnownFolders {
 }
 
 impl ProgramKinds {
-    /// Of which kind a name is.
+    /// The kind of check of a program or word; `None` where it is unknown.
     pub(crate) fn of(&self, name: &str) -> Option<super::command::purpose::CheckKind> {
         use super::command::purpose::CheckKind;
         let all = [
@@ -115,11 +115,11 @@ impl ProgramKinds {
     }
 }
 
-/// The file is part of the program, and a test reads it.
+/// The table, read once. The file is compiled in and a test reads it, so it is never broken.
 static PROGRAMS: LazyLock<ProgramTable> =
     LazyLock::new(|| toml::from_str(include_str!("../../data/programs.toml")).unwrap_or_default());
 
-/// The programs that are known.
+/// The table of known programs.
 pub(crate) fn programs() -> &'static ProgramTable {
     &PROGRAMS
 }

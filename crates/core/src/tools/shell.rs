@@ -1,5 +1,5 @@
-//! Simple reads and writes inside a shell command. Conservative: what is built from variables,
-//! globs or substitutions names no path.
+//! Finds simple reads and writes of files inside a shell command. This is conservative: a word with variables, globs
+//! or substitutions gives no path.
 
 use std::borrow::Cow;
 
@@ -11,26 +11,28 @@ use super::words::{
     counted, edits_in_place, git, is_file, path, paths, sed_range, skip_prefixes, without_scripts,
 };
 
-/// What a command reads and writes, as far as its text tells for certain.
+/// The files that a command reads and writes, as far as its text proves them.
 #[derive(Debug, Default)]
 pub(super) struct CommandFiles {
     pub reads: Vec<String>,
     pub writes: Vec<String>,
-    /// Those of them that are gone then.
+    /// The files among `writes` that are gone afterwards.
     pub removes: Vec<String>,
+    /// First line and number of lines of the first partial read.
     pub range: Option<(u64, u64)>,
 }
 
-/// A part of a file of unknown extent.
+/// The range of a partial read whose extent is unknown.
 const SOME: (u64, u64) = (0, 0);
 
-/// Longest command text that is read; beyond stands data, not a command.
+/// At most this many bytes of a command are read. A longer command holds data.
 const LONGEST: usize = 256 * 1024;
 
+/// Finds the files that a command reads and writes, in its words, its scripts and its patches.
 pub(super) fn read(command: &str) -> CommandFiles {
     let mut done = CommandFiles::default();
     let mut lexer = ShellLexer::of(command);
-    // Which of its commands read a script from their input.
+    // The numbers of the simple commands that may read a script from their input.
     let mut scripts = Vec::new();
     loop {
         let (words, writes, end) = lexer.simple_command();
@@ -62,7 +64,7 @@ impl CommandFiles {
     }
 }
 
-/// What the script in an argument writes: `python3 -c '…'`.
+/// Adds the files that a script in an argument writes, as in `python3 -c '…'`.
 fn inline(words: &[ShellWord], done: &mut CommandFiles) {
     let at = words.iter().position(|word| is_interpreter(&word.text)).unwrap_or_default();
     let words: Vec<String> = words.iter().skip(at).map(|word| word.text.clone()).collect();
@@ -71,27 +73,27 @@ fn inline(words: &[ShellWord], done: &mut CommandFiles) {
     }
 }
 
-/// Whether a program runs scripts that are read here.
+/// Whether a program runs scripts in a language that is read here.
 fn is_interpreter(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     matches!(name, "python" | "pypy" | "node" | "bun" | "deno")
 }
 
-/// A simple command with everything that it is given.
+/// A simple command with its words and its input.
 #[derive(Debug)]
 pub(crate) struct SimpleCommand {
-    /// Its words, `sudo` and the like among them.
+    /// The words, with prefixes such as `sudo`.
     pub words: Vec<ShellWord>,
-    /// What is written to its input: `<<< word`.
+    /// The here-string that it gets as input (`<<< word`).
     pub fed: Option<ShellWord>,
-    /// Whether its output goes to the next one.
+    /// Whether its output goes into the next command through a pipe.
     pub piped: bool,
-    /// Where it ends.
+    /// Byte offset of its end in the text.
     pub end: usize,
 }
 
-/// The simple commands of a text, in order, each as it is written.
+/// The simple commands of a text in order, with all their words.
 pub(crate) fn simple(text: &str) -> Vec<SimpleCommand> {
     let mut lexer = ShellLexer::of(text);
     let mut out = Vec::new();
@@ -105,7 +107,7 @@ pub(crate) fn simple(text: &str) -> Vec<SimpleCommand> {
     }
 }
 
-/// What ends a simple command.
+/// The operator that ends a simple command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandEnd {
     /// `|`
@@ -116,33 +118,33 @@ pub(crate) enum CommandEnd {
     Or,
     /// `&`
     Background,
-    /// `;` or the end of the line
+    /// `;` or the end of a line.
     Then,
-    /// A parenthesis: what comes next says how it goes on.
+    /// A parenthesis. The operator behind the group ends the command, too.
     Group,
     /// The end of the text.
     Text,
 }
 
-/// A simple command of a longer one.
+/// One simple command of a longer command.
 #[derive(Debug)]
 pub(super) struct CommandPart<'a> {
-    /// Its words without `sudo`, `timeout` and the like.
+    /// The words, without prefixes such as `sudo` and `timeout`.
     pub words: Vec<String>,
-    /// These words as they are written.
+    /// The same words as they are written.
     pub text: &'a str,
-    /// The files that its output goes to.
+    /// The files that its output is redirected to.
     pub writes: Vec<String>,
-    /// What is given to it as a heredoc.
+    /// The heredoc that it gets as input.
     pub body: Option<&'a str>,
-    /// Whether it belongs to `if`, `for` and the like.
+    /// Whether it begins a control structure, such as `if` or `for`.
     pub control: bool,
-    /// What comes behind it.
+    /// The operator behind it.
     pub end: CommandEnd,
 }
 
 impl CommandPart<'_> {
-    /// Whether one of its words behind the first is this one.
+    /// Whether a word behind the first one is `word`.
     pub(super) fn holds(&self, word: &str) -> bool {
         self.words.iter().skip(1).any(|own| own == word)
     }
@@ -154,7 +156,7 @@ pub(super) fn parts(command: &str) -> Vec<CommandPart<'_>> {
     const CLOSING: [&str; 4] = ["}", "fi", "done", "esac"];
     let mut lexer = ShellLexer::of(command);
     let mut parts: Vec<CommandPart<'_>> = Vec::new();
-    // Which simple command of the text each is.
+    // The number of each part among the simple commands of the text, because heredocs refer to it.
     let mut numbers = Vec::new();
     loop {
         let (words, writes, end) = lexer.simple_command();
@@ -163,7 +165,7 @@ pub(super) fn parts(command: &str) -> Vec<CommandPart<'_>> {
         let closing = CLOSING.contains(&first);
         let words = skip_prefixes(&words);
         if words.is_empty() || closing {
-            // `( … ) | tail`, `{ …; } || true`: the group goes on as this says.
+            // In `( … ) | tail` or `{ …; } || true`, this operator applies to the whole group.
             let open = parts.last_mut().filter(|last| last.end == CommandEnd::Group || closing);
             if let Some(last) = open {
                 last.end = end;
@@ -187,7 +189,7 @@ pub(super) fn parts(command: &str) -> Vec<CommandPart<'_>> {
     parts
 }
 
-/// The command inside of `bash -lc "…"`, where that is all of it.
+/// The command inside `bash -lc "…"`, where the text is nothing else; otherwise the text itself.
 pub(crate) fn unwrapped(command: &str) -> Cow<'_, str> {
     const SHELLS: [&str; 4] = ["bash", "sh", "zsh", "dash"];
     let first = command.split_whitespace().next().unwrap_or_default();
@@ -203,26 +205,27 @@ pub(crate) fn unwrapped(command: &str) -> Cow<'_, str> {
     Cow::Borrowed(command)
 }
 
-/// A heredoc.
+/// The body of a heredoc.
 struct HeredocBody<'a> {
     text: &'a str,
-    /// Which simple command it is given to, from 1.
+    /// The number of the simple command that gets it, counted from 1.
     command: usize,
-    /// Whether that one applies patches.
+    /// Whether that command applies patches.
     patches: bool,
 }
 
+/// Splits a command into words and simple commands.
 struct ShellLexer<'a> {
     text: &'a str,
     at: usize,
-    /// End words of heredocs whose bodies start at the next line; whose they are, and whether they may
-    /// hold a patch.
+    /// Heredocs whose bodies start at the next line: the end word, the number of the command, and whether the command
+    /// applies patches.
     heredocs: Vec<(String, usize, bool)>,
-    /// Their bodies.
+    /// The bodies read so far.
     bodies: Vec<HeredocBody<'a>>,
-    /// Simple commands so far.
+    /// How many simple commands were begun.
     commands: usize,
-    /// The last here-string.
+    /// The last here-string that no command has taken yet.
     fed: Option<ShellWord>,
 }
 
@@ -233,7 +236,7 @@ impl<'a> ShellLexer<'a> {
         Self { text: &command[..end], at: 0, heredocs, bodies, commands: 0, fed: None }
     }
 
-    /// Where the last of these words ends.
+    /// Byte offset of the end of the last of these words.
     fn last_word_end(&self, words: &[ShellWord]) -> usize {
         words.last().map_or(self.at, |word| word.at.end)
     }
@@ -246,7 +249,7 @@ impl<'a> ShellLexer<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Words up to the next separator, and the files that output is sent to.
+    /// Reads one simple command: its words, the files that its output goes to, and the operator that ends it.
     fn simple_command(&mut self) -> (Vec<ShellWord>, Vec<String>, CommandEnd) {
         let (mut words, mut writes) = (Vec::new(), Vec::new());
         self.commands += 1;
@@ -286,6 +289,7 @@ impl<'a> ShellLexer<'a> {
         (words, writes, end)
     }
 
+    /// Reads a redirection of input: a file, a here-string, or the start of a heredoc.
     fn input(&mut self, words: &[ShellWord]) {
         let (here, strip) = (self.rest().starts_with("<<"), self.rest().starts_with("<<-"));
         if self.rest().starts_with("<<<") || !here {
@@ -306,7 +310,7 @@ impl<'a> ShellLexer<'a> {
         }
     }
 
-    /// `> F`, `>> F`, `>| F`, `&> F`; `>&2` sends nowhere.
+    /// Reads a redirection of output: `> F`, `>> F`, `>| F`, `&> F`. `>&2` names no file.
     fn output(&mut self, writes: &mut Vec<String>) {
         while self.peek().is_some_and(|b| matches!(b, b'>' | b'&' | b'|')) {
             self.at += 1;
@@ -332,7 +336,7 @@ impl<'a> ShellLexer<'a> {
         }
     }
 
-    /// The next word; None where a separator stands, and for the number of a descriptor (`2>`).
+    /// Reads the next word. `None` at a separator, and for the number of a file descriptor (`2>`).
     fn word(&mut self) -> Option<ShellWord> {
         let start = self.at;
         let mut word = ShellWord { text: String::new(), at: start..start, dynamic: false };
@@ -366,6 +370,7 @@ impl<'a> ShellLexer<'a> {
         (self.at > start && !descriptor).then_some(word)
     }
 
+    /// Adds something that the shell would expand to a word, such as `$(…)`, as it is written.
     fn expansion(&mut self, byte: u8, word: &mut ShellWord) {
         let rest = self.rest();
         let inside = if rest.starts_with("$(") {
@@ -386,6 +391,7 @@ impl<'a> ShellLexer<'a> {
         self.at += inside;
     }
 
+    /// Adds the text inside quotes to a word.
     fn quoted(&mut self, word: &mut ShellWord, quote: char) {
         self.at += 1;
         let mut escaped = false;
@@ -406,7 +412,7 @@ impl<'a> ShellLexer<'a> {
         self.at = self.text.len();
     }
 
-    /// Skips the bodies of the heredocs of the line before.
+    /// Reads the bodies of the heredocs that began on the line before.
     fn heredoc_bodies(&mut self) {
         for (end, command, patches) in std::mem::take(&mut self.heredocs) {
             let start = self.at;
@@ -425,7 +431,7 @@ impl<'a> ShellLexer<'a> {
     }
 }
 
-/// What one simple command does.
+/// Adds the files that one simple command reads and writes.
 fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
     let words = skip_prefixes(words);
     let Some((program, rest)) = words.split_first() else { return };
@@ -465,7 +471,7 @@ fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
             done.reads.extend(paths(files).filter(|file| is_file(file)));
         }
         "perl" | "ruby" if flags.iter().any(|flag| edits_in_place(flag)) => {
-            // The script is the argument of -e, or the first word where -e ends another flag.
+            // The script is the argument of `-e`, or the first word where another flag ends in `e`.
             let files = plain().skip(usize::from(flags.iter().any(|flag| flag.ends_with('e'))));
             done.writes.extend(paths(files));
         }
@@ -484,7 +490,7 @@ fn run(words: &[ShellWord], piped: bool, done: &mut CommandFiles) {
         _ => {}
     }
     if done.reads.len() > before {
-        // What goes through a pipe is shown in part, if at all.
+        // A program behind the pipe may show only a part of the file, or nothing.
         let range = if piped { range.or(Some(SOME)) } else { range };
         done.range = done.range.or(range);
     }

@@ -1,7 +1,7 @@
 use super::*;
 use ToolKind::{Edit, List, Other, Read, Search, Shell, Task, Todo, Web, Write};
 
-/// What a row expects: kind, reads, writes, command or query, range.
+/// The expectation of a row: kind, reads, writes, command or query, range.
 type ToolExpectation = (
     &'static str,
     &'static str,

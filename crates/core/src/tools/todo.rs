@@ -1,48 +1,49 @@
-//! The to-do list that an agent keeps, as its newest call wrote it.
+//! The to-do list of an agent, as its newest call wrote it.
 
 use super::ToolTable;
 use super::args::CallArguments;
 
-/// Arguments that name an item and its state, by known agents: Claude Code, Codex, Hermes, opencode,
-/// Gemini CLI, Cursor, Roo.
+/// The arguments that hold the text of an item, in the tools of Claude Code, Codex, Hermes, opencode, Gemini CLI,
+/// Cursor and Roo.
 const ITEM: &[&str] = &["content", "step", "title", "text", "description", "task", "name"];
+/// The arguments that hold the state of an item.
 const STATE: &[&str] = &["status", "state"];
 /// Arguments that hold the whole list as text.
 const LIST: &[&str] = &["todos", "plan", "items", "tasks", PROGRESS];
-/// The list that Cline's tools take beside what they do.
+/// The argument with a to-do list in Cline's tools for other work.
 const PROGRESS: &str = "task_progress";
 
-/// One item of a list.
+/// One item of a to-do list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TodoItem {
-    /// `completed`, `in_progress`, `pending`, as the agent wrote it; empty where it is not told.
+    /// `completed`, `in_progress` or `pending`, as the agent wrote it; empty where the call does not say.
     pub state: String,
-    /// What is to do.
+    /// The task itself.
     pub text: String,
 }
 
 impl TodoItem {
-    /// Whether it is done, as agents write that.
+    /// Whether the state means that the item is done.
     #[must_use]
     pub fn is_done(&self) -> bool {
         matches!(self.state.as_str(), "completed" | "complete" | "done")
     }
 }
 
-/// What a call does to the list.
+/// The change that a call makes to the to-do list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TodoChange {
-    /// It writes the whole list.
+    /// The call writes the whole list.
     Whole(Vec<TodoItem>),
-    /// It adds an item; the number is the one that the result gives it.
+    /// The call adds an item. The number comes from the result; `None` where the result has none.
     Add(Option<u32>, TodoItem),
-    /// It changes the item of a number: what is empty stays as it is.
+    /// The call changes the item with this number. An empty field stays as it was.
     Update(u32, TodoItem),
 }
 
 impl ToolTable {
-    /// What a call does to the to-do list. Claude Code's newer tools build it one item at a time: a
-    /// `subject` adds one, a `taskId` changes one.
+    /// The change that a call makes to the to-do list. Claude Code's newer tools write one item at a time: a call with
+    /// a `subject` adds an item, and one with a `taskId` changes an item.
     #[must_use]
     pub fn todo_change(&self, args: &str, result: &str) -> TodoChange {
         let arguments = CallArguments::read(args);
@@ -57,14 +58,15 @@ impl ToolTable {
                 TodoChange::Add(digits[..end].parse().ok(), item)
             }
             None => {
-                // What is merged into the list (Hermes Agent) names items by their ids; the result has all of it.
+                // Hermes Agent merges a few items into the list, by their ids. The result holds the whole list, so it
+                // is read instead.
                 let whole = if args.contains("\"merge\"") { self.todo(result) } else { Vec::new() };
                 TodoChange::Whole(if whole.is_empty() { self.todo(args) } else { whole })
             }
         }
     }
 
-    /// The list that a call of another tool keeps beside what it does.
+    /// The to-do list that a call of another tool updates on the side; `None` where it holds none.
     #[must_use]
     pub fn todo_beside(&self, args: &str) -> Option<TodoChange> {
         if !args.contains(PROGRESS) {
@@ -75,7 +77,7 @@ impl ToolTable {
         (!items.is_empty()).then_some(TodoChange::Whole(items))
     }
 
-    /// The items of a to-do list that a call writes; none where it writes no list.
+    /// The items of a to-do list in the arguments of a call; empty where there is no list.
     #[must_use]
     pub fn todo(&self, args: &str) -> Vec<TodoItem> {
         let arguments = CallArguments::read(args);
@@ -100,7 +102,7 @@ impl ToolTable {
     }
 }
 
-/// A line of a list, with the box in front of it as its state.
+/// Reads a line of a list. A box in front of it, such as `[x]`, gives the state.
 fn item(line: &str) -> Option<TodoItem> {
     let line = line.trim();
     let text =

@@ -1,25 +1,25 @@
-//! The words of a command, and what flags and prefixes among them mean.
+//! The words of a command, and the meaning of flags and prefixes among them.
 
 use std::ops::Range;
 
-/// A word without its quotes.
+/// A word of a command, without its quotes.
 #[derive(Debug)]
 pub(crate) struct ShellWord {
     pub text: String,
-    /// Where it stands, quotes included.
+    /// Byte range of the word in the command, with its quotes.
     pub at: Range<usize>,
-    /// Holds something that the shell would expand.
+    /// Whether it holds something that the shell would expand.
     pub(super) dynamic: bool,
 }
 
 impl ShellWord {
-    /// What stands in a text, without quotes of its own.
+    /// The word in this range of a text, which has no quotes there.
     pub(crate) fn at(text: &str, at: Range<usize>) -> Self {
         Self { text: text[at.clone()].to_owned(), at, dynamic: false }
     }
 }
 
-/// The words that are neither flags nor the argument of a flag that takes one.
+/// The words that are neither flags nor the arguments of flags.
 pub(super) fn without_scripts(rest: &[ShellWord]) -> Vec<&ShellWord> {
     const TAKES_ONE: [&str; 8] = ["-e", "-f", "-A", "-B", "-C", "-m", "-g", "-t"];
     let mut words = rest.iter();
@@ -34,20 +34,20 @@ pub(super) fn without_scripts(rest: &[ShellWord]) -> Vec<&ShellWord> {
     files
 }
 
-/// `-i`, `-i.bak`, `-ni`, `--in-place`.
+/// Whether a flag of `sed` means editing in place: `-i`, `-i.bak`, `-ni`, `--in-place`.
 pub(super) fn in_place(flag: &str) -> bool {
     let short = flag.starts_with('-') && !flag.starts_with("--");
     flag.starts_with("--in-place")
         || (short && flag.split('.').next().is_some_and(|f| f.contains('i')))
 }
 
-/// `-pi`, `-i`, `-pi.bak`, `-0pi`, but no `-Mstrict`.
+/// Whether a flag of `perl` or `ruby` means editing in place: `-pi`, `-i`, `-pi.bak`, `-0pi`, but not `-Mstrict`.
 pub(super) fn edits_in_place(flag: &str) -> bool {
     let letters = flag.trim_start_matches(['-', '0']).split('.').next().unwrap_or_default();
     letters.contains('i') && letters.bytes().all(|b| b"pinlewa".contains(&b))
 }
 
-/// The files that `git mv`, `git rm`, `git restore` and `git checkout … -- F` change.
+/// The files that `git mv`, `git rm`, `git restore` or `git checkout … -- F` changes.
 pub(super) fn git(rest: &[ShellWord]) -> Vec<&ShellWord> {
     let named =
         |words: &[ShellWord]| words.iter().position(|word| word.text == "--").map(|at| at + 1);
@@ -59,14 +59,14 @@ pub(super) fn git(rest: &[ShellWord]) -> Vec<&ShellWord> {
     let words = match (verb, named(words)) {
         ("mv" | "rm" | "restore" | "checkout", Some(at)) => &words[at..],
         ("mv" | "rm", None) => words,
-        // What is behind `--source` or `-s` is a commit.
+        // The word behind `--source` or `-s` is a commit.
         ("restore", None) if !words.iter().any(|w| w.text == "-s" || w.text == "--source") => words,
         _ => return Vec::new(),
     };
     words.iter().filter(|word| !word.text.starts_with('-')).collect()
 }
 
-/// Skips `sudo`, `time`, `X=y`, `then` and other words before the program.
+/// Skips words before the program, such as `sudo`, `time`, `X=y` and `then`.
 pub(super) fn skip_prefixes(mut words: &[ShellWord]) -> &[ShellWord] {
     const BEFORE: [&str; 12] =
         ["sudo", "time", "env", "command", "exec", "nohup", "then", "else", "do", "if", "!", "{"];
@@ -85,7 +85,7 @@ pub(super) fn skip_prefixes(mut words: &[ShellWord]) -> &[ShellWord] {
     words
 }
 
-/// The count of `head -n 5`, `head -5`, `tail -n +5`, and the words that are no flags.
+/// Reads the count of `head -n 5`, `head -5` or `tail -n +5`, and the words that are no flags.
 pub(super) fn counted(rest: &[ShellWord]) -> (Option<u64>, Vec<&ShellWord>) {
     let (mut count, mut files) = (None, Vec::new());
     let mut words = rest.iter();
@@ -104,7 +104,7 @@ pub(super) fn counted(rest: &[ShellWord]) -> (Option<u64>, Vec<&ShellWord>) {
     (count, files)
 }
 
-/// `10,20p` and `10p`.
+/// The first line and the number of lines that `10,20p` or `10p` prints; `None` for any other script.
 pub(super) fn sed_range(script: &str) -> Option<(u64, u64)> {
     let lines = script.strip_suffix('p')?;
     let (first, last) = lines.split_once(',').unwrap_or((lines, lines));
@@ -114,7 +114,7 @@ pub(super) fn sed_range(script: &str) -> Option<(u64, u64)> {
     Some((first, last.saturating_sub(first) + 1))
 }
 
-/// The path that a word names, if it certainly is one.
+/// The path that a word names; `None` where it may be something else.
 pub(super) fn path(word: ShellWord) -> Option<String> {
     let text = word.text;
     let plain = !word.dynamic && !text.is_empty() && text.len() < 512;
@@ -126,12 +126,12 @@ pub(super) fn path(word: ShellWord) -> Option<String> {
     (plain && name && !text.bytes().all(|b| b.is_ascii_digit())).then_some(text)
 }
 
-/// The paths that words name.
+/// The paths that the words name.
 pub(super) fn paths(words: impl IntoIterator<Item = ShellWord>) -> impl Iterator<Item = String> {
     words.into_iter().filter_map(path)
 }
 
-/// Whether a word after a pattern looks like one file: its last part has an extension.
+/// Whether a word behind a pattern looks like a single file: its last part has an extension.
 pub(super) fn is_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty())

@@ -1,31 +1,33 @@
-//! How numbers are spread, in bounded memory.
+//! Histograms of numbers, in bounded memory.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Below this every number has its own bucket; above, an octave has [`STEPS`].
+/// Each number below this has a bucket of its own. Above, each octave has [`STEPS`] buckets.
 const EXACT: u64 = 64;
-/// Buckets an octave: a quantile is at most 1/32 below the true one.
+/// Buckets for each octave, so that a quantile is at most 1/32 below the true one.
 const STEPS: u64 = 32;
 
-/// A histogram with logarithmic buckets. Adding in any order, or in parts, gives the same.
+/// A histogram with logarithmic buckets. The order in which numbers are added or histograms are merged does not
+/// matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogHistogram {
     count: u64,
     max: u64,
+    /// How many numbers each bucket holds.
     buckets: BTreeMap<u64, u64>,
 }
 
 impl LogHistogram {
-    /// Takes in a number.
+    /// Adds a number.
     pub fn add(&mut self, value: u64) {
         self.count += 1;
         self.max = self.max.max(value);
         *self.buckets.entry(bucket(value)).or_default() += 1;
     }
 
-    /// Takes in all numbers of another one.
+    /// Adds all numbers of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.max = self.max.max(other.max);
@@ -34,19 +36,20 @@ impl LogHistogram {
         }
     }
 
-    /// How many numbers.
+    /// How many numbers were added.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The largest, exactly.
+    /// The largest number, exactly; 0 where there are none.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The number that `percent` of all are not above, up to 3 % too low. 0 where there is none.
+    /// The number that at least `percent` of all numbers do not exceed, up to about 3 % too low. 0 where there are no
+    /// numbers.
     ///
     /// ```
     /// let mut spread = midfold_core::trajectory::LogHistogram::default();
@@ -71,6 +74,7 @@ impl LogHistogram {
     }
 }
 
+/// The number of the bucket for a value.
 fn bucket(value: u64) -> u64 {
     if value < EXACT {
         return value;
@@ -80,7 +84,7 @@ fn bucket(value: u64) -> u64 {
     EXACT + (octave - 6) * STEPS + step
 }
 
-/// The least number of a bucket.
+/// The smallest number of a bucket.
 fn least(bucket: u64) -> u64 {
     if bucket < EXACT {
         return bucket;

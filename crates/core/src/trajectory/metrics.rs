@@ -1,5 +1,5 @@
-//! What compression did to a trajectory, and to all of them. Field names are those of Hermes'
-//! compressor, so that what reads its files reads ours.
+//! What compression did to one trajectory, and to all of them. Field names are those of Hermes' compressor, so that
+//! programs which read its files can read these.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::trajectory::{LogHistogram, TurnSpan};
 
-/// The turns that a summary replaced; -1 where there are none.
+/// The turns that a summary replaced; the indices are -1 where it replaced none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryRegion {
-    /// The first turn.
+    /// Index of the first replaced turn.
     pub start_idx: i64,
-    /// The first turn after it.
+    /// Index of the first turn behind them.
     pub end_idx: i64,
-    /// How many.
+    /// How many turns were replaced.
     pub turns_count: u64,
 }
 
@@ -35,44 +35,44 @@ impl From<TurnSpan> for SummaryRegion {
     }
 }
 
-/// What was done to one trajectory.
+/// The result of compressing one trajectory.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrajectoryMetrics {
-    /// Tokens before.
+    /// Tokens before compression.
     pub original_tokens: u64,
-    /// Tokens after.
+    /// Tokens after compression.
     pub compressed_tokens: u64,
-    /// The difference; below zero where a summary cost more than it replaced.
+    /// Tokens saved; negative where the summary costs more than the turns that it replaces.
     pub tokens_saved: i64,
-    /// Tokens after / tokens before.
+    /// Tokens after compression, divided by tokens before.
     #[serde(serialize_with = "four_places")]
     pub compression_ratio: f64,
-    /// Turns before.
+    /// Turns before compression.
     pub original_turns: u64,
-    /// Turns after.
+    /// Turns after compression.
     pub compressed_turns: u64,
-    /// The difference.
+    /// Turns removed, less the turn that was added for the summary.
     pub turns_removed: i64,
-    /// Which turns.
+    /// The turns that were replaced.
     pub compression_region: SummaryRegion,
-    /// A summary replaces turns.
+    /// Whether a summary replaced turns.
     pub was_compressed: bool,
-    /// It is longer than the target all the same.
+    /// Whether the trajectory still exceeds the target.
     pub still_over_limit: bool,
-    /// It fitted already.
+    /// Whether the trajectory was left alone, because it fitted the target.
     pub skipped_under_target: bool,
-    /// Model calls for its summary.
+    /// How many calls of a model its summary took.
     pub summarization_api_calls: u64,
-    /// Those of them that failed.
+    /// How many of these calls failed.
     pub summarization_errors: u64,
-    /// Why a summary is the computed one though a model was asked: a class of failure, or what
-    /// was wrong with the reply. Not in Hermes' metrics.
+    /// Why the summary is computed although a model was asked: a kind of failure, or the fault of the reply. `None`
+    /// otherwise. Hermes' metrics lack this field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_refused: Option<String>,
 }
 
 impl TrajectoryMetrics {
-    /// Of a trajectory that stays as it is.
+    /// The metrics of a trajectory that stays as it is.
     #[must_use]
     pub fn unchanged(tokens: u64, turns: usize, target: u64) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl TrajectoryMetrics {
         }
     }
 
-    /// Sets what came of it: tokens and turns after a summary took the place of `span`.
+    /// Sets the result: tokens and turns of the trajectory after a summary took the place of `span`.
     #[must_use]
     pub fn folded(mut self, span: TurnSpan, tokens: u64, turns: usize, target: u64) -> Self {
         let less = |before: u64, after: u64| {
@@ -122,50 +122,51 @@ fn rounded(value: f64, places: f64) -> f64 {
     (value * places).round() / places
 }
 
-/// Ratios are summed in billionths: sums of integers do not depend on their order.
+/// Ratios are summed in billionths, because sums of integers do not depend on the order.
 const BILLION: f64 = 1e9;
 
-/// The sums over many trajectories. Adding in any order, or in parts, gives the same.
+/// Sums over many trajectories. The order in which they are added or merged does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrajectoryTotals {
-    /// Trajectories that were looked at and written.
+    /// Trajectories that were read and written.
     pub trajectories: u64,
-    /// A summary replaces turns.
+    /// Trajectories in which a summary replaced turns.
     pub compressed: u64,
-    /// Fitted already.
+    /// Trajectories that were left alone, because they fitted the target.
     pub skipped_under_target: u64,
-    /// Longer than the target all the same.
+    /// Trajectories that still exceed the target.
     pub still_over_limit: u64,
-    /// Rows that were rejected.
+    /// Rows of the data set that were rejected.
     pub failed: u64,
-    /// Tokens before.
+    /// Tokens before compression.
     pub tokens_before: u64,
-    /// Tokens after.
+    /// Tokens after compression.
     pub tokens_after: u64,
-    /// Turns before.
+    /// Turns before compression.
     pub turns_before: u64,
-    /// Turns after.
+    /// Turns after compression.
     pub turns_after: u64,
-    /// Model calls.
+    /// Calls of a model.
     pub calls: u64,
-    /// Those that failed.
+    /// Calls of a model that failed.
     pub call_errors: u64,
-    /// Summaries that are computed though a model was asked, by reason.
+    /// Computed summaries for which a model was asked, by the reason why its reply was not used.
     #[serde(default)]
     pub refused: BTreeMap<String, u64>,
-    /// Of the compressed ones: the sum of their ratios, in billionths.
+    /// Sum of the ratios of the compressed trajectories, in billionths.
     ratios: u64,
-    /// Of the compressed ones: tokens and turns saved.
+    /// Tokens saved in the compressed trajectories.
     saved: i64,
+    /// Turns removed from the compressed trajectories.
     removed: i64,
-    /// How long they were, in tokens.
+    /// Lengths before compression, in tokens.
     pub before: LogHistogram,
-    /// How long they are, in tokens.
+    /// Lengths after compression, in tokens.
     pub after: LogHistogram,
 }
 
 impl TrajectoryTotals {
-    /// Takes in a trajectory.
+    /// Adds the metrics of a trajectory.
     pub fn add(&mut self, metrics: &TrajectoryMetrics) {
         self.trajectories += 1;
         self.compressed += u64::from(metrics.was_compressed);
@@ -189,12 +190,12 @@ impl TrajectoryTotals {
         self.after.add(metrics.compressed_tokens);
     }
 
-    /// Takes in a row that was rejected.
+    /// Counts a row that was rejected.
     pub fn reject(&mut self) {
         self.failed += 1;
     }
 
-    /// Takes in the sums of others.
+    /// Adds other sums.
     pub fn merge(&mut self, other: &Self) {
         self.trajectories += other.trajectories;
         self.compressed += other.compressed;
@@ -217,19 +218,19 @@ impl TrajectoryTotals {
         self.after.merge(&other.after);
     }
 
-    /// Compressed / all.
+    /// The fraction of trajectories that were compressed.
     #[must_use]
     pub fn compression_rate(&self) -> f64 {
         rounded(self.compressed as f64 / self.trajectories.max(1) as f64, 1e4)
     }
 
-    /// Tokens after / tokens before.
+    /// Tokens after compression, divided by tokens before.
     #[must_use]
     pub fn overall_ratio(&self) -> f64 {
         rounded(self.tokens_after as f64 / self.tokens_before.max(1) as f64, 1e4)
     }
 
-    /// The mean ratio of the compressed ones; 1 where there are none.
+    /// The mean ratio of the compressed trajectories; 1 where there are none.
     #[must_use]
     pub fn mean_ratio(&self) -> f64 {
         if self.compressed == 0 {
@@ -238,19 +239,19 @@ impl TrajectoryTotals {
         rounded(self.ratios as f64 / BILLION / self.compressed as f64, 1e4)
     }
 
-    /// Tokens saved by a compressed one, on average.
+    /// Tokens saved in a compressed trajectory, on average.
     #[must_use]
     pub fn mean_saved(&self) -> f64 {
         rounded(self.saved as f64 / self.compressed.max(1) as f64, 10.0)
     }
 
-    /// Turns that a compressed one lost, on average.
+    /// Turns removed from a compressed trajectory, on average.
     #[must_use]
     pub fn mean_removed(&self) -> f64 {
         rounded(self.removed as f64 / self.compressed.max(1) as f64, 100.0)
     }
 
-    /// Model calls that did not fail / all of them.
+    /// The fraction of model calls that succeeded; 1 where there were none.
     #[must_use]
     pub fn success_rate(&self) -> f64 {
         rounded(1.0 - self.call_errors as f64 / self.calls.max(1) as f64, 1e4)

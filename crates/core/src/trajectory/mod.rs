@@ -1,10 +1,9 @@
-//! Trajectories: finished runs of an agent that have to fit a training context.
+//! Compresses trajectories: finished runs of an agent that have to fit into a training context.
 //!
-//! Another job than folding a live conversation: nothing is asked for later, nothing is recalled,
-//! and one span is replaced once. So the plan is a greedy one over turns and their tokens: keep
-//! the first turns of each kind and the last few, and replace as much of the front of the middle
-//! as it takes, and no more. How a row of a data set is read and written is the business of
-//! `midfold-formats`.
+//! This differs from folding a live conversation: no later question comes, nothing is recalled, and one span is
+//! replaced once. So the plan is greedy over turns and their tokens. It keeps the first turn of each kind and the last
+//! few, and replaces as much of the front of the middle as is needed. `midfold-formats` reads and writes the rows of
+//! data sets.
 
 mod distribution;
 mod metrics;
@@ -17,29 +16,31 @@ pub use plan::{
     plan,
 };
 
-/// Where each turn of a trajectory went.
+/// The new index of each turn of a trajectory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnMap {
+    /// Turns before compression.
     turns: usize,
     span: Option<TurnSpan>,
+    /// Whether the summary is a turn of its own.
     own_turn: bool,
 }
 
 impl TurnMap {
-    /// All turns stay where they are.
+    /// The map where all turns stay.
     #[must_use]
     pub fn identity(turns: usize) -> Self {
         Self { turns, span: None, own_turn: false }
     }
 
-    /// The turns of `span` left; `own_turn` says whether the summary is a turn of its own in their
-    /// place, or a part of a turn beside them.
+    /// The map where the turns of `span` were removed. `own_turn` says whether the summary is a turn of its own in
+    /// their place, or a part of a neighbouring turn.
     #[must_use]
     pub fn folded(turns: usize, span: TurnSpan, own_turn: bool) -> Self {
         Self { turns, span: Some(span), own_turn }
     }
 
-    /// The new place of turn `old`; `None` where a summary stands for it.
+    /// The new index of turn `old`; `None` where the summary replaced it, or where there is no such turn.
     ///
     /// ```
     /// use midfold_core::trajectory::{TurnSpan, TurnMap};
@@ -57,25 +58,25 @@ impl TurnMap {
         }
     }
 
-    /// The new place of the summary, where it is a turn of its own.
+    /// The new index of the summary; `None` where it is not a turn of its own.
     #[must_use]
     pub fn summary(&self) -> Option<usize> {
         self.span.filter(|_| self.own_turn).map(|span| span.start)
     }
 
-    /// Turns before.
+    /// Turns before compression.
     #[must_use]
     pub fn turns_before(&self) -> usize {
         self.turns
     }
 
-    /// Turns after.
+    /// Turns after compression.
     #[must_use]
     pub fn turns_after(&self) -> usize {
         self.turns - self.span.map_or(0, TurnSpan::len) + usize::from(self.own_turn)
     }
 
-    /// The turns that left.
+    /// The turns that were removed; `None` where all stay.
     #[must_use]
     pub fn span(&self) -> Option<TurnSpan> {
         self.span

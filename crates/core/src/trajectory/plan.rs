@@ -1,4 +1,4 @@
-//! Which turns a summary replaces.
+//! Chooses the turns that a summary replaces.
 
 use std::ops::Range;
 
@@ -6,18 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::Role;
 
-/// A turn, as far as planning needs it.
+/// The facts about a turn that planning needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedTurn {
-    /// Who speaks.
+    /// Who speaks in the turn.
     pub role: Role,
-    /// Its tokens.
+    /// The tokens of the turn.
     pub tokens: u64,
 }
 
-/// Which first turns are kept. The head is one run of turns: what is before the last of these
-/// stays with it. Letting go of the system or the user's turn has an effect only where no later one
-/// is kept.
+/// Which first turns are kept. The head is one run of turns, so all turns before the last kept one stay, too. Not
+/// keeping the system or the user's turn therefore has an effect only where no later turn is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtectedTurns {
     /// The first system turn.
@@ -40,23 +39,23 @@ impl Default for ProtectedTurns {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryPlacement {
-    /// A turn of the user's role, right where the turns were. What Hermes does; trainers that want
-    /// strict alternation drop such rows where it follows a tool's turn.
+    /// As a turn in the user's role, in the place of the removed turns, as Hermes does. Trainers that require strict
+    /// alternation drop such rows where the turn follows a tool's turn.
     HumanTurn,
-    /// At the end of the tool's or the user's turn before: who speaks alternates as before.
+    /// At the end of the tool's or user's turn before, so that the roles alternate as before.
     #[default]
     MergeIntoPreviousObservation,
-    /// As [`SummaryPlacement::HumanTurn`], but joined with a user's turn that is beside it: there are
-    /// never two of them in a row.
+    /// As [`SummaryPlacement::HumanTurn`], but joined with a neighbouring turn of the user, so that there are never
+    /// two in a row.
     UserMessage,
 }
 
 impl SummaryPlacement {
-    /// All of them.
+    /// All placements.
     pub const ALL: [Self; 3] =
         [Self::HumanTurn, Self::MergeIntoPreviousObservation, Self::UserMessage];
 
-    /// `human_turn`, `merge_into_previous_observation` or `user_message`.
+    /// The name: `human_turn`, `merge_into_previous_observation` or `user_message`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,27 +65,27 @@ impl SummaryPlacement {
         }
     }
 
-    /// The placement of this name.
+    /// The placement with this name; `None` where there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|placement| placement.name() == name)
     }
 }
 
-/// What a trajectory has to fit, and what stays.
+/// The target for a trajectory, and the turns that have to stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrajectoryLimits {
     /// The most tokens a trajectory may have (Hermes Agent: 15,250).
     pub target: u64,
-    /// Tokens that are set aside for the summary (Hermes Agent: 750).
+    /// Tokens set aside for the summary (Hermes Agent: 750).
     pub summary: u64,
-    /// First turns that stay.
+    /// The first turns that stay.
     pub protect: ProtectedTurns,
     /// How many turns stay at the end (Hermes Agent: 4).
     pub keep_last: usize,
     /// Where the summary goes.
     pub placement: SummaryPlacement,
-    /// Leave alone what fits already. If not, it gets a summary, too.
+    /// Whether trajectories that fit the target are left alone. If not, they get a summary, too.
     pub skip_under_target: bool,
 }
 
@@ -106,49 +105,48 @@ impl Default for TrajectoryLimits {
 /// A run of turns: `start` up to, not including, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TurnSpan {
-    /// The first turn of it.
+    /// Index of the first turn.
     pub start: usize,
-    /// The first turn after it.
+    /// Index of the first turn behind the run.
     pub end: usize,
 }
 
 impl TurnSpan {
-    /// Number of turns.
+    /// The number of turns.
     #[must_use]
     pub fn len(self) -> usize {
         self.end - self.start
     }
 
-    /// Whether there are none.
+    /// Whether the run holds no turns.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
 
-    /// As a range.
+    /// The run as a range of indices.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         self.start..self.end
     }
 }
 
-/// What is to be done with a trajectory.
+/// The decision about a trajectory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrajectoryDecision {
-    /// It fits: nothing.
+    /// The trajectory fits the target, so nothing is done.
     UnderTarget,
-    /// It does not fit, and nothing in it can be replaced with a gain.
+    /// The trajectory does not fit, but no turns can be replaced with a gain.
     NothingToFold,
     /// A summary replaces these turns.
     Fold(TurnSpan),
 }
 
-/// Chooses the span. `envelope` is what travels beside the turns (tool schemas), in tokens.
+/// Chooses the turns to replace. `envelope` is the tokens of everything beside the turns, such as tool schemas.
 ///
-/// System turns of the middle stay, so that the summary is of turns between two of them. From the front of
-/// such a part, turns are taken until what they cost reaches what has to be saved
-/// and the summary's share; where the middle does not hold that much, all of it is taken. Both ends
-/// of the span lie between a call with all its results and the next turn.
+/// System turns in the middle stay, so the summary replaces turns between two of them. From the front of such a part,
+/// turns are taken until they hold the tokens to save and those set aside for the summary. If no part holds that many,
+/// the largest one is taken whole. At both ends of the span, a call and its results stay on the same side.
 ///
 /// ```
 /// use midfold_core::Role;
@@ -185,20 +183,21 @@ pub fn plan(turns: &[PlannedTurn], envelope: u64, limits: &TrajectoryLimits) -> 
         }
     }
     match best {
-        // What is no larger than its summary is not worth replacing.
+        // Turns that cost no more than their summary are not worth replacing.
         Some((span, taken)) if taken > limits.summary => TrajectoryDecision::Fold(span),
         _ => none,
     }
 }
 
-/// The parts of the middle without a system turn: what the application told the model stays where it is.
+/// The parts of the middle between system turns, because instructions of the application stay where they are.
 fn untold(turns: &[PlannedTurn], middle: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let told = middle.clone().filter(|&at| turns[at].role.is_system());
     let ends = told.chain([middle.end]);
     ends.scan(middle.start, |start, end| Some(std::mem::replace(start, end + 1)..end))
 }
 
-/// The first turns of a part that cost what is needed, and what they cost; all of it where it is less.
+/// The first turns of a part that cost at least `needed` tokens, with their cost, or all turns of a smaller part.
+/// `None` where no cut is possible.
 fn taken_of(
     turns: &[PlannedTurn],
     mut part: Range<usize>,
@@ -220,8 +219,8 @@ fn taken_of(
     found
 }
 
-/// The turns between those that are kept: the first ones of each role and the last ones. A first turn that
-/// comes as late as the second half is no part of the beginning, and would leave nothing to replace.
+/// The turns between the kept ones at both ends: the first turns of each role and the last turns. A first turn in the
+/// second half is not kept, because it is no part of the beginning and would leave nothing to replace.
 fn middle(turns: &[PlannedTurn], limits: &TrajectoryLimits) -> Range<usize> {
     let len = turns.len();
     let first = |wanted: fn(Role) -> bool| turns.iter().position(|turn| wanted(turn.role));
@@ -237,11 +236,12 @@ fn middle(turns: &[PlannedTurn], limits: &TrajectoryLimits) -> Range<usize> {
     start..len.saturating_sub(limits.keep_last).max(start)
 }
 
-/// Whether no call is on one side of the place before `at` and its results on the other.
+/// Whether a cut before turn `at` leaves each call on the same side as its results.
 fn between_steps(turns: &[PlannedTurn], at: usize) -> bool {
     turns.get(at).is_none_or(|turn| turn.role != Role::Tool)
 }
 
+/// Whether the replaced turns may start with turn `at`.
 fn starts(turns: &[PlannedTurn], at: usize, placement: SummaryPlacement) -> bool {
     let observes = |turn: &PlannedTurn| matches!(turn.role, Role::Tool | Role::User);
     match placement {
@@ -253,6 +253,7 @@ fn starts(turns: &[PlannedTurn], at: usize, placement: SummaryPlacement) -> bool
     }
 }
 
+/// Whether the replaced turns may end before turn `at`.
 fn ends(turns: &[PlannedTurn], at: usize, placement: SummaryPlacement) -> bool {
     match placement {
         SummaryPlacement::MergeIntoPreviousObservation => {
@@ -270,7 +271,7 @@ mod tests {
 
     const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
 
-    /// `s h g t`, each with 100 tokens.
+    /// Turns from their letters, such as `s h g t`, each with 100 tokens.
     fn turns(text: &str) -> Vec<PlannedTurn> {
         let role = |c| ROLES[['s', 'h', 'g', 't'].iter().position(|known| *known == c).unwrap()];
         text.chars()
@@ -297,19 +298,20 @@ mod tests {
         // 18 turns, 1,800 tokens; head 0..4, tail 14..18.
         let row = turns("shgt gt gt gt gt gt gt gt");
         assert_eq!(plan(&row, 0, &limits(1_800, 50)), TrajectoryDecision::UnderTarget);
-        // 1 to save and 50 for the summary: one turn would do, its result comes with it.
+        // 1 token to save and 50 for the summary: one turn would be enough, but its result belongs to it.
         assert_eq!(plan(&row, 0, &limits(1_799, 50)), fold(4, 6));
         assert_eq!(plan(&row, 0, &limits(1_650, 50)), fold(4, 6));
         assert_eq!(plan(&row, 0, &limits(1_649, 50)), fold(4, 8));
-        // The envelope counts.
+        // The envelope's tokens count, too.
         assert_eq!(plan(&row, 1, &limits(1_650, 50)), fold(4, 8));
-        // More than there is: all of the middle.
+        // More tokens than there are: the whole middle is replaced.
         assert_eq!(plan(&row, 0, &limits(10, 50)), fold(4, 14));
     }
 
     #[test]
     fn what_the_application_told_stays() {
-        // Enough in front of it; behind it; nowhere enough, so the larger part.
+        // The part before the system turn is enough; then only the part behind it is; then neither, so the larger one
+        // is taken.
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(1_600, 50)), fold(4, 6));
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(1_400, 50)), fold(7, 11));
         assert_eq!(plan(&turns("shgt gt s gt gt gt gtgt"), 0, &limits(10, 50)), fold(7, 13));
@@ -326,14 +328,14 @@ mod tests {
 
     #[test]
     fn the_ends_are_kept_whole() {
-        // The last four begin with a result: its call stays with it.
+        // The last four turns begin with a result, so its call stays, too.
         assert_eq!(plan(&turns("shgt gt gt gt gt g"), 0, &limits(10, 50)), fold(4, 8));
-        // The first result follows a second one: both belong to the head.
+        // The first result is followed by a second one, so both belong to the head.
         assert_eq!(plan(&turns("shgtt gt gt gt gt g"), 0, &limits(10, 50)), fold(5, 9));
-        // Nothing between the ends.
+        // There are no turns between head and tail.
         assert_eq!(plan(&turns("shgt gtg"), 0, &limits(10, 50)), TrajectoryDecision::NothingToFold);
         assert_eq!(plan(&[], 20, &limits(10, 50)), TrajectoryDecision::NothingToFold);
-        // Not larger than its summary.
+        // The turns cost no more than their summary.
         assert_eq!(
             plan(&turns("shgt gt gtgt"), 0, &limits(10, 200)),
             TrajectoryDecision::NothingToFold
@@ -344,12 +346,12 @@ mod tests {
     #[test]
     fn what_comes_first_in_the_second_half_is_no_beginning() {
         assert_eq!(plan(&turns("shg hghghghg t ghgh"), 0, &limits(10, 50)), fold(3, 12));
-        // The first call of 24 turns is the twelfth, and five large results follow.
+        // Of 24 turns, the first call is the twelfth, and large results follow.
         assert_eq!(plan(&turns("shghghghghgh gt gt gt gt gt gt"), 0, &limits(10, 50)), fold(3, 20));
-        // The user speaks late, and the model, too.
+        // The user speaks late, and so does the model.
         assert_eq!(plan(&turns("sggggggggh gggg"), 0, &limits(10, 50)), fold(2, 10));
         assert_eq!(plan(&turns("shhhhhhhhg hhhh"), 0, &limits(10, 50)), fold(2, 10));
-        // Nearly nothing but the last ones.
+        // The last turns are nearly all there are.
         assert_eq!(plan(&turns("shgtg"), 0, &limits(10, 50)), TrajectoryDecision::NothingToFold);
     }
 
@@ -359,12 +361,13 @@ mod tests {
             placement: SummaryPlacement::MergeIntoPreviousObservation,
             ..limits(10, 50)
         };
-        // The user asks again in the middle: no cut between gpt and human.
+        // The user asks again in the middle, so there is no cut between an assistant's turn and that one.
         assert_eq!(plan(&turns("shgt g hgt gt ghgh"), 0, &merged), fold(4, 10));
         let less = TrajectoryLimits { target: 1_150, ..merged.clone() };
-        // 1,400 tokens, 300 to take: up to the user's turn it is too little, there is no cut.
+        // There are 1,400 tokens, and 300 have to go. Up to the user's turn there are too few, and there is no cut at
+        // it.
         assert_eq!(plan(&turns("shgt g hgt gt ghgh"), 0, &less), fold(4, 8));
-        // Without tools and with the assistant first.
+        // There are no tools, and the assistant comes first.
         assert_eq!(plan(&turns("sghghghghghg"), 0, &merged), fold(3, 7));
     }
 
@@ -376,8 +379,8 @@ mod tests {
         assert_eq!(plan(&turns("shgt"), 0, &all), TrajectoryDecision::UnderTarget);
     }
 
-    /// The rule of Hermes' compressor (0.20.0), stated again: turn by turn, both ends moved off a
-    /// tool's turn, forward where they can.
+    /// The rule of Hermes' compressor (0.20.0), written again: turn by turn, with both ends moved off a tool's turn,
+    /// forward where possible.
     fn peer(turns: &[PlannedTurn], limits: &TrajectoryLimits) -> Option<TurnSpan> {
         let len = turns.len();
         let total: u64 = turns.iter().map(|turn| turn.tokens).sum();
@@ -412,8 +415,7 @@ mod tests {
             target in 0u64..4_000,
             summary in 0u64..400,
         ) {
-            // A tool's turn follows an assistant's, and a system turn comes first, as the peer takes for
-            // granted.
+            // As Hermes takes for granted, a tool's turn follows an assistant's, and a system turn comes first.
             let mut row = Vec::new();
             for (kind, tokens) in kinds {
                 let role = ROLES[[0, 1, 2, 2, 3, 3, 3][kind]];
@@ -430,7 +432,7 @@ mod tests {
                 TrajectoryDecision::Fold(span) => Some(span),
                 _ => None,
             };
-            // For the peer a first turn that comes late begins the end.
+            // For Hermes, a first turn that comes late begins the tail.
             let (half, end) = (row.len() / 2, row.len().saturating_sub(limits.keep_last));
             let first = |role: Role| row.iter().position(|turn| turn.role == role);
             let late = ROLES.into_iter().filter_map(first).any(|at| half <= at && at < end);

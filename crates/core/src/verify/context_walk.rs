@@ -1,19 +1,19 @@
-//! What a record says is in the context, and what was seen there.
+//! The context that a record describes, and the findings of the walk over the real one.
 
 use crate::fold::FoldEntry;
 
-/// What the context has to hold, by the record, before repairs.
+/// A message that the context must have by the record, before repairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedContext {
-    /// This event of the log.
+    /// The event with this index, verbatim.
     Event(usize),
-    /// This event of the log, as this entry has it.
+    /// The event with the first index, in the form of the entry with the second.
     Edited(usize, usize),
-    /// The recap or marker of this entry.
+    /// The recap or marker of the entry with this index.
     StandIn(usize),
 }
 
-/// The message that an entry holds.
+/// The message that an entry holds; empty for verbatim events.
 pub(super) fn bytes_of(entry: &FoldEntry) -> &[u8] {
     match entry {
         FoldEntry::Recap { bytes }
@@ -23,12 +23,12 @@ pub(super) fn bytes_of(entry: &FoldEntry) -> &[u8] {
     }
 }
 
-/// What the walk saw.
+/// The findings of the walk over a context.
 pub(super) struct SeenContext {
-    /// Where each event of the log is verbatim in the context.
+    /// For each event of the log, its verbatim place in the context; `None` where it is not there.
     pub place: Vec<Option<usize>>,
-    /// Which events of the log a repair rendered otherwise.
+    /// For each event of the log, whether a repair changed its form.
     pub rendered: Vec<bool>,
-    /// Where the recap or marker stands.
+    /// The place of the recap or marker.
     pub stand_in: Option<usize>,
 }

@@ -1,5 +1,5 @@
-//! The forms that a message of the log may take in a context: edited by a reducer, or rendered
-//! otherwise because a provider would reject it.
+//! The forms that a message of the log may have in a context: edited by a reducer, or in another form because a
+//! provider would refuse the original.
 
 use bytes::Bytes;
 
@@ -14,7 +14,7 @@ use crate::repair::{
 };
 use crate::view::{BlockKind, BlockView, Role, TextRef};
 
-/// The changes, by block, that make `after` of `before`; `None` when there are none that do.
+/// The changes, by block, that turn `before` into `after`; `None` where no such changes exist.
 pub(super) fn changes(
     before: &ReadMessage<'_>,
     after: &ReadMessage<'_>,
@@ -40,7 +40,8 @@ pub(super) fn changes(
     (apply(before, &changes) == *after.bytes).then_some(changes)
 }
 
-/// The same block, its body aside. Reasoning is never rewritten: it is the same or it is gone.
+/// Whether two blocks are the same except for their bodies. Reasoning is never rewritten: it is the same, or it is not
+/// there.
 fn is_same(
     block: &BlockView,
     before: &ReadMessage<'_>,
@@ -60,7 +61,8 @@ fn is_same(
         ) => same(a, b) && same(n, m) && e == f,
         (BlockKind::Text, BlockKind::Text) => true,
         (a, b) => {
-            // Where blocks share one string, that string is another one as soon as one of them is.
+            // Blocks that share one string have the same `outer`, which differs as soon as one of them does: compare
+            // their own text.
             let same = match block.body.nested {
                 Some(_) => block.body.decode(&before.bytes) == other.body.decode(&after.bytes),
                 None => block.outer.of(&before.bytes) == other.outer.of(&after.bytes),
@@ -70,6 +72,7 @@ fn is_same(
     }
 }
 
+/// The bytes of a message after these changes.
 fn apply(message: &ReadMessage<'_>, changes: &[(usize, BlockChange)]) -> Bytes {
     let blocks = &message.view.blocks;
     let changes: Vec<_> =
@@ -77,7 +80,7 @@ fn apply(message: &ReadMessage<'_>, changes: &[(usize, BlockChange)]) -> Bytes {
     edit::apply(&message.bytes, &changes)
 }
 
-/// Where the id of a result stands.
+/// The id in a result; `None` for other blocks.
 fn id_of(block: &BlockView) -> Option<TextRef> {
     match block.kind {
         BlockKind::Result { id, .. } => id,
@@ -90,8 +93,8 @@ fn is_bound(block: &BlockView) -> bool {
 }
 
 impl ProofChecker<'_> {
-    /// Whether a change is one that some reducer or repair makes, without a record to ask: results
-    /// and arguments get shorter, reasoning goes, text is only capped as a whole.
+    /// Whether some reducer or repair makes these changes, for a compaction without a record. Results and arguments get
+    /// shorter, reasoning is removed, and text is only replaced as a whole.
     pub(super) fn is_usual(
         &self,
         before: &ReadMessage<'_>,
@@ -116,7 +119,7 @@ impl ProofChecker<'_> {
         })
     }
 
-    /// The repair that renders `before` as `after`, where there is one.
+    /// The repair that changes `before` to `after`; `None` where no repair does.
     pub(super) fn rendering(
         &self,
         before: &ReadMessage<'_>,
@@ -150,8 +153,8 @@ impl ProofChecker<'_> {
         orphan.then_some(RepairReason::OrphanResult)
     }
 
-    /// Whether `after` is `before`, perhaps rendered otherwise, behind results for calls that it leaves
-    /// without one.
+    /// Whether `after` is `before`, possibly in another form, with added results in front for calls that it leaves
+    /// unanswered.
     fn is_completed(&self, before: &ReadMessage<'_>, after: &ReadMessage<'_>) -> bool {
         let blocks = &after.view.blocks;
         let made = blocks.iter().take_while(|block| self.is_made_result(block, after)).count();
@@ -167,7 +170,7 @@ impl ProofChecker<'_> {
         })
     }
 
-    /// Whether a block is the result that a repair makes.
+    /// Whether a block is a result that a repair added.
     fn is_made_result(&self, block: &BlockView, message: &ReadMessage<'_>) -> bool {
         let BlockKind::Result { id, name, .. } = &block.kind else { return false };
         if block.text(&message.bytes) != NO_RESULT {
@@ -181,7 +184,7 @@ impl ProofChecker<'_> {
         view.blocks.iter().any(|own| own.outer.of(&made) == block.outer.of(&message.bytes))
     }
 
-    /// All renderings of a message but those of its results.
+    /// All forms that repairs give a message, except those of its results.
     fn renderings(&self, message: &ReadMessage<'_>) -> Vec<(RepairReason, Bytes)> {
         let mut forms = Vec::new();
         let view = &message.view;
@@ -221,7 +224,7 @@ impl ProofChecker<'_> {
         forms
     }
 
-    /// Without these blocks; a message of this text when they are all it has.
+    /// The message without these blocks. Where it has no others, a message with this text.
     fn without(
         &self,
         message: &ReadMessage<'_>,
@@ -236,7 +239,8 @@ impl ProofChecker<'_> {
         (why, apply(message, &changes))
     }
 
-    /// Whether `after` is `before` with some of its results as text. Others may have the id of a twin.
+    /// Whether `after` is `before` with some of its results as text. The other results may have an id that a repair
+    /// gave them.
     fn is_as_text(&self, before: &ReadMessage<'_>, after: &ReadMessage<'_>) -> bool {
         let id = |block: &BlockView, message: &ReadMessage<'_>| match &block.kind {
             BlockKind::Result { id, .. } => {
@@ -266,7 +270,7 @@ impl ProofChecker<'_> {
         self.case.dialect.results_as_text(&before.bytes, &before.view, &orphans) == *after.bytes
     }
 
-    /// Whether a message is the results of several calls, as a repair makes them in one message.
+    /// Whether a message consists of added results for several calls.
     fn are_made_results(&self, message: &ReadMessage<'_>) -> bool {
         let blocks = &message.view.blocks;
         let Some(last) = blocks.last() else { return false };
@@ -283,7 +287,7 @@ impl ProofChecker<'_> {
         blocks.iter().all(|block| self.is_made_result(block, message)) && without.concat() == *alone
     }
 
-    /// The repair that adds this message, where it is one that a repair makes.
+    /// The repair that adds this message; `None` where no repair adds such a message.
     pub(super) fn addition(&self, message: &ReadMessage<'_>) -> Option<RepairReason> {
         let (block, more) = message.view.blocks.split_first()?;
         if !more.is_empty() {

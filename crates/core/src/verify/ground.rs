@@ -1,5 +1,5 @@
-//! Grounding: a computed recap names nothing that the log does not hold, and what the record says
-//! was kept is there.
+//! Grounding: a computed recap names nothing that the log does not hold, and names that the record lists as kept are in
+//! the context.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::seal::is_end;
 use crate::view::BlockKind;
 
 impl ProofChecker<'_> {
-    /// Identifiers that were kept are in the context.
+    /// Checks that identifiers on record as kept are in the context, and that the lists hold no secret.
     pub(super) fn kept_ids(&mut self, fold: &Fold) {
         let wanted: FxHashSet<&str> = fold.kept_ids.first.iter().map(String::as_str).collect();
         let missing = absent(wanted, &self.after);
@@ -26,7 +26,7 @@ impl ProofChecker<'_> {
         self.expect(rule::KEPT_IDS, missing.is_empty(), || {
             format!("kept on record, and not in the context: {told}")
         });
-        // A compound is listed with its parts, so that more may be listed than counted.
+        // A compound is listed together with its parts, so the list may be longer than the count.
         let none = fold.kept_ids.count == 0 && !fold.kept_ids.first.is_empty();
         self.expect(rule::KEPT_IDS, !none, || "some are listed, and none counted".to_owned());
         let listed = fold.kept_ids.first.iter().chain(&fold.lost_ids.first);
@@ -40,7 +40,7 @@ impl ProofChecker<'_> {
         });
     }
 
-    /// Every identifier of the recap is in the log.
+    /// Checks that every identifier of the recap is in the log.
     pub(super) fn grounding(&mut self, fold: &Fold) {
         let Some(recap) = &fold.recap else { return };
         let lines = fold.put_back.as_ref().zip(lines_in(&recap.text));
@@ -67,14 +67,14 @@ impl ProofChecker<'_> {
         });
     }
 
-    /// Names as a finding lists them.
+    /// Names as the text of a finding, with secrets replaced.
     fn told(&self, names: &[&str]) -> String {
         let told = |name| if self.secrets.touch(name) { REPLACEMENT } else { name };
         names.iter().copied().map(told).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// A line without the numbers that a recap itself writes, which no log holds: `@12`, `(79 times)`.
+/// The line without numbers that the recap itself made and that no log holds: `@12`, `(79 times)`.
 fn without_numbers(line: &str) -> String {
     let counts =
         |word: &str| ["times)", "lines):", "lines)", "edits", "files", "file"].contains(&word);
@@ -91,7 +91,7 @@ fn without_numbers(line: &str) -> String {
     (0..words.len()).filter(stays).map(|at| words[at]).collect::<Vec<_>>().join(" ")
 }
 
-/// Those of `wanted` that stand in no message, sorted.
+/// The names of `wanted` that occur in no message, sorted.
 fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[ReadMessage<'_>]) -> Vec<&'w str> {
     for message in messages {
         for block in &message.view.blocks {
@@ -109,7 +109,7 @@ fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[ReadMessage<'_>]) -> V
             }
         }
     }
-    // What was cut, or is written with escapes of its own, takes a closer look.
+    // The rest is searched as plain text: a name may be cut from a longer one, or have escapes of its own.
     let holds =
         |text: &str, id: &str| memchr::memmem::find(text.as_bytes(), id.as_bytes()).is_some();
     for message in messages {
@@ -123,11 +123,11 @@ fn absent<'w>(mut wanted: FxHashSet<&'w str>, messages: &[ReadMessage<'_>]) -> V
                 let inner = jsonstr::decode(text.as_bytes());
                 wanted.retain(|id| !holds(&inner, id));
             }
-            // A recap leaves out what nobody sees, and writes look-alikes in their usual form.
+            // A recap leaves out invisible characters, and writes look-alike characters in their usual form.
             if let Cow::Owned(seen) = visible(&text) {
                 wanted.retain(|id| !holds(&seen, id));
             }
-            // Colours may begin and end inside a name.
+            // Colour codes may begin and end inside a name.
             if text.contains('\u{1b}') {
                 let shown = crate::screen::shown(&text);
                 wanted.retain(|id| !holds(&shown, id));

@@ -1,9 +1,9 @@
-//! Verify: a compaction proved from the outside.
+//! Verify: proves a compaction from outside.
 //!
-//! What went in, what came out and, where there is one, the record of the fold. It shares the
-//! dialects' reading, the splices of an edit and the fixed texts of repairs with the engine, but
-//! neither layout, units, reducers, projection nor the composing of recaps: a mistake there must
-//! not prove itself right. Foreign records are judged too, so nothing here trusts a number.
+//! It compares the messages before and after a compaction and, where there is one, the record of the fold. With the
+//! engine it shares the dialects, the splices of an edit and the fixed texts of repairs. It does not share layout,
+//! units, reducers, projection and the composing of recaps, because a mistake there must not prove itself right.
+//! Records of other programs are judged, too, so no number is trusted.
 
 mod context_walk;
 mod forms;
@@ -27,62 +27,63 @@ use crate::redact::KnownSecrets;
 use crate::repair::{EMPTY, OF_OTHER};
 use crate::view::{BlockKind, BlockView, EventView};
 
-/// Names of the rules, each with the invariant of the design that it shows.
+/// Names of the rules. The comment at each says what has to hold.
 pub mod rule {
-    /// 2: a message of the context is the same bytes as one of the log.
+    /// A message of the context has the same bytes as one of the log.
     pub const IDENTITY: &str = "byte-identity";
-    /// 2: messages are in the order of the log.
+    /// Messages are in the order of the log.
     pub const ORDER: &str = "order";
-    /// 2, 3: system prompt, first task, and all before the span are verbatim.
+    /// System prompt, first task, and all events before the span are verbatim.
     pub const HEAD: &str = "head-verbatim";
-    /// 2, 3: the newest unit, and all after the span are verbatim.
+    /// The newest unit, and all events after the span are verbatim.
     pub const TAIL: &str = "tail-verbatim";
-    /// 3: only listed repairs change a message outside the span.
+    /// Outside the span, only recorded repairs change a message.
     pub const REPAIRS: &str = "repairs";
-    /// 4: the profile's validator has nothing to say.
+    /// The profile's validator finds no fault.
     pub const VALID: &str = "valid";
-    /// 4: every call has its result, every result its call.
+    /// Every call has its result, and every result its call.
     pub const PAIRS: &str = "pairs";
-    /// 5: the context fits.
+    /// The context is within the budget.
     pub const BUDGET: &str = "budget";
-    /// 8: what is missing is covered by a recap or a marker.
+    /// Every missing message is covered by a recap or a marker.
     pub const LOSS: &str = "silent-loss";
-    /// 8: the accounts add up, and to what is there.
+    /// The accounts add up, and agree with the context.
     pub const ACCOUNTS: &str = "accounts";
-    /// 8: token counts are what the counter counts.
+    /// Token counts are those of the counter.
     pub const TOKENS: &str = "tokens";
-    /// 8: the entries are the pieces of the context.
+    /// The entries are the pieces of the context.
     pub const ENTRIES: &str = "entries";
-    /// 8: each edited event has its edits on record, and is what they make of it.
+    /// Each edited event has its edits on record, and is the result of them.
     pub const EDITS: &str = "edits";
-    /// 6: the span's hashes are those of the log.
+    /// The span's hashes are those of the log.
     pub const CHAIN: &str = "chain";
-    /// 6: the fold's id is the hash of what it says.
+    /// The fold's id is the hash of its contents.
     pub const FOLD_ID: &str = "fold-id";
-    /// The regions of the layout are those of the span.
+    /// The regions of the layout agree with the span.
     pub const LAYOUT: &str = "layout";
-    /// 8: the recap on record is the recap that is sent.
+    /// The recap on record is the recap that is sent.
     pub const RECAP: &str = "recap";
-    /// 9: every identifier of a computed recap is in the log.
+    /// Every identifier of a computed recap is in the log.
     pub const GROUNDED: &str = "grounded";
-    /// 8: identifiers that were kept are in the context.
+    /// Identifiers on record as kept are in the context.
     pub const KEPT_IDS: &str = "kept-ids";
-    /// 11: pinned events are verbatim, behind the recap.
+    /// Pinned events are verbatim, and come after the recap.
     pub const PINS: &str = "pins";
-    /// 12: no secret is in what was made.
+    /// No made message and no record holds a secret.
     pub const SECRET: &str = "secret";
-    /// 12: nothing from the log gained authority.
+    /// No text of the log gains authority.
     pub const AUTHORITY: &str = "authority";
 }
 
-/// Something that does not hold.
+/// A rule that does not hold, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyFinding {
     /// The rule that is broken: one of [`rule`].
     pub rule: &'static str,
-    /// Position of the message: in the context, or, where the detail says so, in the log.
+    /// Index of the message: in the context or, where the detail says so, in the log. `None` for the compaction as a
+    /// whole.
     pub at: Option<usize>,
-    /// What is wrong.
+    /// The fault in words, without secrets.
     pub detail: String,
 }
 
@@ -95,48 +96,48 @@ impl std::fmt::Display for VerifyFinding {
     }
 }
 
-/// What is to be proved.
+/// The inputs of a proof.
 #[derive(Clone, Copy)]
 pub struct ProofCase<'a> {
-    /// The messages of the conversation, as a reader gives them.
+    /// The messages of the conversation, as a reader returns them.
     pub before: &'a [Bytes],
-    /// The messages of the context that came out.
+    /// The messages of the context that the compaction made.
     pub after: &'a [Bytes],
-    /// What travels beside the messages: system prompt, tools.
+    /// The envelope: system prompt, tools.
     pub envelope: &'a [&'a [u8]],
-    /// How messages are read.
+    /// Reads messages.
     pub dialect: &'a dyn Dialect,
-    /// How tokens are counted.
+    /// Counts tokens.
     pub counter: &'a dyn Counter,
-    /// The validator of a profile.
+    /// Checks messages by the rules of a profile.
     pub validate: &'a dyn Fn(&[Bytes]) -> Vec<Violation>,
-    /// The most that the context may count, in the counter's tokens.
+    /// The most tokens of the context by that counter; `None` checks no budget.
     pub budget: Option<u64>,
-    /// The record of the fold.
+    /// The record of the fold; `None` for a compaction without one.
     pub fold: Option<&'a Fold>,
 }
 
-/// What came of it.
+/// The result of a proof.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProofReport {
-    /// What does not hold; empty when all does. At most [`ProofReport::MOST`] of each rule.
+    /// The rules that do not hold; empty where all do. At most [`ProofReport::MOST`] for each rule.
     pub findings: Vec<VerifyFinding>,
-    /// How many things each rule was held against.
+    /// How many checks were made for each rule.
     pub checked: Vec<(&'static str, u64)>,
 }
 
 impl ProofReport {
-    /// Findings that are listed per rule; one broken record makes thousands.
+    /// The most findings that are listed for one rule, since one bad record can cause thousands.
     pub const MOST: usize = 20;
 
-    /// Whether everything holds.
+    /// Whether all rules hold.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
     }
 }
 
-/// Checks a compaction. Pure, and total: whatever the record says, there is an answer.
+/// Checks a compaction. Pure and total: any record gets a report.
 #[must_use]
 pub fn verify(case: &ProofCase<'_>) -> ProofReport {
     let mut checker = ProofChecker::new(case);
@@ -151,9 +152,9 @@ pub fn verify(case: &ProofCase<'_>) -> ProofReport {
     checker.report()
 }
 
-/// A message and its reading, line breaks outside of strings as spaces.
+/// A message with its reading. Line breaks outside of strings are read as spaces.
 struct ReadMessage<'a> {
-    /// As it came: what is counted.
+    /// The bytes as they came, of which tokens are counted.
     raw: &'a [u8],
     bytes: Cow<'a, [u8]>,
     view: EventView,
@@ -161,7 +162,7 @@ struct ReadMessage<'a> {
 
 impl<'a> ReadMessage<'a> {
     fn new(dialect: &dyn Dialect, raw: &'a [u8]) -> Self {
-        // One byte for one byte: the ranges of the view hold in both.
+        // `one_line` replaces byte by byte, so the view's ranges are valid in both.
         let bytes = one_line(raw);
         Self { raw, view: dialect.view(&bytes), bytes }
     }
@@ -171,7 +172,7 @@ impl<'a> ReadMessage<'a> {
     }
 }
 
-/// Whether it is text, and none.
+/// Whether the block is text that is empty or white space.
 fn is_blank(block: &BlockView, message: &ReadMessage<'_>) -> bool {
     block.kind == BlockKind::Text && block.text(&message.bytes).trim().is_empty()
 }
@@ -183,7 +184,7 @@ struct ProofChecker<'a> {
     findings: Vec<VerifyFinding>,
     found: BTreeMap<&'static str, usize>,
     checked: BTreeMap<&'static str, u64>,
-    /// The secrets of the conversation: what no recap and no record may hold, and no finding says.
+    /// The secrets of the conversation. No recap and no record may hold them, and findings show them replaced.
     secrets: KnownSecrets,
 }
 
@@ -211,16 +212,17 @@ impl<'a> ProofChecker<'a> {
         ProofReport { findings: self.findings, checked: self.checked.into_iter().collect() }
     }
 
-    /// Counts one check.
+    /// Counts one check of a rule.
     fn check(&mut self, rule: &'static str) {
         *self.checked.entry(rule).or_default() += 1;
     }
 
-    /// Counts one check, and notes it when it failed.
+    /// Counts one check of a rule, and adds a finding if it failed.
     fn expect(&mut self, rule: &'static str, holds: bool, detail: impl FnOnce() -> String) {
         self.expect_at(rule, holds, None, detail);
     }
 
+    /// As [`ProofChecker::expect`], with the position of the message.
     fn expect_at(
         &mut self,
         rule: &'static str,
@@ -234,6 +236,7 @@ impl<'a> ProofChecker<'a> {
         }
     }
 
+    /// Adds a finding with secrets replaced, unless the rule has [`ProofReport::MOST`] of them.
     fn fail(&mut self, rule: &'static str, at: Option<usize>, detail: String) {
         let found = self.found.entry(rule).or_default();
         *found += 1;
@@ -243,7 +246,8 @@ impl<'a> ProofChecker<'a> {
         }
     }
 
-    /// A message that is called empty was empty: there are no more of them than messages that say nothing.
+    /// Checks that no more messages have the text for empty messages than there were empty ones: a message with content
+    /// must not be replaced by it.
     fn emptied(&mut self) {
         let label = |text: &str| text.strip_prefix(OF_OTHER).unwrap_or(text) == EMPTY;
         let is_empty = |message: &&ReadMessage<'_>| {
@@ -259,6 +263,7 @@ impl<'a> ProofChecker<'a> {
         self.check(rule::LOSS);
     }
 
+    /// Checks the context with the profile's validator.
     fn validity(&mut self) {
         self.check(rule::VALID);
         for violation in (self.case.validate)(self.case.after) {
@@ -267,6 +272,7 @@ impl<'a> ProofChecker<'a> {
         }
     }
 
+    /// Checks that the context is within the budget, if there is one.
     fn budget(&mut self) {
         let Some(budget) = self.case.budget else { return };
         let tokens = self.tokens_of(&self.after) + self.envelope_tokens();
@@ -290,7 +296,7 @@ impl<'a> ProofChecker<'a> {
     }
 }
 
-/// Line breaks outside of strings as spaces: how a message is written on one line.
+/// The message on one line: line breaks outside of strings become spaces.
 fn one_line(bytes: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr2(b'\n', b'\r', bytes).is_none() {
         return Cow::Borrowed(bytes);

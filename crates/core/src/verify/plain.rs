@@ -1,4 +1,4 @@
-//! Without a record: what two lists of messages show by themselves.
+//! The checks of a compaction without a record: they use only the messages before and after it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -7,24 +7,25 @@ use crate::recap::parse::number_in;
 use crate::recap::{MARKER, NOTE_START};
 use crate::view::{BlockKind, Role};
 
-/// Where a message of the context comes from.
+/// The source of a message of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageSource {
     /// This message of the log, byte for byte.
     Exact(usize),
     /// This message of the log, edited.
     Edited(usize),
-    /// This message of the log, rendered as its provider wants it.
+    /// This message of the log, in another form because the provider would refuse the original.
     Rendered(usize),
     /// A recap or a marker.
     StandIn,
-    /// A piece that validity asked for.
+    /// A message that a repair added.
     Added,
-    /// Nobody knows.
+    /// None was found.
     Unknown,
 }
 
 impl MessageSource {
+    /// The message of the log; `None` for the other sources.
     fn event(self) -> Option<usize> {
         match self {
             Self::Exact(at) | Self::Edited(at) | Self::Rendered(at) => Some(at),
@@ -34,6 +35,7 @@ impl MessageSource {
 }
 
 impl ProofChecker<'_> {
+    /// Runs all checks that need no record.
     pub(super) fn without_record(&mut self) {
         let sources = self.sources();
         self.stand_ins(&sources);
@@ -41,8 +43,8 @@ impl ProofChecker<'_> {
         self.ends(&sources);
     }
 
-    /// Finds each message of the context in the log: the earliest place that keeps the order, which
-    /// leaves the most room to those that follow.
+    /// Finds each message of the context in the log: the earliest position that keeps the order. An early position
+    /// leaves the most positions for the messages that follow.
     fn sources(&mut self) -> Vec<MessageSource> {
         let mut places: FxHashMap<Vec<u8>, Vec<usize>> = FxHashMap::default();
         for (at, message) in self.before.iter().enumerate() {
@@ -67,7 +69,8 @@ impl ProofChecker<'_> {
         sources
     }
 
-    /// The source of a message that is not in the log as it stands, from `next` on.
+    /// The source of a message that is not in the log unchanged from position `next` on. `is_behind` says that it is
+    /// there unchanged before `next`.
     fn other_source(&mut self, at: usize, next: usize, is_behind: bool) -> MessageSource {
         let message = &self.after[at];
         if self.addition(message).is_some() {
@@ -98,12 +101,13 @@ impl ProofChecker<'_> {
         MessageSource::Unknown
     }
 
-    /// A result that was edited first and became text later can only be told by its label.
+    /// Whether a message is a result that became text. If it was also edited first, only its label still shows that.
     fn is_edited_result_as_text(&self, at: usize) -> bool {
         let message = &self.after[at];
         message.view.role == Role::User && message.text().starts_with("[result of ")
     }
 
+    /// Checks the recap or marker, that there is at most one, and that no new system message appears.
     fn stand_ins(&mut self, sources: &[MessageSource]) {
         let made: Vec<usize> =
             (0..sources.len()).filter(|at| sources[*at] == MessageSource::StandIn).collect();
@@ -115,7 +119,7 @@ impl ProofChecker<'_> {
         });
         for (at, source) in sources.iter().enumerate() {
             self.check(rule::IDENTITY);
-            // What speaks as the system in the log may go on to do so in another form.
+            // A system message of the log may stay one in another form.
             let is_of_system = |event: &usize| self.before[*event].view.role.is_system();
             let is_known = match source {
                 MessageSource::Exact(_) => true,
@@ -128,7 +132,8 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// What is missing has to come after what is before a recap or a marker.
+    /// Checks that missing messages are covered: they come after the messages in front of a recap or marker, and where
+    /// it is a computed recap, they are no more than it says.
     fn losses(&mut self, sources: &[MessageSource]) {
         let mut kept = vec![false; self.before.len()];
         for event in sources.iter().filter_map(|source| source.event()) {
@@ -143,8 +148,8 @@ impl ProofChecker<'_> {
                 .map_or(0, |event| event + 1)
         });
         if let Some((at, from)) = stand_in.zip(covered_from) {
-            // A message of unknown source takes the place of one that was changed, and is reported as changed: it
-            // must not be counted as lost, too.
+            // A message of unknown source is reported as changed. The message of the log that it replaces must not be
+            // counted as lost, too.
             let unknown =
                 sources.iter().filter(|source| **source == MessageSource::Unknown).count();
             let gone = kept.iter().skip(from).filter(|kept| !**kept).count();
@@ -159,7 +164,7 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// A computed recap says how many messages it stands for; no more than that may be gone.
+    /// Checks that no more messages are missing than the recap says that it covers.
     fn covered(&mut self, at: usize, gone: usize) {
         let text = self.after[at].text();
         let Some((_, note)) = text.split_once(NOTE_START) else { return };
@@ -169,7 +174,7 @@ impl ProofChecker<'_> {
         });
     }
 
-    /// System prompt, first task and newest unit are there.
+    /// Checks that system prompt, first task and newest unit are there.
     fn ends(&mut self, sources: &[MessageSource]) {
         let mut place = vec![None; self.before.len()];
         for (at, source) in sources.iter().enumerate() {
@@ -186,8 +191,8 @@ impl ProofChecker<'_> {
         let first = sources.iter().position(|source| {
             source.event().is_none_or(|event| event >= leading) && *source != MessageSource::Added
         });
-        // A policy may keep the system prompt alone: then a recap comes first, which says how many
-        // messages it stands for. A marker says nothing.
+        // A policy may keep the system prompt alone; then a recap that covers the first task comes first. A marker does
+        // not say how many messages it covers, so it does not count here.
         let marked = |at: usize| self.after[at].text().trim() == MARKER;
         let recap_first =
             first.is_some_and(|at| sources[at] == MessageSource::StandIn && !marked(at));
@@ -202,7 +207,7 @@ impl ProofChecker<'_> {
         self.newest();
     }
 
-    /// The context ends with the newest unit, as the log does.
+    /// Checks that the context ends with the newest unit, as the log does.
     fn newest(&mut self) {
         for (event, at, is_there) in self.end_from(self.newest_unit()) {
             self.expect_at(rule::TAIL, is_there, Some(at), || {
@@ -211,8 +216,8 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// Each message of the log from `start` on, newest first: its place in the context, if both end alike,
-    /// and whether it is there.
+    /// Compares the ends of context and log. Returns each message of the log from `start` on, newest first: its index,
+    /// its place in the context if both end alike, and whether it is there.
     fn end_from(&self, start: usize) -> Vec<(usize, usize, bool)> {
         let mut at = self.after.len();
         let mut places = Vec::new();
@@ -230,13 +235,13 @@ impl ProofChecker<'_> {
         places
     }
 
-    /// Whether this message of the context is that of the log, or what its provider makes of it.
+    /// Whether this message of the context is that of the log, verbatim or as a repair changes it.
     fn is_at(&self, event: usize, at: usize) -> bool {
         let (original, message) = (&self.before[event], &self.after[at]);
         original.bytes == message.bytes || self.rendering(original, message).is_some()
     }
 
-    /// Where the newest unit starts: a call that the last results answer, or the last message.
+    /// The start of the newest unit: the message with the call that the last results answer, or the last message.
     fn newest_unit(&self) -> usize {
         let results =
             self.before.iter().rev().take_while(|message| message.view.has_results()).count();
@@ -248,7 +253,7 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// Where the newest step starts, however many messages it calls from.
+    /// The start of the newest step, which may make its calls in several messages.
     fn newest_step(&self) -> usize {
         let start = self.newest_unit();
         let calls = self.before[..start].iter().rev();
@@ -257,7 +262,7 @@ impl ProofChecker<'_> {
         start - calls.take_while(of_step).count()
     }
 
-    /// Every result answers a call before it, and only calls of the newest step wait.
+    /// Checks that every result answers a call before it, and that only calls of the newest step are open.
     pub(super) fn pairs(&mut self) {
         let mut open: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         let mut wrong = Vec::new();
@@ -298,7 +303,8 @@ impl ProofChecker<'_> {
     }
 }
 
-/// Takes the call that a result answers; without an id on one of both sides the order decides.
+/// Closes the call that a result answers: by id, else by order where one of the two has no id. False where there is no
+/// such call.
 fn take(open: &mut FxHashMap<String, Vec<usize>>, id: &str) -> bool {
     if open.get_mut(id).is_some_and(|calls| calls.pop().is_some()) {
         return true;

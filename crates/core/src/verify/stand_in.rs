@@ -1,5 +1,5 @@
-//! Checks the recap or marker in the place of a span: it has no secret, and a text of the log that it quotes cannot pass
-//! for a line of ours or for the system.
+//! Checks the recap or marker in the place of a span: it holds no secret, and no text that it quotes can be taken for a
+//! line of midfold's own or for the system's.
 
 use super::{ProofChecker, rule};
 use crate::recap::{LEFT_OUT, NOTE_START, RULES, section, state};
@@ -7,24 +7,23 @@ use crate::redact::Redactor;
 use crate::seal::is_end;
 use crate::view::{Role, TextOrigin};
 
-/// How the lines of a computed recap begin, below its header: a number of a message, a list mark, a
-/// command, an indent or a label. A quotation from the log is always behind one of them, so that it never begins a
-/// line.
+/// The starts of lines of a computed recap below its header: a message's number, a list mark, a command, an indent or a
+/// label. A quotation from the log always follows one of these, so it never begins a line.
 const LINES: &[&str] =
     &["@", "- ", "  ", "`", RULES, LEFT_OUT, "changed: ", "scratch: ", "read: ", "names: "];
-/// Lists of paths, one a line (docs/SOURCES.md, *What Survives the Compression*).
+/// The tags around lists of paths, one path a line (docs/SOURCES.md, *What Survives the Compression*).
 const BLOCKS: &[(&str, &str)] =
     &[("<read-files>", "</read-files>"), ("<modified-files>", "</modified-files>")];
 
 impl ProofChecker<'_> {
-    /// Whether a message of the context can be a recap or a marker of ours.
+    /// Whether a message of the context may be a recap or a marker of midfold's own.
     pub(super) fn is_stand_in(&self, at: usize) -> bool {
         let message = &self.after[at];
         message.view.origin == TextOrigin::Recap
             || !message.view.role.is_system() && message.text().contains(NOTE_START)
     }
 
-    /// Checks the message in the place of the span: its role, its secrets, its lines.
+    /// Checks the message in the place of the span: its role, its lines, and that it holds no secret.
     pub(super) fn stand_in(&mut self, at: usize) {
         let role = self.after[at].view.role;
         let text = self.after[at].text().into_owned();
@@ -34,8 +33,8 @@ impl ProofChecker<'_> {
             Some(at),
             || format!("the recap speaks as {}", role.name()),
         );
-        // Secrets of a known form, and the very values that were secrets in the log: a recap quotes a value without the
-        // words that gave it away there.
+        // Searches secrets of a known form, and the values of secrets of the log: a recap may quote a value without the
+        // words by which it was recognised there.
         let mut places: Vec<_> =
             Redactor::shared().find(&text).iter().map(|secret| secret.start).collect();
         places.extend(self.secrets.places(&text).iter().map(|secret| secret.start));
@@ -50,7 +49,7 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// System messages come from the log alone.
+    /// Checks that a message which is not in the log is no system message.
     pub(super) fn no_new_system(&mut self, at: usize) {
         let role = self.after[at].view.role;
         self.expect_at(rule::AUTHORITY, !role.is_system(), Some(at), || {
@@ -59,7 +58,7 @@ impl ProofChecker<'_> {
     }
 }
 
-/// What is wrong with the lines of a computed recap.
+/// The faults in the lines of a computed recap, in words.
 fn structure(text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let once = |mark: &str| text.lines().filter(|line| line.starts_with(mark)).count() == 1;

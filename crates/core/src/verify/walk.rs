@@ -1,15 +1,15 @@
-//! The walk along the context, beside what the record says is there.
+//! The walk along the context, side by side with the messages that the record describes.
 
 use super::context_walk::{ExpectedContext, SeenContext, bytes_of};
 use super::{ProofChecker, ReadMessage, one_line, rule};
 use crate::fold::Fold;
 use crate::repair::RepairReason;
 
-/// How far ahead the walk looks for the place where context and record agree again.
+/// How many messages ahead the walk searches for the place where context and record agree again.
 const AHEAD: usize = 8;
 
 impl ProofChecker<'_> {
-    /// Walks both, and notes where they differ.
+    /// Walks along both, and adds a finding for each difference.
     pub(super) fn walk(&mut self, fold: &Fold, expected: &[ExpectedContext]) -> SeenContext {
         let none = vec![None; self.before.len()];
         let rendered = vec![false; self.before.len()];
@@ -50,7 +50,7 @@ impl ProofChecker<'_> {
         seen
     }
 
-    /// Whether the message at `at` is what the record says, byte for byte.
+    /// Whether the message at `at` is the expected one, byte for byte.
     fn agree(&self, fold: &Fold, at: usize, expected: ExpectedContext) -> bool {
         let bytes = &self.after[at].bytes;
         match expected {
@@ -61,7 +61,7 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// Notes a message that is as the record says.
+    /// Notes an expected message.
     fn note(&mut self, fold: &Fold, at: usize, expected: ExpectedContext, seen: &mut SeenContext) {
         match expected {
             ExpectedContext::Event(event) => {
@@ -77,7 +77,7 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// The rule that a message falls under by its place.
+    /// The rule that a missing message breaks, by its place.
     fn rule_of(&self, fold: &Fold, expected: ExpectedContext) -> &'static str {
         match expected {
             ExpectedContext::Event(event) if event < fold.span.start as usize => rule::HEAD,
@@ -87,7 +87,7 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// A piece that a repair added.
+    /// Checks a message that a repair added.
     fn added(&mut self, at: usize, why: RepairReason) {
         let made = self.addition(&self.after[at]);
         self.expect_at(rule::REPAIRS, made == Some(why), Some(at), || {
@@ -96,7 +96,7 @@ impl ProofChecker<'_> {
         self.no_new_system(at);
     }
 
-    /// An event that a repair rendered otherwise.
+    /// Checks an event that a repair changed.
     fn rendered(
         &mut self,
         fold: &Fold,
@@ -124,13 +124,13 @@ impl ProofChecker<'_> {
             format!("not what {why:?} makes of message {event} of the log (it is {is:?})")
         });
         seen.rendered[event] = true;
-        // What speaks as the system in the log may go on to do so in another form.
+        // A system message of the log may stay one in another form.
         if !self.before[event].view.role.is_system() {
             self.no_new_system(at);
         }
     }
 
-    /// How many messages of the context and of the record to step over until both agree again.
+    /// How many messages of the context and of the record to skip until both agree again.
     fn skip(
         &self,
         fold: &Fold,
@@ -153,7 +153,7 @@ impl ProofChecker<'_> {
         (1, 1)
     }
 
-    /// Notes what is in the context and not in the record, and the reverse.
+    /// Adds findings for messages that only the context or only the record has.
     fn differs(
         &mut self,
         fold: &Fold,
@@ -183,7 +183,7 @@ impl ProofChecker<'_> {
         }
     }
 
-    /// The flags are true to the facts.
+    /// Checks the record's flags `head_verbatim` and `tail_verbatim`.
     fn flags(&mut self, fold: &Fold, seen: &SeenContext) {
         let start = fold.span.start as usize;
         let end = fold.layout.tail.start.min(fold.span.end) as usize;
@@ -198,6 +198,7 @@ impl ProofChecker<'_> {
     }
 }
 
+/// Whether the record has the event as a pin or as the carried user message.
 fn is_pin(fold: &Fold, event: usize) -> bool {
     let event = u32::try_from(event).unwrap_or(u32::MAX);
     fold.layout.pinned.contains(&event) || fold.layout.carried_user == Some(event)

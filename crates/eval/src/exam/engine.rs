@@ -1,4 +1,5 @@
-//! An engine outside: processes that read and write one JSON line a fold (the protocol of `midfold replay --engine`).
+//! An engine outside of midfold: a process that reads and writes one JSON line per fold (the protocol of `midfold
+//! replay --engine`).
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -12,16 +13,16 @@ use serde_json::Value;
 use crate::exam::process::ChildProcess;
 use crate::replay::OutsideEngine;
 
-/// How long an engine may take for an answer, where nobody says otherwise.
+/// The default time limit for an engine's answer.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// Why there is no engine.
+/// The reason why an engine cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum NoEngine {
-    /// The command line cannot be split.
+    /// The command line cannot be split into words.
     #[error("a quote in it is never closed")]
     Quote,
-    /// There are no words in it.
+    /// The command line has no words.
     #[error("there is no command")]
     Empty,
     /// The program does not start.
@@ -29,25 +30,25 @@ pub enum NoEngine {
     Start(String),
 }
 
-/// An engine: its command. It has a process for each replay, of one conversation in one window, so
-/// that what it holds from one question to the next is of that conversation, whatever runs beside.
+/// An engine: its command. Each replay of one conversation in one window has its own process, so that the state of the
+/// process belongs to that conversation, even when replays run in parallel.
 #[derive(Debug)]
 pub struct ExamEngine {
     name: String,
     words: Vec<String>,
-    /// How long it may take for an answer.
+    /// The time limit for one answer.
     limit: Duration,
-    /// Started to see that it can be, for the first replay that asks.
+    /// A process that was started to check the command. The first replay uses it.
     spare: Mutex<Option<ChildProcess>>,
-    /// The first time that it did not answer in time.
+    /// The error of the first answer that did not come in time.
     late: OnceLock<String>,
 }
 
 impl ExamEngine {
-    /// Starts a command line, which is split as a shell would.
+    /// Starts a command line, which is split into words as a shell does it.
     ///
     /// # Errors
-    /// When it cannot be split, or does not start.
+    /// The command line cannot be split, or the program does not start.
     pub fn start(command: &str, limit: Duration) -> Result<Self, NoEngine> {
         Self::of(shlex::split(command).ok_or(NoEngine::Quote)?, limit)
     }
@@ -55,7 +56,7 @@ impl ExamEngine {
     /// Starts a program with its arguments.
     ///
     /// # Errors
-    /// When there is none, or it does not start.
+    /// There is no program, or it does not start.
     pub fn of(words: Vec<String>, limit: Duration) -> Result<Self, NoEngine> {
         let program = words.first().ok_or(NoEngine::Empty)?;
         let name = words.iter().rev().find(|word| !word.starts_with('-')).unwrap_or(program);
@@ -66,23 +67,24 @@ impl ExamEngine {
         Ok(Self { name, words, limit, spare, late })
     }
 
-    /// What it is called in tables: its script or program.
+    /// The name in tables: that of its script or program.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Why it is better not asked again: it did not answer in time once, and would be waited for at each question.
+    /// The error of the first answer that did not come in time. Such an engine should not be asked again, since each
+    /// question would wait for the limit.
     #[must_use]
     pub fn late(&self) -> Option<&str> {
         self.late.get().map(String::as_str)
     }
 
-    /// Asks a small question, so that an engine that cannot answer is known before hours of work. One that says itself
-    /// why it cannot is well: the question may be too small for it.
+    /// Asks a small question, so that an engine that cannot answer is found before hours of work. An engine that
+    /// answers with an error passes: the question may be too small for it.
     ///
     /// # Errors
-    /// When it does not answer, or not as it should.
+    /// The engine gives no answer in time, or not a valid one.
     pub fn check(&self) -> Result<(), String> {
         let one = |at: usize| {
             let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
@@ -101,14 +103,14 @@ impl ExamEngine {
         }
     }
 
-    /// A process that was asked nothing.
+    /// A process that was not asked anything.
     fn process(&self) -> Result<ChildProcess, String> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
         spare.map_or_else(|| ChildProcess::start(&self.words), Ok)
     }
 }
 
-/// One replay's process, from the first question on.
+/// The process of one replay, which starts with the first question.
 #[derive(Debug)]
 pub struct EngineProcess {
     engine: Arc<ExamEngine>,
@@ -117,7 +119,7 @@ pub struct EngineProcess {
 }
 
 impl EngineProcess {
-    /// Nothing is asked yet.
+    /// A replay without a process so far.
     #[must_use]
     pub fn new(engine: Arc<ExamEngine>, dialect: DialectKind) -> Self {
         Self { engine, running: None, dialect }
@@ -138,7 +140,7 @@ impl OutsideEngine for EngineProcess {
     }
 }
 
-/// The line that asks.
+/// The line with a question.
 fn question(messages: &[Bytes], window: u64) -> Vec<u8> {
     let mut line = b"{\"messages\":[".to_vec();
     for (at, message) in messages.iter().enumerate() {
@@ -151,11 +153,11 @@ fn question(messages: &[Bytes], window: u64) -> Vec<u8> {
     line
 }
 
-/// The messages of an answer. Those that say the same as one that was sent are that one, byte for
-/// byte: an engine may write JSON otherwise.
+/// The messages of an answer. An engine may write JSON in another way, so a message that equals one that was sent gets
+/// the bytes that were sent.
 ///
 /// # Errors
-/// When it is none, or says why there is none.
+/// The answer is not valid, or it is an error.
 pub fn answered(line: &Bytes, sent: &[Bytes], dialect: DialectKind) -> Result<Vec<Bytes>, String> {
     let start = String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned();
     let value: Value = serde_json::from_slice(line)

@@ -1,4 +1,4 @@
-//! What went wrong, for people.
+//! The error of an exam, for people.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ pub struct ExamError(pub String);
 /// A result of this crate.
 pub type ExamResult<T> = Result<T, ExamError>;
 
-/// Says where something went wrong.
+/// Adds to an error the place where it happened.
 pub trait ErrorPlace<T> {
-    /// Puts the place before what went wrong.
+    /// Puts the place before the error's text.
     ///
     /// # Errors
-    /// Where there was an error.
+    /// The error with its place.
     fn at(self, place: impl fmt::Display) -> ExamResult<T>;
 }
 

@@ -1,21 +1,21 @@
-//! Exams in a folder, and our own.
+//! Reads exams from a folder, and midfold's own exams.
 
 use std::path::{Path, PathBuf};
 
 use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
 use crate::exam::sitting::Sitting;
 
-/// Our own exams: name, questions, conversation.
+/// midfold's own exams: name, questions, conversation.
 const OWN: [(&str, &str, &str); 1] = [(
     "tidelog",
     include_str!("../../data/exam/tidelog.json"),
     include_str!("../../data/exam/messages/tidelog.jsonl"),
 )];
 
-/// Our own exams, over conversations that were recorded for them.
+/// midfold's own exams, over conversations that were recorded for them.
 ///
 /// # Errors
-/// When one of them is none.
+/// One of them is not a valid exam.
 pub fn own() -> ExamResult<Vec<Sitting>> {
     let one = |(name, questions, messages): &(&str, &str, &str)| {
         Sitting::of(name, questions.as_bytes(), messages.as_bytes()).at(name)
@@ -23,10 +23,10 @@ pub fn own() -> ExamResult<Vec<Sitting>> {
     OWN.iter().map(one).collect()
 }
 
-/// The names of the exams of a folder: those that `exams.tsv` lists, else all files `NAME.json`.
+/// The names of the exams of a folder: those that `exams.tsv` lists, or else those of all files `NAME.json`.
 ///
 /// # Errors
-/// When the folder cannot be read, or has none.
+/// The folder cannot be read, or has no exams.
 pub fn names(folder: &Path) -> ExamResult<Vec<String>> {
     let list = folder.join("exams.tsv");
     let mut names: Vec<String> = if list.exists() {
@@ -52,7 +52,7 @@ pub fn names(folder: &Path) -> ExamResult<Vec<String>> {
 /// Reads `NAME.json`, and `messages/NAME.json` or `messages/NAME.jsonl`, of a folder.
 ///
 /// # Errors
-/// When a file is not there or is no exam.
+/// A file is missing or is no exam.
 pub fn open(folder: &Path, name: &str) -> ExamResult<Sitting> {
     let bytes = |path: &PathBuf| std::fs::read(path).at(path.display());
     let questions = folder.join(format!("{name}.json"));
@@ -65,7 +65,7 @@ pub fn open(folder: &Path, name: &str) -> ExamResult<Sitting> {
 /// All exams of a folder.
 ///
 /// # Errors
-/// As [`names`] and [`open`].
+/// The errors of [`names`] and [`open`].
 pub fn all(folder: &Path) -> ExamResult<Vec<Sitting>> {
     names(folder)?.iter().map(|name| open(folder, name)).collect()
 }

@@ -1,13 +1,13 @@
-//! What is left of a conversation after compaction, counted without a model: could an agent carry on?
+//! Measures without a model what a context still holds after compaction: could an agent continue its work?
 //!
 //! | measure | module |
 //! |---|---|
 //! | the reading exam: recorded conversations with questions | [`sitting`], [`score`], [`table`]; [`folder`], [`sheets`] |
 //! | suites: standing instructions, small cases, rules under attack | [`suites`] |
 //!
-//! [`paper`] is all of it, as `midfold exam` runs it. Both are walked by a preset, a policy file, a baseline or an engine outside ([`engine`]). What counts as held is told
-//! by probes, lists of groups of patterns that have to match within one passage ([`passages`]).
-//! Definitions: docs/MEASURES.md.
+//! [`paper`] runs all of it, as `midfold exam` does. A preset, a policy file, a baseline or an engine outside
+//! ([`engine`]) goes through both parts. Probes decide what is held: lists of groups of patterns, all of which have to
+//! match within one passage ([`passages`]). Definitions: docs/MEASURES.md.
 
 pub mod engine;
 pub mod error;

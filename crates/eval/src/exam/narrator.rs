@@ -1,4 +1,4 @@
-//! A model that narrates, behind a command: one line of JSON for each request, and one for the answer.
+//! A model that narrates, behind a command: one line of JSON for each request, and one for its answer.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,24 +12,24 @@ use crate::exam::engine::NoEngine;
 use crate::exam::process::ChildProcess;
 use crate::replay;
 
-/// A command that is asked for narrations. It has one process, which is started anew when it ends.
+/// A command that is asked for narrations. It runs as one process, which is started again when it ends.
 #[derive(Debug)]
 pub struct ExamNarrator {
     words: Vec<String>,
-    /// How long it may take for an answer.
+    /// The time limit for one answer.
     limit: Duration,
     running: Mutex<Option<ChildProcess>>,
     counts: Mutex<NarratorCounts>,
 }
 
-/// What became of the requests.
+/// The number of requests, and how they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NarratorCounts {
-    /// Requests.
+    /// The number of requests.
     pub asked: u64,
-    /// Those with a text for an answer.
+    /// The number of requests that were answered with a text.
     pub answered: u64,
-    /// What it said instead, the newest time.
+    /// The newest error. `None` where there was none.
     pub failed: Option<String>,
 }
 
@@ -41,10 +41,10 @@ impl std::fmt::Display for NarratorCounts {
 }
 
 impl ExamNarrator {
-    /// Starts a command line, which is split as a shell would.
+    /// Starts a command line, which is split into words as a shell does it.
     ///
     /// # Errors
-    /// When it cannot be split, or does not start.
+    /// The command line cannot be split, or the program does not start.
     pub fn start(command: &str, limit: Duration) -> Result<Self, NoEngine> {
         let words = shlex::split(command).ok_or(NoEngine::Quote)?;
         if words.is_empty() {
@@ -54,7 +54,7 @@ impl ExamNarrator {
         Ok(Self { words, limit, running, counts: Mutex::default() })
     }
 
-    /// What became of the requests so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> NarratorCounts {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -86,8 +86,8 @@ impl replay::ReplayNarrator for ExamNarrator {
     }
 }
 
-/// The line that asks: the two messages of a prompt. All that a request reads is in one prompt: a model whose
-/// window is smaller is not what is measured here.
+/// The line with a question: the two messages of a prompt. All sources of the request are in one prompt, because models
+/// with a smaller window are not what is measured here.
 fn question(request: &SummaryRequest) -> Vec<u8> {
     let prompt = request.prompt(&request.sources, request.previous.as_deref());
     let line = json!({
@@ -99,7 +99,7 @@ fn question(request: &SummaryRequest) -> Vec<u8> {
     format!("{line}\n").into_bytes()
 }
 
-/// What a line answers: `{"text": "…"}`, or `{"error": "…"}`.
+/// Reads an answer: `{"text": "…"}`, or `{"error": "…"}`.
 fn reply(line: &[u8]) -> Result<SummaryReply, String> {
     let value: Value = serde_json::from_slice(line).map_err(
         |_| "it does not answer with one line of JSON, {\"text\": \"…\"} or {\"error\": \"…\"}",

@@ -1,4 +1,4 @@
-//! The whole exam: recorded conversations with questions, and the suites, for some strategies side by side.
+//! The whole exam for several strategies: recorded conversations with questions, and the suites.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,47 +13,47 @@ use crate::exam::suites::share::FoundShare;
 use crate::exam::suites::{self, SuiteMarks};
 use crate::exam::table;
 
-/// The parts, by the names that they are asked for by: the reading exam, and the suites.
+/// The names of the parts: the reading exam, and the suites.
 pub const PARTS: [&str; 4] = ["reading", suites::NAMES[0], suites::NAMES[1], suites::NAMES[2]];
 
-/// Version of the JSON form.
+/// The version of the JSON form.
 const VERSION: u32 = 1;
 
-/// What is asked.
+/// The parts of the exam that are run.
 #[derive(Default)]
 pub struct Paper {
-    /// Recorded conversations with questions; none where the reading exam is not asked for.
+    /// The recorded conversations with questions. Empty where the reading exam is not wanted.
     pub sittings: Vec<Sitting>,
-    /// The suites that are asked for.
+    /// The names of the suites to run.
     pub suites: Vec<String>,
-    /// A third of the suites.
+    /// Whether only a third of each suite is run.
     pub quick: bool,
-    /// A folder for the contexts, and for questions to a reader.
+    /// A folder to which the contexts and the questions for a reader are written.
     pub contexts: Option<PathBuf>,
 }
 
-/// What was found.
+/// The results of all strategies.
 #[derive(Default)]
 pub struct ExamResults {
-    /// The reading exam, a strategy each.
+    /// The results of the reading exam, one per strategy.
     pub reading: Vec<StrategyOutcome>,
-    /// The suites, a strategy each.
+    /// The results of the suites, one per strategy.
     pub marks: Vec<SuiteMarks>,
-    /// Strategies that could not go through: they are in no table.
+    /// The strategies that failed. They are in no table.
     pub failed: Vec<FailedStrategy>,
 }
 
-/// A strategy that could not go through.
+/// A strategy that could not be run to the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailedStrategy {
-    /// What it is called.
+    /// The name of the strategy.
     pub strategy: String,
-    /// What it failed in, and why.
+    /// The part in which it failed, and the reason.
     pub why: String,
 }
 
 impl Paper {
-    /// Puts strategies through it, one after the other. `say` is told what is under way.
+    /// Runs strategies, one after the other. `say` gets the name of each part when it starts.
     pub fn sit(&self, candidates: &[(String, ExamCandidate)], say: &dyn Fn(&str)) -> ExamResults {
         let mut results = ExamResults::default();
         for (name, candidate) in candidates {
@@ -71,6 +71,7 @@ impl Paper {
         results
     }
 
+    /// Runs one strategy through all parts.
     fn one(
         &self,
         name: &str,
@@ -97,14 +98,15 @@ impl Paper {
             };
             marks.join(suites::run(name, candidate, &wish)?);
             if let ExamCandidate::Engine(engine) = candidate {
-                // What it did not answer is not what it lost.
+                // An engine that did not answer in time has not lost anything: its result is an error.
                 engine.late().map_or(Ok(()), Err).at(suite)?;
             }
         }
         Ok((outcome, (!self.suites.is_empty()).then_some(marks)))
     }
 
-    /// All as tables: one line a strategy, then the parts; with `lost`, what was not kept.
+    /// All results as tables: one line per strategy, then the parts. With `lost`, everything that was not kept is
+    /// listed.
     #[must_use]
     pub fn text(&self, results: &ExamResults, lost: bool) -> String {
         let mut out = self.summary(results);
@@ -122,7 +124,7 @@ impl Paper {
         out
     }
 
-    /// A line a strategy.
+    /// The summary, with a line per strategy.
     fn summary(&self, results: &ExamResults) -> String {
         let mut out = String::new();
         let _ = writeln!(
@@ -171,10 +173,10 @@ impl Paper {
         out
     }
 
-    /// All as JSON.
+    /// All results as JSON.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The results cannot be written as JSON.
     pub fn json(&self, results: &ExamResults) -> ExamResult<String> {
         let document = json!({
             "version": VERSION,

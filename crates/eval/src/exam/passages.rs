@@ -1,4 +1,4 @@
-//! What a context says, in passages: a line, or sentences of a longer line.
+//! Divides a context into passages: lines, or sentences of a longer line.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Longest passage, in characters.
+/// The longest passage, in characters.
 pub const LONG: usize = 400;
 
 /// The passages of these messages, in order.
@@ -23,7 +23,7 @@ pub fn passages<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
     found
 }
 
-/// What is read of a message.
+/// The members of a message that are read.
 #[derive(Deserialize)]
 struct PassageMessage<'a> {
     #[serde(borrow)]
@@ -32,12 +32,14 @@ struct PassageMessage<'a> {
     tool_calls: Option<Vec<PassageCall<'a>>>,
 }
 
+/// The members of a call that are read.
 #[derive(Deserialize)]
 struct PassageCall<'a> {
     #[serde(borrow)]
     function: PassageFunction<'a>,
 }
 
+/// The members of a called function that are read.
 #[derive(Deserialize)]
 struct PassageFunction<'a> {
     #[serde(borrow)]
@@ -65,13 +67,14 @@ fn texts(message: &[u8]) -> Vec<String> {
     out
 }
 
-/// The leaves of a JSON value, each behind the keys that lead to it. False where it is no JSON.
+/// Adds the leaves of a JSON value, each after the keys that lead to it. Returns `false` where the text is no JSON.
 fn leaves(json: &str, out: &mut Vec<String>) -> bool {
     let mut reader = serde_json::Deserializer::from_str(json);
     TextLeaves { prefix: String::new(), out }.deserialize(&mut reader).is_ok()
         && reader.end().is_ok()
 }
 
+/// Collects the leaves of a JSON value. `prefix` are the keys that lead to it.
 struct TextLeaves<'a> {
     prefix: String,
     out: &'a mut Vec<String>,
@@ -138,7 +141,7 @@ impl<'de> Visitor<'de> for TextLeaves<'_> {
     }
 }
 
-/// A line, or sentences of it, each at most [`LONG`] characters.
+/// Adds a line, or pieces of it made of whole sentences, each with at most [`LONG`] characters.
 fn split(line: &str, found: &mut Vec<String>) {
     let length = |text: &str| text.chars().count();
     if length(line) <= LONG {
@@ -172,7 +175,7 @@ fn split(line: &str, found: &mut Vec<String>) {
     flush(&mut current);
 }
 
-/// Cut after `.`, `!`, `?` or `;` and the white space behind it.
+/// The sentences of a line: it is cut after `.`, `!`, `?` or `;` and the white space that follows.
 fn sentences(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut start, mut ended) = (0, false);

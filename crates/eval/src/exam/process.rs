@@ -1,32 +1,32 @@
-//! A process that answers a line with a line, in time.
+//! A process that answers a line with a line, within a time limit.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// A process. Ends when its input ends.
+/// A process that reads lines and writes lines. It is expected to end when its input ends.
 #[derive(Debug)]
 pub struct ChildProcess {
     child: Child,
-    /// Lines for its input. Written beside reading: it may answer before it has read the whole
-    /// question, and both would wait for each other with full pipes.
+    /// The lines for its input. A thread of their own writes them: the process may answer before it has read the whole
+    /// question, and with full pipes both sides would wait for each other.
     lines: Option<Sender<Vec<u8>>>,
     written: Receiver<std::io::Result<()>>,
-    /// Lines of its output; an empty one where it ended.
+    /// The lines of its output. An empty line says that it has ended.
     answers: Receiver<std::io::Result<Vec<u8>>>,
-    /// It did not do in time what it should: nobody waits for it again.
+    /// Whether it missed a time limit. It is then not waited for again.
     hangs: bool,
 }
 
-/// How long a process may take to end after its input: it may have to clean up.
+/// The time that a process may take to end after its input has ended, for it may have to clean up.
 const ENDING: Duration = Duration::from_secs(1);
 
 impl ChildProcess {
     /// Starts a program with its arguments.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// The program cannot be started.
     pub fn start(words: &[String]) -> Result<Self, String> {
         let (program, rest) = words.split_first().ok_or("there is no command")?;
         let mut child = Command::new(program)
@@ -42,21 +42,21 @@ impl ChildProcess {
         let (lines, to_write) = channel();
         let (done, written) = channel();
         let (answered, answers) = channel();
-        // They end with the pipes. One that a process left behind holds open keeps its thread, and
-        // nobody waits for that.
+        // The threads end with the pipes. A pipe may stay open in a process that this one left behind; its thread then
+        // stays, and nothing waits for it.
         std::thread::spawn(move || write(input, &to_write, &done));
         std::thread::spawn(move || read(output, &answered));
         Ok(Self { child, lines: Some(lines), written, answers, hangs: false })
     }
 
-    /// The answer to a line, within this time.
+    /// The answer to a line, within the time limit.
     ///
     /// # Errors
-    /// When it ended, does not read, or takes longer.
+    /// The process has ended, does not read, or misses the limit.
     pub fn ask(&mut self, line: Vec<u8>, limit: Duration) -> Result<Vec<u8>, String> {
         let begun = Instant::now();
         let lines = self.lines.as_ref().ok_or("it has ended")?;
-        // Where the writer is gone, its last word was received with the question before.
+        // Where the writing thread has ended, its error was received with the last question.
         lines.send(line).map_err(|_| "it does not read")?;
         let late = || format!("it did not answer within {}", seconds(limit));
         let answer = match self.answers.recv_timeout(limit) {
@@ -69,6 +69,7 @@ impl ChildProcess {
                 return Err(late());
             }
         };
+        // The question has to be written completely: an answer that came before was given without reading all of it.
         match self.written.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             Ok(Ok(())) => Ok(answer),
             Ok(Err(error)) => Err(format!("it does not read: {}", reason(&error))),
@@ -80,13 +81,13 @@ impl ChildProcess {
         }
     }
 
-    /// Whether it did not do in time what it should.
+    /// Whether the process missed a time limit.
     #[must_use]
     pub fn hangs(&self) -> bool {
         self.hangs
     }
 
-    /// It closed its output: how it ended, where it did.
+    /// The error for a process that closed its output, with its exit status where it has ended.
     fn ended(&mut self) -> String {
         let Some(status) = self.end() else {
             self.hangs = true;
@@ -95,7 +96,7 @@ impl ChildProcess {
         format!("it ended without an answer ({status})")
     }
 
-    /// Ends its input, and waits for it to end, for a while.
+    /// Closes the input and waits for the process to end, for a limited time. `None` where it does not end.
     fn end(&mut self) -> Option<ExitStatus> {
         drop(self.lines.take());
         let begun = Instant::now();
@@ -110,7 +111,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // An engine that does not end with its input is ended.
+        // A process that does not end with its input is killed.
         if self.hangs || self.end().is_none() {
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -144,7 +145,7 @@ fn seconds(limit: Duration) -> String {
     format!("{} s", limit.as_secs_f64())
 }
 
-/// Why, without the number of the system's error.
+/// The error's text, without the number of the system's error.
 fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.find(" (os error").map_or(text.clone(), |at| text[..at].to_lowercase())

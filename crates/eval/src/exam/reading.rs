@@ -1,4 +1,5 @@
-//! Conversations as logs, counted as all measures count: characters / 3.2, rounded up, and 4 a message.
+//! Reads conversations as logs, with the counter of all measures: characters / 3.2, rounded up, and 4 tokens per
+//! message.
 
 use std::sync::Arc;
 
@@ -10,13 +11,13 @@ use midfold::{Counter, EventLog};
 
 use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
 
-/// How tokens are counted (docs/MEASURES.md).
+/// The counter of tokens (docs/MEASURES.md).
 pub const TOKENIZER: &str = "chars:3.2";
 
 /// The counter of the measures.
 ///
 /// # Errors
-/// When this build has none.
+/// This build has no such counter.
 pub fn counter() -> ExamResult<Arc<dyn Counter>> {
     let counter = by_name(TOKENIZER).at(TOKENIZER)?;
     Ok(MemoCounter::around(counter))
@@ -25,7 +26,7 @@ pub fn counter() -> ExamResult<Arc<dyn Counter>> {
 /// Reads the last conversation of a transcript.
 ///
 /// # Errors
-/// When there is none in it.
+/// The transcript holds no conversation.
 pub fn conversation(input: &Bytes) -> ExamResult<Conversation> {
     let mut found = transcripts::read(input, None).at("not a transcript")?;
     found.conversations.pop().ok_or_else(|| ExamError("no conversation".to_owned()))
@@ -34,7 +35,7 @@ pub fn conversation(input: &Bytes) -> ExamResult<Conversation> {
 /// Reads a conversation into a log.
 ///
 /// # Errors
-/// As [`conversation`].
+/// The errors of [`conversation`].
 pub fn read(input: &Bytes) -> ExamResult<EventLog> {
     let conversation = conversation(input)?;
     let kind = conversation.format.dialect();

@@ -1,5 +1,5 @@
-//! Scoring a context against an exam without a model: a key point is held where all groups of its
-//! probe match within one passage. The same rule, and the same numbers, as `score.py` of the exams.
+//! Scores a context against an exam without a model. A key point is held where all groups of its probe match within one
+//! passage. `score.py` of the exams has the same rule and gives the same numbers.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use serde::Deserialize;
 use crate::exam::error::{ErrorPlace as _, ExamResult};
 use crate::exam::passages::{LONG, passages};
 
-/// One exam: a recorded conversation and questions about it.
+/// One exam: questions about a recorded conversation.
 #[derive(Deserialize)]
 pub struct ReadingExam {
-    /// The window that it is walked in, in tokens.
+    /// The window in which it is replayed, in tokens.
     pub window: u64,
-    /// The message up to which history is walked.
+    /// The index of the message up to which the history is replayed.
     pub cut: usize,
     /// What an agent has to know.
     pub questions: Vec<ExamQuestion>,
@@ -23,37 +23,37 @@ pub struct ReadingExam {
 /// A question about the conversation.
 #[derive(Deserialize)]
 pub struct ExamQuestion {
-    /// Its number.
+    /// The number of the question.
     pub id: u32,
-    /// State, decision, attempt, artifact, value, request or next step.
+    /// The kind: state, decision, attempt, artifact, value, request or next step.
     pub kind: String,
-    /// What is asked.
+    /// The text of the question.
     pub question: String,
     /// The whole answer.
     pub answer: String,
-    /// What an answer has to hold.
+    /// The parts that an answer has to hold.
     pub key_points: Vec<KeyPoint>,
-    /// Numbers of the messages that hold the facts.
+    /// The numbers of the messages that hold the facts.
     pub evidence: Vec<usize>,
 }
 
 /// A part of an answer.
 #[derive(Deserialize)]
 pub struct KeyPoint {
-    /// What it says.
+    /// The part in words.
     pub says: String,
-    /// Groups of alternatives; each group has to match.
+    /// Groups of alternative patterns. Each group has to match.
     pub probe: Vec<Vec<String>>,
 }
 
-/// A compiled probe: one pattern a group. It holds where all groups match.
+/// A compiled probe: one pattern per group. It holds where all groups match.
 pub struct Probe(Vec<Regex>);
 
 impl Probe {
-    /// Compiles groups of alternatives; upper and lower case are the same.
+    /// Compiles groups of alternatives. Upper and lower case are equal.
     ///
     /// # Errors
-    /// When an alternative is no pattern.
+    /// An alternative is not a valid pattern.
     pub fn new(groups: &[Vec<String>]) -> ExamResult<Self> {
         let group = |group: &Vec<String>| {
             let parts: Vec<String> = group.iter().map(|one| format!("(?:{one})")).collect();
@@ -63,13 +63,13 @@ impl Probe {
         groups.iter().map(group).collect::<ExamResult<_>>().map(Self)
     }
 
-    /// Whether this text alone holds it.
+    /// Whether this text alone holds the probe.
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
         self.0.iter().all(|group| group.is_match(text).unwrap_or(false))
     }
 
-    /// Whether a passage, or two short ones beside each other, hold it.
+    /// Whether one passage, or two short neighbours together, hold the probe.
     #[must_use]
     pub fn is_in(&self, passages: &[String]) -> bool {
         passages.iter().any(|passage| self.holds(passage))
@@ -77,17 +77,19 @@ impl Probe {
     }
 }
 
-/// Neighbouring short passages make one, too: a heading and its item.
+/// The pairs of short neighbouring passages, such as a heading and its item, each joined to one text.
 pub fn pairs(passages: &[String]) -> impl Iterator<Item = String> {
     let short = |pair: &&[String]| pair[0].chars().count() + pair[1].chars().count() < LONG;
     passages.windows(2).filter(short).map(|pair| format!("{} {}", pair[0], pair[1]))
 }
 
-/// Remembers what each passage holds: contexts of neighbouring requests share nearly all of them.
+/// Scores contexts. It remembers what each passage holds, because contexts of neighbouring requests share nearly all
+/// passages.
 pub struct Scorer {
     probes: Vec<Probe>,
-    /// Number of the first probe of each question, and how many it has.
+    /// The index of the first probe of each question, and the number of its probes.
     spans: Vec<(usize, usize)>,
+    /// For each passage seen so far, the indices of the probes that it holds.
     known: HashMap<String, Vec<u32>>,
 }
 
@@ -95,7 +97,7 @@ impl Scorer {
     /// Compiles the probes of an exam.
     ///
     /// # Errors
-    /// When a probe is no pattern.
+    /// A probe is not a valid pattern.
     pub fn new(exam: &ReadingExam) -> ExamResult<Self> {
         let (mut probes, mut spans) = (Vec::new(), Vec::new());
         for question in &exam.questions {
@@ -108,7 +110,7 @@ impl Scorer {
         Ok(Self { probes, spans, known: HashMap::new() })
     }
 
-    /// The share of its key points that each question has held, in the exam's order.
+    /// For each question, the share of its key points that these messages hold, in the exam's order.
     pub fn score<'a>(&mut self, messages: impl Iterator<Item = &'a [u8]>) -> Vec<f64> {
         let passages = passages(messages);
         let mut held = vec![false; self.probes.len()];

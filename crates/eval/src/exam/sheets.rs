@@ -1,9 +1,8 @@
-//! Contexts and questions for a reader, and the sheets that come back.
+//! Writes contexts and questions for a reader. The reader's marks come back as another file.
 //!
-//! `EXAM/STRATEGY.context.md` and `.context.json` are what was sent at the cut,
-//! `EXAM/questions.md` is what to ask. The answers stay in `EXAM/key.json`, for whoever marks:
-//! `EXAM/STRATEGY.marks.json` is an object from the number of a question to the share of its key
-//! points that the answer has, from 0 to 1.
+//! `EXAM/STRATEGY.context.md` and `.context.json` are the context at the cut, `EXAM/questions.md` are the questions for
+//! the reader. `EXAM/key.json` has the answers, for whoever marks. `EXAM/STRATEGY.marks.json` is an object that maps
+//! the number of a question to the share of its key points in the reader's answer, from 0 to 1.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +18,7 @@ use crate::exam::sitting::{Sitting, SittingRow};
 /// Writes the context at the cut, and the questions.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// A file cannot be written.
 pub fn write(folder: &Path, sitting: &Sitting, strategy: &str, row: &SittingRow) -> ExamResult<()> {
     let folder = folder.join(&sitting.name);
     fs::create_dir_all(&folder).at(folder.display())?;
@@ -47,7 +46,7 @@ pub fn write(folder: &Path, sitting: &Sitting, strategy: &str, row: &SittingRow)
     file("key.json".to_owned(), serde_json::to_vec_pretty(&key).at("the key")?)
 }
 
-/// The context as a person reads it: one heading a message, calls and results named.
+/// The context for a person: one heading per message, and names at calls and results.
 fn readable(row: &SittingRow) -> String {
     let dialect = DialectKind::OpenAiChat.shared();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! Walking a conversation with a strategy, and scoring what it sends.
+//! Replays a conversation with a strategy, and scores the contexts.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -20,39 +20,39 @@ use crate::exam::score::{ReadingExam, Scorer};
 use crate::prices::PriceTable;
 use crate::replay::{Recording, ReplaySettings, ReplayStrategy, SentObservation, replay};
 
-/// Contexts from this share of the way to the cut on are scored, in parts of ten: where a fold
-/// happened to fall averages out.
+/// The share of the way to the cut, in tenths, from which on contexts are scored. The mean over many requests removes
+/// the effect of where a fold fell.
 const FROM_TENTHS: usize = 7;
 
-/// Sections of a recap that are lists of names.
+/// The sections of a recap that are lists of names.
 const LISTS: [&str; 3] = ["Index", "Identifiers", "Other words"];
 
-/// A conversation, read once for all strategies.
+/// An exam with its conversation, which is read once for all strategies.
 pub struct Sitting {
-    /// Its name: that of its files.
+    /// The name of the exam, which is that of its files.
     pub name: String,
-    /// The questions.
+    /// The questions, with the window and the cut.
     pub exam: ReadingExam,
     recording: Recording,
     scorer: RefCell<Scorer>,
 }
 
-/// Who compacts.
+/// The strategy that compacts.
 #[derive(Clone, Debug)]
 pub enum ExamCandidate {
-    /// Nobody: everything is sent.
+    /// No compaction: everything is sent.
     Raw,
     /// A preset, a baseline or a policy file.
     Policy(Box<Policy>),
-    /// An engine outside.
+    /// An engine outside of midfold.
     Engine(Arc<ExamEngine>),
 }
 
 impl ExamCandidate {
-    /// A policy, or the process that it names as its engine; without one everything is sent.
+    /// A policy, or the engine whose process it names. `None` sends everything.
     ///
     /// # Errors
-    /// When the process does not start.
+    /// The process does not start.
     pub fn of(policy: Option<Policy>, limit: Duration) -> Result<Self, NoEngine> {
         Ok(match policy {
             None => Self::Raw,
@@ -64,57 +64,65 @@ impl ExamCandidate {
     }
 }
 
-/// What one strategy did in one exam.
+/// The result of one strategy in one exam.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SittingRow {
-    /// Mean score over the requests.
+    /// The mean score over the requests.
     pub score: f64,
-    /// By kind of question.
+    /// The mean score by kind of question.
     pub kinds: BTreeMap<String, f64>,
-    /// Mean score of each question, in the exam's order.
+    /// The mean score of each question, in the exam's order.
     pub questions: Vec<f64>,
-    /// Mean tokens of the context, as a share of the window.
+    /// The mean tokens of the context, as a share of the window.
     pub context: f64,
-    /// Mean tokens of what stands for folded messages.
+    /// The mean tokens of the text in place of folded messages.
     pub recap: f64,
-    /// Share of those tokens in lists of names.
+    /// The share of those tokens in lists of names.
     pub lists: f64,
-    /// What all requests cost with prompt caching, as a share of sending everything.
+    /// The cost of all requests with prompt caching, as a share of the cost of sending everything.
     pub cost: f64,
-    /// Requests for which the context was made anew.
+    /// The number of requests for which the context was folded anew.
     pub folds: u64,
-    /// Requests over the window.
+    /// The number of requests above the window.
     pub over: u64,
-    /// Requests that no provider would take.
+    /// The number of requests that no provider would take.
     pub invalid: u64,
     /// The share of identifiers at risk that were held.
     pub at_risk: f64,
     /// The share of rules that were held.
     pub rules: f64,
-    /// What was sent at the cut.
+    /// The messages that were sent at the cut.
     #[serde(skip)]
     pub last: Vec<Bytes>,
 }
 
+/// The sums over the scored requests of one strategy. A pair is a sum and the number of its terms.
 #[derive(Default)]
 struct SittingSums {
+    /// The number of scored requests.
     requests: f64,
     score: f64,
     kinds: BTreeMap<String, (f64, f64)>,
     questions: Vec<(f64, f64)>,
+    /// The tokens of all contexts.
     tokens: f64,
+    /// The tokens of all recaps and markers.
     recap: f64,
+    /// The number of requests with a recap or a marker.
     recaps: f64,
+    /// The tokens of the lists of names in them.
     list: f64,
+    /// The tokens of all of their text, to which the lists are compared.
     listed: f64,
+    /// The messages that were sent at the cut.
     last: Vec<Bytes>,
 }
 
 impl Sitting {
-    /// An exam by its questions and its conversation: a JSON list of messages, or one message a line.
+    /// An exam from its questions and its conversation, which is a JSON list of messages or one message per line.
     ///
     /// # Errors
-    /// When a text is not what it should be.
+    /// One of the texts is not valid.
     pub fn of(name: &str, questions: &[u8], messages: &[u8]) -> ExamResult<Self> {
         let exam: ReadingExam = serde_json::from_slice(questions).at("the questions")?;
         let messages = list(messages).at("the conversation")?;
@@ -122,17 +130,17 @@ impl Sitting {
             let message = format!("`cut` is {} of {} messages", exam.cut, messages.len());
             return Err(ExamError(message));
         }
-        // History up to the cut, and the message that answers it.
+        // The history up to the cut, and the message that answers it.
         let history = serde_json::to_vec(&messages[..=exam.cut]).at("the conversation")?;
         let log = read(&Bytes::from(history)).at("the conversation")?;
         let scorer = RefCell::new(Scorer::new(&exam)?);
         Ok(Self { name: name.to_owned(), exam, recording: Recording::new(log), scorer })
     }
 
-    /// Walks the conversation.
+    /// Replays the conversation.
     ///
     /// # Errors
-    /// When what may not be folded does not fit, or an engine outside fails.
+    /// The events that may not be folded do not fit, or an engine outside fails.
     pub fn walk(&self, candidate: &ExamCandidate, session: bool) -> ExamResult<SittingRow> {
         match candidate {
             ExamCandidate::Raw => self.walked(ReplayStrategy::Raw),
@@ -147,10 +155,10 @@ impl Sitting {
         }
     }
 
-    /// Walks it with a policy in a session, and a model that narrates.
+    /// Replays the conversation with a policy in a session, and with a model that narrates.
     ///
     /// # Errors
-    /// When what may not be folded does not fit.
+    /// The events that may not be folded do not fit.
     pub fn walk_narrated(
         &self,
         policy: &Policy,
@@ -161,6 +169,7 @@ impl Sitting {
         self.walked(ReplayStrategy::Narrated(&policy, narrator))
     }
 
+    /// Replays the conversation and returns the result.
     fn walked(&self, strategy: ReplayStrategy<'_>) -> ExamResult<SittingRow> {
         let sums = RefCell::new(SittingSums {
             questions: vec![(0.0, 0.0); self.exam.questions.len()],
@@ -186,6 +195,7 @@ impl Sitting {
         Ok(row)
     }
 
+    /// Scores one request, if it is in the scored part of the way to the cut.
     fn look(&self, sending: &SentObservation<'_>, sums: &mut SittingSums) {
         if sending.at * 10 < self.exam.cut * FROM_TENTHS || sending.at > self.exam.cut {
             return;
@@ -194,7 +204,7 @@ impl Sitting {
         let held = self.scorer.borrow_mut().score(messages);
         let (mut score, mut asked) = (0.0, 0.0);
         for (at, (question, held)) in self.exam.questions.iter().zip(held).enumerate() {
-            // What has not happened yet cannot be known.
+            // A fact that comes later cannot be known yet.
             if question.evidence.iter().any(|seq| *seq >= sending.at) {
                 continue;
             }
@@ -223,7 +233,7 @@ impl Sitting {
     }
 }
 
-/// The messages of a conversation.
+/// The messages of a conversation: a JSON list, or one message per line.
 fn list(messages: &[u8]) -> serde_json::Result<Vec<Box<RawValue>>> {
     match messages.trim_ascii_start().first() {
         Some(b'[') => serde_json::from_slice(messages),
@@ -231,7 +241,7 @@ fn list(messages: &[u8]) -> serde_json::Result<Vec<Box<RawValue>>> {
     }
 }
 
-/// The lines of a recap that are lists of names.
+/// The lines of a recap that are in lists of names.
 fn lists(recap: &str) -> String {
     let mut listing = false;
     let mut out = String::new();
@@ -263,10 +273,10 @@ impl SittingSums {
     }
 }
 
-/// A strategy's rows, one an exam, in the order of the exams.
+/// The results of one strategy, one row per exam, in the order of the exams.
 pub struct StrategyOutcome {
-    /// What it is called in tables.
+    /// The name in tables.
     pub name: String,
-    /// One row an exam.
+    /// One row per exam.
     pub rows: Vec<SittingRow>,
 }

@@ -1,4 +1,4 @@
-//! The results, as text and as JSON.
+//! Writes the results of the reading exam as text and as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,12 +18,12 @@ fn kinds(results: &[StrategyOutcome]) -> BTreeSet<&str> {
     rows.flat_map(|row| row.kinds.keys().map(String::as_str)).collect()
 }
 
-/// The mean score of a kind of question over the exams that ask it.
+/// The mean score of a kind of question, over the exams that have it.
 fn kind(rows: &[SittingRow], kind: &str) -> f64 {
     mean(rows.iter().filter_map(|row| row.kinds.get(kind).copied()))
 }
 
-/// The results for a terminal; with `questions`, the score of each.
+/// The results for a terminal. With `questions`, the score of each question is added.
 #[must_use]
 pub fn text(exams: &[Sitting], results: &[StrategyOutcome], questions: bool) -> String {
     let mut out = String::new();
@@ -88,7 +88,7 @@ pub fn text(exams: &[Sitting], results: &[StrategyOutcome], questions: bool) -> 
     out
 }
 
-/// The results as values, one a strategy: what `midfold replay --exam` reads.
+/// The results as values, one per strategy. `midfold replay --exam` reads them.
 #[must_use]
 pub fn values(exams: &[Sitting], results: &[StrategyOutcome]) -> Vec<Value> {
     let strategy = |StrategyOutcome { name, rows }: &StrategyOutcome| {
@@ -108,7 +108,7 @@ pub fn values(exams: &[Sitting], results: &[StrategyOutcome]) -> Vec<Value> {
 /// The results as JSON.
 ///
 /// # Errors
-/// When they cannot be written.
+/// The results cannot be written as JSON.
 pub fn json(exams: &[Sitting], results: &[StrategyOutcome]) -> ExamResult<String> {
     serde_json::to_string_pretty(&values(exams, results)).at("results")
 }

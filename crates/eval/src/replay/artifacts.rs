@@ -1,30 +1,31 @@
-//! Whether a text names a file as read or as changed, whoever wrote the text.
+//! Finds out whether a text mentions a file as read or as changed, whoever wrote the text.
 
 use memchr::memmem;
 
-/// How a text names a file.
+/// How a text mentions a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NamedFile {
     pub read: bool,
     pub modified: bool,
 }
 
-/// The one that is only the beginning of a word: modified, modifies, modifications.
+/// The only entry that is the start of a word: modified, modifies, modifications.
 const STEM: &str = "modif";
-/// What says so, in a line or in the heading above it.
+/// The words for a changed file, in a line or in the heading above it.
 const MODIFIED: [&str; 10] = [
     STEM, "changed", "edited", "wrote", "written", "created", "updated", "deleted", "removed",
     "scratch",
 ];
+/// The words for a file that was read.
 const READ: [&str; 4] = ["read", "viewed", "opened", "seen"];
 
-/// What a text says of files, looked through once for all paths that are asked about.
+/// The mentions of files in a text, which is scanned once for all paths.
 pub(super) struct FileMentions<'a> {
     text: &'a str,
-    /// The words that say how, in order, and whether it is that they were changed.
+    /// The positions of the words of both kinds, in order. `true` is a word for a changed file.
     words: Vec<(usize, bool)>,
-    /// Start of each line and what the nearest heading, tag or line with a colon at its end above
-    /// it says.
+    /// The start of each line, with the kind of word in the nearest heading, tag or line with a colon at its end above
+    /// it.
     lines: Vec<(usize, Option<bool>)>,
 }
 
@@ -52,8 +53,8 @@ impl<'a> FileMentions<'a> {
         told
     }
 
-    /// How `path` is named. The word that says so is in the same line, the nearest before the
-    /// path winning, else behind it, else above.
+    /// How the text mentions `path`. The word that decides is in the same line: the nearest one before the path, or
+    /// else the first one after it. Otherwise the heading above decides.
     pub(super) fn how(&self, path: &str) -> NamedFile {
         let mut found = NamedFile::default();
         for at in memmem::find_iter(self.text.as_bytes(), path) {
@@ -74,7 +75,7 @@ impl<'a> FileMentions<'a> {
         found
     }
 
-    /// Changed, read, or nothing said.
+    /// `Some(true)` for changed, `Some(false)` for read, `None` where no word decides.
     fn said_of(&self, at: usize, end: usize) -> Option<bool> {
         let line = self.lines.partition_point(|(start, _)| *start <= at);
         let next = self.lines.get(line).map_or(self.text.len(), |(start, _)| *start);
@@ -99,7 +100,7 @@ fn is_heading(line: &str) -> bool {
     is_tag || line.starts_with('#') || line.starts_with("**") || line.ends_with(':')
 }
 
-/// Whether the word is there by itself: `README.md`, `created/a.rs` and `read_all` say nothing.
+/// Whether the word is not part of a name: `README.md`, `created/a.rs` and `read_all` do not count.
 fn is_a_word(text: &str, at: usize, word: &str) -> bool {
     let of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '/');
     let mut after = text[at + word.len()..].chars();

@@ -1,10 +1,10 @@
-//! Checking what is sent against a provider's rules, without reading it all at every request.
+//! Checks contexts against a provider's rules, without reading the whole context at every request.
 
 use midfold_core::profile::ProviderRules;
 use midfold_core::view::EventView;
 
-/// The walk of one context, and a second one behind it: what changes is nearly always near the end,
-/// so that a change is read from there on.
+/// The check of one context, and a second check of a shorter start of it. A change is nearly always near the end, so
+/// the check continues from the second one.
 pub(super) struct ContextChecker<'a> {
     begin: &'a dyn Fn() -> Box<dyn ProviderRules>,
     now: CheckWalk,
@@ -13,12 +13,13 @@ pub(super) struct ContextChecker<'a> {
 
 struct CheckWalk {
     rules: Box<dyn ProviderRules>,
-    /// Messages that it has seen.
+    /// The number of messages that it has checked.
     len: usize,
 }
 
-/// How far the second walk keeps behind the first, in messages, and how far it may fall behind.
+/// The number of messages that the second check stays behind the first.
 const BEHIND: usize = 128;
+/// The number of messages by which it may fall behind before it catches up.
 const FAR: usize = 512;
 
 impl<'a> ContextChecker<'a> {
@@ -27,16 +28,18 @@ impl<'a> ContextChecker<'a> {
         Self { begin, now: walk(), behind: walk() }
     }
 
-    /// How many rules a context breaks whose first `same` messages are those of the context before;
-    /// `views` gives its messages from one on.
+    /// The number of violations in a context whose first `same` messages are those of the context before. `views`
+    /// returns its messages from an index on.
     pub fn violations<'v, I: Iterator<Item = (&'v [u8], &'v EventView)>>(
         &mut self,
         same: usize,
         views: impl Fn(usize) -> I,
     ) -> usize {
+        // The change is before the end of the second check, so everything is checked again.
         if same < self.behind.len {
             self.behind = CheckWalk { rules: (self.begin)(), len: 0 };
         }
+        // The change is near the end: the check continues from the second one.
         if same < self.now.len {
             self.now = CheckWalk { rules: self.behind.rules.fork(), len: self.behind.len };
         }
@@ -63,7 +66,7 @@ mod tests {
     use super::*;
     use midfold_core::view::{Role, TextOrigin};
 
-    /// Says, for the number of violations, a number that only these messages in this order have.
+    /// Returns, as the number of violations, a number that is unique for these messages in this order.
     #[derive(Clone, Default)]
     struct MessageNumbers(usize);
 
@@ -82,7 +85,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Growing, cut near the end, cut far back: always as if read from the start.
+        /// A context that grows, is cut near its end, or is cut far back gives the same result as one that is read from
+        /// the start.
         #[test]
         fn every_context_is_checked_whole(
             steps in proptest::collection::vec((0..3u8, 0..900usize, 0..255u8), 1..40),

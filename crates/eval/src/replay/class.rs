@@ -1,15 +1,15 @@
-//! What kind of name an identifier is, for figures by class.
+//! The kind of name that an identifier is, for figures by class.
 
 use midfold_core::ids::{IdClass, class_of};
 
-/// Kinds of names that an agent cannot guess again.
+/// The kinds of names that an agent cannot guess again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NameClass {
     /// A path or a file name.
     Path,
     /// A name in code.
     Symbol,
-    /// A ticket, a call id, an address: letters and digits with a form.
+    /// A ticket, a call id or an address: letters and digits in a fixed form.
     Id,
     /// A number.
     Number,
@@ -17,16 +17,16 @@ pub enum NameClass {
     Host,
     /// A hash, or the start of one.
     Hash,
-    /// A string that stood in quotes.
+    /// A string in quotes.
     Quote,
 }
 
 impl NameClass {
-    /// All, in the order in which they are shown.
+    /// All classes, in the order in which they are shown.
     pub const ALL: [Self; 7] =
         [Self::Path, Self::Symbol, Self::Id, Self::Number, Self::Host, Self::Hash, Self::Quote];
 
-    /// Its name.
+    /// The name of the class.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl NameClass {
         }
     }
 
-    /// The class of an identifier. Never [`NameClass::Quote`]: that is told by where it stands.
+    /// The class of an identifier. It is never [`NameClass::Quote`], which depends on the text around it.
     ///
     /// ```
     /// use midfold_eval::replay::NameClass;
@@ -78,7 +78,7 @@ fn is_hash(bytes: &[u8], digits: usize) -> bool {
         && bytes.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b))
 }
 
-/// `10.0.0.7`, with or without a port.
+/// Whether it is an address: `10.0.0.7`, with or without a port.
 fn is_address(id: &str) -> bool {
     let host = id.split_once(':').map_or(id, |(host, _)| host);
     let parts: Vec<&str> = host.split('.').collect();
@@ -108,7 +108,7 @@ fn is_host(id: &str) -> bool {
     known || port
 }
 
-/// `FRE-512`.
+/// Whether it is a ticket: `FRE-512`.
 fn is_ticket(id: &str) -> bool {
     id.split_once('-').is_some_and(|(key, number)| {
         (1..=10).contains(&key.len())

@@ -1,4 +1,4 @@
-//! What the requests of a replay cost, with a cache that goes cold between them.
+//! The cost of the requests of a replay, with a cache that may expire between them.
 
 use midfold_core::calendar::Millis;
 
@@ -6,22 +6,24 @@ use crate::prices::{FIVE_MINUTES, HOUR, PriceTable};
 use crate::replay::drive::NarrationRequest;
 use crate::replay::measures::ReplayMeasures;
 
-/// The tables that a replay is counted by.
+/// The price tables of a replay.
 pub(super) struct CostTables {
     prices: PriceTable,
-    /// The measure's own, with the lifetime of the chosen one.
+    /// The reference table, with the cache lifetime of the chosen one.
     reference: PriceTable,
-    /// The chosen one, its cache living five minutes and an hour.
+    /// The chosen table, with cache lifetimes of five minutes and of an hour.
     lifetimes: [PriceTable; 2],
-    /// The request before; none before the first.
+    /// The time of the last request. The outer `None` means that there was none, the inner one that its time is not
+    /// known.
     before: Option<Option<Millis>>,
 }
 
 /// A prompt, in tokens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PromptTokens {
+    /// The tokens of the whole prompt.
     pub tokens: u64,
-    /// So many at its front stood in the prompt before.
+    /// The tokens at its front that were in the prompt before.
     pub prefix: u64,
 }
 
@@ -35,19 +37,20 @@ impl CostTables {
         }
     }
 
-    /// Time since the request before, where both are known; takes in the time of this one.
+    /// The time since the last request in milliseconds. `None` where one of the two times is not known. Remembers the
+    /// time of this request.
     pub fn gap(&mut self, when: Option<Millis>) -> Option<Millis> {
         let before = self.before.replace(when).flatten()?;
         when.map(|when| when.saturating_sub(before))
     }
 
-    /// Whether the chosen cache is cold after so long a gap; where it is not known, it is not.
+    /// Whether the chosen cache has expired after this gap. An unknown gap counts as short.
     pub fn is_cold(&self, gap: Option<Millis>) -> bool {
         is_cold(&self.prices, gap)
     }
 
-    /// Adds what was sent, and what the history as it is would have been. The reference prices messages
-    /// alone: the `envelope` tokens beside them are the same for everyone.
+    /// Adds the cost of a sent prompt, and that of the raw history in its place. The reference table charges for
+    /// messages alone: the `envelope` tokens beside them are the same for every strategy.
     pub fn add(
         &self,
         measures: &mut ReplayMeasures,
@@ -75,7 +78,7 @@ impl CostTables {
         }
     }
 
-    /// Adds a narration: the price of a prompt that nothing was cached of, and of its reply.
+    /// Adds the cost of a narration: a prompt without cached tokens, and its reply.
     pub fn add_asked(&self, measures: &mut ReplayMeasures, asked: NarrationRequest) {
         let paid = |prices: &PriceTable| {
             prices.prompt(0, asked.prompt).0 + prices.reply(asked.prompt, asked.output)
@@ -92,13 +95,13 @@ fn is_cold(prices: &PriceTable, gap: Option<Millis>) -> bool {
     gap.is_some_and(|gap| prices.is_cold_after(gap))
 }
 
-/// What a prompt costs after a gap, and how much of it was read from the cache.
+/// The cost of a prompt after a gap, and the number of its tokens that were read from the cache.
 fn paid(prices: &PriceTable, prompt: PromptTokens, gap: Option<Millis>) -> (f64, u64) {
     let prefix = if is_cold(prices, gap) { 0 } else { prompt.prefix };
     prices.prompt(prefix, prompt.tokens)
 }
 
-/// In hundredths of a token, in which every figure of the reference is whole.
+/// The number in hundredths of a token, in which every figure of the reference table is whole.
 fn hundredths(tokens: f64) -> u64 {
     (tokens * 100.0).round() as u64
 }

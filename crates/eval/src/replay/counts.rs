@@ -1,6 +1,6 @@
-//! A multiset of numbers: how many times each was added and not taken out again.
+//! A multiset of numbers: how many times each one was added and not taken out.
 
-/// How many of each number are there.
+/// The count of each number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NumberCounts(Vec<u32>);
 

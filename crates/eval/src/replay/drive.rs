@@ -1,4 +1,4 @@
-//! Driving an engine through a recording: request by request, what it would send.
+//! Runs an engine through a recording, and returns what it would send in each request.
 
 use bytes::Bytes;
 use midfold_core::budget::Budget;
@@ -17,21 +17,21 @@ use midfold_core::view::Role;
 use crate::replay::host::{OutsideEngine, ReplayError, ReplayNarrator, ReplaySettings};
 use crate::replay::recording::Recording;
 
-/// One message that is sent, and which message of the recording it is.
+/// One message that is sent, and the recorded event that it comes from.
 #[derive(Clone, Debug)]
 pub(super) struct SentMessage {
     pub bytes: Bytes,
     pub tokens: u32,
-    /// The recorded event that it is, or was made of.
+    /// The recorded event that it is, or was made from. `None` for a message of the engine.
     pub event: Option<u32>,
-    /// It is that event, byte for byte.
+    /// Whether it is that event, byte for byte.
     pub verbatim: bool,
-    /// Stands for events that are not here: a recap or a marker.
+    /// Whether it is a recap or a marker in the place of other events.
     pub stands_in: bool,
 }
 
 impl SentMessage {
-    /// Whether another is the same message of the same event.
+    /// Whether `other` is the same message of the same event.
     pub fn is(&self, other: &Self) -> bool {
         self.event == other.event
             && (self.verbatim, self.stands_in) == (other.verbatim, other.stands_in)
@@ -39,61 +39,64 @@ impl SentMessage {
     }
 }
 
-/// What is sent now.
+/// The messages of one request.
 pub(super) struct SentRequest {
-    /// Tokens of all of it, the envelope's included.
+    /// The tokens of the whole context and the envelope.
     pub tokens: u64,
-    /// So many messages are the same as in the request before, as far as is known.
+    /// The number of messages that are known to be the same as in the request before.
     pub same: usize,
-    /// The messages after them.
+    /// The messages after those.
     pub items: Vec<SentMessage>,
-    /// What was done to come here.
+    /// The fold that was made for this request.
     pub folded: Option<ReplayFold>,
-    /// No provider would take it as the engine made it.
+    /// Whether the engine's messages had to be repaired, because no provider would take them.
     pub faulty: bool,
 }
 
-/// A fold, as the recording sees it.
+/// A fold, in terms of the recording.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplayFold {
+    /// The tokens of the context before the fold.
     pub before: u64,
+    /// The tokens of the context after the fold.
     pub after: u64,
-    /// The text that stands for what left, and its tokens.
+    /// The text in place of folded events, and its tokens.
     pub recap: Option<(String, u64)>,
-    /// Events that stay because they were asked to.
+    /// The pinned events.
     pub pinned: Vec<u32>,
-    /// What was done to an event beside covering it: `(event, reducer, reason)`.
+    /// The edits of events that stay: `(event, reducer, reason)`.
     pub edits: Vec<(u32, ReducerName, String)>,
 }
 
-/// A model was asked for a narration.
+/// The request to a model for a narration.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NarrationRequest {
-    /// Tokens of the prompts.
+    /// The tokens of the prompts.
     pub prompt: u64,
-    /// Tokens of the replies.
+    /// The tokens of the replies.
     pub output: u64,
-    /// The narration was accepted.
+    /// Whether the narration was accepted.
     pub accepted: bool,
 }
 
-/// Time between two requests where the recording tells none, for what rests after a model failed.
+/// The assumed time in milliseconds between two requests where the recording has no times. A session rests for some
+/// time after a model has failed.
 const PACE: Millis = 60_000;
 
-/// The request that is sent next, as far as it is the same for every engine.
+/// The next request, as far as it is the same for every engine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestMoment {
-    /// Its history is so many events of the recording.
+    /// The number of events of the recording that are its history.
     pub upto: usize,
-    /// When it was sent, where the recording tells.
+    /// The time when it was sent. `None` where the recording has no time.
     pub when: Option<Millis>,
 }
 
-/// An engine under replay.
+/// The engine that is replayed.
 pub(super) enum EngineDriver<'a> {
-    /// Sends the history.
+    /// Sends the history as it is.
     Raw(Box<RawHistory>),
-    /// Compacts what it made of the history before, and what came since.
+    /// Compacts its own last output and the messages that followed.
     Stateless(Box<StatelessDriver<'a>>),
     /// Holds the whole history.
     Session(Box<HeldSession<'a>>),
@@ -133,7 +136,7 @@ impl<'a> EngineDriver<'a> {
     ) -> Self {
         let log = recording.log.prefix(0);
         let mut session = Session::over("replay", log, policy.clone(), Meter::exact());
-        // As the proxy has it: after a pause that the cache does not outlast, a fold spoils nothing.
+        // As in the proxy: after a pause that is longer than the cache's lifetime, a fold breaks no cache.
         let lifetime = settings.prices.lifetime_seconds;
         session.set_cache_lifetime(lifetime.map(|seconds| seconds.saturating_mul(1_000)));
         Self::Session(Box::new(HeldSession {
@@ -146,7 +149,7 @@ impl<'a> EngineDriver<'a> {
         }))
     }
 
-    /// What is sent in this request.
+    /// The messages of this request.
     pub fn send(
         &mut self,
         recording: &Recording,
@@ -159,7 +162,7 @@ impl<'a> EngineDriver<'a> {
         }
     }
 
-    /// Asks the model what a session wants written, if there is a model and anything is wanted.
+    /// Asks the model for the narration that the session wants. `None` where there is no model or nothing is wanted.
     pub fn ask(&mut self) -> Option<NarrationRequest> {
         match self {
             Self::Session(held) => held.ask(),
@@ -174,6 +177,7 @@ pub(super) struct HeldSession<'a> {
     narrator: Option<&'a dyn ReplayNarrator>,
     budget: Budget,
     now: Millis,
+    /// The number of pieces of the context that were sent before.
     sent: usize,
     folds: usize,
 }
@@ -202,7 +206,7 @@ impl HeldSession<'_> {
         Ok(SentRequest { tokens: context.tokens(), same: from, items, folded, faulty: false })
     }
 
-    /// The answer is there before the next request, as it is where a worker is quick enough.
+    /// Asks for a narration, which is complete before the next request, as it is with a quick worker.
     fn ask(&mut self) -> Option<NarrationRequest> {
         let narrator = self.narrator?;
         let request = self.session.wants(&self.budget, self.now)?;
@@ -219,10 +223,11 @@ impl HeldSession<'_> {
     }
 }
 
-/// The history as it is, with the repairs that its profile asks for.
+/// The history as it is, with the repairs that its profile needs.
 pub(super) struct RawHistory {
     log: EventLog,
     projection: ContextProjection,
+    /// The number of messages that were sent before.
     sent: usize,
 }
 
@@ -237,36 +242,40 @@ impl RawHistory {
     }
 }
 
-/// Who compacts.
+/// The engine of a stateless replay.
 pub(super) enum DrivenEngine<'a> {
     Policy(&'a Policy),
     Outside(&'a mut dyn OutsideEngine),
 }
 
-/// Where a message that the engine holds comes from.
+/// The recorded event from which a message of the engine comes.
 #[derive(Clone, Copy, Debug)]
 struct MessageOrigin {
+    /// The recorded event. `None` for a message of the engine.
     event: Option<u32>,
+    /// Whether it is that event, byte for byte.
     verbatim: bool,
+    /// Whether it is a recap or a marker in the place of other events.
     stands_in: bool,
 }
 
-/// The normative form: the engine's own last output and what came since, compacted when that is
-/// too long, as repeated calls of `midfold compact` would.
+/// The normative form: the engine gets its own last output and the messages that followed, and compacts them when they
+/// are too long, as repeated calls of `midfold compact` would.
 pub(super) struct StatelessDriver<'a> {
     engine: DrivenEngine<'a>,
     window: u64,
-    /// What the engine holds.
+    /// The engine's last output and the messages that followed.
     log: EventLog,
     projection: ContextProjection,
+    /// For each event of `log`, where it comes from.
     origins: Vec<MessageOrigin>,
-    /// Events of the recording that it was given.
+    /// The number of events of the recording that it got.
     fed: usize,
-    /// So many messages of what is held were sent before.
+    /// The number of messages in `log` that were sent before.
     sent: usize,
-    /// Events of what is held that were read anew when it was made.
+    /// The number of events in `log` that were read anew when it was made.
     read: usize,
-    /// The last answer of an engine outside had to be repaired before it could be sent.
+    /// Whether the last answer of an engine outside had to be repaired before it could be sent.
     faulty: bool,
 }
 
@@ -294,6 +303,7 @@ impl StatelessDriver<'_> {
         Ok(SentRequest { tokens, same, items, folded: None, faulty })
     }
 
+    /// Compacts the context where that is due. `None` where it is not, or where nothing changed.
     fn compact(&mut self, context: &Context) -> Result<Option<(Context, ReplayFold)>, ReplayError> {
         match &mut self.engine {
             DrivenEngine::Policy(policy) => {
@@ -323,7 +333,7 @@ impl StatelessDriver<'_> {
         }
     }
 
-    /// What an engine outside answered, as a context: its messages that are ours are found again.
+    /// The answer of an engine outside as a context. Messages of the recording in it are recognised.
     fn take_over(&mut self, before: &Context, answer: Vec<Bytes>) -> (Context, ReplayFold) {
         let mut next = self.log.prefix(0);
         let mut origins = Vec::with_capacity(answer.len());
@@ -358,8 +368,8 @@ impl StatelessDriver<'_> {
         (context, ReplayFold { before, after, recap, ..ReplayFold::default() })
     }
 
-    /// Goes on from a context as if it had been read from a file; says how many of its messages
-    /// were sent just so in the request before, and which come after them.
+    /// Continues from a context as if it had been read from a file. Returns the number of its messages that were the
+    /// same in the request before, and the messages after them.
     fn take_up(&mut self, context: &Context) -> (usize, Vec<SentMessage>) {
         if matches!(self.engine, DrivenEngine::Outside(_)) {
             self.sent = 0;
@@ -376,7 +386,7 @@ impl StatelessDriver<'_> {
                 PieceFate::Verbatim(seq) => before.events().get(seq as usize),
                 _ => None,
             };
-            // Whose words a user's message are is told anew: a file does not say what a reader knew.
+            // The speaker of a user's message is determined anew, because a file does not say what its reader knew.
             match known.filter(|event| event.view.role != Role::User) {
                 Some(event) => self.log.adopt(event),
                 None => self.log.append(RawEvent::new(piece.bytes.clone())),
@@ -389,7 +399,7 @@ impl StatelessDriver<'_> {
         }
         self.read = self.log.len();
         self.projection = self.projection.regrown(stays, &self.log);
-        // Read anew it may ask for other repairs.
+        // The messages may need other repairs when they are read anew.
         let held = self.projection.context();
         let pairs = context.pieces_from(stays).zip(held.pieces_from(stays));
         self.sent =
@@ -397,7 +407,7 @@ impl StatelessDriver<'_> {
         (same, items)
     }
 
-    /// So many messages of a context are the first events that are held, as they are held.
+    /// The number of messages of a context that are the first events of `log`, unchanged.
     fn unchanged(&self, context: &Context) -> usize {
         let stays = |(event, piece): &(&Event, &ContextPiece)| {
             let read = event.view.role != Role::User || (event.seq as usize) < self.read;
@@ -407,12 +417,12 @@ impl StatelessDriver<'_> {
     }
 }
 
-/// Equal, told in most cases by where they are.
+/// Whether two slices are equal. Mostly they are at the same address, which makes the comparison cheap.
 pub(super) fn same_bytes(a: &Bytes, b: &Bytes) -> bool {
     a.len() == b.len() && (std::ptr::eq(a.as_ptr(), b.as_ptr()) || a == b)
 }
 
-/// The text and the tokens of a message that an engine made.
+/// The text and the tokens of a message in the place of events.
 fn stands_for(event: &Event) -> (String, u64) {
     (event.text().into_owned(), u64::from(event.tokens.total))
 }
@@ -459,7 +469,7 @@ fn describe(
         .edits
         .iter()
         .filter_map(|edit| Some((origin(edit.seq)?, edit.reducer, edit.reason.clone())));
-    // A marker says nothing of what it stands for.
+    // A marker says nothing about the events that it replaces, so it is no recap.
     let marker = fold.entries.iter().any(|entry| matches!(entry, FoldEntry::Marker { .. }));
     let recap = fold.recap.as_ref().filter(|_| !marker);
     ReplayFold {

@@ -1,4 +1,4 @@
-//! The fabric: what became of every event, fold by fold.
+//! The fabric: the fate of every event, fold by fold.
 
 use std::collections::BTreeMap;
 
@@ -7,36 +7,37 @@ use rustc_hash::FxHashMap;
 
 use crate::replay::drive::{ReplayFold, SentMessage};
 
-/// One fold and what every event before it had become.
+/// One fold, with the fate of every event before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldRow {
-    /// Events of history when it was made.
+    /// The number of events in the history when it was made.
     pub at: usize,
-    /// Tokens of the context before and after.
+    /// The tokens of the context before the fold.
     pub before: u64,
-    /// After.
+    /// The tokens of the context after the fold.
     pub after: u64,
-    /// One a run of events, in order: what they became and how many.
+    /// The runs of events with the same fate, in order: the fate and the number of events.
     pub fates: Vec<(FabricCell, u32)>,
-    /// Why, where there is more to say than the fate and no earlier fold said just that: what one
-    /// said stands until another says something else.
+    /// The reasons, by event, where there is more to say than the fate. A reason is listed only where it differs from
+    /// that of the last fold, and is valid until another one is listed.
     pub why: BTreeMap<u32, String>,
-    /// The text that stands for what left.
+    /// The text in place of folded events. `None` where there is none.
     pub recap: Option<String>,
-    /// Its tokens.
+    /// The tokens of that text.
     pub recap_tokens: u64,
 }
 
-/// What has become of every event so far.
+/// The fate of every event so far.
 #[derive(Default)]
 pub(super) struct FateFabric {
+    /// The fate of each event.
     cells: Vec<FabricCell>,
-    /// The newest reason of each.
+    /// The newest reason of each event.
     why: BTreeMap<u32, String>,
 }
 
 impl FateFabric {
-    /// `items`: all that is sent.
+    /// Notes a fold. `items` are all messages that are sent.
     pub fn fold<'a>(
         &mut self,
         at: usize,
@@ -85,7 +86,7 @@ impl FateFabric {
     fn edit(&self, seq: u32, edits: &FxHashMap<u32, &str>) -> Option<FabricCell> {
         match edits.get(&seq) {
             Some(reducer) => Some(FabricCell::edited_by(reducer)),
-            // Edited by an earlier fold: what it became stays.
+            // An earlier fold edited the event; it stays as that fold left it.
             None => {
                 let before = self.cells.get(seq as usize).copied();
                 before.filter(|cell| matches!(cell, FabricCell::Stub | FabricCell::Clipped))

@@ -1,4 +1,4 @@
-//! What a host brings to a replay, and what it is told.
+//! The input of a replay that a host provides, and what the host is shown.
 
 use bytes::Bytes;
 use midfold_core::narrate::{SummaryFailure, SummaryReply, SummaryRequest};
@@ -8,74 +8,75 @@ use midfold_core::profile::ProviderRules;
 
 use crate::prices::PriceTable;
 
-/// Which engine is replayed.
+/// The engine that is replayed.
 pub enum ReplayStrategy<'a> {
     /// The history as it is.
     Raw,
-    /// A policy: its own output and what came since, as repeated `midfold compact` would. The
-    /// normative form.
+    /// A policy that gets its own last output and the messages that followed, as repeated calls of `midfold compact`
+    /// would. This is the normative form.
     Stateless(&'a Policy),
     /// A policy, in a session that holds the whole history.
     Session(&'a Policy),
-    /// The same, with a model that narrates where the policy asks for it.
+    /// The same as [`ReplayStrategy::Session`], with a model that narrates where the policy wants it.
     Narrated(&'a Policy, &'a dyn ReplayNarrator),
-    /// An engine outside, asked when what it holds exceeds 0.8 windows.
+    /// An engine outside, which is asked when its messages exceed 0.8 of the window.
     Outside(&'a mut dyn OutsideEngine),
 }
 
 /// A model that narrates.
 pub trait ReplayNarrator: Sync {
-    /// Writes what is asked for.
+    /// Writes the requested narration.
     ///
     /// # Errors
-    /// Why there is no text.
+    /// The reason why there is no text.
     fn narrate(&self, request: &SummaryRequest) -> Result<SummaryReply, SummaryFailure>;
 }
 
 /// An engine outside of this library.
 pub trait OutsideEngine {
-    /// Makes messages fit a window. What it does not change it gives back as it was.
+    /// Makes messages fit a window of this many tokens. A message that it does not change is returned with the same
+    /// bytes.
     ///
     /// # Errors
-    /// What it says, for people.
+    /// The engine's error, for people.
     fn compact(&mut self, messages: &[Bytes], window: u64) -> Result<Vec<Bytes>, String>;
 }
 
-/// What a host brings.
+/// The settings of a replay.
 pub struct ReplaySettings<'a> {
     /// The window, in counted tokens.
     pub window: u64,
-    /// Begins to check a context.
+    /// Makes a validator for a context.
     pub rules: &'a dyn Fn() -> Box<dyn ProviderRules>,
-    /// What requests cost, beside the reference.
+    /// The chosen price table, beside the reference.
     pub prices: &'a PriceTable,
     /// Whether to find out what one search over the log would bring back.
     pub search: bool,
-    /// A clock, in nanoseconds from anywhere.
+    /// A clock in nanoseconds, with any starting point.
     pub clock: Option<&'a dyn Fn() -> u64>,
-    /// Is shown every context: a reading exam, or a person, looks at what was really sent.
+    /// Gets every context as it was sent, for a reading exam or a person.
     pub watch: Option<&'a dyn Fn(&SentObservation<'_>)>,
 }
 
 /// One request, as it was sent.
 #[derive(Clone, Debug)]
 pub struct SentObservation<'a> {
-    /// The message that answered it: history is what is before.
+    /// The index of the message that answered it. The history is everything before.
     pub at: usize,
-    /// Tokens of the context, the envelope's included.
+    /// The tokens of the context, with those of the envelope.
     pub tokens: u64,
     /// The messages.
     pub messages: Vec<&'a Bytes>,
-    /// The places in `messages` of what stands for events that are not here.
+    /// The indices in `messages` of recaps and markers.
     pub stand_ins: Vec<usize>,
-    /// Tokens of those.
+    /// The tokens of recaps and markers.
     pub stand_in_tokens: u64,
 }
 
-/// Why a conversation could not be replayed.
+/// The reason why a conversation could not be replayed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// What may not be folded is larger than the window.
+    /// The events that may not be folded are larger than the window.
     #[error(transparent)]
     Plan(PlanError),
     /// An engine outside failed.

@@ -1,5 +1,5 @@
-//! Judging what was sent against what was needed. Work is done once a message that comes or goes,
-//! not once a request.
+//! Judges the sent messages against the names that were needed. The work is done once for each message that comes or
+//! goes, and not for each request.
 
 use midfold_core::ids::identifiers;
 use midfold_core::log::measure;
@@ -13,10 +13,11 @@ use crate::replay::measures::TokensBy;
 use crate::replay::recording::{MentionedNames, Recording};
 use crate::replay::texts::{fold_space, quoted, words};
 
-/// The context as it was last sent, and what it mentions.
+/// The context as it was last sent, with the names that it mentions.
 #[derive(Default)]
 pub(super) struct HeldContext {
     messages: Vec<HeldMessage>,
+    /// The tokens of all messages, without the envelope.
     tokens: u64,
     pub ids: NumberCounts,
     pub words: NumberCounts,
@@ -24,46 +25,47 @@ pub(super) struct HeldContext {
     pub rules: NumberCounts,
     pub reads: NumberCounts,
     pub writes: NumberCounts,
-    /// Tokens by what they are, without the envelope.
+    /// The tokens by kind, without the envelope.
     pub by: TokensBy,
-    /// Which events are here, byte for byte.
+    /// The events that are here, byte for byte.
     pub events: NumberCounts,
 }
 
-/// One message of it.
+/// One message of the context.
 struct HeldMessage {
     item: SentMessage,
     reading: MessageReading,
     by: TokensBy,
 }
 
-/// What a message says.
+/// The names that a message mentions.
 enum MessageReading {
-    /// What this event of the recording does.
+    /// The names of this event of the recording.
     Event(u32),
-    /// Something else.
+    /// The names of a message that is no event.
     Made(Box<MadeContext>),
 }
 
+/// The reading of a message that is no event of the recording.
 struct MadeContext {
     view: EventView,
-    /// Its text, white space folded.
+    /// The text with white space folded.
     text: String,
     mentions: MentionedNames,
 }
 
 /// How the new context follows the one before.
 pub(super) struct ContextStep {
-    /// Messages at the front that are the same.
+    /// The number of messages at the front that are the same.
     pub same: usize,
-    /// Their tokens.
+    /// The tokens of those messages.
     pub prefix: u64,
-    /// The context before is not the beginning of this one.
+    /// Whether the context before is not the start of this one.
     pub broke: bool,
 }
 
 impl HeldContext {
-    /// Takes over what is sent now.
+    /// Replaces the context by the messages that are sent now.
     pub fn take(
         &mut self,
         recording: &Recording,
@@ -80,7 +82,7 @@ impl HeldContext {
             self.tokens -= u64::from(message.item.tokens);
         }
         let prefix = self.tokens;
-        // What was made of an event once is often sent again behind another recap.
+        // A message that was made from an event is often sent again after another recap, so its reading is kept.
         let mut left = left.into_iter().filter(HeldMessage::is_made_of_event).peekable();
         for item in sent.items.into_iter().skip(more) {
             while left.next_if(|message| message.item.event < item.event).is_some() {}
@@ -117,7 +119,7 @@ impl HeldContext {
         change(&mut self.writes, &mentions.writes);
     }
 
-    /// Whether a quoted string is here: in quotes, or in a text that was made for the context.
+    /// Whether a quoted string is in the context: in quotes, or in a text that was made for the context.
     pub fn quotes(&self, recording: &Recording, quote: u32) -> bool {
         let text = recording.quotes.text(quote);
         self.quotes.has(quote)
@@ -142,7 +144,7 @@ impl HeldContext {
         })
     }
 
-    /// The messages.
+    /// All messages of the context.
     pub fn items(&self) -> impl Iterator<Item = &SentMessage> {
         self.messages.iter().map(|message| &message.item)
     }
@@ -153,6 +155,7 @@ impl HeldMessage {
         self.item.event.is_some() && matches!(self.reading, MessageReading::Made(_))
     }
 
+    /// Reads a message. An event of the recording was read before, so only other messages are read here.
     fn new(recording: &Recording, item: SentMessage) -> Self {
         if let Some(number) = item.event.filter(|_| item.verbatim) {
             let event = &recording.log.events()[number as usize];
@@ -179,15 +182,15 @@ impl HeldMessage {
     }
 }
 
-/// What a text that is not of the recording mentions, of what the recording knows.
+/// The names that a text mentions, of those that the recording knows. `folded` is the text with white space folded.
 fn mention(recording: &Recording, text: &str, folded: &str) -> MentionedNames {
     let sorted = |mut numbers: Vec<u32>| {
         numbers.sort_unstable();
         numbers.dedup();
         numbers.into_boxed_slice()
     };
-    // Found first, then looked up: the tables are large, and look-ups that follow each other closely
-    // wait for memory together.
+    // All names are found first and then looked up. The tables are large, and look-ups that follow each other closely
+    // wait for memory at the same time.
     let ids: Vec<&str> = identifiers(text).collect();
     let all: Vec<&str> = words(text).collect();
     let ids = ids.into_iter().filter_map(|id| recording.ids.get(id)).collect();
@@ -216,7 +219,7 @@ fn mention(recording: &Recording, text: &str, folded: &str) -> MentionedNames {
     }
 }
 
-/// The tokens of a message by what they are; what no block has goes with the role.
+/// The tokens of a message by kind. Tokens that belong to no block count for the role.
 fn by(view: &EventView, blocks: &[u32], total: u32) -> TokensBy {
     let mut by = TokensBy::default();
     let mut rest = u64::from(total);

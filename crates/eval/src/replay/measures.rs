@@ -1,20 +1,20 @@
-//! What a replay found, summed. Definitions: docs/MEASURES.md.
+//! The sums of a replay. Definitions: docs/MEASURES.md.
 
 use midfold_core::event::Usage;
 
 use crate::replay::class::NameClass;
 
-/// Of so many that were needed, so many were there.
+/// How many of the needed items were in the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeptShare {
-    /// Needed.
+    /// The number of needed items.
     pub need: u64,
-    /// Of them, there.
+    /// The number of those that were in the context.
     pub have: u64,
 }
 
 impl KeptShare {
-    /// Takes one in.
+    /// Counts one needed item.
     pub fn take(&mut self, have: bool) {
         self.need += 1;
         self.have += u64::from(have);
@@ -25,32 +25,32 @@ impl KeptShare {
         self.have += other.have;
     }
 
-    /// As a ratio; 1 where nothing was needed.
+    /// The ratio; 1 where nothing was needed.
     #[must_use]
     pub fn ratio(self) -> f64 {
         ratio(self.have, self.need)
     }
 }
 
-/// Tokens by what they are.
+/// Tokens by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokensBy {
-    /// System prompts, and what travels beside the messages.
+    /// The tokens of system prompts and of the envelope.
     pub system: u64,
-    /// What the user wrote, or a client in the user's role.
+    /// The tokens of the user, and of a client in the user's role.
     pub user: u64,
-    /// What the model wrote.
+    /// The tokens of the model.
     pub assistant: u64,
-    /// Calls of tools.
+    /// The tokens of calls.
     pub call: u64,
-    /// Results of tools.
+    /// The tokens of results.
     pub result: u64,
-    /// Recaps and markers.
+    /// The tokens of recaps and markers.
     pub recap: u64,
 }
 
 impl TokensBy {
-    /// Adds another's.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.system += other.system;
         self.user += other.user;
@@ -69,7 +69,7 @@ impl TokensBy {
         self.recap = self.recap.saturating_sub(other.recap);
     }
 
-    /// With their names, in the order in which they are shown.
+    /// The counts with their names, in the order in which they are shown.
     #[must_use]
     pub fn named(&self) -> [(&'static str, u64); 6] {
         [
@@ -83,14 +83,14 @@ impl TokensBy {
     }
 }
 
-/// Prompts by the chosen prices, had the cache one lifetime.
+/// The cost of prompts by the chosen prices, with a cache of one fixed lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AgedCost {
-    /// Requests that found a cold cache.
+    /// The number of requests that found an expired cache.
     pub cold: u64,
-    /// What the prompts cost.
+    /// The cost of the prompts.
     pub price: f64,
-    /// The same for the raw history.
+    /// The cost of the prompts of the raw history.
     pub raw_price: f64,
 }
 
@@ -102,78 +102,79 @@ impl AgedCost {
     }
 }
 
-/// What was measured, summed over requests. Add several with [`ReplayMeasures::add`].
+/// The measures, summed over requests. [`ReplayMeasures::add`] adds those of several conversations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplayMeasures {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Requests at which the raw history exceeded 0.8 windows: recall is counted from there on.
+    /// The number of requests at which the raw history exceeded 0.8 of the window. Recall is counted at these.
     pub counted: u64,
-    /// Identifiers needed next that history holds: in the context.
+    /// Identifiers of the history that the next message needed: how many were in the context.
     pub recall: KeptShare,
-    /// The same for those that are not in the newest 12,000 characters of history.
+    /// The share for identifiers that are not in the newest 12,000 characters of the history.
     pub at_risk: KeptShare,
-    /// At risk and not in the context: brought back by one search over the log.
+    /// Identifiers at risk that were not in the context: how many one search over the log brings back.
     pub reachable: KeptShare,
-    /// The second extractor: rare words at risk.
+    /// Rare words at risk, found by the second extractor.
     pub rare: KeptShare,
-    /// At risk, by class, in the order of [`NameClass::ALL`].
+    /// Identifiers at risk by class, in the order of [`NameClass::ALL`].
     pub classes: [KeptShare; NameClass::ALL.len()],
-    /// Rules that the user stated: verbatim in the context, summed over counted requests.
+    /// Rules that the user stated: how many are verbatim in the context, summed over counted requests.
     pub rules: KeptShare,
-    /// Files that calls changed before the newest fold: named in the context as changed.
+    /// Files that calls changed before the newest fold: how many the context mentions as changed.
     pub modified: KeptShare,
-    /// Files that calls read before the newest fold: named in the context as used.
+    /// Files that calls read before the newest fold: how many the context mentions as used.
     pub read: KeptShare,
-    /// Reads of a file that was read before the newest fold and is no longer in the context.
+    /// The number of reads of a file that was read before the newest fold and is no longer in the context.
     pub rereads: u64,
-    /// Tokens over all requests.
+    /// The tokens of all requests.
     pub tokens: u64,
-    /// The same, by what they are.
+    /// The tokens of all requests by kind.
     pub tokens_by: TokensBy,
-    /// Largest context.
+    /// The tokens of the largest context.
     pub peak: u64,
-    /// Requests above the window.
+    /// The number of requests above the window.
     pub over: u64,
-    /// Contexts that violate the profile.
+    /// The number of contexts that violate the profile.
     pub invalid: u64,
-    /// Cost by the reference prices, in hundredths of a token.
+    /// The cost by the reference prices, in hundredths of a token.
     pub cost: u64,
-    /// The same for the raw history.
+    /// The cost of the raw history by the reference prices, in hundredths of a token.
     pub raw_cost: u64,
-    /// Cost by the chosen prices, in their unit.
+    /// The cost by the chosen prices, in their unit.
     pub price: f64,
-    /// The same for the raw history.
+    /// The cost of the raw history by the chosen prices, in their unit.
     pub raw_price: f64,
-    /// Tokens that a cache would have served.
+    /// The tokens that were read from the cache.
     pub cached: u64,
-    /// Requests that found a cold cache: their prefix cost what is new costs.
+    /// The number of requests that found an expired cache, so that their whole prompt was written anew.
     pub cold: u64,
-    /// Consecutive requests whose times are both known: the others are taken to find a warm cache.
+    /// The number of requests whose time and that of the request before are both known. All others count as having a
+    /// warm cache.
     pub timed: u64,
-    /// The price with a cache that lives for five minutes, and for an hour.
+    /// The costs with a cache that lives for five minutes, and for an hour.
     pub lifetimes: [AgedCost; 2],
-    /// Requests whose prefix is shorter than the request before.
+    /// The number of requests of which the request before is not the start.
     pub breaks: u64,
-    /// Folds.
+    /// The number of folds.
     pub folds: u64,
-    /// Narrations that a model was asked for; their cost is in [`ReplayMeasures::cost`] and
+    /// The number of narrations that a model was asked for. Their cost is part of [`ReplayMeasures::cost`] and
     /// [`ReplayMeasures::price`].
     pub summaries: u64,
-    /// Those that were accepted.
+    /// The number of narrations that were accepted.
     pub accepted: u64,
-    /// What the provider itself counted, over requests that say so.
+    /// The provider's own counts, over requests that have them.
     pub usage: Usage,
-    /// Requests that say so.
+    /// The number of requests with such counts.
     pub usages: u64,
-    /// Time of every context that did not fold, in nanoseconds, where a clock was given.
+    /// The time of every request without a fold, in nanoseconds. Empty without a clock.
     pub context_time: Vec<u64>,
-    /// Time of every context that folded.
+    /// The time of every request with a fold, in nanoseconds.
     pub fold_time: Vec<u64>,
 }
 
 impl ReplayMeasures {
-    /// Adds another conversation's figures.
+    /// Adds the measures of another conversation.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.counted += other.counted;
@@ -212,25 +213,25 @@ impl ReplayMeasures {
         self.fold_time.extend(&other.fold_time);
     }
 
-    /// At-risk retention if the agent had searched once for what was missing.
+    /// The share of identifiers at risk that were in the context or that one search would have brought back.
     #[must_use]
     pub fn within_reach(&self) -> f64 {
         ratio(self.at_risk.have + self.reachable.have, self.at_risk.need)
     }
 
-    /// Mean context, in tokens.
+    /// The mean tokens of a context.
     #[must_use]
     pub fn mean_context(&self) -> f64 {
         if self.requests == 0 { 0.0 } else { self.tokens as f64 / self.requests as f64 }
     }
 
-    /// Cost against the raw history, by the reference prices.
+    /// The cost as a share of that of the raw history, by the reference prices.
     #[must_use]
     pub fn cost_ratio(&self) -> f64 {
         ratio(self.cost, self.raw_cost)
     }
 
-    /// Share of all tokens that a cache would have served.
+    /// The share of all tokens that were read from the cache.
     #[must_use]
     pub fn hit_share(&self) -> f64 {
         if self.tokens == 0 { 0.0 } else { self.cached as f64 / self.tokens as f64 }
@@ -241,7 +242,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// The value below which this share (0 to 1) of the samples lies; `None` without samples.
+/// The value below which this share (0 to 1) of the samples is. `None` without samples.
 #[must_use]
 pub fn percentile(samples: &[u64], share: f64) -> Option<u64> {
     let mut sorted = samples.to_vec();

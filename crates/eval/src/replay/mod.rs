@@ -1,8 +1,8 @@
-//! Replay: a recorded conversation, request by request, against what the agent really did next.
-//! No model is called unless a host brings one. Definitions: docs/MEASURES.md.
+//! Replay: runs a recorded conversation request by request, and compares each context with what the agent really did
+//! next. No model is called unless a host provides one. Definitions: docs/MEASURES.md.
 //!
-//! A [`Recording`] is read once; [`replay`] drives one engine through it, in one window and one
-//! form, and costs a fraction of reading.
+//! A [`Recording`] is read once. [`replay`] runs one engine through it, in one window and one form, and takes a
+//! fraction of the time of reading.
 
 mod artifacts;
 mod check;
@@ -36,61 +36,61 @@ pub use host::{
 pub use measures::{AgedCost, KeptShare, ReplayMeasures, TokensBy, percentile};
 pub use recording::Recording;
 
-/// What one replay of one conversation found.
+/// The result of one replay of one conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplayResult {
     /// The sums.
     pub measures: ReplayMeasures,
-    /// Every request.
+    /// All requests.
     pub requests: Vec<RequestRow>,
-    /// Every fold, and what events had become.
+    /// All folds, with the fates of events.
     pub folds: Vec<FoldRow>,
-    /// What was not there when it was needed, the worst first.
+    /// The identifiers that were missing when they were needed, the worst first.
     pub losses: Vec<LostIdentifier>,
 }
 
 /// One request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestRow {
-    /// The message that answered it.
+    /// The index of the message that answered it.
     pub at: usize,
-    /// Tokens of the raw history.
+    /// The tokens of the raw history.
     pub raw: u64,
-    /// Tokens that were sent.
+    /// The tokens that were sent.
     pub tokens: u64,
-    /// Tokens at the front that were the same as in the request before.
+    /// The tokens at the front that were the same as in the request before.
     pub prefix: u64,
-    /// The fold that was made for it, by its place in [`ReplayResult::folds`].
+    /// The index in [`ReplayResult::folds`] of the fold that was made for it. `None` where none was made.
     pub fold: Option<usize>,
-    /// The request before was not the beginning of this one.
+    /// Whether the request before is not the start of this one.
     pub broke: bool,
-    /// It found a cold cache, which read nothing of that prefix.
+    /// Whether the cache had expired, so that none of the prefix was read from it.
     pub cold: bool,
-    /// Identifiers at risk that its answer needed; 0 before retention is counted.
+    /// The identifiers at risk that its answer needed. Zero at requests where recall is not counted.
     pub at_risk: KeptShare,
 }
 
-/// An identifier that was needed and not there.
+/// An identifier that was needed while it was not in the context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostIdentifier {
     /// The identifier.
     pub id: String,
-    /// What kind of name it is.
+    /// The kind of name that it is.
     pub class: NameClass,
-    /// The first message that used it while it was not in the context.
+    /// The index of the first message that used it while it was not in the context.
     pub at: usize,
-    /// The message that mentioned it last before.
+    /// The index of the last message before that one that mentioned it.
     pub seen: usize,
-    /// How many messages used it while it was not in the context.
+    /// The number of messages that used it while it was not in the context.
     pub times: u32,
-    /// One search over the log brings it back, every time.
+    /// Whether one search over the log brings it back every time.
     pub recalled: bool,
 }
 
 /// Replays one conversation.
 ///
 /// # Errors
-/// When what may not be folded is larger than the window, or an engine outside fails.
+/// The events that may not be folded are larger than the window, or an engine outside fails.
 pub fn replay(
     recording: &Recording,
     strategy: ReplayStrategy<'_>,
@@ -131,9 +131,10 @@ pub fn replay(
     Ok(run.finish())
 }
 
-/// Characters that one search brings back.
+/// The characters that one search brings back.
 const BACK: usize = 2_000;
 
+/// The state of one replay.
 struct ReplayRun<'a> {
     recording: &'a Recording,
     settings: &'a ReplaySettings<'a>,
@@ -141,21 +142,23 @@ struct ReplayRun<'a> {
     held: HeldContext,
     fabric: FateFabric,
     found: ReplayResult,
+    /// The identifiers that were missing, by number.
     losses: FxHashMap<u32, LostIdentifier>,
-    /// Files that were used before the newest fold, and whether they were changed.
+    /// The files that were used before the newest fold, and whether they were changed.
     artifacts: std::collections::BTreeSet<(u32, bool)>,
-    /// Events of the raw request before.
+    /// The number of events in the raw history of the request before.
     raw_sent: usize,
     /// The names of the first events of the log.
     gone: LostNames,
-    /// How many events those are.
+    /// The number of those events.
     searched: usize,
-    /// What the provider says of the context.
+    /// The validator of the context.
     checker: ContextChecker<'a>,
     costs: CostTables,
 }
 
 impl ReplayRun<'_> {
+    /// Replays one request: sends it, and adds it to the measures.
     fn request(&mut self, request: &RecordedRequest) -> Result<(), ReplayError> {
         let recording = self.recording;
         let gap = self.costs.gap(request.when);
@@ -173,7 +176,7 @@ impl ReplayRun<'_> {
         self.show(request.at, tokens);
         let folded = folded.map(|folded| self.folded(request.at, &folded));
         let envelope = recording.log.envelope_tokens();
-        // What travels beside the messages is at the front, and is the same every time.
+        // The envelope comes before the messages, and is the same every time.
         let prefix = if self.found.requests.is_empty() { 0 } else { envelope + step.prefix };
         let raw = envelope + recording.log.tokens_in(0..request.at);
         let raw_prefix = envelope + recording.log.tokens_in(0..self.raw_sent);
@@ -183,6 +186,7 @@ impl ReplayRun<'_> {
         self.costs.add(&mut self.found.measures, paid.0, paid.1, envelope, gap);
         self.count(tokens, &step, time.map(|time| (time, folded.is_some())));
         self.invalid(faulty, step.same);
+        // A shorter history fits the window, so nothing had to leave the context.
         let at_risk = if recording.log.tokens_in(0..request.at) * 10 > self.settings.window * 8 {
             self.recall(request)
         } else {
@@ -223,7 +227,7 @@ impl ReplayRun<'_> {
         self.costs.add_asked(measures, asked);
     }
 
-    /// Notes a fold; the answer is its number.
+    /// Notes a fold, and returns its index.
     fn folded(&mut self, at: usize, folded: &ReplayFold) -> usize {
         let uses = self.recording.uses.iter().take_while(|used| used.event < at);
         self.artifacts = uses.map(|used| (used.path, used.modified)).collect();
@@ -250,14 +254,16 @@ impl ReplayRun<'_> {
         }
     }
 
-    /// `faulty`: it was repaired before it was sent. `same`: so many of its messages are those of
-    /// the request before.
+    /// Counts a context that violates the profile. `faulty` says that it was repaired before it was sent. `same` is the
+    /// number of its messages that are those of the request before.
     fn invalid(&mut self, faulty: bool, same: usize) {
         let Self { checker, held, recording, .. } = self;
         let violations = checker.violations(same, |from| held.views(recording, from));
         self.found.measures.invalid += u64::from(faulty || violations > 0);
     }
 
+    /// Counts which of the names that the answer needed are in the context. Returns the share of the identifiers at
+    /// risk.
     fn recall(&mut self, request: &RecordedRequest) -> KeptShare {
         let recording = self.recording;
         let mut at_risk = KeptShare::default();
@@ -287,6 +293,7 @@ impl ReplayRun<'_> {
         at_risk
     }
 
+    /// Notes the identifiers that were missing, and whether a search would have found them.
     fn lose(&mut self, request: &RecordedRequest, missing: &[recording::NeededName]) {
         if missing.is_empty() {
             return;
@@ -311,8 +318,8 @@ impl ReplayRun<'_> {
         }
     }
 
-    /// Which of the missing one search over the log brings back, which looks for the newest text
-    /// among the names that left.
+    /// For each missing name, whether one search over the log brings it back. The search is made from the newest text,
+    /// among the names that left the context.
     fn back(&mut self, upto: usize, missing: &[recording::NeededName]) -> Vec<bool> {
         let Self { recording, gone, held, .. } = self;
         let events = &recording.log.events()[self.searched..upto];
@@ -325,7 +332,7 @@ impl ReplayRun<'_> {
         missing.iter().map(|need| back.contains(&recording.ids.text(need.id))).collect()
     }
 
-    /// Files that calls used before the newest fold, and what this request's answer reads again.
+    /// Counts the files that calls used before the newest fold, and the files that this request's answer reads again.
     fn artifacts(&mut self, at: usize) {
         let Some(fold) = self.found.folds.last() else { return };
         let recording = self.recording;
@@ -342,7 +349,7 @@ impl ReplayRun<'_> {
         let from = uses.partition_point(|used| used.event < at);
         let again = uses[from..].iter().take_while(|used| used.event == at);
         for earlier in again.filter_map(|read| uses.get(read.before?)) {
-            // What the reader got counts, not that it asked.
+            // The result of the earlier read counts, not its call.
             let got = u32::try_from(earlier.answer.unwrap_or(earlier.event));
             let gone = got.is_ok_and(|event| !self.held.events.has(event));
             measures.rereads += u64::from(earlier.event < fold.at && gone);
@@ -365,7 +372,7 @@ impl ReplayRun<'_> {
     }
 }
 
-/// The newest user and tool text of a history: all that a search may be built from.
+/// The newest user and tool text of a history, from which a search may be made.
 fn newest(recording: &Recording, at: usize) -> String {
     let events = &recording.log.events()[..at];
     let results = events.iter().rev().take_while(|event| event.view.role != Role::Assistant);

@@ -1,5 +1,5 @@
-//! A recorded conversation, read once for all strategies and windows: what each message mentions,
-//! and what each request needed.
+//! A recorded conversation, which is read once for all strategies and windows: the names that each message mentions,
+//! and those that each request needed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::replay::counts::NumberCounts;
 use crate::replay::texts::{quoted, stated_rules, words};
 
-/// The newest messages of history that together reach this many characters are not at risk.
+/// The characters of the newest messages of the history that are not at risk.
 const RECENT_CHARS: usize = 12_000;
-/// A word that history holds fewer times than this is rare (the second extractor).
+/// A word that occurs fewer times than this in the history is rare (the second extractor).
 const RARE: u32 = 5;
 
-/// A conversation, ready to be replayed.
+/// A recorded conversation, ready to be replayed.
 pub struct Recording {
     pub(super) log: EventLog,
     arguments: ArgumentTexts,
@@ -33,42 +33,43 @@ pub struct Recording {
     pub(super) quotes: NameTable,
     pub(super) rules: NameTable,
     pub(super) paths: NameTable,
-    /// What each event says.
+    /// The names that each event mentions.
     pub(super) mentions: Vec<MentionedNames>,
     pub(super) requests: Vec<RecordedRequest>,
-    /// Rules in the order in which users stated them, repetitions included.
+    /// The rules in the order in which users stated them, with repetitions.
     pub(super) stated: Vec<u32>,
-    /// Files that calls used, in order.
+    /// The files that calls used, in order.
     pub(super) uses: Vec<FileUse>,
 }
 
-/// What the text of one message mentions, each once, by number.
+/// The names that the text of one message mentions, each once, by number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MentionedNames {
     pub ids: Box<[u32]>,
     pub words: Box<[u32]>,
     pub quotes: Box<[u32]>,
     pub rules: Box<[u32]>,
-    /// Paths that its calls read.
+    /// The paths that its calls read.
     pub reads: Box<[u32]>,
-    /// Paths that its calls changed.
+    /// The paths that its calls changed.
     pub writes: Box<[u32]>,
 }
 
-/// A request, and what the message that answered it needed.
+/// A request, and the names that the message which answered it needed.
 #[derive(Clone, Debug)]
 pub(super) struct RecordedRequest {
-    /// The message that answered it: history is what is before.
+    /// The index of the message that answered it. The history is everything before.
     pub at: usize,
-    /// When it was sent, where that is known: when the newest message of its history was recorded.
+    /// The time when it was sent: when the newest message of its history was recorded. `None` where the recording has
+    /// no time.
     pub when: Option<Millis>,
-    /// Identifiers that it uses and history holds.
+    /// The identifiers of the history that the message uses.
     pub need: Vec<NeededName>,
-    /// Rare words at risk, by number.
+    /// The rare words at risk, by number.
     pub rare: Box<[u32]>,
-    /// Quoted strings at risk, by number.
+    /// The quoted strings at risk, by number.
     pub quotes: Box<[u32]>,
-    /// How many of [`Recording::stated`] are before.
+    /// The number of entries of [`Recording::stated`] that are before it.
     pub stated: usize,
 }
 
@@ -76,7 +77,7 @@ pub(super) struct RecordedRequest {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NeededName {
     pub id: u32,
-    /// Not in the newest messages.
+    /// Whether it is not in the newest messages.
     pub at_risk: bool,
     /// The event that mentioned it last.
     pub seen: u32,
@@ -85,23 +86,26 @@ pub(super) struct NeededName {
 /// A file that a call used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileUse {
+    /// The index of the event that calls.
     pub event: usize,
+    /// The number of the path.
     pub path: u32,
+    /// Whether the call changed the file.
     pub modified: bool,
-    /// The event that answered the call: what a reader of the file got.
+    /// The event with the call's result, which is what a reader of the file got. `None` where there is no result.
     pub answer: Option<usize>,
-    /// The read of the same file before this one, by its place in [`Recording::uses`].
+    /// The index in [`Recording::uses`] of the last read of the same file before this use.
     pub before: Option<usize>,
 }
 
 impl Recording {
-    /// Reads a log, call arguments as they were meant. O(log), once.
+    /// Reads a log, with the arguments of calls as they were meant. This takes time once, in proportion to the log.
     #[must_use]
     pub fn new(log: EventLog) -> Self {
         Self::read(log, ArgumentTexts::Meant)
     }
 
-    /// The same, call arguments read in one way or the other.
+    /// Reads a log, with the arguments of calls in the given form.
     #[must_use]
     pub fn read(log: EventLog, arguments: ArgumentTexts) -> Self {
         let mut reader = RecordingReader::default();
@@ -152,19 +156,20 @@ impl Recording {
         message_text(bytes, view, self.arguments)
     }
 
-    /// The log.
+    /// The log of the recording.
     #[must_use]
     pub fn log(&self) -> &EventLog {
         &self.log
     }
 
-    /// Number of requests.
+    /// The number of requests.
     #[must_use]
     pub fn requests(&self) -> usize {
         self.requests.len()
     }
 }
 
+/// Reads a log event by event.
 #[derive(Default)]
 struct RecordingReader {
     ids: NameVocabulary,
@@ -175,23 +180,24 @@ struct RecordingReader {
     mentions: Vec<MentionedNames>,
     requests: Vec<RecordedRequest>,
     uses: Vec<FileUse>,
-    /// File uses of calls that wait for their result, by the id of the call; without one: "".
+    /// The file uses of calls without a result so far, by the id of the call, or by "" for calls without one.
     open: FxHashMap<String, std::ops::Range<usize>>,
-    /// The newest read of each path, by its place in `uses`.
+    /// The index in `uses` of the newest read of each path.
     last_read: FxHashMap<u32, usize>,
     /// The event that mentioned each identifier last.
     seen: Vec<u32>,
-    /// How often each word occurred.
+    /// The number of times that each word occurred.
     times: Vec<u32>,
     stated: Vec<u32>,
     recent: RecentMessages,
 }
 
-/// The newest messages of history: what they mention is not at risk.
+/// The newest messages of the history. The names that they mention are not at risk.
 #[derive(Default)]
 struct RecentMessages {
-    /// Event and characters, oldest first.
+    /// The events and their characters, oldest first.
     messages: VecDeque<(usize, usize)>,
+    /// The characters of these messages.
     chars: usize,
     ids: NumberCounts,
     words: NumberCounts,
@@ -272,8 +278,8 @@ impl RecordingReader {
         mentions.writes = join(&mentions.writes, &writes);
     }
 
-    /// Which calls an event answers. Results without an id, and those that were flattened to text,
-    /// answer the newest call without one.
+    /// Notes the calls that an event answers. Results without an id, and results that were flattened to text, answer
+    /// the newest call without an id.
     fn answer(&mut self, at: usize, bytes: &[u8], view: &EventView) {
         let flat = view.origin == TextOrigin::Observation;
         let results = view.blocks.iter().filter_map(|block| match &block.kind {
@@ -311,7 +317,7 @@ impl RecordingReader {
     }
 }
 
-/// Each number once, in the order in which they came.
+/// Each number once, in the order of its first occurrence.
 fn numbers(all: impl IntoIterator<Item = u32>) -> Box<[u32]> {
     let mut seen = FxHashSet::default();
     all.into_iter().filter(|number| seen.insert(*number)).collect()

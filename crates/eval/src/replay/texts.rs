@@ -1,8 +1,8 @@
-//! What is looked for in the text of a message.
+//! Extracts words, quotations and rules from the text of a message.
 
-/// Shortest word of the second extractor, in bytes.
+/// The shortest word of the second extractor, in bytes.
 const MIN_WORD: usize = 3;
-/// Longest: what is longer is data.
+/// The longest word, in bytes. Anything longer is data.
 const MAX_WORD: usize = 80;
 
 /// The words of the second, independent extractor: runs of letters, digits and `_`.
@@ -11,7 +11,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| (MIN_WORD..=MAX_WORD).contains(&word.len()))
 }
 
-/// Strings in double quotes or backticks, of 4 to 80 bytes, on one line.
+/// The strings in double quotes or backticks on one line, of 4 to 80 bytes.
 pub(super) fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(|line| {
         let mut rest = line;
@@ -30,14 +30,14 @@ pub(super) fn quoted(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Longest sentence that counts as a rule, in characters.
+/// The longest sentence that counts as a rule, in characters.
 const RULE_CHARS: usize = 300;
-/// What makes a sentence a rule.
+/// The words that make a sentence a rule.
 const RULE_WORDS: [&str; 9] =
     ["must", "never", "always", "only", "do not", "don't", "without", "at least", "at most"];
 
-/// The sentences of a user's message that state a rule, white space folded; code is left out. On
-/// purpose not the reader that recaps use.
+/// The sentences of a user's message that state a rule, with white space folded. Code is left out. This is independent
+/// of the code that finds rules for recaps, so that it can measure it.
 pub(super) fn stated_rules(text: &str) -> Vec<String> {
     let mut rules = Vec::new();
     let mut in_code = false;
@@ -51,7 +51,8 @@ pub(super) fn stated_rules(text: &str) -> Vec<String> {
     rules
 }
 
-/// A sentence ends at `.`, `!` or `?` before white space: a full stop inside a name ends nothing.
+/// The sentences of a line. A sentence ends at `.`, `!` or `?` before white space, so a full stop inside a name ends
+/// nothing.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -79,7 +80,7 @@ fn holds(text: &str, word: &str) -> bool {
     })
 }
 
-/// White space folded, so that line breaks do not matter.
+/// The text with each run of white space as one space, so that line breaks do not matter.
 pub(super) fn fold_space(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {

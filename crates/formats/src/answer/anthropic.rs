@@ -1,4 +1,4 @@
-//! Anthropic Messages: blocks that open, grow and close.
+//! Reads answers of Anthropic Messages, whose blocks open, grow and close.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,12 @@ use crate::fields::ObjectFields;
 use crate::scan;
 use crate::usage::StreamCounts;
 
-/// The reply, as far as it came.
+/// The reply, as far as it has arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AnthropicAnswer {
+    /// The blocks by their index.
     blocks: BTreeMap<u64, AnswerBlock>,
-    /// The content of a message that came whole, as the provider wrote it.
+    /// The content of a message that arrived in one document, as the provider wrote it. `None` for a stream.
     whole: Option<Vec<u8>>,
     counts: StreamCounts,
 }
@@ -22,18 +23,21 @@ pub(super) struct AnthropicAnswer {
 /// A content block.
 #[derive(Clone, Debug, Default)]
 struct AnswerBlock {
-    /// As it opened.
+    /// The block as its `content_block_start` event gave it.
     start: Vec<u8>,
-    /// Strings that grew: the name, the inside of the token, and whether it goes on from what the
-    /// block opened with.
+    /// Strings that deltas add to: the member's name, the inside of its string token, and whether the text continues
+    /// what `start` holds (`true`) or replaces it (`false`: a signature).
     grown: Vec<(String, Vec<u8>, bool)>,
-    /// The inside of the token of the input's JSON.
+    /// The JSON of a call's input, as the still escaped inside of the string tokens that brought it.
     input: Vec<u8>,
+    /// The citations as JSON objects.
     citations: Vec<Vec<u8>>,
+    /// Whether the block's end has arrived.
     is_closed: bool,
 }
 
 impl AnthropicAnswer {
+    /// Reads one event of the stream, or a message in one document. `kind` is the event's type.
     pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
         match kind {
             b"content_block_delta" => {
@@ -77,7 +81,7 @@ impl AnthropicAnswer {
         }
     }
 
-    /// A message that came whole, an error without a type, or an event that is not known.
+    /// Reads an event without a known type: a message in one document, an error, or an event of a newer API.
     fn document(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         let answer = ObjectFields::of(data, 0..data.len());
         if has_error(&answer) {
@@ -116,6 +120,7 @@ impl AnthropicAnswer {
         }
     }
 
+    /// Adds a delta to its block. A delta whose block never opened is ignored.
     fn delta(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         let event = ObjectFields::of(data, 0..data.len());
         let Some(block) = self.blocks.get_mut(&event.number("index")) else { return };
@@ -141,7 +146,8 @@ impl AnthropicAnswer {
                 block.citations.extend(delta.raw("citation").map(<[u8]>::to_vec));
                 true
             }
-            // A kind of a later day: what it says in strings is added to those of the same name.
+            // A kind of delta that is newer than this code: each of its strings is added to the member of the same
+            // name.
             _ => delta.keys().filter(|name| name != "type").all(|name| grow(&name, true)),
         };
         if !fits {
@@ -149,7 +155,7 @@ impl AnthropicAnswer {
         }
     }
 
-    /// The message as a client sends it back.
+    /// Writes the message as a client sends it back. Nothing is written where no block can be sent.
     pub(super) fn finish(self, notes: &mut AnswerNotes) {
         if !notes.collects {
             return;
@@ -177,11 +183,11 @@ impl AnthropicAnswer {
     }
 }
 
-/// Names that one block may have deltas of.
+/// The most members of one block that deltas may add to.
 const NAMES: usize = 16;
 
 impl AnswerBlock {
-    /// Whether there was room for it.
+    /// Adds `more` to the member `name`. Returns `false` where the block has no room for another name.
     fn grow(&mut self, name: &str, more: &[u8], goes_on: bool) -> bool {
         if let Some(known) = self.grown.iter_mut().find(|(known, ..)| known == name) {
             if known.2 {
@@ -198,14 +204,16 @@ impl AnswerBlock {
         true
     }
 
-    /// A block that was cut off is nothing, if it is not text.
+    /// Whether a client may send this block. Of the blocks that were cut off, only text may be sent.
     fn can_be_sent(&self) -> bool {
         self.is_closed || ObjectFields::of(&self.start, 0..self.start.len()).is("type", "text")
     }
 
+    /// Writes the block: the members with which it opened, with the grown ones in place of their first values, and then
+    /// the members that only deltas brought.
     fn write(&self, out: &mut Vec<u8>) {
         let start = ObjectFields::of(&self.start, 0..self.start.len());
-        // Input that was cut off is left as the block opened: empty.
+        // Input that was cut off is no JSON. The block then keeps the input that it opened with: `{}`.
         let input = jsonstr::decode(&self.input);
         let input = Some(input.as_bytes()).filter(|input| is_json(input));
         let replaced = |name: &str| {
@@ -233,6 +241,7 @@ impl AnswerBlock {
         out.push(b'}');
     }
 
+    /// Writes a member that deltas added to.
     fn write_grown(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Chat Completions, and Ollama's `/api/chat`.
+//! Reads answers of Chat Completions, and of Ollama's `/api/chat`.
 
 use std::ops::Range;
 
@@ -7,15 +7,16 @@ use super::notes::{AnswerNotes, has_error, is_json};
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-/// The reply of the first choice, as far as it came.
+/// The reply of the first choice, as far as it has arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChatAnswer {
     message: MergedObject,
-    /// A message that came whole is kept as the provider wrote it.
+    /// A message that arrived in one document, as the provider wrote it. `None` for a stream.
     whole: Option<Vec<u8>>,
 }
 
 impl ChatAnswer {
+    /// Reads one chunk of a stream, or an answer in one document.
     pub(super) fn event(&mut self, data: &[u8], notes: &mut AnswerNotes) {
         if data == b"[DONE]" {
             notes.seen.is_complete = true;
@@ -44,12 +45,13 @@ impl ChatAnswer {
         }
     }
 
+    /// Reads one choice of a chunk.
     fn choice(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         let choice = ObjectFields::of(data, at);
         if says_something(&choice, data) {
             notes.fine();
         }
-        // Clients go on with the first of several.
+        // A client continues with the first of several choices, so only that one is kept.
         if choice.number("index") != 0 {
             return;
         }
@@ -72,7 +74,7 @@ impl ChatAnswer {
         }
     }
 
-    /// A line of Ollama's, or its whole answer.
+    /// Reads a line of Ollama's stream, or its whole answer.
     fn line(
         &mut self,
         data: &[u8],
@@ -111,7 +113,7 @@ impl ChatAnswer {
         }
     }
 
-    /// The message as a client sends it back.
+    /// Writes the message as a client sends it back. Nothing is written for a message without content.
     pub(super) fn finish(self, notes: &mut AnswerNotes) {
         if let Some(whole) = self.whole {
             notes.reply(0, &whole);
@@ -136,7 +138,7 @@ impl ChatAnswer {
     }
 }
 
-/// Whether a choice holds more than the role that opens a stream.
+/// Whether a choice holds more than the role, which opens a stream.
 fn says_something(choice: &ObjectFields<'_>, data: &[u8]) -> bool {
     choice.string("finish_reason").is_some()
         || choice.object("delta").is_some_and(|delta| has_content(data, delta))

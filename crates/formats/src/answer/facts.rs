@@ -1,46 +1,47 @@
-//! What is known about an answer.
+//! The facts about a provider's answer, collected while it passes.
 
 use bytes::Bytes;
 use midfold_core::Usage;
 
 use crate::overflow::Diagnosis;
 
-/// Whether what has come can be passed on, or has to be held back: an overflow that is reported
-/// within a stream can be mended only while the client has seen nothing.
+/// Whether the bytes that have arrived can go to the client, or have to be held back. An overflow that is reported
+/// inside a stream can be mended only while the client has seen nothing of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PassVerdict {
-    /// Nothing has been said: the start of a message, pings, comments.
+    /// Nothing has been decided: only the start of a message, pings or comments have arrived.
     #[default]
     Undecided,
     /// The reply has begun, or the answer is an error that compacting does not mend.
     Fine,
-    /// The prompt did not fit, and nothing else was said before.
+    /// The prompt did not fit, and nothing was said before that.
     Overflow(Diagnosis),
 }
 
-/// What is known about an answer.
+/// The facts about a provider's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerFacts {
-    /// The last usage reported; of Anthropic, what was said at the start and at the end together.
+    /// The last usage reported. Anthropic reports at the start and at the end; the two are combined here.
     pub usage: Option<Usage>,
     /// The answer's id: `chatcmpl-…`, `resp_…`, `msg_…`, Gemini's `responseId`.
     pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
-    /// Why it ended, in the provider's word: `finish_reason`, `status`, `stop_reason`,
+    /// The reason why the answer ended, in the provider's word: `finish_reason`, `status`, `stop_reason`,
     /// `finishReason`.
     pub finish: Option<String>,
-    /// The end was seen: `[DONE]`, `response.completed` (`incomplete`, `failed`), `message_stop`, a
-    /// `finishReason`, `"done":true`, or a document that is there whole.
+    /// Whether the end was seen: `[DONE]`, `response.completed` (`incomplete`, `failed`), `message_stop`, a
+    /// `finishReason`, `"done":true`, or a whole document.
     pub is_complete: bool,
-    /// What an error in the answer, or a stop reason that is one, means.
+    /// What an error in the answer means, or a stop reason that reports one.
     pub error: Option<Diagnosis>,
-    /// The messages or items of the reply, as a client sends them back. Items of Responses are the
-    /// provider's bytes and stand here as they come; a message is there after [`AnswerTee::finish`](super::AnswerTee::finish).
-    /// Each is valid JSON. Of an answer that was cut off, what came whole, and text as far as it came.
+    /// The messages or items of the reply, as a client sends them back; each is valid JSON. Items of Responses are the
+    /// provider's bytes, and each is here as soon as it has arrived. A message is here after
+    /// [`AnswerTee::finish`](super::AnswerTee::finish). An answer that was cut off keeps its whole blocks, and its text
+    /// as far as it arrived.
     pub output: Vec<Bytes>,
-    /// Events, lines or documents that were read.
+    /// The number of events, lines or documents that were read.
     pub events: usize,
-    /// Something was larger than the limits and was not read; `output` is empty then.
+    /// Whether something was larger than the limits and was not read; `output` is then empty.
     pub overrun: bool,
 }

@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`, streamed or not.
+//! Reads answers of Gemini's `generateContent`, streamed or not.
 
 use std::ops::Range;
 
@@ -11,16 +11,17 @@ use crate::{scan, usage};
 #[derive(Clone, Debug, Default)]
 pub(super) struct GeminiAnswer {
     parts: Vec<GeminiPart>,
-    /// The role, as a token.
+    /// The role, as a JSON string token.
     role: Option<Vec<u8>>,
 }
 
+/// A part of the reply, as far as it has arrived.
 #[derive(Clone, Debug)]
 enum GeminiPart {
-    /// Text alone: the inside of its token, and whether it is a thought.
+    /// A part that is only text: the inside of its string token, and whether it is a thought.
     Text(Vec<u8>, bool),
-    /// Anything else, as it came. A text with a signature is one of these: joined with its
-    /// neighbours it would not be what was signed.
+    /// Any other part, as it arrived. A text with a signature is kept this way: the signature covers exactly this text,
+    /// so it must not be joined with its neighbours.
     Raw(Vec<u8>),
 }
 
@@ -30,7 +31,7 @@ impl GeminiAnswer {
         if has_error(&whole) {
             notes.error(data);
         }
-        // Code Assist wraps each chunk.
+        // Code Assist wraps each chunk in `response`.
         let chunk =
             if whole.object("response").is_some() { whole.inner("response") } else { whole };
         notes.id(&chunk, "responseId");
@@ -46,6 +47,7 @@ impl GeminiAnswer {
         }
     }
 
+    /// Reads one candidate of a chunk. Candidates after the first are skipped.
     fn candidate(&mut self, data: &[u8], at: Range<usize>, notes: &mut AnswerNotes) {
         let candidate = ObjectFields::of(data, at);
         if candidate.number("index") != 0 {
@@ -85,7 +87,7 @@ impl GeminiAnswer {
         }
     }
 
-    /// The content as a client sends it back.
+    /// Writes the content as a client sends it back.
     pub(super) fn finish(self, notes: &mut AnswerNotes) {
         if self.parts.is_empty() || !notes.collects {
             return;

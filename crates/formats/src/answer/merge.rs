@@ -1,4 +1,4 @@
-//! One object out of many that each hold a little of it, as the deltas of Chat Completions do.
+//! Merges many small objects into one, as the deltas of Chat Completions need it.
 
 use std::ops::Range;
 
@@ -6,20 +6,22 @@ use super::notes::{PART_COST, inside};
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Deltas are three levels deep; deeper objects are taken whole.
+/// The deepest level that is merged. Deltas have three levels; an object below this depth is taken whole.
 const DEPTH: usize = 8;
-/// Members of one object, and elements that one piece is compared with.
+/// The most members of one object, and the most elements of a list that one piece is compared with.
 const LIMIT: usize = 64;
 
-/// An object that grows. Members keep the order in which they came.
+/// An object that grows piece by piece. Its members keep the order in which they arrived.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MergedObject {
+    /// The members: the key as a JSON string token, and the value so far.
     members: Vec<(Vec<u8>, MergedNode)>,
 }
 
+/// A value that grows piece by piece.
 #[derive(Clone, Debug)]
 enum MergedNode {
-    /// Any value, as it came.
+    /// Any other value, as it arrived.
     Raw(Vec<u8>),
     /// The inside of a string token, still escaped.
     Text(Vec<u8>),
@@ -27,17 +29,17 @@ enum MergedNode {
     List(Vec<MergedNode>),
 }
 
-/// How pieces are put together, and what they cost.
+/// How pieces are merged, and what they cost.
 pub(super) struct MergeRules {
-    /// Elements of a list are whole, and never parts of the one before.
+    /// Whether each element of a list is whole. If not, an element may continue an earlier one.
     pub whole_elements: bool,
-    /// Bytes that were added.
+    /// The bytes that were added.
     pub added: usize,
-    /// Something did not fit.
+    /// Whether an object had more members than `LIMIT`.
     pub overrun: bool,
 }
 
-/// Texts that a piece has whole or not at all; some providers repeat them in every piece.
+/// The keys of strings that arrive whole. Some providers repeat them in every piece, so they must not be joined.
 const WHOLE: [&[u8]; 9] = [
     b"\"role\"",
     b"\"id\"",
@@ -55,7 +57,7 @@ impl MergedObject {
         self.members.is_empty()
     }
 
-    /// Adds what the object in `range` holds.
+    /// Merges the object in `range` of `bytes` into this one.
     pub(super) fn add(&mut self, bytes: &[u8], range: Range<usize>, how: &mut MergeRules) {
         self.add_at(bytes, range, how, 0);
     }
@@ -83,7 +85,7 @@ impl MergedObject {
         }
     }
 
-    /// As JSON, without the members called `without`.
+    /// Writes the object as JSON, without the members named in `without`.
     pub(super) fn write(&self, without: &[&[u8]], out: &mut Vec<u8>) {
         out.push(b'{');
         for (key, node) in &self.members {
@@ -101,8 +103,7 @@ impl MergedObject {
         self.members.iter().find(|(known, _)| known == key).map(|(_, node)| node)
     }
 
-    /// Whether this element of a list and the object in `range` are parts of one: the same place
-    /// in the list, and nothing that tells them apart.
+    /// Whether the object in `range` continues this element of a list: nothing in their index, id or type differs.
     fn continues(&self, piece: &ObjectFields<'_>) -> bool {
         let same = |name: &str, quoted: &[u8]| {
             let told = piece.raw(name).filter(|raw| *raw != b"null" && *raw != b"\"\"");
@@ -120,7 +121,7 @@ impl MergedObject {
 }
 
 impl MergedNode {
-    /// What the first piece of a value is added to.
+    /// The empty node to which the first piece of a value is added.
     fn empty(value: &[u8], depth: usize) -> Self {
         match value.first() {
             Some(b'"') => Self::Text(Vec::new()),
@@ -130,6 +131,7 @@ impl MergedNode {
         }
     }
 
+    /// Adds a piece of the value, which is at `at` in `bytes`.
     fn add(
         &mut self,
         key: &[u8],
@@ -159,7 +161,7 @@ impl MergedNode {
                 how.added += value.len();
                 *raw = value.to_vec();
             }
-            // Another kind of value than before: the newest is what counts.
+            // The value changed its kind: the newest one counts.
             _ => {
                 *self = Self::Raw(value.to_vec());
                 how.added += value.len();
@@ -167,6 +169,7 @@ impl MergedNode {
         }
     }
 
+    /// Writes the value of the member `key` as JSON.
     fn write(&self, key: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Raw(raw) => out.extend_from_slice(raw),
@@ -177,7 +180,7 @@ impl MergedNode {
             }
             Self::Object(object) => object.write(&[], out),
             Self::List(list) => {
-                // The place of a call in the list is a matter of the stream alone.
+                // The index of a call belongs to the stream and not to the message.
                 let without: &[&[u8]] =
                     if key == b"\"tool_calls\"" { &[b"\"index\""] } else { &[] };
                 out.push(b'[');
@@ -194,6 +197,7 @@ impl MergedNode {
     }
 }
 
+/// Adds an element of a piece to a list: merges it into the element that it continues, or appends it.
 fn add_element(
     list: &mut Vec<MergedNode>,
     bytes: &[u8],
@@ -208,6 +212,7 @@ fn add_element(
         return;
     }
     let piece = ObjectFields::of(bytes, at.clone());
+    // A delta mostly continues the last element, so the search starts at the end.
     let known = list.iter_mut().rev().take(LIMIT).find_map(|node| match node {
         MergedNode::Object(object) if object.continues(&piece) => Some(object),
         _ => None,
@@ -222,7 +227,7 @@ fn add_element(
     list.push(MergedNode::Object(object));
 }
 
-/// A comma, where something stands before.
+/// Writes a comma, unless the output has just opened a list or an object.
 pub(super) fn comma(out: &mut Vec<u8>) {
     if !matches!(out.last(), Some(b'{' | b'[')) {
         out.push(b',');

@@ -1,9 +1,8 @@
-//! A provider's answer, read while it passes.
+//! Reads a provider's answer while it passes.
 //!
-//! A proxy forwards bytes, and hands a copy of each chunk to a [`AnswerTee`]: what the answer says about
-//! tokens, how it ended, and the reply in the form in which the client will send it back. A tee
-//! never fails and never holds more than its limits, whatever passes: an answer that it cannot read
-//! is forwarded all the same.
+//! A proxy forwards bytes and gives a copy of each chunk to an [`AnswerTee`]. The tee collects the reported tokens, how
+//! the answer ended, and the reply in the form in which the client will send it back. A tee never fails and never holds
+//! more than its limits: an answer that it cannot read is forwarded all the same.
 
 mod anthropic;
 mod chat;
@@ -25,20 +24,20 @@ use notes::{AnswerNotes, has_error, is_json, lossy};
 use sse::{EVENT_LIMIT, SseSplitter, StreamPiece};
 use units::{DocumentRow, DocumentSplitter};
 
-/// What a body that is one JSON document may hold; a larger one is only passed.
+/// The most bytes of a body that is one JSON document. A larger body is forwarded and not read.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
 
-/// What kind of body an answer has.
+/// How the body of an answer is divided into events or documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AnswerFraming {
     /// One JSON document.
     Json,
-    /// Server-sent events. A body that starts with `{` or `[` is one JSON document after all: so
-    /// some servers refuse a stream.
+    /// Server-sent events. A body that starts with `{` or `[` is read as one JSON document: some servers refuse a
+    /// stream that way.
     Sse,
-    /// An array whose elements come one by one: Gemini's `streamGenerateContent` without `alt=sse`.
+    /// An array whose elements arrive one by one: Gemini's `streamGenerateContent` without `alt=sse`.
     JsonArray,
-    /// JSON documents, a line each (Ollama).
+    /// JSON documents, one per line (Ollama).
     NdJson,
 }
 
@@ -63,17 +62,18 @@ pub struct AnswerTee {
     reader: AnswerReader,
 }
 
+/// Divides the bytes of an answer into events or documents.
 #[derive(Clone, Debug)]
 enum AnswerSplitter {
-    /// Events, as soon as a byte shows that it is no JSON.
+    /// The first byte is still to come: it decides between events and one JSON document.
     Unknown,
     Sse(SseSplitter),
     Units(DocumentSplitter),
 }
 
 impl AnswerTee {
-    /// Reads answers of this dialect. Rows of training data (`sharegpt`) are no answers, and
-    /// Bedrock's event stream is binary: of those, only what is JSON is read.
+    /// A tee for answers of this dialect. Rows of training data (`sharegpt`) are no answers, and Bedrock's event stream
+    /// is binary: for those two, only a JSON document is read.
     #[must_use]
     pub fn new(kind: DialectKind, framing: AnswerFraming) -> Self {
         let splitter = match framing {
@@ -92,14 +92,14 @@ impl AnswerTee {
         Self { splitter, reader: AnswerReader { body: AnswerBody::of(kind), notes } }
     }
 
-    /// The same without [`AnswerFacts::output`]: the parts of a reply are then hardly looked at.
+    /// The same tee without [`AnswerFacts::output`]: it skips the parts of the reply, which saves most of the work.
     #[must_use]
     pub fn without_output(mut self) -> Self {
         self.reader.notes.collects = false;
         self
     }
 
-    /// Reads what comes next.
+    /// Reads the next chunk.
     pub fn push(&mut self, chunk: &[u8]) {
         let mut chunk = chunk;
         if let AnswerSplitter::Unknown = self.splitter {
@@ -120,20 +120,20 @@ impl AnswerTee {
         }
     }
 
-    /// What is known so far.
+    /// The facts that are known so far.
     #[must_use]
     pub fn seen(&self) -> &AnswerFacts {
         &self.reader.notes.seen
     }
 
-    /// Whether what has come so far can be passed on. The first answer but
-    /// [`PassVerdict::Undecided`] stays.
+    /// Whether the bytes that have arrived can go to the client. The verdict changes once, from
+    /// [`PassVerdict::Undecided`], and then never again.
     #[must_use]
     pub fn verdict(&self) -> PassVerdict {
         self.reader.notes.verdict
     }
 
-    /// What is known at the end.
+    /// Ends the answer and returns what is known about it, with its reply.
     #[must_use]
     pub fn finish(self) -> AnswerFacts {
         let Self { splitter, mut reader } = self;
@@ -153,20 +153,21 @@ impl AnswerTee {
     }
 }
 
+/// Reads the events or documents of an answer.
 #[derive(Clone, Debug)]
 struct AnswerReader {
     body: AnswerBody,
     notes: AnswerNotes,
 }
 
-/// What of the reply has come, by dialect.
+/// The state of the reply, by dialect.
 #[derive(Clone, Debug)]
 enum AnswerBody {
     Chat(chat::ChatAnswer),
     Responses(responses::ResponsesAnswer),
     Anthropic(anthropic::AnthropicAnswer),
     Gemini(gemini::GeminiAnswer),
-    /// Bedrock's whole answers, and what is no answer.
+    /// Bedrock's whole answers, and dialects that have no answers.
     Plain,
 }
 
@@ -198,7 +199,7 @@ impl AnswerReader {
 
     fn event(&mut self, name: &[u8], data: &[u8]) {
         if data.first() == Some(&b'[') && data != b"[DONE]" {
-            // Gemini's errors come in an array, whatever was asked for.
+            // Gemini sends errors in an array, even where a stream of events was asked for.
             for element in scan::elements(data, 0..data.len()) {
                 self.document(b"", &data[element]);
             }
@@ -224,8 +225,8 @@ impl AnswerReader {
     }
 }
 
-/// The type of an event: that in its data, which is what clients of Responses go by, and mostly
-/// stands first; or its name.
+/// The type of an event: the `type` in its data, which clients of Responses go by, or else the event's name. The type
+/// mostly comes first in the data, so that place is tried before the data is parsed.
 fn kind<'a>(name: &'a [u8], data: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     if let Some(rest) = data.strip_prefix(b"{\"type\":\"")
         && let Some(end) = memchr::memchr2(b'"', b'\\', rest)
@@ -239,7 +240,7 @@ fn kind<'a>(name: &'a [u8], data: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
     }
 }
 
-/// An answer of Bedrock's `Converse`, or only what it cost.
+/// Reads an answer of Bedrock's `Converse`, or only the usage of another document.
 fn plain(data: &[u8], notes: &mut AnswerNotes) {
     let answer = ObjectFields::of(data, 0..data.len());
     if has_error(&answer) {

@@ -1,4 +1,4 @@
-//! What the readers of all dialects write down.
+//! The notes that the readers of all dialects share.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,25 +11,25 @@ use super::facts::{AnswerFacts, PassVerdict};
 use crate::fields::ObjectFields;
 use crate::overflow::{self, Diagnosis};
 
-/// What all replies of one answer may hold together. No model writes a hundredth of it.
+/// The most bytes that all replies of one answer may hold together. No model writes a hundredth of that.
 pub(super) const OUTPUT_LIMIT: usize = 32 * 1024 * 1024;
-/// What a small part of a reply costs beside its bytes.
+/// The bytes that a small part of a reply costs in memory beside its text.
 pub(super) const PART_COST: usize = 64;
 
-/// What is known, and what may still be collected.
+/// The facts about the answer, and whether more of its reply may be collected.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AnswerNotes {
     pub seen: AnswerFacts,
     pub verdict: PassVerdict,
-    /// The reply is wanted.
+    /// Whether the reply is collected.
     pub collects: bool,
-    /// Bytes that were collected.
+    /// The bytes that were collected.
     pub held: usize,
 }
 
 impl AnswerNotes {
-    /// Whether this many more bytes of the reply may be collected. Once they may not, the reply is
-    /// given up whole: a part of it is none.
+    /// Whether `more` bytes of the reply may be collected. At the limit the whole reply is given up, because a client
+    /// cannot send a part of it.
     pub fn may_hold(&mut self, more: usize) -> bool {
         if !self.collects {
             return false;
@@ -41,21 +41,21 @@ impl AnswerNotes {
         self.collects
     }
 
-    /// A part was not read.
+    /// Notes that a part was not read: the reply is given up.
     pub fn overrun(&mut self) {
         self.seen.overrun = true;
         self.collects = false;
         self.seen.output = Vec::new();
     }
 
-    /// The answer has begun to say something, or cannot be judged any further.
+    /// Notes that the answer has begun to say something, or cannot be judged any further.
     pub fn fine(&mut self) {
         if self.verdict == PassVerdict::Undecided {
             self.verdict = PassVerdict::Fine;
         }
     }
 
-    /// An error, or a stop reason that may be one.
+    /// Notes an error, or a stop reason that may be one.
     pub fn fault(&mut self, told: Option<Diagnosis>) {
         let Some(told) = told else { return };
         self.seen.error = Some(told);
@@ -65,13 +65,13 @@ impl AnswerNotes {
         }
     }
 
-    /// A document with an `error`.
+    /// Notes a document that holds an `error`.
     pub fn error(&mut self, data: &[u8]) {
         let told = overflow::in_stream(data).unwrap_or_else(|| overflow::classify(None, data));
         self.fault(Some(told));
     }
 
-    /// A stop reason. One that speaks of the window is an overflow.
+    /// Notes a stop reason. One that names the context window is an overflow.
     pub fn finish(&mut self, data: &[u8], reason: Cow<'_, str>) {
         if reason.contains("context_window_exceeded") {
             self.fault(overflow::in_stream(data));
@@ -83,7 +83,7 @@ impl AnswerNotes {
         self.seen.usage = usage.or(self.seen.usage);
     }
 
-    /// The first name wins: a chunk that repeats it must not cost anything.
+    /// Notes the answer's id. The first one counts: most chunks repeat it, and reading it again would cost time.
     pub fn id(&mut self, fields: &ObjectFields<'_>, name: &str) {
         name_once(&mut self.seen.id, fields, name);
     }
@@ -92,7 +92,7 @@ impl AnswerNotes {
         name_once(&mut self.seen.model, fields, name);
     }
 
-    /// A finished message or item, if it is JSON.
+    /// Adds a finished message or item at place `at` of the output, if it is JSON.
     pub fn reply(&mut self, at: usize, message: &[u8]) {
         if self.may_hold(message.len() + PART_COST) && is_json(message) {
             self.seen.output.insert(at, Bytes::copy_from_slice(message));
@@ -107,18 +107,18 @@ fn name_once(slot: &mut Option<String>, fields: &ObjectFields<'_>, name: &str) {
     }
 }
 
-/// Whether a client could send these bytes.
+/// Whether the bytes are JSON, so that a client could send them.
 pub(super) fn is_json(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
-/// Whether there is an error: `"error": null` is none.
+/// Whether the object holds an error. `"error": null` is no error.
 pub(super) fn has_error(fields: &ObjectFields<'_>) -> bool {
     fields.raw("error").is_some_and(|raw| raw != b"null")
 }
 
-/// The inside of the string token at `at`, still escaped: joined with others it is what the
-/// provider wrote, surrogates that were cut apart included.
+/// The inside of the string token at `at`, still escaped. Two insides that are joined stay what the provider wrote,
+/// even where a surrogate pair was cut apart between them. `None` where there is no string.
 pub(super) fn inside(bytes: &[u8], at: Range<usize>) -> Option<&[u8]> {
     match bytes.get(at)? {
         [b'"', inner @ .., b'"'] => Some(inner),
@@ -126,7 +126,7 @@ pub(super) fn inside(bytes: &[u8], at: Range<usize>) -> Option<&[u8]> {
     }
 }
 
-/// A document with nothing in it that is no text: what clients make of other bytes, too.
+/// The data as UTF-8; other bytes become U+FFFD, as clients read them.
 pub(super) fn lossy(data: &[u8]) -> Cow<'_, [u8]> {
     match String::from_utf8_lossy(data) {
         Cow::Borrowed(_) => Cow::Borrowed(data),

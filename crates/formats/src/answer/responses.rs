@@ -1,4 +1,4 @@
-//! Responses: items are sent back as they came.
+//! Reads answers of Responses, whose items are sent back as they arrived.
 
 use std::ops::Range;
 
@@ -6,13 +6,14 @@ use super::notes::{AnswerNotes, has_error, is_json};
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-/// Where the items stand in the output, beside those that were collected.
+/// The output index of each collected item, in the order of the output.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResponsesAnswer {
     places: Vec<u64>,
 }
 
 impl ResponsesAnswer {
+    /// Reads one event of the stream, or an answer in one document (`kind` is then empty).
     pub(super) fn event(&mut self, kind: &[u8], data: &[u8], notes: &mut AnswerNotes) {
         match kind {
             b"response.created" | b"response.in_progress" | b"response.queued" => {
@@ -57,7 +58,8 @@ impl ResponsesAnswer {
         }
     }
 
-    /// The answer, or the event that holds all of it.
+    /// Reads a whole answer, or the last event, which holds all of the answer. Its items are taken only where the
+    /// stream brought none before.
     fn whole(&mut self, data: &[u8], answer: &ObjectFields<'_>, notes: &mut AnswerNotes) {
         head(answer, notes);
         if let Some(status) = answer.text("status") {

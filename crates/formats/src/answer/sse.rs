@@ -1,38 +1,42 @@
-//! Server-sent events, cut out of chunks of any size.
+//! Cuts server-sent events out of chunks of any size.
 
 use memchr::memchr2;
 
 use crate::scan;
 
-/// What one event may hold. The largest that providers send are whole answers with pictures in them.
+/// The most bytes that one event may hold. The largest ones that providers send are whole answers with pictures.
 pub(super) const EVENT_LIMIT: usize = 8 * 1024 * 1024;
 
-/// A unit of a stream.
+/// An event of a stream, or a document.
 pub(super) enum StreamPiece<'a> {
     /// An event with data; the name is empty where the event has none.
     Event { name: &'a [u8], data: &'a [u8] },
-    /// One that holds more than the limit. It was not read.
+    /// An event that is larger than the limit. It was not read.
     TooLarge,
 }
 
-/// The state between two chunks.
+/// The state of the splitter between two chunks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SseSplitter {
-    /// The line that is not at its end.
+    /// The start of a line whose end has not arrived.
     line: Vec<u8>,
+    /// The name of the event, as far as it was read.
     name: Vec<u8>,
+    /// The data of the event, as far as it was read.
     data: Vec<u8>,
-    /// An empty `data:` line is a line, too.
+    /// Whether the event has a `data:` line. An empty one counts.
     has_data: bool,
-    /// The last chunk ended in `\r`: a `\n` at the start of the next one belongs to it.
+    /// Whether the last chunk ended in `\r`: a `\n` at the start of the next chunk then ends the same line.
     after_return: bool,
     past_first_line: bool,
+    /// Whether the event is larger than the limit, so that the rest of it is skipped.
     too_large: bool,
-    /// Bytes of the line at hand were given up: it is not blank, whatever `line` holds.
+    /// Whether bytes of the current line were given up: the line is then not blank, even where `line` is empty.
     is_cut: bool,
 }
 
 impl SseSplitter {
+    /// Reads the next chunk, and passes the events that it completes to `sink`.
     pub(super) fn push(&mut self, mut chunk: &[u8], sink: &mut impl FnMut(StreamPiece<'_>)) {
         if self.after_return && !chunk.is_empty() {
             self.after_return = false;
@@ -63,7 +67,7 @@ impl SseSplitter {
         self.hold(chunk);
     }
 
-    /// The last event, where the stream ended before its blank line: only if it is there whole.
+    /// Ends the stream. A last event without its blank line counts only if its data is a whole JSON value.
     pub(super) fn finish(mut self, sink: &mut impl FnMut(StreamPiece<'_>)) {
         if !self.line.is_empty() {
             let last = std::mem::take(&mut self.line);
@@ -83,7 +87,7 @@ impl SseSplitter {
         }
     }
 
-    /// Whether the event has room for a line of this length. If not, all of it is given up.
+    /// Whether the event has room for a line of this length. If not, the whole event is given up.
     fn fits(&mut self, line: usize) -> bool {
         if !self.too_large && self.data.len() + line > EVENT_LIMIT {
             self.too_large = true;
@@ -94,6 +98,7 @@ impl SseSplitter {
         !self.too_large
     }
 
+    /// Reads one line without its line break. A blank line ends the event.
     fn read_line(&mut self, line: &[u8], sink: &mut impl FnMut(StreamPiece<'_>)) {
         let fits = self.fits(line.len());
         let is_first = !std::mem::replace(&mut self.past_first_line, true);
@@ -123,7 +128,7 @@ impl SseSplitter {
                 self.name.clear();
                 self.name.extend_from_slice(value);
             }
-            // Comments have an empty name; `id` and `retry` are for those who connect again.
+            // Comments have an empty field name. `id` and `retry` serve clients that connect again.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! JSON documents, cut out of chunks of any size: one, a row of them, or the elements of an array.
+//! Cuts JSON documents out of chunks of any size: one document, a row of them, or the elements of an array.
 
 use memchr::memchr2;
 
@@ -7,26 +7,32 @@ use super::sse::StreamPiece;
 /// How documents follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DocumentRow {
-    /// One; what follows it is passed over.
+    /// One document; what follows it is skipped.
     One,
-    /// One after the other, as in lines of JSON.
+    /// One document after the other, as in lines of JSON.
     Many,
-    /// Elements of one array. An object instead of the array is one document.
+    /// The elements of one array. An object in place of the array is one document.
     Array,
 }
 
-/// The state between two chunks.
+/// The state of the splitter between two chunks.
 #[derive(Clone, Debug)]
 pub(super) struct DocumentSplitter {
     row: DocumentRow,
+    /// The most bytes of one document.
     limit: usize,
+    /// The bytes of the open document so far.
     held: Vec<u8>,
-    /// Brackets that are open within the document.
+    /// The number of brackets that are open within the document.
     depth: usize,
     in_string: bool,
+    /// Whether the last byte was a backslash in a string.
     is_escaped: bool,
+    /// Whether the bracket of the outer array was read.
     in_array: bool,
+    /// Whether no more documents follow, so that the rest of the stream is skipped.
     is_done: bool,
+    /// Whether the open document is larger than the limit.
     too_large: bool,
 }
 
@@ -63,7 +69,7 @@ impl DocumentSplitter {
         }
     }
 
-    /// A byte outside of documents.
+    /// Reads a byte between two documents.
     fn between(&mut self, byte: u8) {
         match byte {
             b'[' if self.row == DocumentRow::Array && !self.in_array => self.in_array = true,
@@ -99,14 +105,14 @@ impl DocumentSplitter {
         };
     }
 
-    /// What is left of a document that was given up.
+    /// Ends the stream. A document that was cut off is dropped; one above the limit is reported.
     pub(super) fn finish(self, sink: &mut impl FnMut(StreamPiece<'_>)) {
         if self.too_large {
             sink(StreamPiece::TooLarge);
         }
     }
 
-    /// How many bytes belong to the document that is open.
+    /// How many of these bytes belong to the open document. Sets `depth` to 0 at its end.
     fn advance(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         while at < bytes.len() {

@@ -1,4 +1,4 @@
-//! Writing a neutral message as one of Bedrock Converse.
+//! Writes a neutral message as one of Bedrock Converse.
 
 use bytes::Bytes;
 use midfold_core::Role;
@@ -9,7 +9,7 @@ use crate::media::PictureSource;
 use crate::problem::ReadProblem;
 use crate::render::{EMPTY, Json};
 
-/// Content blocks; results first, blank texts left out.
+/// Writes a message as content blocks: results first, blank texts left out.
 pub(super) fn bedrock(
     message: &NeutralMessage,
     out: &mut Vec<Bytes>,
@@ -33,6 +33,7 @@ fn text_block(text: &str) -> Bytes {
     Json::default().raw(r#"{"text":"#).text(text).raw("}").done()
 }
 
+/// Writes one piece as a content block. `None` for a piece that Bedrock cannot take.
 fn block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     Some(match piece {
         NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => {
@@ -58,7 +59,7 @@ fn block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes>
             let json = json.text(&plain_name(id, "-_.:")).raw(r#","content":"#);
             let images: Vec<_> =
                 images.iter().filter_map(|source| image(source, problems)).collect();
-            // A blank text is refused, and so is no content at all.
+            // Bedrock refuses a blank text, and a result without content.
             let said = match text.trim() {
                 "" if images.is_empty() => Some(text_block(EMPTY)),
                 "" => None,
@@ -70,7 +71,7 @@ fn block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes>
     })
 }
 
-/// Bedrock takes the bytes of four formats, and no address.
+/// Writes an image. Bedrock takes the bytes of four formats and no URL; `None` and a problem for any other image.
 fn image(source: &PictureSource, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     let known = match source {
         PictureSource::Base64 { mime, data } => {

@@ -1,4 +1,4 @@
-//! A conversation with what travels beside it: the messages, and the system prompt.
+//! Converts a conversation together with its system prompt.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use crate::dialect::DialectKind;
 use crate::problem::ReadProblem;
 use crate::read::{Conversation, Envelope};
 
-/// Converts a conversation in place, and says what could not be carried.
+/// Converts a conversation in place, and returns what could not be carried over.
 ///
-/// Its [`format`](Conversation::format) still says what it was written in. What surrounded the
-/// messages does not fit the new dialect and is left behind, and so are tool definitions.
+/// Its [`format`](Conversation::format) still names the format that it was written in. The fields around the messages
+/// and the tool definitions do not fit the new dialect and are left out.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -49,13 +49,13 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
         problems.push(ReadProblem::new("tools-left-out", detail));
     }
     *envelope = Envelope { model: envelope.model.take(), system, ..Envelope::default() };
-    // What the reader knew of the origin of all that a message is made of stays known.
+    // A message keeps its origin where all events that it was made of have the same one.
     let origin = |of: &Range<usize>| {
         let origin = events[of.start].origin;
         origin.filter(|_| events[of.clone()].iter().all(|event| event.origin == origin))
     };
     let made = converted.messages.into_iter().zip(&converted.sources);
-    // What came last of it is when it was whole.
+    // The time of a message is that of the last event that it was made of.
     let at = |of: &Range<usize>| events[of.clone()].iter().filter_map(|event| event.at).max();
     let made =
         made.map(|(bytes, of)| RawEvent { origin: origin(of), at: at(of), ..RawEvent::new(bytes) });
@@ -63,7 +63,8 @@ pub fn convert_conversation(conversation: &mut Conversation, to: DialectKind) ->
     problems
 }
 
-/// A system prompt as the dialect has it beside the messages: JSON that is one as it is, else as text.
+/// The value of a system prompt that the dialect keeps beside its messages. A text that is JSON of the right kind is
+/// used as it is; any other text becomes the value's text.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, convert::system_prompt};
@@ -94,7 +95,7 @@ fn system_value(kind: DialectKind, text: &str) -> Bytes {
     value.into_bytes().into()
 }
 
-/// A system message of `openai-chat` or `ollama` with this content: the JSON of a string or of a list.
+/// A system message of `openai-chat` or `ollama` with this content, which is the JSON of a string or of a list.
 ///
 /// ```
 /// use midfold_formats::convert::system_message;
@@ -105,7 +106,7 @@ pub fn system_message(content: &[u8]) -> Bytes {
     [&br#"{"role":"system","content":"#[..], content, b"}"].concat().into()
 }
 
-/// The text of a system prompt: a string, a list of text blocks, or an object that holds one.
+/// The text of a system prompt that is a string, a list of text blocks, or an object with such a list.
 fn plain(json: &[u8]) -> String {
     let value = serde_json::from_slice(json).unwrap_or_default();
     let blocks = match &value {

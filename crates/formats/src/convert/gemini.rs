@@ -1,4 +1,4 @@
-//! Writing a neutral message as one element of Gemini's `contents`.
+//! Writes a neutral message as one element of Gemini's `contents`.
 
 use bytes::Bytes;
 use midfold_core::Role;
@@ -10,7 +10,7 @@ use crate::media::PictureSource;
 use crate::problem::ReadProblem;
 use crate::render::{EMPTY, Json};
 
-/// Parts; results first, blank texts left out.
+/// Writes a message as parts: results first, blank texts left out.
 pub(super) fn gemini(
     message: &NeutralMessage,
     out: &mut Vec<Bytes>,
@@ -38,6 +38,7 @@ fn text_part(text: &str) -> Bytes {
     Json::default().raw(r#"{"text":"#).text(text).raw("}").done()
 }
 
+/// Writes one piece as a part. `None` for a blank text.
 fn part(piece: &NeutralPiece, first_call: bool, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     Some(match piece {
         NeutralPiece::Text(text) | NeutralPiece::Refusal(text) | NeutralPiece::Reasoning(text)

@@ -1,4 +1,4 @@
-//! From any dialect to those that can be written ([`TARGETS`]), with a [`ReadProblem`] for each loss.
+//! Converts any dialect to those that can be written ([`TARGETS`]), with a [`ReadProblem`] for each loss.
 
 mod bedrock;
 mod conversation;
@@ -21,21 +21,21 @@ pub(crate) use neutral::UNSIGNED;
 
 pub use conversation::{convert_conversation, system_message, system_prompt};
 
-/// Converted messages.
+/// The result of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConvertedMessages {
     /// The leading system text, where the target keeps it outside the messages (Anthropic, Gemini, Bedrock).
     pub system: Option<String>,
-    /// The messages.
+    /// The messages in the target dialect.
     pub messages: Vec<Bytes>,
-    /// Of each message the source events that it was made of.
+    /// For each message, the range of source events that it was made of.
     pub sources: Vec<Range<usize>>,
-    /// What could not be carried; `at` is the index of the source event.
+    /// What could not be carried over; `at` is the index of the source event.
     pub problems: Vec<ReadProblem>,
 }
 
-/// Converts one event, without its neighbours: calls without an id are numbered from `call_0` on,
-/// and so are results. The same dialect gives the same bytes.
+/// Converts one event without its neighbours. Calls without an id get `call_0`, `call_1` and so on, and so do results.
+/// The same dialect returns the same bytes.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, convert::convert};
@@ -68,9 +68,9 @@ pub fn convert(
     (messages, problems)
 }
 
-/// Converts a conversation. Items of one response become one assistant message, results in a row
-/// one user message where the target keeps them there; calls without an id get `call_<n>` and
-/// their results, which pair by order, the same.
+/// Converts a conversation. The items of one response become one assistant message. Results in a row become one user
+/// message where the target keeps results in user messages. Calls without an id get `call_<n>`; results without one
+/// pair with the calls by order and get the same id.
 #[must_use]
 pub fn convert_all(
     events: &[(&[u8], &EventView)],
@@ -102,7 +102,8 @@ pub fn convert_all(
         }
         let alternates = matches!(to, DialectKind::Gemini | DialectKind::Bedrock);
         if alternates && next.role == Role::Assistant && !next.can_be_said(to) {
-            // Without a message, its neighbours are one.
+            // The message would be empty and is left out. Its neighbours then have the same role and become one
+            // message.
             writer(&next, &mut Vec::new(), &mut out.problems);
             place(&mut out.problems[noted..], at);
             continue;
@@ -148,7 +149,7 @@ impl ConvertedMessages {
     }
 }
 
-/// The dialects that anything can be converted to.
+/// The dialects that any other can be converted to.
 pub const TARGETS: [DialectKind; 5] = [
     DialectKind::OpenAiChat,
     DialectKind::Anthropic,
@@ -157,7 +158,7 @@ pub const TARGETS: [DialectKind; 5] = [
     DialectKind::Ollama,
 ];
 
-/// Whether the system prompt is no message.
+/// Whether the dialect keeps the system prompt outside the messages.
 fn keeps_system_outside(kind: DialectKind) -> bool {
     matches!(kind, DialectKind::Anthropic | DialectKind::Gemini | DialectKind::Bedrock)
 }

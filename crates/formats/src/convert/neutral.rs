@@ -1,4 +1,4 @@
-//! A message without a dialect: what conversion reads from a view and writes from.
+//! A message without a dialect: conversion reads it from a view and writes it in the target's dialect.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -10,18 +10,18 @@ use crate::media::{self, PictureSource};
 use crate::problem::ReadProblem;
 use crate::scan::{self, inside};
 
-/// Stands for the signature of a call that the model never made: Gemini 3 refuses the first call of a
-/// step without one, and takes this value as told in its documentation.
+/// The value in place of the signature of a call that Gemini did not make. Gemini 3 refuses the first call of a step
+/// without a signature; its documentation names this value for such calls.
 pub(crate) const UNSIGNED: &str = "skip_thought_signature_validator";
 
-/// One message.
+/// One message, without a dialect.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NeutralMessage {
     pub(super) role: Role,
     pub(super) pieces: Vec<NeutralPiece>,
 }
 
-/// One thing that a message holds.
+/// One part of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NeutralPiece {
     Text(String),
@@ -32,20 +32,20 @@ pub(super) enum NeutralPiece {
     Result { id: String, name: String, text: String, images: Vec<PictureSource>, error: bool },
 }
 
-/// The ids of a conversation: given where the source has none, and found again for its results.
+/// The ids of a conversation's calls: made up where the source has none, and looked up for the results.
 #[derive(Default)]
 pub(super) struct ConversationIds {
-    /// Calls and results without an id so far; they count apart, since one event alone can hold
-    /// only one of the two.
+    /// The calls, and the results, without an id so far. They are counted apart, since a single event holds only one of
+    /// the two and still has to get a number.
     calls: usize,
     results: usize,
-    /// Ids that we gave, with the names of the tools, whose results are still to come.
+    /// The ids that were made up for calls without a result so far, with the names of their tools.
     open: VecDeque<(String, String)>,
-    /// Calls with an id of their own that are still open, by id.
+    /// How often each id of the source belongs to a call without a result so far.
     own: HashMap<String, usize>,
-    /// The same in order, with the names of the tools.
+    /// The same ids in order, with the names of their tools.
     own_in_order: VecDeque<(String, String)>,
-    /// The tool of each id.
+    /// The tool name of each id.
     names: HashMap<String, String>,
 }
 
@@ -70,6 +70,8 @@ impl ConversationIds {
         self.names.get(id).cloned().unwrap_or_default()
     }
 
+    /// The id of the call that a result answers. `own` is the result's id in the source, `name` the tool that it names.
+    /// A result without an id of an open call pairs with the oldest open call, if possible of the same tool.
     fn result(&mut self, own: Option<Cow<'_, str>>, name: Option<&str>) -> String {
         if let Some(id) = own.as_deref()
             && let Some(open) = self.own.get_mut(id)
@@ -95,7 +97,7 @@ impl ConversationIds {
         id
     }
 
-    /// The call with an id that a result without one answers (Ollama: clients drop ids of results).
+    /// The oldest open call that a result without an id answers. Clients of Ollama drop the ids of results.
     fn unnamed_result(&mut self, name: Option<&str>) -> Option<String> {
         let (id, _) = take(&mut self.own_in_order, name)?;
         if let Some(open) = self.own.get_mut(&id) {
@@ -105,14 +107,14 @@ impl ConversationIds {
     }
 }
 
-/// The oldest call of this tool, or else of any.
+/// Removes and returns the oldest call of this tool, or else the oldest of any tool.
 fn take(open: &mut VecDeque<(String, String)>, name: Option<&str>) -> Option<(String, String)> {
     let same = open.iter().position(|(_, tool)| Some(tool.as_str()) == name);
     open.remove(same.unwrap_or(0))
 }
 
 impl NeutralMessage {
-    /// Reads an event. `None` when nothing of it can be carried.
+    /// Reads an event. `None` where no part of it can be carried over.
     pub(super) fn read(
         bytes: &[u8],
         view: &EventView,
@@ -130,7 +132,7 @@ impl NeutralMessage {
         for block in &view.blocks {
             read_block(bytes, block, ids, &mut pieces, problems);
         }
-        // An item that was lost as a whole leaves no empty message behind.
+        // An item of which every block was lost leaves no empty message behind.
         let lost = pieces.is_empty() && !view.blocks.is_empty();
         (!lost).then_some(Self { role: view.role, pieces })
     }
@@ -144,7 +146,7 @@ impl NeutralMessage {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether the target has words for any of it.
+    /// Whether the target can express any part of the message.
     pub(super) fn can_be_said(&self, to: DialectKind) -> bool {
         self.pieces.iter().any(|piece| match piece {
             NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => !text.trim().is_empty(),
@@ -159,7 +161,7 @@ impl NeutralMessage {
             && self.pieces.iter().all(|p| matches!(p, NeutralPiece::Result { .. }))
     }
 
-    /// Whether the target writes this and the next message as one.
+    /// Whether the target writes this message and the next one as one.
     pub(super) fn takes(&self, next: &Self, from: DialectKind, to: DialectKind) -> bool {
         let items = from == DialectKind::OpenAiResponses;
         if matches!(to, DialectKind::Gemini | DialectKind::Bedrock) {
@@ -179,6 +181,7 @@ impl NeutralMessage {
     }
 }
 
+/// Reads one block into pieces, and reports a problem for each part that cannot be carried over.
 fn read_block(
     bytes: &[u8],
     block: &BlockView,
@@ -231,7 +234,7 @@ fn read_block(
     }
 }
 
-/// Whether a part of Gemini that is no reasoning carries the signature of what led to it.
+/// Whether a Gemini part other than reasoning carries a thought signature of the provider.
 fn is_signed(bytes: &[u8], block: &BlockView) -> bool {
     let outer = block.outer.to_usize();
     let names = ["thoughtSignature", "thought_signature"];

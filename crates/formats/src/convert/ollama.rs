@@ -1,4 +1,4 @@
-//! Writing a neutral message as those of Ollama's `/api/chat`.
+//! Writes a neutral message as messages of Ollama's `/api/chat`.
 
 use bytes::Bytes;
 use midfold_core::Role;
@@ -10,7 +10,7 @@ use crate::media::PictureSource;
 use crate::problem::ReadProblem;
 use crate::render::Json;
 
-/// Results become tool messages; what else a user said follows them.
+/// Writes tool messages for the results; the user's other content follows them.
 pub(super) fn ollama(
     message: &NeutralMessage,
     out: &mut Vec<Bytes>,
@@ -74,13 +74,13 @@ fn call(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> 
     Some(object(json.raw(r#","arguments":"#), arguments, problems).raw("}}").done())
 }
 
-/// These texts of a message, a line each: it has one place for them.
+/// The wanted texts of a message, one per line: Ollama has one string for them.
 fn texts(message: &NeutralMessage, wanted: impl Fn(&NeutralPiece) -> Option<&String>) -> String {
     let texts: Vec<_> = message.pieces.iter().filter_map(wanted).map(String::as_str).collect();
     texts.join("\n")
 }
 
-/// Ollama takes the bytes of a picture, and no address.
+/// Adds the images. Ollama takes the bytes of an image and no URL.
 fn with_images<'a>(
     json: Json,
     images: impl Iterator<Item = &'a PictureSource>,

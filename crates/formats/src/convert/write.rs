@@ -1,4 +1,4 @@
-//! Writing a neutral message in a dialect.
+//! Writes a neutral message in a dialect.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,15 @@ use crate::media::PictureSource;
 use crate::problem::ReadProblem;
 use crate::render::{EMPTY, Json};
 
-/// Appends the messages that one neutral message becomes.
+/// A function that appends the messages of the target dialect that one neutral message becomes.
 pub(super) type NeutralWriter = fn(&NeutralMessage, &mut Vec<Bytes>, &mut Vec<ReadProblem>);
 
-/// Longest call id that Chat Completions takes.
+/// The longest call id that Chat Completions takes, in characters.
 const CHAT_ID: usize = 40;
-/// Longest call id and tool name that Anthropic, Gemini and Bedrock take.
+/// The longest call id and tool name that Anthropic, Gemini and Bedrock take, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// Results become tool messages; what else a user said follows them.
+/// Writes tool messages for the results; the user's other content follows them.
 pub(super) fn openai_chat(
     message: &NeutralMessage,
     out: &mut Vec<Bytes>,
@@ -87,6 +87,8 @@ pub(super) fn list(json: Json, elements: impl Iterator<Item = Bytes>) -> Json {
     json.raw("]")
 }
 
+/// Writes an assistant message. Its texts are joined to one string, because Chat Completions has one place for them.
+/// The content is `null` beside calls or a refusal where there is no text.
 fn chat_assistant(message: &NeutralMessage) -> Bytes {
     let (mut texts, mut reasoning, mut refusals, mut calls) = (vec![], vec![], vec![], vec![]);
     for piece in &message.pieces {
@@ -131,13 +133,13 @@ fn chat_call(id: &str, name: &str, arguments: &str) -> Bytes {
         .done()
 }
 
-/// The end of an id, where ids of one make differ.
+/// The last `limit` characters of an id: ids of one provider begin alike and differ at the end.
 fn last_chars(id: &str, limit: usize) -> &str {
     let excess = id.chars().count().saturating_sub(limit);
     id.char_indices().nth(excess).map_or(id, |(at, _)| &id[at..])
 }
 
-/// Content blocks; results first, blank texts left out.
+/// Writes a message as content blocks: results first, blank texts left out.
 pub(super) fn anthropic(
     message: &NeutralMessage,
     out: &mut Vec<Bytes>,
@@ -156,6 +158,7 @@ pub(super) fn anthropic(
     out.push(list(json, blocks.into_iter()).raw("}").done());
 }
 
+/// Writes one piece as a content block. `None` for a piece that Anthropic cannot take.
 fn anthropic_block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Option<Bytes> {
     Some(match piece {
         NeutralPiece::Text(text) | NeutralPiece::Refusal(text) => {
@@ -190,7 +193,7 @@ fn anthropic_block(piece: &NeutralPiece, problems: &mut Vec<ReadProblem>) -> Opt
     })
 }
 
-/// Arguments where the provider wants an object.
+/// Writes arguments where the provider wants an object. Other arguments are wrapped in one, with a problem.
 pub(super) fn object(json: Json, arguments: &str, problems: &mut Vec<ReadProblem>) -> Json {
     match arguments.trim() {
         "" => json.raw("{}"),
@@ -203,8 +206,7 @@ pub(super) fn object(json: Json, arguments: &str, problems: &mut Vec<ReadProblem
     }
 }
 
-/// The pieces of a message in the user's or the model's role, results first; notes a system message
-/// that became the user's.
+/// The pieces of a message, results first. Reports a problem for a system message, which becomes the user's.
 pub(super) fn in_order<'a>(
     message: &'a NeutralMessage,
     problems: &mut Vec<ReadProblem>,
@@ -233,7 +235,7 @@ fn anthropic_image(source: &PictureSource) -> Bytes {
     .done()
 }
 
-/// An id or name in the letters that a provider takes: those of ASCII, digits and these.
+/// An id or name in the characters that a provider takes: ASCII letters, digits and `signs`. Any other becomes `_`.
 pub(super) fn plain_name<'a>(name: &'a str, signs: &str) -> Cow<'a, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
     let name = last_chars(name, LONGEST_NAME);

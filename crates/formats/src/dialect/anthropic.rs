@@ -12,7 +12,7 @@ use crate::render::Json;
 use crate::scan::inside;
 use crate::{steers, voices};
 
-/// `anthropic`.
+/// The dialect `anthropic`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anthropic;
 
@@ -95,7 +95,7 @@ impl Dialect for Anthropic {
     }
 }
 
-/// One content block. Server tools keep call and result in one message and stay whole.
+/// Reads one content block. Blocks of server tools have call and result in one message and stay opaque.
 fn block(bytes: &[u8], part: PartMembers) -> BlockView {
     let outer = part.outer;
     match part.kind(bytes) {

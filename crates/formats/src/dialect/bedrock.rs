@@ -15,11 +15,11 @@ use crate::render::Json;
 use crate::scan::inside;
 use crate::{media, steers, voices};
 
-/// `bedrock`.
+/// The dialect `bedrock`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bedrock;
 
-/// The content of a result is a list; what we put in its place is one, too.
+/// The frame for new text in place of a result's content, which is a list.
 const CONTENT: JsonFrame = JsonFrame { before: r#"[{"text":"#, after: "}]" };
 
 impl Dialect for Bedrock {
@@ -102,7 +102,7 @@ fn read_content(walk: &mut EventWalk<'_>, key: &MemberKey<'_>, blocks: &mut Vec<
     }
 }
 
-/// What the member of a block says that it is; the last one counts.
+/// The content of a block, by the name of its member. Where a block has several, the last one counts.
 enum BedrockBlock {
     Text(ByteRange),
     Use(BedrockUse),
@@ -112,11 +112,11 @@ enum BedrockBlock {
         bound: bool,
     },
     Media(MediaKind, ByteRange),
-    /// Where a cache may end: it is no content.
+    /// A place where a prompt cache may end. It is no content.
     CachePoint,
 }
 
-/// `toolUse`.
+/// The members of a `toolUse`.
 #[derive(Default)]
 struct BedrockUse {
     id: Option<ByteRange>,
@@ -124,19 +124,19 @@ struct BedrockUse {
     input: Option<ByteRange>,
 }
 
-/// `toolResult`.
+/// The members of a `toolResult`.
 #[derive(Default)]
 struct BedrockResult {
     id: Option<ByteRange>,
     status: Option<ByteRange>,
     content: Option<ByteRange>,
-    /// Elements of the content.
+    /// The number of elements in the content.
     len: usize,
     texts: SmallVec<[TextRef; 1]>,
     media: Vec<MediaRef>,
 }
 
-/// The next element of a content list; `None` for what is no content.
+/// Reads the next element of a content list. `None` for a cache point, which is no content.
 fn read_block(walk: &mut EventWalk<'_>) -> Option<BlockView> {
     let mut what = None;
     let range = walk.object(|walk, key| what = read_member(walk, key).or(what.take()));
@@ -167,6 +167,7 @@ fn read_block(walk: &mut EventWalk<'_>) -> Option<BlockView> {
     })
 }
 
+/// Reads one member of a block. `None` for a member of another kind.
 fn read_member(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> Option<BedrockBlock> {
     match key.name() {
         "text" => walk.string().map(BedrockBlock::Text),
@@ -183,7 +184,7 @@ fn read_member(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> Option<BedrockB
         "toolResult" => Some(BedrockBlock::Result(BedrockResult::read(walk))),
         "reasoningContent" => Some(read_reasoning(walk)),
         "cachePoint" => Some(BedrockBlock::CachePoint),
-        // `{text: {text, qualifiers}}` or an image.
+        // The member is `{text: {text, qualifiers}}` or an image.
         "guardContent" => {
             let mut text = None;
             walk.object(|walk, key| {
@@ -214,7 +215,7 @@ fn media_kind(name: &str) -> Option<MediaKind> {
     }
 }
 
-/// The `source` of a picture, a document, a sound or a film.
+/// Reads the `source` of an image, a document, a sound or a video; the whole object where it has none.
 fn read_source(walk: &mut EventWalk<'_>) -> Option<ByteRange> {
     if walk.peek() != Some(b'{') {
         return None;
@@ -228,7 +229,7 @@ fn read_source(walk: &mut EventWalk<'_>) -> Option<ByteRange> {
     Some(source.unwrap_or(to_range(&whole)))
 }
 
-/// `{reasoningText: {text, signature}}` or `{redactedContent}`.
+/// Reads `{reasoningText: {text, signature}}` or `{redactedContent}`.
 fn read_reasoning(walk: &mut EventWalk<'_>) -> BedrockBlock {
     let (mut text, mut bound) = (None, false);
     walk.object(|walk, key| match key.name() {
@@ -264,7 +265,7 @@ impl BedrockResult {
         answer
     }
 
-    /// One element of the content: text, JSON, a picture, a document.
+    /// Reads one element of the content: text, JSON, an image or a document.
     fn element(&mut self, walk: &mut EventWalk<'_>) {
         self.len += 1;
         let mut media = None;
@@ -292,7 +293,7 @@ impl BedrockResult {
         let mut block = BlockView { kind, media: self.media, ..BlockView::opaque(outer) };
         match (self.content, self.texts.as_slice()) {
             (None, _) => block.body = part::absent(outer),
-            // One text: its place takes another one.
+            // The content is a single text: an edit replaces only that string.
             (Some(_), [text]) if self.len == 1 && *text == TextRef::string(text.token) => {
                 block.body = *text;
             }

@@ -16,11 +16,11 @@ use crate::render::Json;
 use crate::scan::inside;
 use crate::{media, steers, voices};
 
-/// `gemini`.
+/// The dialect `gemini`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gemini;
 
-/// A response is an object; what we put in its place is one, too.
+/// The frame for new text in place of a response, which is an object.
 const RESPONSE: JsonFrame = JsonFrame { before: r#"{"output":"#, after: "}" };
 
 impl Dialect for Gemini {
@@ -69,7 +69,7 @@ impl Dialect for Gemini {
         let role = match role.map(|role| inside(role.of(bytes))) {
             Some(b"model") => Role::Assistant,
             Some(b"system") => Role::System,
-            // Results had a role of their own once.
+            // Results once had a role of their own, `function`.
             Some(b"user" | b"function") => Role::User,
             None if has_parts => Role::User,
             _ => Role::Other,
@@ -93,8 +93,8 @@ impl Dialect for Gemini {
     }
 }
 
-/// A `functionResponse` part without its last two closing braces. A response without a name is
-/// refused.
+/// A `functionResponse` part without its last two closing braces. Gemini refuses a response without a name, so a
+/// missing name becomes `unknown_tool`.
 pub(crate) fn response(json: Json, id: &str, name: &str, key: &str, text: &str) -> Json {
     let name = if name.is_empty() { "unknown_tool" } else { name };
     let json = json.raw(r#"{"functionResponse":{"#);
@@ -103,7 +103,7 @@ pub(crate) fn response(json: Json, id: &str, name: &str, key: &str, text: &str) 
     json.raw(r#"":"#).text(text).raw("}")
 }
 
-/// The members of one part, as they are met.
+/// The members of one part, filled while it is read.
 #[derive(Default)]
 struct GeminiMember {
     outer: ByteRange,
@@ -115,7 +115,7 @@ struct GeminiMember {
     media: Option<(MediaKind, ByteRange)>,
 }
 
-/// `{id, name, args}` or `{id, name, response, parts}`.
+/// The members of a call, `{id, name, args}`, or of a result, `{id, name, response, parts}`.
 #[derive(Default)]
 struct GeminiFunction {
     id: Option<ByteRange>,
@@ -125,11 +125,11 @@ struct GeminiFunction {
     media: Vec<MediaRef>,
 }
 
-/// What a tool answered.
+/// The value of a `response`: what the tool answered.
 #[derive(Default)]
 struct GeminiResponse {
     value: ByteRange,
-    /// Its members, where it is an object.
+    /// The number of its members, where it is an object.
     members: usize,
     last: ByteRange,
     error: bool,
@@ -159,6 +159,7 @@ impl GeminiMember {
         }
     }
 
+    /// The block of the part.
     fn block(self, bytes: &[u8]) -> BlockView {
         let outer = self.outer;
         if let Some(call) = self.call {
@@ -181,7 +182,7 @@ impl GeminiMember {
         let kind = BlockKind::Reasoning { bound };
         match self.text {
             Some(text) if self.thought => BlockView::new(kind, outer, TextRef::string(text)),
-            // A stream may end on a part that is nothing but a signature.
+            // The last part of a stream may hold nothing but a signature.
             Some(text) if bound && inside(text.of(bytes)).is_empty() => {
                 BlockView { kind, ..BlockView::opaque(outer) }
             }
@@ -249,7 +250,7 @@ impl GeminiResponse {
     }
 }
 
-/// `{mimeType, data}` or `{mimeType, fileUri}`.
+/// Reads `{mimeType, data}` or `{mimeType, fileUri}`. `None` where the value is no object.
 fn read_media(walk: &mut EventWalk<'_>) -> Option<(MediaKind, ByteRange)> {
     if walk.peek() != Some(b'{') {
         return None;
@@ -270,7 +271,7 @@ fn read_media(walk: &mut EventWalk<'_>) -> Option<(MediaKind, ByteRange)> {
     Some((kind, to_range(&holder)))
 }
 
-/// A part that a response carries beside its object.
+/// Reads a part that a response carries beside its object. `None` for a part without media.
 fn media_part(walk: &mut EventWalk<'_>) -> Option<MediaRef> {
     let mut found = None;
     let outer = walk.object(|walk, key| {

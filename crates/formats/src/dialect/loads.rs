@@ -1,4 +1,4 @@
-//! Tools that the history declares: with them gone, the model cannot call what it called before.
+//! Tools that the history declares. Once such a message leaves the context, the model can no longer call them.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use super::output::type_of;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Responses: `additional_tools`, and what a search for tools found.
+/// The tools that an item of Responses declares: `additional_tools`, or the result of a search for tools.
 pub(super) fn of_item(item: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     if matches!(type_of(item), b"additional_tools" | b"tool_search_output") {
@@ -18,11 +18,11 @@ pub(super) fn of_item(item: &[u8]) -> Vec<String> {
     names
 }
 
-/// The tools of a list, those of its namespaces with the name of theirs.
+/// Adds the names of the tools of a list. A tool of a namespace gets the namespace's name before its own.
 fn declared(item: &[u8], tools: Option<Range<usize>>, outer: &str, names: &mut Vec<String>) {
     for tool in scan::elements(item, tools.unwrap_or(0..0)) {
         let fields = ObjectFields::of(item, tool);
-        // What a server offers has its label in place of a name, what the provider runs its type.
+        // A tool of a server has a label in place of a name; a tool that the provider runs has only a type.
         let label = ["name", "server_label", "type"].into_iter().find_map(|name| fields.text(name));
         let name = format!("{outer}{}", label.unwrap_or_default());
         match fields.array("tools").filter(|_| outer.is_empty()) {
@@ -32,7 +32,8 @@ fn declared(item: &[u8], tools: Option<Range<usize>>, outer: &str, names: &mut V
     }
 }
 
-/// Messages: `tool_reference`, in what the provider's search or a client's own found, or in a `tool_addition`.
+/// The tools that a message declares with a `tool_reference`: in the result of a search for tools, or in a
+/// `tool_addition`.
 pub(super) fn of_message(message: &[u8]) -> Vec<String> {
     static REFERENCE: LazyLock<Finder<'static>> =
         LazyLock::new(|| Finder::new("\"tool_reference\""));

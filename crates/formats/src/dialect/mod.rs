@@ -29,7 +29,7 @@ use opaque::opaque_view;
 pub(crate) use unread::is_unread;
 pub(crate) use walk::EventWalk;
 
-/// The dialects that we speak.
+/// The dialects that midfold reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DialectKind {
     /// `OpenAI` Chat Completions and what is compatible with it.
@@ -40,7 +40,7 @@ pub enum DialectKind {
     Anthropic,
     /// Gemini `generateContent`.
     Gemini,
-    /// AWS Bedrock Converse.
+    /// Bedrock Converse on AWS.
     Bedrock,
     /// Ollama's `/api/chat`.
     Ollama,
@@ -49,7 +49,7 @@ pub enum DialectKind {
 }
 
 impl DialectKind {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Self; 7] = [
         Self::OpenAiChat,
         Self::OpenAiResponses,
@@ -66,7 +66,7 @@ impl DialectKind {
         self.dialect().name()
     }
 
-    /// The dialect of this name.
+    /// The dialect of this name. `None` for an unknown name.
     ///
     /// ```
     /// use midfold_formats::dialect::DialectKind;
@@ -78,7 +78,7 @@ impl DialectKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The implementation.
+    /// The implementation of the dialect.
     #[must_use]
     pub fn dialect(self) -> &'static dyn Dialect {
         match self {
@@ -92,7 +92,7 @@ impl DialectKind {
         }
     }
 
-    /// Its implementation, as a session holds it.
+    /// The implementation behind an `Arc`, as a session holds it.
     #[must_use]
     pub fn shared(self) -> std::sync::Arc<dyn Dialect> {
         match self {

@@ -1,5 +1,5 @@
-//! Ollama's `/api/chat`: the messages of Chat Completions with arguments as objects, pictures beside the text, and
-//! results that name their tool. A call has an id only where the server is new and the client keeps it.
+//! Ollama's `/api/chat`: the messages of Chat Completions, but arguments are objects, images are beside the text, and
+//! results name their tool. A call has an id only where the server is new and the client keeps the id.
 
 use bytes::Bytes;
 use midfold_core::{BlockKind, BlockView, Dialect, EventView, Passage, Role};
@@ -8,7 +8,7 @@ use super::OpenAiChat;
 use crate::render::{Json, result_text};
 use crate::{steers, voices};
 
-/// `ollama`.
+/// The dialect `ollama`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ollama;
 
@@ -29,7 +29,8 @@ impl Dialect for Ollama {
         "ollama"
     }
 
-    /// Members of Chat Completions that this format lacks are read all the same: gateways pass them on.
+    /// Reads a message as one of Chat Completions. Members that Ollama lacks are read too, because gateways pass them
+    /// on.
     fn view(&self, bytes: &[u8]) -> EventView {
         OpenAiChat.view(bytes)
     }
@@ -64,12 +65,12 @@ impl Dialect for Ollama {
     }
 }
 
-/// A message with this content, without the brace that closes it.
+/// A message with this content, without its closing brace.
 pub(crate) fn message(role: &str, content: &str) -> Json {
     Json::default().raw(r#"{"role":""#).raw(role).raw(r#"","content":"#).text(content)
 }
 
-/// A result, without the brace that closes it.
+/// A tool message with this content, without its closing brace.
 pub(crate) fn result(id: &str, name: &str, content: &str) -> Json {
     let json = Json::default().raw(r#"{"role":"tool""#);
     let json = if name.is_empty() { json } else { json.raw(r#","tool_name":"#).text(name) };

@@ -1,8 +1,8 @@
-//! What is not understood.
+//! The view of bytes that midfold does not understand.
 
 use midfold_core::{BlockView, ByteRange, EventView, Role, TextOrigin};
 
-/// Bytes that are no message at all: one opaque block.
+/// The view of bytes that are no message: one opaque block.
 pub(super) fn opaque_view(bytes: &[u8]) -> EventView {
     let whole = ByteRange::new(0, bytes.len());
     EventView {

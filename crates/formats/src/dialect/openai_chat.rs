@@ -14,11 +14,11 @@ use crate::render::{Json, result_text};
 use crate::scan::inside;
 use crate::{media, steers, voices};
 
-/// `openai-chat`.
+/// The dialect `openai-chat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenAiChat;
 
-/// Where a message has what it says.
+/// The members in which a message has its content.
 const MEMBERS: [&str; 10] = [
     "audio",
     "content",
@@ -32,7 +32,7 @@ const MEMBERS: [&str; 10] = [
     "tool_calls",
 ];
 
-/// The members of a message, as they are met.
+/// The members of a message, filled while it is read.
 #[derive(Default)]
 struct ChatMembers {
     role: Option<ByteRange>,
@@ -42,10 +42,11 @@ struct ChatMembers {
     content_blocks: Vec<BlockView>,
     calls: Vec<BlockView>,
     function_call: Option<BlockView>,
+    /// The blocks of all other members.
     others: SmallVec<[(ChatBlock, BlockView); 2]>,
 }
 
-/// Members that become one block of their own; the last of each kind counts.
+/// Members that become one block of their own. Where a message has the same one twice, the last one counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChatBlock {
     Refusal,
@@ -140,6 +141,7 @@ impl Dialect for OpenAiChat {
 }
 
 impl ChatMembers {
+    /// Reads one member of a message.
     fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "role" => self.role = walk.string(),
@@ -206,7 +208,7 @@ impl ChatMembers {
         self.set(member, block);
     }
 
-    /// A list of reasoning entries, some of which may be signed or encrypted.
+    /// Reads a list of reasoning entries, some of which may be signed or encrypted.
     fn details(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>, member: ChatBlock) {
         if walk.peek() != Some(b'[') {
             return self.set(member, None);
@@ -243,7 +245,7 @@ impl ChatMembers {
         self.set(ChatBlock::Audio, block);
     }
 
-    /// Ollama: pictures as a list of base64 strings beside the content.
+    /// Reads Ollama's images: a list of base64 strings beside the content.
     fn images(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         let mut media = Vec::new();
         let value = walk.array(|walk| {
@@ -282,7 +284,7 @@ fn media_block(outer: ByteRange, media: Vec<MediaRef>) -> BlockView {
     BlockView { kind: BlockKind::Media, media, ..BlockView::opaque(outer) }
 }
 
-/// A tool message is one result, whatever its content is made of.
+/// The block of a tool message: one result, whatever its content consists of.
 fn result(
     bytes: &[u8],
     content: Option<ContentPlace>,
@@ -298,7 +300,7 @@ fn result(
     };
     let mut block = BlockView { kind, body, ..BlockView::opaque(outer) };
     if let Some(ContentPlace { shape: ContentShape::Other, value, .. }) = content {
-        // Some servers hand an object over; its source is what the model reads.
+        // Some servers send an object as content. The model reads the object's JSON.
         if value.of(bytes).starts_with(b"{") {
             block.texts.push(body);
         }
@@ -310,9 +312,10 @@ fn result(
     block
 }
 
+/// Name, arguments and the whole value of a function call.
 type ChatFunction = (Option<ByteRange>, Option<std::ops::Range<usize>>, std::ops::Range<usize>);
 
-/// `{name, arguments}` or `{name, input}`: name, arguments and the whole value.
+/// Reads `{name, arguments}` or `{name, input}`: returns name, arguments and the whole value.
 fn read_function(walk: &mut EventWalk<'_>) -> ChatFunction {
     let (mut name, mut arguments) = (None, None);
     let value = walk.object(|walk, key| match key.name() {
@@ -323,7 +326,7 @@ fn read_function(walk: &mut EventWalk<'_>) -> ChatFunction {
     (name, arguments, value)
 }
 
-/// One element of `tool_calls`.
+/// Reads one element of `tool_calls`.
 fn read_call(walk: &mut EventWalk<'_>) -> BlockView {
     let (mut id, mut name, mut arguments) = (None, None, None);
     let mut known = false;

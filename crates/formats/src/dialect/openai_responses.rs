@@ -14,11 +14,11 @@ use crate::render::{Json, result_text};
 use crate::scan::inside;
 use crate::{origins, steers, voices};
 
-/// `openai-responses`.
+/// The dialect `openai-responses`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenAiResponses;
 
-/// The members of an item, as they are met.
+/// The members of an item, filled while it is read.
 #[derive(Default)]
 struct ItemMembers {
     kind: Option<ByteRange>,
@@ -29,9 +29,9 @@ struct ItemMembers {
     status: Option<ByteRange>,
     encrypted: Option<ByteRange>,
     content: Option<ContentPlace>,
-    /// Parts of `content`.
+    /// The parts of `content`.
     parts: Vec<BlockView>,
-    /// Texts of `summary`.
+    /// The texts of `summary`.
     summary: SmallVec<[TextRef; 1]>,
     output: Option<ReadableBody>,
     arguments: Option<ByteRange>,
@@ -40,7 +40,7 @@ struct ItemMembers {
     operation: Option<ByteRange>,
     tools: Option<ByteRange>,
     approve: Option<ByteRange>,
-    /// The request that an approval answers.
+    /// The id of the request that an approval answers.
     request: Option<ByteRange>,
 }
 
@@ -93,7 +93,7 @@ impl Dialect for OpenAiResponses {
         let texts: Vec<_> = blocks.iter().map(|&index| result_text(bytes, view, index)).collect();
         let media = blocks.iter().filter_map(|&at| view.blocks.get(at)).flat_map(|b| &b.media);
         media
-            // A screenshot is a result's own shape and no message part.
+            // A screenshot may be in a result only, not in a message.
             .filter(|media| {
                 memchr::memmem::find(media.outer.of(bytes), b"computer_screenshot").is_none()
             })
@@ -123,6 +123,7 @@ fn message(role: Role, text: &str) -> Json {
 }
 
 impl ItemMembers {
+    /// Reads one member of an item.
     fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "type" => self.kind = walk.string(),
@@ -164,6 +165,7 @@ impl ItemMembers {
         }
     }
 
+    /// The view of the item. Its type decides between message, reasoning, call, result and opaque item.
     fn into_view(mut self, bytes: &[u8], whole: ByteRange) -> EventView {
         let kind = self.kind(bytes);
         let (role, blocks) = match kind {
@@ -192,8 +194,9 @@ impl ItemMembers {
         EventView { role, origin, blocks }
     }
 
-    /// An item that the provider holds, by its id: what it is of, the id's first letters tell. A call is answered
-    /// by the output in its place, because its own `call_id` is not there.
+    /// The block of a reference to an item that the provider holds. The first letters of its id name the kind of item.
+    /// A call gets no id here, because the reference does not have the `call_id`: the next output answers it by its
+    /// place.
     fn reference(&self, bytes: &[u8], whole: ByteRange) -> BlockView {
         const CALLS: [&str; 8] = ["fc_", "ctc_", "tsc_", "lsh_", "sh_", "apc_", "cu_", "call_"];
         let id = self.id.map(|id| inside(id.of(bytes))).unwrap_or_default();
@@ -218,8 +221,8 @@ impl ItemMembers {
         }
     }
 
-    /// Whether a call or an output names its other half. What a provider runs itself has no `call_id`:
-    /// call and output are items of one response, and stay together as such.
+    /// Whether a call or an output names its other half. A call that the provider runs itself has no `call_id`: call
+    /// and output are items of one response, which keeps them together.
     fn is_paired(&self, bytes: &[u8], kind: &[u8]) -> bool {
         match self.call_id {
             Some(_) => true,
@@ -227,7 +230,7 @@ impl ItemMembers {
         }
     }
 
-    /// Whose an item is that we do not interpret: what happens in a response is the model's side.
+    /// The role of an item that is not interpreted. Whatever happens within a response is the model's side.
     fn opaque_role(&self, bytes: &[u8], kind: &[u8]) -> Role {
         let in_response = [&b"_call"[..], b"_output"].iter().any(|end| kind.ends_with(end));
         if self.role.is_some() {
@@ -243,7 +246,7 @@ impl ItemMembers {
         self.kind.map_or(&b""[..], |kind| inside(kind.of(bytes)))
     }
 
-    /// The id that pairs a call with its output, also an empty one; the older shell items only have `id`.
+    /// The id that pairs a call with its output; it may be empty. The older shell items have only `id`.
     fn pairing_id(&self, bytes: &[u8]) -> Option<TextRef> {
         let others = [self.request, self.id];
         part::id(self.call_id).or_else(|| others.into_iter().find_map(|id| part::label(bytes, id)))
@@ -251,11 +254,12 @@ impl ItemMembers {
 
     fn call(&self, bytes: &[u8], whole: ByteRange, arguments: Option<ByteRange>) -> BlockView {
         let body = part::arguments(bytes, arguments.map(ByteRange::to_usize), whole);
-        // The built-in tools have no name of their own; their type serves as one.
+        // A built-in tool has no name; the type of its call serves as one.
         let name = part::label(bytes, self.name).or_else(|| part::label(bytes, self.kind));
         part::call(whole, self.pairing_id(bytes), name, body)
     }
 
+    /// The block of a result. `output` is the type of its item.
     fn result(&mut self, bytes: &[u8], output: &[u8], whole: ByteRange) -> BlockView {
         let error = match self.status.map(|status| inside(status.of(bytes))) {
             Some(b"failed") => Some(true),
@@ -267,7 +271,7 @@ impl ItemMembers {
             error,
         };
         let absent = BlockView { kind, body: part::absent(whole), ..BlockView::opaque(whole) };
-        // No text can be in the place of a screenshot, a list of streams or of tools.
+        // A screenshot, a list of streams and a list of tools are structures: text cannot replace them.
         let editable = !output::is_structured(output);
         match self.output.take() {
             Some(ReadableBody { content, texts, media }) => BlockView {

@@ -1,14 +1,14 @@
-//! Calls and outputs of the Responses dialect: which item answers which, and how one is written.
+//! Calls and outputs of the Responses dialect: which output answers which call, and how an output is written.
 
 use bytes::Bytes;
 
 use crate::render::Json;
 use crate::scan::{self, inside};
 
-/// One transparent pixel: the least screenshot there is.
+/// One transparent pixel: the smallest valid screenshot.
 const BLANK: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// The type of an item. It stands first as a rule: the rest, which may be long, is not read for it.
+/// The type of an item; empty where it has none. The type mostly comes first, so the rest of a long item is not read.
 pub(super) fn type_of(item: &[u8]) -> &[u8] {
     let mut members = scan::members(item, 0..item.len());
     let found = members.find(|member| member.is(item, "type"));
@@ -20,17 +20,17 @@ pub(super) fn is_call(kind: &[u8]) -> bool {
     kind.ends_with(b"_call") || matches!(kind, b"mcp_approval_request" | b"program")
 }
 
-/// Whether it can be such an answer.
+/// Whether an item of this type can be an output, which answers a call.
 pub(super) fn is_output(kind: &[u8]) -> bool {
     kind.ends_with(b"_output") || kind == b"mcp_approval_response"
 }
 
-/// Whether its own `id` pairs it where it has no `call_id`.
+/// Whether an item of this type pairs by its own `id` where it has no `call_id`.
 pub(super) fn pairs_by_item(kind: &[u8]) -> bool {
     kind.starts_with(b"mcp_approval_") || kind.starts_with(b"local_shell_call")
 }
 
-/// Whether an output is more than a text: none can be put in its place.
+/// Whether an output of this type is more than a text, so that no text can replace it.
 pub(super) fn is_structured(kind: &[u8]) -> bool {
     matches!(
         kind,
@@ -41,8 +41,8 @@ pub(super) fn is_structured(kind: &[u8]) -> bool {
     )
 }
 
-/// Whether a call of one type takes an output of the other. Of types that are not known, all are taken; a shell of
-/// before takes a function's output, too (Codex sends that).
+/// Whether an output of type `output` answers a call of type `call`. A call of an unknown type takes any output. So
+/// does the older shell call, to which Codex sends the output of a function.
 pub(super) fn answers(call: &[u8], output: &[u8]) -> bool {
     let wanted: &[u8] = match call {
         b"function_call" => b"function_call_output",
@@ -57,7 +57,8 @@ pub(super) fn answers(call: &[u8], output: &[u8]) -> bool {
     wanted == output
 }
 
-/// An output for the call `id`, as an item of the type that `kind`, a call or its output, wants.
+/// Writes `text` as the output of the call `id`. `kind` is the type of the call, or that of another output of the same
+/// call.
 pub(super) fn made(kind: &[u8], id: &str, text: &str) -> Bytes {
     let kind = std::str::from_utf8(kind).unwrap_or_default();
     let (kind, id_name) = match kind {
@@ -148,7 +149,7 @@ mod tests {
                 panic!("{text} is a result")
             };
             assert_eq!(answers.decode(&made), id, "{text}");
-            // What was made can be told by itself.
+            // The type of an output leads to itself again.
             assert_eq!(OpenAiResponses.made_result(&made, &id, "", "none"), made);
             assert!(made.len() < 300 && crate::scan::get(&made, 0..made.len(), "type").is_some());
         }

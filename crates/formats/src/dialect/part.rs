@@ -1,4 +1,4 @@
-//! Content parts: what the three provider dialects share below the message.
+//! Content parts: the level below the message, which the dialects share.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::walk::{EventWalk, MemberKey, filled, to_range};
 use crate::media;
 use crate::scan::inside;
 
-/// What is under `content` or `output`.
+/// The kind of value under `content` or `output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContentShape {
     Null,
@@ -20,7 +20,7 @@ pub(crate) enum ContentShape {
     Other,
 }
 
-/// The place of a `content` member.
+/// The place and kind of a `content` member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ContentPlace {
     pub(crate) outer: ByteRange,
@@ -38,7 +38,7 @@ impl ContentPlace {
     }
 }
 
-/// The members of one part that any dialect looks at. Which of them count, `type` decides.
+/// The members of one part that any dialect reads. The part's `type` decides which of them count.
 #[derive(Debug, Default)]
 pub(crate) struct PartMembers {
     pub(crate) outer: ByteRange,
@@ -60,8 +60,9 @@ pub(crate) struct PartMembers {
     audio: Option<ByteRange>,
     file: Option<ByteRange>,
     data: Option<ByteRange>,
-    /// Readable text and media under `content`.
+    /// The readable text under `content`.
     pub(crate) texts: SmallVec<[TextRef; 1]>,
+    /// The media under `content`.
     pub(crate) media: Vec<MediaRef>,
 }
 
@@ -81,6 +82,7 @@ impl PartMembers {
         part
     }
 
+    /// Reads one member of a part.
     fn member(&mut self, walk: &mut EventWalk<'_>, key: &MemberKey<'_>) {
         match key.name() {
             "type" => self.kind = walk.string(),
@@ -99,7 +101,7 @@ impl PartMembers {
             "input_audio" | "audio" => self.audio = Some(to_range(&walk.value())),
             "file" | "file_data" | "file_url" | "file_id" => {
                 let value = to_range(&walk.value());
-                // `file_data` holds the bytes, its neighbours only name them.
+                // `file_data` holds the file's bytes; the other members only name the file.
                 if self.file.is_none() || key.name() != "file_id" {
                     self.file = Some(value);
                 }
@@ -123,12 +125,12 @@ impl PartMembers {
         }
     }
 
-    /// The `type`, as written; empty when there is none.
+    /// The `type`, still escaped; empty where there is none.
     pub(crate) fn kind<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         self.kind.map_or(&[][..], |range| inside(range.of(bytes)))
     }
 
-    /// The part as plain text, where it is that.
+    /// The text of a part that is plain text; `None` for any other part.
     pub(crate) fn plain(&self, bytes: &[u8]) -> Option<ByteRange> {
         match self.kind(bytes) {
             b"text" | b"input_text" | b"output_text" | b"summary_text" | b"reasoning_text"
@@ -137,8 +139,7 @@ impl PartMembers {
         }
     }
 
-    /// The block of a part that means the same in every dialect: text, refusal, media; opaque
-    /// for all else.
+    /// The block of a part that means the same in every dialect: text, refusal or media. Any other part is opaque.
     pub(crate) fn block(&self, bytes: &[u8]) -> BlockView {
         if let Some(text) = self.plain(bytes) {
             return BlockView::new(BlockKind::Text, self.outer, TextRef::string(text));
@@ -158,7 +159,7 @@ impl PartMembers {
         block
     }
 
-    /// The media that this part is.
+    /// The media that this part is; `None` where it is no media.
     pub(crate) fn media(&self, bytes: &[u8]) -> Option<MediaRef> {
         let (kind, holder) = match self.kind(bytes) {
             b"image_url" | b"input_image" | b"image" | b"computer_screenshot" => {
@@ -175,13 +176,13 @@ impl PartMembers {
         Some(media::describe(bytes, kind, self.outer, holder))
     }
 
-    /// What a document says that is sent as text.
+    /// The texts of a document that is sent as text; empty for any other part.
     fn document(&self, bytes: &[u8]) -> SmallVec<[TextRef; 1]> {
         let source = self.source.filter(|_| self.kind(bytes) == b"document");
         source.map(|source| media::readable(bytes, source.to_usize())).unwrap_or_default()
     }
 
-    /// Adds what can be read in this part of a result.
+    /// Adds the text and the media that this part of a result holds.
     fn readable(
         &self,
         bytes: &[u8],
@@ -202,7 +203,7 @@ impl PartMembers {
     }
 }
 
-/// Reads a `content` value, handing each part over.
+/// Reads a `content` value and calls `each` with its parts.
 pub(crate) fn read_content(
     walk: &mut EventWalk<'_>,
     key: &MemberKey<'_>,
@@ -223,10 +224,11 @@ pub(crate) fn read_content(
     ContentPlace { outer: key.member(&value), value: to_range(&value), shape }
 }
 
+/// The place of a content, with its text and its media.
 type NestedPart = (ContentPlace, SmallVec<[TextRef; 1]>, Vec<MediaRef>);
 
-/// Reads the content of a result: only its text and media matter. Lists deeper than two are not
-/// followed, so that nesting cannot exhaust the stack.
+/// Reads the content of a result, of which only text and media are kept. Lists deeper than two levels are not followed,
+/// so that nesting cannot exhaust the stack.
 fn read_nested(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> NestedPart {
     let mut texts = SmallVec::new();
     let mut media = Vec::new();
@@ -234,6 +236,7 @@ fn read_nested(walk: &mut EventWalk<'_>, key: &MemberKey<'_>) -> NestedPart {
     (content, texts, media)
 }
 
+/// Reads content without following lists inside it.
 fn read_flat(
     walk: &mut EventWalk<'_>,
     key: &MemberKey<'_>,
@@ -274,7 +277,7 @@ fn read_flat(
 }
 
 impl PartMembers {
-    /// The text parts of a search result inside a tool result.
+    /// Reads the text parts of a search result inside a tool result.
     fn search_result(&mut self, walk: &mut EventWalk<'_>) {
         let texts = &mut self.texts;
         texts.clear();
@@ -290,7 +293,7 @@ impl PartMembers {
     }
 }
 
-/// The body of a result or call and all that can be read in it.
+/// The body of a result or call, with the text and media in it.
 pub(crate) struct ReadableBody {
     pub(crate) content: ContentPlace,
     pub(crate) texts: SmallVec<[TextRef; 1]>,
@@ -315,24 +318,25 @@ impl ReadableBody {
     }
 }
 
-/// A call id, where it is a string: also an empty one has a place, where a repair can put another.
+/// The place of a call id, where it is a string. An empty one has a place too, because a repair may put another id
+/// there.
 pub(crate) fn id(token: Option<ByteRange>) -> Option<TextRef> {
     token.map(TextRef::string)
 }
 
-/// A tool name, where it is a string that is not empty.
+/// The place of a tool name; `None` where it is no string or empty.
 pub(crate) fn label(bytes: &[u8], token: Option<ByteRange>) -> Option<TextRef> {
     filled(bytes, token).map(TextRef::string)
 }
 
-/// The arguments of a call: text in quotes, or a value that is its own text.
+/// The place of a call's arguments: the inside of a string, or a JSON value as it is.
 pub(crate) fn arguments(bytes: &[u8], value: Option<Range<usize>>, outer: ByteRange) -> TextRef {
     let Some(value) = value else { return absent(outer) };
     let range = to_range(&value);
     if bytes.get(value.start) == Some(&b'"') { TextRef::string(range) } else { TextRef::raw(range) }
 }
 
-/// The body of a block that has none: an empty range. Its block has no texts, and nothing edits it.
+/// The body of a block that has none: an empty range at the block's end. Nothing edits it.
 pub(crate) fn absent(outer: ByteRange) -> TextRef {
     TextRef {
         token: ByteRange { start: outer.end, end: outer.end },
@@ -341,7 +345,7 @@ pub(crate) fn absent(outer: ByteRange) -> TextRef {
     }
 }
 
-/// A call block; without arguments it has no text.
+/// The block of a call. Without arguments it has no text.
 pub(crate) fn call(
     outer: ByteRange,
     id: Option<TextRef>,

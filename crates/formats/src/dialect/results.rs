@@ -1,12 +1,12 @@
-//! Results as text, where a message is a list of blocks that are rewritten one by one.
+//! Turns results into text, in dialects where a message is a list of blocks.
 
 use bytes::Bytes;
 use midfold_core::{BlockView, ByteRange, EventView};
 
 use crate::render::{Json, flags, result_text, splice};
 
-/// The message with the results at these indices as text blocks, which begin with `open` (a closing
-/// brace ends them). Results have to be before any text, so those that stay move to the front.
+/// Rewrites the results at the indices `blocks` as text blocks. A text block begins with `open`, and a closing brace
+/// ends it. Providers want results before any text, so the results that stay move to the front.
 pub(super) fn as_text(bytes: &[u8], view: &EventView, blocks: &[usize], open: &str) -> Bytes {
     let text = |index: usize, block: &BlockView| {
         let json = Json::default().raw(open).text(&result_text(bytes, view, index)).raw("}");

@@ -15,27 +15,29 @@ use crate::render::{Json, flags, result_text, splice};
 use crate::scan::{self, inside};
 use crate::{origins, steers, voices};
 
-/// `sharegpt`.
+/// The dialect `sharegpt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShareGpt;
 
-/// A row: who speaks, and the token of what is said.
+/// A row: the speaker, and the token of the spoken text.
 #[derive(Default)]
 struct ShareRow {
     from: Option<ByteRange>,
+    /// The range of the value's string token, for a view and for a slice.
     value: Option<(ByteRange, Range<usize>)>,
 }
 
-/// A piece of a decoded value.
+/// A piece of a decoded value: a tagged part, or the text between two of them.
 #[derive(Debug, PartialEq, Eq)]
 struct Segment {
     tag: ShareTag,
-    /// Tags included.
+    /// The range with its tags.
     whole: Range<usize>,
-    /// What is between them, without white space around it.
+    /// The range between the tags, without white space around it.
     inside: Range<usize>,
 }
 
+/// The tags that Hermes writes into a value, and text without a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ShareTag {
     Text,
@@ -128,7 +130,7 @@ impl Dialect for ShareGpt {
         let Some((_, value)) = read_row(&mut EventWalk::new(bytes)).value else {
             return Bytes::copy_from_slice(bytes);
         };
-        // The results lose their tags; what is between them stays, in the same string.
+        // The results lose their tags. Their inside stays in the same string.
         let token = ByteRange::new(value.start, value.end);
         let text = jsonstr::decode(token.of(bytes));
         let segments = segments(&text, &[ShareTag::Response]);
@@ -164,7 +166,7 @@ fn role(bytes: &[u8], from: Option<ByteRange>) -> Role {
     role_named(from.map_or(&b""[..], |from| inside(from.of(bytes))))
 }
 
-/// Who speaks by this name, in any of the spellings that data sets use.
+/// The role of a speaker's name, in any of the spellings that data sets use.
 pub(crate) fn role_named(name: &[u8]) -> Role {
     match name {
         b"system" => Role::System,
@@ -198,8 +200,7 @@ fn read_value(
     }
 }
 
-/// The view of a turn whose value stands decoded in `bytes`, from `from` on: nothing has to be
-/// decoded again for each part of it.
+/// The view of a turn whose value is in `bytes` from `from` on, already decoded: no part of it has to be decoded again.
 pub(crate) fn decoded_view(bytes: &[u8], from: usize, role: Role) -> EventView {
     let whole = ByteRange::new(from, bytes.len());
     let text = std::str::from_utf8(whole.of(bytes)).unwrap_or_default();
@@ -227,7 +228,7 @@ fn tags(role: Role) -> &'static [ShareTag] {
     }
 }
 
-/// What a value without tags is.
+/// The kind of a value without tags.
 fn untagged(role: Role) -> BlockKind {
     match role {
         Role::Tool => BlockKind::Result { id: None, name: None, error: None },
@@ -235,7 +236,7 @@ fn untagged(role: Role) -> BlockKind {
     }
 }
 
-/// The blocks of a decoded value; none where it has no tags. `place` refers to parts of it.
+/// Adds the blocks of a decoded value; none where it has no tags. `place` turns a range of `text` into a reference.
 fn read_tags(
     text: &str,
     role: Role,
@@ -292,7 +293,7 @@ fn body(
     }
 }
 
-/// The members of a call or response, where its inside is a JSON object that has a body.
+/// The members of a call or response. All are `None` unless its inside is valid JSON.
 #[derive(Default)]
 struct CallFields {
     id: Option<Range<usize>>,
@@ -324,12 +325,11 @@ impl CallFields {
     }
 }
 
-/// Cuts a decoded value at these tags. A tag that never closes is text; text of white space
-/// alone is no segment.
+/// Cuts a decoded value at these tags. A tag that never closes is text. White space alone makes no segment.
 fn segments(text: &str, tags: &[ShareTag]) -> Vec<Segment> {
     let mut out = Vec::new();
     let (mut text_from, mut at) = (0, 0);
-    // Where a kind of tag does not close any more, it is not looked for again.
+    // The kinds of tag that do not close any more: looking for one again would scan the rest each time.
     let mut dead = [false; 4];
     let mut patience = 8;
     while let Some(hit) = memchr::memchr(b'<', &text.as_bytes()[at..]).map(|hit| at + hit) {
@@ -359,9 +359,8 @@ fn opens(text: &str, tag: ShareTag) -> bool {
     text[1..].strip_prefix(tag.name()).is_some_and(|rest| rest.starts_with('>'))
 }
 
-/// Where the closing tag starts. JSON may hold the closing tag in a string, so it is stepped over
-/// first. `patience` bounds how often that may fail in one value: each failure can cost a scan
-/// of all the rest.
+/// Where the closing tag of `tag` starts. JSON may contain the closing tag in a string, so a JSON value is skipped
+/// first. Each failure to do so can scan the whole rest, and `patience` bounds how often that happens in one value.
 fn closing(text: &str, from: usize, tag: ShareTag, patience: &mut u32) -> Option<usize> {
     let close = format!("</{}>", tag.name());
     let start = scan::skip_space(text.as_bytes(), from);
@@ -383,7 +382,7 @@ fn push_text(out: &mut Vec<Segment>, text: &str, range: Range<usize>) {
     }
 }
 
-/// The range without ASCII white space around it.
+/// The range without ASCII white space at its ends.
 fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     let slice = &text[range.clone()];
     let front = slice.len() - slice.trim_ascii_start().len();

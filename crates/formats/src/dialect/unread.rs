@@ -1,12 +1,12 @@
-//! Messages of another shape: what they say is in a member that no dialect reads. They are carried or covered
-//! as they are, and no repair takes them for empty.
+//! Messages of another shape, whose content is in a member that no dialect reads. Such a message stays or is folded as
+//! a whole, and no repair treats it as empty.
 
 use midfold_core::{BlockKind, BlockView, ByteRange, EventView, Role};
 
 use crate::fields::ObjectFields;
 use crate::{origins, scan};
 
-/// Members that say something of a message and hold none of its words.
+/// Members that describe a message and hold nothing of its content.
 const BESIDE: [&str; 32] = [
     "annotations",
     "attachments",
@@ -42,7 +42,7 @@ const BESIDE: [&str; 32] = [
     "uuid",
 ];
 
-/// Members in which some dialect has what is said.
+/// Members in which some dialect has the content.
 const READ: [&str; 14] = [
     "audio",
     "content",
@@ -60,8 +60,8 @@ const READ: [&str; 14] = [
     "value",
 ];
 
-/// The view of a message whose words a dialect has in these `members`. Where it read none there and the message
-/// says something elsewhere, the message is one block that nobody edits.
+/// The view of a message whose dialect has the content in these `members`. Where the message has content only
+/// elsewhere, its view is one opaque block, which nothing edits.
 pub(super) fn view(
     role: Role,
     mut blocks: Vec<BlockView>,
@@ -82,11 +82,11 @@ fn is_blank(block: &BlockView, bytes: &[u8]) -> bool {
     block.kind == BlockKind::Text && block.text(bytes).trim().is_empty()
 }
 
-/// Whether no dialect reads what the message in these members says.
+/// Whether the message has content that no dialect reads.
 pub(crate) fn is_unread(fields: &ObjectFields<'_>) -> bool {
     let typed = |parts| has_types(fields.bytes(), parts);
     if fields.array("parts").is_some_and(typed) {
-        // Parts with types are no Gemini: a client keeps its own beside the text, or alone.
+        // Gemini's parts have no types. These are a client's own parts, with or without plain content beside them.
         return !["content", "tool_calls"].iter().any(|name| holds_words(fields, name));
     }
     let is_read = READ.iter().any(|name| fields.has(name));
@@ -96,7 +96,8 @@ pub(crate) fn is_unread(fields: &ObjectFields<'_>) -> bool {
 fn says_elsewhere(fields: &ObjectFields<'_>, members: &[&str]) -> bool {
     let is_beside = |name: &str| BESIDE.contains(&name);
     if members.iter().any(|name| fields.has(name)) {
-        // An empty message; a list of parts beside it is what a client made of it.
+        // The message has a content member, and it is empty. A list of typed parts beside it is a client's own copy of
+        // the content.
         return fields.keys().filter(|key| !members.contains(&&**key)).any(|key| {
             !is_beside(&key) && fields.array(&key).is_some_and(|at| has_types(fields.bytes(), at))
         });
@@ -104,13 +105,13 @@ fn says_elsewhere(fields: &ObjectFields<'_>, members: &[&str]) -> bool {
     fields.keys().any(|key| !is_beside(&key) && holds_words(fields, &key))
 }
 
-/// Whether the elements of a list say of which type they are.
+/// Whether the elements of a list have a `type`. The first one decides.
 fn has_types(bytes: &[u8], list: std::ops::Range<usize>) -> bool {
     let first = scan::elements(bytes, list).next();
     first.is_some_and(|first| ObjectFields::of(bytes, first).has("type"))
 }
 
-/// Whether the value is a string, or holds one, that is not blank.
+/// Whether the value is a string, or contains one, that is not blank.
 fn holds_words(fields: &ObjectFields<'_>, name: &str) -> bool {
     let mut rest = fields.raw(name).unwrap_or_default();
     while let Some(at) = memchr::memchr(b'"', rest) {

@@ -1,7 +1,7 @@
-//! A cursor that descends into a message as it scans it, so that reading one costs one scan.
+//! A cursor that reads nested values while it scans a message, so that a message is scanned once.
 //!
-//! [`scan::members`] has to find the end of a value before its inside can be looked at; for
-//! content in parts in results that is three passes. The cursor visits members in place instead.
+//! [`scan::members`] first has to find the end of a value before its inside can be read. For text in the parts of a
+//! result that would be three scans.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,14 +13,15 @@ use crate::scan::{self, inside};
 /// A position in an event's bytes.
 pub(crate) struct EventWalk<'a> {
     pub(crate) bytes: &'a [u8],
+    /// The next byte to read.
     at: usize,
-    /// The bytes turned out not to be JSON: what was read so far is void.
+    /// Whether the bytes turned out not to be JSON. All that was read before is then void.
     pub(crate) broken: bool,
 }
 
 /// The key of a member that is being visited.
 pub(crate) struct MemberKey<'a> {
-    /// Where the key token starts: the member's outer range starts here.
+    /// Where the key token starts; the member's outer range starts there too.
     pub(crate) start: usize,
     name: Cow<'a, str>,
 }
@@ -31,7 +32,7 @@ impl MemberKey<'_> {
         &self.name
     }
 
-    /// Key and value together.
+    /// The range of key and value together.
     pub(crate) fn member(&self, value: &Range<usize>) -> ByteRange {
         ByteRange::new(self.start, value.end)
     }
@@ -42,13 +43,13 @@ impl<'a> EventWalk<'a> {
         Self { bytes, at: 0, broken: false }
     }
 
-    /// The next byte that is not white space.
+    /// The next byte that is not white space; `None` at the end.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         self.at = scan::skip_space(self.bytes, self.at);
         self.bytes.get(self.at).copied()
     }
 
-    /// Steps over the next value and says where it is.
+    /// Skips the next value and returns its range.
     pub(crate) fn value(&mut self) -> Range<usize> {
         match scan::value(self.bytes, self.at) {
             Some(found) => {
@@ -59,21 +60,20 @@ impl<'a> EventWalk<'a> {
         }
     }
 
-    /// Steps over the next value; its range when it is a string.
+    /// Skips the next value. Returns its range where it is a string.
     pub(crate) fn string(&mut self) -> Option<ByteRange> {
         let is_string = self.peek() == Some(b'"');
         let value = self.value();
         is_string.then(|| to_range(&value))
     }
 
-    /// Visits the members of a whole message. What is no object is no message.
+    /// Visits the members of a whole message. Bytes that are no object are no message, and set `broken`.
     pub(crate) fn message(&mut self, visit: impl FnMut(&mut Self, &MemberKey<'a>)) -> Range<usize> {
         self.broken = self.peek() != Some(b'{');
         self.object(visit)
     }
 
-    /// Visits the members of the next value, when it is an object. A value that `visit` does not
-    /// step over is stepped over for it.
+    /// Visits the members of the next value, if it is an object. A value that `visit` does not consume is skipped.
     pub(crate) fn object(
         &mut self,
         mut visit: impl FnMut(&mut Self, &MemberKey<'a>),
@@ -107,7 +107,7 @@ impl<'a> EventWalk<'a> {
         }
     }
 
-    /// Visits the elements of the next value, when it is an array.
+    /// Visits the elements of the next value, if it is an array.
     pub(crate) fn array(&mut self, mut visit: impl FnMut(&mut Self)) -> Range<usize> {
         if self.peek() != Some(b'[') {
             return self.value();
@@ -145,12 +145,12 @@ fn key<'a>(bytes: &'a [u8], token: &Range<usize>) -> MemberKey<'a> {
     MemberKey { start: token.start, name }
 }
 
-/// A range of the scanner as a range of a view.
+/// Converts a range of the scanner to one of a view.
 pub(crate) fn to_range(range: &Range<usize>) -> ByteRange {
     ByteRange::new(range.start, range.end)
 }
 
-/// A string token that is not empty.
+/// The range of a string token, if the string is not empty.
 pub(crate) fn filled(bytes: &[u8], token: Option<ByteRange>) -> Option<ByteRange> {
     token.filter(|range| !inside(range.of(bytes)).is_empty())
 }

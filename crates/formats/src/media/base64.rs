@@ -1,6 +1,6 @@
-//! Base64, as far as a header needs it.
+//! Decodes base64 as far as a header needs it.
 
-/// Decodes base64 (both alphabets; JSON escapes and line breaks are skipped) up to `limit` bytes.
+/// Decodes base64 up to `limit` bytes. Both alphabets are taken; JSON escapes and line breaks are skipped.
 pub(super) fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(limit.min(base64.len() / 4 * 3 + 3));
     let (mut bits, mut held) = (0u32, 0u32);
@@ -14,7 +14,7 @@ pub(super) fn decode(base64: &[u8], limit: usize) -> Vec<u8> {
             b'/' | b'_' => 63,
             b'=' => break,
             b'\\' => {
-                // `\/` is a slash in some writers, `\n` a wrapped line.
+                // Some writers escape a slash as `\/`. `\n` is a line break.
                 if input.next() != Some(&b'/') {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! How much a document holds: the pages of a PDF, the bytes of a text.
+//! How much a document holds: the pages of a PDF, or the bytes of a text.
 
 use std::ops::Range;
 
@@ -9,24 +9,25 @@ use smallvec::SmallVec;
 use super::base64::decode;
 use crate::scan;
 
-/// As much of a document is looked through from its start, and from its end.
+/// The bytes that are searched at each end of a document.
 const REACH: usize = 2 * 1024 * 1024;
-/// More pages than these are a broken file.
+/// A PDF that reports more pages than this is broken.
 const MOST_PAGES: u32 = 100_000;
 
-/// What the document in this base64 text, of `size` bytes, holds.
+/// The extent of the document in this base64 text, whose decoded length is `size` bytes. `None` for other files, and
+/// for a PDF whose pages cannot be counted.
 pub(super) fn extent(base64: &[u8], size: u32) -> Option<MediaExtent> {
     let head = decode(base64, REACH);
     if head.starts_with(b"%PDF") {
         let rest = &base64[(REACH / 3 * 4).min(base64.len())..];
-        // Whole groups of four digits, where nothing is escaped.
+        // The tail starts at a whole group of four digits, as long as nothing in the base64 is escaped.
         let from = rest.len().saturating_sub(REACH / 3 * 4) / 4 * 4;
         let parts = [head, decode(&rest[from..], REACH)];
         return pages(&parts).map(MediaExtent::Pages);
     }
     let is_text = |bytes: &[u8]| {
         let control = |byte: &u8| *byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0C);
-        // The last character may be cut.
+        // The head may end inside a character.
         let text = std::str::from_utf8(bytes);
         let whole = text.is_ok() || text.is_err_and(|error| error.error_len().is_none());
         whole && !bytes.is_empty() && !bytes.iter().any(control)
@@ -34,8 +35,8 @@ pub(super) fn extent(base64: &[u8], size: u32) -> Option<MediaExtent> {
     is_text(&head).then_some(MediaExtent::Text(size))
 }
 
-/// The pages of a PDF: the largest count of its page trees, or that of a file made for the web, or the pages
-/// themselves. Where all of them are packed, it tells none.
+/// The number of pages of a PDF: the largest count of a page tree, or the count in the header of a linearized file, or
+/// the number of page objects. `None` where all of these are compressed.
 fn pages(parts: &[Vec<u8>]) -> Option<u32> {
     let trees = parts.iter().flat_map(|part| counts(part));
     let largest = trees.max().or_else(|| parts.iter().find_map(|part| linear(part)));
@@ -44,19 +45,19 @@ fn pages(parts: &[Vec<u8>]) -> Option<u32> {
     (1..=MOST_PAGES).contains(&found).then_some(found)
 }
 
-/// `/Count` of each object that is a page tree.
+/// The `/Count` of each object that is a page tree.
 fn counts(bytes: &[u8]) -> Vec<u32> {
     let objects = memmem::find_iter(bytes, b"/Pages").filter_map(|at| object(bytes, at));
     objects.filter_map(|object| number(bytes, object, b"/Count")).collect()
 }
 
-/// `/N` of a file made for the web.
+/// The page count `/N` of a linearized file.
 fn linear(bytes: &[u8]) -> Option<u32> {
     let at = memmem::find(bytes.get(..1024).unwrap_or(bytes), b"/Linearized")?;
     number(bytes, object(bytes, at)?, b"/N")
 }
 
-/// Objects whose type is a page.
+/// The number of objects whose type is a page.
 fn leaves(bytes: &[u8]) -> u32 {
     let is_page = |at: &usize| {
         let rest = bytes[at + b"/Type".len()..].trim_ascii_start();
@@ -66,9 +67,9 @@ fn leaves(bytes: &[u8]) -> u32 {
     u32::try_from(memmem::find_iter(bytes, b"/Type").filter(is_page).count()).unwrap_or(u32::MAX)
 }
 
-/// The dictionary around a place, as far as it is told by brackets.
+/// The range of the object around the position `at`, found by its `obj` and `endobj`.
 fn object(bytes: &[u8], at: usize) -> Option<Range<usize>> {
-    /// A dictionary of this kind is short, but for the list of its pages.
+    /// The farthest that the ends may be from `at`, in bytes. Only an object with a list of pages is long.
     const LONGEST: usize = 256 * 1024;
     let start =
         memmem::rfind(&bytes[at.saturating_sub(LONGEST)..at], b"obj")? + at.saturating_sub(LONGEST);
@@ -85,7 +86,7 @@ fn number(bytes: &[u8], object: Range<usize>, name: &[u8]) -> Option<u32> {
     })
 }
 
-/// The texts of a document that is sent as text: `{type: text, data}`, `{type: content, content}`, `{text}`, and
+/// The texts of a document that is sent as text: `{type: text, data}`, `{type: content, content}`, `{text}`, or
 /// `{content: [{text}]}`.
 pub(crate) fn readable(bytes: &[u8], source: Range<usize>) -> SmallVec<[TextRef; 1]> {
     let string = |name: &str| {

@@ -1,16 +1,16 @@
-//! How large a picture is: its header tells.
+//! The size of an image in pixels, read from its header.
 
 use super::base64::decode;
 
-/// A JPEG keeps its size behind its metadata; beyond this many bytes we do not look for it.
+/// The most bytes of a JPEG that are searched: its size comes after its metadata.
 const JPEG_REACH: usize = 64 * 1024;
-/// The longest side that the formats but PNG can tell, in pixels.
+/// The longest side that all of the formats but PNG can express, in pixels. A longer side is a broken header.
 const LONGEST_SIDE: u32 = 65_535;
-/// Enough for the headers of PNG, GIF and WebP, and of most JPEG files.
+/// The bytes that are decoded first: enough for the headers of PNG, GIF and WebP, and of most JPEG files.
 const HEADER: usize = 1024;
 
-/// Width and height of the picture in this base64 text (PNG, JPEG, GIF, WebP). A header that tells a
-/// size which no picture has is broken, and tells none.
+/// Width and height in pixels of the image in this base64 text (PNG, JPEG, GIF, WebP). `None` for other formats and for
+/// a header with an impossible size.
 #[must_use]
 pub fn pixels(base64: &[u8]) -> Option<(u32, u32)> {
     let head = decode(base64, HEADER);
@@ -67,7 +67,7 @@ fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Walks the segments to the frame header (SOF), whose size comes before its pixels.
+/// Walks the segments to the frame header (SOF), which has the size.
 fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2;
     loop {

@@ -1,4 +1,4 @@
-//! What the bytes of a picture, sound or file tell without decoding them all.
+//! What the header of an image, a sound or a file says, without decoding all of its bytes.
 
 mod base64;
 mod document;
@@ -43,7 +43,7 @@ pub(crate) fn describe(
     MediaRef { kind, outer, extent: extent.unwrap_or_default(), size, detail }
 }
 
-/// `detail`, which Chat Completions has beside the URL and Responses beside the picture.
+/// The `detail` of an image. Chat Completions has it beside the URL, Responses beside the image.
 fn detail(bytes: &[u8], outer: ByteRange, holder: Option<ByteRange>) -> PictureDetail {
     let places = [holder, Some(outer)].into_iter().flatten().map(ByteRange::to_usize);
     let value = places.filter_map(|at| scan::get(bytes, at, "detail")).next();
@@ -54,8 +54,8 @@ fn detail(bytes: &[u8], outer: ByteRange, holder: Option<ByteRange>) -> PictureD
     }
 }
 
-/// A [`ReadProblem`] for each picture in this message whose bytes do not tell its size, because their
-/// header is broken or of a format that is not read: it is counted as one of ordinary size.
+/// A [`ReadProblem`] for each image of this message whose size in pixels is not known, because its header is broken or
+/// its format is not read. Such an image is counted as one of ordinary size.
 pub fn unsized_images(view: &EventView) -> impl Iterator<Item = ReadProblem> {
     let media = view.blocks.iter().flat_map(|block| &block.media);
     let unsized_ones = media.filter(|media| {
@@ -70,22 +70,22 @@ pub fn unsized_images(view: &EventView) -> impl Iterator<Item = ReadProblem> {
     })
 }
 
-/// Where a picture comes from, in no dialect's words.
+/// The source of an image, without a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PictureSource {
-    /// The picture itself.
+    /// The image itself.
     Base64 {
-        /// Its media type.
+        /// The media type of the image.
         mime: String,
-        /// Its bytes in base64.
+        /// The bytes of the image in base64.
         data: String,
     },
-    /// An address.
+    /// The image's URL.
     Url(String),
 }
 
 impl PictureSource {
-    /// As a URL, if need be one that holds the data.
+    /// The source as a URL; image bytes become a data URL.
     pub(crate) fn to_url(&self) -> String {
         match self {
             Self::Base64 { mime, data } => format!("data:{mime};base64,{data}"),
@@ -94,7 +94,7 @@ impl PictureSource {
     }
 }
 
-/// Where the picture in this element comes from; `None` for ids of files that a provider holds.
+/// The source of the image in this element. `None` for the id of a file that a provider holds.
 pub(crate) fn source(bytes: &[u8], media: &MediaRef) -> Option<PictureSource> {
     let outer = media.outer.to_usize();
     let text = |value: Range<usize>| TextRef::string(to_range(value)).decode(bytes).into_owned();
@@ -125,7 +125,7 @@ pub(crate) fn source(bytes: &[u8], media: &MediaRef) -> Option<PictureSource> {
     Some(PictureSource::Base64 { mime: mime.unwrap_or_else(|| "image/png".to_owned()), data })
 }
 
-/// `{format, source: {bytes}}`.
+/// Reads Bedrock's `{format, source: {bytes}}`.
 fn bedrock_source(bytes: &[u8], image: Range<usize>) -> Option<PictureSource> {
     let source = scan::get(bytes, image.clone(), "source")?;
     let text = |holder: Range<usize>, name: &str| {
@@ -146,12 +146,12 @@ fn from_url(url: String) -> Option<PictureSource> {
     if url.contains("://") {
         return Some(PictureSource::Url(url));
     }
-    // Ollama sends bare base64.
+    // Ollama sends base64 without a prefix.
     let is_base64 = url.len() >= 64;
     is_base64.then(|| PictureSource::Base64 { mime: mime(&url).to_owned(), data: url })
 }
 
-/// The type of a picture, by the first bytes of its base64.
+/// The media type of an image, by the first characters of its base64.
 fn mime(base64: &str) -> &'static str {
     const STARTS: [(&str, &str); 3] =
         [("/9j/", "image/jpeg"), ("R0lGOD", "image/gif"), ("UklGR", "image/webp")];
@@ -162,7 +162,7 @@ fn to_range(range: Range<usize>) -> ByteRange {
     ByteRange::new(range.start, range.end)
 }
 
-/// The string that holds the data, one level down at most.
+/// The range of the string that holds the data: the holder itself, or a member of it.
 fn data_token(bytes: &[u8], holder: Range<usize>) -> Option<Range<usize>> {
     match bytes.get(holder.start)? {
         b'"' => Some(holder),
@@ -174,14 +174,14 @@ fn data_token(bytes: &[u8], holder: Range<usize>) -> Option<Range<usize>> {
     }
 }
 
-/// The base64 in a string token; `None` for URLs and ids.
+/// The base64 in a string token. `None` for URLs and ids.
 fn payload(token: &[u8]) -> Option<&[u8]> {
     let inner = scan::inside(token);
     if inner.starts_with(b"data:") {
         let comma = memchr::memchr(b',', inner)?;
         return inner.get(..comma)?.ends_with(b";base64").then(|| &inner[comma + 1..]);
     }
-    // Ids are short and URLs have a colon, which base64 does not.
+    // An id is shorter than 64 bytes, and a URL has a colon, which base64 does not.
     let head = inner.get(..inner.len().min(64))?;
     (inner.len() >= 64 && !head.contains(&b':')).then_some(inner)
 }

@@ -1,16 +1,17 @@
-//! How long a sound or a video is: its header tells.
+//! The length of a sound or a video in seconds, read from its header.
 
 use memchr::memmem;
 
 use super::base64::decode;
 
-/// Enough for the headers of sounds. Of a video, the box that tells its length is before its pictures where it
-/// was made to be sent.
+/// The bytes that are decoded: enough for the headers of sounds. A video that was made for streaming has the box with
+/// its length before its pictures, and so within these bytes.
 const HEADER: usize = 64 * 1024;
-/// A longer sound than a day is a broken header.
+/// The longest length in seconds, one day. A header that says more is broken.
 const LONGEST: u64 = 24 * 60 * 60;
 
-/// Seconds of the sound or video in this base64 text, of `size` bytes (WAV, MP3 of one rate, MP4 and its kin).
+/// The seconds of the sound or video in this base64 text, whose decoded length is `size` bytes: WAV, MP3 of constant
+/// rate, MP4 and its relatives. `None` for any other format.
 pub(super) fn seconds(base64: &[u8], size: u32) -> Option<u32> {
     let head = decode(base64, HEADER);
     let found = wav(&head).or_else(|| mp4(&head)).or_else(|| mp3(&head, size))?;
@@ -25,7 +26,7 @@ fn be32(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?)))
 }
 
-/// Bytes a second are in the chunk `fmt `, bytes before the chunk `data`.
+/// The length of a WAV. The chunk `fmt ` has the bytes per second, the chunk `data` starts with its length in bytes.
 fn wav(bytes: &[u8]) -> Option<u64> {
     if !bytes.starts_with(b"RIFF") || bytes.get(8..12)? != b"WAVE" {
         return None;
@@ -35,7 +36,7 @@ fn wav(bytes: &[u8]) -> Option<u64> {
     Some(le32(bytes, chunk(b"data")?)?.div_ceil(rate))
 }
 
-/// The box `mvhd`: units a second, and units.
+/// The length of an MP4. The box `mvhd` has the units per second and the number of units.
 fn mp4(bytes: &[u8]) -> Option<u64> {
     let at = memmem::find(bytes, b"mvhd")? + 4;
     let (scale, units) = match bytes.get(at)? {
@@ -45,13 +46,13 @@ fn mp4(bytes: &[u8]) -> Option<u64> {
     (scale > 0).then(|| units.div_ceil(scale))
 }
 
-/// Thousands of bits a second of MPEG 1, and of MPEG 2 and 2.5, layer 3.
+/// The bit rates of layer 3 in thousands of bits per second: those of MPEG 1, then those of MPEG 2 and 2.5.
 const RATES: [[u64; 15]; 2] = [
     [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
     [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
 ];
 
-/// The first frame tells the rate of all. Tags with titles and pictures are before it.
+/// The length of an MP3. Its first frame comes after the tags, and its bit rate is taken for all frames.
 fn mp3(bytes: &[u8], size: u32) -> Option<u64> {
     let start = if bytes.starts_with(b"ID3") {
         let part = |at| bytes.get(at).map(|byte| usize::from(*byte & 0x7F));

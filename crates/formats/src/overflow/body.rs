@@ -1,4 +1,4 @@
-//! The fields of an error body that hold its own words.
+//! The fields of an error body that hold the error's own words.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,31 +7,32 @@ use midfold_core::jsonstr;
 
 use crate::scan;
 
-/// Of a longer text only the ends are read: errors say what is wrong first or last, and what
-/// is between is an echo of the request.
+/// The bytes that are read at the start of a long text. Errors say what is wrong first or last; the text between is an
+/// echo of the request.
 const HEAD: usize = 8 * 1024;
+/// The bytes that are read at the end of a long text.
 const TAIL: usize = 2 * 1024;
-/// Error objects are a few levels deep (a gateway wraps a gateway wraps a provider).
+/// The deepest level that is read. Error objects have a few levels: a gateway wraps a gateway that wraps a provider.
 const DEPTH: usize = 8;
-/// Elements of a list of errors that are read.
+/// The most elements of a list of errors that are read.
 const ELEMENTS: usize = 8;
-/// Lines of a stream that are read.
+/// The most lines of a stream that are read.
 const LINES: usize = 64;
 
-/// What an error says.
+/// The words, codes and numbers of an error body.
 #[derive(Debug, Default)]
 pub(super) struct ErrorBody {
-    /// Its messages, one a line.
+    /// The messages of the error, one per line.
     pub text: String,
-    /// Its codes and types, in lower case.
+    /// The codes and types of the error, in lower case.
     pub codes: Vec<String>,
-    /// `n_prompt_tokens` (llama.cpp).
+    /// The tokens of the prompt: `n_prompt_tokens` (llama.cpp).
     pub have: Option<u64>,
-    /// `n_ctx` (llama.cpp).
+    /// The tokens of the window: `n_ctx` (llama.cpp).
     pub limit: Option<u64>,
-    /// A stop reason says that the window was full.
+    /// Whether a stop reason says that the window was full.
     pub stopped_by_window: bool,
-    /// There is an error object, or the event is one.
+    /// Whether the body has an error object, or is an event that reports an error.
     pub is_error: bool,
 }
 
@@ -46,7 +47,7 @@ impl ErrorBody {
         self.codes.iter().any(|code| codes.contains(&code.as_str()))
     }
 
-    /// JSON, lines of server-sent events, or plain text.
+    /// Reads a body that is JSON, server-sent events, or plain text.
     fn document(&mut self, bytes: &[u8], depth: usize) {
         let start = scan::skip_space(bytes, 0);
         match bytes.get(start) {
@@ -92,6 +93,7 @@ impl ErrorBody {
         }
     }
 
+    /// Reads one member of an error object. Members with other names are ignored, because they may echo the request.
     fn member(&mut self, bytes: &[u8], key: &[u8], value: Range<usize>, depth: usize) {
         match key {
             b"error" | b"errors" if bytes[value.clone()] != *b"null" => {
@@ -121,7 +123,7 @@ impl ErrorBody {
         }
     }
 
-    /// A text, a wrapped document (a gateway's quotation of the provider's answer), or an object.
+    /// Reads a message: a text, an object, or a JSON document in a string, as gateways quote a provider's answer.
     fn told(&mut self, bytes: &[u8], value: Range<usize>, depth: usize) {
         if bytes.get(value.start) != Some(&b'"') {
             self.value(bytes, value, depth + 1);
@@ -149,13 +151,13 @@ impl ErrorBody {
             return;
         }
         let code = text(bytes, value).to_ascii_lowercase();
-        // AWS names its types with a namespace before and an address behind.
+        // AWS writes a namespace before a type's name and a URL after it.
         let code = code.rsplit('#').next().unwrap_or_default();
         let code = code.split(':').next().unwrap_or_default();
         if matches!(code, "response.failed" | "error") {
             self.is_error = true;
         }
-        // Every error has these; they say nothing.
+        // These codes are in every error and say nothing.
         if !matches!(code, "" | "null" | "error" | "400" | "413") {
             self.codes.push(code.to_owned());
         }
@@ -166,7 +168,7 @@ fn is_stream(bytes: &[u8]) -> bool {
     bytes.starts_with(b"data:") || bytes.starts_with(b"event:")
 }
 
-/// The text of a string token, the source of anything else.
+/// The text of a string token, or the JSON of any other value.
 fn text(bytes: &[u8], value: Range<usize>) -> Cow<'_, str> {
     let source = &bytes[value];
     if source.first() == Some(&b'"') {
@@ -180,7 +182,7 @@ fn number(bytes: &[u8], value: Range<usize>) -> Option<u64> {
     text(bytes, value).parse().ok()
 }
 
-/// The ends of a long text, with a line break between them.
+/// The two ends of a long text, with a line break between them.
 fn ends(text: &[u8]) -> Cow<'_, [u8]> {
     if text.len() <= HEAD + TAIL {
         return Cow::Borrowed(text);

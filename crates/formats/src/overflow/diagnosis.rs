@@ -1,45 +1,45 @@
-//! What a refused request needs.
+//! Why a provider refused a request, and so what has to change before it is sent again.
 
 use midfold_core::engine::ReportedOverflow;
 
-/// What a refused request needs.
+/// Why a provider refused a request. Each variant says what has to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Diagnosis {
     /// The prompt is longer than the window: compact, then retry once.
     Overflow {
-        /// Tokens of the prompt, as the provider counts them.
+        /// The tokens of the prompt, as the provider counts them. `None` where it gives no number.
         have: Option<u64>,
-        /// Tokens that it takes.
+        /// The tokens that the provider takes. `None` where it gives no number.
         limit: Option<u64>,
     },
-    /// The room asked for the reply is too large: lower `max_tokens` first. With an `input`, the
-    /// two together pass the window; without one, the reply alone passes what the model can write,
-    /// and compacting cannot help.
+    /// The tokens reserved for the reply are too many: lower `max_tokens` first. With an `input`, prompt and reply
+    /// together exceed the window. Without one, the reply alone exceeds what the model can write, and compacting cannot
+    /// help.
     OutputCap {
-        /// Tokens of the prompt. Where it is one more than the reply leaves of the limit, the server
-        /// (vLLM) counted no further: the prompt may be longer.
+        /// The tokens of the prompt. vLLM stops counting as soon as the two together exceed the limit by one token; the
+        /// prompt may then be longer.
         input: Option<u64>,
-        /// Tokens asked for the reply.
+        /// The tokens reserved for the reply.
         output: Option<u64>,
-        /// What the two together (or the reply alone) may have.
+        /// The most tokens of the two together, or of the reply alone.
         limit: Option<u64>,
     },
-    /// The body has too many bytes, whatever its tokens are (413).
+    /// The body has too many bytes, whatever its tokens (HTTP 413).
     PayloadTooLarge,
-    /// Its pictures are too many or too large, and every later request that has them is refused the
-    /// same way: leave older ones out.
+    /// Its images are too many or too large. Every later request with them is refused the same way: leave out older
+    /// ones.
     Pictures(PictureLimit),
-    /// Nothing was said, but the prompt was most of the window (see [`diagnose`](super::diagnose)).
+    /// The error has no text, but the prompt was most of the window (see [`diagnose`](super::diagnose)).
     Probable,
     /// Too many requests or tokens per minute, a quota, an overloaded server: wait.
     RateLimit,
-    /// Long context is not part of the plan that pays for it: another model or a smaller window.
+    /// The plan that pays for the request has no long context: use another model or a smaller window.
     TierGate,
-    /// A parameter that the model does not know: leave it out.
+    /// The model does not know a parameter: leave it out.
     Unsupported,
-    /// Reasoning of another model or an edited one: strip it, never compact.
+    /// Reasoning is of another model or was edited: remove it, do not compact.
     BoundReasoning,
-    /// Refused for what it says.
+    /// A filter refused the content.
     ContentPolicy,
     /// The request breaks a rule of the wire format.
     Malformed,
@@ -47,31 +47,30 @@ pub enum Diagnosis {
     Other,
 }
 
-/// What of a request's pictures is more than the provider takes, whatever its tokens are.
+/// Which limit for images a request exceeds, whatever its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PictureLimit {
-    /// There are too many of them.
+    /// The request has too many images.
     Count {
-        /// Pictures that a request may have. Some providers count pages of documents with them.
+        /// The most images of a request. Some providers count pages of documents as images.
         most: Option<u64>,
     },
-    /// A side of one is too long.
+    /// One side of an image is too long.
     Side {
-        /// Pixels that the longer side may have.
+        /// The most pixels of the longer side.
         most: Option<u64>,
-        /// It is too long beside so many others: with fewer of them the limit is higher.
+        /// Whether the limit is that of requests with many images. With fewer images it is higher.
         among_many: bool,
     },
-    /// One has too many bytes.
+    /// An image has too many bytes.
     Bytes {
-        /// Bytes that one may have.
+        /// The most bytes of one image.
         most: Option<u64>,
     },
 }
 
 impl Diagnosis {
-    /// Whether prompt (and reply) were too much for the window or the wire: what is left of the prompt after a fold
-    /// may pass.
+    /// Whether the prompt, or prompt and reply, were too large for the window or the body, so that a fold may help.
     #[must_use]
     pub fn exceeds_window(&self) -> bool {
         match self {
@@ -83,9 +82,9 @@ impl Diagnosis {
         }
     }
 
-    /// What [`Session::recover`](midfold_core::engine::Session::recover) is told, when compacting
-    /// is what the request needs: its prompt is too long, or leaves less than `reply` tokens of
-    /// what prompt and reply may have together. None for everything else.
+    /// The overflow to report to [`Session::recover`](midfold_core::engine::Session::recover), where compacting is what
+    /// the request needs: its prompt is too long, or leaves less than `reply` tokens of the limit for both. `None` for
+    /// every other diagnosis.
     ///
     /// ```
     /// use midfold_core::engine::ReportedOverflow;
@@ -112,8 +111,8 @@ impl Diagnosis {
         }
     }
 
-    /// The `max_tokens` that the request may be sent with again, when that is all it needs: what
-    /// the prompt leaves of the limit.
+    /// The `max_tokens` with which the request may be sent again, where that is all it needs: the tokens that the
+    /// prompt leaves of the limit. `None` for every other diagnosis.
     ///
     /// ```
     /// use midfold_formats::overflow::Diagnosis;
@@ -130,8 +129,8 @@ impl Diagnosis {
         }
     }
 
-    /// The same, where the prompt is known to have about so many tokens and the server counted no further than its
-    /// refusal needs.
+    /// The same diagnosis with a better count of the prompt. Where the server stopped counting at the limit, the prompt
+    /// is at least `prompt` tokens.
     pub(super) fn with_prompt(self, prompt: u64) -> Self {
         let Self::OutputCap { input: Some(input), output: Some(output), limit: Some(limit) } = self
         else {

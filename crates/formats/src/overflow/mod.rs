@@ -1,9 +1,8 @@
-//! What a provider meant when it refused a request: too long for the window, or something that
-//! only sounds like it. Compacting on a look-alike costs context and helps nothing.
+//! Tells why a provider refused a request: its prompt is too long for the window, or something else in similar words.
+//! Compacting for the wrong reason loses context and does not help.
 //!
-//! Structured codes come first, wordings second. Only the fields that hold an error's own words
-//! are read, and of a long one only its ends: an error that echoes the conversation must not be
-//! diagnosed by what the conversation says.
+//! Codes count before wordings. Only the fields that hold an error's own words are read, and of a long text only its
+//! two ends: an error that echoes the conversation must not be diagnosed by the conversation's words.
 
 mod body;
 mod diagnosis;
@@ -14,7 +13,7 @@ use body::ErrorBody;
 pub use diagnosis::{Diagnosis, PictureLimit};
 use wording::CONTEXT_CODES;
 
-/// Classifies an error response. `status` is the HTTP status, where there was one.
+/// Diagnoses an error response. `status` is the HTTP status; `None` for an error without one.
 ///
 /// ```
 /// use midfold_formats::overflow::{Diagnosis, classify};
@@ -27,9 +26,10 @@ pub fn classify(status: Option<u16>, body: &[u8]) -> Diagnosis {
     judge(status, &ErrorBody::read(body))
 }
 
+/// Diagnoses an error body. The order matters: look-alikes of an overflow are excluded before its wordings are tried.
 fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
     let text = body.text.as_str();
-    // A code is the provider's own verdict: no wording outvotes it.
+    // A code is the provider's own verdict, so it counts before any wording.
     if body.has_code(&CONTEXT_CODES) {
         return wording::overflow(body).unwrap_or(Diagnosis::Overflow { have: None, limit: None });
     }
@@ -52,7 +52,7 @@ fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
         return Diagnosis::Unsupported;
     }
     if body.has_code(&MALFORMED_CODES) {
-        // A reply that may be too long is such a value, too; nothing is said of the prompt then.
+        // A `max_tokens` above the model's cap is such a value too. Such an error says nothing about the prompt.
         let cap = wording::overflow(body);
         let is_cap = |found: &Diagnosis| matches!(found, Diagnosis::OutputCap { input: None, .. });
         return cap.filter(is_cap).unwrap_or(Diagnosis::Malformed);
@@ -75,8 +75,8 @@ fn judge(status: Option<u16>, body: &ErrorBody) -> Diagnosis {
     }
 }
 
-/// Whether what an error says of a window is text of the request that it refuses: providers quote values
-/// that they do not know, and whoever wrote such a value has not been told a limit.
+/// Whether the error's words about a window are a quotation of the request. Providers quote values that they do not
+/// know; such an error reports no limit, whatever the quoted value says.
 ///
 /// ```
 /// use midfold_formats::overflow::is_echo;
@@ -93,10 +93,10 @@ pub fn is_echo(error: &[u8], request: &[u8]) -> bool {
     })
 }
 
-/// As [`classify`], knowing the size of the prompt: an error without a word (a bare 400 or 413, or
-/// a connection that closed: `status` is none) to a prompt above 60 % of the window is
-/// [`Diagnosis::Probable`]. A server that stopped counting the prompt where it was sure of its refusal
-/// does not know how long it is: `prompt` does.
+/// Diagnoses an error response as [`classify`] does, with the tokens of the prompt and of the window. An error without
+/// text to a prompt above 60 % of the window is [`Diagnosis::Probable`]; that is a bare 400 or 413, or a closed
+/// connection (`status` is `None`). A server may stop counting the prompt at its limit; the larger of its count and
+/// `prompt` is then returned.
 ///
 /// ```
 /// use midfold_formats::overflow::{Diagnosis, diagnose};
@@ -116,13 +116,13 @@ pub fn diagnose(status: Option<u16>, body: &[u8], prompt: u64, window: u64) -> D
     judge(status, &read).with_prompt(prompt)
 }
 
-/// Share of the window above which a wordless error is taken for an overflow
-/// (measured: between 40 and 60; the higher one, since a false fold costs context).
+/// The percentage of the window above which an error without text counts as an overflow. Measurements put it between 40
+/// and 60; it is the higher one, since a fold without need loses context.
 const PROBABLE_PERCENT: u128 = 60;
 
-/// What an event of a stream, or the body of a 200, says about the window: `response.failed`, an
-/// `error` object, or a stop reason such as `model_context_window_exceeded`. None for every event
-/// that reports no error. `event` is the JSON, with or without `data:` before it.
+/// Diagnoses one event of a stream, or the body of a 200: `response.failed`, an `error` object, or a stop reason such
+/// as `model_context_window_exceeded`. `None` for an event that reports no error. `event` is the JSON, with or without
+/// `data:` before it.
 #[must_use]
 pub fn in_stream(event: &[u8]) -> Option<Diagnosis> {
     let read = ErrorBody::read(event);
@@ -132,11 +132,11 @@ pub fn in_stream(event: &[u8]) -> Option<Diagnosis> {
     read.is_error.then(|| judge(None, &read))
 }
 
-/// Codes of filters.
+/// Codes of content filters.
 const POLICY_CODES: [&str; 4] =
     ["content_filter", "content_policy_violation", "moderation_blocked", "data_inspection_failed"];
 
-/// Codes that ask for patience.
+/// Codes of a rate limit, a quota or an overload.
 const RATE_CODES: [&str; 9] = [
     "rate_limit_exceeded",
     "rate_limit_error",
@@ -149,7 +149,7 @@ const RATE_CODES: [&str; 9] = [
     "servicequotaexceededexception",
 ];
 
-/// Codes of values that are wrong: what such an error says of windows is what the value said.
+/// Codes of wrong values. What such an error says about windows is a quotation of the value.
 const MALFORMED_CODES: [&str; 6] = [
     "string_above_max_length",
     "invalid_value",
@@ -159,6 +159,6 @@ const MALFORMED_CODES: [&str; 6] = [
     "missing_required_parameter",
 ];
 
-/// Codes of parameters that are not known.
+/// Codes of unknown parameters.
 const PARAMETER_CODES: [&str; 3] =
     ["unsupported_parameter", "unknown_parameter", "unsupported_value"];

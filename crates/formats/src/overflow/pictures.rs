@@ -1,4 +1,4 @@
-//! What providers write of pictures: too many of them, or one that is too large.
+//! The wordings of errors about images: too many of them, or one that is too large.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,9 @@ use regex::{Captures, Regex};
 use super::diagnosis::PictureLimit;
 use super::wording::{compile, number};
 
-/// Wordings of too many pictures, the most telling first. `<l>` is the limit, as in the wordings of
-/// an overflow.
+/// Wordings of too many images, the most specific first. `<l>` is the limit, as in the wordings of an overflow.
 const COUNTS: &[&str] = &[
-    // Anthropic, Bedrock: pictures and documents, pages and pictures
+    // Anthropic, Bedrock: images and documents, pages and images
     r"too many images and documents: \d+ \+ \d+ > <l>",
     r"too much media: .{0,60}> ?<l>",
     // Azure, Copilot, Groq, gateways
@@ -24,12 +23,12 @@ const COUNTS: &[&str] = &[
     r"too many images|too much media",
 ];
 
-/// Wordings of one that is too long or wide.
+/// Wordings of an image with a side that is too long.
 const SIDES: &[&str] = &[
     r"image(?: dimensions)? exceeds? (?:the )?max(?:imum)? allowed size(?P<many> for many-image requests)?(?:: <l> pixels)?",
 ];
 
-/// Wordings of one of too many bytes.
+/// Wordings of an image with too many bytes.
 const BYTES: &[&str] =
     &[r"image exceeds .{0,20}maximum: \d+ bytes > <l> bytes", r"image exceeds \d+ ?mb maximum"];
 
@@ -37,7 +36,7 @@ static COUNT: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(COUNTS));
 static SIDE: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(SIDES));
 static BYTE: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(BYTES));
 
-/// What an error says of pictures.
+/// The limit for images that an error's text names. `None` where it names none.
 pub(super) fn pictures(text: &str) -> Option<PictureLimit> {
     if let Some(found) = first(&SIDE, text) {
         let among_many = found.name("many").is_some();

@@ -1,4 +1,4 @@
-//! The wordings, as data: what each provider writes, and where its numbers stand.
+//! The wordings of overflows as data: what each provider writes, and where its numbers are.
 
 use std::sync::LazyLock;
 
@@ -7,23 +7,23 @@ use regex::{Captures, Regex};
 use super::body::ErrorBody;
 use super::diagnosis::Diagnosis;
 
-/// Smallest and largest number that can be a window (docs/SOURCES.md, Hermes, section 2): anything else in an
-/// error text is a code, a version, or a date.
+/// The smallest and the largest number of tokens that can be a window (docs/SOURCES.md, Hermes, section 2). Any other
+/// number in an error text is a code, a version or a date.
 const SANE: std::ops::RangeInclusive<u64> = 1_024..=10_000_000;
 
 /// A number, with or without separators of thousands.
 const NUMBER: &str = r"\d+(?:[,_]\d{3})*";
 
-/// Wordings of an overflow, the most telling first. Each mark is a number of tokens. `<h>` is the prompt, `<l>` the model's
-/// limit, `<t>` prompt and reply together, `<i>` and `<o>` the two apart. The prompt is above `<u>`, and above the limit by
-/// `<x>`.
+/// Wordings of an overflow, the most specific first. Each mark is a number of tokens: `<h>` is the prompt, `<l>` the
+/// model's limit, `<t>` prompt and reply together, `<i>` and `<o>` the two apart. The prompt is above `<u>`, and above
+/// the limit by `<x>`.
 const OVERFLOWS: &[&str] = &[
     // Fireworks: before Anthropic, whose first words it shares
     r"prompt is too long: <h>, model maximum context length: <l>",
     // Anthropic; z.ai without a number
     r"prompt (?:is )?too long(?:: <h> tokens > <l>)?",
     r"input length and .?max_tokens.? exceed context limit(?:: <i> \+ <o> > <l>)?",
-    // vLLM, new: it may count no more of the prompt than shows that it is too long
+    // vLLM, new: it counts only as much of the prompt as shows that it is too long
     r"maximum context length is <l> tokens.{0,40}requested <o> output tokens.{0,40}contains (?:at least )?<i> input tokens",
     r"maximum context length is <l> tokens.{0,40}requested <o> output tokens.{0,120}upper bound for <u> input tokens",
     r"passed <i> input tokens.{0,40}requested <o> output tokens.{0,80}context length is (?:only )?<l>",
@@ -75,7 +75,7 @@ const OVERFLOWS: &[&str] = &[
     // Cohere: by how much it is over, and the limit
     r"too many tokens: size limit exceeded by <x> tokens.{0,160}limit for this model is <l>",
     r"too many tokens",
-    // LM Studio: the first number is what it would keep, not what it has
+    // LM Studio: the first number is the tokens that it would keep, not those that it has
     r"loaded with context length of (?:only )?<l>",
     r"n_keep: \d+ ?>= ?n_ctx: <l>",
     r"reached context length of <l> tokens",
@@ -89,7 +89,7 @@ const OVERFLOWS: &[&str] = &[
     r"(?:exceed|greater than|longer than|larger than|too (?:long|large) for|overflow)[^.\n]{0,60}(?:context (?:window|length|size|limit)|maximum context|context_length)",
 ];
 
-/// Wordings of a reply's cap alone: the model cannot write that much, whatever the prompt.
+/// Wordings for a cap of the reply alone: the model cannot write that much, whatever the prompt.
 const CAPS: &[&str] = &[
     r"max(?:_completion)?_tokens.{0,20}is too large: <o>.{0,40}supports at most <l>",
     r"max_tokens: <o> > <l>, which is the maximum allowed number of output tokens",
@@ -102,7 +102,7 @@ const CAPS: &[&str] = &[
 static OVERFLOW: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(OVERFLOWS));
 static CAP: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(CAPS));
 
-/// The wordings with their marks of numbers spelled out.
+/// Compiles the wordings, with each mark replaced by a named group for a number.
 pub(super) fn compile(patterns: &[&str]) -> Vec<Regex> {
     let expand = |pattern: &&str| {
         let spelled =
@@ -114,7 +114,7 @@ pub(super) fn compile(patterns: &[&str]) -> Vec<Regex> {
     patterns.iter().filter_map(expand).collect()
 }
 
-/// Codes that say that the prompt is longer than the window.
+/// Codes of a prompt that is longer than the window.
 pub(super) const CONTEXT_CODES: [&str; 6] = [
     "context_length_exceeded",
     "exceed_context_size_error",
@@ -124,7 +124,7 @@ pub(super) const CONTEXT_CODES: [&str; 6] = [
     "model_max_prompt_tokens_exceeded",
 ];
 
-/// The overflow (or the cap) that the body speaks of.
+/// The overflow, or the cap of the reply, that the body reports. `None` where it reports neither.
 pub(super) fn overflow(body: &ErrorBody) -> Option<Diagnosis> {
     let first =
         |all: &[Regex]| all.iter().find_map(|pattern| pattern.captures(&body.text).map(read));
@@ -139,7 +139,7 @@ pub(super) fn overflow(body: &ErrorBody) -> Option<Diagnosis> {
     let field_or_text =
         |text: Option<u64>, field: Option<u64>| field.filter(|n| SANE.contains(n)).or(text);
     let limit = field_or_text(found.limit, body.limit);
-    // Two parts, of which the prompt alone would fit: the reply has to give way first.
+    // The prompt alone would fit: the reply has to become shorter first.
     if let (Some(input), Some(output), Some(limit)) = (found.input, found.output, limit)
         && input < limit
     {
@@ -154,24 +154,30 @@ pub(super) fn overflow(body: &ErrorBody) -> Option<Diagnosis> {
     Some(Diagnosis::Overflow { have: field_or_text(own, body.have), limit })
 }
 
-/// The words that an [`overflow`] is read from.
+/// The words from which [`overflow`] would read a diagnosis. `None` where no wording matches.
 pub(super) fn matched(text: &str) -> Option<&str> {
     let found = CAP.iter().chain(OVERFLOW.iter()).find_map(|pattern| pattern.find(text))?;
     Some(found.as_str())
 }
 
-/// Numbers of one match, by meaning.
+/// The numbers of one match, by meaning, in tokens.
 #[derive(Clone, Copy, Debug, Default)]
 struct WordingNumbers {
+    /// The tokens of the prompt.
     have: Option<u64>,
+    /// The limit of the model.
     limit: Option<u64>,
+    /// The tokens of prompt and reply together.
     total: Option<u64>,
+    /// The tokens of the prompt, where the reply is counted apart.
     input: Option<u64>,
+    /// The tokens of the reply.
     output: Option<u64>,
+    /// Whether the wording says that prompt and reply together exceed the limit.
     input_and_output: bool,
 }
 
-/// The number that a wording has in the group `name`.
+/// The number in the group `name` of a match.
 pub(super) fn number(found: &Captures<'_>, name: &str) -> Option<u64> {
     let digits: String = found.name(name)?.as_str().chars().filter(char::is_ascii_digit).collect();
     digits.parse().ok()
@@ -180,10 +186,10 @@ pub(super) fn number(found: &Captures<'_>, name: &str) -> Option<u64> {
 fn read(found: Captures<'_>) -> WordingNumbers {
     let number = |name: &str| number(&found, name);
     let sane = |name: &str| number(name).filter(|n| SANE.contains(n));
-    // Where prompt and reply are given apart, each may be small.
+    // Where prompt and reply are counted apart, each of them may be small.
     let part = |name: &str| number(name).filter(|n| n <= SANE.end());
     let (total, output) = (sane("t"), part("o"));
-    // Tools and pictures may be counted apart from the text.
+    // The total may include tools and images that `<i>` leaves out, so the larger count is taken.
     let rest = total.zip(output).and_then(|(total, output)| total.checked_sub(output));
     let above = part("u").map(|under| under + 1);
     let limit = sane("l");
@@ -199,7 +205,7 @@ fn read(found: Captures<'_>) -> WordingNumbers {
     }
 }
 
-/// Whether any of `needles` is in `text`, whatever the case.
+/// Whether `text` contains any of `needles`. Upper and lower case are equal.
 fn any(text: &str, needles: &[&str]) -> bool {
     let text = text.to_ascii_lowercase();
     needles.iter().any(|needle| text.contains(needle))
@@ -223,7 +229,7 @@ pub(super) fn bound_reasoning(text: &str) -> bool {
     thinking && any(text, &["signature", "cannot be modified", "must start with a thinking block"])
 }
 
-/// Anthropic's long context as an extra: 429 "extra usage is required for long context requests".
+/// Anthropic sells long context as an extra: 429 "extra usage is required for long context requests".
 pub(super) fn tier_gate(text: &str) -> bool {
     any(text, &["long context", "long-context"])
         && any(text, &["extra usage", "subscription", "tier", "not yet available", "not available"])
@@ -290,7 +296,7 @@ pub(super) fn malformed(text: &str) -> bool {
     )
 }
 
-/// Advice about an empty reply names `max_tokens`; it says nothing about the prompt.
+/// Whether the error is advice about an empty reply. Such advice names `max_tokens` and says nothing about the prompt.
 pub(super) fn empty_reply(text: &str) -> bool {
     any(
         text,
@@ -313,7 +319,7 @@ pub(super) fn payload(text: &str) -> bool {
     )
 }
 
-/// A status in words is no word about the cause.
+/// Whether the text only repeats the status, so that it says nothing about the cause.
 pub(super) fn says_nothing(text: &str) -> bool {
     let text = text.trim().trim_end_matches('.').to_ascii_lowercase();
     matches!(text.as_str(), "" | "bad request" | "error" | "400 bad request" | "unknown error")

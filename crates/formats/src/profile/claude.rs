@@ -1,13 +1,14 @@
-//! What the name of a Claude model says.
+//! Reads from the name of a Claude model whether it binds its reasoning.
 
-/// Families that there were before reasoning was bound, and the first version that binds it.
+/// The families that are older than bound reasoning. All younger families bind it.
 const OLDER: &[&str] = &["opus", "sonnet", "haiku", "instant"];
+/// The first version in which the older families bind their reasoning.
 const BINDS_FROM: (u32, u32) = (5, 5);
-/// Digits of a version at most: more are a date.
+/// The most digits of a version; a longer number is a date.
 const VERSION_DIGITS: usize = 2;
 
-/// Whether a model binds its reasoning to all that stands before it. By rule, so that a model that comes
-/// tomorrow is known: a name without a version is its provider's newest.
+/// Whether a model binds its reasoning to all messages before it. This is a rule and no list, so that it covers future
+/// models: a name without a version is its provider's newest model.
 pub(super) fn binds_reasoning(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     let Some(at) = model.rfind("claude") else { return false };
@@ -18,7 +19,7 @@ pub(super) fn binds_reasoning(model: &str) -> bool {
     for word in words {
         match word.parse::<u32>() {
             Ok(number) if word.len() <= VERSION_DIGITS && version.len() < 2 => version.push(number),
-            // A date, or the revision behind it, ends the name.
+            // A date, or the revision after it, ends the name.
             Ok(_) => break,
             Err(_) if family.is_none() && word.bytes().all(|b| b.is_ascii_alphabetic()) => {
                 family = Some(word);

@@ -1,4 +1,4 @@
-//! What a message has to hold: `empty-text`, `no-messages`, `reasoning-alone`.
+//! The checks of a message's content: `empty-text`, `no-messages`, `reasoning-alone`.
 
 use midfold_core::{BlockKind, BlockView, EventView, ProviderProfile, Role};
 
@@ -6,16 +6,17 @@ use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::DialectKind;
 use crate::scan::inside;
 
-/// The walk. Some of it is known only when the next message comes.
+/// The state of these checks. Some of them are decided only when the next message is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ContentWalk {
-    /// Reasoning items that wait for what they led to.
+    /// The indices of reasoning items that wait for the item that they led to.
     reasoning: Vec<usize>,
-    /// The newest message, where only the last one may be as it is.
+    /// The newest message, where it has no content. Only the last message of a context may be so.
     bare: Option<usize>,
 }
 
 impl ContentWalk {
+    /// Checks the next message.
     pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
         let MessageAt { profile, index, bytes, view } = at;
         if profile.dialect == DialectKind::OpenAiResponses.name() {
@@ -46,8 +47,8 @@ impl ContentWalk {
         }
     }
 
-    /// Responses: reasoning belongs to the item that follows it. At the end of the context it is
-    /// still open, as an unanswered call of the newest step is.
+    /// Checks reasoning of Responses, which has to be followed by an item of the model. At the end of the context that
+    /// item may still be missing, as may the result of an open call.
     fn push_reasoning(&mut self, index: usize, view: &EventView, found: &mut FoundViolations) {
         if view.blocks.iter().any(|b| matches!(b.kind, BlockKind::Reasoning { .. })) {
             self.reasoning.push(index);
@@ -72,7 +73,7 @@ fn report_empty(detail: &str, index: usize, found: &mut FoundViolations) {
     found.report(RuleRank::Content, "empty-text", index, detail.to_owned());
 }
 
-/// A text block of white space alone. Decodes only what could be that.
+/// Whether a block is text of nothing but white space. Only a text that may be blank is decoded.
 fn is_blank(bytes: &[u8], block: &BlockView) -> bool {
     block.kind == BlockKind::Text
         && block.texts.iter().all(|text| {

@@ -33,7 +33,7 @@ pub const OPENAI: ProviderProfile = ProviderProfile {
     recap_role: Role::User,
 };
 
-/// `OpenAI` Responses: outputs pair by `call_id`, wherever they stand.
+/// `OpenAI` Responses: an output pairs by `call_id`, wherever it is.
 pub const RESPONSES: ProviderProfile = ProviderProfile {
     name: "responses",
     dialect: "openai-responses",
@@ -43,7 +43,7 @@ pub const RESPONSES: ProviderProfile = ProviderProfile {
     ..OPENAI
 };
 
-/// Anthropic Messages: one role in a row is one turn.
+/// Anthropic Messages: neighbours of the same role are one turn.
 pub const ANTHROPIC: ProviderProfile = ProviderProfile {
     name: "anthropic",
     dialect: "anthropic",
@@ -54,7 +54,7 @@ pub const ANTHROPIC: ProviderProfile = ProviderProfile {
     ..OPENAI
 };
 
-/// AWS Bedrock Converse: user and assistant take turns, and all results of a step are in one message.
+/// AWS Bedrock Converse: user and assistant alternate, and all results of a step are in one message.
 pub const BEDROCK: ProviderProfile = ProviderProfile {
     name: "bedrock",
     dialect: "bedrock",
@@ -67,11 +67,11 @@ pub const BEDROCK: ProviderProfile = ProviderProfile {
     ..OPENAI
 };
 
-/// Gemini `generateContent`: the same turns.
+/// Gemini `generateContent`: the same rules as Bedrock, but calls may lack an id.
 pub const GEMINI: ProviderProfile =
     ProviderProfile { name: "gemini", dialect: "gemini", empty_ids: true, ..BEDROCK };
 
-/// Ollama: its templates take any order of roles, and results that only name their tool.
+/// Ollama: its templates take any order of roles, and results may name only their tool.
 pub const OLLAMA: ProviderProfile = ProviderProfile {
     name: "ollama",
     dialect: "ollama",
@@ -80,7 +80,7 @@ pub const OLLAMA: ProviderProfile = ProviderProfile {
     ..OPENAI
 };
 
-/// The chat templates of Mistral and its kin: strict alternation, no user after a tool.
+/// The chat templates of Mistral and similar models: roles alternate strictly, and no user follows a tool.
 pub const STRICT: ProviderProfile = ProviderProfile {
     name: "strict",
     alternates: true,
@@ -90,7 +90,7 @@ pub const STRICT: ProviderProfile = ProviderProfile {
     ..OPENAI
 };
 
-/// DeepSeek: results right after their call.
+/// DeepSeek: results directly follow their call.
 pub const DEEPSEEK: ProviderProfile = ProviderProfile { name: "deepseek", ..OPENAI };
 
 /// Training rows: no provider reads them, but calls and responses have to pair.
@@ -101,7 +101,7 @@ pub const SHAREGPT: ProviderProfile =
 pub const ALL: &[ProviderProfile] =
     &[OPENAI, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, OLLAMA, STRICT, DEEPSEEK, SHAREGPT];
 
-/// The profile of this name.
+/// The profile of this name. `None` for an unknown name.
 ///
 /// ```
 /// use midfold_formats::profile;
@@ -113,9 +113,9 @@ pub fn by_name(name: &str) -> Option<&'static ProviderProfile> {
     ALL.iter().find(|profile| profile.name == name)
 }
 
-/// The profile as this model asks for it: whether it binds signed reasoning to all that stands before it.
-/// Claude does from version 5.5 on, families that are younger than Opus, Sonnet and Haiku always
-/// (Anthropic documents it of Fable 5.1, Mythos 5.1, Opus 5.5, Sonnet 5.5 and Haiku 5.5).
+/// The profile with the reasoning rule of this model: whether it binds signed reasoning to all messages before it.
+/// Claude does from version 5.5 on. Families that are younger than Opus, Sonnet and Haiku always do (Anthropic
+/// documents it for Fable 5.1, Mythos 5.1, Opus 5.5, Sonnet 5.5 and Haiku 5.5).
 ///
 /// ```
 /// use midfold_core::profile::ReasoningBinding::{Free, OpenRound};
@@ -129,14 +129,14 @@ pub fn for_model(profile: ProviderProfile, model: &str) -> ProviderProfile {
     let binding = match profile.dialect {
         _ if !claude::binds_reasoning(model) => ReasoningBinding::Free,
         "anthropic" | "bedrock" => ReasoningBinding::OpenRound,
-        // Gateways carry the blocks of Claude in Chat Completions, and pair them with calls themselves.
+        // Gateways carry Claude's blocks in Chat Completions and pair them with the calls themselves.
         "openai-chat" => ReasoningBinding::Prefix,
         _ => ReasoningBinding::Free,
     };
     ProviderProfile { reasoning: profile.reasoning.max(binding), ..profile }
 }
 
-/// The profiles that fit a dialect, its own provider's first.
+/// The profiles that fit a dialect. The first one is that of the dialect's own provider.
 #[must_use]
 pub fn for_dialect(kind: DialectKind) -> &'static [ProviderProfile] {
     match kind {

@@ -1,4 +1,5 @@
-//! Calls and results: who answers whom, and is it where the provider wants it?
+//! Checks the pairs of calls and results: which result answers which call, and whether it is where the provider wants
+//! it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,42 +12,48 @@ use smallvec::SmallVec;
 use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::{DialectKind, OpenAiResponses};
 
-/// A call that waits for its result.
+/// A call without a result so far.
 #[derive(Clone, Debug)]
 struct UnansweredCall {
+    /// The index of the message that calls.
     index: usize,
+    /// The run to which the call belongs.
     run: usize,
-    /// The message that calls, where results have kinds.
+    /// The message that calls, in dialects where the type of a call restricts its result.
     call: Option<Arc<[u8]>>,
 }
 
-/// All calls of one id, newest last.
+/// All calls with the same id, newest last.
 #[derive(Clone, Debug, Default)]
 struct CallsOfOneId {
+    /// The calls without a result so far.
     open: SmallVec<[UnansweredCall; 1]>,
+    /// Whether any of the calls has had a result.
     answered: bool,
 }
 
-/// An id as it is shown.
+/// An id for a message to people.
 fn shown(id: Option<&[u8]>) -> Cow<'_, str> {
     id.map_or(Cow::Borrowed("without an id"), String::from_utf8_lossy)
 }
 
-/// The walk over a context. A *run* is a stretch in which results are adjacent to their calls:
-/// every message that neither calls nor answers ends it.
+/// The state of the check of pairs. A *run* is a stretch of messages in which results are adjacent to their calls.
+/// Every message that neither calls nor answers ends it.
 #[derive(Clone, Debug)]
 pub(super) struct PairingWalk {
     dialect: Option<DialectKind>,
     whole_turns: bool,
     adjacent: bool,
     empty_ids: bool,
+    /// The calls by id.
     named: FxHashMap<Arc<[u8]>, CallsOfOneId>,
-    /// Calls without an id (legacy functions, `ShareGPT`, Gemini, Ollama).
+    /// Calls without an id: legacy functions, `ShareGPT`, Gemini, Ollama.
     unnamed: Option<CallsOfOneId>,
-    /// Calls that wait, of any id.
+    /// The number of calls without a result so far, of any id.
     waiting: usize,
+    /// The number of the current run.
     run: usize,
-    /// The run that the last user or assistant message began.
+    /// The run that the last user or assistant message started.
     spoken: usize,
     last_role: Option<Role>,
 }
@@ -80,14 +87,15 @@ impl PairingWalk {
             match &block.kind {
                 BlockKind::Call { id, .. } => self.call(index, bytes, *id, found),
                 BlockKind::Result { id, .. } => self.result(index, bytes, *id, found),
-                // Anthropic: results come before all else in the user's turn.
+                // Anthropic: results come before all other blocks of the user's turn.
                 _ if view.role == Role::User && self.ends_results(block) => self.end_run(true),
                 _ => {}
             }
         }
     }
 
-    /// Reports the calls that were never answered; those of the newest step may still be.
+    /// Reports the calls without a result. The results of the newest step may still come, so its calls are not
+    /// reported.
     pub fn finish(&self, found: &mut FoundViolations) {
         if self.waiting == 0 {
             return;
@@ -111,12 +119,12 @@ impl PairingWalk {
         match (self.dialect, view.role) {
             (_, Role::System | Role::Developer) => true,
             (_, Role::Tool | Role::Other) => false,
-            // In its blocks.
+            // Its blocks decide: the first one that is no result ends the run.
             (Some(DialectKind::Anthropic), Role::User) => false,
             (Some(DialectKind::Anthropic), Role::Assistant) => last != Some(Role::Assistant),
-            // The items of one response follow each other.
+            // Neighbouring items of the assistant belong to one response.
             (Some(DialectKind::OpenAiResponses), Role::Assistant) => last != Some(Role::Assistant),
-            // Results come in the one message behind their calls.
+            // All results come in one message, directly after their calls.
             (_, Role::User) if self.whole_turns && view.has_results() => {
                 last != Some(Role::Assistant)
             }
@@ -125,7 +133,7 @@ impl PairingWalk {
     }
 
     fn ends_results(&self, block: &BlockView) -> bool {
-        // What we do not know may be part of a result.
+        // An opaque block may be part of a result.
         self.dialect == Some(DialectKind::Anthropic) && block.kind != BlockKind::Opaque
     }
 
@@ -147,6 +155,7 @@ impl PairingWalk {
         )
     }
 
+    /// Notes a call, and reports an empty id or one that another call of the same run has.
     fn call(
         &mut self,
         index: usize,
@@ -172,6 +181,8 @@ impl PairingWalk {
         self.waiting += 1;
     }
 
+    /// Pairs a result with the newest open call of its id, and reports a result that has none, comes twice, is not
+    /// adjacent or is of another type.
     fn result(
         &mut self,
         index: usize,
@@ -181,7 +192,7 @@ impl PairingWalk {
     ) {
         let id = id.map(|id| id.text_bytes(bytes));
         let shown = || shown(id.as_deref());
-        // A call without an id is answered in its place, by whatever is there.
+        // A call without an id is answered by order, by whatever result comes.
         let named = id.as_ref().and_then(|id| self.named.get(&**id));
         let waits =
             |calls: Option<&CallsOfOneId>| calls.is_some_and(|calls| !calls.open.is_empty());

@@ -1,22 +1,24 @@
-//! Who may speak when.
+//! Checks the order of roles.
 
 use midfold_core::{BlockKind, EventView, Role};
 
 use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::DialectKind;
 
-/// The walk: `first-role`, `alternation`, `user-after-tool`, `system-inside`.
+/// The state of the checks `first-role`, `alternation`, `user-after-tool` and `system-inside`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Roles {
     last: Option<Role>,
-    /// The last one of those that have to alternate: a message with calls does not count.
+    /// The last role that has to alternate. A call or a result counts only where turns are whole.
     turn: Option<Role>,
+    /// Whether a message other than a system message has come.
     begun: bool,
-    /// The last role of any kind, for a provider that has system messages inside.
+    /// The last role of any kind, for a provider that takes system messages inside the conversation.
     place: Option<Role>,
 }
 
 impl Roles {
+    /// Checks the next message.
     pub fn push(&mut self, at: MessageAt<'_>, found: &mut FoundViolations) {
         let MessageAt { profile, index, bytes, view } = at;
         let role = view.role;
@@ -57,8 +59,8 @@ impl Roles {
         self.last = Some(role);
     }
 
-    /// Anthropic: a system message inside `messages` follows a user turn, and precedes an assistant
-    /// turn or the end.
+    /// Checks Anthropic's rule: a system message inside `messages` follows a user turn, and precedes an assistant turn
+    /// or the end.
     fn place_system(&mut self, index: usize, role: Role, found: &mut FoundViolations) {
         let after_system = self.place == Some(Role::System);
         let detail = match role {
@@ -76,7 +78,7 @@ impl Roles {
     }
 }
 
-/// The vendor's own summary may open a conversation in the assistant's role.
+/// Whether the message is the vendor's own summary, which may open a conversation in the assistant's role.
 fn is_compaction(bytes: &[u8], view: &EventView) -> bool {
     view.blocks.first().is_some_and(|block| {
         block.kind == BlockKind::Opaque

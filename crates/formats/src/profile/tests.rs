@@ -140,7 +140,7 @@ fn anthropic_pairs() {
     holds(&ANTHROPIC, &[A_USER, A_CALL, A_RESULT, A_USER, A_SAID]);
     holds(&ANTHROPIC, &[A_USER, A_CALL, A_RESULT, A_CALL, A_RESULT]);
     holds(&ANTHROPIC, &[A_USER, A_CALL]);
-    // One role in a row is one turn.
+    // Neighbours of the same role are one turn.
     holds(&ANTHROPIC, &[A_USER, A_CALL, A_CALL_B, A_RESULT, A_RESULT_B, A_USER, A_SAID]);
 }
 
@@ -233,7 +233,7 @@ fn sharegpt_pairs_by_order() {
     holds(&SHAREGPT, &[human, gpt, one, one, said]);
 }
 
-/// User, model, a step of two calls, their results, one of the results, a system message.
+/// A user message, a reply, a step of two calls, both results, one result, and a system message.
 const GEMINI_TURNS: [&str; 6] = [
     r#"{"role":"user","parts":[{"text":"do it"}]}"#,
     r#"{"role":"model","parts":[{"text":"done"}]}"#,

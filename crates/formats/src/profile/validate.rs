@@ -1,4 +1,4 @@
-//! The validator: a walk over a context, message by message.
+//! The validator: checks a context message by message.
 
 use midfold_core::ProviderRules;
 use midfold_core::jsonstr::without_halves;
@@ -10,8 +10,8 @@ use super::roles::Roles;
 use super::violations::{FoundViolations, MessageAt, RuleRank};
 use crate::dialect::DialectKind;
 
-/// Checks the messages of a context against a profile. A context that ends on the assistant is a
-/// history that goes on, not a prefill, and calls in its newest step may still be open.
+/// Checks the messages of a context against a profile. A context that ends on the assistant is an unfinished history
+/// and no prefill, and the calls of its newest step may still be open.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, profile};
@@ -34,7 +34,7 @@ pub fn validate(
     validate_views(&messages, profile)
 }
 
-/// [`validate`] over views that are made already. Violations in order of index.
+/// [`validate`] for messages whose views exist already. Returns the violations in order of index.
 #[must_use]
 pub fn validate_views(
     context: &[(&[u8], &EventView)],
@@ -45,8 +45,8 @@ pub fn validate_views(
     validator.violations()
 }
 
-/// [`validate`] for a context that grows: whoever sends it again and again with more at its end
-/// reads each message once.
+/// [`validate`] for a context that grows: a caller that sends the same context again with more messages checks each
+/// message once.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, profile};
@@ -60,6 +60,7 @@ pub fn validate_views(
 #[derive(Clone, Debug)]
 pub struct Validator {
     profile: ProviderProfile,
+    /// The number of messages so far.
     len: usize,
     pairs: PairingWalk,
     roles: Roles,
@@ -68,7 +69,7 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// A walk that begins.
+    /// A validator for an empty context.
     #[must_use]
     pub fn new(profile: &ProviderProfile) -> Self {
         Self {
@@ -81,7 +82,7 @@ impl Validator {
         }
     }
 
-    /// Takes in the next message.
+    /// Adds the next message.
     pub fn push(&mut self, bytes: &[u8], view: &EventView) {
         let index = self.len;
         self.len += 1;
@@ -95,7 +96,7 @@ impl Validator {
         }
     }
 
-    /// What is wrong with a context that ends here, in order of index.
+    /// The violations of a context that ends here, in order of index.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let end = self.end();
@@ -104,7 +105,7 @@ impl Validator {
         all.into_iter().map(|found| violation(&self.profile, found)).collect()
     }
 
-    /// What is wrong only because nothing more comes.
+    /// The violations that exist only if no more messages follow.
     fn end(&self) -> FoundViolations {
         let mut found = FoundViolations::default();
         self.pairs.finish(&mut found);
@@ -127,7 +128,7 @@ impl ProviderRules for Validator {
     }
 }
 
-/// What begins to check a context, for a replay.
+/// A function that makes empty validators, for a replay.
 pub fn rules(profile: &ProviderProfile) -> impl Fn() -> Box<dyn ProviderRules> + use<> {
     let new = Validator::new(profile);
     move || Box::new(new.clone())
@@ -141,7 +142,7 @@ fn violation(
     Violation { rule, index: *index, detail: detail.clone(), provider_text }
 }
 
-/// The provider's words for a broken rule.
+/// The provider's own error text for a broken rule. Empty where none is known.
 fn provider_text(profile: &ProviderProfile, rule: &str) -> &'static str {
     const MISTRAL: &str = "After the optional system message, conversation roles must alternate \
                            user and assistant roles except for tool calls and results";
@@ -210,7 +211,7 @@ fn provider_text(profile: &ProviderProfile, rule: &str) -> &'static str {
              try again."
         }
         ("bedrock", "no-messages") => "A conversation must have at least one message.",
-        // Nobody reads the one, and the templates of the other refuse nothing.
+        // No provider reads `sharegpt`, and Ollama's templates refuse nothing.
         ("sharegpt" | "ollama", _) => "",
         (_, "orphan-result" | "double-result" | "results-not-adjacent") => {
             "Invalid parameter: messages with role 'tool' must be a response to a preceeding \

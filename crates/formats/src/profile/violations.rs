@@ -1,8 +1,8 @@
-//! What the parts of the validator are handed, and where they write what they find.
+//! The input of the parts of the validator, and the list into which they write violations.
 
 use midfold_core::{EventView, ProviderProfile};
 
-/// A message in its place.
+/// A message with its index and the profile.
 #[derive(Clone, Copy)]
 pub(super) struct MessageAt<'a> {
     pub profile: &'a ProviderProfile,
@@ -11,7 +11,7 @@ pub(super) struct MessageAt<'a> {
     pub view: &'a EventView,
 }
 
-/// Rules in the order in which violations of one message are told.
+/// The order in which the violations of one message are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RuleRank {
     Pairs,
@@ -21,7 +21,7 @@ pub(super) enum RuleRank {
     Content,
 }
 
-/// What was found, as it was found.
+/// The violations in the order in which they were found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FoundViolations(pub Vec<(RuleRank, usize, &'static str, String)>);
 

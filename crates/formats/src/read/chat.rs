@@ -1,7 +1,7 @@
-//! Chat Completions messages that a reader puts together from recorded tokens.
+//! Builds Chat Completions messages out of the JSON tokens of a recording.
 //!
-//! Clients keep a conversation in shapes of their own. What they recorded leaves as it was written: a string
-//! stays the token that it was, so the same file gives the same bytes for ever.
+//! Clients store a conversation in their own shapes. A recorded string is copied as the token that it is, so the same
+//! file always gives the same bytes.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,18 @@ use midfold_core::jsonstr;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// A JSON string token, quotes included: recorded, or made where the client recorded no string.
+/// A JSON string token with its quotes: the recorded one, or a new one where the client recorded no string.
 pub(super) type StringToken<'a> = Cow<'a, [u8]>;
 
-/// The token of a text that a reader makes.
+/// A new token for a text.
 pub(super) fn token(text: &str) -> StringToken<'static> {
     let mut out = Vec::with_capacity(text.len() + 2);
     jsonstr::encode_into(text, &mut out);
     Cow::Owned(out)
 }
 
-/// The member `name` as a string token: a string as it is, any other value as its JSON.
+/// The member `name` as a string token: a string as it is, any other value as its JSON. `None` where the member is
+/// missing or `null`.
 pub(super) fn text_of<'a>(fields: &ObjectFields<'a>, name: &str) -> Option<StringToken<'a>> {
     Some(match fields.raw(name)? {
         b"null" => return None,
@@ -29,33 +30,12 @@ pub(super) fn text_of<'a>(fields: &ObjectFields<'a>, name: &str) -> Option<Strin
     })
 }
 
-/// The value without its indentation, where it was written over several lines.
-pub(super) fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
-    // A string holds no raw line break.
-    if memchr::memchr(b'\n', value).is_none() {
-        return Cow::Borrowed(value);
-    }
-    let mut out = Vec::with_capacity(value.len());
-    let mut at = 0;
-    while let Some(byte) = value.get(at) {
-        let end = match byte {
-            b'"' => scan::string_end(value, at).unwrap_or(value.len()),
-            _ => at + 1,
-        };
-        if !byte.is_ascii_whitespace() {
-            out.extend_from_slice(&value[at..end]);
-        }
-        at = end;
-    }
-    Cow::Owned(out)
-}
-
-/// A JSON value as a text.
+/// A JSON value as the token of a text.
 fn told(value: &[u8]) -> StringToken<'static> {
-    token(&String::from_utf8_lossy(&one_line(value)))
+    token(&String::from_utf8_lossy(&scan::one_line(value)))
 }
 
-/// The inside of a string token; nothing for other values.
+/// The inside of a string token; empty for other values.
 pub(super) fn inside(token: &[u8]) -> &[u8] {
     match token {
         [b'"', inner @ .., b'"'] => inner,
@@ -63,25 +43,26 @@ pub(super) fn inside(token: &[u8]) -> &[u8] {
     }
 }
 
-/// A part of a message's content.
+/// A part of the content of a message.
 #[derive(Clone, Debug)]
 pub(super) enum ContentPart<'a> {
-    /// A text.
+    /// Text.
     Text(StringToken<'a>),
-    /// A picture: its media type and its base64.
+    /// An image: its media type and its base64.
     Image { mime: StringToken<'a>, data: StringToken<'a> },
-    /// A picture by its address.
+    /// An image by its URL.
     Link(StringToken<'a>),
-    /// Any other file: its name and its data, as an address.
+    /// Any other file: its name, and its data as a URL.
     File { name: Option<StringToken<'a>>, data: StringToken<'a> },
 }
 
 impl<'a> ContentPart<'a> {
-    /// What this reader does not know: its JSON as a text, so that nothing is lost.
+    /// The JSON of a value that the reader does not know, as text, so that nothing is lost.
     pub(super) fn unknown(value: &[u8]) -> Self {
         Self::Text(told(value))
     }
 
+    /// Writes the part as JSON.
     fn push(&self, out: &mut Vec<u8>) {
         match self {
             Self::Text(text) => {
@@ -121,7 +102,7 @@ impl<'a> ContentPart<'a> {
 pub(super) struct ChatCall<'a> {
     pub id: StringToken<'a>,
     pub name: StringToken<'a>,
-    /// A JSON value: an object, or a string that holds one.
+    /// The arguments as a JSON value: an object, or a string that holds one.
     pub arguments: Option<&'a [u8]>,
 }
 
@@ -141,7 +122,7 @@ impl ChatCall<'_> {
     }
 }
 
-/// A message with nothing but content.
+/// A message that has nothing but content.
 pub(super) fn message(role: &str, parts: &[ContentPart<'_>]) -> Vec<u8> {
     let mut out = format!(r#"{{"role":"{role}","content":"#).into_bytes();
     push_content(parts, b"\"\"", &mut out);
@@ -149,18 +130,18 @@ pub(super) fn message(role: &str, parts: &[ContentPart<'_>]) -> Vec<u8> {
     out
 }
 
-/// What the model said: its words, its thoughts, its calls.
+/// A message of the model: its words, its reasoning and its calls.
 pub(super) fn reply(
     parts: &[ContentPart<'_>],
     thoughts: &[StringToken<'_>],
     calls: &[ChatCall<'_>],
 ) -> Vec<u8> {
     let mut out = br#"{"role":"assistant","content":"#.to_vec();
-    // A provider wants one of the two, and thoughts alone are neither.
+    // A provider wants content or calls. Reasoning counts as neither.
     let none: &[u8] = if calls.is_empty() { b"\"\"" } else { b"null" };
     push_content(parts, none, &mut out);
     for (at, thought) in thoughts.iter().enumerate() {
-        // Several strings become one: their insides, joined by an escaped line break.
+        // Several strings become one: their insides are joined by an escaped line break.
         out.extend_from_slice(if at == 0 { br#","reasoning_content":""# } else { br"\n" });
         out.extend_from_slice(inside(thought));
     }
@@ -178,7 +159,7 @@ pub(super) fn reply(
     out
 }
 
-/// What a tool gave back.
+/// A message with the result of a call.
 pub(super) fn result(id: &[u8], name: Option<&[u8]>, parts: &[ContentPart<'_>]) -> Vec<u8> {
     let mut out = br#"{"role":"tool","tool_call_id":"#.to_vec();
     out.extend_from_slice(id);
@@ -192,7 +173,8 @@ pub(super) fn result(id: &[u8], name: Option<&[u8]>, parts: &[ContentPart<'_>]) 
     out
 }
 
-/// The content as one string where it is one text, as a list of parts where it is more.
+/// Writes the content: a single text as a string, anything more as a list of parts, and `none` where there are no
+/// parts.
 fn push_content(parts: &[ContentPart<'_>], none: &[u8], out: &mut Vec<u8>) {
     match parts {
         [] => out.extend_from_slice(none),

@@ -1,4 +1,4 @@
-//! Rollout files of Codex: Responses items, each in a line of its own.
+//! Reads rollout files of Codex: Responses items, one per line.
 
 use std::ops::Range;
 
@@ -24,6 +24,8 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     compacted
 }
 
+/// Adds one record. A compaction ends the conversation so far, and `compacted` gets it where the whole recording is
+/// wanted.
 fn take(
     source: &mut InputSource<'_>,
     record: &TopValue,
@@ -58,7 +60,7 @@ fn take(
             restart(source, record, &payload, conversation);
         }
         ("event_msg", Some(_)) => take_event(source, record, &payload, conversation),
-        // Older files: a header without a type, then the items themselves.
+        // Older files have a header without a type, and then the items themselves.
         (_, None) if fields.has("type") || fields.has("role") => {
             push_item(source, record.range.clone(), conversation);
         }
@@ -72,10 +74,11 @@ fn take(
     }
 }
 
-/// Counts are recorded within a few items of the reply; a bound keeps odd files linear.
+/// The most items between a reply and its recorded token counts. A few are usual; the bound keeps the work on unusual
+/// files linear.
 const REPLY_WITHIN: usize = 128;
 
-/// Snapshots of the work tree lie among the items, but no model ever sees them.
+/// Adds an item. Snapshots of the work tree are skipped, because they are recorded and never sent.
 fn push_item(source: &mut InputSource<'_>, item: Range<usize>, conversation: &mut Conversation) {
     if ObjectFields::of(source.input, item.clone()).is("type", "ghost_snapshot") {
         return;
@@ -84,6 +87,7 @@ fn push_item(source: &mut InputSource<'_>, item: Range<usize>, conversation: &mu
     conversation.events.push(event);
 }
 
+/// Reads an event for the interface: token counts, and turns that were taken back.
 fn take_event(
     source: &mut InputSource<'_>,
     record: &TopValue,
@@ -111,7 +115,7 @@ fn take_event(
     }
 }
 
-/// An item that the model made.
+/// Whether the model made the item.
 fn is_reply(item: &[u8]) -> bool {
     let fields = ObjectFields::of(item, 0..item.len());
     match fields.text("role") {
@@ -120,7 +124,8 @@ fn is_reply(item: &[u8]) -> bool {
     }
 }
 
-/// A user message that is not one of the client's own, which all open with a tag or a heading.
+/// Whether the item is a message that a person typed. The client's own messages in the user's role all open with a tag
+/// or a heading.
 fn starts_turn(item: &[u8]) -> bool {
     let fields = ObjectFields::of(item, 0..item.len());
     if !fields.is("role", "user") {
@@ -132,7 +137,7 @@ fn starts_turn(item: &[u8]) -> bool {
     !text.is_some_and(|text| text.starts_with('<') || text.starts_with("# AGENTS.md"))
 }
 
-/// After a compaction only the replacement is in the context.
+/// Restarts the conversation after a compaction, which leaves only the replacement in the context.
 fn restart(
     source: &mut InputSource<'_>,
     record: &TopValue,
@@ -162,7 +167,7 @@ fn restart(
     }
 }
 
-/// The item that holds the summary, perhaps behind a fixed opening.
+/// Marks the newest item that holds the summary, possibly after a fixed opening, as a recap.
 fn mark_recap(source: &InputSource<'_>, summary: Option<Range<usize>>, events: &mut [RawEvent]) {
     let Some(summary) = summary else { return };
     let token = &source.input[summary];

@@ -1,44 +1,44 @@
-//! One conversation of an input, as readers hand it over.
+//! One conversation of an input, as the readers return it.
 
 use bytes::Bytes;
 use midfold_core::event::RawEvent;
 
 use super::format::TranscriptFormat;
 
-/// What travels beside the messages.
+/// The parts of a request beside its messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
     /// The JSON value of a top-level `system`, `instructions` or `systemInstruction`.
     pub system: Option<Bytes>,
     /// The JSON value of `tools` or `toolConfig`.
     pub tools: Option<Bytes>,
-    /// The model, where it is named; the last one where it changed.
+    /// The model, where the input names one; the last one where it changed.
     pub model: Option<String>,
-    /// What surrounds the messages, where they are in one array.
+    /// The bytes around the messages, where they are in one array.
     pub wrapper: Option<MessageWrapper>,
 }
 
-/// The object (or the bare list) that held the messages: `before`, then `[`, the messages joined
-/// by commas and `]`, then `after`, is the input value with every other byte untouched.
+/// The bytes around the list of messages. `before`, then `[`, the messages joined by commas and `]`, then `after` is
+/// the input value with all other bytes unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageWrapper {
-    /// What is before the list's bracket; empty for a bare list.
+    /// The bytes before the list's bracket; empty for a bare list.
     pub before: Bytes,
-    /// What is after the list's bracket; empty for a bare list.
+    /// The bytes after the list's bracket; empty for a bare list.
     pub after: Bytes,
 }
 
 /// One conversation of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversation {
-    /// The id that the input gives it: session, task, row.
+    /// The id of the session, task or row. `None` where the input has none.
     pub id: Option<String>,
-    /// What it was written in.
+    /// The format in which it was written.
     pub format: TranscriptFormat,
-    /// Its messages, oldest first: what the model would be sent next, without what the client
-    /// compacted or took back (a [`ReadProblem`](crate::ReadProblem) tells of that).
+    /// The messages, oldest first: those that the model would be sent next. Messages that the client compacted or took
+    /// back are left out, and a [`ReadProblem`](crate::ReadProblem) reports them.
     pub events: Vec<RawEvent>,
-    /// What travels beside them.
+    /// The parts beside the messages.
     pub envelope: Envelope,
     /// The line where it starts, from 1.
     pub line: usize,
@@ -49,7 +49,7 @@ impl Conversation {
         Self { id: None, format, events: Vec::new(), envelope: Envelope::default(), line }
     }
 
-    /// The same without its messages.
+    /// A copy without its messages.
     pub(super) fn beside(&self) -> Self {
         let Self { id, format, envelope, line, .. } = self;
         let (id, envelope) = (id.clone(), envelope.clone());

@@ -1,4 +1,4 @@
-//! What a JSON value is, told by its members.
+//! Tells what a JSON value is by its members.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::text::TopValue;
 use crate::dialect::{DialectKind, is_unread};
 use crate::fields::ObjectFields;
 
-/// What one value holds.
+/// The kind of a JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DetectedShape {
     /// An object with the messages in this array, or one string in their place.
@@ -20,11 +20,11 @@ pub(super) enum DetectedShape {
     SessionLine(TranscriptFormat),
     /// A list of messages, or of holders.
     List,
-    /// Nothing of the kind.
+    /// Any other value.
     Unknown,
 }
 
-/// The format of a whole input: that of the first value that has one.
+/// The format of a whole input: that of the first value that has one. `None` where none has.
 pub(super) fn format(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
     let several = records.len() > 1;
     let mut first_message = None;
@@ -47,7 +47,8 @@ pub(super) fn format(doc: InputDocument<'_>, records: &[TopValue]) -> Option<Tra
     Some(messages_format(doc, rest.iter().map(|record| record.range.clone())))
 }
 
-/// Rows without a model are training data, a single object is a request.
+/// A request body and a row of training data look alike. A single object is a request, several without a model are
+/// training data.
 pub(super) fn refined(format: TranscriptFormat, several: bool) -> TranscriptFormat {
     if format == TranscriptFormat::FineTuning && !several {
         TranscriptFormat::OpenAiChat
@@ -56,7 +57,7 @@ pub(super) fn refined(format: TranscriptFormat, several: bool) -> TranscriptForm
     }
 }
 
-/// The first line of Codex' older files, before the bare items.
+/// Whether the record is the first line of an older Codex file, before the bare items.
 fn is_codex_header(doc: InputDocument<'_>, record: &TopValue) -> bool {
     let fields = doc.fields(record.range.clone());
     fields.has("record_type")
@@ -74,7 +75,7 @@ fn list_format(doc: InputDocument<'_>, list: Range<usize>) -> Option<TranscriptF
     }
 }
 
-/// What the value in `range` holds.
+/// The kind of the value in `range`.
 pub(super) fn shape(doc: InputDocument<'_>, range: Range<usize>) -> DetectedShape {
     match doc.bytes.get(range.start) {
         Some(b'[') => return DetectedShape::List,
@@ -91,6 +92,7 @@ pub(super) fn shape(doc: InputDocument<'_>, range: Range<usize>) -> DetectedShap
     if is_readable(&fields) { DetectedShape::Message } else { DetectedShape::Unknown }
 }
 
+/// The client to whose session file an object belongs, by its type and members. `None` for any other object.
 fn session_line(fields: &ObjectFields<'_>) -> Option<TranscriptFormat> {
     const CODEX: [&str; 6] =
         ["session_meta", "response_item", "event_msg", "compacted", "turn_context", "world_state"];
@@ -120,7 +122,7 @@ fn session_line(fields: &ObjectFields<'_>) -> Option<TranscriptFormat> {
     if fields.has("payload") && CODEX.contains(&&*kind) {
         return Some(TranscriptFormat::Codex);
     }
-    // Others keep ids of the same names beside messages of their own.
+    // Other clients have ids of the same names beside messages of their own shape.
     let is_read = || !is_unread(&fields.inner("message"));
     if CLAUDE.iter().any(|name| fields.has(name)) && !fields.has("role") && is_read() {
         return Some(TranscriptFormat::ClaudeCode);
@@ -134,12 +136,13 @@ fn session_line(fields: &ObjectFields<'_>) -> Option<TranscriptFormat> {
 }
 
 fn holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<DetectedShape> {
-    // A log of requests, and the rows of a batch file: one level deep.
+    // The body may be one level down, in a log of requests or in a row of a batch file.
     direct_holder(doc, fields).or_else(|| {
         LOG_MEMBERS.into_iter().find_map(|name| direct_holder(doc, &fields.inner(name)))
     })
 }
 
+/// The messages that an object holds itself, with the format that its other members show.
 fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<DetectedShape> {
     let found = |format, messages| Some(DetectedShape::Holder { format, messages });
     let list = |name| fields.array(name).filter(|list| are_messages(doc, list.clone()));
@@ -166,7 +169,7 @@ fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<De
         let tools = fields.array("tools").and_then(|tools| doc.elements(tools).next());
         let native = native || tools.is_some_and(|t| doc.fields(t).has("input_schema"));
         let format = if native { TranscriptFormat::Anthropic } else { by_message };
-        // Training data has arguments as objects, too.
+        // Training data may have arguments as objects, as Ollama does.
         let is_chat = matches!(format, TranscriptFormat::OpenAiChat | TranscriptFormat::Ollama);
         let row = is_chat && !fields.has("model");
         return found(if row { TranscriptFormat::FineTuning } else { format }, messages);
@@ -193,10 +196,10 @@ fn direct_holder(doc: InputDocument<'_>, fields: &ObjectFields<'_>) -> Option<De
     None
 }
 
-/// A list called `messages` may hold anything: what it is, its elements say, and one that is odd among
-/// messages makes no other list of them.
+/// Whether the elements of a list are messages. A list called `messages` may hold anything, so its elements decide;
+/// half of them have to be readable, so that a few odd elements do no harm.
 fn are_messages(doc: InputDocument<'_>, list: Range<usize>) -> bool {
-    /// Elements that are looked at.
+    /// The most elements that are read.
     const MOST: usize = 16;
     let objects = doc.elements(list).filter(|at| doc.bytes.get(at.start) == Some(&b'{'));
     let (mut all, mut read) = (0, 0);
@@ -207,7 +210,7 @@ fn are_messages(doc: InputDocument<'_>, list: Range<usize>) -> bool {
     read * 2 >= all
 }
 
-/// Whether it is a message, in a shape that some dialect reads.
+/// Whether the object is a message in a shape that some dialect reads.
 fn is_readable(fields: &ObjectFields<'_>) -> bool {
     is_typed_item(fields) || is_message(fields) && !is_unread(fields)
 }
@@ -224,7 +227,7 @@ fn is_typed_item(fields: &ObjectFields<'_>) -> bool {
     fields.text("type").is_some_and(|kind| kind != "message" && is_item(&kind))
 }
 
-/// The types of Responses items that carry no role.
+/// Whether a type is that of a Responses item, which may lack a role.
 fn is_item(kind: &str) -> bool {
     matches!(kind, "message" | "reasoning" | "compaction" | "item_reference" | "program")
         || kind.ends_with("_call")
@@ -232,7 +235,7 @@ fn is_item(kind: &str) -> bool {
         || kind.starts_with("mcp_")
 }
 
-/// What these messages are written in: decided by the first that cannot be anything else.
+/// The format of these messages: the first message that can be of one dialect only decides.
 fn messages_format(
     doc: InputDocument<'_>,
     messages: impl Iterator<Item = Range<usize>>,
@@ -244,7 +247,8 @@ fn messages_format(
     TranscriptFormat::from(dialect)
 }
 
-/// What only one dialect writes.
+/// The dialect of a message, if its members belong to a single dialect. `None` if several dialects write such a
+/// message.
 fn evidence(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> Option<DialectKind> {
     if message.has("from") && message.has("value") {
         return Some(DialectKind::ShareGpt);
@@ -273,21 +277,21 @@ fn evidence(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> Option<Dialec
         return by_block;
     }
     match kind.as_deref() {
-        // An Anthropic reply is a message with a type, too.
+        // An Anthropic reply is a message with a type too.
         Some("message") if message.has("stop_reason") => Some(DialectKind::Anthropic),
         Some("message") => Some(DialectKind::OpenAiResponses),
         _ => None,
     }
 }
 
-/// What only a request to Ollama has beside its messages.
+/// Whether a request has members that only Ollama has beside its messages.
 fn is_ollama_body(fields: &ObjectFields<'_>) -> bool {
     let options = fields.inner("options");
     fields.has("keep_alive") || ["num_ctx", "num_predict"].iter().any(|name| options.has(name))
 }
 
-/// Ollama: a result that names its tool and no call, pictures beside the text, a call whose arguments are an object
-/// and that is of no type. Thoughts beside the text are other servers', too.
+/// Whether a message is Ollama's: a result that names its tool and no call, images beside the text, or a call without a
+/// type whose arguments are an object. Reasoning beside the text is no sign, since other servers have it too.
 fn is_ollama(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> bool {
     let is_result = message.string("tool_name").is_some() && !message.has("tool_call_id");
     let first = |name: &str| doc.elements(message.array(name).unwrap_or(0..0)).next();
@@ -315,7 +319,7 @@ fn block_evidence(doc: InputDocument<'_>, block: Range<usize>) -> Option<Dialect
     }
 }
 
-/// A block of Bedrock is an object of one member.
+/// The dialect of a block without a type. A block of Bedrock is an object with one member.
 fn untyped_evidence(block: &ObjectFields<'_>) -> Option<DialectKind> {
     const MEMBERS: [&str; 7] =
         ["toolUse", "toolResult", "reasoningContent", "cachePoint", "image", "document", "video"];
@@ -324,10 +328,10 @@ fn untyped_evidence(block: &ObjectFields<'_>) -> Option<DialectKind> {
     (named || text).then_some(DialectKind::Bedrock)
 }
 
-/// Members that would hold the messages.
+/// The members that hold messages in any format.
 const HOLDERS: [&str; 5] = ["messages", "input", "contents", "conversations", "history"];
 
-/// What an input holds that is no conversation, for people.
+/// Describes, for people, an input that holds no conversation.
 pub(super) fn describe(bytes: &[u8], records: &[TopValue]) -> String {
     const MOST: usize = 8;
     let Some(first) = records.first() else { return "the input".to_owned() };

@@ -1,38 +1,38 @@
-//! Why an input could not be read at all.
+//! The reasons why an input could not be read at all.
 
-/// Nothing of the input could be read. Every message says what to do about it.
+/// The reason why nothing of the input could be read. Every message says what to do about it.
 ///
-/// A defect in one line or message is no error: the rest is read, and the defect is reported as a
-/// [`ReadProblem`](crate::ReadProblem).
+/// A defect in one line or message is no error: the rest is read, and a [`ReadProblem`](crate::ReadProblem) reports the
+/// defect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// No byte besides white space.
+    /// The input holds nothing but white space.
     #[error("the input is empty: pass a request body or a session file")]
     Empty,
-    /// Not text.
+    /// The input is not text.
     #[error(
         "the input is not text (byte {offset} belongs to no UTF-8 text): \
          unpack or convert it to JSON or JSON Lines in UTF-8 first"
     )]
     Binary {
-        /// The first offending byte.
+        /// The position of the first byte that is no text.
         offset: usize,
     },
-    /// A zip archive.
+    /// The input is a zip archive.
     #[error(
         "the input is a zip archive: unpack it first; an `.eval` log of Inspect is written as JSON by \
          `inspect log dump FILE > FILE.json`"
     )]
     Archive,
-    /// What a client keeps beside the conversation.
+    /// The input is a file that a client keeps beside the conversation.
     #[error("the input is {what}: pass {instead}")]
     Beside {
-        /// The file.
+        /// The file that was given.
         what: &'static str,
-        /// Where the conversation is.
+        /// The file that holds the conversation.
         instead: &'static str,
     },
-    /// Text, but not JSON.
+    /// The input is text, but no JSON.
     #[error(
         "line {line}, column {column}: not JSON ({detail}): mend the input there; \
          JSON, or JSON Lines with one value a line, can be read"
@@ -42,7 +42,7 @@ pub enum ReadError {
         line: usize,
         /// Column in bytes, from 1.
         column: usize,
-        /// What the parser said.
+        /// The parser's message.
         detail: String,
     },
     /// The JSON ends in the middle.
@@ -56,17 +56,17 @@ pub enum ReadError {
         /// Column in bytes, from 1.
         column: usize,
     },
-    /// JSON, but no messages in it.
+    /// The input is JSON without messages.
     #[error(
         "no messages found in {seen}: looked for `messages`, `input`, `conversations`, `traj`, \
          `history`, `trajectory`, a list of messages, one message a line, and the files of clients \
          (docs/FORMATS.md lists them); name the format with `--from` to force one"
     )]
     Unrecognised {
-        /// What is there instead.
+        /// A description of the input.
         seen: String,
     },
-    /// A list of messages, and none of them is an object.
+    /// The input is a list of messages, and none of them is an object.
     #[error(
         "line {line}: none of the {count} messages is an object, the first is {first}: \
          a message looks like {{\"role\": \"user\", \"content\": \"…\"}}"
@@ -74,25 +74,25 @@ pub enum ReadError {
     NoObjects {
         /// Line of the list, from 1.
         line: usize,
-        /// How many there are.
+        /// The number of messages.
         count: usize,
-        /// The start of the first.
+        /// The start of the first one.
         first: String,
     },
-    /// A file of a client that holds no conversation.
+    /// The input is a file of a client that holds no conversation.
     #[error("line {line}: {why}")]
     Refused {
         /// Line, from 1.
         line: usize,
-        /// What it holds, and what to give instead.
+        /// What the file holds, and which file to pass instead.
         why: String,
     },
-    /// Positions are kept as 32-bit numbers.
+    /// The input is too large: positions are kept as 32-bit numbers.
     #[error("the input has {bytes} bytes, the limit is {limit}: split it into several files")]
     TooLarge {
-        /// Size of the input.
+        /// The size of the input in bytes.
         bytes: usize,
-        /// What can be read.
+        /// The most bytes that can be read.
         limit: usize,
     },
 }

@@ -1,8 +1,8 @@
-//! The formats that are read.
+//! The formats that can be read.
 
 use crate::dialect::DialectKind;
 
-/// What a transcript is written in.
+/// The format of a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TranscriptFormat {
     /// Chat Completions: a request body, or a list of messages.
@@ -25,7 +25,7 @@ pub enum TranscriptFormat {
     Codex,
     /// A session file of pi.
     Pi,
-    /// `OpenAI` fine-tuning rows: `messages`, perhaps `tools`.
+    /// `OpenAI` fine-tuning rows: `messages`, and optionally `tools`.
     FineTuning,
     /// Results of tau-bench: a list of runs with `traj`.
     TauBench,
@@ -55,7 +55,7 @@ pub enum TranscriptFormat {
     OpenCode,
     /// A session of Gemini CLI.
     GeminiCli,
-    /// An agent transcript of Cursor, or what its command line streams.
+    /// An agent transcript of Cursor, or the stream of its command line.
     Cursor,
     /// A session of Factory Droid.
     Droid,
@@ -65,7 +65,7 @@ pub enum TranscriptFormat {
     Kimi,
 }
 
-/// A list of a dialect's messages, as `compact` writes it.
+/// The format of a list of a dialect's messages, as `compact` writes it.
 impl From<DialectKind> for TranscriptFormat {
     fn from(kind: DialectKind) -> Self {
         match kind {
@@ -114,7 +114,7 @@ impl TranscriptFormat {
         Self::Kimi,
     ];
 
-    /// The name, as the command line writes it.
+    /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -150,20 +150,20 @@ impl TranscriptFormat {
         }
     }
 
-    /// The format of this name.
+    /// The format of this name. `None` for an unknown name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Whether it is what a provider takes or trains on, and no client's file: messages, with or
-    /// without a body around them.
+    /// Whether it is the format of a provider's requests or training data, and not that of a client's file. Messages
+    /// may have a body around them.
     #[must_use]
     pub fn is_wire(self) -> bool {
         self == Self::FineTuning || self == Self::from(self.dialect())
     }
 
-    /// The dialect of the messages that its reader gives.
+    /// The dialect of the messages that its reader returns.
     #[must_use]
     pub fn dialect(self) -> DialectKind {
         match self {

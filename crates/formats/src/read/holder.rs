@@ -1,4 +1,4 @@
-//! The object that holds the messages, and what is beside them in it.
+//! The object that holds the messages, and its other parts.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use super::outline::InputDocument;
 use super::source::InputSource;
 use crate::fields::ObjectFields;
 
-/// Where log entries keep the request.
+/// The members in which log entries keep the request.
 pub(super) const LOG_MEMBERS: [&str; 3] = ["request", "body", "params"];
 
-/// What is beside the messages: in their own object, which may lie in a log entry.
+/// The envelope of the messages, read from their own object, which may be inside a log entry.
 pub(super) fn envelope(
     source: &mut InputSource<'_>,
     doc: InputDocument<'_>,
@@ -35,7 +35,7 @@ pub(super) fn envelope(
     }
 }
 
-/// The members of the innermost object of a log entry that holds the messages.
+/// The members of the object that holds the messages: the request inside a log entry, or the outer object.
 fn holder_of<'a>(
     doc: InputDocument<'a>,
     outer: Range<usize>,

@@ -1,9 +1,8 @@
-//! Transcript readers: from the bytes of a request or a session file to conversations.
+//! Transcript readers: they turn the bytes of a request or a session file into conversations.
 //!
-//! What a file is, is told by its content, never by its name. Messages leave as slices of the
-//! input; where a format spreads one message over several records, or writes it in a shape of its
-//! own, the reader builds it once, from the recorded tokens, so that the same file gives the same
-//! bytes for ever.
+//! The content of a file decides its format, never its name. Messages are slices of the input. Some formats spread one
+//! message over several records, or write it in a shape of their own. The reader then builds it from the recorded
+//! tokens, so that the same file always gives the same bytes.
 
 mod chat;
 mod claude_code;
@@ -39,18 +38,18 @@ use crate::dialect::{DialectKind, is_unread};
 use crate::fields::ObjectFields;
 use crate::problem::ReadProblem;
 
-/// What a reader found.
+/// The result of a reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOutcome {
     /// The conversations in the order of the input.
     pub conversations: Vec<Conversation>,
-    /// What was repaired or left out; `at` is a line, from 1.
+    /// Problems: what was repaired or left out. `at` is a line, from 1.
     pub problems: Vec<ReadProblem>,
 }
 
-/// Reads all conversations of `input`, as `from` or as what it looks like.
+/// Reads all conversations of `input`, in the format `from`; `None` detects the format.
 ///
-/// A defect in one line or message costs that line or message and is reported among the problems.
+/// A defect in one line or message loses that line or message, and is reported among the problems.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -66,17 +65,16 @@ pub struct ReadOutcome {
 ///
 /// # Errors
 ///
-/// When nothing at all can be read: see [`ReadError`].
+/// Returns an error if nothing at all can be read: see [`ReadError`].
 pub fn read(input: &Bytes, from: Option<TranscriptFormat>) -> Result<ReadOutcome, ReadError> {
     read_as(input, from, false)
 }
 
-/// Reads all that `input` records, for whoever measures it.
+/// Reads all that `input` records, to measure it.
 ///
-/// As [`read`], but for two things. A session that its client compacted gives a conversation for
-/// what was sent up to each compaction, and one for what came after, in this order. And of requests
-/// that were logged one after the other, each with all messages of the one before, only the last
-/// is a conversation.
+/// It differs from [`read`] in two ways. For a session that its client compacted, it returns the conversation up to
+/// each compaction and then the one after the last. Of requests that were logged one after the other, each with all
+/// messages of the one before, it returns only the last.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -95,7 +93,7 @@ pub fn read(input: &Bytes, from: Option<TranscriptFormat>) -> Result<ReadOutcome
 ///
 /// # Errors
 ///
-/// As [`read`].
+/// The errors of [`read`].
 pub fn read_recorded(
     input: &Bytes,
     from: Option<TranscriptFormat>,
@@ -112,6 +110,7 @@ pub fn read_recorded(
     Ok(found)
 }
 
+/// Reads `input`. `recorded` says whether the caller wants the whole recording, with what clients have compacted since.
 fn read_as(
     input: &Bytes,
     from: Option<TranscriptFormat>,
@@ -149,6 +148,7 @@ fn read_as(
     {
         return Err(error);
     }
+    // A file of a known client without messages is a problem and no error: the session may have just begun.
     let known_but_empty = from.is_none() && found.is_some();
     if conversations.is_empty() && !known_but_empty {
         return Err(ReadError::Unrecognised { seen: detect::describe(input, &records) });
@@ -168,13 +168,13 @@ fn read_as(
     Ok(ReadOutcome { conversations, problems })
 }
 
-/// A file that a client keeps of a session, and no request that is sent.
+/// Whether a format is that of a client's session file, and not of a request.
 fn is_session(format: TranscriptFormat) -> bool {
     matches!(format, TranscriptFormat::ClaudeCode | TranscriptFormat::Codex | TranscriptFormat::Pi)
         || clients::reader(format).is_some()
 }
 
-/// The values of the input; where a client writes no JSON, all of it is one.
+/// The values of the input. An input of a client that writes no JSON is one value.
 fn values(input: &[u8], from: Option<TranscriptFormat>) -> Result<text::InputText, ReadError> {
     let is_plain = match from {
         Some(format) => format == TranscriptFormat::Aider,
@@ -183,16 +183,16 @@ fn values(input: &[u8], from: Option<TranscriptFormat>) -> Result<text::InputTex
     if is_plain { text::whole(input) } else { text::split(input) }
 }
 
-/// Why a file of a client holds no conversation, where its reader says what to give instead.
+/// The error for a client's file without a conversation, where its reader names the file to pass instead.
 fn refused(problems: &[ReadProblem]) -> Option<ReadError> {
     let tells = |problem: &&ReadProblem| matches!(problem.code, "no-answers" | "missing-message");
     let problem = problems.iter().find(tells)?;
     Some(ReadError::Refused { line: problem.at.unwrap_or(1), why: problem.detail.clone() })
 }
 
-/// Values that are all no objects are no conversation: nothing of them could be sent.
+/// The error for messages none of which is an object. `None` where any of them is one.
 fn no_objects(conversations: &[Conversation]) -> Option<ReadError> {
-    /// Characters of the first that are shown.
+    /// The most characters of the first message that are shown.
     const SHOWN: usize = 40;
     let mut events = conversations.iter().flat_map(|conversation| &conversation.events);
     let first = events.clone().next()?;
@@ -207,7 +207,7 @@ fn no_objects(conversations: &[Conversation]) -> Option<ReadError> {
     })
 }
 
-/// Messages that say something, of which nothing was understood, are of a client that we do not know.
+/// Whether no message was understood although they have content: their client is unknown.
 fn nothing_read(conversations: &[Conversation]) -> bool {
     let events =
         || conversations.iter().flat_map(|it| it.events.iter().map(|event| (it.format, event)));
@@ -222,7 +222,7 @@ fn nothing_read(conversations: &[Conversation]) -> bool {
         })
 }
 
-/// What `input` is written in; `None` when it is no JSON or holds no messages.
+/// The format of `input`. `None` where it is no JSON or holds no messages.
 #[must_use]
 pub fn detect(input: &[u8]) -> Option<TranscriptFormat> {
     let text = values(input, None).ok()?;

@@ -1,7 +1,7 @@
-//! Positions of the outermost members and messages, found in the same pass that checks the JSON.
+//! The positions of the outermost members and messages, found in the same pass that checks the JSON.
 //!
-//! A request of 17 MB is one object with one long list; walking it again for each question would
-//! cost more than checking it. Everything smaller is walked by [`scan`](crate::scan).
+//! A request of 17 MB is one object with one long list. Scanning it again for each question would cost more than
+//! checking it. Everything smaller is scanned by [`scan`](crate::scan).
 
 use std::fmt;
 use std::ops::Range;
@@ -12,18 +12,20 @@ use serde_json::value::RawValue;
 use crate::fields::ObjectFields;
 use crate::scan::{self, Member};
 
-/// Members of a request's body that hold its messages, in any dialect.
+/// The members of a request's body that hold its messages, in any dialect.
 pub const LISTS: [&str; 4] = ["messages", "input", "contents", "conversations"];
 
-/// What was found in the one value of an input.
+/// The positions that were found in the only value of an input.
 #[derive(Debug, Default)]
 pub(super) struct ValueOutline {
     pub range: Range<usize>,
+    /// The members of the value, if it is an object.
     members: Vec<Member>,
+    /// Each list of messages, with its elements.
     lists: Vec<(Range<usize>, Vec<Range<usize>>)>,
 }
 
-/// The input, with its outline where it has one.
+/// The input, with its outline if it has one.
 #[derive(Clone, Copy)]
 pub(super) struct InputDocument<'a> {
     pub bytes: &'a [u8],
@@ -49,8 +51,8 @@ impl<'a> InputDocument<'a> {
     }
 }
 
-/// The outline of the one value that starts at `start`; `None` when the input is no single object
-/// or list, or not in the usual shape.
+/// The outline of the value that starts at `start`. `None` where the input is not one object or list, or is not in the
+/// usual shape.
 pub(super) fn of(text: &str, start: usize) -> Option<ValueOutline> {
     let mut finder = OutlineFinder { text, outline: ValueOutline::default() };
     let mut deserializer = serde_json::Deserializer::from_str(text.get(start..)?);
@@ -72,13 +74,14 @@ pub(super) fn of(text: &str, start: usize) -> Option<ValueOutline> {
     Some(ValueOutline { range, ..finder.outline })
 }
 
+/// Collects the outline while serde reads the value.
 struct OutlineFinder<'a> {
     text: &'a str,
     outline: ValueOutline,
 }
 
 impl<'a> OutlineFinder<'a> {
-    /// The container that starts at `start` and whose last value ends at `last`.
+    /// The range of the container that starts at `start` and whose last value ends at `last`.
     fn closed(&self, start: usize, last: usize) -> Option<Range<usize>> {
         let bracket = scan::skip_space(self.text.as_bytes(), last);
         (bracket < self.text.len()).then_some(start..bracket + 1)
@@ -124,14 +127,14 @@ impl<'a> Visitor<'a> for &mut OutlineFinder<'a> {
     }
 }
 
-/// Where a value that was borrowed from `text` is in it.
+/// The range of a value that was borrowed from `text`.
 fn position(text: &str, value: &RawValue) -> Range<usize> {
     let value = value.get();
     let start = (value.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     start..start + value.len()
 }
 
-/// Collects the positions of a list's elements.
+/// Collects the positions of a list's elements. It holds the text that they are in.
 struct ElementList<'a>(&'a str);
 
 impl<'a> DeserializeSeed<'a> for ElementList<'a> {

@@ -1,4 +1,4 @@
-//! Session files of pi, versions 1 to 3: a list of entries, later a tree.
+//! Reads session files of pi, versions 1 to 3: a list of entries, in newer versions a tree.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,10 +16,11 @@ struct PiEntry {
     range: Range<usize>,
     kind: String,
     id: Option<String>,
-    /// Index of the parent among the entries.
+    /// The index of the parent among the entries. `None` for a root.
     parent: Option<usize>,
 }
 
+/// Reads the entries. Where the whole recording is wanted, the conversation before each compaction comes first.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let Some(first) = records.first() else { return Vec::new() };
     let entries = entries(source.input, records);
@@ -54,7 +55,7 @@ fn entries(input: &[u8], records: &[TopValue]) -> Vec<PiEntry> {
     for record in records {
         let fields = ObjectFields::of(input, record.range.clone());
         let kind = fields.text("type").unwrap_or_default().into_owned();
-        // The header's id names the session, not a place in the tree.
+        // The header's id is that of the session and no node of the tree.
         let id = fields.label("id").filter(|_| kind != "session");
         let parent = fields.label("parentId").and_then(|id| by_id.get(&id).copied());
         if let Some(id) = &id {
@@ -65,11 +66,11 @@ fn entries(input: &[u8], records: &[TopValue]) -> Vec<PiEntry> {
     entries
 }
 
-/// The entries from the root to the newest leaf; all of them where entries have no ids.
+/// The indices of the entries from the root to the newest leaf. All entries, where they have no ids.
 fn path(source: &mut InputSource<'_>, entries: &[PiEntry]) -> Vec<usize> {
     let newest = entries.iter().rposition(|entry| entry.id.is_some());
     let Some(newest) = newest else { return (0..entries.len()).collect() };
-    // Parents are before their children, so this ends.
+    // A parent comes before its children, so this ends.
     let mut path: Vec<usize> =
         std::iter::successors(Some(newest), |at| entries[*at].parent).collect();
     path.reverse();
@@ -104,7 +105,7 @@ fn describe(source: &mut InputSource<'_>, entries: &[PiEntry], conversation: &mu
     }
 }
 
-/// What later entries put in the place of earlier ones: a message, or nothing.
+/// Later edits of entries, by the entry's id: the message that replaces it, or `None` where it is removed.
 fn edits(
     input: &[u8],
     entries: &[PiEntry],
@@ -148,6 +149,7 @@ fn after_compaction(
     (fields.string("summary"), live)
 }
 
+/// The event of an entry after later edits. `None` for an entry that is not sent.
 fn event(
     source: &mut InputSource<'_>,
     entry: &PiEntry,

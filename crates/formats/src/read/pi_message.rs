@@ -1,4 +1,4 @@
-//! Messages of pi as Chat Completions messages, put together from the recorded tokens.
+//! Converts messages of pi to Chat Completions messages, built from the recorded tokens.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::source::InputSource;
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-/// The message in `at`; `None` for one that its client never sends.
+/// The message at `at`. `None` for one that the client never sends.
 pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<RawEvent> {
     let input = source.input;
     let fields = ObjectFields::of(input, at.clone());
@@ -45,7 +45,7 @@ pub(super) fn message(source: &mut InputSource<'_>, at: Range<usize>) -> Option<
     Some(event)
 }
 
-/// A user message of one recorded string that recaps what was compacted.
+/// A user message of one recorded string, which is the recap of compacted messages.
 pub(super) fn recap(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
     let words = ContentPart::Text(Cow::Borrowed(&source.input[text.clone()]));
     let mut event = source.built(chat::message("user", &[words]), vec![text]);
@@ -53,7 +53,7 @@ pub(super) fn recap(source: &mut InputSource<'_>, text: Range<usize>) -> RawEven
     event
 }
 
-/// A message with nothing but content.
+/// A message that has nothing but content.
 pub(super) fn plain(input: &[u8], role: &str, fields: &ObjectFields<'_>) -> Vec<u8> {
     chat::message(role, &content(input, fields))
 }
@@ -79,7 +79,7 @@ fn result(input: &[u8], fields: &ObjectFields<'_>) -> Vec<u8> {
     chat::result(id, fields.raw("toolName"), &content(input, fields))
 }
 
-/// A command that the user ran: what was typed and what came back.
+/// A command that the user ran: the typed line and its output.
 fn shell(fields: &ObjectFields<'_>) -> Vec<u8> {
     let mut out = br#""$ "#.to_vec();
     out.extend_from_slice(inside(fields.raw("command").unwrap_or_default()));
@@ -97,7 +97,7 @@ fn parts<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> impl Iterator<Item =
     scan::elements(input, list).map(|part| ObjectFields::of(input, part))
 }
 
-/// What is shown of a message: its one string, or its parts but for thoughts and calls.
+/// The content of a message: its one string, or its parts without reasoning and calls.
 fn content<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     if let Some(token) = fields.string("content") {
         return vec![ContentPart::Text(Cow::Borrowed(&input[token]))];

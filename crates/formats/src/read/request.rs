@@ -1,4 +1,4 @@
-//! Requests, rows and lists: messages that stand in one array, or one on each line.
+//! Reads requests, rows and lists: messages in one array, or one per line.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::{Conversation, MessageWrapper, TranscriptFormat};
 use crate::fields::ObjectFields;
 use crate::usage;
 
-/// Reads every value; bare messages, one a line, are one conversation.
+/// Reads every value. Bare messages, one per line, are one conversation.
 pub(super) fn read(
     source: &mut InputSource<'_>,
     doc: InputDocument<'_>,
@@ -45,7 +45,7 @@ pub(super) fn read(
     found
 }
 
-/// A list of messages, or of objects that hold them.
+/// Reads a list of messages, or of objects that hold messages.
 fn read_list(
     source: &mut InputSource<'_>,
     doc: InputDocument<'_>,
@@ -82,7 +82,7 @@ fn read_list(
     }
 }
 
-/// The conversation in an object that holds its messages in `messages`.
+/// The conversation of an object that holds its messages at `messages`.
 fn held(
     source: &mut InputSource<'_>,
     doc: InputDocument<'_>,
@@ -102,7 +102,7 @@ fn held(
     conversation
 }
 
-/// Responses takes a string where a list of one user message would stand.
+/// The user message of a lone string, which Responses takes in place of a list.
 fn lone_string(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
     let token = &source.input[text.clone()];
     let bytes = [br#"{"role":"user","content":"#, token, b"}"].concat();

@@ -1,4 +1,4 @@
-//! Transcripts that their clients still write: what of them is there for good.
+//! Transcripts that their clients still write, and which part of them no longer changes.
 
 use bytes::Bytes;
 use midfold_core::Role;
@@ -7,21 +7,21 @@ use serde::de::IgnoredAny;
 use super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
 
-/// The newest message of a model in a conversation whose client writes a message in several records.
+/// The newest message of the model, in a format that writes a message in several records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewestReply {
-    /// Its place among the messages.
+    /// The index of the reply among the messages.
     pub at: usize,
-    /// Its client does not say that it goes on.
+    /// Whether the reply is complete, as far as the client says.
     pub ended: bool,
 }
 
-/// The newest reply, which may still get more blocks. None where the format writes every message at
-/// once.
+/// The newest reply, which may still get more blocks. `None` where the format writes every message at once, or where
+/// there is no reply.
 ///
-/// Claude Code writes a record for each block; all of one message are one message here, at the place
-/// of the first. Of other clients a reader puts a reply and the results of its calls together from records
-/// that come later: such a reply goes on until each of its calls has a result.
+/// Claude Code writes a record for each block; the blocks of one message are joined at the place of the first. The
+/// readers of some other clients build a reply and the results of its calls from later records: such a reply is
+/// complete when each of its calls has a result.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -55,7 +55,7 @@ pub fn newest_reply(conversation: &Conversation) -> Option<NewestReply> {
     Some(NewestReply { at, ended: reason.is_none_or(|reason| reason != b"null") })
 }
 
-/// The newest reply of a conversation that its reader puts together, with the results behind it.
+/// The newest reply in a format whose reader builds replies. It is complete when enough results follow it.
 fn newest_step(conversation: &Conversation) -> Option<NewestReply> {
     let dialect = conversation.format.dialect().dialect();
     let views = conversation.events.iter().map(|event| dialect.view(&event.bytes));
@@ -70,8 +70,7 @@ fn newest_step(conversation: &Conversation) -> Option<NewestReply> {
     None
 }
 
-/// A file of JSON lines without the part of a line at its end that is not written yet. Other files
-/// as they are.
+/// A file of JSON lines without a last line that is not completely written yet. Any other file is returned as it is.
 ///
 /// ```
 /// use bytes::Bytes;

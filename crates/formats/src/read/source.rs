@@ -1,4 +1,4 @@
-//! Slices of the input as events, repaired where they have to be.
+//! Takes slices of the input as events, and repairs them where necessary.
 
 use std::ops::Range;
 
@@ -9,14 +9,17 @@ use super::text;
 use crate::problem::ReadProblem;
 use crate::scan;
 
-/// The input with what was found out about it.
+/// The input, with the problems found in it.
 pub(super) struct InputSource<'a> {
     pub input: &'a Bytes,
+    /// The problems found so far.
     pub problems: Vec<ReadProblem>,
-    /// What the client compacted since is asked for, too.
+    /// Whether the caller wants the whole recording, with what the client has compacted since.
     pub recorded: bool,
+    /// Whether some part of the input has to be repaired before it is used.
     dirty: bool,
-    /// A position and its line; positions are asked for in rising order nearly always.
+    /// The last position that was asked for, and its line. Positions nearly always rise, so the next count starts
+    /// there.
     line: (usize, usize),
 }
 
@@ -40,7 +43,7 @@ impl<'a> InputSource<'a> {
         self.problems.push(ReadProblem::new(code, detail).at(line));
     }
 
-    /// A part of the input, as it is there unless that is not JSON.
+    /// A part of the input as it is, repaired where it is not JSON.
     pub(super) fn slice(&mut self, range: Range<usize>) -> Bytes {
         let at = range.start;
         self.mended(self.input.slice(range), at)
@@ -51,7 +54,7 @@ impl<'a> InputSource<'a> {
         RawEvent { source: vec![range.clone()], ..RawEvent::new(self.slice(range)) }
     }
 
-    /// A message that a reader made of these parts of the input.
+    /// A message that a reader built from these parts of the input.
     pub(super) fn built(&mut self, bytes: Vec<u8>, source: Vec<Range<usize>>) -> RawEvent {
         let at = source.first().map_or(0, |range| range.start);
         RawEvent { source, ..RawEvent::new(self.mended(bytes.into(), at)) }

@@ -1,4 +1,4 @@
-//! `.traj` files of SWE-agent: `history`, or the steps it was made from.
+//! Reads `.traj` files of SWE-agent: `history`, or else the steps from which it was made.
 
 use std::ops::Range;
 
@@ -39,6 +39,7 @@ fn is_empty(input: &[u8], list: &Range<usize>) -> bool {
     scan::elements(input, list.clone()).next().is_none()
 }
 
+/// The events of a list of messages.
 fn messages(source: &mut InputSource<'_>, list: Range<usize>) -> Vec<RawEvent> {
     let input = source.input;
     let all: Vec<_> = scan::elements(input, list).collect();
@@ -53,7 +54,7 @@ fn messages(source: &mut InputSource<'_>, list: Range<usize>) -> Vec<RawEvent> {
         let fields = ObjectFields::of(input, at.clone());
         let mut event = with_call_id(source, at, &fields);
         if fields.is("role", "user") && !fields.is_true("is_demo") {
-            // What comes back from a text-only tool is told from the task by its place alone.
+            // The result of a text-only tool looks like the task. Only its place tells them apart.
             if task_seen && (text_only || fields.is("message_type", "observation")) {
                 event.origin = Some(TextOrigin::Observation);
             }
@@ -64,8 +65,8 @@ fn messages(source: &mut InputSource<'_>, list: Range<usize>) -> Vec<RawEvent> {
     events
 }
 
-/// Results name their calls in a list: the first id is added in the place where the dialect
-/// looks for it.
+/// The message, with the id of its call. SWE-agent names the calls of a result in a list; the first id is added in the
+/// member where the dialect expects it.
 fn with_call_id(
     source: &mut InputSource<'_>,
     at: Range<usize>,
@@ -86,7 +87,7 @@ fn with_call_id(
     source.built(bytes, vec![at, first.clone()])
 }
 
-/// Without a history: the messages that the last step sent, then what it gave.
+/// The messages of a file without a history: those that the last step sent, and then what that step returned.
 fn from_steps(source: &mut InputSource<'_>, steps: Range<usize>) -> Vec<RawEvent> {
     let input = source.input;
     let steps: Vec<_> = scan::elements(input, steps).collect();

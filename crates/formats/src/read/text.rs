@@ -1,8 +1,8 @@
-//! From bytes to JSON values: one value, a value a line, or one after the other.
+//! Splits bytes into JSON values: one value, one per line, or one after the other.
 //!
-//! Whether it is JSON is checked once, here. What is only slightly not JSON (invalid UTF-8, raw
-//! control characters in strings, `NaN`) keeps its structure, so that positions in the original
-//! stay good: [`repair`] then mends the single message that is concerned.
+//! The input is checked here, once. An input that is nearly JSON (invalid UTF-8, raw control characters in strings,
+//! `NaN`) keeps its structure, so that positions in the original stay right: [`repair`] then repairs each affected
+//! message.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::outline::{self, ValueOutline};
 use crate::problem::ReadProblem;
 use crate::scan;
 
-/// Views keep positions as `u32`.
+/// The most bytes of an input: views keep positions as `u32`.
 const LIMIT: usize = u32::MAX as usize;
 
 /// A JSON value at the top of the input.
@@ -25,18 +25,18 @@ pub(super) struct TopValue {
     pub line: usize,
 }
 
-/// The input, cut into its values.
+/// The input, divided into its values.
 #[derive(Debug)]
 pub(super) struct InputText {
     pub records: Vec<TopValue>,
-    /// Something in it has to be repaired before it leaves.
+    /// Whether some part has to be repaired before it is used.
     pub dirty: bool,
     pub problems: Vec<ReadProblem>,
-    /// Of an input that is one good value.
+    /// The outline of an input that is one valid value.
     pub outline: Option<ValueOutline>,
 }
 
-/// Text that is no JSON, as one value.
+/// Takes a text that is no JSON as one value.
 pub(super) fn whole(bytes: &[u8]) -> Result<InputText, ReadError> {
     if bytes.len() > LIMIT {
         return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });
@@ -53,6 +53,7 @@ pub(super) fn whole(bytes: &[u8]) -> Result<InputText, ReadError> {
     Ok(InputText { records, dirty: false, problems, outline: None })
 }
 
+/// Splits an input into its values: one value with an outline, one value per line, or values one after the other.
 pub(super) fn split(bytes: &[u8]) -> Result<InputText, ReadError> {
     if bytes.len() > LIMIT {
         return Err(ReadError::TooLarge { bytes: bytes.len(), limit: LIMIT });
@@ -78,6 +79,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<InputText, ReadError> {
     }
     let first_line = 1 + scan::count_lines(&bytes[..start]);
 
+    // Nearly every input is one object or list: one pass checks it and finds its messages.
     if let Some(outline) = utf8.ok().and_then(|utf8| outline::of(utf8, start)) {
         text.records.push(TopValue { range: outline.range.clone(), line: first_line });
         text.outline = Some(outline);
@@ -104,14 +106,14 @@ pub(super) fn split(bytes: &[u8]) -> Result<InputText, ReadError> {
     }
 }
 
-/// Only blanks between `at` and the end of the line.
+/// Whether only blanks are between `at` and the end of the line.
 fn is_line_end(bytes: &[u8], at: usize) -> bool {
     let rest = bytes.get(at..).unwrap_or_default();
     let blank = rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r'));
     blank.is_none_or(|n| rest[n] == b'\n')
 }
 
-/// The first value is not JSON: it may be repaired, or be one bad line among good ones.
+/// Handles a first value that is no JSON. It may be repaired, or be one bad line among good ones.
 fn split_broken(
     bytes: &[u8],
     start: usize,
@@ -142,7 +144,7 @@ fn split_broken(
     Err(ReadError::NotJson { line, column, detail: reason(error) })
 }
 
-/// Where the value in `range` ends, if mending it makes it valid and nothing follows it.
+/// The end of the value in `range`, if a repair makes it valid and nothing follows it.
 fn repaired_value(bytes: &[u8], range: Range<usize>) -> Option<usize> {
     let repaired = repair(&bytes[range.clone()])?;
     is_json(&repaired.bytes).then_some(())?;
@@ -153,8 +155,8 @@ fn is_json(bytes: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
-/// Whether the first line is meant to be a whole value: an indented document that was cut off
-/// has lines that happen to be JSON, too.
+/// Whether the first line is meant to be a whole value. An indented document that was cut off may have lines that are
+/// JSON too, so any later line does not count.
 fn looks_like_lines(bytes: &[u8]) -> bool {
     let Some(end) = memchr(b'\n', bytes) else { return false };
     let first = bytes[..end].trim_ascii_end();
@@ -170,7 +172,7 @@ fn not_text(bytes: &[u8]) -> Option<usize> {
     invalid.into_iter().chain(nul).min()
 }
 
-/// The parser's reason without its position.
+/// The parser's message without its position.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rfind(" at line ").map_or(text.as_str(), |end| &text[..end]).to_owned()
@@ -208,7 +210,7 @@ fn take_line(bytes: &[u8], range: Range<usize>, line: usize, text: &mut InputTex
     }
 }
 
-/// Values one after the other, wherever their lines break.
+/// Splits values that follow each other, wherever the line breaks are.
 fn split_stream(bytes: &[u8], start: usize, first_line: usize, text: &mut InputText) {
     let mut stream = serde_json::Deserializer::from_slice(&bytes[start..]).into_iter();
     let (mut at, mut line) = (start, first_line);
@@ -230,17 +232,16 @@ fn split_stream(bytes: &[u8], start: usize, first_line: usize, text: &mut InputT
     }
 }
 
-/// A value that was mended.
+/// A repaired value.
 #[derive(Debug)]
 pub(super) struct RepairedValue {
     pub bytes: Vec<u8>,
-    /// What was wrong, for people.
+    /// The defect, for people.
     pub what: &'static str,
 }
 
-/// Mends what other writers produce and JSON forbids: invalid UTF-8 becomes U+FFFD, raw control
-/// characters in strings are escaped, `NaN` and infinities become `null`. `None` when there is
-/// nothing to mend.
+/// Repairs defects that some writers make and JSON forbids: invalid UTF-8 becomes U+FFFD, raw control characters in
+/// strings are escaped, `NaN` and infinities become `null`. `None` where there is nothing to repair.
 pub(super) fn repair(bytes: &[u8]) -> Option<RepairedValue> {
     let mut out = Vec::new();
     let mut what = None;
@@ -253,7 +254,7 @@ pub(super) fn repair(bytes: &[u8]) -> Option<RepairedValue> {
                 at += 1;
                 continue;
             }
-            // The escaped byte is skipped only when it cannot be wrong itself.
+            // The byte after the backslash is skipped only where it cannot be a defect itself.
             b'\\' if in_string => {
                 at +=
                     if bytes.get(at + 1).is_some_and(|b| (0x20..0x80).contains(b)) { 2 } else { 1 };
@@ -294,7 +295,7 @@ fn not_a_number(bytes: &[u8]) -> Option<usize> {
     words.iter().find(|word| bytes.starts_with(word)).map(|word| word.len())
 }
 
-/// Length of the character at the start, or of the invalid bytes.
+/// The length in bytes of the character at the start; `Err` with the length of invalid bytes.
 fn valid_char(bytes: &[u8]) -> Result<usize, usize> {
     let head = &bytes[..bytes.len().min(4)];
     match std::str::from_utf8(head) {
@@ -307,7 +308,7 @@ fn valid_char(bytes: &[u8]) -> Result<usize, usize> {
     }
 }
 
-/// JSON escapes of the control characters.
+/// The JSON escapes of the control characters.
 #[rustfmt::skip]
 const CONTROL: [&[u8]; 32] = [
     b"\\u0000", b"\\u0001", b"\\u0002", b"\\u0003", b"\\u0004", b"\\u0005", b"\\u0006", b"\\u0007",

@@ -1,4 +1,4 @@
-//! When messages were recorded, as the files of clients say it.
+//! Finds the times at which messages were recorded, in the files of clients.
 
 use std::ops::Range;
 
@@ -9,15 +9,15 @@ use super::Conversation;
 use super::text::TopValue;
 use crate::fields::ObjectFields;
 
-/// Where clients write it: most of them `timestamp`; Goose `created`, ChatGPT `create_time`, Letta
-/// `created_at`, Roo Code `ts`.
+/// The members in which clients write the time. Most have `timestamp`; Goose has `created`, ChatGPT `create_time`,
+/// Letta `created_at`, Roo Code `ts`.
 const NAMES: [&str; 5] = ["timestamp", "created_at", "created", "create_time", "ts"];
 
-/// From this number on it counts milliseconds and not seconds: as seconds it is of the year 5138.
+/// A number from here on is in milliseconds and not in seconds: as seconds it would be in the year 5138.
 const MILLIS_FROM: f64 = 1e11;
 
-/// Notes with each message when it was recorded: in itself, else in its record. A record that is the
-/// whole file is none of a single message.
+/// Notes in each message when it was recorded: the time in the message itself, or else that of its record. A record
+/// that is the whole file has no time of a single message.
 pub(super) fn note(input: &[u8], records: &[TopValue], conversations: &mut [Conversation]) {
     let mut known: Option<(usize, Option<Millis>)> = None;
     let mut of_record = |at: usize| {
@@ -41,18 +41,18 @@ pub(super) fn note(input: &[u8], records: &[TopValue], conversations: &mut [Conv
     }
 }
 
-/// The last part of what a message was made of: before it the message was not whole.
+/// The last of the parts from which a message was built. Only then was the message complete.
 fn newest(event: &RawEvent) -> Option<Range<usize>> {
     event.source.iter().max_by_key(|range| range.start).cloned()
 }
 
-/// The time that an object states of itself.
+/// The time that an object names.
 fn of_object(input: &[u8], range: Range<usize>) -> Option<Millis> {
     let fields = ObjectFields::of(input, range);
     NAMES.iter().find_map(|name| of_field(&fields, name))
 }
 
-/// The time in a field: ISO 8601, or seconds or milliseconds since 1970.
+/// The time in a member: ISO 8601, or seconds or milliseconds since 1970. `None` where there is no such time.
 pub(super) fn of_field(fields: &ObjectFields<'_>, name: &str) -> Option<Millis> {
     if let Some(text) = fields.text(name) {
         return calendar::moment(&text);

@@ -1,4 +1,4 @@
-//! Calls of the tool in a reply.
+//! Finds the calls of midfold's own tools in a reply.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,27 +10,27 @@ use crate::fields::ObjectFields;
 use crate::own_tools::OwnTool;
 use crate::scan;
 
-/// A call of one of the tools.
+/// A call of one of midfold's own tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecallCall {
-    /// Which of them.
+    /// The tool.
     pub tool: OwnTool,
-    /// Its id, where the format has one.
+    /// The call's id, where the format has one.
     pub id: Option<String>,
-    /// Its arguments: a JSON text, as the model wrote it.
+    /// The arguments: JSON text, as the model wrote it.
     pub arguments: String,
 }
 
 /// The calls of a reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecallCalls {
-    /// Those of the tools, in order.
+    /// The calls of midfold's own tools, in order.
     pub ours: Vec<RecallCall>,
-    /// How many the client has to answer.
+    /// The number of calls that the client has to answer.
     pub others: usize,
 }
 
-/// Items of Responses that the provider answers itself.
+/// The types of Responses items that the provider answers itself.
 const HOSTED: [&str; 6] = [
     "web_search_call",
     "file_search_call",
@@ -40,7 +40,7 @@ const HOSTED: [&str; 6] = [
     "mcp_approval_request",
 ];
 
-/// The calls of a reply, which has the form in which a client sends it back.
+/// The calls of a reply, given in the form in which a client sends it back.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, recall_tool::calls};
@@ -64,7 +64,7 @@ pub fn calls(kind: DialectKind, reply: &[Bytes]) -> RecallCalls {
     calls
 }
 
-/// The tool of a call, where it is one of ours.
+/// The own tool that a call names. `None` for any other tool.
 fn tool(call: &ObjectFields<'_>) -> Option<OwnTool> {
     call.text("name").and_then(|name| OwnTool::named(&name))
 }
@@ -82,7 +82,7 @@ fn read(
         _ => (call.text("id"), call.raw("input")),
     };
     let arguments = arguments.unwrap_or(b"{}");
-    // A text with JSON in it, or the JSON itself.
+    // The arguments are a string with JSON in it, or the JSON itself.
     let arguments = match arguments.first() {
         Some(b'"') => midfold_core::jsonstr::decode(arguments),
         _ => String::from_utf8_lossy(arguments),
@@ -90,7 +90,7 @@ fn read(
     RecallCall { tool, id: id.map(Cow::into_owned), arguments: arguments.into_owned() }
 }
 
-/// Where the parts of a reply stand that may be calls.
+/// The ranges of those parts of a reply that may be calls.
 pub(super) fn parts(kind: DialectKind, message: &[u8]) -> Vec<Range<usize>> {
     let fields = ObjectFields::of(message, 0..message.len());
     let list = match kind {
@@ -102,7 +102,7 @@ pub(super) fn parts(kind: DialectKind, message: &[u8]) -> Vec<Range<usize>> {
     list.into_iter().flat_map(|list| scan::elements(message, list)).collect()
 }
 
-/// What a part calls: where its name stands. Nothing where it is no call that somebody waits for.
+/// The object of a part that has the name of the call. `None` for a part that is no call which somebody has to answer.
 fn called<'a>(kind: DialectKind, part: &ObjectFields<'a>) -> Option<ObjectFields<'a>> {
     let at = |name: &str| part.object(name).map(|at| ObjectFields::of(part.bytes(), at));
     match kind {
@@ -117,17 +117,17 @@ fn called<'a>(kind: DialectKind, part: &ObjectFields<'a>) -> Option<ObjectFields
     }
 }
 
-/// Whether a message may be the model's: it is looked at no further than its role.
+/// Whether a message may be the model's. Nothing but its role is read.
 #[must_use]
 pub fn may_be_models(kind: DialectKind, message: &[u8]) -> bool {
     let role = scan::members(message, 0..message.len()).find(|member| member.is(message, "role"));
     let is_named =
         |role: scan::Member| matches!(&message[role.value], br#""assistant""# | br#""model""#);
-    // Items that are no messages have none.
+    // Items that are no messages have no role.
     role.map_or(kind == DialectKind::OpenAiResponses, is_named)
 }
 
-/// Whether a part of a reply is a call of one of the tools.
+/// Whether a part of a reply is a call of one of midfold's own tools.
 pub(super) fn is_ours(kind: DialectKind, part: &ObjectFields<'_>) -> bool {
     called(kind, part).is_some_and(|call| tool(&call).is_some())
 }

@@ -1,4 +1,4 @@
-//! Several answers that came whole, as one: of each, all but the calls of the tool.
+//! Joins several whole answers to one, without the calls of midfold's own tools.
 
 pub(super) mod usage;
 
@@ -17,8 +17,8 @@ use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
-/// The last of these answers, with what those before it said in front of what it says. What cannot be read stays as
-/// it is.
+/// The last of these answers, with the content of the earlier ones before its own. An answer that cannot be read stays
+/// as it is.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, recall_tool::joined};
@@ -39,13 +39,15 @@ pub fn joined(kind: DialectKind, answers: &[Bytes]) -> Vec<u8> {
     }
 }
 
-/// The elements of an answer's list, but for calls of the tool.
+/// The elements of an answer's list, without the calls of midfold's own tools.
 fn shown(kind: DialectKind, body: &[u8], list: Option<Range<usize>>) -> Vec<&[u8]> {
     let all = scan::elements(body, list.unwrap_or(0..0));
     let all = all.filter(|at| !is_ours(kind, &ObjectFields::of(body, at.clone())));
     all.map(|at| &body[at]).collect()
 }
 
+/// Joins answers of Messages. A reply that is left with no calls ends with `end_turn`, because the client has no call
+/// to answer.
 fn anthropic(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     let kind = DialectKind::Anthropic;
     let fields = ObjectFields::of(last, 0..last.len());
@@ -87,7 +89,7 @@ fn responses(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     splices.apply(last)
 }
 
-/// Takes the tools out of those that a response repeats.
+/// Removes midfold's own tools from the list of tools that a response repeats.
 pub(super) fn without_tools(data: &[u8], response: &ObjectFields<'_>, splices: &mut Splices) {
     let Some(tools) = response.array("tools") else { return };
     let all: Vec<_> = scan::elements(data, tools.clone()).collect();
@@ -101,7 +103,7 @@ pub(super) fn without_tools(data: &[u8], response: &ObjectFields<'_>, splices: &
     }
 }
 
-/// The parts of one of Gemini's answers, but for calls of the tool.
+/// The parts of an answer of Gemini, without the calls of midfold's own tools.
 fn signed(body: &[u8], list: Option<Range<usize>>) -> Vec<Vec<u8>> {
     let mut signature = Signature::default();
     let all = scan::elements(body, list.unwrap_or(0..0));
@@ -135,13 +137,13 @@ fn gemini(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     splices.apply(last)
 }
 
-/// The first element of a list of an answer.
+/// The first element of a list in an answer.
 fn first(body: &[u8], name: &str) -> Option<Range<usize>> {
     let list = ObjectFields::of(body, 0..body.len()).array(name)?;
     scan::elements(body, list).next()
 }
 
-/// Texts of a message that go on from one answer to the next.
+/// The texts of a message that are continued from one answer to the next.
 const TEXTS: [&str; 4] = ["content", "reasoning_content", "reasoning", "thinking"];
 
 fn chat(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
@@ -162,7 +164,7 @@ fn chat(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     splices.apply(last)
 }
 
-/// It says `stop` with calls, too.
+/// Joins Ollama's answers. Their stop reason is `stop` even with calls, so it needs no change.
 fn ollama(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     let kind = DialectKind::Ollama;
     let Some((at, message)) = message_of(kind, last) else { return last.to_vec() };
@@ -172,7 +174,7 @@ fn ollama(last: &Bytes, before: &[Bytes]) -> Vec<u8> {
     usage::ollama(&splices.apply(last), output)
 }
 
-/// Where the message of an answer stands, and the message.
+/// The range of an answer's message, and the message.
 fn message_of(kind: DialectKind, body: &Bytes) -> Option<(Range<usize>, Bytes)> {
     let holder = match kind {
         DialectKind::OpenAiChat => first(body, "choices")?,
@@ -182,17 +184,17 @@ fn message_of(kind: DialectKind, body: &Bytes) -> Option<(Range<usize>, Bytes)> 
     Some((at.clone(), body.slice(at)))
 }
 
-/// A message without its calls of the tool.
+/// A message without its calls of midfold's own tools.
 struct MessageCut {
     message: Bytes,
-    /// It had some.
+    /// Whether such calls were removed.
     hides: bool,
-    /// It has others.
+    /// Whether other calls are left.
     calls_other: bool,
 }
 
 impl MessageCut {
-    /// The message, with what those of earlier answers said in front of what it says.
+    /// The message, with the texts of earlier answers before its own.
     fn of(kind: DialectKind, mut message: Bytes, before: &[Bytes]) -> Self {
         let calls = ObjectFields::of(&message, 0..message.len()).array("tool_calls");
         let kept: Vec<Vec<u8>> =
@@ -213,7 +215,7 @@ impl MessageCut {
     }
 }
 
-/// The message with a text of earlier ones in front of its own.
+/// The message with the text `name` of earlier messages before its own.
 fn with_texts(kind: DialectKind, message: &Bytes, name: &str, before: &[Bytes]) -> Bytes {
     let of = |body: &Bytes| {
         let (_, message) = message_of(kind, body)?;

@@ -1,10 +1,10 @@
-//! Tools that a proxy gives to the model and answers itself, so that the client never sees them: how they are put
-//! into a request, how their calls are found in an answer, what goes back for them, and what of several answers
-//! the client gets as one. One brings back what was folded; with the others an agent says what should become of its
-//! own conversation.
+//! Tools that a proxy gives to the model and answers itself, so that the client never sees them. This module puts them
+//! into a request, finds their calls in an answer, writes their results, and joins several answers to the one that the
+//! client gets. One tool reads folded events again. With the others an agent says what is to happen to its own
+//! conversation.
 //!
-//! Nothing here looks anything up, and nothing decides how often. An answer is read by
-//! [`AnswerTee`](crate::answer::AnswerTee) first: it gives the reply in the form in which it goes back.
+//! The module does no recall itself and does not limit the number of calls. [`AnswerTee`](crate::answer::AnswerTee)
+//! reads an answer first and returns the reply in the form in which it is sent back.
 
 mod calls;
 mod joined_answers;

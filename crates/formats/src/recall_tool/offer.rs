@@ -1,4 +1,4 @@
-//! The tools in a request.
+//! Puts the tools into a request.
 
 use std::ops::Range;
 
@@ -13,25 +13,25 @@ use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::ObjectWriter;
 
-/// Why a request is not given the tools.
+/// The reason why a request is not given the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoOffer {
-    /// The client has a tool of such a name.
+    /// The client has a tool with the name of an own tool.
     Taken,
-    /// The answer is to be a value of a form that the request gives, and nothing else.
+    /// The answer has to be a value in a form that the request names.
     Value,
-    /// A tool has to be called: the model has no say in whether it looks something up.
+    /// The request forces a call, so the model cannot choose whether to recall.
     Forced,
-    /// Several answers are asked for.
+    /// The request asks for several answers.
     Several,
-    /// The provider keeps a part of the request, and says what is beside it.
+    /// The provider keeps a part of the conversation, so the request does not hold all of it.
     Kept,
-    /// Its other tools allow none beside them, or the format has none that could be hidden.
+    /// The request's tools allow none beside them, or the format has no calls that could be hidden.
     Tools,
 }
 
 impl NoOffer {
-    /// Why, in a log.
+    /// The reason, for a log.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -45,10 +45,10 @@ impl NoOffer {
     }
 }
 
-/// Whether a request can be given the tools.
+/// Checks whether a request can be given the tools.
 ///
 /// # Errors
-/// Why it cannot.
+/// The reason why it cannot.
 pub fn check(request: &Request) -> Result<(), NoOffer> {
     let body = request.body();
     let fields = ObjectFields::of(body, 0..body.len());
@@ -75,7 +75,7 @@ pub fn check(request: &Request) -> Result<(), NoOffer> {
     {
         return Err(NoOffer::Kept);
     }
-    // A call in a stream of lines cannot be taken out.
+    // A call cannot be removed from a stream of lines.
     let is_lines = request.kind() == DialectKind::Ollama && request.stream;
     match !is_lines && takes_another(request.kind(), &fields) {
         true => Ok(()),
@@ -83,13 +83,13 @@ pub fn check(request: &Request) -> Result<(), NoOffer> {
     }
 }
 
-/// Whether another tool may stand beside those of the request.
+/// Whether the request may have one more tool beside its own.
 fn takes_another(kind: DialectKind, fields: &ObjectFields<'_>) -> bool {
     match kind {
-        // The tools of before: both at once are refused.
+        // The older `functions` and `tools` together are refused.
         DialectKind::OpenAiChat => !fields.has("functions"),
         DialectKind::OpenAiResponses | DialectKind::Anthropic | DialectKind::Ollama => true,
-        // Google's own tools stand alone.
+        // Google's own tools allow no others beside them.
         DialectKind::Gemini => {
             let tools = fields.array("tools").unwrap_or(0..0);
             scan::elements(fields.bytes(), tools)
@@ -99,14 +99,14 @@ fn takes_another(kind: DialectKind, fields: &ObjectFields<'_>) -> bool {
     }
 }
 
-/// The functions of one of Gemini's tools, where it has no other ones.
+/// The functions of one of Gemini's tools. `None` where the tool has anything else.
 fn declared(body: &[u8], tool: Range<usize>) -> Option<Range<usize>> {
     let tool = ObjectFields::of(body, tool);
     let names = ["functionDeclarations", "function_declarations"];
     names.iter().find_map(|name| tool.array(name)).filter(|_| tool.len() == 1)
 }
 
-/// The body of a request with the tools behind its own; all else is as it was, byte for byte.
+/// The body of a request with the tools after its own. All other bytes are unchanged.
 ///
 /// ```
 /// use midfold_formats::DialectKind;
@@ -145,14 +145,14 @@ pub fn offered(kind: DialectKind, body: &Bytes, offer: ToolOffer) -> Bytes {
     Bytes::from(splices.apply(body))
 }
 
-/// The tools as they stand in a list.
+/// The tools in the form of a list's elements.
 fn written(kind: DialectKind, offer: ToolOffer) -> Vec<u8> {
     tools(kind, offer).join(&b',')
 }
 
-/// The body of a request that was given the tools, so that the model cannot call them any more: without the tools, where
-/// the client has others, else with word that nothing may be called. A history with calls and no tool is refused, but
-/// by Ollama, which has no such word.
+/// The body of a request that was given the tools, changed so that the model can no longer call them. The tools are
+/// removed where the client has others; where it has none, the request forbids calls, because providers refuse a
+/// history with calls and no tools. Ollama takes such a history and cannot forbid calls.
 #[must_use]
 pub fn withheld(request: &Request, body: &Bytes, offer: ToolOffer) -> Bytes {
     match request.has_tools() || request.kind() == DialectKind::Ollama {
@@ -163,13 +163,13 @@ pub fn withheld(request: &Request, body: &Bytes, offer: ToolOffer) -> Bytes {
 
 /// The body without the tools.
 fn without(ours: &[u8], body: &Bytes) -> Bytes {
-    // They are where they were put: what is the same in both is the rest.
+    // The tools are the same bytes that were added, so they are found by search.
     let Some(at) = memchr::memmem::rfind(body, ours) else { return body.clone() };
     let start = at - usize::from(body.get(at.wrapping_sub(1)) == Some(&b','));
     Bytes::from([&body[..start], &body[at + ours.len()..]].concat())
 }
 
-/// The body with word that no tool may be called, where the format has such a word.
+/// The body with a member that forbids calls. Unchanged for a format that cannot forbid them.
 #[must_use]
 pub fn forbidden(kind: DialectKind, body: &Bytes) -> Bytes {
     if kind == DialectKind::Ollama {

@@ -1,4 +1,4 @@
-//! What goes back for calls of the tool.
+//! Writes the results of calls of midfold's own tools.
 
 use bytes::Bytes;
 
@@ -9,7 +9,7 @@ use crate::fields::ObjectFields;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::{ObjectWriter, list};
 
-/// A call, and what was found for it.
+/// A call, and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnsweredCall {
     /// The call.
@@ -19,7 +19,7 @@ pub struct AnsweredCall {
 }
 
 impl AnsweredCall {
-    /// The result as a part of a message: where the format has one message for several.
+    /// The result as a part of a message, for formats that have one message for all results.
     fn part(&self, kind: DialectKind) -> Vec<u8> {
         let id = self.call.id.as_deref();
         if kind == DialectKind::Gemini {
@@ -57,8 +57,8 @@ pub fn results(kind: DialectKind, answered: &[AnsweredCall]) -> Vec<Bytes> {
     Vec::from([Bytes::from(ObjectWriter::new().text("role", "user").raw(name, &parts).done())])
 }
 
-/// The client's own message behind the reply, with the results at its front: some formats want all results of a
-/// reply in one message. Nothing where each result is a message of its own, or this is none of the user's.
+/// The client's own message after the reply, with the results at its front: some formats want all results of a reply in
+/// one message. `None` where each result is a message of its own, or where the message is not in the user's role.
 #[must_use]
 pub fn in_front_of(kind: DialectKind, message: &Bytes, answered: &[AnsweredCall]) -> Option<Bytes> {
     let name = parts_of(kind)?;
@@ -78,7 +78,7 @@ pub fn in_front_of(kind: DialectKind, message: &Bytes, answered: &[AnsweredCall]
     is_users.then(|| Bytes::from(splices.apply(message)))
 }
 
-/// The list that a message of results has; none where each result is a message.
+/// The list in a message of results. `None` for a format in which each result is a message.
 fn parts_of(kind: DialectKind) -> Option<&'static str> {
     match kind {
         DialectKind::Anthropic => Some("content"),

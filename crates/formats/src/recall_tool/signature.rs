@@ -1,5 +1,6 @@
-//! Signatures of Gemini's calls: of several calls the first one has it, and no first one goes back without. Where that one
-//! is hidden, the next one is said to have none: a signature is of its own part.
+//! Signatures of Gemini's calls. Of several calls the first one has the signature, and Gemini refuses a first call
+//! without one. A signature is valid for its own part only. So when the first call is hidden, the next one gets the
+//! value for "no signature".
 
 use midfold_core::jsonstr;
 
@@ -7,22 +8,23 @@ use crate::convert::UNSIGNED;
 use crate::fields::ObjectFields;
 use crate::vendor::rewrite::Splices;
 
-/// Where a part has its signature.
+/// The member that holds a part's signature.
 const NAME: &str = "thoughtSignature";
 
-/// Whether a hidden call had the signature of those behind it.
+/// Notes whether a hidden call had the signature for the calls after it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signature {
+    /// Whether the signature was hidden and no shown call has replaced it so far.
     is_hidden: bool,
 }
 
 impl Signature {
-    /// A part that is hidden.
+    /// Notes a hidden part.
     pub fn hide(&mut self, part: &ObjectFields<'_>) {
         self.is_hidden |= part.has(NAME);
     }
 
-    /// A part that the client gets.
+    /// Returns a part as the client gets it.
     pub fn show(&mut self, part: &[u8]) -> Vec<u8> {
         let fields = ObjectFields::of(part, 0..part.len());
         if fields.object("functionCall").is_none() {

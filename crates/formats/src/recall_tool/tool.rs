@@ -1,19 +1,19 @@
-//! The tools as a model reads them.
+//! The descriptions and schemas of midfold's own tools, as a model reads them.
 
 use crate::DialectKind;
 use crate::own_tools::OwnTool;
 use crate::vendor::write::ObjectWriter;
 
-/// Which of the tools a request is given.
+/// The own tools that a request is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ToolOffer {
-    /// The one that brings back what was folded.
+    /// Whether it is given the tool that reads folded events again.
     pub recall: bool,
-    /// Those by which an agent says what should become of its conversation.
+    /// Whether it is given the tools by which an agent says what is to happen to its conversation.
     pub agent: bool,
 }
 
-/// An argument: its name, the type of its value, what a model reads of it, and whether a call has to have it.
+/// An argument: its name, the type of its value, its description for the model, and whether a call must have it.
 type ToolArgument = (&'static str, &'static str, &'static str, bool);
 
 const RECALL: &str = "Looks up the earlier part of this conversation, which a summary stands for by now. Use it \
@@ -59,7 +59,7 @@ const NOTE_ARGUMENTS: &[ToolArgument] =
     &[("text", "string", "the line, 500 characters at most", true)];
 
 impl OwnTool {
-    /// What a model reads of it.
+    /// The description that a model reads.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl OwnTool {
         }
     }
 
-    /// The schema of its arguments.
+    /// The JSON schema of its arguments.
     #[must_use]
     pub fn schema(self) -> Vec<u8> {
         let mut properties = ObjectWriter::new();
@@ -96,7 +96,7 @@ impl OwnTool {
         }
     }
 
-    /// The tool as this dialect spells it.
+    /// The tool in the form of this dialect.
     fn written(self, kind: DialectKind) -> Vec<u8> {
         let schema = self.schema();
         let named = |object: ObjectWriter| {
@@ -107,7 +107,7 @@ impl OwnTool {
                 let function = named(ObjectWriter::new()).raw("parameters", &schema).done();
                 ObjectWriter::of("function").raw("function", &function).done()
             }
-            // Strict where nothing is said: then each argument would have to be given.
+            // Responses is strict by default: each argument would then be required.
             DialectKind::OpenAiResponses => {
                 let tool = named(ObjectWriter::of("function")).raw("parameters", &schema);
                 tool.raw("strict", b"false").done()
@@ -119,20 +119,20 @@ impl OwnTool {
 }
 
 impl ToolOffer {
-    /// Nothing is offered.
+    /// Whether no tool is offered.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
 
-    /// Whether a tool is among those that are offered.
+    /// Whether this tool is offered.
     #[must_use]
     pub fn has(self, tool: OwnTool) -> bool {
         if tool == OwnTool::Recall { self.recall } else { self.agent }
     }
 }
 
-/// The tools that are offered, as this dialect spells them.
+/// The offered tools, in the form of this dialect.
 #[must_use]
 pub fn tools(kind: DialectKind, offer: ToolOffer) -> Vec<Vec<u8>> {
     let all = OwnTool::ALL.into_iter().filter(|tool| offer.has(*tool));

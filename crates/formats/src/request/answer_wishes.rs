@@ -1,13 +1,13 @@
-//! What a request says of the answer.
+//! Requirements of a request on its answer.
 
 use crate::fields::ObjectFields;
 
-/// What a request says of the answer, beside its tools.
+/// The requirements of a request on its answer, beside its tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AnswerWishes {
-    /// One of the tools has to be called.
+    /// Whether one of the tools has to be called.
     pub is_forced: bool,
-    /// The text has a form that the request gives.
+    /// Whether the text has to have a form that the request names.
     pub is_formed: bool,
 }
 
@@ -36,7 +36,7 @@ fn is_formed(fields: &ObjectFields<'_>) -> bool {
         ["json_schema", "json_object"].iter().any(|kind| format.is("type", kind))
     };
     let gemini = fields.inner("generationConfig");
-    // Ollama: a schema, or the word alone.
+    // Ollama: a schema, or the word `json`.
     let ollama = fields.is("format", "json") || fields.object("format").is_some();
     ollama
         || is_json(&fields.inner("response_format"))

@@ -1,61 +1,65 @@
-//! How much of a request is read: what its messages cost in memory is known before anything is made of them. Two
-//! bytes can be a message, and four kilobytes can be packed millions of them.
+//! Limits on how much of a request is read. The memory that its messages take is known before anything is made of them.
+//! Two bytes can be a message, and four compressed kilobytes can hold millions of them.
 
 use std::ops::Range;
 
 use crate::scan;
 
-/// Memory that a message takes beside its bytes, in whoever keeps it: an event, its view, its places in chains and
-/// indices. Measured with messages of two bytes (`tools/memory-check`): 1.2 KB, and as much again while lists grow.
+/// The bytes of memory that a message takes beside its own bytes, once it is kept: an event, its view, its places in
+/// chains and indices. Measured with messages of two bytes (`tools/memory-check`): 1.2 KB, and as much again while
+/// lists grow.
 pub const MESSAGE: usize = 2 << 10;
-/// The same of one that is known already: its place alone.
+/// The bytes of memory for a message that is known already: only its place is kept.
 const KNOWN: usize = 256;
-/// Parts of a message that are in that: lists, objects, texts, numbers and names.
+/// The parts of a message that this amount includes: lists, objects, texts, numbers and names.
 const FREE: usize = 8;
-/// Memory that each further part takes. A block of a view is 160 bytes, and lists grow by doubling.
+/// The bytes of memory for each further part. A block of a view takes 160 bytes, and lists grow by doubling.
 const PART: usize = 256;
-/// Memory that a part takes which stands beside the messages: a member of an object is 32 bytes.
+/// The bytes of memory for a part beside the messages: a member of an object takes 32 bytes.
 const BESIDE: usize = 64;
 
-/// Memory that whoever reads a document may take beside its bytes, as an upper estimate.
+/// An upper estimate of the bytes of memory that the reader of a document takes beside the document's own bytes.
 #[must_use]
 pub fn memory_of(json: &[u8]) -> usize {
     PART * scan::parts(json)
 }
 
-/// How much of a request is read.
+/// The most of a request that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Messages.
+    /// The most messages.
     pub messages: usize,
-    /// Bytes of memory that they take beside those of the body, as an upper estimate.
+    /// The most bytes of memory for the messages, beside those of the body, as an upper estimate.
     pub memory: usize,
 }
 
 impl Bounds {
-    /// Any number, in any memory.
+    /// No limits.
     pub const NONE: Self = Self { messages: usize::MAX, memory: usize::MAX };
 }
 
-/// What there is too much of.
+/// The limit that a request exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BoundsError {
-    /// More messages than these.
+    /// The body has more than this number of messages.
     #[error("the body has more than {0} messages")]
     Messages(usize),
-    /// What it has would take more memory.
+    /// The messages would take more than this number of bytes of memory.
     #[error("the messages of the body would take more than {0} bytes of memory")]
     Memory(usize),
 }
 
-/// How long the message is that a text starts with, where it is known.
+/// Returns the length in bytes of the known message with which the given bytes start. `None` where that message is not
+/// known.
 pub(super) type KnownLength<'a> = &'a dyn Fn(&[u8]) -> Option<usize>;
 
-/// Counts while a body is walked, and stops where there is too much.
+/// Counts messages and memory while a body is read, and stops the reading at a limit.
 pub(super) struct Tally<'a> {
     known: KnownLength<'a>,
     bounds: Bounds,
+    /// The number of messages so far.
     messages: usize,
+    /// The bytes of memory so far.
     pub memory: usize,
     over: Option<BoundsError>,
 }
@@ -65,7 +69,7 @@ impl<'a> Tally<'a> {
         Self { known, bounds, messages: 0, memory: 0, over: None }
     }
 
-    /// The message that starts here.
+    /// Counts the message at `at` and returns its range. `None` at a limit, or where the bytes are no JSON.
     pub fn message(&mut self, body: &[u8], at: usize) -> Option<Range<usize>> {
         self.messages += 1;
         if self.messages > self.bounds.messages {
@@ -82,7 +86,7 @@ impl<'a> Tally<'a> {
         Some(found)
     }
 
-    /// A member that stands beside the messages.
+    /// Counts a member beside the messages. `None` at a limit.
     pub fn beside(&mut self, value: &[u8]) -> Option<()> {
         self.takes(BESIDE * (1 + scan::parts(value)))
     }
@@ -96,7 +100,7 @@ impl<'a> Tally<'a> {
         Some(())
     }
 
-    /// Why a walk stopped, where it was not for what it found.
+    /// The limit at which the reading stopped. `None` where it stopped for another reason.
     pub fn over(&self) -> Option<BoundsError> {
         self.over
     }

@@ -1,8 +1,8 @@
-//! By what a message is recognised when a client sends it again.
+//! The identity of a message, by which it is recognised when a client sends it again.
 //!
-//! Clients rewrite some things between requests that the model never reads: they move the marks of
-//! the cache, give items other ids and states, and drop the punctuation of call ids. A message is the
-//! same when nothing but these differs.
+//! Clients change some things between requests that the model never reads: they move the marks for the cache, give
+//! items other ids and states, and drop the punctuation of call ids. Messages that differ in nothing else are the same
+//! message.
 
 use std::ops::Range;
 
@@ -12,20 +12,19 @@ use midfold_core::Hash;
 use crate::DialectKind;
 use crate::scan;
 
-/// The version of the rules below: part of every identity, because a change of them is a change of
-/// all identities.
+/// The version of the rules below. It is part of every identity, because a change of the rules changes all identities.
 const RULES: u8 = 1;
 
-/// Marks that clients put on what should be cached.
+/// Members by which clients mark what is to be cached.
 const MARKS: [&str; 2] = ["cache_control", "prompt_cache_breakpoint"];
 
-/// The members that name a call.
+/// The members that hold the id of a call.
 const CALL_IDS: [&str; 4] = ["id", "call_id", "tool_call_id", "tool_use_id"];
 
-/// What a tool or its caller wrote: no rule of ours looks into it.
+/// Members that a tool or its caller wrote. No rule changes their content.
 const DATA: [&str; 6] = ["input", "arguments", "args", "response", "output", "parameters"];
 
-/// The identity of a message: two messages with the same one are the same message.
+/// The identity of a message. Two messages with the same identity are the same message.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, request::identity};
@@ -44,7 +43,7 @@ pub fn identity(kind: DialectKind, message: &[u8]) -> Hash {
     Hash::ROOT.chain(&out)
 }
 
-/// The message without the marks of the cache. Borrowed bytes where it has none.
+/// The message without its marks for the cache. The bytes are shared where it has none.
 #[must_use]
 pub fn without_marks(message: &Bytes) -> Bytes {
     if !MARKS.iter().any(|mark| holds(message, mark)) {
@@ -66,10 +65,10 @@ fn holds(bytes: &[u8], name: &str) -> bool {
     memchr::memmem::find(bytes, name.as_bytes()).is_some()
 }
 
-/// Objects in objects, as deep as marks can be: a message, its blocks, the blocks of a result.
+/// The deepest objects that can have marks: a message, its blocks, the blocks of a result.
 const DEEPEST: usize = 3;
 
-/// What to cut out: each mark with the comma that belonged to it.
+/// Adds the ranges to cut: each mark with the comma that belongs to it.
 fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usize>>) {
     if depth >= DEEPEST {
         return;
@@ -84,7 +83,7 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usiz
             let mut kept_before = None;
             for (n, member) in members.iter().enumerate() {
                 if is_mark(member) {
-                    // With the comma before it, or where nothing stays before it the one behind.
+                    // The comma before the mark is cut, or the one after it where no member stays before it.
                     let next = members.get(n + 1).map(|next| next.key.start);
                     cuts.push(match (kept_before, next) {
                         (Some(end), _) => end..member.value.end,
@@ -106,9 +105,10 @@ fn marks(bytes: &[u8], at: Range<usize>, depth: usize, cuts: &mut Vec<Range<usiz
     }
 }
 
+/// Writes the normal form of a message, which its identity hashes.
 struct IdentityWalk<'a> {
     bytes: &'a [u8],
-    /// Each message is an item with an id and a state of its own.
+    /// Whether each message is an item with an id and a state of its own.
     items: bool,
 }
 

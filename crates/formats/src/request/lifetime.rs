@@ -1,24 +1,25 @@
-//! How long a request asks its provider to keep the prompt in the cache.
+//! The time for which a request asks its provider to keep the prompt in the cache.
 
 use memchr::memmem;
 use serde_json::Value;
 
 use crate::fields::ObjectFields;
 
-/// Messages at the end that may be marked: marks of the cache are at the end of what is to be kept, and a provider
-/// takes four of them (Anthropic).
+/// The number of newest messages that may have marks. A mark for the cache is at the end of the part that is to be
+/// kept, and a provider takes four of them (Anthropic).
 pub(super) const MARKED: usize = 4;
 
-/// What a request says at its top level of the cache (OpenAI `prompt_cache_retention`, Anthropic's automatic
-/// `cache_control`), in seconds.
+/// The time in seconds that the top level of a request asks for (OpenAI `prompt_cache_retention`, Anthropic's automatic
+/// `cache_control`). `None` where it asks for none.
 pub(super) fn said(fields: &ObjectFields<'_>) -> Option<u64> {
     let of_all = fields.text("prompt_cache_retention").and_then(|text| seconds(&text));
     of_all.or_else(|| fields.inner("cache_control").text("ttl").and_then(|text| seconds(&text)))
 }
 
-/// The longest time that the marks in a prompt, a list of tools or a message ask for.
+/// The longest time in seconds that the marks in a prompt, a list of tools or a message ask for. `None` where they ask
+/// for none.
 pub(super) fn longest(json: &[u8]) -> Option<u64> {
-    // Read only where there is such a member: most have none, and may be long.
+    // Most values have no such member, and may be long; only one that has it is parsed.
     memmem::find(json, b"\"ttl\"")?;
     marks(&serde_json::from_slice(json).ok()?)
 }
@@ -26,7 +27,7 @@ pub(super) fn longest(json: &[u8]) -> Option<u64> {
 fn marks(value: &Value) -> Option<u64> {
     match value {
         Value::Array(all) => all.iter().filter_map(marks).max(),
-        // What a tool is called with may have members of these names, and says nothing of the cache.
+        // The arguments of a call may have members of these names, which are no marks. So only these places are read.
         Value::Object(members) => {
             let ttl = |name: &str| members.get(name)?.get("ttl")?.as_str().and_then(seconds);
             let inner = members.get("content").and_then(marks);
@@ -36,7 +37,7 @@ fn marks(value: &Value) -> Option<u64> {
     }
 }
 
-/// `5m`, `1h` and `24h` in seconds.
+/// `5m`, `1h` and `24h` in seconds. `None` for any other text.
 fn seconds(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let unit = match unit {
@@ -76,7 +77,7 @@ mod tests {
                     {"text":"a","cache_control":{"ttl":"5m"}}]}]}]}"#,
                 Some(300),
             ),
-            // A tool's own arguments.
+            // These are a tool's own arguments.
             (
                 r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","input":{
                     "cache_control":{"ttl":"9h"},"ttl":"9h"}}]}]}"#,

@@ -1,12 +1,12 @@
-//! Whether a body that nobody knows has messages in it.
+//! Finds out whether a body of unknown format has messages in it.
 
 use crate::scan;
 
-/// Where wire formats keep their messages.
+/// The members in which wire formats have their messages.
 const LISTS: [&str; 3] = ["messages", "input", "contents"];
 
-/// Whether a body has a list of messages where the wire formats have theirs: objects with a role. For requests
-/// whose path says nothing.
+/// Whether a body has a list of messages in one of the members of the wire formats: its first element is an object with
+/// a role. This serves requests whose path does not name the format.
 ///
 /// ```
 /// use midfold_formats::request::lists_messages;

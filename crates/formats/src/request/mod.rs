@@ -1,5 +1,5 @@
-//! A request to a provider, as bytes: where its messages are, what stands beside them, and the same
-//! request with other messages. Nothing else in it changes, ever.
+//! A request to a provider, as bytes: where its messages are, what is beside them, and the same request with other
+//! messages. No other byte of it ever changes.
 
 mod answer_wishes;
 mod bounds;
@@ -30,7 +30,7 @@ pub use named::{item_id, reference};
 pub use reply::with_shorter_reply;
 pub use summary::is_summary_request;
 
-/// Why a body is no request that can be read.
+/// The reason why a body cannot be read as a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The body is no JSON object.
@@ -42,12 +42,12 @@ pub enum RequestError {
     /// The list does not end, or something follows the object.
     #[error("the body is not valid JSON")]
     Broken,
-    /// There is more than may be read.
+    /// The body exceeds a limit.
     #[error(transparent)]
     Over(#[from] BoundsError),
 }
 
-/// A request whose messages are known by their places.
+/// A request of which the positions of its messages are known.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -65,40 +65,43 @@ pub enum RequestError {
 pub struct Request {
     kind: DialectKind,
     body: Bytes,
+    /// The range of the list of messages in the body.
     list: Range<usize>,
+    /// The range of each message in the body.
     messages: Vec<Range<usize>>,
+    /// The bytes of memory that the messages take once they are kept.
     memory: usize,
-    /// The one message of a Responses request whose input is a text.
+    /// The message of a Responses request whose input is a single text.
     lone: Option<Bytes>,
-    /// The JSON of the system prompt that stands beside the messages.
+    /// The JSON of the system prompt beside the messages.
     pub system: Option<Bytes>,
     /// The JSON of the tools.
     pub tools: Option<Bytes>,
     /// The model, where the body names it.
     pub model: Option<String>,
-    /// Tokens that the reply may have at most, where the body says so.
+    /// The most tokens of the reply, where the body names it.
     pub max_output: Option<u64>,
-    /// Tokens that the model is to hold, where the body says so (Ollama: `options.num_ctx`).
+    /// The window in tokens that the model is to be loaded with, where the body names it (Ollama: `options.num_ctx`).
     pub window: Option<u64>,
-    /// The model is asked for reasoning before each answer (Anthropic: `thinking.type` is `enabled`; where
-    /// that is `adaptive`, it may leave it out; Ollama: `think`).
+    /// Whether the model has to reason before each answer (Anthropic: `thinking.type` is `enabled`; with `adaptive` it
+    /// may skip the reasoning; Ollama: `think`).
     pub asks_reasoning: bool,
-    /// The answer is to be streamed. Gemini says so in the path, not in the body; Ollama streams unless it is told
-    /// not to.
+    /// Whether the answer is to be streamed. Gemini names that in the path and not in the body. Ollama streams unless
+    /// the body says `false`.
     pub stream: bool,
-    /// The answer that this request goes on from, where the provider keeps the history.
+    /// The id of the answer that this request continues, where the provider keeps the history.
     pub previous_response: Option<String>,
-    /// The provider is not to keep the answer.
+    /// Whether the provider is not to keep the answer.
     pub is_unstored: bool,
-    /// The request goes on in a thread that the provider keeps (Anthropic).
+    /// Whether the request continues a thread that the provider keeps (Anthropic).
     pub continues_thread: bool,
-    /// Seconds for which the provider is to keep the whole prompt in its cache.
+    /// The seconds for which the provider is to keep the whole prompt in its cache.
     cache_retention: Option<u64>,
-    /// What it says of the answer.
+    /// The requirements on the answer.
     wanted: AnswerWishes,
 }
 
-/// The member that lists the messages.
+/// The name of the member with the list of messages.
 #[must_use]
 pub fn list_name(kind: DialectKind) -> &'static str {
     match kind {
@@ -116,17 +119,17 @@ impl Request {
     /// Finds the messages of a body in this dialect.
     ///
     /// # Errors
-    /// When the body is no object, or has no list of messages.
+    /// The body is no object, or has no list of messages.
     pub fn read(kind: DialectKind, body: Bytes) -> Result<Self, RequestError> {
         Self::read_knowing(kind, body, &|_| None, Bounds::NONE)
     }
 
-    /// As [`Request::read`], where some messages are known: a client sends them all again each time. `known`
-    /// says how long the message is that a text starts with; it has to be an object that was read before,
-    /// byte for byte.
+    /// Reads a body as [`Request::read`] does, with limits and with known messages: a client sends all its messages
+    /// again each time. `known` returns the length of the known message with which the given bytes start. Such a
+    /// message has to be an object that was read before, byte for byte.
     ///
     /// # Errors
-    /// As [`Request::read`], and where there is more than these bounds allow.
+    /// The errors of [`Request::read`], and an error for a body that exceeds the limits.
     pub fn read_knowing(
         kind: DialectKind,
         body: Bytes,
@@ -180,26 +183,26 @@ impl Request {
         })
     }
 
-    /// Its dialect.
+    /// The request's dialect.
     #[must_use]
     pub fn kind(&self) -> DialectKind {
         self.kind
     }
 
-    /// The body as it came.
+    /// The body as it arrived.
     #[must_use]
     pub fn body(&self) -> &Bytes {
         &self.body
     }
 
-    /// How many messages it has.
+    /// The number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.messages.len()
     }
 
-    /// Bytes of memory that its messages take at most, beside those of the body, once they are kept: what is
-    /// taken before they are.
+    /// An upper estimate of the bytes of memory that the messages take once they are kept, beside those of the body. A
+    /// caller reserves them before it keeps the messages.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.memory
@@ -211,7 +214,7 @@ impl Request {
         self.messages.is_empty()
     }
 
-    /// A message: a slice of the body, nothing is copied. Empty behind the last one.
+    /// The message at this index, as a slice of the body without a copy. Empty after the last message.
     #[must_use]
     pub fn message(&self, at: usize) -> Bytes {
         match &self.lone {
@@ -225,11 +228,11 @@ impl Request {
         (0..self.len()).map(|at| self.message(at))
     }
 
-    /// The request with these messages: every byte outside of the list stays.
+    /// The request with these messages. Every byte outside of the list stays.
     #[must_use]
     pub fn with_messages(&self, messages: impl IntoIterator<Item = Bytes>) -> Bytes {
         let messages: Vec<_> = messages.into_iter().collect();
-        // As much as it takes: the body that came may be many times as long.
+        // The capacity is exact, because the body that arrived may be many times as long.
         let length: usize = messages.iter().map(|message| message.len() + 1).sum();
         let mut out = BytesMut::with_capacity(self.body.len() - self.list.len() + length + 2);
         out.extend_from_slice(&self.body[..self.list.start]);
@@ -245,8 +248,8 @@ impl Request {
         out.freeze()
     }
 
-    /// How long the provider is asked to keep the prompt in its cache, in seconds: the longest time that the body
-    /// asks for; none where it asks for none, and the provider's own time counts.
+    /// The longest time in seconds for which the body asks the provider to keep the prompt in its cache. `None` where
+    /// it asks for none, so that the provider's own time applies.
     ///
     /// ```
     /// use midfold_formats::{DialectKind, request::Request};
@@ -264,14 +267,14 @@ impl Request {
         marked.filter_map(|json| lifetime::longest(&json)).chain(self.cache_retention).max()
     }
 
-    /// The request without a member of its object, if it has it.
+    /// The request without this member. The same bytes where it has no such member.
     #[must_use]
     pub fn without(&self, name: &str) -> Bytes {
         without_member(&self.body, name)
     }
 }
 
-/// Whether the model has to think first: Anthropic, Bedrock, Ollama (`true`, or how much).
+/// Whether the request asks for reasoning: Anthropic, Bedrock, Ollama (`true`, or an effort).
 fn asks_reasoning(fields: &ObjectFields<'_>) -> bool {
     let is_enabled = |holder: &ObjectFields<'_>| holder.inner("thinking").is("type", "enabled");
     is_enabled(fields)
@@ -280,7 +283,7 @@ fn asks_reasoning(fields: &ObjectFields<'_>) -> bool {
         || fields.string("think").is_some()
 }
 
-/// The members of a body, and the elements of its list of messages: in one walk, because the list is
+/// The members of a body, and the elements of its list of messages. Both are found in one scan, because the list is
 /// nearly all of the body.
 fn top<'a>(
     body: &'a [u8],
@@ -312,7 +315,7 @@ fn top<'a>(
     Ok((ObjectFields::found(body, members), listed))
 }
 
-/// The member whose key starts here. Where it is the list called `name`, its elements too.
+/// The member whose key starts at `at`. Where it is the list called `name`, its elements are added to `listed`.
 fn member(
     body: &[u8],
     at: usize,
@@ -336,12 +339,12 @@ fn member(
     is_colon.then_some(member)
 }
 
-/// A text, as the message that it is short for.
+/// The user message for which a lone text stands.
 fn said(text: &[u8]) -> Bytes {
     Bytes::from([br#"{"role":"user","content":"#, text, b"}"].concat())
 }
 
-/// An object without a member (each one of this name), and without the comma that belonged to it.
+/// An object without the members of this name, and without the commas that belong to them.
 pub(crate) fn without_member(object: &Bytes, name: &str) -> Bytes {
     let members: Vec<_> = scan::members(object, 0..object.len()).collect();
     if !members.iter().any(|member| member.is(object, name)) {

@@ -1,10 +1,10 @@
-//! Items of Responses by their ids.
+//! The ids of Responses items.
 
 use memchr::memmem;
 
 use crate::fields::ObjectFields;
 
-/// The id of an item; `None` where it has none.
+/// The id of an item. `None` where it has none.
 ///
 /// ```
 /// use midfold_formats::request::item_id;
@@ -16,7 +16,7 @@ pub fn item_id(item: &[u8]) -> Option<String> {
     ObjectFields::of(item, 0..item.len()).label("id").filter(|id| !id.is_empty())
 }
 
-/// The id that an `item_reference` names; `None` for any other item.
+/// The id that an `item_reference` names. `None` for any other item.
 ///
 /// ```
 /// use midfold_formats::request::reference;
@@ -25,7 +25,7 @@ pub fn item_id(item: &[u8]) -> Option<String> {
 /// ```
 #[must_use]
 pub fn reference(item: &[u8]) -> Option<String> {
-    // A reference is short: a long item is not searched.
+    // A reference is short, so a long item is not searched.
     const LONGEST: usize = 1024;
     if item.len() > LONGEST || memmem::find(item, b"item_reference").is_none() {
         return None;

@@ -1,4 +1,4 @@
-//! How long a reply may be, written anew.
+//! Rewrites the most tokens of a reply.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::scan;
 
-/// What formats call it, in the request itself or in a part of it.
+/// The members that hold that number, in the request itself or in one of its objects.
 const NAMES: [(&str, &str); 5] = [
     ("", "max_completion_tokens"),
     ("", "max_output_tokens"),
@@ -14,11 +14,11 @@ const NAMES: [(&str, &str); 5] = [
     ("generationConfig", "maxOutputTokens"),
     ("options", "num_predict"),
 ];
-/// Anthropic's least budget for thinking, in tokens. It has to be less than the reply may have.
+/// Anthropic's smallest budget for reasoning, in tokens. The budget has to be below that of the reply.
 const LEAST_THINKING: u64 = 1_024;
 
-/// A request that asks for a reply of at most so many tokens, where it asked for more; nothing else in it changes,
-/// but for a budget for thinking that would be larger than the reply.
+/// A request for a reply of at most `tokens` tokens, where it allowed more. Nothing else in it changes, except a budget
+/// for reasoning that would be larger than the reply.
 ///
 /// ```
 /// use midfold_formats::request::with_shorter_reply;

@@ -1,9 +1,9 @@
-//! A client that compacts its own history asks the model for a summary. Folding such a request would
+//! Recognises a client that compacts its own history and asks the model for a summary. Folding such a request would
 //! have the model summarise a summary.
 
 use super::Request;
 
-/// What clients write into the request for a summary (measured with the clients named).
+/// Phrases that clients write into the request for a summary (measured with the clients named).
 const PHRASES: &[&str] = &[
     // Codex
     "CONTEXT CHECKPOINT COMPACTION",
@@ -19,12 +19,11 @@ const PHRASES: &[&str] = &[
     "Context Extraction Assistant",
 ];
 
-/// As far from the end of a message as a phrase is looked for: clients put it behind the results that
-/// the message also holds.
+/// The bytes at the end of a message in which a phrase is searched. Clients put it after the results that the message
+/// also holds.
 const NEAR_END: usize = 64 << 10;
 
-/// Whether the client asks for a summary of its own: in its last message, or in what stands beside the
-/// messages.
+/// Whether the client asks for a summary of its own, in its last message or in the system prompt.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, request::{Request, is_summary_request}};
@@ -39,7 +38,7 @@ pub fn is_summary_request(request: &Request) -> bool {
     let end = &last[last.len().saturating_sub(NEAR_END)..];
     let first = request.message(0);
     let system = request.system.as_deref().unwrap_or_default();
-    // A first message that is no system prompt is the conversation itself.
+    // A first message that is no system prompt belongs to the conversation.
     let first = if request.len() > 1 && is_system(request, &first) { &first[..] } else { b"" };
     [end, first, system].into_iter().any(says)
 }

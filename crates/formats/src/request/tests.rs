@@ -52,7 +52,7 @@ fn what_is_too_much_is_known_before_it_is_there() {
         (DialectKind::Gemini, "contents"),
     ];
     for (kind, list) in kinds {
-        // Commas are for those who check: a list without them has as many elements.
+        // The scanner does not check commas: a list without them has the same elements.
         for element in ["1,", "{},", "[]", "\"\"", "{\"role\":\"user\",\"content\":\"a\"},"] {
             let many = |count| format!("{{\"{list}\":[{}]}}", element.repeat(count));
             assert_eq!(read(kind, &many(10), 10, usize::MAX).unwrap().len(), 10, "{element}");
@@ -75,7 +75,7 @@ fn what_is_too_much_is_known_before_it_is_there() {
                 RequestError::Over(BoundsError::Memory(50_000))
             );
         }
-        // A text is one part, whatever stands in it, and depth costs nothing by itself.
+        // A text is one part, whatever is in it, and depth costs nothing by itself.
         let text = "{},[1,\\\"".repeat(10_000);
         let long = format!("{{\"{list}\":[{{\"role\":\"user\",\"content\":\"{text}\"}}]}}");
         assert!(read(kind, &long, 1, 2_048).is_ok());
@@ -135,7 +135,7 @@ fn marks_are_cut_out_and_nothing_else() {
             r#"{"content":[{"type":"tool_result","content":[{"text":"x","cache_control":{}}]}]}"#,
             r#"{"content":[{"type":"tool_result","content":[{"text":"x"}]}]}"#,
         ),
-        // What a tool was told is nobody's mark.
+        // Members in the arguments of a call are no marks.
         (
             r#"{"content":[{"type":"tool_use","input":{"cache_control":"no-store"}}]}"#,
             r#"{"content":[{"type":"tool_use","input":{"cache_control":"no-store"}}]}"#,
@@ -171,7 +171,7 @@ fn identities_ignore_what_clients_rewrite() {
         r#"{"role":"assistant","content":[{"type":"tool_use","id":"toolu-1","name":"a","input":{}}]}"#,
         r#"{"role":"assistant","content":[{"type":"tool_use","id":"toolu1","name":"a","input":{},"cache_control":{"type":"ephemeral"}}]}"#,
     );
-    // An id in what a tool was told is no id of a call.
+    // An id in the arguments of a call is no call id.
     differ(
         anthropic,
         r#"{"content":[{"type":"tool_use","input":{"id":"a-b"}}]}"#,

@@ -1,5 +1,5 @@
-//! A client that asks the model about its conversation: whether it goes in circles, who speaks next, what it is
-//! called. Such a request has a part of the history and asks for a value of a given form, and for no work.
+//! Recognises a client that asks the model about its conversation: whether it goes in circles, who speaks next, what
+//! its title is. Such a request has a part of the history and wants a value of a given form, and no work.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use crate::own_tools::OwnTool;
 use crate::scan;
 
 impl Request {
-    /// Whether the answer can be nothing but a value of a form that the request gives: text by a schema, without
-    /// tools (Gemini CLI), or the call of the only tool (Qwen Code).
+    /// Whether the answer can only be a value of a form that the request names: text by a schema, without tools (Gemini
+    /// CLI), or the call of the only tool (Qwen Code).
     ///
     /// ```
     /// use midfold_formats::{DialectKind, request::Request};
@@ -37,14 +37,14 @@ impl Request {
         self.wanted.is_forced
     }
 
-    /// Whether it offers the model any tool.
+    /// Whether the request offers any tool.
     #[must_use]
     pub fn has_tools(&self) -> bool {
         !self.tool_names().is_empty()
     }
 
-    /// Whether its history has calls of tools that it does not offer: they are another conversation's. A tool that no
-    /// client offers says nothing of that.
+    /// Whether the history has calls of tools that the request does not offer: those calls are of another conversation.
+    /// Calls of midfold's own tools do not count, since no client offers these.
     #[must_use]
     pub fn has_foreign_calls(&self) -> bool {
         let (dialect, offered) = (self.kind().dialect(), self.tool_names());
@@ -60,12 +60,12 @@ impl Request {
         })
     }
 
-    /// The names of its tools; one without a name (a provider's own) is one all the same.
+    /// The names of the request's tools. A tool without a name, which the provider runs itself, has an empty one.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         let json = self.tools.as_deref().unwrap_or_default();
         let list = match json.first() {
             Some(b'[') => Some(0..json.len()),
-            // Bedrock has them in an object.
+            // Bedrock has the tools in an object.
             _ => ObjectFields::of(json, 0..json.len()).array("tools"),
         };
         let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! Lists beside the turns that have one element for each: masks, weights, rewards.
+//! Lists beside the turns with one element for each turn: masks, weights, rewards.
 
 use std::ops::Range;
 
@@ -7,8 +7,7 @@ use midfold_core::trajectory::TurnMap;
 use super::row::TrajectoryRow;
 use crate::scan;
 
-/// Members of a row that are taken for such a list, where it has as many elements as there are
-/// turns.
+/// The members of a row that are taken for such a list, where the list has as many elements as there are turns.
 pub const ALIGNED: &[&str] = &[
     "mask",
     "masks",
@@ -24,7 +23,7 @@ pub const ALIGNED: &[&str] = &[
     "step_rewards",
 ];
 
-/// The list members of the row that are aligned with `turns` turns.
+/// The lists of the row with one element for each of `turns` turns. `more` are the names of further lists.
 pub(super) fn lists<'a>(
     row: &'a TrajectoryRow<'_>,
     turns: usize,
@@ -39,8 +38,8 @@ pub(super) fn lists<'a>(
         .filter(move |elements| elements.len() == turns)
 }
 
-/// The edit that takes the elements of the turns that left, and puts one for a summary's own turn:
-/// nothing is learned from it.
+/// The edit that removes the elements of the replaced turns. A summary that is a turn of its own gets an empty element
+/// (`0`, `false`, `null` or an empty string), so that a model learns nothing from it. `None` where no turn was replaced.
 pub(super) fn edit(
     bytes: &[u8],
     elements: &[Range<usize>],
@@ -57,6 +56,7 @@ pub(super) fn edit(
         };
         return Some((first.start..last.end, nothing.to_vec()));
     }
+    // The comma before the removed elements is removed too, or the one after them where they are the first.
     let before = span.start.checked_sub(1).and_then(|at| elements.get(at));
     let range = match (before, elements.get(span.end)) {
         (Some(before), _) => before.end..last.end,

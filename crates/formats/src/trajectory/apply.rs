@@ -1,4 +1,4 @@
-//! Putting a summary in the place of turns. Everything else keeps its bytes.
+//! Puts a summary in the place of turns. Everything else keeps its bytes.
 
 use std::ops::Range;
 
@@ -16,23 +16,23 @@ use super::{aligned, encoded};
 pub struct SummarisedRow {
     /// The row.
     pub bytes: Vec<u8>,
-    /// What was done.
+    /// The metrics of the compression.
     pub metrics: TrajectoryMetrics,
-    /// Where the turns went.
+    /// The new index of each turn.
     pub map: TurnMap,
 }
 
-/// What is between a turn's own text and a summary that joins it.
+/// The text between a turn's own text and a summary that is joined to it.
 const BETWEEN: &str = "\n\n";
 
+/// A range of bytes and the bytes that replace it.
 type RowEdit = (Range<usize>, Vec<u8>);
 
-/// Puts `summary` in the place of `span`. Tags and template tokens in it lose their meaning, and
-/// it gets its header where it has none. `weights` are those of the row: turns that stay the same
-/// are not counted again.
+/// Puts `summary` in the place of `span`. Tags and template tokens in the summary are made harmless, and it gets its
+/// header where it has none. `weights` are those of the row, so that turns which stay are not counted again.
 ///
 /// # Errors
-/// [`RowError::BadTurn`] where the summary should join a turn that has no text.
+/// [`RowError::BadTurn`] where the summary would have to join a turn without text.
 pub fn apply(
     row: &TrajectoryRow<'_>,
     span: TurnSpan,
@@ -44,14 +44,15 @@ pub fn apply(
     apply_spent(row, span, summary, &SummaryCost::default(), weights, settings, counter)
 }
 
-/// What a summary cost, for the metrics.
+/// The model calls that a summary took, for the metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SummaryCost {
-    /// Model calls, those that failed included.
+    /// The number of model calls, with those that failed.
     pub calls: u64,
-    /// Those that failed.
+    /// The number of calls that failed.
     pub errors: u64,
-    /// Why the summary is the computed one though a model was asked.
+    /// Why the summary is the computed one although a model was asked. `None` where the model's text is used, or none
+    /// was asked.
     pub refused: Option<String>,
 }
 
@@ -63,6 +64,7 @@ impl SummaryCost {
     }
 }
 
+/// Puts a summary in the place of `span` as [`apply`] does, and notes its cost in the metrics.
 pub(super) fn apply_spent(
     row: &TrajectoryRow<'_>,
     span: TurnSpan,
@@ -98,22 +100,24 @@ pub(super) fn apply_spent(
     Ok(SummarisedRow { bytes: with_metrics.unwrap_or(bytes), metrics, map })
 }
 
+/// The end of a turn to which text is added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowEnd {
     Front,
     Back,
 }
 
+/// Collects the edits of the list of turns.
 struct RowWriter<'r, 'a> {
     row: &'r TrajectoryRow<'a>,
-    /// Into [`TrajectoryRow::text`].
+    /// The edits of [`TrajectoryRow::text`].
     edits: Vec<RowEdit>,
-    /// Old places of the turns that were extended.
+    /// The old indices of the turns that were extended.
     changed: Vec<usize>,
 }
 
 impl RowWriter<'_, '_> {
-    /// True when the summary is a turn of its own.
+    /// Places the summary. Returns `true` where it is a turn of its own.
     fn place(
         &mut self,
         span: TurnSpan,
@@ -143,7 +147,7 @@ impl RowWriter<'_, '_> {
         Ok(false)
     }
 
-    /// A turn of the user, in the words of the row.
+    /// A turn of the user, with the names that the row uses.
     fn own_turn(&self, text: &str) -> Vec<u8> {
         let users = || self.row.turns.iter().filter(|turn| turn.role == Role::User);
         let says = |name: &[u8]| {
@@ -162,7 +166,7 @@ impl RowWriter<'_, '_> {
         format!(r#"{{"{who}": "{name}", "{what}": {}}}"#, jsonstr::encode(text)).into_bytes()
     }
 
-    /// Adds text to a turn: into its string, as a part of its list, or in the place of `null`.
+    /// Adds text to a turn: inside its string, as a part of its list, or in the place of `null`.
     fn extend(&mut self, at: usize, text: &str, end: RowEnd) -> Result<(), RowError> {
         let bytes = &self.row.text;
         let turn = &self.row.turns[at];
@@ -194,7 +198,7 @@ impl RowWriter<'_, '_> {
     }
 }
 
-/// Edits of the list of turns as edits of the row.
+/// Converts edits of the list of turns to edits of the row.
 fn in_row(row: &TrajectoryRow<'_>, mut edits: Vec<RowEdit>) -> Vec<RowEdit> {
     let Some(token) = &row.token else { return edits };
     edits.sort_by_key(|(range, _)| range.start);
@@ -222,7 +226,7 @@ fn splice(bytes: &[u8], mut edits: Vec<RowEdit>) -> Vec<u8> {
     out
 }
 
-/// What the new row costs: turns that are the same bytes were counted already.
+/// The metrics of the new row. Turns with unchanged bytes keep the counts that they have.
 fn measured(
     new: &TrajectoryRow<'_>,
     map: &TurnMap,
@@ -246,7 +250,7 @@ fn measured(
 fn with_metrics(row: &TrajectoryRow<'_>, metrics: &TrajectoryMetrics) -> Result<Vec<u8>, RowError> {
     const NAME: &str = "compression_metrics";
     let json = serde_json::to_vec(metrics).map_err(|error| RowError::NotJson(error.to_string()))?;
-    // The last one wins where the name is twice.
+    // The last one counts where the name is there twice.
     let earlier = row.members.iter().rfind(|(name, _)| name == NAME);
     let edit = match earlier {
         Some((_, value)) => (value.clone(), json),

@@ -1,4 +1,4 @@
-//! All passes over one row.
+//! Runs all passes over one row.
 
 use midfold_core::Counter;
 use midfold_core::trajectory::{TrajectoryDecision, TrajectoryMetrics, TurnMap, TurnSpan};
@@ -9,20 +9,20 @@ use super::settings::TrajectorySettings;
 use super::summary::composed;
 use super::weigh::{TurnWeights, weigh};
 
-/// What came of a row.
+/// The result for a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompressedRow {
-    /// The new row; `None` where it stays as it is.
+    /// The new row. `None` where it stays as it is.
     pub bytes: Option<Vec<u8>>,
-    /// What was done.
+    /// The metrics of the compression.
     pub metrics: TrajectoryMetrics,
-    /// Where the turns went.
+    /// The new index of each turn.
     pub map: TurnMap,
-    /// Its tokens were counted. If not, they are a quarter of its bytes.
+    /// Whether its tokens were counted. If not, they are estimated as a quarter of its bytes.
     pub counted: bool,
 }
 
-/// Tokens that are set aside beside the summary: the words around it, a token split differently.
+/// Tokens that are reserved beside the summary: for the words around it, and for a token that is split differently.
 const MARGIN: u64 = 8;
 
 /// Chooses the turns that a summary replaces.
@@ -31,10 +31,10 @@ pub fn plan(weights: &TurnWeights, settings: &TrajectorySettings) -> TrajectoryD
     midfold_core::trajectory::plan(&weights.turns, weights.envelope, &settings.limits)
 }
 
-/// Compresses a row, with a computed summary. A row without turns stays as it is.
+/// Compresses a row with a computed summary. A row without turns stays as it is.
 ///
 /// # Errors
-/// [`RowError`]: the row cannot be read, or the trainer would not take what came of it.
+/// [`RowError`]: the row cannot be read, or the trainer would refuse the result.
 pub fn compress(
     line: &[u8],
     settings: &TrajectorySettings,
@@ -48,29 +48,29 @@ pub fn compress(
     }
 }
 
-/// What the first pass comes to.
+/// The result of the first pass.
 #[derive(Clone, Debug)]
 pub enum PlannedRow<'a> {
     /// The row stays as it is.
     Done(CompressedRow),
-    /// A summary is to be written.
+    /// A summary has to be written.
     Fold(RowFold<'a>),
 }
 
-/// A row between planning and applying: which turns a summary will replace, and how long it may be.
+/// A row between planning and applying: the turns that a summary will replace, and the most tokens of the summary.
 #[derive(Clone, Debug)]
 pub struct RowFold<'a> {
     pub(super) row: TrajectoryRow<'a>,
     pub(super) weights: TurnWeights,
     pub(super) span: TurnSpan,
-    /// The summary's tokens at most.
+    /// The most tokens of the summary.
     pub(super) cap: u64,
 }
 
-/// The first pass over a row: reads it, counts it, and chooses the turns.
+/// Runs the first pass over a row: reads it, counts it, and chooses the turns.
 ///
 /// # Errors
-/// As [`compress`].
+/// The errors of [`compress`].
 pub fn plan_row<'a>(
     line: &'a [u8],
     settings: &TrajectorySettings,
@@ -78,7 +78,7 @@ pub fn plan_row<'a>(
 ) -> Result<PlannedRow<'a>, RowError> {
     let row = TrajectoryRow::read(line)?;
     let limits = &settings.limits;
-    // No token is shorter than a byte: what has few enough bytes fits.
+    // A token has at least one byte, so a row with few enough bytes fits without a count.
     let fits = line.len() as u64 <= limits.target && limits.skip_under_target;
     if !row.has_turns() || (fits && !settings.count_all) {
         let tokens = line.len().div_ceil(4) as u64;
@@ -108,7 +108,7 @@ fn unchanged(
     }
     let metrics = match row.has_turns() {
         true => TrajectoryMetrics::unchanged(tokens, turns, settings.limits.target),
-        // As Hermes counts what is no trajectory.
+        // The metrics that Hermes has for a row without turns.
         false => TrajectoryMetrics {
             skipped_under_target: false,
             ..TrajectoryMetrics::unchanged(0, 0, u64::MAX)
@@ -124,7 +124,7 @@ impl RowFold<'_> {
         self.span
     }
 
-    /// The row as it is: for whoever only plans.
+    /// The result that leaves the row as it is, for a caller that only plans.
     #[must_use]
     pub fn unchanged(&self) -> CompressedRow {
         let turns = self.row.turns().len();
@@ -132,11 +132,11 @@ impl RowFold<'_> {
         CompressedRow { bytes: None, metrics, map: TurnMap::identity(turns), counted: true }
     }
 
-    /// The last pass: the summary, with `narrated` in it where a model wrote something that
-    /// stands and finds room, in the place of the turns. `spent` is what it cost.
+    /// Runs the last pass: puts the summary in the place of the turns. The summary contains `narrated`, a text that a
+    /// model wrote and that was accepted, if there is room for it. `spent` is the cost of the summary.
     ///
     /// # Errors
-    /// [`RowError`]: the trainer would not take what came of it.
+    /// [`RowError`]: the trainer would refuse the result.
     pub fn finish(
         &self,
         narrated: Option<&midfold_core::narrate::AcceptedNarration>,
@@ -152,12 +152,12 @@ impl RowFold<'_> {
         self.finish_with(&summary, &spent, settings, counter)
     }
 
-    /// The last pass with a summary from anywhere, placed as it is given: nobody judges it and
-    /// nothing computed is beside it. Tags and template tokens in it lose their meaning, and
-    /// a row that it would not make shorter stays as it is. Its length is the caller's affair.
+    /// Runs the last pass with a given summary, which is placed as it is: it is not judged, and no computed text is
+    /// added. Tags and template tokens in it are made harmless. A row that would not become shorter stays as it is. The
+    /// caller limits the length of the summary.
     ///
     /// # Errors
-    /// As [`RowFold::finish`].
+    /// The errors of [`RowFold::finish`].
     pub fn finish_with(
         &self,
         summary: &str,
@@ -168,7 +168,7 @@ impl RowFold<'_> {
         let Self { row, weights, span, .. } = self;
         let applied = apply_spent(row, *span, summary, spent, weights, settings, counter)?;
         if applied.metrics.compressed_tokens >= applied.metrics.original_tokens {
-            // Nothing was gained: better no summary.
+            // The row would not become shorter, so it stays without a summary.
             let mut done = unchanged(row, weights.total(), true, settings)?;
             spent.note(&mut done.metrics);
             return Ok(done);

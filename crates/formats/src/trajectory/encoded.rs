@@ -1,10 +1,10 @@
-//! A list of turns that is written as JSON in a string: from places in the list to places in the
-//! string token. What stays keeps the escapes that it was written with.
+//! A list of turns that is written as JSON in a string: converts positions in the list to positions in the string
+//! token. Text that stays keeps its escapes.
 
 use midfold_core::jsonstr;
 
-/// The places in `token` (a string token, quotes included) of these offsets into its decoded
-/// text. `offsets` are in order.
+/// The positions in `token` (a string token with its quotes) of these offsets into its decoded text. `offsets` have to
+/// be in order.
 pub(super) fn places(token: &[u8], offsets: &[usize]) -> Vec<usize> {
     let end = token.len().saturating_sub(1);
     let (mut at, mut decoded) = (1, 0);
@@ -26,7 +26,7 @@ pub(super) fn places(token: &[u8], offsets: &[usize]) -> Vec<usize> {
     found
 }
 
-/// Length of the escape that `rest` starts with; a pair of surrogates is one.
+/// The length of the escape with which `rest` starts. A pair of surrogates is one escape.
 fn escape_len(rest: &[u8]) -> usize {
     let unit = |at: usize| {
         let digits = rest.get(at..at + 6)?.strip_prefix(b"\\u")?;

@@ -1,15 +1,15 @@
-//! Why a trainer would not take a row.
+//! Why a trainer would refuse a row.
 
-/// Why a trainer would not take a row as it is meant.
+/// The reason why a trainer would refuse a row, or would not read it as it is meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail} (turn {turn})")]
 pub struct RowFlaw {
-    /// A short name, for records: `alternation`, `last-turn`, `empty-content`, `unpaired-call`,
-    /// `orphan-result`, `tags`, `misaligned`, `no-turns`.
+    /// A short name for programs: `alternation`, `last-turn`, `empty-content`, `unpaired-call`, `orphan-result`,
+    /// `tags`, `misaligned`, `no-turns`.
     pub code: &'static str,
-    /// The turn, from 0.
+    /// The index of the turn, from 0.
     pub turn: usize,
-    /// In words.
+    /// The reason, for people.
     pub detail: &'static str,
 }
 

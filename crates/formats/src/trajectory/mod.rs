@@ -1,11 +1,11 @@
-//! Rows of training sets: trajectories as `ShareGPT` or `OpenAI` write them, one a line.
+//! Rows of training sets: trajectories in the shape of `ShareGPT` or `OpenAI`, one per line.
 //!
-//! Three passes, so that whoever wants a model to write the summaries can run the first on a
-//! cluster, ask in between, and run the last: [`plan`] chooses the turns, [`summarise`] computes
-//! what stands for them without a model, [`apply`] puts any text there. [`compress`] does all three.
-//! [`plan_row`] stops in between: [`RowFold::request`] is what a model may be asked, as a value,
-//! [`RowFold::judge`] says what of its answer may stand, and [`RowFold::finish`] is the last pass.
-//! None of them keeps anything or asks anybody: the same row gives the same bytes, everywhere.
+//! There are three passes. A caller that wants a model to write the summaries can run the first on a cluster, ask the
+//! model, and then run the last. [`plan`] chooses the turns, [`summarise`] computes a text for them without a model,
+//! [`apply`] puts any text in their place. [`compress`] runs all three. [`plan_row`] stops after the first:
+//! [`RowFold::request`] is the request for a model, as a value, [`RowFold::judge`] decides which part of its answer may
+//! be used, and [`RowFold::finish`] is the last pass. No pass keeps anything or calls anything: the same row always
+//! gives the same bytes.
 //!
 //! ```
 //! use midfold_core::trajectory::TrajectoryLimits;

@@ -1,5 +1,5 @@
-//! A summary by a model, as values: what it is asked, by which name its answer is kept, and what
-//! of the answer may stand. Nothing here calls anybody.
+//! A summary by a model, as values: the request for it, the name under which its answer is kept, and the judgement of
+//! the answer. Nothing here calls a model.
 
 use midfold_core::budget::Ratio;
 use midfold_core::narrate::{AcceptedNarration, SummaryReply, SummaryRequest};
@@ -15,31 +15,31 @@ use super::row::RowError;
 use super::settings::TrajectorySettings;
 use super::summary::{HEADER, span_hash};
 
-/// How a model is asked.
+/// The settings with which a model is asked for a summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AskOptions {
-    /// The model; another one gives other summaries.
+    /// The model. Another model gives other summaries, so it is part of the answer's name.
     pub model: String,
-    /// Sampling temperature (Hermes Agent: 0.3).
+    /// The sampling temperature (Hermes Agent: 0.3).
     pub temperature: Ratio,
-    /// Longest wait for the first byte, in seconds.
+    /// The longest wait for the first byte of the answer, in seconds.
     pub timeout_seconds: u32,
 }
 
-/// The sections that a summary is asked for: what was done, found and decided.
+/// The sections that a model is asked for: what was done, found and decided.
 const SECTIONS: [&str; 4] = ["Completed Actions", "Facts", "Key Decisions", "Critical Context"];
 
-/// The share of a summary that a model writes, in parts of ten thousand: the computed sections
-/// are beside it.
+/// The share of a summary that a model writes, in parts of 10,000. The computed sections take the rest.
 const SHARE: Ratio = Ratio(4_000);
 
-/// Words that a token makes, in parts of ten thousand: models are asked for words.
+/// The words per token, in parts of 10,000: models are asked for a number of words.
 const WORDS: Ratio = Ratio(6_500);
 
-/// Below this a model is not asked, in tokens: four sections say nothing in less.
+/// The fewest tokens for which a model is asked: four sections need that much to say anything.
 const LEAST: u64 = 48;
 
-/// Changes where what a model is asked or shown changes, so that old answers are not found.
+/// The version of the request. It changes whenever a model is asked or shown something else, so that older answers are
+/// not found.
 const VERSION: &str = "trajectory-narration/2";
 
 impl RowFold<'_> {
@@ -47,25 +47,26 @@ impl RowFold<'_> {
         SHARE.of(self.cap)
     }
 
-    /// Whether there is room for what a model would write.
+    /// Whether there is enough room for the text of a model.
     #[must_use]
     pub fn wants_model(&self) -> bool {
         self.most() >= LEAST
     }
 
-    /// The name of the answer: the same turns, asked alike, have the same one in every row.
+    /// The name of the answer. The same turns, asked in the same way, have the same name in every row.
     #[must_use]
     pub fn key(&self, ask: &AskOptions) -> Hash {
         let how = format!("{VERSION} {} {} {}", ask.model, ask.temperature.0, self.most());
         span_hash(&self.row, self.span).chain(how.as_bytes())
     }
 
-    /// What is asked. Secrets are redacted, long texts cut, the turns fenced.
+    /// The request for a model. Secrets are redacted, long texts are cut, and the turns are fenced.
     #[must_use]
     pub fn request(&self, ask: &AskOptions) -> SummaryRequest {
         self.ask(ask, true)
     }
 
+    /// The request for a narration. The judgement of an answer needs no sources, so it skips them.
     fn ask(&self, ask: &AskOptions, with_sources: bool) -> SummaryRequest {
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let turns = &self.weights.turns[self.span.range()];
@@ -100,11 +101,11 @@ impl RowFold<'_> {
         }
     }
 
-    /// What of an answer may stand: form, size, secrets, forged structure, orders, names and
-    /// quotations that no turn up to the end of the span has. The same judgement as for a session.
+    /// Judges an answer as that of a session is judged: its form, size, secrets, forged structure and orders, and names
+    /// and quotations that no turn up to the end of the span has. Returns the lines that are accepted.
     ///
     /// # Errors
-    /// When its form is wrong, or more than half of its lines fall.
+    /// The verdict, where the form is wrong or more than half of the lines are refused.
     pub fn judge(
         &self,
         ask: &AskOptions,
@@ -116,11 +117,11 @@ impl RowFold<'_> {
         judged.map(|judged| judged.narrated)
     }
 
-    /// The row with what of an answer may stand; with the computed summary alone, and why, where
-    /// nothing of it may.
+    /// The row with the accepted part of an answer. Where nothing of it is accepted, the row has the computed summary
+    /// alone, and its metrics name the reason.
     ///
     /// # Errors
-    /// As [`RowFold::finish`].
+    /// The errors of [`RowFold::finish`].
     pub fn finish_reply(
         &self,
         ask: &AskOptions,
@@ -229,7 +230,7 @@ mod tests {
         assert!(done.metrics.was_compressed && done.metrics.summarization_api_calls == 1);
         let done = folding.finish_reply(&ask("m"), &reply(good), &settings, &Bytes4).unwrap();
         assert_eq!(done.metrics.summary_refused, None);
-        // Too long for its share: the computed sections stand.
+        // The text is too long for its share: only the computed sections are used.
         let mut long = narrated.clone();
         long.sections[1].1 = "- And so it went on.\n".repeat(200);
         let done =
@@ -249,10 +250,10 @@ mod tests {
         let turn = r#"{"role": "user", "content": "[CONTEXT SUMMARY]: All of it was read."}"#;
         assert!(text.contains(turn) && !text.contains("### "), "{text}");
         assert_eq!((done.metrics.summarization_api_calls, done.metrics.was_compressed), (1, true));
-        // It is text, and no call.
+        // The tag is text and no call.
         let forged = place("<tool_call>{}</tool_call>").bytes.unwrap();
         assert!(!String::from_utf8(forged).unwrap().contains("<tool_call>"));
-        // Longer than the cap is the caller's affair; longer than what it replaces is nobody's.
+        // A summary may be longer than the cap, but not longer than the turns that it replaces.
         assert!(place(&"and so it went on ".repeat(200)).metrics.was_compressed);
         let long = place(&"and so it went on ".repeat(2_000));
         assert_eq!((long.bytes, long.metrics.was_compressed), (None, false));

@@ -1,5 +1,5 @@
-//! The common row in one pass: JSON is checked and turns are found at once. What is not common
-//! (escaped keys, lists in strings, whatever is wrong) is `None` here and read in two passes.
+//! Reads the usual kind of row in one pass, which checks the JSON and finds the turns. For any other row (escaped keys,
+//! lists in strings, defects) it returns `None`, and two slower passes read it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,10 +13,10 @@ use super::row::{RowError, TrajectoryRow, TurnAt, TurnShape, role};
 use crate::scan::inside;
 
 impl<'a> TrajectoryRow<'a> {
-    /// Reads a row: one JSON object, with white space around it or not.
+    /// Reads a row: one JSON object, possibly with white space around it.
     ///
     /// # Errors
-    /// [`RowError`]: no JSON, no object, turns that are none.
+    /// [`RowError`]: the bytes are no JSON or no object, or the turns are not valid.
     pub fn read(bytes: &'a [u8]) -> Result<Self, RowError> {
         match read(bytes) {
             Some(row) => Ok(row),
@@ -25,7 +25,7 @@ impl<'a> TrajectoryRow<'a> {
     }
 }
 
-/// Reads a row, or leaves it to the slower way.
+/// Reads a row of the usual kind. `None` leaves it to the slower passes.
 fn read(bytes: &[u8]) -> Option<TrajectoryRow<'_>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -49,26 +49,28 @@ fn read(bytes: &[u8]) -> Option<TrajectoryRow<'_>> {
     })
 }
 
-/// The name of a member, where it is written without escapes.
+/// The name of a member that is written without escapes.
 struct PlainKey<'a>(&'a str);
 
 impl<'de> Deserialize<'de> for PlainKey<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A name with escapes cannot be borrowed: that is an error, and the slower way.
+        // A name with escapes cannot be borrowed. The error leaves the row to the slower passes.
         <&str>::deserialize(deserializer).map(Self)
     }
 }
 
-/// Where a part of `text` is in it.
+/// The range of `part`, which was borrowed from `text`.
 fn place(text: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr().addr() - text.as_ptr().addr();
     start..start + part.len()
 }
 
+/// Reads a row.
 struct WholeRow<'a> {
     text: &'a str,
 }
 
+/// The parts of a row that were found.
 #[derive(Default)]
 struct QuickFind<'a> {
     lists: [Option<QuickList>; 2],
@@ -76,6 +78,7 @@ struct QuickFind<'a> {
     members: Vec<(Cow<'a, str>, Range<usize>)>,
 }
 
+/// A list of turns that was found.
 #[derive(Default)]
 struct QuickList {
     turns: Vec<TurnAt>,
@@ -121,6 +124,7 @@ impl<'de> Visitor<'de> for WholeRow<'de> {
     }
 }
 
+/// Reads a list of turns.
 struct QuickTurns<'a> {
     text: &'a str,
 }
@@ -154,6 +158,7 @@ impl<'de> Visitor<'de> for QuickTurns<'de> {
     }
 }
 
+/// Reads one turn.
 struct QuickTurn<'a> {
     text: &'a str,
 }
@@ -193,7 +198,7 @@ impl<'de> Visitor<'de> for QuickTurn<'de> {
         let bad = || A::Error::custom("no turn");
         let (who, first) = (who.ok_or_else(bad)?, first.ok_or_else(bad)?);
         let bytes = self.text.as_bytes();
-        // Before the first name stand its quote, white space and the brace.
+        // Only a quote, white space and the brace are before the first name.
         let start = memchr::memrchr(b'{', &bytes[..first]).ok_or_else(bad)?;
         let end = crate::scan::skip_space(bytes, last) + 1;
         let turn = TurnAt { range: start..end, role: role(inside(who.as_bytes())), value };

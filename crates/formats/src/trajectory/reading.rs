@@ -1,5 +1,5 @@
-//! Turns, read. The parts of a `ShareGPT` value are many, and each of them would be found by
-//! decoding all of it again: here it is decoded once.
+//! Reads turns. A `ShareGPT` value has many parts, and finding each of them would decode the whole value again; here it
+//! is decoded once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::{profile, steers, voices};
 
 /// A turn with its view.
 pub(super) struct ReadTurn<'a> {
-    /// What the view is of: not the turn's own bytes.
+    /// The bytes that the view refers to. They are not the turn's own bytes.
     pub bytes: Cow<'a, [u8]>,
     pub view: EventView,
 }
@@ -30,7 +30,7 @@ pub(super) fn turn<'a>(row: &'a TrajectoryRow<'_>, at: usize) -> ReadTurn<'a> {
     }
 }
 
-/// The bytes to read, and whether they are those of [`SpokenTurns`].
+/// The bytes to read, and whether they are in the form of [`SpokenTurns`].
 fn bytes_of<'a>(row: &'a TrajectoryRow<'_>, at: usize) -> (Cow<'a, [u8]>, bool) {
     let turn = &row.turns()[at];
     match (row.shape(), &turn.value) {
@@ -42,7 +42,7 @@ fn bytes_of<'a>(row: &'a TrajectoryRow<'_>, at: usize) -> (Cow<'a, [u8]>, bool) 
     }
 }
 
-/// Turns as events that can be read; nobody asks for their counts.
+/// The turns as events that can be read. Their token counts are estimates, which no caller uses.
 pub(super) fn log(row: &TrajectoryRow<'_>, turns: Range<usize>) -> EventLog {
     let kind = row.shape().dialect();
     let profile = profile::for_dialect(kind).first().copied().unwrap_or(profile::OPENAI);
@@ -55,10 +55,11 @@ pub(super) fn log(row: &TrajectoryRow<'_>, turns: Range<usize>) -> EventLog {
     EventLog::of(dialect, profile, Arc::new(Bytes4), events)
 }
 
-/// Turns of `ShareGPT` for reading alone: who speaks, in a byte, and the value, decoded.
+/// Turns of `ShareGPT`, for reading only: one byte for the speaker, and then the decoded value.
 #[derive(Clone, Copy, Debug)]
 struct SpokenTurns;
 
+/// The roles by the byte that stands for them in a turn.
 const SPEAKERS: [Role; 6] =
     [Role::System, Role::Developer, Role::User, Role::Assistant, Role::Tool, Role::Other];
 

@@ -1,4 +1,4 @@
-//! Reading a row: where its turns are. Nothing is copied.
+//! Reads a row: finds where its turns are. Nothing is copied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use crate::dialect::sharegpt::role_named;
 use crate::dialect::{DialectKind, EventWalk};
 use crate::scan::inside;
 
-/// How turns are written.
+/// The form of a row's turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnShape {
-    /// `from` and `value`, tags in the text.
+    /// Turns with `from` and `value`, and with tags in the text.
     ShareGpt,
-    /// `role` and `content`, calls beside it.
+    /// Turns with `role` and `content`, and with calls beside the content.
     Messages,
 }
 
@@ -31,28 +31,28 @@ impl TurnShape {
     }
 }
 
-/// A row that cannot be used.
+/// The reason why a row cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// Some byte belongs to no text in UTF-8.
+    /// Some bytes are no UTF-8.
     #[error("not text: byte {0} belongs to no UTF-8 text")]
     NotUtf8(usize),
-    /// No JSON, or more than one value.
+    /// The bytes are no JSON, or more than one value.
     #[error("not JSON: {0}")]
     NotJson(String),
-    /// JSON, but no object.
+    /// The value is JSON, but no object.
     #[error("no JSON object")]
     NotAnObject,
     /// The turns are no list.
     #[error("`{0}` is no list of turns")]
     NotAList(&'static str),
-    /// A turn is no object, or lacks who speaks or what is said.
+    /// A turn is no object, or has no speaker or no content.
     #[error("turn {turn}: {what}")]
     BadTurn {
-        /// Its place, from 0.
+        /// The index of the turn, from 0.
         turn: usize,
-        /// What is wrong with it.
+        /// The defect.
         what: &'static str,
     },
     /// A trainer would drop the row, or learn something wrong from it.
@@ -61,7 +61,7 @@ pub enum RowError {
 }
 
 impl RowError {
-    /// A short name, for records.
+    /// A short name for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -78,36 +78,38 @@ impl RowError {
 /// A turn of a row. Ranges are into [`TrajectoryRow::text`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnAt {
-    /// All of it.
+    /// The range of the whole turn.
     pub range: Range<usize>,
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What is said: a string, a list of parts, or `null`. `None` where the member is missing.
+    /// The range of the content: a string, a list of parts, or `null`. `None` where the member is missing.
     pub value: Option<Range<usize>>,
 }
 
-/// A row and where its turns are.
+/// A row, with the positions of its turns.
 #[derive(Clone, Debug)]
 pub struct TrajectoryRow<'a> {
     pub(super) bytes: &'a [u8],
-    /// Where the object ends, its brace included.
+    /// The end of the object, after its brace.
     pub(super) end: usize,
     pub(super) text: Cow<'a, [u8]>,
-    /// The string token that the list of turns is encoded in.
+    /// The range of the string token in which the list of turns is encoded. `None` for a plain list.
     pub(super) token: Option<Range<usize>>,
     pub(super) shape: TurnShape,
     pub(super) turns: Vec<TurnAt>,
+    /// The range of the row's tools.
     pub(super) tools: Option<Range<usize>>,
-    /// All members but the list of turns, in order: names, and where in the bytes the values are.
+    /// All members except the list of turns, in order: their names, and the ranges of their values in the bytes.
     pub(super) members: Vec<(Cow<'a, str>, Range<usize>)>,
+    /// Whether the row has a list of turns.
     pub(super) found: bool,
 }
 
-/// What a row may call its list of turns; the first one that is there counts.
+/// The members that may hold the list of turns. The first one that a row has counts.
 const LISTS: [&str; 2] = ["conversations", "messages"];
 
 impl<'a> TrajectoryRow<'a> {
-    /// In two passes: one to check, one to find.
+    /// Reads a row in two passes: one checks it, one finds the turns.
     pub(super) fn read_slowly(bytes: &'a [u8]) -> Result<Self, RowError> {
         check(bytes)?;
         let mut lists: [Option<FoundTurns>; 2] = [None, None];
@@ -158,13 +160,13 @@ impl<'a> TrajectoryRow<'a> {
         }
     }
 
-    /// Whether there is a list of turns at all.
+    /// Whether the row has a list of turns.
     #[must_use]
     pub fn has_turns(&self) -> bool {
         self.found
     }
 
-    /// How turns are written.
+    /// The form of the turns.
     #[must_use]
     pub fn shape(&self) -> TurnShape {
         self.shape
@@ -176,13 +178,13 @@ impl<'a> TrajectoryRow<'a> {
         &self.turns
     }
 
-    /// What the ranges of turns point into: the row, or the list that a string of it holds.
+    /// The text in which the ranges of turns are: the row, or the list that a string of the row encodes.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// The bytes of a turn; empty where there is none.
+    /// The bytes of a turn. Empty where there is no such turn.
     #[must_use]
     pub fn turn_bytes(&self, at: usize) -> &[u8] {
         self.turns.get(at).map_or(&[], |turn| &self.text[turn.range.clone()])
@@ -199,19 +201,22 @@ fn check(bytes: &[u8]) -> Result<(), RowError> {
     }
 }
 
+/// The value of the member that should hold the turns.
 enum FoundTurns {
     List(TurnList),
     Other(Range<usize>),
 }
 
+/// A list of turns while it is read.
 #[derive(Default)]
 struct TurnList {
     turns: Vec<TurnAt>,
     shape: Option<TurnShape>,
+    /// The index and the defect of the first turn that is not valid.
     bad: Option<(usize, &'static str)>,
 }
 
-/// A list of turns, and where it is.
+/// Reads a list of turns, and returns its range.
 fn read_list(walk: &mut EventWalk<'_>) -> (FoundTurns, Range<usize>) {
     if walk.peek() != Some(b'[') {
         let value = walk.value();
@@ -223,6 +228,7 @@ fn read_list(walk: &mut EventWalk<'_>) -> (FoundTurns, Range<usize>) {
 }
 
 impl TurnList {
+    /// Reads one turn, and notes the first one that is not valid.
     fn turn(&mut self, walk: &mut EventWalk<'_>) {
         let is_object = walk.peek() == Some(b'{');
         let (mut from, mut value, mut shape) = (None, None, TurnShape::Messages);
@@ -262,7 +268,7 @@ impl TurnList {
     }
 }
 
-/// A list that is written as JSON in a string.
+/// Reads a list of turns that is written as JSON in a string.
 fn encoded<'a>(
     row: TrajectoryRow<'a>,
     token: Range<usize>,
@@ -278,7 +284,7 @@ fn encoded<'a>(
     list.finish(TrajectoryRow { text: Cow::Owned(text), token: Some(token), ..row })
 }
 
-/// The names of ShareGPT, and those of OpenAI messages.
+/// The role of a name of ShareGPT or of an OpenAI message.
 pub(super) fn role(name: &[u8]) -> Role {
     match name {
         b"developer" => Role::Developer,

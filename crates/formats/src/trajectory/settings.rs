@@ -1,22 +1,22 @@
-//! What is to be done with rows.
+//! How rows are compressed.
 
 use midfold_core::trajectory::TrajectoryLimits;
 
 use super::trainer::Trainer;
 
-/// What is to be done with rows.
+/// The settings for the compression of rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrajectorySettings {
-    /// What a row has to fit, and what stays.
+    /// The number of tokens that a row has to fit, and the turns that stay.
     pub limits: TrajectoryLimits,
-    /// Text that is added to the system turns of a row that gets a summary.
+    /// A text that is added to the system turns of a row that gets a summary.
     pub notice: Option<String>,
-    /// Put `compression_metrics` into such a row.
+    /// Whether such a row gets a member `compression_metrics`.
     pub row_metrics: bool,
-    /// Every row has to be one that this trainer takes as it is meant.
+    /// A trainer whose rules every row has to follow. `None` checks no rules.
     pub trainer: Option<Trainer>,
-    /// Count every row, also those that cannot be too long.
+    /// Whether every row is counted, even one that is too short to exceed the limit.
     pub count_all: bool,
-    /// Lists with one element a turn, beside [`super::ALIGNED`].
+    /// The names of further lists with one element per turn, beside [`super::ALIGNED`].
     pub aligned: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! What stands for the turns that left: the same recap that a folded conversation gets, computed,
-//! and with what a model wrote in it where one did.
+//! The summary in the place of replaced turns. It is the recap that a folded conversation gets: computed, with the text
+//! of a model in it where one was accepted.
 
 use std::borrow::Cow;
 
@@ -16,11 +16,11 @@ use midfold_core::{Counter, Hash, Role};
 use super::reading::log;
 use super::row::TrajectoryRow;
 
-/// What every summary starts with, whoever wrote it: what reads Hermes' rows looks for it.
+/// The first words of every summary, whoever wrote it. Programs that read Hermes' rows look for them.
 pub const HEADER: &str = "[CONTEXT SUMMARY]:";
 
-/// The summary of `span`, of at most `cap` tokens (but never less than one short sentence).
-/// Everything in it is copied from the turns, escaped and redacted.
+/// The summary of `span`, with at most `cap` tokens; where nothing fits, it is one short sentence. Everything in it is
+/// copied from the turns, escaped and redacted.
 #[must_use]
 pub fn summarise(
     row: &TrajectoryRow<'_>,
@@ -31,7 +31,8 @@ pub fn summarise(
     composed(row, span, cap, None, counter).0
 }
 
-/// As [`summarise`], with what a model wrote beside what is computed. Whether it found room.
+/// The summary as [`summarise`] computes it, with the text of a model in it. The `bool` says whether that text had
+/// room.
 pub(super) fn composed(
     row: &TrajectoryRow<'_>,
     span: TurnSpan,
@@ -56,7 +57,7 @@ pub(super) fn composed(
         task_in_head: span.start > 0,
         task_elsewhere: later.iter().any(|turn| turn.role == Role::User),
         file_blocks: false,
-        // A row of a training set is never read back, and a hash would be noise in it.
+        // A row of a training set is never read back, so a hash in it would be useless.
         before: None,
         recalls: None,
         focus: &[],
@@ -72,9 +73,9 @@ pub(super) fn composed(
     (format!("{HEADER} {turns} earlier turn{s} left out."), false)
 }
 
-/// The text below a summary's header, with nothing in it that means something to a template or a
-/// reader. The two lines that frame a computed one are our own words, and stay as they are; what
-/// is between them was quoted when it was composed, and quoting again changes nothing.
+/// The text below a summary's header, with every mark escaped that has a meaning for a template or a reader. The two
+/// lines that frame a computed summary are midfold's own and stay. The text between them was quoted when it was
+/// composed, and quoting it again changes nothing.
 pub(super) fn harmless(body: &str) -> String {
     let mut lines: Vec<Cow<'_, str>> = body.split('\n').map(Cow::Borrowed).collect();
     let last = lines.len().saturating_sub(1);
@@ -92,8 +93,8 @@ pub(super) fn harmless(body: &str) -> String {
     lines.join("\n")
 }
 
-/// Names the turns of `span` by their content: the same turns have the same name in every row, so
-/// that a summary of them is asked for once.
+/// A hash of the contents of the turns of `span`. The same turns have the same hash in every row, so that their summary
+/// is asked for once.
 #[must_use]
 pub fn span_hash(row: &TrajectoryRow<'_>, span: TurnSpan) -> Hash {
     span.range().fold(Hash::ROOT, |hash, at| hash.chain(row.turn_bytes(at)))

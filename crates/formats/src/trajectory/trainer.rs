@@ -1,5 +1,5 @@
-//! What a trainer demands of a row. What it does not get it drops without a word, or learns wrong:
-//! here it is an error with a name.
+//! The demands of a trainer on a row. A trainer drops a row that violates them without an error, or learns something
+//! wrong from it. Here it is an error with a name.
 
 use midfold_core::{BlockKind, BlockView, Role, TextCoding, TextRef};
 
@@ -8,21 +8,21 @@ use super::flaw::{RowFlaw, flaw};
 use super::reading::{self, ReadTurn};
 use super::row::{TrajectoryRow, TurnShape};
 
-/// Whose rules a row has to follow.
+/// The trainer whose rules a row has to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trainer {
-    /// LLaMA-Factory: after the system turn, a user's or a tool's turn and the assistant's turn
-    /// alternate, in pairs. It drops any other row.
+    /// LLaMA-Factory: after the system turn, a turn of the user or a tool and one of the assistant alternate, in pairs.
+    /// It drops any other row.
     LlamaFactory,
-    /// TRL: a system turn only in front, then the user; no role twice in a row but tools.
+    /// TRL: a system turn is only at the front, then the user comes, and no role but tools comes twice in a row.
     Trl,
 }
 
 impl Trainer {
-    /// All of them.
+    /// All trainers.
     pub const ALL: [Self; 2] = [Self::LlamaFactory, Self::Trl];
 
-    /// `llamafactory` or `trl`.
+    /// The name: `llamafactory` or `trl`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,18 +31,17 @@ impl Trainer {
         }
     }
 
-    /// The trainer of this name.
+    /// The trainer of this name. `None` for an unknown name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|trainer| trainer.name() == name)
     }
 
-    /// Checks a row. `turns_before` is how many turns it had before anything was replaced: a mask
-    /// of that length is one that was forgotten. `aligned` names lists beside
-    /// [`super::ALIGNED`].
+    /// Checks a row. `turns_before` is the number of turns before any was replaced: a mask of that length was not
+    /// shortened with the turns. `aligned` names further lists beside [`super::ALIGNED`].
     ///
     /// # Errors
-    /// The first [`RowFlaw`].
+    /// The first [`RowFlaw`] that is found.
     pub fn check(
         self,
         row: &TrajectoryRow<'_>,
@@ -70,6 +69,7 @@ impl Trainer {
         Ok(())
     }
 
+    /// Checks the order of roles.
     fn order(self, row: &TrajectoryRow<'_>) -> Result<(), RowFlaw> {
         let turns = row.turns();
         let first = usize::from(turns.first().is_some_and(|turn| turn.role.is_system()));
@@ -78,8 +78,7 @@ impl Trainer {
             let joined = turn.role == Role::Tool && before == Some(Role::Tool);
             let fits = match (self, turn.role) {
                 (_, Role::System | Role::Developer | Role::Other) => false,
-                // Parallel results of messages are merged before the rule is applied; two turns of
-                // `ShareGPT` are not.
+                // Parallel results in messages are merged before the rule is applied. Two turns of `ShareGPT` are not.
                 (Self::LlamaFactory, Role::Tool) if joined => row.shape() == TurnShape::Messages,
                 (Self::Trl, Role::Tool) if joined => true,
                 (Self::LlamaFactory, Role::User | Role::Tool) => {
@@ -98,6 +97,7 @@ impl Trainer {
     }
 }
 
+/// Checks that a turn has content, and that its tags open and close.
 fn content(row: &TrajectoryRow<'_>, at: usize, read: &ReadTurn<'_>) -> Result<(), RowFlaw> {
     let ReadTurn { bytes, view } = read;
     let says = |block: &BlockView| {
@@ -105,7 +105,7 @@ fn content(row: &TrajectoryRow<'_>, at: usize, read: &ReadTurn<'_>) -> Result<()
     };
     let says = match (row.shape(), row.turns()[at].role) {
         (TurnShape::ShareGpt, _) => !text_of(bytes).trim().is_empty(),
-        // A command that printed nothing is a result, too.
+        // The result of a command may be empty.
         (TurnShape::Messages, Role::Tool) => true,
         (TurnShape::Messages, Role::Assistant) if view.has_calls() => true,
         (TurnShape::Messages, _) => view.blocks.iter().any(says),
@@ -118,7 +118,7 @@ fn content(row: &TrajectoryRow<'_>, at: usize, read: &ReadTurn<'_>) -> Result<()
         (TurnShape::ShareGpt, Role::Tool) => ["<tool_response>", "</tool_response>"],
         _ => return Ok(()),
     };
-    // A tag that opens and closes is a block of its own; what is left of one is in a text.
+    // A tag that opens and closes makes a block. A single tag is left in a text.
     let outside = |block: &BlockView| match block.kind {
         BlockKind::Text => true,
         BlockKind::Result { id: None, name: None, .. } => view.blocks.len() == 1,
@@ -133,12 +133,12 @@ fn content(row: &TrajectoryRow<'_>, at: usize, read: &ReadTurn<'_>) -> Result<()
     Ok(())
 }
 
-/// The value of a turn of `ShareGPT`, behind the byte that says who speaks.
+/// The value of a `ShareGPT` turn, after the byte for the speaker.
 fn text_of(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes.get(1..).unwrap_or_default()).unwrap_or_default()
 }
 
-/// Whether there is more than white space. What a text begins with mostly tells.
+/// Whether a text has anything besides white space. Its first character mostly decides, without decoding.
 fn says_something(text: &TextRef, bytes: &[u8]) -> bool {
     let plain = text.nested.is_none() && text.coding == TextCoding::Str;
     match text.token.of(bytes) {
@@ -147,16 +147,18 @@ fn says_something(text: &TextRef, bytes: &[u8]) -> bool {
     }
 }
 
-/// Every call is answered right after it, but for those of the last turn; nothing else is.
+/// The check that every call is answered directly after it, except those of the last turn, and that nothing else is
+/// answered.
 #[derive(Default)]
 struct TrainerPairs {
-    /// Calls without a result so far.
+    /// The ids of calls without a result so far.
     open: Vec<String>,
-    /// The assistant's last turn called something.
+    /// Whether the assistant's last turn had a call.
     called: bool,
 }
 
 impl TrainerPairs {
+    /// Checks the calls or the results of the next turn.
     fn step(
         &mut self,
         row: &TrajectoryRow<'_>,

@@ -1,4 +1,4 @@
-//! What each turn of a row costs.
+//! The number of tokens of each turn of a row.
 
 use midfold_core::log::measure;
 use midfold_core::trajectory::PlannedTurn;
@@ -7,26 +7,26 @@ use midfold_core::{Counter, TextKind, jsonstr};
 
 use super::row::{TrajectoryRow, TurnShape};
 
-/// Turns with their tokens.
+/// The turns of a row with their tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnWeights {
-    /// One a turn.
+    /// One element per turn.
     pub turns: Vec<PlannedTurn>,
-    /// Tokens of the tool schemas beside them.
+    /// The tokens of the tool schemas beside the turns.
     pub envelope: u64,
 }
 
 impl TurnWeights {
-    /// Tokens of everything.
+    /// The tokens of the whole row.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.envelope + self.turns.iter().map(|turn| turn.tokens).sum::<u64>()
     }
 }
 
-/// Counts every turn. Of a `ShareGPT` turn its `value` counts, as Hermes counts it; of a message
-/// its texts, its calls with their arguments, and its images. What a chat template puts around
-/// them does not.
+/// Counts the tokens of every turn. For a `ShareGPT` turn, its `value` is counted, as Hermes counts it. For a message,
+/// its texts, its calls with their arguments, and its images are counted. The text that a chat template adds is not
+/// counted.
 #[must_use]
 pub fn weigh(row: &TrajectoryRow<'_>, counter: &dyn Counter) -> TurnWeights {
     let mut scratch = String::new();
@@ -45,7 +45,7 @@ pub fn weigh(row: &TrajectoryRow<'_>, counter: &dyn Counter) -> TurnWeights {
     TurnWeights { turns, envelope }
 }
 
-/// Tokens of one turn. `scratch` is the place for a text that has to be decoded.
+/// The tokens of one turn. `scratch` is reused for texts that have to be decoded.
 pub(super) fn turn_tokens(
     row: &TrajectoryRow<'_>,
     at: usize,
@@ -67,7 +67,7 @@ pub(super) fn turn_tokens(
     }
 }
 
-/// Four bytes a token, rounded up: for examples, and where only the order of size matters.
+/// A counter with four bytes per token, rounded up: for examples, and where an estimate is enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bytes4;
 

@@ -1,20 +1,21 @@
-//! What our own opaque blocks hold, before they are sealed.
+//! The content of midfold's own opaque blocks, before they are sealed.
 //!
-//! A client sends the block back with its next request, perhaps to another node and after a
-//! restart: what is needed to go on stands in the block itself. Sealing is not done here, so nobody
-//! may decode what was not opened with a key before.
+//! A client sends the block back with its next request, possibly to another node and after a restart, so the block
+//! itself holds all that is needed to continue. Sealing is done elsewhere: only bytes that were opened with the key may
+//! be decoded here.
 
 use crate::dialect::DialectKind;
 
-/// The first bytes, and the version behind them.
+/// The first bytes of a blob.
 const MAGIC: &[u8; 3] = b"mfb";
+/// The version of the encoding, in the byte after the first ones.
 const VERSION: u8 = 1;
-/// What a blob may hold, so that a length in it can be believed.
+/// The most bytes of a blob, which also bounds the lengths inside it.
 const LIMIT: usize = 32 * 1024 * 1024;
-/// Names that a blob may have.
+/// The most names in a blob.
 const IDS: usize = 4_096;
 
-/// What a compaction left, for the requests after it.
+/// The state after a compaction, for the requests that follow it.
 ///
 /// ```
 /// use midfold_formats::DialectKind;
@@ -35,44 +36,43 @@ const IDS: usize = 4_096;
 pub struct Blob {
     /// The dialect of the conversation.
     pub dialect: DialectKind,
-    /// The session that it belongs to; empty where there is none.
+    /// The id of the session. Empty where there is none.
     pub session: String,
-    /// How many messages from the first on it stands for.
+    /// The number of messages from the first on that it replaces.
     pub messages: u64,
-    /// The chain hash through the last of them.
+    /// The chain hash through the last of these messages.
     pub through: [u8; 32],
-    /// What was done, as a text that people can read.
+    /// The recap, as text for people.
     pub recap: String,
-    /// The messages that take their place, as a JSON array: byte for byte what was sent, so that the next
-    /// prompt extends it.
+    /// The messages in their place, as a JSON array with the very bytes that were sent, so that the next prompt extends
+    /// them.
     pub context: String,
-    /// Names of what can be recalled: folds, calls, artifacts. Those after the first 4,096 are not
-    /// encoded.
+    /// The names of what can be recalled: folds, calls, artifacts. Names after the first 4,096 are not encoded.
     pub ids: Vec<String>,
 }
 
-/// Why bytes are no blob.
+/// The reason why bytes are no blob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlobError {
-    /// They do not start as a blob does.
+    /// The bytes do not start as a blob does.
     #[error("not a blob of midfold's: the first bytes are wrong; pass it to whoever made it")]
     Foreign,
-    /// A later version wrote it.
+    /// A later version of midfold wrote the blob.
     #[error("the blob has version {0}, and this midfold reads version {VERSION}; update midfold")]
     Version(u8),
-    /// They end in the middle.
+    /// The blob ends in the middle.
     #[error("the blob ends before its {0}; it was cut on the way")]
     Short(&'static str),
-    /// Something follows the end.
+    /// Bytes follow the end of the blob.
     #[error("the blob has {0} more bytes than it should have")]
     Long(usize),
-    /// A part is not what it should be.
+    /// A part is not valid.
     #[error("the blob's {0} is not valid")]
     Invalid(&'static str),
 }
 
 impl Blob {
-    /// The bytes of it: the same for the same blob, always.
+    /// The blob as bytes. The same blob always has the same bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.recap.len() + self.context.len() + 128);
@@ -90,11 +90,11 @@ impl Blob {
         out
     }
 
-    /// Reads what [`Blob::encode`] wrote, and nothing else.
+    /// Reads the bytes that [`Blob::encode`] wrote.
     ///
     /// # Errors
     ///
-    /// A [`BlobError`] for every other input.
+    /// A [`BlobError`] for any other bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, BlobError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(BlobError::Foreign)?;
         let (&version, rest) = rest.split_first().ok_or(BlobError::Short("version"))?;
@@ -122,7 +122,7 @@ impl Blob {
     }
 }
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+/// Writes a number with seven bits per byte, the lowest first. The highest bit of a byte says that more follow.
 fn put_number(mut number: u64, out: &mut Vec<u8>) {
     loop {
         let low = number.to_le_bytes()[0] & 0x7f;
@@ -140,6 +140,7 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
+/// The bytes of a blob that are still to be read.
 struct BlobInput<'a> {
     rest: &'a [u8],
 }
@@ -151,7 +152,7 @@ impl<'a> BlobInput<'a> {
             let (&byte, rest) = self.rest.split_first().ok_or(BlobError::Short(what))?;
             self.rest = rest;
             let low = u64::from(byte & 0x7f);
-            // A number has one spelling: no bits that fall off, and no zeros at the end.
+            // A number has exactly one encoding: no bit may be lost, and no zero byte may end it.
             if (low << shift) >> shift != low || (byte == 0 && shift > 0) {
                 return Err(BlobError::Invalid(what));
             }

@@ -1,8 +1,8 @@
-//! The compaction that vendors offer in their own APIs: what a request asks of it, and the parts of
-//! an answer, so that a proxy can do it in front of any backend.
+//! The compaction that vendors offer in their own APIs: reads what a request asks for, and writes the parts of an
+//! answer, so that a proxy can do the compaction in front of any backend.
 //!
-//! Nothing here compacts, seals or forwards. Requests are read where they stand; what is built has
-//! the exact shapes that the vendors' clients parse.
+//! This module does not compact, seal or forward. It reads requests in place, and writes the exact shapes that the
+//! vendors' clients parse.
 
 pub mod anthropic;
 pub mod blob;
@@ -16,8 +16,8 @@ use crate::dialect::DialectKind;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Whether a message is, or holds, a compaction of the vendor's: nobody else knows what is in it, and it
-/// stands for all that was before it.
+/// Whether a message is, or holds, a compaction of the vendor. Only the vendor can read it, and it replaces everything
+/// before it.
 ///
 /// ```
 /// use midfold_formats::DialectKind;

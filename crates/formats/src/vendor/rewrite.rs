@@ -1,4 +1,4 @@
-//! Streams and documents in which something is changed, and all else stays as it is.
+//! Changes parts of streams and documents. All other bytes stay as they are.
 
 use std::ops::Range;
 
@@ -6,25 +6,27 @@ use midfold_core::jsonstr;
 
 use crate::fields::ObjectFields;
 
-/// What one event of a stream may hold. A larger one is passed as it is.
+/// The most bytes that one event of a stream may hold. A larger event is passed on as it is.
 const EVENT_LIMIT: usize = 32 * 1024 * 1024;
 
-/// Events of a stream as the bytes that they came in, cut out of chunks of any size.
+/// Cuts a stream into events, in chunks of any size. Each event keeps the bytes in which it arrived.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawEvents {
+    /// The bytes of the event that has not ended.
     held: Vec<u8>,
-    /// Bytes of the line at hand.
+    /// The number of bytes of the current line.
     line: usize,
+    /// Whether the last byte was `\r`, so that a `\n` belongs to the same line break.
     after_return: bool,
 }
 
 impl RawEvents {
-    /// Hands over each event that ends in this chunk, with the blank line after it.
+    /// Passes each event that ends in this chunk to `sink`, with the blank line after it.
     pub(crate) fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(&[u8])) {
         for &byte in chunk {
             self.held.push(byte);
             let is_end = match byte {
-                // The second half of a line break that was counted already.
+                // The second byte of a `\r\n`, which was counted at the `\r`.
                 b'\n' if std::mem::take(&mut self.after_return) => continue,
                 b'\n' | b'\r' => std::mem::take(&mut self.line) == 0,
                 _ => {
@@ -40,13 +42,13 @@ impl RawEvents {
         }
     }
 
-    /// What is left where the stream ended before a blank line.
+    /// The bytes that are left where the stream ended without a blank line.
     pub(crate) fn rest(self) -> Vec<u8> {
         self.held
     }
 }
 
-/// Name and data of an event; `None` where it has no data.
+/// The name and the data of an event. `None` where it has no data.
 pub(crate) fn event(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let (mut name, mut data) = (Vec::new(), None::<Vec<u8>>);
     let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
@@ -67,7 +69,7 @@ pub(crate) fn event(raw: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((name, data?))
 }
 
-/// The event with these data, under the name that it had, if any.
+/// Writes an event with these data, and with its name unless that is empty.
 pub(crate) fn write_event(name: &[u8], data: &[u8], out: &mut Vec<u8>) {
     if !name.is_empty() {
         out.extend_from_slice(b"event: ");
@@ -79,7 +81,7 @@ pub(crate) fn write_event(name: &[u8], data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// Replacements in one document.
+/// The replacements in one document.
 #[derive(Default)]
 pub(crate) struct Splices(Vec<(Range<usize>, Vec<u8>)>);
 
@@ -88,14 +90,14 @@ impl Splices {
         self.0.push((at, with.into()));
     }
 
-    /// The number at `name` becomes `add` more.
+    /// Adds `add` to the number at `name`. Does nothing where there is no number.
     pub(crate) fn shift(&mut self, fields: &ObjectFields<'_>, name: &str, add: u64) {
         if let (Some(at), Some(count)) = (fields.get(name), fields.count(name)) {
             self.replace(at, count.saturating_add(add).to_string());
         }
     }
 
-    /// The member `name` of the object at `object`, replaced or put at its end.
+    /// Sets the member `name` of the object at `object`: replaces its value, or adds the member at the end.
     pub(crate) fn set(&mut self, bytes: &[u8], object: Range<usize>, name: &str, value: &[u8]) {
         let fields = ObjectFields::of(bytes, object.clone());
         if let Some(at) = fields.get(name) {
@@ -109,7 +111,7 @@ impl Splices {
         self.replace(object.end - 1..object.end - 1, member);
     }
 
-    /// `item` at the front of the array at `array`.
+    /// Puts `item` at the front of the array at `array`.
     pub(crate) fn prepend(&mut self, bytes: &[u8], array: &Range<usize>, item: &[u8]) {
         let is_empty = crate::scan::elements(bytes, array.clone()).next().is_none();
         let mut item = item.to_vec();
@@ -119,7 +121,7 @@ impl Splices {
         self.replace(array.start + 1..array.start + 1, item);
     }
 
-    /// `item` at the end of the array at `array`.
+    /// Puts `item` at the end of the array at `array`.
     pub(crate) fn append(&mut self, bytes: &[u8], array: &Range<usize>, item: &[u8]) {
         let last = crate::scan::elements(bytes, array.clone()).last();
         let (at, comma): (_, &[u8]) = match last {

@@ -1,8 +1,8 @@
-//! Small JSON documents, written by hand: their member order is part of the shape.
+//! Writes small JSON documents, whose order of members is part of their shape.
 
 use midfold_core::jsonstr;
 
-/// An object that is being written.
+/// An object while it is written.
 pub(crate) struct ObjectWriter(Vec<u8>);
 
 impl ObjectWriter {
@@ -10,7 +10,7 @@ impl ObjectWriter {
         Self(b"{".to_vec())
     }
 
-    /// Starts with its type, as events and blocks do.
+    /// Starts an object with its `type`, as events and blocks do.
     pub(crate) fn of(kind: &str) -> Self {
         Self::new().text("type", kind)
     }
@@ -33,7 +33,7 @@ impl ObjectWriter {
         self.raw(name, value.to_string().as_bytes())
     }
 
-    /// The text, or null.
+    /// Writes the text, or `null`.
     pub(crate) fn text_or_null(self, name: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(name, value),
@@ -41,7 +41,7 @@ impl ObjectWriter {
         }
     }
 
-    /// The text, or nothing.
+    /// Writes the text, or no member.
     pub(crate) fn text_if(self, name: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(name, value),
@@ -55,7 +55,7 @@ impl ObjectWriter {
     }
 }
 
-/// An array of documents.
+/// Writes an array of documents.
 pub(crate) fn list<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
     let mut out = b"[".to_vec();
     for item in items {
@@ -68,7 +68,7 @@ pub(crate) fn list<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8
     out
 }
 
-/// Appends an event of a stream. Clients pass over one without a name.
+/// Appends an event of a stream. Clients ignore an event without a name.
 pub(crate) fn event(name: &str, data: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());

@@ -1,4 +1,4 @@
-//! What to do about each error, at each door.
+//! Turns each error into a [`Failure`] with hints, in the words of the door that shows it.
 
 #[cfg(feature = "store")]
 mod stored;
@@ -19,9 +19,9 @@ use crate::prepare::SetupError;
 #[cfg(feature = "store")]
 pub use stored::{advise_in, advise_open, advise_recall};
 
-/// An error that can be told at a door.
+/// An error that a door can show with hints.
 pub trait AdvisedError {
-    /// The same with its hints, in the words of the door.
+    /// Returns the error as a [`Failure`] with its hints; options are spelled as this door spells them.
     fn advise(self, door: Door) -> Failure;
 }
 
@@ -31,7 +31,7 @@ impl AdvisedError for Failure {
     }
 }
 
-/// A record that cannot be written as JSON; there is none.
+/// No record of midfold fails to serialise, so no caller sees this; the impl lets such errors pass with `?`.
 impl AdvisedError for serde_json::Error {
     fn advise(self, _: Door) -> Failure {
         Failure::new(FailureArea::Input, self.to_string())
@@ -72,7 +72,7 @@ impl AdvisedError for PolicyError {
         let failure = match &self {
             Self::Unknown { name, .. } => failure.near(name, Policy::preset_names()),
             Self::Buffer { .. } => failure,
-            // The reader of TOML has no kinds: it quotes what is unknown, then what is known.
+            // The TOML error has no kinds, only text: it quotes the unknown word first, then the known ones.
             Self::Invalid(text) => {
                 let words: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
                 match words.split_first().filter(|_| text.contains("unknown ")) {
@@ -125,7 +125,7 @@ impl AdvisedError for ReadError {
     }
 }
 
-/// What a message is.
+/// An example of a message, as a hint.
 pub(crate) const MESSAGE: &str = "a message looks like {\"role\":\"user\",\"content\":\"…\"}";
 
 impl AdvisedError for PlanError {
@@ -158,7 +158,7 @@ impl AdvisedError for PlanError {
     }
 }
 
-/// The parts of a floor that are there, largest first.
+/// The parts of a floor that are not 0 tokens, largest first, as a hint.
 pub(crate) fn parts(floor: &FloorError) -> String {
     let part = |(what, tokens): (&str, u64)| format!("{what} {}", number(tokens));
     let texts: Vec<_> = floor.parts().into_iter().map(part).collect();

@@ -1,4 +1,4 @@
-//! The same of sessions in a store.
+//! Hints for errors of stored sessions and of recall.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use midfold_store::{FailureKind, Store, StoreError, StoredError, mask};
 use super::AdvisedError;
 use crate::failure::{Door, Failure, FailureArea, number};
 
-/// Ids that are looked at for the one that was perhaps meant.
+/// How many session ids are searched for one that is close to an unknown id.
 const LOOKED_AT: u32 = 1_000;
 
 impl AdvisedError for StoreError {
@@ -82,6 +82,7 @@ impl AdvisedError for StoredError {
     }
 }
 
+/// The failure for a message number that the session does not have.
 fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
     let have = match events {
         0 => "it has none yet".to_owned(),
@@ -96,7 +97,7 @@ fn no_event(session: &str, seq: u64, events: u64, door: Door) -> Failure {
         })
 }
 
-/// Advice on an error of a session in this store: where there is no such session, the one that was
+/// Adds hints to an error of a session in this store. If the session does not exist, a hint names the id that was
 /// perhaps meant.
 pub async fn advise_in(store: &dyn Store, error: StoredError, door: Door) -> Failure {
     let StoredError::Store(StoreError::NoSession(id)) = error else { return error.advise(door) };
@@ -120,7 +121,7 @@ pub async fn advise_in(store: &dyn Store, error: StoredError, door: Door) -> Fai
     ))
 }
 
-/// Advice on why the store of this URL was not opened.
+/// Explains why the store at `url` could not be opened.
 #[must_use]
 pub fn advise_open(url: &str, error: StoreError, door: Door) -> Failure {
     let advised = error.advise(door);
@@ -136,7 +137,7 @@ pub fn advise_open(url: &str, error: StoreError, door: Door) -> Failure {
     advised.maybe_hint(bare.then_some(file))
 }
 
-/// Advice on why recall found nothing, in this session.
+/// Explains why recall found nothing in this session.
 pub async fn advise_recall(
     store: &dyn Store,
     error: RecallError,
@@ -149,6 +150,7 @@ pub async fn advise_recall(
     }
 }
 
+/// Explains an error of recall that is not the store's.
 fn recalled(error: RecallError, session: &str, door: Door) -> Failure {
     let text = error.to_string();
     let usage = |text: String| Failure::usage(FailureArea::Input, text);

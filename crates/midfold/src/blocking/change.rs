@@ -1,4 +1,4 @@
-//! Changes to a live session.
+//! Changes to a session: its model, its policy, its pins.
 
 use midfold_core::plan::{PlanError, runs_here};
 use midfold_core::policy::Policy;
@@ -10,11 +10,11 @@ use crate::failure::Failure;
 use crate::start::InMemory;
 
 impl Session {
-    /// The model changed, and with it the window: the one given, else the model's own where it is
-    /// known, else it stays.
+    /// Sets the model. The window becomes `window` if it is given, else the known window of the model; for an unknown
+    /// model it stays.
     ///
     /// # Errors
-    /// When the reserves leave nothing of the window, or the store fails.
+    /// If the reserves leave nothing of the window, or if the store fails.
     pub fn update_model(&mut self, model: &str, window: Option<u64>) -> Result<(), SessionError> {
         let window = window.or_else(|| tokens::window_of(model));
         match &mut self.held {
@@ -34,10 +34,10 @@ impl Session {
         Ok(())
     }
 
-    /// The policy changed: it holds from the next fold on.
+    /// Sets the policy, which holds from the next fold on.
     ///
     /// # Errors
-    /// When its reserves leave nothing of the window, no session can run its engine, or the store
+    /// If the policy's reserves leave nothing of the window, if its engine cannot run in a session, or if the store
     /// fails.
     pub fn set_policy(&mut self, policy: Policy) -> Result<(), SessionError> {
         runs_here(&policy)?;
@@ -45,7 +45,7 @@ impl Session {
             SessionPlace::Memory(InMemory { session, budget, new }) => {
                 let written = policy.to_toml();
                 session.set_policy(policy, budget).map_err(PlanError::from)?;
-                // Recall knows the tools that it names.
+                // Recall reads the policy of `new` for its tables of tools.
                 new.policy = written;
             }
             SessionPlace::Stored(SessionInStore { stored, place }) => {
@@ -55,10 +55,10 @@ impl Session {
         Ok(())
     }
 
-    /// Keeps an event out of every later fold, or lets it go.
+    /// Pins an event, so that no later fold takes it; `pinned: false` removes the pin.
     ///
     /// # Errors
-    /// When there is no such event, or the store fails.
+    /// If there is no event `seq`, or if the store fails.
     pub fn pin(&mut self, seq: u64, pinned: bool) -> Result<(), SessionError> {
         match &mut self.held {
             SessionPlace::Memory(memory) => {

@@ -1,4 +1,4 @@
-//! Why a session did not do it.
+//! The errors of a session.
 
 use midfold_core::engine::{CompleteError, RecoverError, UndoError};
 use midfold_core::explain::ExplainError;
@@ -10,7 +10,7 @@ use midfold_store::{StoreError, StoredError};
 use crate::advice::AdvisedError;
 use crate::failure::{Door, Failure};
 
-/// Why a session did not do it. [`AdvisedError`] tells it at a door.
+/// Any error of a session. [`AdvisedError`] makes a [`Failure`] with hints of it.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 #[expect(missing_docs, reason = "each is what it says, of the crate that it is from")]

@@ -1,7 +1,8 @@
-//! A host keeps a list of messages, and gives all of it each time. What of it is known, and what is new?
+//! Matches the list of messages that a host passes each time with the events of a session: which are known, which are
+//! new?
 //!
-//! Messages are recognised by their content. A host may also replace its list by the context that it
-//! was given: then the list begins with a recap, and goes on from what that tells of.
+//! Messages are matched by an identity that follows from their content. A host may also replace its list by a context
+//! that it was given. Its list then begins with a recap, which covers the events that left.
 
 use std::collections::HashMap;
 
@@ -11,31 +12,31 @@ use midfold_core::project::{Context, ContextPiece, PieceFate};
 use midfold_formats::DialectKind;
 use midfold_formats::request::identity;
 
-/// What a list is recognised by, and what the last one was recognised as.
+/// The lists that a host's list is compared with: the log, the context that was handed out last, and the list before.
 #[derive(Clone, Default)]
 pub(super) struct ListMatcher {
     /// The identity of each event of the log.
     events: Vec<Hash>,
-    /// The context that was handed out last, through a fold.
+    /// The messages of the last context that was handed out, if a fold made it smaller; else empty.
     handed: Vec<EventMessage>,
     last: Option<LastList>,
 }
 
-/// A message that tells of events.
+/// A message of a list, and the events of the session that it covers.
 #[derive(Clone, Copy)]
 struct EventMessage {
     identity: Hash,
-    /// The event that it is, or was made of.
+    /// The event that the message is or was made of; `None` for a recap, a marker or an inserted message.
     seq: Option<usize>,
     /// How many of the session's events the list covers up to this item, itself included.
     end: usize,
 }
 
-/// The list as it was given last.
+/// The list of the last call.
 #[derive(Clone, Default)]
 struct LastList {
     list: Vec<EventMessage>,
-    /// Where each event is in it.
+    /// For each event, its index in the list.
     places: HashMap<usize, usize>,
 }
 
@@ -48,54 +49,54 @@ impl From<Vec<EventMessage>> for LastList {
 }
 
 impl LastList {
-    /// The places from there on, up to the next event, of what midfold had written.
+    /// The indices from `from` up to the next event: messages that midfold wrote and the host took over.
     fn taken_over(&self, from: usize) -> impl Iterator<Item = usize> {
         (from..self.list.len()).take_while(|place| self.list[*place].seq.is_none())
     }
 }
 
-/// What a list has in common with a session.
+/// How far a list agrees with a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CommonPart {
-    /// Events of the log that the list goes on from.
+    /// The number of events, counted from the start of the log, that both have.
     pub at: usize,
-    /// Messages of the list that tell of them.
+    /// The number of messages at the start of the list that cover those events.
     pub from: usize,
     with: CommonKind,
 }
 
-/// What those messages are.
+/// Which known list the messages agree with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommonKind {
     /// Events of the log.
     Log,
-    /// The context that was handed out.
+    /// The context that was handed out last.
     Handed,
-    /// The list that was given before.
+    /// The list of the last call.
     Last,
 }
 
-/// Where a message of a context is from.
+/// Where a message of a context comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextOrigin {
-    /// The message of the host's list that it is, or was made of. None for what midfold wrote.
+    /// The index in the host's list of the message that it is or was made of; `None` for a message that midfold wrote.
     pub place: Option<usize>,
-    /// It is that message, unchanged.
+    /// The message is that of the host's list, unchanged.
     pub is_same: bool,
 }
 
 impl ListMatcher {
-    /// Whether it knows so many events and no more.
+    /// Whether it knows exactly this number of events.
     pub fn knows(&self, events: usize) -> bool {
         self.events.len() == events
     }
 
-    /// The identity of an event.
+    /// The identity of the event at this number.
     pub fn event(&self, at: usize) -> Option<Hash> {
         self.events.get(at).copied()
     }
 
-    /// Takes over what a session has that was appended otherwise, or was stored.
+    /// Adds the events of the log that it does not know yet: those that were appended in another way, or were loaded.
     pub fn read(&mut self, kind: DialectKind, log: &EventLog, context: &Context) {
         let new = log.events().iter().skip(self.events.len());
         self.events.extend(new.map(|event| identity(kind, &event.bytes)));
@@ -103,7 +104,8 @@ impl ListMatcher {
         self.hand_out(kind, context);
     }
 
-    /// What a list has in common with this: as many events as can be.
+    /// Compares a list with the log, with the last context and with the last list, and returns the match that covers
+    /// the most events.
     pub fn common(&self, list: &[Hash]) -> CommonPart {
         let logged = same(list, self.events.iter());
         let mut most = CommonPart { at: logged, from: logged, with: CommonKind::Log };
@@ -119,7 +121,8 @@ impl ListMatcher {
         most
     }
 
-    /// The list goes on from there, and the log has all of it by now.
+    /// Records that the host's list agrees with the log up to `common`. All later messages of the list are in the log
+    /// by now.
     pub fn follow(&mut self, list: &[Hash], common: CommonPart) {
         let CommonPart { at, from, with } = common;
         let event = |(seq, identity): (usize, &Hash)| EventMessage {
@@ -142,7 +145,7 @@ impl ListMatcher {
         self.last.as_ref().map_or(&[], |last| &last.list)
     }
 
-    /// Another session has the first events of this one, and goes on with a list from there.
+    /// Returns the matcher of a fork that has the first `at` events of this session.
     pub fn fork(&self, at: usize) -> Self {
         let told = |list: &[EventMessage]| -> Vec<_> {
             list.iter().copied().take_while(|told| told.end <= at).collect()
@@ -151,10 +154,11 @@ impl ListMatcher {
         Self { events, handed: told(&self.handed), last: Some(told(self.last()).into()) }
     }
 
-    /// Where the messages of a context are from, if a list was followed.
+    /// Returns where each message of a context comes from; `None` if no list was followed yet.
     pub fn origins(&self, kind: DialectKind, context: &Context) -> Option<Vec<ContextOrigin>> {
         let last = self.last.as_ref()?;
-        // What a host took over of the context before follows what it followed there.
+        // Messages that midfold wrote are not events. If the host took one over, it comes in the list directly behind
+        // the message before it, so the search begins there.
         let mut next = 0;
         let origin = |piece: &ContextPiece| {
             let known = self.known(kind, piece);
@@ -171,7 +175,7 @@ impl ListMatcher {
         Some(context.pieces().map(origin).collect())
     }
 
-    /// This context is what a host has now.
+    /// Records the context that the host gets. Without a fold it is the log itself, so nothing has to be kept.
     pub fn hand_out(&mut self, kind: DialectKind, context: &Context) {
         let is_folded = context.pieces().any(|piece| !matches!(piece.fate, PieceFate::Verbatim(_)));
         self.handed.clear();
@@ -184,7 +188,7 @@ impl ListMatcher {
             let seq = event(piece.fate);
             end = match piece.fate {
                 PieceFate::Recap | PieceFate::Marker => {
-                    // All up to the next event that is there.
+                    // A recap covers all events up to the next one that is still there.
                     let next = pieces[at..].iter().find_map(|piece| event(piece.fate));
                     next.unwrap_or(self.events.len())
                 }
@@ -205,7 +209,7 @@ impl ListMatcher {
     }
 }
 
-/// The event that a message of a context is, or was made of.
+/// The event that a message of a context is or was made of; `None` for a message that midfold wrote.
 fn event(fate: PieceFate) -> Option<usize> {
     match fate {
         PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
@@ -215,7 +219,7 @@ fn event(fate: PieceFate) -> Option<usize> {
     }
 }
 
-/// How many the two have in common from the start.
+/// The number of identities that both have in common from the start.
 fn same<'a>(list: &[Hash], other: impl Iterator<Item = &'a Hash>) -> usize {
     list.iter().zip(other).take_while(|(a, b)| a == b).count()
 }

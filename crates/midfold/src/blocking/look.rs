@@ -11,7 +11,7 @@ use crate::cache::{CacheCheck, cache_check};
 use crate::start::InMemory;
 
 impl Session {
-    /// The whole session, loaded where it was not.
+    /// Returns the session with all its events; a stored one is loaded first.
     pub(super) fn whole(&mut self) -> Result<&mut Whole, SessionError> {
         Ok(match &mut self.held {
             SessionPlace::Memory(memory) => &mut memory.session,
@@ -19,7 +19,7 @@ impl Session {
         })
     }
 
-    /// An event, where it is in memory.
+    /// The bytes of an event; `None` for a stored session, which may not be loaded.
     pub(super) fn logged(&self, at: usize) -> Option<&[u8]> {
         match &self.held {
             SessionPlace::Memory(memory) => {
@@ -29,10 +29,10 @@ impl Session {
         }
     }
 
-    /// What it is at.
+    /// Returns the session's status: its sizes, its window and its folds.
     ///
     /// # Errors
-    /// When the store fails; so do all of these.
+    /// If the store fails.
     pub fn status(&mut self) -> Result<SessionStatus, SessionError> {
         let now = self.now();
         Ok(match &mut self.held {
@@ -43,20 +43,21 @@ impl Session {
         })
     }
 
-    /// All folds, oldest first, with what was used again since.
+    /// Returns all folds, oldest first. Each lists the names it lost that came up again later.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn folds(&mut self) -> Result<Vec<Fold>, SessionError> {
         let whole = self.whole()?;
         let log = whole.log();
         Ok(whole.folds().iter().map(|fold| fold.with_references(log)).collect())
     }
 
-    /// The calls of the ledger, with what the provider counted. A session in memory has none.
+    /// Returns the calls of the ledger with the cost that the provider reported; `None` where it reported none. A
+    /// session in memory has no ledger, so its list is empty.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn ledger(&mut self) -> Result<Vec<(CallRecord, Option<ReportedCost>)>, SessionError> {
         match &mut self.held {
             SessionPlace::Memory(_) => Ok(Vec::new()),
@@ -70,10 +71,10 @@ impl Session {
         Ok(self.ledger()?.into_iter().map(|(call, _)| call).collect())
     }
 
-    /// Every record held against the log, and what each fold lost.
+    /// Checks every fold and every call against the log, and reports what each fold lost.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn audit(&mut self) -> Result<Audit, SessionError> {
         let calls = self.calls()?;
         let whole = self.whole()?;
@@ -81,10 +82,10 @@ impl Session {
         Ok(audit(whole.log(), whole.folds(), active, &calls))
     }
 
-    /// What the model sees of a text, or saw at a call.
+    /// Explains where a text is in what the model sees now, or saw at the call with this number.
     ///
     /// # Errors
-    /// When there is no such message or call, or the store fails.
+    /// If the text or the call does not exist, or if the store fails.
     pub fn explain(&mut self, text: &str, call: Option<u64>) -> Result<Explanation, SessionError> {
         let calls = self.calls()?;
         let whole = self.whole()?;
@@ -93,10 +94,10 @@ impl Session {
         Ok(explain(whole.log(), whole.folds(), &calls, text, moment)?)
     }
 
-    /// What the provider's cache can read again on the next turn.
+    /// Measures how many tokens the provider's cache can read again on the next turn. `None` as for [`cache_check`].
     ///
     /// # Errors
-    /// When nothing that fits can be made, or the store fails.
+    /// If a context cannot be planned, or if the store fails.
     pub fn cache_check(&mut self) -> Result<Option<CacheCheck>, SessionError> {
         let budget = match &mut self.held {
             SessionPlace::Memory(InMemory { budget, .. }) => budget.clone(),
@@ -107,11 +108,11 @@ impl Session {
         Ok(cache_check(whole.log(), whole.policy(), &budget, *whole.meter())?)
     }
 
-    /// A store that recall can read, and what drives it. For a session in memory one is made: its
-    /// bytes are shared, so that costs about as much as the search.
+    /// Returns a store that recall can read. A session in memory is put into a new memory store; the two share the
+    /// messages' bytes, so that costs about as much as the search.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If that store cannot be made.
     pub fn readable(&mut self) -> Result<StorePlace, SessionError> {
         let now = self.now();
         match &self.held {
@@ -120,10 +121,11 @@ impl Session {
         }
     }
 
-    /// Answers a call of one of the tools of recall: plain text, always.
+    /// Answers a call of one of the recall tools. Mistakes in the call are explained in the answer, which is always
+    /// plain text.
     ///
     /// # Errors
-    /// When the session cannot be read.
+    /// If the session cannot be read.
     pub fn recall(&mut self, name: &str, arguments: &str) -> Result<String, SessionError> {
         let (place, id) = (self.readable()?, self.id());
         Ok(place.block_on(|store| midfold_store::recall::dispatch(store, id, name, arguments)))

@@ -1,6 +1,6 @@
-//! A session for a door that waits: in memory or in a store, driven on the thread that calls. Behind it
-//! are the engine's session and the store's; [`Session::project`] follows the list of messages that a
-//! host keeps, and [`Sessions`] the lists of many conversations.
+//! Sessions for callers that block: Python, Node, the command line. A session is in memory or in a store, and its work
+//! runs on the thread that calls. [`Session::project`] follows the list of messages that a host keeps; [`Sessions`]
+//! does that for many conversations.
 //!
 //! ```
 //! use std::sync::{Arc, Mutex};
@@ -57,14 +57,14 @@ pub use place::StorePlace;
 pub use project::ForcedFold;
 pub use sessions::Sessions;
 
-/// Milliseconds since 1970, from whoever may read a clock.
+/// The current time in milliseconds since 1970. Only a caller that may read a clock can pass one.
 pub type Clock = fn() -> Millis;
 
-/// A session, wherever it lives.
+/// A session, in memory or in a store.
 pub struct Session {
     held: SessionPlace,
     clock: Clock,
-    /// What a host's list is recognised by.
+    /// Matches the list that a host passes with the events of the session.
     follow: ListMatcher,
 }
 
@@ -80,19 +80,20 @@ struct SessionInStore {
     place: StorePlace,
 }
 
-/// A context that was handed out.
+/// A context to send, and what is known about it.
 pub struct HandedContext {
-    /// The messages.
+    /// The messages to send.
     pub context: Context,
-    /// What hooks added behind it.
+    /// The messages with the texts that hooks added behind them; `None` after [`Session::recover`].
     pub injected: Option<inject::InjectedContext>,
-    /// It was folded for this.
+    /// A fold was made for this context.
     pub folded: bool,
-    /// Its number in the ledger of a stored session.
+    /// The number of the call in the ledger; `None` for a session in memory.
     pub call: Option<u64>,
-    /// Where each message is from, if the session follows a list: of this context's messages, in order.
+    /// Where each message of the context comes from, in its order; `None` if the session follows no list.
     pub origins: Option<Vec<ContextOrigin>>,
-    /// The event from which on the session is another one for this: the list went back.
+    /// If the host's list went back, the number of the first event that the list does not share. The session is now a
+    /// fork from there.
     pub went_back: Option<u64>,
 }
 
@@ -111,7 +112,7 @@ impl Session {
         (self.clock)()
     }
 
-    /// Its id.
+    /// The id of the session.
     #[must_use]
     pub fn id(&self) -> &str {
         match &self.held {
@@ -120,7 +121,7 @@ impl Session {
         }
     }
 
-    /// The dialect of its messages.
+    /// The dialect of the session's messages.
     #[must_use]
     pub fn dialect(&self) -> DialectKind {
         let name = match &self.held {
@@ -130,7 +131,7 @@ impl Session {
         DialectKind::from_name(name).unwrap_or(DialectKind::OpenAiChat)
     }
 
-    /// Where it is stored, without a password; nothing in memory.
+    /// The URL of its store without the password; `None` for a session in memory.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         match &self.held {
@@ -150,13 +151,13 @@ impl Session {
         }
     }
 
-    /// There are no events yet.
+    /// Whether there are no events yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The fold that contexts are read through.
+    /// The id of the active fold, through which contexts are read.
     fn active(&self) -> Option<Hash> {
         match &self.held {
             SessionPlace::Memory(memory) => memory.session.active().map(|fold| fold.id),
@@ -164,11 +165,11 @@ impl Session {
         }
     }
 
-    /// Appends events: all of them or none; with `expect` only where there are so many. The place of
-    /// the first one.
+    /// Appends all of the events, or in case of an error none, and returns the number of the first one. With `expect`,
+    /// appends only if the session has exactly that many events.
     ///
     /// # Errors
-    /// When somebody else appended meanwhile, or the store fails.
+    /// If the number of events is not the expected one, if somebody else appended meanwhile, or if the store fails.
     pub fn append(
         &mut self,
         events: Vec<RawEvent>,
@@ -193,11 +194,11 @@ impl Session {
         }
     }
 
-    /// The context to send, folded first where that is due, with room for the hooks and what they
-    /// add behind it.
+    /// Returns the context to send, after a fold if one is due. Room is kept for the hooks, and their `texts` are added
+    /// behind the context.
     ///
     /// # Errors
-    /// When nothing that fits can be made, a hook takes more than its reserve, or the store fails.
+    /// If no context fits, if a hook's text is larger than its reserve, or if the store fails.
     pub fn context(
         &mut self,
         hooks: Injections,
@@ -216,7 +217,7 @@ impl Session {
             SessionPlace::Stored(SessionInStore { stored, place }) => {
                 stored.set_injections(hooks);
                 let sent = place.run(stored.context_with(texts, true, now));
-                // The reserve is this request's.
+                // The reserve belongs to this request only.
                 stored.set_injections(Injections::default());
                 let InjectedRequest { sent, call } = sent?;
                 (sent.history().clone(), sent, call)
@@ -234,11 +235,10 @@ impl Session {
         })
     }
 
-    /// What to send after the provider refused the last context; nothing where compacting is not what
-    /// it needs.
+    /// Returns what to send after the provider refused the last context; `None` if a smaller context would not help.
     ///
     /// # Errors
-    /// When nothing smaller can be made, or the store fails.
+    /// If nothing smaller can be made, or if the store fails.
     pub fn recover(
         &mut self,
         refused: &RefusedRequest<'_>,
@@ -267,10 +267,10 @@ impl Session {
         }))
     }
 
-    /// What the provider counted.
+    /// Records the tokens that the provider counted, which correct the meter.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn observe(&mut self, usage: Usage, call: Option<u64>) -> Result<(), SessionError> {
         let now = self.now();
         match &mut self.held {
@@ -282,10 +282,10 @@ impl Session {
         Ok(())
     }
 
-    /// Folds now, or says what that would do. Also gives a text about it for people.
+    /// Folds now, or with `preview` only plans the fold. Also returns a text about it for people.
     ///
     /// # Errors
-    /// When nothing that fits can be made, or the store fails.
+    /// If no context fits, or if the store fails.
     pub fn compact(
         &mut self,
         focus: Option<&str>,
@@ -311,10 +311,10 @@ impl Session {
         Ok((outcome, feedback))
     }
 
-    /// Takes a fold back.
+    /// Takes a fold back; without an id, the active one.
     ///
     /// # Errors
-    /// When there is no such fold, or the store fails.
+    /// If there is no such fold, or if the store fails.
     pub fn undo(&mut self, fold: Option<Hash>) -> Result<(), SessionError> {
         match &mut self.held {
             SessionPlace::Memory(memory) => memory.session.undo(fold)?,
@@ -325,10 +325,10 @@ impl Session {
         Ok(())
     }
 
-    /// What a model should be asked now.
+    /// Returns the request that a model should answer now for a narration; `None` if there is none.
     ///
     /// # Errors
-    /// Where the session is stored: its store has a queue.
+    /// If the session is stored: its narrations wait in the store's queue.
     pub fn wants(&mut self) -> Result<Option<SummaryRequest>, SessionError> {
         let now = self.now();
         let InMemory { session, budget, .. } = self.memory()?;
@@ -336,10 +336,10 @@ impl Session {
         Ok(request.map(|request| SummaryRequest { today: Some(date(now)), ..request }))
     }
 
-    /// Takes the model's answer.
+    /// Takes the model's answer to a request of [`Session::wants`], and returns how it was judged.
     ///
     /// # Errors
-    /// Where it was not asked, or the session is stored.
+    /// If this session did not make the request, or if it is stored.
     pub fn complete(
         &mut self,
         request: &SummaryRequest,
@@ -349,6 +349,7 @@ impl Session {
         Ok(self.memory()?.session.complete(request, answer, now)?)
     }
 
+    /// The session in memory; an error for a stored one, whose narrations wait in the store's queue.
     fn memory(&mut self) -> Result<&mut InMemory, Failure> {
         match &mut self.held {
             SessionPlace::Memory(memory) => Ok(memory),
@@ -360,7 +361,7 @@ impl Session {
         }
     }
 
-    /// Reads again what other processes may have changed.
+    /// Loads a stored session again, because another process may have changed it.
     fn reload(&mut self) -> Result<(), SessionError> {
         if let SessionPlace::Stored(SessionInStore { stored, place }) = &mut self.held {
             place.run(stored.reload())?;
@@ -369,10 +370,10 @@ impl Session {
         Ok(())
     }
 
-    /// Another session over the first `at` messages, all without, with the folds of them.
+    /// Makes another session with the first `at` events (`None`: all of them) and the folds over them.
     ///
     /// # Errors
-    /// When there are not so many messages, the id is taken, or the store fails.
+    /// If there are fewer events, if the id is taken, or if the store fails.
     pub fn fork(&mut self, id: &str, at: Option<u64>) -> Result<Self, SessionError> {
         let now = self.now();
         let held = match &mut self.held {
@@ -393,10 +394,10 @@ impl Session {
         Ok(Self { held, clock: self.clock, follow: ListMatcher::default() })
     }
 
-    /// The same session once more, with all that it has learned. A stored one is forked.
+    /// Copies the session under another id, with what its meter learned. A stored session is forked.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn copy(&mut self, id: &str) -> Result<Self, SessionError> {
         let SessionPlace::Memory(InMemory { session, budget, new }) = &self.held else {
             return self.fork(id, None);

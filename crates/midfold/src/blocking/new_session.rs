@@ -1,4 +1,4 @@
-//! What a session is made of, and making it.
+//! The settings of a new session, and how one is opened.
 
 use bytes::Bytes;
 use midfold_core::policy::Policy;
@@ -11,31 +11,31 @@ use crate::after_fold::AfterFold;
 use crate::settings::{DoorHost, Settings};
 use crate::start::{PreparedSession, Start as Parts, without_messages};
 
-/// What a session is made of.
+/// The settings that new sessions are made from.
 #[derive(Clone)]
 pub struct Start {
-    /// The dialect of its messages.
+    /// The dialect of the messages.
     pub kind: DialectKind,
-    /// When and how it is folded.
+    /// When and how the session is folded.
     pub policy: Policy,
-    /// Window, model, how to count, the store.
+    /// The window, the model, the way to count, and the store.
     pub settings: Settings,
-    /// JSON of the system prompt.
+    /// The system prompt as JSON.
     pub system: Option<Bytes>,
-    /// JSON of the tools.
+    /// The tools as JSON.
     pub tools: Option<Bytes>,
-    /// Tokens of the window that stay free for the reply.
+    /// Tokens of the window that stay free for the answer.
     pub output_reserve: u64,
-    /// How long the provider's cache keeps a prompt, in milliseconds. Without one a pause means nothing.
+    /// How long the provider's cache keeps a prompt, in milliseconds. With `None`, a pause is no reason for a fold.
     pub cache_lifetime: Option<Millis>,
-    /// The door that it is made at.
+    /// The door that opens the session, which decides how errors spell options.
     pub host: DoorHost,
-    /// What time it is.
+    /// Reads the time.
     pub clock: Clock,
 }
 
 impl Start {
-    /// A session of Chat Completions in memory.
+    /// Settings for a session in memory with messages of Chat Completions.
     #[must_use]
     pub fn new(policy: Policy, host: DoorHost, clock: Clock) -> Self {
         Self {
@@ -51,23 +51,22 @@ impl Start {
         }
     }
 
-    /// Makes the session: in memory, or in its store.
+    /// Makes the session in the store of the settings; without one, in memory.
     ///
     /// # Errors
-    /// When a name is unknown, the reserves leave nothing of the window, the id is taken, or the store
-    /// fails.
+    /// If a name is unknown, if the reserves leave nothing of the window, if the id is taken, or if the store fails.
     pub fn open(self, id: String) -> Result<Session, SessionError> {
         let place = self.place()?;
         self.open_in(id, place)
     }
 
-    /// The store of the settings, opened.
+    /// Opens the store of the settings; `None` if they name none.
     pub(super) fn place(&self) -> Result<Option<StorePlace>, SessionError> {
         let url = self.settings.store.as_deref();
         url.map(|url| StorePlace::open(url, self.host.door)).transpose()
     }
 
-    /// Makes the session in a store that is open, else in memory.
+    /// Makes the session in an open store, or in memory if there is none.
     pub(super) fn open_in(
         self,
         id: String,
@@ -108,7 +107,7 @@ impl Session {
         self
     }
 
-    /// Makes a session in a store.
+    /// Makes the session in a store, with its first messages.
     fn create(
         place: StorePlace,
         started: PreparedSession,
@@ -125,10 +124,10 @@ impl Session {
         Ok(Self::stored(SessionInStore { stored, place }, clock))
     }
 
-    /// Goes on with a session of a store.
+    /// Opens a session that is in a store.
     ///
     /// # Errors
-    /// When there is no session with this id, or the store fails.
+    /// If there is no session with this id, or if the store fails.
     pub fn load(place: StorePlace, id: &str, clock: Clock) -> Result<Self, SessionError> {
         let (store, door) = (place.store(), place.door());
         let stored = place.run(async {
@@ -140,11 +139,11 @@ impl Session {
         Ok(Self::stored(SessionInStore { stored, place }, clock))
     }
 
-    /// Goes on with a session of a store, if there is one of this id: with the fork of it that was made
-    /// last, where the host's list went back.
+    /// Opens the session with this id; `None` if the store has none. If the host's list went back since, this is the
+    /// newest fork of that session.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn find(place: &StorePlace, id: &str, clock: Clock) -> Result<Option<Self>, SessionError> {
         let store = place.store();
         match place.run(store.session(id)) {

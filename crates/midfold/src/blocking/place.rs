@@ -1,4 +1,4 @@
-//! An open store, and what drives it.
+//! An open store with the runtime that its futures run on.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::SessionError;
 use crate::failure::{Door, Failure, FailureArea};
 use crate::start::InMemory;
 
-/// An open store, and what drives it: on the thread that calls, so that no thread is left behind
-/// when a process forks.
+/// An open store with the runtime that its futures run on. The runtime uses the calling thread only, so that a process
+/// which forks has no threads of midfold.
 #[derive(Clone)]
 pub struct StorePlace {
     store: Arc<dyn Store>,
@@ -20,22 +20,23 @@ pub struct StorePlace {
 }
 
 impl StorePlace {
-    /// Opens a store, and makes it where it is not there: `sqlite:PATH`, `postgres://…`, `memory`.
+    /// Opens a store, and makes it if it does not exist: `sqlite:PATH`, `postgres://…`, `memory`.
     ///
     /// # Errors
-    /// Where it cannot be opened or made.
+    /// If it cannot be opened or made.
     pub fn open(url: &str, door: Door) -> Result<Self, SessionError> {
         Self::driven(url, midfold_store::open(url), door)
     }
 
-    /// Opens a store that has to be there.
+    /// Opens a store that has to exist.
     ///
     /// # Errors
-    /// Where it is not, or cannot be opened.
+    /// If it does not exist, or cannot be opened.
     pub fn existing(url: &str, door: Door) -> Result<Self, SessionError> {
         Self::driven(url, midfold_store::open_existing(url), door)
     }
 
+    /// Makes the runtime, and opens the store on it.
     fn driven(
         url: &str,
         opening: impl Future<Output = Result<Arc<dyn Store>, StoreError>>,
@@ -49,7 +50,7 @@ impl StorePlace {
         Ok(Self { store, runtime: Arc::new(runtime), door })
     }
 
-    /// A store in memory with this session in it, for what reads a store. Its bytes are shared.
+    /// Puts a session in memory into a new memory store, for code that reads a store. The messages' bytes are shared.
     pub(super) fn of_memory(memory: &InMemory, now: Millis) -> Result<Self, SessionError> {
         let runtime = Builder::new_current_thread().build().map_err(|error| {
             Failure::new(FailureArea::Store, format!("the log cannot be searched: {error}"))
@@ -59,7 +60,7 @@ impl StorePlace {
         Ok(Self { store, runtime: Arc::new(runtime), door: Door::Command })
     }
 
-    /// The door that it was opened at.
+    /// The door that opened it.
     pub(super) fn door(&self) -> Door {
         self.door
     }
@@ -70,7 +71,7 @@ impl StorePlace {
         self.store.clone()
     }
 
-    /// Runs something that uses the store, on this thread.
+    /// Runs a future that borrows the store, on this thread.
     pub fn block_on<'a, T, F: Future<Output = T>>(
         &'a self,
         work: impl FnOnce(&'a dyn Store) -> F,
@@ -83,6 +84,7 @@ impl StorePlace {
     }
 }
 
+/// Copies a session with its events and folds into a store.
 async fn fill(store: &dyn Store, memory: &InMemory, now: Millis) -> Result<(), SessionError> {
     let InMemory { session, new, .. } = memory;
     let id = &new.id;

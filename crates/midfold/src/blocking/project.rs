@@ -1,4 +1,4 @@
-//! From the list that a host keeps to what is sent.
+//! From the list of messages that a host keeps to the context that it should send.
 
 use midfold_core::inject::Injections;
 use midfold_core::{Hash, RawEvent};
@@ -8,22 +8,23 @@ use midfold_store::{StoreError, StoredError};
 use super::follow::CommonPart;
 use super::{HandedContext, Session, SessionError, fork};
 
-/// Folds now, because somebody asks: with words of what to keep.
+/// A fold that somebody asks for, whether or not the trigger fires.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ForcedFold<'a> {
-    /// What to keep, in words.
+    /// What the recap should keep first, in words.
     pub focus: Option<&'a str>,
 }
 
 impl Session {
-    /// Takes all messages that a host has, as its list is now, and says what to send. New messages
-    /// are appended. Where the list went back, the session goes on from there as a fork with another id.
+    /// Takes the host's whole list of messages, appends the new ones, and returns the context to send. If the list
+    /// lacks events that the session has, the session becomes a fork with another id that goes on from the last event
+    /// in common.
     ///
-    /// A list may begin with a context that this session handed out before, in place of what that was
-    /// made of.
+    /// The list may begin with a context that this session handed out before, instead of the messages that the context
+    /// was made of.
     ///
     /// # Errors
-    /// When nothing that fits can be made, or the store fails.
+    /// If no context fits, or if the store fails.
     pub fn project(
         &mut self,
         list: &[RawEvent],
@@ -33,7 +34,7 @@ impl Session {
         self.project_known(list, &identities, force)
     }
 
-    /// The same, where the identities of the messages are known.
+    /// As [`Self::project`], with the identities of the messages already computed.
     pub(super) fn project_known(
         &mut self,
         list: &[RawEvent],
@@ -41,7 +42,7 @@ impl Session {
         force: Option<ForcedFold<'_>>,
     ) -> Result<HandedContext, SessionError> {
         match self.go_on(list, identities, force) {
-            // Another process has appended to it since it was read here.
+            // Another process appended to the session after it was read here: load it again, and try once more.
             Err(SessionError::Stored(StoredError::Store(StoreError::Conflict { .. }))) => {
                 self.reload()?;
                 self.go_on(list, identities, force)
@@ -54,7 +55,8 @@ impl Session {
     pub(super) fn identities(&self, list: &[RawEvent]) -> Vec<Hash> {
         let kind = self.dialect();
         let known = |at: usize, event: &RawEvent| {
-            // Most of a list is in the log as it is: comparing costs a tenth of working it out.
+            // Most of the list is already in the log, byte for byte. Comparing the bytes costs a tenth of computing the
+            // identity.
             let logged = self.logged(at)?;
             (logged == event.bytes).then(|| self.follow.event(at)).flatten()
         };
@@ -62,7 +64,7 @@ impl Session {
         list.iter().enumerate().map(of).collect()
     }
 
-    /// What a list has in common with this session.
+    /// Compares a list with this session, after the matcher has seen all events of the log.
     pub(super) fn common(&mut self, list: &[Hash]) -> Result<CommonPart, SessionError> {
         let kind = self.dialect();
         if !self.follow.knows(self.len()) {
@@ -75,7 +77,7 @@ impl Session {
         Ok(self.follow.common(list))
     }
 
-    /// Goes on with a list from what it has in common with this session.
+    /// Goes on with a list from the part that it has in common with this session.
     fn go_on(
         &mut self,
         list: &[RawEvent],
@@ -105,7 +107,7 @@ impl Session {
         Ok(sent)
     }
 
-    /// What the fork is called that goes on with a list: its id follows from both.
+    /// The id of the fork that goes on with a list: a hash of the session, the place, the time and the list.
     fn fork_id(&self, list: &[Hash], common: CommonPart) -> String {
         let now = self.now();
         let parts = [self.id().as_bytes(), &common.at.to_be_bytes(), &now.to_be_bytes()];
@@ -114,7 +116,7 @@ impl Session {
         fork::id(self.id(), &named.to_hex())
     }
 
-    /// A session over what a list has in common with this one.
+    /// A fork of the session that has only the events in common with a list.
     pub(super) fn rewound(&mut self, id: &str, common: CommonPart) -> Result<Self, SessionError> {
         let follow = self.follow.fork(common.at);
         let fork = self.fork(id, Some(common.at as u64))?;

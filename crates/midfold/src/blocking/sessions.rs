@@ -1,4 +1,4 @@
-//! The conversations of a host: found by the host's own id, else by what is in them.
+//! The conversations of a host, found by the id that the host uses, or by their messages.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,10 +7,10 @@ use midfold_core::{Hash, RawEvent};
 use super::project::ForcedFold;
 use super::{HandedContext, Session, SessionError, Start, StorePlace};
 
-/// Sessions of one host. `T` is what a door holds a session in.
+/// The sessions of one host. `T` is the handle in which a door keeps a session.
 ///
-/// A conversation that has been quiet for longest is let go when there are more than `limit`: of one in
-/// memory its folds are lost, one in a store is opened again by its id.
+/// With more than `limit` conversations, the one that was unused for longest is dropped. A session in memory loses its
+/// folds then; a session in a store is opened again by its id.
 pub struct Sessions<T> {
     start: Start,
     limit: usize,
@@ -19,29 +19,28 @@ pub struct Sessions<T> {
     place: Mutex<Option<StorePlace>>,
 }
 
-/// A conversation, the one that was used last behind the others.
+/// A conversation. The list of entries is in the order of last use.
 struct SessionEntry<T> {
     id: Option<String>,
     session: T,
 }
 
 impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
-    /// No sessions yet; each is made like this.
+    /// Makes an empty set; `start` holds the settings of each session, and `hold` makes its handle.
     #[must_use]
     pub fn new(start: Start, limit: usize, hold: fn(Session) -> T) -> Self {
         let (entries, place) = (Mutex::default(), Mutex::default());
         Self { start, limit: limit.max(1), hold, entries, place }
     }
 
-    /// Takes all messages of a conversation, as its list is now, and says what to send. See
-    /// [`Session::project`].
+    /// Takes all messages of a conversation, and returns its session and the context to send. See [`Session::project`].
     ///
-    /// With an id it is the conversation that was called so before; in a store that is the session's id.
-    /// Without one it is the conversation that has most in common with the list; where that has more, it
-    /// stays, and the list goes on as a fork.
+    /// With an id, the list belongs to the conversation of that id; in a store it is also the session's id. Without
+    /// one, it belongs to the conversation that has the most in common with it. If that conversation has more events
+    /// than the list shares, it stays unchanged, and the list goes on as a fork.
     ///
     /// # Errors
-    /// When nothing that fits can be made, or the store fails.
+    /// If no context fits, or if the store fails.
     pub fn project(
         &self,
         id: Option<&str>,
@@ -60,11 +59,11 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         Ok((held, sent))
     }
 
-    /// The conversation of this id, else the one that has most in common with a list. Nothing is
-    /// appended.
+    /// Returns the conversation of this id, or without an id the one that has the most in common with a list; `None` if
+    /// there is none. Appends nothing.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub fn find(&self, id: Option<&str>, list: &[RawEvent]) -> Result<Option<T>, SessionError> {
         let mut entries = lock(&self.entries);
         if let Some(id) = id {
@@ -73,7 +72,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         Ok(best(&entries, list)?.map(|(best, _)| entries[best.entry].session.clone()))
     }
 
-    /// The conversation of this id, made where there is none.
+    /// The conversation of this id, which is made if there is none.
     fn named(&self, id: &str) -> Result<T, SessionError> {
         let mut entries = lock(&self.entries);
         if let Some(session) = self.called(&mut entries, id)? {
@@ -83,8 +82,8 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         Ok(self.enter(&mut entries, Some(id), session))
     }
 
-    /// The conversation that a list goes on with, made or forked where there is none; and the identities of
-    /// the list, where they had to be worked out.
+    /// The conversation that a list goes on with; if there is none, a new one or a fork. Also returns the identities of
+    /// the list if they were computed.
     fn like(&self, list: &[RawEvent]) -> Result<(T, Option<Vec<Hash>>), SessionError> {
         let mut entries = lock(&self.entries);
         let Some((best, identities)) = best(&entries, list)? else {
@@ -97,7 +96,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
             let fork = {
                 let mut session = lock(entries[best.entry].session.as_ref());
                 let common = session.common(&identities)?;
-                // Another conversation, and not where that one went back to: a name of its own.
+                // The list is another conversation, not a later state of that one: its fork gets an id of its own.
                 session.rewound(&self.name(list), common)?
             };
             self.enter(&mut entries, None, fork)
@@ -105,7 +104,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         Ok((session, Some(identities)))
     }
 
-    /// The conversation of this id: here, or in the store.
+    /// The conversation of this id, from the entries or from the store; `None` if neither has it.
     fn called(
         &self,
         entries: &mut Vec<SessionEntry<T>>,
@@ -121,12 +120,12 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         Ok(found.map(|session| self.enter(entries, Some(id), session)))
     }
 
-    /// A new conversation.
+    /// Makes a new conversation.
     fn make(&self, id: String) -> Result<Session, SessionError> {
         self.start.clone().open_in(id, self.place()?)
     }
 
-    /// The store, opened once for all conversations.
+    /// The store, which is opened once for all conversations; `None` if the settings name none.
     fn place(&self) -> Result<Option<StorePlace>, SessionError> {
         let mut place = lock(&self.place);
         if place.is_none() {
@@ -143,7 +142,7 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
         session
     }
 
-    /// An id of what a conversation begins with, and when it did.
+    /// An id for a conversation: a hash of its first messages and of the time.
     fn name(&self, list: &[RawEvent]) -> String {
         let now = (self.start.clock)().to_be_bytes();
         let named =
@@ -152,15 +151,17 @@ impl<T: AsRef<Mutex<Session>> + Clone> Sessions<T> {
     }
 }
 
-/// The conversation that has most in common with a list.
+/// The conversation that has the most in common with a list.
 struct BestMatch {
     entry: usize,
+    /// The number of events in common.
     at: usize,
-    /// Nothing of it is missing in the list.
+    /// The list has all events of the conversation.
     is_all: bool,
 }
 
-/// None where nothing is in common; else also the identities of the list.
+/// Finds the best match, and returns it with the identities of the list. `None` if no conversation has an event in
+/// common with it.
 fn best<T: AsRef<Mutex<Session>>>(
     entries: &[SessionEntry<T>],
     list: &[RawEvent],
@@ -173,6 +174,7 @@ fn best<T: AsRef<Mutex<Session>>>(
         let at = session.common(&identities)?.at;
         let found = BestMatch { entry, at, is_all: at == session.len() };
         let rank = |best: &BestMatch| (best.at, best.is_all);
+        // Entries are in the order of last use: of equal matches the one that was used last wins.
         if best.as_ref().is_none_or(|best| rank(&found) >= rank(best)) {
             best = Some(found);
         }
@@ -180,7 +182,7 @@ fn best<T: AsRef<Mutex<Session>>>(
     Ok(best.filter(|best| best.at > 0).map(|best| (best, identities)))
 }
 
-/// The conversation at this place, which is the one that was used last from now on.
+/// Returns the conversation at this index, and moves it to the end as the one that was used last.
 fn used<T: Clone>(entries: &mut Vec<SessionEntry<T>>, at: usize) -> T {
     let entry = entries.remove(at);
     let session = entry.session.clone();
@@ -188,7 +190,7 @@ fn used<T: Clone>(entries: &mut Vec<SessionEntry<T>>, at: usize) -> T {
     session
 }
 
-/// A panic of another thread leaves no session half changed: planning is pure.
+/// Locks, even after a panic of another thread: planning is pure, so no session is left half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Changes to a session: what they would do, and what they did.
+//! Changes to a session: each function makes the change, or with `preview` only says what it would do.
 
 use midfold_core::Hash;
 use midfold_core::plan::PlanOutcome;
@@ -6,7 +6,7 @@ use midfold_core::policy::Policy;
 use midfold_store::{Millis, StoredError, StoredSession};
 use serde::Serialize;
 
-use super::detail::due;
+use super::detail::{counts_exactly, due};
 use super::fabric::{FoldBrief, ReadContext};
 use super::fold::stand_in;
 use super::message::numbered;
@@ -28,6 +28,8 @@ pub struct ContextSize {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompactionView {
+    /// The session.
+    pub session: String,
     /// `folded` or `nothing`.
     pub outcome: &'static str,
     /// Nothing was done.
@@ -52,12 +54,16 @@ pub struct CompactionView {
     pub recap: Option<String>,
     /// What the provider's cache can read again on the next turn; asked of a preview.
     pub cache: Option<CacheCheck>,
+    /// What counts the session's tokens.
+    pub counter: String,
+    /// The counter is an estimate, and no vocabulary.
+    pub estimate: bool,
 }
 
-/// Compacts, or says what that would do.
+/// Compacts the session, or with `preview` only plans that.
 ///
 /// # Errors
-/// When nothing that fits can be made, or the store fails.
+/// If no context fits, or if the store fails.
 pub async fn compact(
     stored: &mut StoredSession,
     focus: Option<&str>,
@@ -73,6 +79,8 @@ pub async fn compact(
     let size = SizeCount { messages: before.messages, tokens: before.tokens };
     let CompactionFeedback { headline, token_line, note, instead, .. } =
         CompactionFeedback::of(&outcome, size);
+    let (id, counter) = (stored.row().new.id.clone(), stored.row().new.counter.clone());
+    let estimate = !counts_exactly(stored);
     let budget = stored.budget();
     let session = stored.whole().await?;
     let budget = session.gate().budget(&budget, session.policy());
@@ -80,6 +88,7 @@ pub async fn compact(
         || cache_check(session.log(), session.policy(), &budget, *session.meter()).ok().flatten();
     let cache = preview.then(check).flatten();
     let said = CompactionView {
+        session: id,
         outcome: "nothing",
         preview,
         reason: None,
@@ -92,6 +101,8 @@ pub async fn compact(
         fold: None,
         recap: None,
         cache,
+        counter,
+        estimate,
     };
     let fold = match outcome {
         PlanOutcome::Nothing(reason) => {
@@ -110,7 +121,7 @@ pub async fn compact(
         outcome: "folded",
         before: ContextSize { messages: fold.messages_before.into(), tokens: fold.tokens_before },
         after: ContextSize { messages: fold.messages_after.into(), tokens: fold.tokens_after },
-        fold: Some(brief.without_fates()),
+        fold: Some(brief),
         recap,
         ..said
     })
@@ -132,11 +143,10 @@ pub struct UndoView {
     pub preview: bool,
 }
 
-/// Takes back a fold and those that build on it, by its number, or the one that is read now; or says what that
-/// would do.
+/// Takes back the fold with this number, or without one the active fold, and all folds that build on it.
 ///
 /// # Errors
-/// When there is no such fold, or the store fails.
+/// If there is no such fold, or if the store fails.
 pub async fn undo(
     stored: &mut StoredSession,
     number: Option<u64>,
@@ -190,10 +200,10 @@ pub struct PinView {
     pub preview: bool,
 }
 
-/// Pins a message or lets it go; or says what that would do.
+/// Pins a message, or removes its pin.
 ///
 /// # Errors
-/// When there is no such message, or the store fails.
+/// If there is no such message, or if the store fails.
 pub async fn pin(
     stored: &mut StoredSession,
     seq: u64,
@@ -249,10 +259,10 @@ pub struct RulesSide {
     pub line: String,
 }
 
-/// Has a session folded by another policy from now on; or says what that would mean.
+/// Sets the policy that folds the session from now on.
 ///
 /// # Errors
-/// When nothing of the window is left for a context, or the store fails.
+/// If the policy's reserves leave nothing of the window, or if the store fails.
 pub async fn policy(
     stored: &mut StoredSession,
     policy: &Policy,

@@ -1,4 +1,4 @@
-//! What each request really sent.
+//! The calls of a session: what each request sent.
 
 use midfold_core::event::Usage;
 use midfold_core::fold::Fold;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::message::numbered;
 use crate::texts::{cut, hidden};
 
-/// Characters that are shown of a message.
+/// The most characters that are shown of a message.
 const SHOWN: usize = 4_000;
 
 /// A request, as the ledger has it.
@@ -78,10 +78,10 @@ pub struct PieceView {
     pub tokens: u32,
 }
 
-/// All requests of an open session, in order.
+/// Returns all calls of an open session, in order.
 ///
 /// # Errors
-/// When the store fails.
+/// If the store fails.
 pub async fn calls(stored: &mut StoredSession) -> Result<Vec<CallView>, StoredError> {
     let rows = stored.call_rows().await?;
     let folds = stored.fold_rows().await?;
@@ -89,9 +89,10 @@ pub async fn calls(stored: &mut StoredSession) -> Result<Vec<CallView>, StoredEr
     Ok(rows.iter().map(|row| said(row, &folds, log)).collect())
 }
 
-/// A row of the ledger.
+/// A call of the ledger, with the cost that the provider reported.
 type LedgerRow = (CallRow, CallRecord, Option<ReportedCost>);
 
+/// The view of a call: `log` gives the tokens of all messages that there were.
 fn said((row, record, settled): &LedgerRow, folds: &[(FoldRow, Fold)], log: &EventLog) -> CallView {
     let fold = folds.iter().find(|(row, _)| Some(row.fold.id) == record.fold);
     CallView {
@@ -110,10 +111,10 @@ fn said((row, record, settled): &LedgerRow, folds: &[(FoldRow, Fold)], log: &Eve
     }
 }
 
-/// A request, with what it sent.
+/// Returns a call with the messages that it sent, projected again from the log.
 ///
 /// # Errors
-/// When there is none of this number, or the store fails.
+/// If there is no call with this number, or if the store fails.
 pub async fn call(stored: &mut StoredSession, number: u64) -> Result<CallDetail, StoredError> {
     let rows = stored.call_rows().await?;
     let row = rows.iter().find(|(_, record, _)| record.number == number);

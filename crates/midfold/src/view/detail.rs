@@ -1,4 +1,4 @@
-//! One session: where it is at.
+//! One session in detail.
 
 use midfold_core::engine::SessionStatus;
 use midfold_core::trigger::FoldDue;
@@ -22,10 +22,10 @@ pub struct SessionDetail {
 }
 
 impl SessionDetail {
-    /// Of an open session.
+    /// Reads the detail of an open session.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn of(
         overviews: &OverviewCache,
         stored: &mut StoredSession,
@@ -37,7 +37,7 @@ impl SessionDetail {
     }
 }
 
-/// When a session folds next, in words.
+/// Says in words when a session folds next.
 #[must_use]
 pub fn due(status: &SessionStatus) -> String {
     let line = number(status.threshold.tokens);
@@ -68,4 +68,10 @@ pub fn due(status: &SessionStatus) -> String {
         }
         FoldDue::Held(hold) => format!("held back at the line of {line} tokens: {hold}"),
     }
+}
+
+/// Whether the session counts tokens with an exact vocabulary; otherwise it estimates them.
+#[must_use]
+pub fn counts_exactly(stored: &StoredSession) -> bool {
+    midfold_tokens::by_name(&stored.row().new.counter).is_ok_and(|counter| counter.is_exact())
 }

@@ -1,4 +1,4 @@
-//! Each message of a session, and what became of it, fold by fold.
+//! The fate of each message of a session, fold by fold.
 
 use std::collections::HashMap;
 
@@ -92,10 +92,10 @@ pub struct FoldBrief {
 }
 
 impl FabricView {
-    /// Of an open session.
+    /// Reads the fabric of an open session.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn of(stored: &mut StoredSession) -> Result<Self, StoredError> {
         let folds = folds(stored).await?;
         let id = stored.row().new.id.clone();
@@ -104,6 +104,7 @@ impl FabricView {
     }
 }
 
+/// The fabric of a session as columns. The names of tools are stored once, and messages have their index.
 fn woven(id: &str, session: &Session, folds: Vec<FoldBrief>) -> FabricView {
     let events = session.log().events();
     let mut places: HashMap<String, i32> = HashMap::new();
@@ -143,19 +144,19 @@ fn layout(fold: &Fold) -> FoldLayout {
     FoldLayout { head: part(&layout.head), middle: part(&layout.middle), tail: part(&layout.tail) }
 }
 
-/// All folds of a session, oldest first, with what each made of the messages.
+/// Returns all folds of a session, oldest first, with the fates of the messages in each.
 ///
 /// # Errors
-/// When the store fails.
+/// If the store fails.
 pub async fn folds(stored: &mut StoredSession) -> Result<Vec<FoldBrief>, StoredError> {
     let rows = stored.fold_rows().await?;
     let read = ReadContext::of(stored, &rows).await?;
     Ok((0..rows.len()).map(|at| FoldBrief::stored(&rows, at, &read)).collect())
 }
 
-/// What the context of a session is read through, and how its folds stand.
+/// The folds through which a session is read now, and the standing of each fold.
 pub(super) struct ReadContext {
-    /// The fold that is read now, and those that it builds on.
+    /// The active fold first, then the folds that it builds on.
     pub chain: Vec<Hash>,
     standings: Vec<FoldStanding>,
 }
@@ -172,7 +173,7 @@ impl ReadContext {
 }
 
 impl FoldBrief {
-    /// Of the record at `at` of all folds that are in a store.
+    /// The brief of the fold at index `at` of a session's stored folds.
     pub(super) fn stored(rows: &[(FoldRow, Fold)], at: usize, read: &ReadContext) -> Self {
         let (row, fold) = &rows[at];
         Self {
@@ -185,7 +186,7 @@ impl FoldBrief {
         }
     }
 
-    /// Of a record that is not made yet.
+    /// The brief of a fold that is only planned: without number and time.
     #[must_use]
     pub fn of(fold: &Fold) -> Self {
         let stand_in = match (fold.fallback, &fold.narrated) {
@@ -213,7 +214,7 @@ impl FoldBrief {
         }
     }
 
-    /// Without what became of each message.
+    /// The same brief without the fates of the messages.
     #[must_use]
     pub fn without_fates(self) -> Self {
         Self { fates: Vec::new(), ..self }

@@ -1,4 +1,4 @@
-//! One fold: what the agent read in the place of messages, and what it cost.
+//! One fold in detail: the recap that the agent read, the edits, and what was lost.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use super::fabric::{FoldBrief, ReadContext};
 use super::message::{numbered, reason};
 use crate::texts::{cut, hidden, line as line_of, role, tool};
 
-/// Characters of a first line.
+/// The most characters of a first line.
 const LINE: usize = 160;
-/// Characters of a text in a comparison.
+/// The most characters of a text in a comparison.
 const SHOWN: usize = 2_000;
-/// Messages that are listed of those that left: the newest.
+/// The most messages in the list of those that left; the newest are listed.
 const LISTED: usize = 3_000;
-/// Places that a receipt lists.
+/// The most places in a list of a receipt.
 const PLACES: usize = 200;
 
 /// A fold: what the agent read, by which edits, and what it lost.
@@ -124,7 +124,7 @@ pub struct ChangedMessage {
     pub tokens_after: u32,
 }
 
-/// All folds, and the index of the one with this number.
+/// Returns all folds, and the index of the one with this number.
 async fn found(
     stored: &StoredSession,
     number: u64,
@@ -136,10 +136,10 @@ async fn found(
 }
 
 impl FoldDetail {
-    /// Of an open session.
+    /// Reads the detail of a fold of an open session.
     ///
     /// # Errors
-    /// When there is no fold of this number, or the store fails.
+    /// If there is no fold with this number, or if the store fails.
     pub async fn of(stored: &mut StoredSession, number: u64) -> Result<Self, StoredError> {
         let (rows, at) = found(stored, number).await?;
         let brief = FoldBrief::stored(&rows, at, &ReadContext::of(stored, &rows).await?);
@@ -152,7 +152,7 @@ impl FoldDetail {
         Ok(Self {
             recap: fold.recap.clone(),
             edits: fold.edits.iter().map(line).collect(),
-            // Backwards, so that the first edit of a message is the one that stays in the map.
+            // In reverse order, so that the first edit of a message is the last one inserted and stays in the map.
             why: fold.edits.iter().rev().map(|edit| (edit.seq, reason(edit))).collect(),
             verdicts: fold.verdicts.clone(),
             receipt: receipt(log, &rows, at, brief.standing),
@@ -167,7 +167,8 @@ impl FoldDetail {
     }
 }
 
-/// The receipt of the fold at this index, with the numbers that folds have in the session.
+/// The receipt of the fold at index `at`. The folds up to it are audited together, which gives them the numbers that
+/// they have in the session.
 fn receipt(
     log: &EventLog,
     rows: &[(FoldRow, Fold)],
@@ -194,6 +195,7 @@ fn line(edit: &midfold_core::fold::BlockEdit) -> EditLine {
     }
 }
 
+/// The messages that are in the recap or behind the marker after a fold, in order.
 fn gone(log: &EventLog, fold: &Fold) -> Vec<GoneMessage> {
     let mut seq = 0_usize;
     let mut all = Vec::new();
@@ -214,7 +216,7 @@ fn gone(log: &EventLog, fold: &Fold) -> Vec<GoneMessage> {
     all
 }
 
-/// Messages as a context carries them, by their places in the log.
+/// The messages of a context by their numbers in the log, with their tokens; recaps and markers have no number.
 fn sent(context: &Context) -> BTreeMap<u32, (&bytes::Bytes, u32)> {
     let seq = |fate: PieceFate| match fate {
         PieceFate::Verbatim(seq) | PieceFate::Edited(seq) | PieceFate::Repaired(seq, _) => {
@@ -229,10 +231,10 @@ fn sent(context: &Context) -> BTreeMap<u32, (&bytes::Bytes, u32)> {
 }
 
 impl ContextDiff {
-    /// Of an open session: `limit` messages from the one at `from` on.
+    /// Compares the contexts before and after a fold: `limit` changed messages, from the one at index `from` on.
     ///
     /// # Errors
-    /// When there is no fold of this number, or the store fails.
+    /// If there is no fold with this number, or if the store fails.
     pub async fn of(
         stored: &mut StoredSession,
         number: u64,
@@ -285,7 +287,7 @@ impl ContextDiff {
     }
 }
 
-/// The text that a fold puts in the place of messages: the recap, else the marker.
+/// The text that a fold puts in the place of messages: the recap, or else the marker; `None` if it only edits messages.
 pub(super) fn stand_in(fold: &Fold, log: &EventLog) -> Option<String> {
     fold.entries.iter().find_map(|entry| match entry {
         FoldEntry::Recap { bytes } | FoldEntry::Marker { bytes } => {

@@ -1,4 +1,4 @@
-//! Why a text is not seen any more: in one session, or in all.
+//! Finds out why the model does not see a text any more: in one session, or in all.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::overview::{Overview, OverviewCache};
 
-/// Sessions that are looked at for one answer.
+/// How many sessions one answer searches.
 const LOOKED_AT: u32 = 200;
-/// Sessions with the text that one answer has.
+/// The most sessions that one answer returns.
 const FOUND: usize = 20;
-/// Messages that are told of each.
+/// The most messages that are listed of each session.
 const TOLD: usize = 20;
 
 /// Sessions in which a text was said, the newest first.
@@ -39,10 +39,10 @@ pub struct RememberedSession {
     pub explanation: Explanation,
 }
 
-/// What the model sees of a text now, or saw at a call, in an open session.
+/// Explains where a text is in what the model sees now, or saw at a call, in an open session.
 ///
 /// # Errors
-/// When there is nothing to look for, no such call, or the store fails.
+/// If the text is empty, if there is no such call, or if the store fails.
 pub async fn explained(
     stored: &mut StoredSession,
     text: &str,
@@ -62,10 +62,11 @@ pub async fn explained(
 }
 
 impl ForgottenText {
-    /// Looks through the sessions that changed last, from the tick `before` on.
+    /// Searches the sessions for a text, the last changed first. With `before`, it searches those that changed before
+    /// that tick.
     ///
     /// # Errors
-    /// When there is nothing to look for, or the store fails.
+    /// If the text is empty, or if the store fails.
     pub async fn ask(
         store: &Arc<dyn Store>,
         overviews: &OverviewCache,
@@ -99,6 +100,8 @@ impl ForgottenText {
     }
 }
 
+/// Looks for the text in one session; `None` if no message has it. The search comes first, because loading a session
+/// costs much more.
 async fn one(
     store: &Arc<dyn Store>,
     overviews: &OverviewCache,

@@ -1,4 +1,4 @@
-//! Messages of a log, and what became of them.
+//! The messages of a log, with the fate of each.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -55,7 +55,7 @@ pub struct MessageView {
     pub json: Option<String>,
 }
 
-/// What the active fold makes of each message.
+/// The fates of messages under the active fold, and the reasons of edits.
 pub(super) struct ActiveFates {
     cells: Vec<FabricCell>,
     why: BTreeMap<u32, String>,
@@ -75,15 +75,15 @@ impl ActiveFates {
     }
 }
 
-/// By which rule an event was edited, and why.
+/// The reducer that edited an event, and its reason.
 pub(super) fn reason(edit: &midfold_core::fold::BlockEdit) -> String {
     format!("{}: {}", edit.reducer.as_str(), edit.reason)
 }
 
-/// Messages of an open session; `chars` is what is shown of each text at most.
+/// Reads messages of an open session. `chars` is the most characters that are shown of each text.
 ///
 /// # Errors
-/// When the store fails.
+/// If the store fails.
 pub async fn messages(
     stored: &mut StoredSession,
     range: Range<u64>,
@@ -99,10 +99,10 @@ pub async fn messages(
     Ok(MessagePage { messages, total: events.len() as u64 })
 }
 
-/// One message, whole.
+/// Reads one message with its whole text and its JSON.
 ///
 /// # Errors
-/// When there is none of this number, or the store fails.
+/// If there is no message with this number, or if the store fails.
 pub async fn message(stored: &mut StoredSession, seq: u64) -> Result<MessageView, StoredError> {
     let id = stored.row().new.id.clone();
     let session = stored.whole().await?;
@@ -117,6 +117,7 @@ pub async fn message(stored: &mut StoredSession, seq: u64) -> Result<MessageView
     Ok(MessageView { json, ..one(session, event, &fates, usize::MAX) })
 }
 
+/// The view of an event; `chars` is the most characters of its text.
 fn one(session: &Session, event: &Event, fates: &ActiveFates, chars: usize) -> MessageView {
     let text = whole(event);
     let all = text.chars().count();
@@ -138,7 +139,7 @@ fn one(session: &Session, event: &Event, fates: &ActiveFates, chars: usize) -> M
     }
 }
 
-/// What was found under a number, or the error that says which there are.
+/// Returns what was found under a number, or an error that says how many there are.
 pub(super) fn numbered<T>(
     found: Option<T>,
     what: &'static str,

@@ -1,4 +1,4 @@
-//! What people and programs see of stored sessions: plain values, the same over HTTP, in the console and in the
+//! Views of stored sessions for people and programs: plain values, the same over HTTP, in the console and in the
 //! terminal. Texts are redacted; they are data, never instructions.
 //!
 //! | to see | use |
@@ -25,7 +25,7 @@ pub use act::{
     CompactionView, ContextSize, NewRules, PinView, RulesSide, UndoView, compact, pin, policy, undo,
 };
 pub use call::{CallDetail, CallView, PieceView, call, calls};
-pub use detail::{SessionDetail, due};
+pub use detail::{SessionDetail, counts_exactly, due};
 pub use fabric::{FabricView, FoldBrief, FoldLayout, folds};
 pub use fold::{ChangedMessage, ContextDiff, EditLine, FoldDetail, GoneMessage};
 pub use forgot::{ForgottenText, RememberedSession, explained};

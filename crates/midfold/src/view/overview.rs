@@ -1,4 +1,4 @@
-//! One line a session, for lists of many.
+//! Overviews: a session in one line, for lists of many sessions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,11 +23,11 @@ use serde::Serialize;
 use crate::fault::RequestFault;
 use crate::texts::{first_line, hidden};
 
-/// Characters of a title.
+/// The most characters of a title.
 const TITLE: usize = 120;
-/// Messages in which the task is looked for.
+/// In how many messages at the start the title is looked for.
 const OPENING: u64 = 8;
-/// Overviews that are remembered.
+/// How many overviews are kept in memory. When there are more, all of them are dropped: they can be read again.
 const REMEMBERED: usize = 20_000;
 
 /// A session in one line.
@@ -148,14 +148,14 @@ pub struct Parent {
 }
 
 impl Overview {
-    /// Whether the folds and the one that is read now are those of this activity. What was in force can only
-    /// become more by a request through the fold that is read.
+    /// Whether the session still has the folds of `activity`, with the same one active. Then the number of folds in
+    /// force cannot have changed: it only grows by a request that is sent through the active fold.
     fn has_folds_of(&self, activity: &SessionActivity) -> bool {
         (self.recorded, self.active) == (activity.folds, activity.active_number)
     }
 }
 
-/// Overviews of the sessions of a store. What did not change is not read again.
+/// A cache of the overviews of a store's sessions. A session that did not change is not read again.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -173,22 +173,22 @@ pub struct OverviewCache {
 }
 
 impl OverviewCache {
-    /// Of this store.
+    /// An empty cache over this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self { store, known: Mutex::default() }
     }
 
-    /// The sessions by their last change, newest first.
+    /// Returns the sessions in the order of their last change, newest first.
     ///
     /// # Errors
-    /// When the store fails.
+    /// If the store fails.
     pub async fn newest(&self, asked: &NewestQuery) -> Result<Vec<Arc<Overview>>, StoreError> {
         let mut found = Vec::new();
         for activity in self.store.newest(asked).await? {
             match self.of(activity).await {
                 Ok(overview) => found.push(overview),
-                // It was deleted meanwhile.
+                // The session was deleted after the list was read.
                 Err(StoreError::NoSession(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -196,26 +196,26 @@ impl OverviewCache {
         Ok(found)
     }
 
-    /// One session.
+    /// Returns the overview of one session.
     ///
     /// # Errors
-    /// When there is none of this id, or the store fails.
+    /// If there is no session with this id, or if the store fails.
     pub async fn one(&self, id: &str) -> Result<Arc<Overview>, StoreError> {
         let activity = self.store.activity(id).await?;
         self.of(activity).await
     }
 
-    /// The overview of a session that does this.
+    /// Returns the overview of the session with this activity.
     ///
     /// # Errors
-    /// When it was deleted meanwhile, or the store fails.
+    /// If the session was deleted meanwhile, or if the store fails.
     pub async fn of(&self, activity: SessionActivity) -> Result<Arc<Overview>, StoreError> {
         let before = self.lock().get(&activity.id).cloned();
         if let Some(known) = before.as_ref().filter(|it| it.tick == activity.tick) {
             return Ok(Arc::clone(known));
         }
         let row = self.store.session(&activity.id).await?;
-        // What was said first stays.
+        // The title follows from the first messages, which never change.
         let title = match before.as_ref().and_then(|before| before.title.clone()) {
             Some(title) => Some(title),
             None => self.title(&row).await?,
@@ -235,8 +235,8 @@ impl OverviewCache {
         Ok(overview)
     }
 
-    /// What a context takes: what the provider counted last, else what was sent last, else what the fold left
-    /// that was made since, else everything.
+    /// The tokens of the session's context. Taken from the first that is known: the provider's count of the last
+    /// request, midfold's count of it, the size after a fold that was made since, the whole log.
     async fn fill(
         &self,
         row: &SessionRow,
@@ -268,15 +268,15 @@ impl OverviewCache {
     }
 }
 
-/// How many folds of a session were in force.
+/// Counts the folds of a session that were in force.
 ///
 /// # Errors
-/// When it was deleted meanwhile, or the store fails.
+/// If the session was deleted meanwhile, or if the store fails.
 pub async fn folds_in_force(
     store: &dyn Store,
     activity: &SessionActivity,
 ) -> Result<u64, StoreError> {
-    // One that is read now is all that there is, nearly always.
+    // Nearly always there is one fold, and it is active: then nothing has to be read.
     if activity.folds < 2 && (activity.folds == 0 || activity.active.is_some()) {
         return Ok(activity.folds);
     }
@@ -287,7 +287,7 @@ pub async fn folds_in_force(
     Ok(in_force(&standings(&folds, activity.active, &requests)))
 }
 
-/// The first line of what the user says first; the first line of the user's role where a client says all of it.
+/// The first line that the user wrote. If a client wrote everything in the user's role, the first line of that.
 fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Option<String> {
     let kind = DialectKind::from_name(&row.new.dialect)?;
     let profile = *profile::by_name(&row.new.profile)?;
@@ -307,6 +307,7 @@ fn title(row: &SessionRow, opening: impl Iterator<Item = bytes::Bytes>) -> Optio
     said(|voice| voice == Voice::User).or_else(|| said(|_| true))
 }
 
+/// Builds the overview. The pair has the tokens of the context, and the number of folds in force.
 fn overview(
     row: &SessionRow,
     state: &SessionState,

@@ -1,4 +1,4 @@
-//! Exchanges that clients do not know: the model's calls of the tool and what they brought.
+//! Hidden exchanges: the model's calls of midfold's tools with their results, which the client never sees.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -12,39 +12,39 @@ use super::shown_messages::{ShownMessage, ShownReply, root, shown};
 use super::spelling::{ids, respelled};
 use crate::lock::lock;
 
-/// Memory that exchanges may take.
+/// The most bytes of memory for exchanges.
 const MEMORY: usize = 64 << 20;
-/// Memory that an exchange takes without its messages, and each message beside its bytes.
+/// Bytes of memory for an exchange beside its messages, and for each message beside its bytes.
 const EXCHANGE: usize = 256;
 const MESSAGE: usize = 96;
 
-/// Exchanges by what their clients have of the conversation up to them: the words of another conversation lead to no
-/// exchange of this one. The oldest goes first.
+/// Exchanges, by the chain of what the client has of the conversation up to them. So an exchange of one conversation is
+/// not found from another. The oldest is dropped first.
 #[derive(Default)]
 pub(crate) struct HiddenExchanges {
     known: HashMap<Hash, Arc<HiddenExchange>>,
     order: VecDeque<Hash>,
     bytes: usize,
-    /// Counts what was new.
+    /// Rises with each new exchange.
     version: u64,
 }
 
-/// What stands in a conversation where its client has an answer.
+/// The messages that belong in the place where a client only has the model's answer.
 pub(crate) struct HiddenExchange {
-    /// Messages with words or calls that the client has in its place.
+    /// How many messages of the client this replaces: those with words or calls.
     pub shown: usize,
-    /// What was really said.
+    /// All messages of the exchange.
     pub messages: Vec<Bytes>,
-    /// Results that follow with the client's own.
+    /// Results of hidden calls that follow together with the results of the client's own calls.
     pub behind: Vec<AnsweredCall>,
 }
 
-/// A request with all that its client does not know.
+/// A request with all hidden exchanges put back.
 pub(super) struct WholeRequest {
     pub messages: Vec<Bytes>,
-    /// The chain of what the client has.
+    /// The chain of the messages that the client has.
     pub shown: Hash,
-    /// Something was put back.
+    /// Whether anything was put back.
     pub is_other: bool,
 }
 
@@ -57,7 +57,7 @@ impl HiddenExchange {
 }
 
 impl HiddenExchanges {
-    /// Another one where exchanges came to be known since.
+    /// A number that rises when new exchanges become known.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -66,7 +66,7 @@ impl HiddenExchanges {
         self.known.is_empty()
     }
 
-    /// Keeps an exchange, which is found by the link of the last message that the client has of it.
+    /// Keeps an exchange under the link of the last message that the client has of it.
     pub(crate) fn put(&mut self, link: Hash, exchange: HiddenExchange) {
         if self.known.get(&link).is_some_and(|known| known.messages == exchange.messages) {
             return;
@@ -89,7 +89,7 @@ impl HiddenExchanges {
     }
 }
 
-/// The messages of a request with those that its client does not know, each in its place.
+/// Puts the hidden exchanges back into the messages of a request.
 pub(super) fn whole(
     hidden: &Mutex<HiddenExchanges>,
     request: &Request,
@@ -100,17 +100,17 @@ pub(super) fn whole(
     walk.end()
 }
 
-/// The messages of a request, one after the other.
+/// Walks through the messages of a request, and builds the list with the exchanges put back.
 struct ExchangeWalk<'a> {
     hidden: &'a Mutex<HiddenExchanges>,
     request: &'a Request,
     out: Vec<Bytes>,
     link: Hash,
-    /// Where the replies begin that came so far, with the reasoning in front of each.
+    /// For each reply so far, its index in `out`, or that of the reasoning in front of it.
     replies: Vec<usize>,
-    /// Where reasoning began that no words followed yet.
+    /// The index of reasoning that no words have followed yet.
     silent: Option<usize>,
-    /// Results that belong with the client's next message.
+    /// An exchange whose last results have to be put in front of the client's next message.
     behind: Option<Arc<HiddenExchange>>,
     is_other: bool,
 }
@@ -129,6 +129,7 @@ impl<'a> ExchangeWalk<'a> {
         }
     }
 
+    /// Appends one message of the client.
     fn message(&mut self, message: Bytes) {
         let kind = self.request.kind();
         match shown(kind, &message) {
@@ -157,12 +158,13 @@ impl<'a> ExchangeWalk<'a> {
         }
     }
 
+    /// Appends a reply of the model. If an exchange ends with it, its messages take the place of the client's.
     fn reply(&mut self, said: &ShownReply, message: Bytes) {
         self.replies.push(self.silent.take().unwrap_or(self.out.len()));
         self.out.push(message);
         self.link = said.behind(self.link);
         let Some(exchange) = lock(self.hidden).get(&self.link) else { return };
-        // A history that was kept for its client has it already.
+        // If the proxy kept the history for the client, the exchange is already in it.
         if self.out.ends_with(&exchange.messages) {
             return;
         }
@@ -177,7 +179,7 @@ impl<'a> ExchangeWalk<'a> {
         self.behind = Some(exchange).filter(|it| !it.behind.is_empty());
     }
 
-    /// The results that still wait, as messages of their own.
+    /// Appends the results that still wait as messages of their own.
     fn results(&mut self) {
         if let Some(exchange) = self.behind.take() {
             self.out.extend(results(self.request.kind(), &exchange.behind));

@@ -1,5 +1,5 @@
-//! Tools that the proxy adds to a request. The client does not know them: the proxy answers the model's calls (in
-//! `rounds`), and puts the exchanges back in their places in every later request.
+//! Tools that the proxy adds to a request, unknown to its client. The proxy answers the model's calls of them (in
+//! `rounds`), and puts these exchanges back into every later request.
 
 mod hidden;
 mod offered;

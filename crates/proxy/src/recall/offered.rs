@@ -1,4 +1,4 @@
-//! Which requests carry the tools, and which must not call them.
+//! Decides which requests carry midfold's tools, and which of them must not call them.
 
 use std::sync::Mutex;
 
@@ -12,31 +12,32 @@ use super::hidden::{HiddenExchanges, whole};
 use crate::history::ProviderHistory;
 use crate::lock::lock;
 
-/// How often the provider is asked again for one request; the last time, the model cannot call the tools.
+/// How often the provider is asked again for one request. In the last round the model cannot call the tools, so that it
+/// answers.
 pub(crate) const MOST_ROUNDS: usize = 5;
 
-/// What a request has of the tools.
+/// The state of midfold's tools in one request.
 #[derive(Default)]
 pub(crate) struct RecallOffer {
-    /// The tools that it may be given.
+    /// The tools that the request may carry.
     pub may: ToolOffer,
-    /// The tools that it was given: its answer may have calls that are answered here.
+    /// The tools that it carries: its answer may have calls that the proxy answers.
     pub offered: ToolOffer,
-    /// The version of the exchanges when messages were put back ([`HiddenExchanges::version`]).
+    /// The version of the exchanges that were put back ([`HiddenExchanges::version`]).
     pub version: u64,
-    /// Messages were put back into it.
+    /// Whether exchanges were put back into it.
     pub hides: bool,
-    /// The chain of what its client has; worked out later where nothing could be put back.
+    /// The chain of what its client has; `None` if there were no exchanges, so that it was not needed yet.
     pub shown: Option<Hash>,
     /// How often the provider was asked again.
     pub rounds: usize,
-    /// What was said so, and is behind the messages of the client.
+    /// The messages of these rounds, which follow the client's messages.
     pub added: Vec<Bytes>,
 }
 
 impl RecallOffer {
-    /// The body that is sent: with the tool of recall from the first fold on, with the others from the beginning, so that
-    /// the provider's cache finds the same tools in front of each request.
+    /// Returns the body with the offered tools. The recall tool is added from the first fold on, the others from the
+    /// start: the provider's cache has to find the same tools at the front of every request.
     pub fn offer(&mut self, request: &Request, body: &Bytes, is_folded: bool) -> Bytes {
         let kind = request.kind();
         let recall = self.may.recall && (is_folded || self.hides);
@@ -48,7 +49,7 @@ impl RecallOffer {
                 false => withheld(request, &body, self.offered),
             };
         }
-        // Calls in a history without any tool are refused.
+        // Anthropic refuses a history with calls if the request has no tools, so they are added and forbidden.
         if self.hides && kind == DialectKind::Anthropic && !request.has_tools() {
             let any = ToolOffer { recall: true, ..ToolOffer::default() };
             return forbidden(kind, &offered(kind, body, any));
@@ -57,7 +58,7 @@ impl RecallOffer {
     }
 }
 
-/// The request with the messages that its client does not know.
+/// Puts the hidden exchanges back into a request.
 pub(crate) fn put_back(
     hidden: &Mutex<HiddenExchanges>,
     request: Request,

@@ -1,5 +1,5 @@
-//! What a client has of the model's replies. Clients drop reasoning, respell what they send and know no hidden call;
-//! the words and the ids of their own calls they keep.
+//! The part of the model's replies that every client keeps: the words, and the ids of its own calls. Clients drop
+//! reasoning, change the spelling of JSON, and do not know hidden calls.
 
 use bytes::Bytes;
 use midfold_core::view::BlockKind;
@@ -7,18 +7,18 @@ use midfold_core::{Hash, Role};
 use midfold_formats::DialectKind;
 use midfold_formats::recall_tool::{OwnTool, may_be_models};
 
-/// What a message is, by what its client keeps of it.
+/// A message, reduced to what its client keeps of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShownMessage {
-    /// It is not the model's.
+    /// It is not a message of the model.
     Others,
-    /// It is the model's, and a client may leave it out: reasoning, or nothing.
+    /// It is a message of the model that a client may leave out: only reasoning or hidden calls, or empty.
     Silent,
-    /// The model says this, or calls.
+    /// It is a message of the model with words or calls.
     Said(ShownReply),
 }
 
-/// Words of a reply without the spaces between them, and the ids of its calls.
+/// The words of a reply without white space, and the ids of its calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ShownReply {
     words: Vec<u8>,
@@ -30,15 +30,15 @@ impl ShownReply {
         self.words.is_empty() && self.calls.is_empty()
     }
 
-    /// The link of a chain behind this one.
+    /// The link that follows `link` in a chain.
     pub fn behind(&self, link: Hash) -> Hash {
         link.chain(&self.words).chain(&self.calls)
     }
 }
 
-/// What a client keeps of a message.
+/// Reduces a message to what a client keeps of it.
 pub(super) fn shown(kind: DialectKind, message: &Bytes) -> ShownMessage {
-    // Most of a history is what tools print.
+    // A cheap test first: most of a history is output of tools.
     if !may_be_models(kind, message) {
         return ShownMessage::Others;
     }
@@ -59,7 +59,7 @@ pub(super) fn shown(kind: DialectKind, message: &Bytes) -> ShownMessage {
                     continue;
                 }
                 let id = id.map_or(name, |id| id.decode(message));
-                // Some clients drop the punctuation of ids.
+                // Some clients drop the punctuation of ids, so only letters and digits are compared.
                 said.calls.extend(id.bytes().filter(u8::is_ascii_alphanumeric));
                 said.calls.push(b' ');
             }
@@ -69,7 +69,7 @@ pub(super) fn shown(kind: DialectKind, message: &Bytes) -> ShownMessage {
     if said.is_empty() { ShownMessage::Silent } else { ShownMessage::Said(said) }
 }
 
-/// What a client keeps of the replies that it gets as one answer: one message, or an item each.
+/// Reduces the replies of one answer to what a client keeps: one message, or for Responses one for each item.
 pub(crate) fn answered<'a>(
     kind: DialectKind,
     replies: impl IntoIterator<Item = &'a Bytes>,
@@ -89,12 +89,12 @@ pub(crate) fn answered<'a>(
     all.into_iter().collect()
 }
 
-/// Where the chain of these messages begins.
+/// The start of the chain of a client's messages.
 pub(super) fn root(kind: DialectKind, scope: &str) -> Hash {
     Hash::ROOT.chain(scope.as_bytes()).chain(kind.name().as_bytes())
 }
 
-/// The chain of what a client has of these messages.
+/// The chain of what a client keeps of these messages.
 pub(crate) fn chain(
     kind: DialectKind,
     scope: &str,

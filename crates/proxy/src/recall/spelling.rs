@@ -1,11 +1,12 @@
-//! Ids of calls as a client spells them: some drop punctuation, and results have to name the id of their call.
+//! Adapts the ids of calls to the client's spelling. Some clients drop punctuation, and a result has to name the exact
+//! id of its call.
 
 use bytes::Bytes;
 use midfold_core::jsonstr;
 use midfold_core::view::{BlockKind, TextCoding, TextRef};
 use midfold_formats::DialectKind;
 
-/// The ids of calls in messages.
+/// The ids of the calls in these messages.
 pub(super) fn ids<'a>(
     kind: DialectKind,
     messages: impl IntoIterator<Item = &'a Bytes>,
@@ -16,7 +17,7 @@ pub(super) fn ids<'a>(
     messages.into_iter().flat_map(of).collect()
 }
 
-/// The message with its ids of calls as these are, where they differ in nothing but punctuation.
+/// Returns the message with each id of a call replaced by the one of `ids` that differs only in punctuation.
 pub(super) fn respelled(kind: DialectKind, message: &Bytes, ids: &[String]) -> Bytes {
     let mut out = Vec::new();
     let mut from = 0;

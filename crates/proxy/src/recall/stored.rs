@@ -1,4 +1,5 @@
-//! Exchanges in a history that was stored: after a restart its client goes on with what it has.
+//! Finds the hidden exchanges in a history that was loaded from a store. After a restart the client still sends its
+//! history without them.
 
 use std::sync::Mutex;
 
@@ -13,7 +14,7 @@ use super::hidden::{HiddenExchange, HiddenExchanges};
 use super::shown_messages::{ShownMessage, answered, root, shown};
 use crate::lock::lock;
 
-/// Keeps the exchanges of these messages, which are a history with all that was said.
+/// Keeps the exchanges of these messages, which are a complete history with the hidden calls.
 pub(crate) fn read_back(
     hidden: &Mutex<HiddenExchanges>,
     kind: DialectKind,
@@ -32,28 +33,28 @@ pub(crate) fn read_back(
     (0..messages.len()).for_each(|at| reader.message(at));
 }
 
-/// Reads a history, message by message.
+/// Reads a history message by message, and collects its exchanges.
 struct ExchangeReader<'a> {
     hidden: &'a Mutex<HiddenExchanges>,
     kind: DialectKind,
     messages: &'a [Bytes],
-    /// The chain of what the client has, up to what is open.
+    /// The chain of what the client has, up to the open exchange.
     link: Hash,
-    /// Where the last words are that no message of others followed, and the chain before them.
+    /// The index of the last reply since a message of another role, and the chain before it.
     said: Option<(usize, Hash)>,
-    /// Where reasoning began that no words followed yet.
+    /// The index of reasoning that no words have followed yet.
     silent: Option<usize>,
     open: Option<OpenExchange>,
 }
 
-/// An exchange that has begun.
+/// An exchange that has begun, and may get more messages.
 struct OpenExchange {
     start: usize,
-    /// The last message of the model in it.
+    /// The index of the model's last message in it.
     end: usize,
-    /// Calls that wait for their results.
+    /// Hidden calls that wait for their results.
     waiting: Vec<RecallCall>,
-    /// Results behind the last message of the model.
+    /// Results of hidden calls behind the model's last message.
     behind: Vec<AnsweredCall>,
 }
 
@@ -69,6 +70,7 @@ impl ExchangeReader<'_> {
         }
     }
 
+    /// Handles a message of the model. `next` is the chain behind it; `None` if the client may leave the message out.
     fn models(&mut self, at: usize, next: Option<Hash>) {
         let message = std::slice::from_ref(&self.messages[at]);
         let ours = calls(self.kind, message).ours;
@@ -98,7 +100,8 @@ impl ExchangeReader<'_> {
         }
     }
 
-    /// A message that is not the model's: results of ours belong to what is open, all else ends it.
+    /// Handles a message that is not the model's. Results of hidden calls belong to the open exchange; any other
+    /// message ends it.
     fn others(&mut self, at: usize) {
         let is_ours =
             self.open.as_mut().is_some_and(|open| open.takes(self.kind, &self.messages[at]));
@@ -108,11 +111,13 @@ impl ExchangeReader<'_> {
         }
     }
 
+    /// Closes the open exchange, and keeps it if all of its calls have results.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let mut start = open.start;
         let mut said = answered(self.kind, &self.messages[start..=open.end]);
-        // The client has nothing of it but what stands in front of it.
+        // The client has no message of this exchange, so the reply in front of it is included, by which it can be
+        // found.
         if let (true, Some((before, link))) = (said.is_empty(), self.said) {
             (start, self.link) = (before, link);
             said = answered(self.kind, &self.messages[start..=open.end]);
@@ -128,7 +133,7 @@ impl ExchangeReader<'_> {
 }
 
 impl OpenExchange {
-    /// Takes the results of our calls out of a message; says whether there is nothing else in it.
+    /// Takes the results of hidden calls out of a message; returns whether the message has nothing else.
     fn takes(&mut self, kind: DialectKind, message: &Bytes) -> bool {
         let view = kind.dialect().view(message);
         let mut all = !view.blocks.is_empty();
@@ -151,7 +156,7 @@ impl OpenExchange {
     }
 }
 
-/// What was answered: Gemini has it in an object.
+/// The text of a result; Gemini wraps it into an object.
 fn text(kind: DialectKind, text: &str) -> String {
     let object = (kind == DialectKind::Gemini).then(|| serde_json::from_str::<Value>(text).ok());
     let output = object.flatten().and_then(|it| it["output"].as_str().map(str::to_owned));

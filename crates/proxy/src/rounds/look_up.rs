@@ -1,4 +1,4 @@
-//! What a call of the tool finds in the log of its conversation.
+//! Looks up what a call of the recall tool asks for in the log of its conversation.
 
 use midfold_formats::recall_tool::RecallCall;
 use midfold_store::recall::{
@@ -7,10 +7,10 @@ use midfold_store::recall::{
 use midfold_store::{SearchMode, Store};
 use serde_json::Value;
 
-/// Messages that a search finds at a time.
+/// How many messages one search returns.
 const HITS: u32 = 10;
 
-/// Answers a call: plain text, for the model. What is wrong with it is an answer, too.
+/// Answers a call with plain text for the model. Mistakes in the call are explained in the answer, too.
 pub(super) async fn look_up(
     store: &dyn Store,
     session: &str,
@@ -31,7 +31,7 @@ pub(super) async fn look_up(
     found.unwrap_or_else(|error| format!("error: {error}\n"))
 }
 
-/// A text; a number is taken for one, and a list for its parts, as models do.
+/// Reads an argument as text. Models also send a number or a list, so those are accepted: a list is joined with commas.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.trim().to_owned(),
@@ -43,7 +43,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Messages in full, a page of them.
+/// One page of messages in full.
 async fn originals(
     store: &dyn Store,
     session: &str,
@@ -62,7 +62,7 @@ async fn originals(
     Ok(found)
 }
 
-/// Messages with these words: of those that left the context, where any has them, else of all.
+/// Searches for the words, first in the messages that left the context; only if no such message has them, in all.
 async fn hits(
     store: &dyn Store,
     session: &str,
@@ -89,7 +89,7 @@ async fn hits(
     Ok("no message matches; try other or fewer words\n".to_owned())
 }
 
-/// The lines of hits, as far as there is room for them.
+/// The lines of the hits, cut to `chars` characters.
 fn listed(lines: &str, more: bool, chars: usize) -> String {
     let end = lines.char_indices().nth(chars).map_or(lines.len(), |(at, _)| at);
     let mut found = format!("{QUOTED}{}", &lines[..end]);

@@ -1,4 +1,4 @@
-//! The answers to a request with the tools: those with calls of them are answered here, and the provider is asked again.
+//! Answers the model's calls of midfold's tools: the proxy adds the results and asks the provider again.
 
 mod look_up;
 mod wishes;
@@ -23,34 +23,35 @@ use crate::lock::lock;
 use crate::recall::{HiddenExchange, MOST_ROUNDS, answered, chain};
 use crate::turn::MatchedRequest;
 
-/// Characters of an answer at least, however small the window.
+/// The least characters that an answer to a call may have, in any window.
 const LEAST_CHARS: usize = 1_000;
-/// Tokens of the window for each character of an answer: an answer takes an eighth of a small window.
+/// Tokens of the window for each character of an answer to a call. With about four characters a token, an answer takes
+/// an eighth of a small window.
 const TOKENS_PER_CHAR: u64 = 2;
 
-/// What became of an answer to a request with the tools.
+/// What the proxy did with an answer to a request with midfold's tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecallRound {
-    /// Calls of the tool of recall that were answered here.
+    /// How many calls of the recall tool the proxy answered.
     pub calls: usize,
-    /// Calls of the other tools that were answered here.
+    /// How many calls of the agent's tools the proxy answered.
     pub wishes: usize,
-    /// The provider is to be asked again, with what was found; else this answer is the last one.
+    /// Whether the provider has to be asked again, with the results; otherwise this answer is the last one.
     pub asks_again: bool,
 }
 
 impl MatchedRequest {
-    /// Whether an answer may have calls that are answered here. It has to be read then ([`MatchedRequest::hear`]), and what the
-    /// client gets of it has none of them
+    /// Whether the answer may have calls that the proxy answers. The caller then has to read the answer
+    /// ([`MatchedRequest::hear`]) and leave those calls out of the client's copy
     /// ([`recall_tool`](midfold_formats::recall_tool)).
     #[must_use]
     pub fn recalls(&self) -> bool {
         !self.recall.offered.is_nothing()
     }
 
-    /// Takes an answer that has passed, before the client has the end of it: what the client does not get of it is
-    /// known from then on. Where the provider is to be asked again, [`MatchedRequest::sent`] has the body. In an answer that is
-    /// the last one, `seen` has what a later request may name.
+    /// Takes a complete answer before the client gets the end of it, and remembers the parts that the client does not
+    /// get. If the provider has to be asked again, [`MatchedRequest::sent`] has the body. For the last answer, results
+    /// are added to `seen`, so that a later request can name it.
     pub fn hear(&mut self, seen: &mut AnswerFacts, now: Millis) -> RecallRound {
         let kind = self.request.kind();
         let found = calls(kind, &seen.output);
@@ -76,6 +77,7 @@ impl MatchedRequest {
         RecallRound { calls, wishes, asks_again: false }
     }
 
+    /// Answers the calls, in their order. A call of a tool that the request does not have gets an error.
     fn answers(&self, calls: Vec<RecallCall>, now: Millis) -> Vec<AnsweredCall> {
         let looks_up =
             |call: &RecallCall| call.tool == OwnTool::Recall && self.recall.offered.recall;
@@ -92,7 +94,7 @@ impl MatchedRequest {
         calls.into_iter().zip(texts).map(|(call, text)| AnsweredCall { call, text }).collect()
     }
 
-    /// What these calls find, in their order.
+    /// The results of these recall calls, in their order.
     fn looked_up<'a>(
         &self,
         calls: impl Iterator<Item = &'a RecallCall>,
@@ -120,7 +122,7 @@ impl MatchedRequest {
         at_once(texts).unwrap_or_default()
     }
 
-    /// The same request with the answer behind it and with what its calls brought.
+    /// Prepares the same request with the answer and the results behind it. `None` if that cannot be read as a request.
     fn go_on(&mut self, seen: &AnswerFacts, answered: &[AnsweredCall]) -> Option<()> {
         let kind = self.request.kind();
         let new: Vec<Bytes> = seen.output.iter().cloned().chain(results(kind, answered)).collect();
@@ -142,7 +144,7 @@ impl MatchedRequest {
         Some(())
     }
 
-    /// What an answer cost that is not the last one.
+    /// Adds the cost of an answer that is not the last one.
     fn spend(&self, seen: &AnswerFacts) {
         let (Some(place), Some(usage)) = (&self.place, seen.usage) else { return };
         let carried = FoldedPrompt { sent: self.sent.tokens_after, whole: self.sent.tokens_before };
@@ -150,7 +152,8 @@ impl MatchedRequest {
         self.proxy.spend(&mut held.session, usage, self.sent.fold.map(|_| carried));
     }
 
-    /// What was added stands in the window beside the history, until it is a part of it.
+    /// Reserves room in the window for the added messages, which are beside the history until a later request makes
+    /// them a part of it.
     fn take_room(&mut self, new: &[Bytes]) {
         let Some(place) = &mut self.place else { return };
         let dialect = place.reading.kind.dialect();
@@ -165,12 +168,12 @@ impl MatchedRequest {
         self.sent.tokens_after += tokens;
     }
 
-    /// Keeps what the client does not get, by what it gets.
+    /// Remembers the exchange under the chain of the messages that the client gets.
     fn remember(&self, output: &[Bytes], behind: Vec<AnsweredCall>) {
         let kind = self.request.kind();
         let scope = &self.kept.scope;
         let added = &self.recall.added;
-        // Copied: a slice would keep the whole answer in memory.
+        // Copied, because a slice would keep the whole answer in memory.
         let messages: Vec<Bytes> =
             added.iter().chain(output).map(|message| Bytes::copy_from_slice(message)).collect();
         let said = answered(kind, &messages);
@@ -188,7 +191,7 @@ impl MatchedRequest {
     }
 }
 
-/// What comes of work that waits for nobody: a store in memory has all at once.
+/// Runs a future that never waits, as those of a store in memory; `None` if it waits after all.
 fn at_once<T>(work: impl Future<Output = T>) -> Option<T> {
     match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(done) => Some(done),

@@ -1,4 +1,4 @@
-//! What an agent says by its tools about its own conversation, while that is on its way.
+//! The agent's tools: carries out what the model says about its own conversation, while the request is on its way.
 
 use midfold::wishes::{compact, message, note, pin, says};
 use midfold_core::log::measure;
@@ -12,10 +12,10 @@ use crate::turn::MatchedRequest;
 
 /// The answer to a call of a tool that the request was not given.
 pub(super) const NOT_OFFERED: &str = "error: there is no such tool\n";
-/// The answer before there is a history.
+/// The answer if the request has no history, so that there is no session yet.
 const BEGUN: &str = "error: the conversation has only begun; ask again with a later turn\n";
 
-/// Does what a call says, and answers in words for the model.
+/// Carries out a call, and answers with a text for the model.
 pub(super) fn heard(turn: &MatchedRequest, call: &RecallCall, now: Millis) -> String {
     let Some(place) = &turn.place else { return BEGUN.to_owned() };
     let arguments: Value = serde_json::from_str(call.arguments.trim()).unwrap_or_default();
@@ -37,14 +37,14 @@ pub(super) fn heard(turn: &MatchedRequest, call: &RecallCall, now: Millis) -> St
     answer
 }
 
-/// Pins a message of the request. One behind the history will be the event of its place.
+/// Pins a message of the request. If it is not in the log yet, it will be the event with the same number.
 fn keep(turn: &MatchedRequest, place: &ConversationSlot, number: &str, words: &str) -> String {
     let dialect = place.reading.kind.dialect();
     let has_words = |at: usize, words: &str| {
         let bytes = turn.request.message(at);
         says(&dialect.view(&bytes), &bytes, words)
     };
-    // The rounds in between are behind the messages of the request.
+    // Messages that the rounds added are not counted: they follow the client's messages.
     let count = turn.request.len() - turn.recall.added.len();
     let at = match message(count, number, words, has_words) {
         Ok(at) => at,

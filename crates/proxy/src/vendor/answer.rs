@@ -1,4 +1,4 @@
-//! The answers to requests for compaction.
+//! Answers requests for a vendor's compaction.
 
 use bytes::Bytes;
 use midfold_core::Hash;
@@ -16,26 +16,26 @@ use super::{EditedRequest, VendorRefusal, VendorWork};
 use crate::lock::lock;
 use crate::turn::MatchedRequest;
 
-/// Tokens of the user's messages that the answer of a compaction keeps, newest first.
+/// How many tokens of the user's messages the answer of a compaction keeps, the newest first.
 const KEPT_TOKENS: u64 = 20_000;
 
-/// What a summary cost: no model was asked.
+/// The cost that is reported for a summary: nothing, because no model was asked.
 const COST: Iteration = Iteration { kind: IterationKind::Compaction, usage: NOTHING };
 const NOTHING: Usage = Usage { prompt: 0, cache_read: 0, cache_write: 0, output: 0 };
 
-/// What a compaction came to.
+/// The outcome of a request for compaction.
 pub enum VendorOutcome {
-    /// The provider is asked; something may be put into its answer.
+    /// The provider has to be asked. The insert, if any, is added to its answer.
     Ask(Option<AnswerInsert>),
-    /// This is the answer.
+    /// midfold answers itself.
     Answer(MadeAnswer),
-    /// It cannot be done.
+    /// The request is refused.
     Refused(VendorRefusal),
 }
 
-/// An answer that was made here.
+/// An answer that midfold made instead of the provider.
 pub struct MadeAnswer {
-    /// Its type.
+    /// Its content type.
     pub content_type: &'static str,
     /// Its body.
     pub body: Vec<u8>,
@@ -52,7 +52,7 @@ impl MadeAnswer {
 }
 
 impl MatchedRequest {
-    /// Does what a request asks of compaction, before it is sent.
+    /// Carries out the compaction that a request asks for, before it is sent.
     #[must_use]
     pub fn work(&mut self, work: VendorWork, stream: bool, now: Millis) -> VendorOutcome {
         match work {
@@ -68,7 +68,7 @@ impl MatchedRequest {
         }
     }
 
-    /// `/v1/responses/compact`.
+    /// Answers `/v1/responses/compact`.
     fn compacted(&mut self, now: Millis) -> VendorOutcome {
         self.fold(None, None);
         let summary = self.summary();
@@ -84,7 +84,7 @@ impl MatchedRequest {
         )))
     }
 
-    /// A `compaction_trigger`.
+    /// Answers a `compaction_trigger`.
     fn triggered(&mut self, stream: bool, now: Millis) -> VendorOutcome {
         self.fold(None, None);
         let summary = self.summary();
@@ -93,7 +93,7 @@ impl MatchedRequest {
         if self.wants_output() {
             self.proxy.keep_as(&self.kept, &head.id, &summary.context);
         }
-        // No model was asked: it cost nothing.
+        // No model was asked, so the cost is zero.
         let usage = Usage::default();
         VendorOutcome::Answer(match stream {
             true => MadeAnswer::events(openai::response_events(&head, &item, &usage)),
@@ -101,7 +101,7 @@ impl MatchedRequest {
         })
     }
 
-    /// `context_management` of Responses.
+    /// Carries out `context_management` of Responses.
     fn over(&mut self, most: Option<u64>) -> VendorOutcome {
         let is_over = most.is_some_and(|most| self.sent.tokens_after > most);
         let is_folded = is_over && self.fold(most, None);
@@ -112,7 +112,7 @@ impl MatchedRequest {
         VendorOutcome::Ask(self.item(&summary).map(|item| AnswerInsert::openai(&item)))
     }
 
-    /// `compaction` of Messages.
+    /// Carries out `compaction` of Messages.
     fn on_demand(&mut self, instructions: Option<&str>, stream: bool) -> VendorOutcome {
         self.fold(None, instructions);
         let summary = self.summary();
@@ -126,7 +126,7 @@ impl MatchedRequest {
         VendorOutcome::Answer(paused(&head, &block, stream, StreamStyle::OnDemand))
     }
 
-    /// `context_management` of Messages.
+    /// Carries out `context_management` of Messages.
     fn edited(&mut self, edited: &EditedRequest, stream: bool) -> VendorOutcome {
         let insertion = BlockInsertion::new().edits(&edited.applied);
         let ask =
@@ -166,7 +166,7 @@ impl MatchedRequest {
         ResponseHead { id, created_at: now / 1_000, model: self.model.clone() }
     }
 
-    /// The user's newest messages, as they came.
+    /// The user's newest messages, unchanged, up to [`KEPT_TOKENS`].
     fn kept_messages(&self) -> Vec<Bytes> {
         let mut left = KEPT_TOKENS;
         let mut kept = Vec::new();
@@ -191,7 +191,7 @@ impl MatchedRequest {
     }
 }
 
-/// An answer of Messages that is a summary and nothing else.
+/// An answer of Messages that has only a summary.
 fn paused(
     head: &anthropic::MessageHead,
     block: &CompactionBlock,
@@ -214,7 +214,7 @@ fn unavailable() -> VendorOutcome {
     )
 }
 
-/// A name that nobody else has: of what nobody else made.
+/// A unique id: a hash of a text that is sealed with a random nonce.
 fn name_of(text: &str) -> String {
     Hash::ROOT.chain(text.as_bytes()).to_hex()[..32].to_owned()
 }

@@ -1,4 +1,4 @@
-//! What a Messages request asks of compaction.
+//! Reads the compaction that a Messages request asks for.
 
 use bytes::Bytes;
 use midfold_core::TextKind;
@@ -27,6 +27,7 @@ impl From<AnthropicRefusal> for VendorRefusal {
 }
 
 impl Proxy {
+    /// The part of [`Proxy::wish`] for requests of Messages.
     pub(super) fn anthropic_wish(
         &self,
         request: Request,
@@ -35,8 +36,8 @@ impl Proxy {
         seal: &Seal,
     ) -> Result<VendorRequest, VendorRefusal> {
         let (request, is_replay) = expanded(request, who, seal)?;
-        // The vendor's own block means something to the vendor alone, and so does a thread that it keeps:
-        // what is asked beside them is the vendor's, too.
+        // Only the vendor understands its own compaction block, or a thread that it keeps. Everything that is asked in
+        // such a request is left to the vendor.
         let is_theirs = request.continues_thread
             || compaction_blocks(request.body()).iter().any(|block| block.content.is_some());
         if self.prefer == CompactionPreference::Upstream || is_theirs {
@@ -46,7 +47,7 @@ impl Proxy {
         let others =
             asked.edits.iter().filter(|edit| matches!(edit, ContextEdit::Other(_))).count();
         let is_left = others == asked.edits.len() && asked.summarize.is_none();
-        // The header of the vendor's edits stays with those that are left to the vendor.
+        // If some edits are left to the vendor, the vendor needs the header of its betas.
         let strips_betas = others == 0 && (is_replay || !is_left);
         if is_left {
             return Ok(VendorRequest { request, work: None, is_replay, strips_betas });
@@ -63,7 +64,7 @@ impl Proxy {
         Ok(VendorRequest { request, work, is_replay, strips_betas })
     }
 
-    /// The request as its edits leave it.
+    /// Applies the edits to the messages of a request.
     fn edited(
         &self,
         request: Request,
@@ -96,6 +97,7 @@ impl Proxy {
     }
 }
 
+/// Applies the edits, with this request's way to count.
 fn cleared(request: &Request, edits: &[ContextEdit], reading: &RequestReading) -> ClearedMessages {
     let json = |part: &Bytes| {
         let text = String::from_utf8_lossy(part);
@@ -114,7 +116,8 @@ fn cleared(request: &Request, edits: &[ContextEdit], reading: &RequestReading) -
     )
 }
 
-/// The request with the messages that our newest block stands for in the place of all before it.
+/// Replaces our newest compaction block, and all messages before it, with the messages that are sealed in it. Also
+/// returns whether there was one.
 fn expanded(
     request: Request,
     who: &RequestSender,
@@ -155,8 +158,8 @@ fn expanded(
     Ok((with(&request, all).map_err(|_| invalid())?, true))
 }
 
-/// What a block of ours holds, sealed: the signature of one that was made on demand, what stands beside
-/// the content of another one.
+/// The sealed text of a block that midfold made: the `signature` of one that was made on demand, the
+/// `encrypted_content` of another one. `None` for the vendor's own blocks.
 fn sealed(block: &PlacedBlock) -> Option<&str> {
     let texts = [&block.signature, &block.encrypted_content];
     texts.into_iter().flatten().map(String::as_str).find(|text| Seal::is_ours(text))

@@ -1,14 +1,14 @@
-//! What is put into an answer that a provider gives.
+//! Parts that midfold inserts into a provider's answer.
 
 use midfold_formats::vendor::{anthropic, openai};
 
-/// What is put into an answer that a provider gives; everything else of it stays.
+/// A part that is inserted into a provider's answer; everything else of the answer stays.
 pub enum AnswerInsert {
     /// An item before the output of Responses.
     OpenAi(Box<openai::ItemInsertion>, openai::CompactionItem),
-    /// A block before the content of Messages, and what edits did.
+    /// A block before the content of Messages, and the report of what edits did.
     Anthropic(Box<anthropic::BlockInsertion>),
-    /// Tokens that edits took of what is counted.
+    /// Tokens that edits removed from the counted request.
     Counted(u64),
 }
 
@@ -17,7 +17,7 @@ impl AnswerInsert {
         Self::OpenAi(Box::new(openai::ItemInsertion::new(item)), item.clone())
     }
 
-    /// Rewrites a part of a stream; what is not at its end is held back.
+    /// Rewrites a part of a stream into `out`. An incomplete event at its end is kept until the next part.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::OpenAi(insertion, _) => insertion.push(chunk, out),
@@ -26,7 +26,7 @@ impl AnswerInsert {
         }
     }
 
-    /// Passes on what was held back.
+    /// Writes the rest that is still held back, at the end of the stream.
     pub fn finish(self, out: &mut Vec<u8>) {
         match self {
             Self::OpenAi(insertion, _) => insertion.finish(out),
@@ -35,7 +35,7 @@ impl AnswerInsert {
         }
     }
 
-    /// The same for an answer that came whole.
+    /// Inserts into an answer that came as a whole.
     #[must_use]
     pub fn whole(&self, body: &[u8]) -> Vec<u8> {
         match self {

@@ -1,9 +1,9 @@
-//! The compaction that vendors offer in their own APIs, done here for any backend: what a request asks of
-//! it is read and taken out, and the answer is what the vendor's own would be.
+//! The compaction that vendors offer in their APIs, done by midfold for any backend. A request's wish for it is read
+//! and removed, and the answer has the vendor's own form.
 //!
-//! What a compaction leaves travels with the client, sealed ([`Seal`]). When it comes back, it is
-//! replaced by the messages that it stands for, byte for byte those that were sent, so that the next prompt
-//! extends the one before; and the request then goes the way of every other one.
+//! The client carries the result of a compaction, sealed ([`Seal`]). When it sends that back, the messages that are
+//! sealed in it take its place, byte for byte as they were sent, so that the next prompt extends the one before. The
+//! request is then handled like every other one.
 
 mod answer;
 mod anthropic;
@@ -26,7 +26,7 @@ use super::shared::Proxy;
 pub use answer::{MadeAnswer, VendorOutcome};
 pub use insert::AnswerInsert;
 
-/// What a request was sent for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestPurpose {
     /// A model's answer.
@@ -37,41 +37,42 @@ pub enum RequestPurpose {
     Compact,
 }
 
-/// A request, and what of it is done here.
+/// A request, and the compaction that midfold carries out for it.
 pub struct VendorRequest {
-    /// Without what is done here, and with the messages that blocks of ours stand for.
+    /// The request without the parts that midfold handles, and with sealed messages put back.
     pub request: Request,
-    /// What is to be done; nothing where the request is like every other one.
+    /// The compaction to carry out; `None` if the request asks for none.
     pub work: Option<VendorWork>,
-    /// A block of ours was in it.
+    /// Whether a compaction block of midfold's was in it.
     pub is_replay: bool,
-    /// The betas of the vendor's compaction are not for the provider: none of it is left in the request.
+    /// Whether to remove the header of the vendor's betas, because no part of the vendor's compaction is left in the
+    /// request.
     pub strips_betas: bool,
 }
 
-/// What is to be done for a request.
+/// A compaction to carry out for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VendorWork {
     /// `/v1/responses/compact`: the answer is the next input.
     Compact,
     /// A `compaction_trigger`: the answer is one compaction item.
     Trigger,
-    /// `context_management` of Responses: above so many tokens, an item before the reply.
+    /// `context_management` of Responses: above this many tokens, a compaction item before the answer.
     Threshold(Option<u64>),
-    /// `compaction` of Messages: the answer is a summary, made with these instructions in mind.
+    /// `compaction` of Messages: the answer is a summary that follows these instructions.
     OnDemand(Option<String>),
     /// `context_management` of Messages.
     Edited(Box<EditedRequest>),
-    /// The same, for a count of tokens.
+    /// `context_management` of Messages, for a count of tokens.
     Count {
-        /// Tokens that edits took.
+        /// Tokens that edits removed.
         cleared: u64,
     },
 }
 
 impl VendorWork {
-    /// What a client wants kept of whatever is folded: it says so with each request, also where nothing is to
-    /// be folded yet. A model that narrates ahead has to know it by then.
+    /// What a client wants kept in each fold. It says so with each request, even if nothing has to be folded yet, so
+    /// that a model which narrates ahead knows it in time.
     #[must_use]
     pub fn standing(&self) -> Option<&str> {
         let Self::Edited(edited) = self else { return None };
@@ -79,16 +80,16 @@ impl VendorWork {
     }
 }
 
-/// What edits of Messages did, and what is still to be done.
+/// The result of the edits of a Messages request, and what is still to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedRequest {
-    /// What was cleared.
+    /// The edits that cleared something.
     pub applied: Vec<AppliedEdit>,
-    /// Above so many tokens, a summary before the reply.
+    /// Above its number of tokens, a summary before the answer.
     pub compact: Option<CompactEdit>,
 }
 
-/// A request that is refused as the vendor would refuse it.
+/// A refusal in the form in which the vendor would refuse the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VendorRefusal {
     /// The HTTP status.
@@ -107,7 +108,7 @@ impl Proxy {
     /// Reads the body of a request.
     ///
     /// # Errors
-    /// When it is none.
+    /// If the body is not a request of this wire format.
     pub fn read(
         &self,
         kind: DialectKind,
@@ -115,10 +116,10 @@ impl Proxy {
         purpose: RequestPurpose,
         bounds: Bounds,
     ) -> Result<Request, RequestError> {
-        // Most of a body was in the request before it.
+        // Most of a body was already in an earlier request: known messages need not be parsed again.
         let known = |text: &[u8]| lock(&self.index).identities().length(text);
         match Request::read_knowing(kind, body.clone(), &known, bounds) {
-            // A compaction may name an answer and nothing else.
+            // A compaction may have no messages, only the id of an answer.
             Err(RequestError::NoMessages(_)) if purpose == RequestPurpose::Compact => {
                 Request::read(kind, midfold_formats::vendor::openai::with_input(&body))
             }
@@ -126,10 +127,10 @@ impl Proxy {
         }
     }
 
-    /// Reads what a request asks of its vendor's compaction. A request that asks for nothing stays as it is.
+    /// Reads the compaction that a request asks for. A request that asks for none stays unchanged.
     ///
     /// # Errors
-    /// A [`VendorRefusal`] where the vendor would refuse the request, and for a block of ours that does not open.
+    /// A [`VendorRefusal`] if the vendor would refuse the request, or if a sealed block does not open.
     pub fn wish(
         &self,
         request: Request,
@@ -141,7 +142,7 @@ impl Proxy {
         }
         let body = request.body().clone();
         let wish = self.wish_of(request, who, purpose)?;
-        // What goes on is the provider's to judge; what is answered here has to be text.
+        // The provider judges a body that is passed on. A body that midfold answers has to be valid UTF-8.
         if wish.work.is_some() && std::str::from_utf8(&body).is_err() {
             return Err(VendorRefusal { status: 400, body: NO_TEXT.to_vec() });
         }
@@ -166,29 +167,30 @@ impl Proxy {
     }
 }
 
-/// What either vendor's SDK reads as an error of a body that is none.
+/// An error for a body that is not UTF-8, in a form that the SDKs of both vendors read.
 const NO_TEXT: &[u8] = br#"{"type":"error","error":{"message":"The body is not valid JSON: it is not UTF-8.","type":"invalid_request_error","param":null,"code":null}}"#;
 
-/// Whether a request may ask for compaction, or hold a block of it. Most do not, and are large.
+/// Whether a request may ask for compaction or contain a block of it. Most requests do neither and are large, so this
+/// only searches for words.
 fn concerns(body: &[u8]) -> bool {
     ["context_management", "\"compaction"]
         .iter()
         .any(|word| memmem::find(body, word.as_bytes()).is_some())
 }
 
-/// What a text of ours holds; none where it does not open.
+/// The content of a sealed text; `None` if it does not open, or belongs to another wire format.
 fn opened(seal: &Seal, who: &RequestSender, kind: DialectKind, sealed: &str) -> Option<Blob> {
     let OpenedBlob::Ours(bytes) = seal.open(&who.scope, sealed) else { return None };
     Blob::decode(&bytes).ok().filter(|blob| blob.dialect == kind)
 }
 
-/// The messages that a blob stands for.
+/// The messages that are sealed in a blob.
 fn messages(blob: Blob) -> Vec<Bytes> {
     let bytes = Bytes::from(blob.context);
     scan::elements(&bytes, 0..bytes.len()).map(|at| bytes.slice(at)).collect()
 }
 
-/// A request with other messages, read again.
+/// The request with other messages, read again.
 fn with(
     request: &Request,
     messages: impl IntoIterator<Item = Bytes>,

@@ -1,4 +1,4 @@
-//! What a Responses request asks of compaction.
+//! Reads the compaction that a Responses request asks for.
 
 use bytes::Bytes;
 use midfold_core::Hash;
@@ -20,6 +20,7 @@ impl From<OpenaiRefusal> for VendorRefusal {
 }
 
 impl Proxy {
+    /// The part of [`Proxy::wish`] for requests of Responses.
     pub(super) fn openai_wish(
         &self,
         request: Request,
@@ -28,7 +29,7 @@ impl Proxy {
         seal: &Seal,
     ) -> Result<VendorRequest, VendorRefusal> {
         let (request, is_replay) = expanded(request, who, seal)?;
-        // What only the provider has cannot be summarised here.
+        // A history that only the provider has cannot be summarised here.
         if self.prefer == CompactionPreference::Upstream || !self.is_whole(&request, who) {
             return Ok(VendorRequest { request, work: None, is_replay, strips_betas: false });
         }
@@ -46,7 +47,7 @@ impl Proxy {
     }
 }
 
-/// The request without what is done here.
+/// Removes the parts of the request that midfold carries out.
 fn taken_out(request: &Request, has_trigger: bool) -> Option<Request> {
     let bare = Request::read(request.kind(), without_management(request.body())).ok()?;
     if !has_trigger {
@@ -55,8 +56,9 @@ fn taken_out(request: &Request, has_trigger: bool) -> Option<Request> {
     with(&bare, bare.messages().take(bare.len() - 1)).ok()
 }
 
-/// The request with the messages that our newest item stands for in the place of all before it. Instructions
-/// and tools before it stay, where the item does not hold them: clients put new ones there.
+/// Replaces our newest compaction item, and all messages before it, with the messages that are sealed in it.
+/// Instructions and tools before it stay if the item does not have them, because clients put new ones there. Also
+/// returns whether there was an item.
 fn expanded(
     request: Request,
     who: &RequestSender,
@@ -74,7 +76,7 @@ fn expanded(
     let before: Vec<_> = request.messages().take(newest.item).filter(stays).collect();
     let rest = request.messages().skip(newest.item + 1);
     let whole = with(&request, before.into_iter().chain(context).chain(rest));
-    // The item holds all that an answer of before could add.
+    // The item has the whole history up to it, so the name of an earlier answer adds nothing.
     let whole = whole.map(|whole| whole.without("previous_response_id"));
     let whole = whole.and_then(|body| Request::read(kind, body)).map_err(|_| refused())?;
     Ok((whole, true))

@@ -1,4 +1,4 @@
-//! A compaction that a client asked for: the history of its request is folded, and what is left is sealed.
+//! Makes the summary that a client asked for: folds the history of its request, and seals the messages that remain.
 
 use std::sync::Arc;
 
@@ -16,20 +16,20 @@ use super::VendorWork;
 use crate::lock::lock;
 use crate::turn::MatchedRequest;
 
-/// Characters of a message in a text for people, where nothing was folded.
+/// How many characters of each message are shown in the summary if nothing was folded.
 const SHOWN: usize = 2_000;
 
-/// What a compaction left.
+/// The result of a compaction.
 pub(super) struct VendorSummary {
-    /// What was done, for people.
+    /// A text about it for people.
     pub text: String,
-    /// The messages that stand for the conversation from now on.
+    /// The messages that replace the conversation from now on.
     pub context: Vec<Bytes>,
 }
 
 impl MatchedRequest {
-    /// What a model should be asked before a summary on demand is made: who asks for one waits for it. Nothing
-    /// where no model narrates, or there is nothing to fold.
+    /// Returns the request that a model should answer before a summary on demand is made; the client waits for that.
+    /// `None` if no model narrates, or if there is nothing to fold.
     #[must_use]
     pub fn wants(&self, work: &VendorWork, now: Millis) -> Option<SummaryRequest> {
         let VendorWork::OnDemand(instructions) = work else { return None };
@@ -41,7 +41,8 @@ impl MatchedRequest {
         session.request_before(&fold, focus, now)
     }
 
-    /// What came of it, judged line by line: the summary takes what is sound.
+    /// Takes the model's answer and judges it line by line; the summary uses the accepted lines. `None` if it belongs
+    /// to another state of the conversation.
     pub fn complete(
         &self,
         request: &SummaryRequest,
@@ -53,8 +54,8 @@ impl MatchedRequest {
         Some(verdict.code)
     }
 
-    /// Folds the history now, so that the request has less than `most` tokens, or much less than it had.
-    /// Where `most` is said, only if a tenth is freed: such a request asks again each time. Returns whether
+    /// Folds the history now, to less than `most` tokens, or without `most` as far as the policy's shares allow. With
+    /// `most`, it only folds if that frees a tenth, because such a client asks again with each request. Returns whether
     /// something was folded.
     pub(super) fn fold(&mut self, most: Option<u64>, focus: Option<&str>) -> bool {
         let Some(place) = &self.place else { return false };
@@ -63,11 +64,11 @@ impl MatchedRequest {
         let session = &mut held.session;
         let before = session.active().map(|fold| fold.id);
         let of = |most| budget(session, place.suffix, &place.budget, most);
-        // Where what may not be folded is more than the client wants, as little as there can be.
+        // If what may not be folded is already more than `most`, the smallest possible context is tried.
         let budgets = [most.map(|most| of(Some(most))), Some(of(None))].into_iter().flatten();
         let wanted = |budget: &Budget| most.is_none() || frees(session, budget, focus);
         if let Some(budget) = budgets.into_iter().find(wanted) {
-            // What cannot be folded stays as it is: the client gets all of it back.
+            // If nothing can be folded, the client gets all of its messages back.
             let _ = session.compact(&budget, focus);
         }
         let view = session.view();
@@ -82,7 +83,7 @@ impl MatchedRequest {
         is_folded
     }
 
-    /// What stands for the conversation now.
+    /// The summary: the messages that are sent now, and the recap as text.
     pub(super) fn summary(&self) -> VendorSummary {
         let context = match Request::read(self.request.kind(), self.sent.body.clone()) {
             Ok(sent) => sent.messages().collect(),
@@ -97,7 +98,7 @@ impl MatchedRequest {
         Some(recap.text.clone()).filter(|text| !text.trim().is_empty())
     }
 
-    /// Seals what a compaction left; none where nothing can be sealed.
+    /// Seals the result of a compaction; `None` if there is no seal or no randomness.
     pub(super) fn sealed(&self, summary: &VendorSummary) -> Option<String> {
         let (session, through) = match &self.place {
             Some(place) => {
@@ -121,8 +122,8 @@ impl MatchedRequest {
     }
 }
 
-/// What the history may cost: as much as it has now, so that the policy's shares are shares of that, or
-/// what is left of `most`.
+/// The budget of the history: `most` less the messages behind the history. Without `most` it is the history's present
+/// size, so that the policy's shares are shares of that.
 fn budget(session: &Session, suffix: u64, of: &Budget, most: Option<u64>) -> Budget {
     let have = session.meter().calibrated(session.view().tokens());
     let history = most.map_or(have, |most| most.saturating_sub(suffix)).clamp(1, have.max(1));
@@ -137,7 +138,7 @@ fn frees(session: &Session, budget: &Budget, focus: Option<&str>) -> bool {
     }
 }
 
-/// The messages as a text, where there was nothing to fold.
+/// The messages as one text, if there was nothing to fold.
 fn shown(request: &Request) -> String {
     let dialect = request.kind().dialect();
     let mut text = String::new();

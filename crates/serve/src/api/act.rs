@@ -1,4 +1,4 @@
-//! Changes to a session. Each says what it would do, where it is asked for a preview.
+//! Routes that change a session. With `preview`, each only says what it would do.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a request asks for: path, query and body, read into what a route takes.
+//! Reads path, query and body of an API request into the types that its route takes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::guard::GuardedBody;
 use crate::keys::KeyHolder;
 use crate::reading::MEMORY;
 
-/// Names an append: a retry with the same key returns the first answer.
+/// The header that names an append: a retry with the same key returns the first answer.
 pub(super) const IDEMPOTENCY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// What a request asks for.
+/// An API request after it was read.
 pub(crate) struct ApiRequest<Q = (), B = ()> {
     pub app: Arc<SharedApp>,
     pub desk: Arc<Desk>,
@@ -32,15 +32,16 @@ pub(crate) struct ApiRequest<Q = (), B = ()> {
     path: HashMap<String, String>,
     pub query: Q,
     pub body: B,
-    /// The key that names an append.
+    /// The value of the header [`IDEMPOTENCY`], if it was sent.
     pub key: Option<String>,
-    /// Messages that a body may have.
+    /// The most messages that the body may have.
     pub most_messages: usize,
-    /// What the body takes, until it is answered.
+    /// The memory that the body takes, until the request is answered.
     _room: BodyRoom,
 }
 
 impl<Q: DeserializeOwned, B: DeserializeOwned> ApiRequest<Q, B> {
+    /// Admits a request and reads it.
     pub async fn read(app: Arc<SharedApp>, request: Request) -> Result<Self, ApiProblem> {
         let (caller, request) = ApiCaller::enter(&app, request)?;
         let Some(desk) = app.desk.clone() else {
@@ -64,24 +65,24 @@ impl<Q: DeserializeOwned, B: DeserializeOwned> ApiRequest<Q, B> {
 }
 
 impl<Q, B> ApiRequest<Q, B> {
-    /// The session that the path names.
+    /// The id of the session in the path.
     pub fn id(&self) -> &str {
         self.path.get("id").map_or("", String::as_str)
     }
 
-    /// A number of the path.
+    /// A number in the path. The error is a 404, because no other path has a number there.
     pub fn number(&self, name: &str) -> Result<u64, ApiProblem> {
         let text = self.path.get(name).map_or("", String::as_str);
         text.parse().map_err(|_| ApiProblem::missing(format!("`{text}` is no number")))
     }
 
-    /// The time.
+    /// The current time in milliseconds since 1970.
     pub fn now(&self) -> u64 {
         self.app.now()
     }
 }
 
-/// Reads a body that is answered here, into room for it and for what is made of it.
+/// Reads a body that midfold answers itself, and reserves memory for the body and for the values parsed from it.
 pub(crate) async fn document(
     app: &SharedApp,
     parts: &Parts,
@@ -122,20 +123,20 @@ async fn path(parts: &mut Parts) -> Result<HashMap<String, String>, ApiProblem> 
     Ok(params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// A query as JSON: what a route takes says what each value is.
+/// Reads a query string as a JSON object of strings; the route's type parses them.
 fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiProblem> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     let mut found = serde_json::Map::new();
     for pair in pairs {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (decoded(name)?, decoded(value)?);
-        // The key of a request may stand here; it was read before.
+        // The query may also contain the key of the request, which was removed before.
         if found.insert(name.clone(), value.into()).is_some() {
             return Err(ApiProblem::bad(format!("`{name}` is there twice in the query")));
         }
     }
     let value = match found.is_empty() {
-        // Of a route without a query.
+        // A route without a query takes `()`, which reads from null.
         true => serde_json::Value::Null,
         false => serde_json::Value::Object(found),
     };
@@ -147,6 +148,7 @@ fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiProblem> {
         .map_err(|error| ApiProblem::bad(format!("the query: {error}")))
 }
 
+/// Decodes a part of a query: `+` is a space, and `%` begins a byte in hexadecimal.
 fn decoded(text: &str) -> Result<String, ApiProblem> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -168,14 +170,15 @@ fn decoded(text: &str) -> Result<String, ApiProblem> {
     String::from_utf8(bytes).map_err(|_| ApiProblem::bad("the query is not text in UTF-8"))
 }
 
-/// A body that is not there is an empty object: everything of it may be left out.
+/// Reads a JSON body. An empty body counts as an empty object, because every field of it may be missing.
 fn body_of<B: DeserializeOwned>(parts: &Parts, bytes: &Bytes) -> Result<B, ApiProblem> {
     if bytes.is_empty() {
         return serde_json::from_str("null")
             .or_else(|_| serde_json::from_str("{}"))
             .map_err(|error| ApiProblem::bad(format!("the body is empty: {error}")));
     }
-    // A form of another page can send text without asking; it cannot send JSON.
+    // A form on another page can send plain text without the browser's permission, but not JSON. So the content type
+    // has to be JSON.
     let kind = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
@@ -186,14 +189,14 @@ fn body_of<B: DeserializeOwned>(parts: &Parts, bytes: &Bytes) -> Result<B, ApiPr
         )
         .hint("send JSON, with the header `content-type: application/json`"));
     }
-    // A list is taken for the members of an object in their order, and nobody means that.
+    // serde would read a list as the fields of an object in order, which nobody means.
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(ApiProblem::bad("the body is no JSON object"));
     }
     serde_json::from_slice(bytes).map_err(|error| ApiProblem::bad(format!("the body: {error}")))
 }
 
-/// A number of a query within its bounds; the usual one without it.
+/// A number of a query, checked against its bounds; `usual` if it is missing.
 pub(super) fn within(
     name: &str,
     given: Option<u64>,
@@ -208,18 +211,18 @@ pub(super) fn within(
     Err(ApiProblem::bad(format!("`{name}` is {number}, and has to be from {least} to {most}")))
 }
 
-/// Numbers and flags of a query are texts.
+/// Parses numbers and flags, which are texts in a query.
 pub(super) mod text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer};
 
-    /// A number, where one is given.
+    /// Reads a number; `None` if it is missing.
     pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
         let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
         text.parse().map(Some).map_err(|_| D::Error::custom(format!("`{text}` is no number")))
     }
 
-    /// `true`, or nothing.
+    /// Reads a flag: `true` or an empty value is true; `false` or a missing value is false.
     pub fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
         let text = Option::<String>::deserialize(deserializer)?;
         match text.as_deref() {

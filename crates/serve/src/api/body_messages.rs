@@ -1,4 +1,4 @@
-//! Messages that a body has.
+//! Reads the messages of a request's body.
 
 use bytes::Bytes;
 use midfold::formats::scan;
@@ -7,7 +7,7 @@ use midfold::{DialectKind, Door, IncomingMessages, RawEvent};
 use super::ask::too_large;
 use super::problem::ApiProblem;
 
-/// The messages of a list of so many at `most`, as a session keeps them.
+/// Reads a JSON list of at most `most` messages, in the form in which a session keeps them.
 pub(super) fn events(
     json: &str,
     kind: DialectKind,

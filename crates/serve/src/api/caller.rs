@@ -1,4 +1,4 @@
-//! Who asks.
+//! The caller of the API, and the sessions that it may see.
 
 use axum::extract::Request;
 use hyper::StatusCode;
@@ -10,15 +10,15 @@ use crate::admit::{AdmitRefusal, admit};
 use crate::app::SharedApp;
 use crate::keys::{KeyHolder, KeyScope};
 
-/// Whose sessions may be seen.
+/// The caller of the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ApiCaller {
-    /// Only those of this name; all without one.
+    /// The owner whose sessions it may see; `None` means all sessions.
     pub owner: Option<String>,
 }
 
 impl ApiCaller {
-    /// Lets a request in, or says why not.
+    /// Admits a request to the API of sessions, or returns the reason why not.
     pub fn enter(app: &SharedApp, request: Request) -> Result<(Self, Request), ApiProblem> {
         let request = admit(app, &[KeyScope::Sessions, KeyScope::Admin], request)
             .map_err(|refused| refused_as(&refused))?;
@@ -27,25 +27,26 @@ impl ApiCaller {
         Ok((caller, Request::from_parts(parts, body)))
     }
 
-    /// Lets a request in of whoever runs the server, or says why not.
+    /// Admits a request with an administrator's key, or returns the reason why not.
     pub fn enter_as_admin(app: &SharedApp, request: Request) -> Result<(), ApiProblem> {
         let admitted = admit(app, &[KeyScope::Admin], request);
         admitted.map(drop).map_err(|refused| refused_as(&refused))
     }
 
-    /// Who sent a request that was let in.
+    /// The caller of an admitted request. Without a key, or with an administrator's, it sees all sessions.
     pub fn of(parts: &Parts) -> Self {
         let holder = parts.extensions.get::<Arc<KeyHolder>>();
         let own = holder.filter(|holder| !holder.entry.scopes.contains(&KeyScope::Admin));
         Self { owner: own.map(|holder| holder.entry.name.clone()) }
     }
 
-    /// Whether a session of this owner is there for them.
+    /// Whether the caller may see a session of this owner.
     pub fn sees(&self, owner: Option<&str>) -> bool {
         self.owner.is_none() || self.owner.as_deref() == owner
     }
 }
 
+/// The problem for a refused request, with hints.
 fn refused_as(refused: &AdmitRefusal) -> ApiProblem {
     let text = refused.to_string();
     let text = text.trim_start_matches("midfold: ");

@@ -1,4 +1,4 @@
-//! What is to be sent, what it cost, and what is to be sent after the provider refused it.
+//! Routes for the context to send, the usage that the provider reported, and the context to send after a refusal.
 
 use hyper::StatusCode;
 use midfold::core::Hash;
@@ -83,7 +83,7 @@ struct SendingContext {
     injections: Vec<Injection>,
 }
 
-/// A message of a log is JSON; nothing else is appended.
+/// The messages as JSON. The log has only valid JSON, so an error means that the store is damaged.
 fn raw<'a>(
     messages: impl Iterator<Item = &'a bytes::Bytes>,
 ) -> Result<Vec<Box<RawValue>>, ApiProblem> {
@@ -107,11 +107,12 @@ async fn context(asked: ApiRequest<(), ContextQuery>) -> Result<SendingContext, 
     let kept = done(&asked.desk, std::future::ready(kept)).await?;
     stored.set_injections(kept);
     let sent = sending(&mut stored, &texts, record, asked.now()).await;
-    // The next one who asks has hooks of their own.
+    // The session stays open for later requests, which have hooks of their own.
     stored.set_injections(midfold::core::inject::Injections::default());
     done(&asked.desk, std::future::ready(sent)).await?
 }
 
+/// Makes the context. The outer error is the store's, the inner one that of a damaged log.
 async fn sending(
     stored: &mut StoredSession,
     texts: &[(&str, &str)],

@@ -1,5 +1,5 @@
-//! Routes, with the types that they take and give: the router and the OpenAPI document are made of one
-//! registration, so that the document says what the server does.
+//! Registers routes with the types that they take and return. The router and the OpenAPI document come from the same
+//! registration, so the document cannot differ from the server.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::caller::ApiCaller;
 use super::problem::{ApiProblem, ProblemDetails};
 use crate::app::SharedApp;
 
-/// What a route is called, and what it does.
+/// The name of a route, and what it does.
 pub(super) struct Operation {
     method: MethodFilter,
     verb: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct Operation {
     id: &'static str,
     about: &'static str,
     status: StatusCode,
-    /// What it answers, where that is no JSON.
+    /// The media type of the answer, if it is not JSON.
     media: Option<&'static str>,
     is_keyed: bool,
 }
@@ -63,29 +63,29 @@ verbs! {
 }
 
 impl Operation {
-    /// It makes something: 201.
+    /// The route creates something: it answers with status 201.
     pub fn creates(mut self) -> Self {
         self.status = StatusCode::CREATED;
         self
     }
 
-    /// It answers with something else than JSON.
+    /// The route answers with this media type instead of JSON.
     pub fn answers(mut self, media: &'static str) -> Self {
         self.media = Some(media);
         self
     }
 
-    /// `Idempotency-Key` names what is asked for.
+    /// The route reads the header `Idempotency-Key`.
     pub fn keyed(mut self) -> Self {
         self.is_keyed = true;
         self
     }
 }
 
-/// Server-sent events.
+/// The media type of server-sent events.
 const EVENTS: &str = "text/event-stream";
 
-/// All routes.
+/// All routes of the API, with their schemas.
 pub(super) struct ApiRoutes {
     routes: Vec<(&'static str, MethodRouter<Arc<SharedApp>>)>,
     described: Vec<DescribedRoute>,
@@ -104,7 +104,7 @@ impl Default for ApiRoutes {
     }
 }
 
-/// A route for the document.
+/// A route as the document describes it.
 struct DescribedRoute {
     op: Operation,
     query: Schema,
@@ -112,7 +112,8 @@ struct DescribedRoute {
     answer: Option<Schema>,
 }
 
-/// Makes schemas of what is read, or of what is written: a value can be left out in one and not in the other.
+/// Makes a generator of schemas. Values that are read and values that are written get separate generators, because a
+/// field may be optional in one and not in the other.
 fn schemas(settings: SchemaSettings) -> SchemaGenerator {
     settings
         .with(|settings| {
@@ -123,7 +124,7 @@ fn schemas(settings: SchemaSettings) -> SchemaGenerator {
 }
 
 impl ApiRoutes {
-    /// A route that answers with JSON.
+    /// Adds a route that answers with JSON.
     pub fn on<Q, B, T, F, Done>(&mut self, op: Operation, handler: F)
     where
         Q: DeserializeOwned + JsonSchema + Send + 'static,
@@ -140,7 +141,7 @@ impl ApiRoutes {
         self.add::<Q, B>(op, Some(answer), route);
     }
 
-    /// A route that says something of the server itself to whoever runs it. It reads no session and needs no store.
+    /// Adds a route about the server itself, for administrators. It reads no session and needs no store.
     pub fn about_server<T>(&mut self, op: Operation, handler: fn(&SharedApp) -> T)
     where
         T: Serialize + JsonSchema + 'static,
@@ -157,7 +158,7 @@ impl ApiRoutes {
         self.add::<(), ()>(op, Some(answer), route);
     }
 
-    /// A route that answers with something else.
+    /// Adds a route that makes its whole response itself.
     pub fn raw<Q, B, F, Done>(&mut self, op: Operation, handler: F)
     where
         Q: DeserializeOwned + JsonSchema + Send + 'static,
@@ -171,7 +172,7 @@ impl ApiRoutes {
         self.add::<Q, B>(op, None, route);
     }
 
-    /// A route that tells events without an end. The data of each is a `T`.
+    /// Adds a route that streams events until the client leaves. The data of each event is a `T`.
     pub fn stream<T, Q, F, Done>(&mut self, op: Operation, handler: F)
     where
         T: Serialize + JsonSchema,
@@ -199,7 +200,7 @@ impl ApiRoutes {
         self.described.push(DescribedRoute { op, query, body, answer });
     }
 
-    /// The router: other methods of these paths are refused, and so are other paths below them.
+    /// Makes the router. Other methods of its paths are refused.
     pub fn router(self, app: &Arc<SharedApp>) -> Router {
         let mut router = Router::new();
         for (path, route) in self.routes {
@@ -209,7 +210,7 @@ impl ApiRoutes {
         router.with_state(Arc::clone(app))
     }
 
-    /// The OpenAPI document.
+    /// Makes the OpenAPI document.
     pub fn document(mut self) -> Value {
         let mut paths: Map<String, Value> = Map::new();
         let problem = self.gives.subschema_for::<ProblemDetails>();
@@ -245,6 +246,7 @@ impl ApiRoutes {
     }
 }
 
+/// The OpenAPI description of a route.
 fn operation(described: &DescribedRoute) -> Value {
     let DescribedRoute { op, query, body, answer } = described;
     let mut parameters = path_parameters(op.path);
@@ -266,7 +268,7 @@ fn operation(described: &DescribedRoute) -> Value {
     }
     let content = match (answer, op.media) {
         (Some(schema), None) => json!({ "application/json": { "schema": schema } }),
-        // OpenAPI 3.1 has no word for the data of an event.
+        // OpenAPI 3.1 cannot describe the data of an event, so an extension does.
         (Some(data), Some(media)) => {
             json!({ media: { "schema": { "type": "string" }, "x-data": data } })
         }
@@ -305,8 +307,8 @@ fn path_parameters(path: &str) -> Vec<Value> {
     names.map(parameter).collect()
 }
 
-/// Reads what is asked for and does it, away from the threads that requests to providers are on: a session of
-/// 100,000 messages takes a while to read.
+/// Reads a request and handles it on a blocking thread, because a session of 100,000 messages takes a while to read. So
+/// the threads that forward requests to providers stay free.
 async fn answered<Q, B, T, F, Done>(
     app: Arc<SharedApp>,
     request: Request,
@@ -324,7 +326,7 @@ where
         Ok(asked) => asked,
         Err(problem) => return problem.into_response(),
     };
-    // Nobody closes the semaphore.
+    // `ok` only hides the error of a closed semaphore, and nobody closes it.
     let permit = Arc::clone(&asked.desk.room).acquire_owned().await.ok();
     let handle = Handle::current();
     let work = tokio::task::spawn_blocking(move || {
@@ -363,7 +365,7 @@ async fn wrong_method() -> ApiProblem {
         .hint("GET /v1/openapi.json says which")
 }
 
-/// The document, for whoever asks.
+/// Answers with the OpenAPI document.
 pub(super) fn serve(
     document: Arc<String>,
 ) -> impl Fn() -> std::future::Ready<Response> + Clone + Send + Sync + 'static {

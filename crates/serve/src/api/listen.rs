@@ -1,4 +1,4 @@
-//! Changes for those who listen: server-sent events.
+//! Streams changes of sessions to listeners as server-sent events.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -20,9 +20,9 @@ use super::problem::ApiProblem;
 use super::sessions::{activity, done};
 use crate::desk::SessionChange;
 
-/// How often a listener hears something, so that it knows that the connection is there.
+/// How often a listener gets at least one line, by which it knows that the connection is alive.
 const PULSE: Duration = Duration::from_secs(15);
-/// Says that changes are told from now on.
+/// The event that says: every change from now on will be sent.
 const HELLO: Bytes = Bytes::from_static(b"event: hello\ndata: {}\n\n");
 
 /// What listeners ask for.
@@ -63,7 +63,7 @@ async fn listen(asked: ApiRequest<ListenQuery>) -> Result<Response, ApiProblem> 
     Ok(response)
 }
 
-/// One listener, until it leaves or the server stops.
+/// The stream of one listener, until it leaves or the server stops.
 struct ListenerStream {
     sender: Sender<Bytes, Infallible>,
     listener: broadcast::Receiver<SessionChange>,
@@ -73,6 +73,7 @@ struct ListenerStream {
 }
 
 impl ListenerStream {
+    /// Sends changes until the listener leaves or the server stops.
     async fn run(mut self) {
         if self.say(HELLO).await.is_err() {
             return;
@@ -87,7 +88,7 @@ impl ListenerStream {
                 None => Bytes::from_static(b": here\n\n"),
                 Some(Ok(change)) if self.is_told(&change) => change.frame(),
                 Some(Ok(_)) => continue,
-                // Some changes passed by: the listener reads everything again.
+                // The listener was too slow and missed changes. A new `hello` makes it read everything again.
                 Some(Err(RecvError::Lagged(_))) => HELLO,
                 Some(Err(RecvError::Closed)) => return,
             };

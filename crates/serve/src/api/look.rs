@@ -1,4 +1,4 @@
-//! What a session is made of: its fabric, its folds, its calls; and why a text is not seen any more.
+//! Routes that read a session: its fabric, its folds, its calls, and why a text is not seen any more.
 
 use midfold::core::audit::{Audit, audit as audited};
 use midfold::core::explain::Explanation;
@@ -14,9 +14,9 @@ use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
 use super::sessions::{done, open};
 
-/// Rows of a page, where nobody says how many.
+/// The rows of a page if the request names no number.
 const PAGE: u64 = 100;
-/// Rows of a page at most.
+/// The most rows of a page.
 const MOST: u64 = 1_000;
 
 pub(super) fn routes(api: &mut ApiRoutes) {

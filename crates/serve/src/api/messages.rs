@@ -1,4 +1,4 @@
-//! Messages: appended, and read.
+//! Routes that append and read messages.
 
 use midfold::DialectKind;
 use midfold::store::AppendOutcome;
@@ -14,13 +14,13 @@ use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
 use super::sessions::{done, open};
 
-/// Messages of a page, where nobody says how many.
+/// The messages of a page if the request names no number.
 const PAGE: u64 = 100;
-/// Messages of a page at most.
+/// The most messages of a page.
 const MOST: u64 = 1_000;
-/// Characters of a text, where nobody says how many.
+/// The characters that are shown of a text if the request names no number.
 const CHARS: u64 = 2_000;
-/// Characters of the longest key.
+/// The most characters of an idempotency key.
 const KEY: usize = 200;
 
 pub(super) fn routes(api: &mut ApiRoutes) {

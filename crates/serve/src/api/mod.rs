@@ -1,7 +1,7 @@
-//! The interface to sessions, `/v1/sessions…`: what `midfold session`, `recall`, `explain` and `audit` do, over HTTP.
+//! The HTTP API of sessions, `/v1/sessions…`: what `midfold session`, `recall`, `explain` and `audit` do.
 //!
-//! A route is registered once, with the types that it takes and gives ([`describe`]): the router and the
-//! OpenAPI document come from the same registration.
+//! A route is registered once, with the types that it takes and returns ([`describe`]). The router and the OpenAPI
+//! document come from that registration.
 
 mod act;
 mod ask;
@@ -30,13 +30,13 @@ pub(crate) use caller::ApiCaller;
 
 use describe::ApiRoutes;
 
-/// The document that describes the interface, in OpenAPI 3.1.
+/// The OpenAPI 3.1 document of the API.
 #[must_use]
 pub fn openapi() -> Value {
     api().document()
 }
 
-/// The routes of the interface.
+/// The routes of the API.
 pub(crate) fn router(app: &Arc<SharedApp>) -> Router {
     let document = Arc::new(openapi().to_string());
     api().router(app).route("/v1/openapi.json", axum::routing::get(describe::serve(document)))

@@ -1,4 +1,4 @@
-//! Why a request was not done, as RFC 9457 has it, with the hints that the command line prints.
+//! Errors of the API, as problem details (RFC 9457) with the hints that the command line prints.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -10,7 +10,7 @@ use midfold::{AdvisedError, Door, Failure, advise_in, advise_recall};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Why a request was not done.
+/// An error of the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiProblem(Box<ProblemDetails>);
 
@@ -43,7 +43,7 @@ pub struct ProblemDetails {
 }
 
 impl ApiProblem {
-    /// A problem of this kind.
+    /// An error of this kind.
     pub fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
         Self(Box::new(ProblemDetails {
             kind: format!("urn:midfold:{code}"),
@@ -55,12 +55,12 @@ impl ApiProblem {
         }))
     }
 
-    /// A request that cannot be meant so.
+    /// The request is wrong (400).
     pub fn bad(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", detail)
     }
 
-    /// What is not there.
+    /// Something does not exist (404).
     pub fn missing(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not-found", detail)
     }
@@ -71,7 +71,7 @@ impl ApiProblem {
         self
     }
 
-    /// Says when to ask again.
+    /// Adds the seconds after which the client may ask again.
     pub fn wait(mut self, seconds: u64) -> Self {
         self.0.wait = Some(seconds);
         self
@@ -81,7 +81,7 @@ impl ApiProblem {
         failure.hints.into_iter().fold(Self::new(status, code, failure.message), Self::hint)
     }
 
-    /// What went wrong with a session of this store.
+    /// The error of work on a session of this store.
     pub async fn stored(store: &dyn Store, error: StoredError) -> Self {
         let (status, code) = kind(&error);
         let (expected, actual) = match &error {
@@ -93,7 +93,7 @@ impl ApiProblem {
         if status.is_server_error() {
             tracing::warn!(%error, "a request for a session failed");
         }
-        // Nobody is told what ids others have.
+        // The hints must not list the ids of other owners' sessions.
         let failure = match &error {
             StoredError::Store(StoreError::NoSession(_)) => error.advise(Door::Http),
             _ => advise_in(store, error, Door::Http).await,
@@ -103,7 +103,7 @@ impl ApiProblem {
         problem
     }
 
-    /// Why recall found nothing.
+    /// The error of a recall.
     pub async fn recall(store: &dyn Store, error: RecallError, session: &str) -> Self {
         let (status, code) = match error {
             RecallError::Store(error) => return Self::stored(store, error.into()).await,
@@ -117,13 +117,14 @@ impl ApiProblem {
     }
 }
 
-/// What was asked for cannot be.
+/// A failure of the facade is a wrong request (400).
 impl From<Failure> for ApiProblem {
     fn from(failure: Failure) -> Self {
         Self::of(StatusCode::BAD_REQUEST, "bad-request", failure)
     }
 }
 
+/// The status and the code of an error of a session.
 fn kind(error: &StoredError) -> (StatusCode, &'static str) {
     match error {
         StoredError::Store(error) => stored_kind(error),
@@ -139,6 +140,7 @@ fn kind(error: &StoredError) -> (StatusCode, &'static str) {
     }
 }
 
+/// The status and the code of an error of the store.
 fn stored_kind(error: &StoreError) -> (StatusCode, &'static str) {
     match error {
         StoreError::NoSession(_) => (StatusCode::NOT_FOUND, "no-session"),

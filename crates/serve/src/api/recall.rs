@@ -1,4 +1,4 @@
-//! Recall: what left the context, brought back.
+//! Routes for recall: folded messages are searched, listed and read.
 
 use std::future::Future;
 
@@ -51,6 +51,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     );
 }
 
+/// The result of a recall in a session that the caller may see.
 async fn found<Q, T>(
     asked: &ApiRequest<Q>,
     work: impl Future<Output = Result<T, RecallError>>,
@@ -117,7 +118,7 @@ fn small(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// How much is answered: what is more than can be is as much as can be.
+/// A size that the request names, between 1 and the maximum. A larger size is not an error but means the maximum.
 fn size(name: &str, number: Option<u64>, usual: usize, most: usize) -> Result<usize, ApiProblem> {
     let number = within(name, number, usual as u64, 1..=u64::MAX)?;
     Ok(usize::try_from(number).unwrap_or(usize::MAX).min(most))

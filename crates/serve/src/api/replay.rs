@@ -1,4 +1,4 @@
-//! Policies compared: a session replayed under each.
+//! A route that compares policies: a session is replayed under each.
 
 use std::time::Instant;
 
@@ -19,9 +19,9 @@ use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
 use super::sessions::{done, open};
 
-/// Policies of one comparison.
+/// The most policies of one comparison.
 const MOST: usize = 8;
-/// Counts as `midfold replay` does.
+/// The tokenizer of `midfold replay`, so that both give the same numbers.
 const TOKENIZER: &str = "chars:3.2";
 
 pub(super) fn routes(api: &mut ApiRoutes) {
@@ -65,7 +65,7 @@ async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem>
     let kind = DialectKind::from_name(&stored.row().new.dialect);
     let kind = kind.unwrap_or(DialectKind::OpenAiChat);
     let recording = recorded(done(&asked.desk, stored.whole()).await?.log(), kind)?;
-    // Others may look at the session while it is replayed.
+    // The lock on the session is released, because other requests may read the session while it is replayed.
     drop(stored);
     let Ok(_alone) = asked.desk.replays.try_acquire() else {
         return Err(ApiProblem::new(
@@ -79,7 +79,7 @@ async fn replay(asked: ApiRequest<(), CompareBody>) -> Result<Value, ApiProblem>
     Ok(compared(asked.id(), kind.name(), &recording, &contenders, window))
 }
 
-/// The messages of a session, counted as `midfold replay` does.
+/// The messages of a session, counted with the tokenizer of `midfold replay`.
 fn recorded(held: &EventLog, kind: DialectKind) -> Result<Recording, ApiProblem> {
     let counter = tokens::by_name(TOKENIZER).map_err(|error| ApiProblem::bad(error.to_string()))?;
     let mut log = EventLog::new(kind.shared(), *held.profile(), counter);
@@ -125,7 +125,7 @@ fn compared(
     .to_json()
 }
 
-/// What came of one policy.
+/// The measures of one policy.
 struct PolicyResult {
     totals: ReplayMeasures,
     each: [(usize, Result<ReplayResult, String>); 1],

@@ -1,4 +1,4 @@
-//! What the server is and did since its start, for whoever runs it.
+//! A route for administrators: the server's settings, and what it did since its start.
 
 use midfold::WindowSource;
 use midfold::view::FaultCount;
@@ -139,6 +139,7 @@ impl RequestTotals {
     }
 }
 
+/// The windows that were set at the start, and those that requests had to fit.
 fn windows(app: &SharedApp) -> Vec<WindowRow> {
     let said = app.said_windows.iter().map(|(model, window)| WindowRow {
         upstream: None,

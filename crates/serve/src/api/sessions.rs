@@ -1,4 +1,4 @@
-//! Sessions: listed, made, read, forked, written out and deleted.
+//! Routes that list, create, read, fork, export and delete sessions.
 
 use std::sync::Arc;
 
@@ -25,11 +25,11 @@ use super::describe::{ApiRoutes, Operation};
 use super::problem::ApiProblem;
 use crate::desk::{Desk, LockedSession};
 
-/// Sessions of a page, where nobody says how many.
+/// The sessions of a page if the request names no number.
 const PAGE: u64 = 100;
-/// Sessions of a page at most.
+/// The most sessions of a page.
 const MOST: u64 = 500;
-/// Sessions that are looked at for one page of a search.
+/// How many sessions are searched for one page; the next page goes on behind them.
 const LOOKED_AT: u64 = 20_000;
 
 pub(super) fn routes(api: &mut ApiRoutes) {
@@ -58,7 +58,7 @@ pub(super) fn routes(api: &mut ApiRoutes) {
     api.on(Operation::get("/v1/presets", "presets", "List the presets"), presets);
 }
 
-/// What came of work on a session, or the problem.
+/// The result of work on a session, with a store's error as a problem.
 pub(super) async fn done<T, E: Into<StoredError>>(
     desk: &Desk,
     work: impl Future<Output = Result<T, E>>,
@@ -69,7 +69,7 @@ pub(super) async fn done<T, E: Into<StoredError>>(
     }
 }
 
-/// What a session does, where it is there for whoever asks.
+/// The activity of a session. For a caller that may not see the session, it does not exist.
 pub(super) async fn activity(
     desk: &Desk,
     caller: &ApiCaller,
@@ -82,7 +82,7 @@ pub(super) async fn activity(
     done(desk, std::future::ready(found)).await
 }
 
-/// The session that a request names, open.
+/// Opens the session that a request names, for this request alone.
 pub(super) async fn open<Q, B>(asked: &ApiRequest<Q, B>) -> Result<LockedSession, ApiProblem> {
     let ApiRequest { desk, caller, .. } = asked;
     activity(desk, caller, asked.id()).await?;
@@ -182,7 +182,7 @@ struct NewSessionBody {
     messages: Option<Box<RawValue>>,
 }
 
-/// This door has no files.
+/// A host without files: this door reads none.
 const HOST: DoorHost = DoorHost {
     door: Door::Http,
     read: |path| {
@@ -191,7 +191,7 @@ const HOST: DoorHost = DoorHost {
     },
 };
 
-/// The policy that is asked for; none where nothing is said.
+/// The policy that a request asks for; `None` if it names neither a preset nor a policy.
 pub(super) fn policy(
     preset: Option<String>,
     given: Option<&Value>,
@@ -243,7 +243,7 @@ async fn create(asked: ApiRequest<(), NewSessionBody>) -> Result<Overview, ApiPr
     Ok((*done(&desk, made).await?).clone())
 }
 
-/// An id that nobody else has, which sorts by the time it was made.
+/// A new id: the time and a random number, so that ids sort by the time of creation.
 fn fresh(now: u64, random: &RandomSource) -> String {
     let mut bytes = [0; 8];
     random(&mut bytes);

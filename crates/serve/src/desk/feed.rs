@@ -1,5 +1,5 @@
-//! What changes in the store, as it does. The store is asked four times a second while somebody listens, so that
-//! the changes of other processes are told as well.
+//! The feed of changes in a store. While somebody listens, the store is read four times a second, so that changes by
+//! other processes are seen, too.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{Mutex, broadcast, watch};
 
-/// How often the store is asked.
+/// How often the store is read.
 const EVERY: Duration = Duration::from_millis(250);
-/// Sessions that may change between two looks.
+/// How many changed sessions one reading returns at most.
 const AT_ONCE: u32 = 256;
-/// Changes that a slow listener may be behind.
+/// How many changes a slow listener may lag behind before it misses some.
 const BEHIND: usize = 1_024;
 
 /// What a session has after a change.
@@ -45,7 +45,7 @@ pub(crate) struct SessionChange {
 }
 
 impl SessionChange {
-    /// `folds`: how many were in force.
+    /// `folds` is the number of folds that were in force.
     fn of(kind: &'static str, it: &SessionActivity, folds: u64) -> Self {
         Self {
             kind,
@@ -61,18 +61,19 @@ impl SessionChange {
         }
     }
 
-    /// As it goes over the wire.
+    /// The change as a server-sent event.
     pub fn frame(&self) -> Bytes {
         let data = serde_json::to_string(self).unwrap_or_default();
         format!("event: {}\ndata: {data}\n\n", self.kind).into()
     }
 }
 
-/// What changes, for all who listen.
+/// The feed of changes, for all listeners.
 pub(crate) struct ChangeFeed {
     store: Arc<dyn Store>,
     told: broadcast::Sender<SessionChange>,
-    /// Whether somebody looks at the store. Held while one begins or ends to: whoever comes meanwhile waits.
+    /// Whether a task watches the store. The lock is held while that changes, so that a new listener waits, and there
+    /// is never more than one task.
     looks: Arc<Mutex<bool>>,
     stopped: watch::Receiver<bool>,
 }
@@ -83,12 +84,12 @@ impl ChangeFeed {
         Self { store, told, looks: Arc::default(), stopped }
     }
 
-    /// A session was deleted: nothing of it is left that would show.
+    /// Reports a session that was deleted here. Reading the store would not show that.
     pub fn deleted(&self, it: &SessionActivity) {
         let _ = self.told.send(SessionChange::of("delete", it, 0));
     }
 
-    /// Changes from now on. Whoever comes first has the store looked at.
+    /// Subscribes to changes from now on. The first listener starts the task that watches the store.
     pub async fn listen(&self) -> Result<broadcast::Receiver<SessionChange>, StoreError> {
         let mut looks = self.looks.lock().await;
         let listener = self.told.subscribe();
@@ -113,17 +114,18 @@ async fn look(store: &dyn Store) -> Result<Vec<SessionActivity>, StoreError> {
     store.newest(&NewestQuery { limit: AT_ONCE, ..NewestQuery::default() }).await
 }
 
-/// Looks at the store until nobody listens any more.
+/// The task that watches the store until nobody listens any more.
 struct StoreWatch {
     store: Arc<dyn Store>,
     told: broadcast::Sender<SessionChange>,
     looks: Arc<Mutex<bool>>,
     stopped: watch::Receiver<bool>,
-    /// What there was, and how many folds of it were in force, once that was asked.
+    /// The last known activity of each session, and how many of its folds were in force, if that was counted.
     before: HashMap<String, (SessionActivity, Option<u64>)>,
 }
 
 impl StoreWatch {
+    /// Reads the store in intervals until nobody listens or the server stops.
     async fn run(mut self) {
         loop {
             tokio::select! {
@@ -140,14 +142,14 @@ impl StoreWatch {
         }
     }
 
-    /// Whether nobody listens any more. Then whoever comes next looks again.
+    /// Whether nobody listens any more. If so, also notes that the next listener has to start a new task.
     async fn is_alone(&self) -> bool {
         let mut looks = self.looks.lock().await;
         *looks = self.told.receiver_count() > 0;
         !*looks
     }
 
-    /// Tells what is other than before, the oldest change first.
+    /// Reports the sessions that changed since the last reading, the oldest change first.
     async fn tell(&mut self, now: Vec<SessionActivity>) {
         for it in now.into_iter().rev() {
             let before = self.before.get(&it.id);
@@ -157,7 +159,7 @@ impl StoreWatch {
             let known = before.filter(|(before, _)| has_same_folds(before, &it));
             let folds = match known.and_then(|(_, folds)| *folds) {
                 Some(folds) => folds,
-                // It was deleted meanwhile: the next look tells.
+                // The session may have been deleted meanwhile; the next change corrects the number.
                 None => folds_in_force(&*self.store, &it).await.unwrap_or(it.folds),
             };
             let kind = kind(before.map(|(before, _)| before), &it);
@@ -167,14 +169,15 @@ impl StoreWatch {
     }
 }
 
-/// Whether the folds, and the one that is read, are the same.
+/// Whether both have the same folds, and the same active one.
 fn has_same_folds(before: &SessionActivity, now: &SessionActivity) -> bool {
     (before.folds, before.active) == (now.folds, now.active)
 }
 
+/// The name of a change. Several may have happened between two readings; the most important one is named.
 fn kind(before: Option<&SessionActivity>, now: &SessionActivity) -> &'static str {
     let Some(before) = before else { return if now.head == 0 { "new" } else { "append" } };
-    // A fold is there before it is read.
+    // A fold is stored first and activated afterwards, so this test comes before that for an undo.
     if now.folds > before.folds || now.active_number > before.active_number {
         "fold"
     } else if now.active != before.active {

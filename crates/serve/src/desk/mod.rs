@@ -1,4 +1,4 @@
-//! What all requests for sessions share: the store, what is known of each session, and those that are open.
+//! The state that all requests of the API share: the store, what is known of its sessions, and the open ones.
 
 mod feed;
 mod open_sessions;
@@ -15,20 +15,20 @@ pub(crate) use feed::SessionChange;
 pub(crate) use open_sessions::LockedSession;
 use open_sessions::OpenedSessions;
 
-/// Requests that are worked on at a time: each may read a whole session.
+/// How many requests are handled at a time. Each may load a whole session.
 const AT_ONCE: usize = 8;
 
-/// What all requests for sessions share.
+/// The state that all requests of the API share.
 pub(crate) struct Desk {
     pub store: Arc<dyn Store>,
     pub overviews: OverviewCache,
     pub opened: OpenedSessions,
     pub feed: ChangeFeed,
-    /// Room for requests that are worked on.
+    /// Permits for requests that are being handled.
     pub room: Arc<Semaphore>,
-    /// Room for replays, which take as long as a session has requests.
+    /// The permit for a replay, which takes long for a long session: one runs at a time.
     pub replays: Semaphore,
-    /// The server is to stop: what never ends by itself ends then.
+    /// Becomes true when the server stops. Streams without an end then end.
     pub stopped: watch::Receiver<bool>,
 }
 

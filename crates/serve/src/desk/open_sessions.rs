@@ -1,4 +1,4 @@
-//! Sessions that are open: who looks at a session asks many times, and it is read once.
+//! A cache of open sessions. A client that looks at a session sends many requests, and loading it once is enough.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,12 +6,12 @@ use midfold::core::hooks::FoldHooks;
 use midfold::store::{Store, StoredError, StoredSession};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMappedMutexGuard, OwnedMutexGuard};
 
-/// Sessions that stay open.
+/// The most sessions that stay open.
 const SESSIONS: usize = 32;
-/// Messages of all of them: what they take in memory is about what their messages take.
+/// The most messages of all open sessions together, because memory grows with the messages.
 const MESSAGES: u64 = 400_000;
 
-/// A session, for one request at a time.
+/// An open session, locked for one request.
 pub(crate) type LockedSession = OwnedMappedMutexGuard<Option<StoredSession>, StoredSession>;
 
 type SessionSlot = Arc<AsyncMutex<Option<StoredSession>>>;
@@ -22,24 +22,24 @@ struct OpenedEntry {
     slot: SessionSlot,
 }
 
-/// Sessions that are open; the one that was asked for last is at the end.
+/// The open sessions, in the order of last use.
 #[derive(Default)]
 pub(crate) struct OpenedSessions {
     entries: Mutex<Vec<OpenedEntry>>,
-    /// What the host has to say of folds.
+    /// The hooks of the host, which are called at folds.
     hooks: Option<Arc<dyn FoldHooks>>,
 }
 
 impl OpenedSessions {
-    /// None are open. `hooks` hear of the folds that are made of them.
+    /// An empty cache. `hooks` are called at the folds of its sessions.
     pub fn new(hooks: Option<Arc<dyn FoldHooks>>) -> Self {
         Self { entries: Mutex::default(), hooks }
     }
 
-    /// The session of this id, as the store has it now.
+    /// Opens a session, in its present state in the store.
     ///
     /// # Errors
-    /// When there is none, or the store fails.
+    /// If there is no session with this id, or if the store fails.
     pub async fn open(
         &self,
         store: &Arc<dyn Store>,
@@ -50,7 +50,7 @@ impl OpenedSessions {
         let stored = match guard.take() {
             Some(mut stored) => match stored.refresh().await {
                 Ok(()) => Ok(stored),
-                // It may have been deleted and made again.
+                // The session may have been deleted and created again, so it is loaded anew.
                 Err(_) => StoredSession::open(Arc::clone(store), id).await,
             },
             None => StoredSession::open(Arc::clone(store), id).await,
@@ -69,6 +69,7 @@ impl OpenedSessions {
         self.lock().retain(|entry| entry.id != id);
     }
 
+    /// The slot of a session, which becomes the last one used. An empty slot is made if there is none.
     fn slot(&self, id: &str) -> SessionSlot {
         let mut all = self.lock();
         let at = all.iter().position(|entry| entry.id == id);

@@ -1,4 +1,4 @@
-//! What a file of keys says of each, and changes to such a file as text: what people wrote in it stays.
+//! The entries of a file of keys. Changes edit the file as text, so that comments and layout stay.
 
 use std::fmt;
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use super::key::KeyHash;
 
-/// What the table of a key is headed with.
+/// The line that begins the entry of a key.
 const HEAD: &str = "[[key]]";
-/// Characters that a name may have: it is in metrics, logs and lists.
+/// The most characters of a name, which appears in metrics, logs and lists.
 const LONGEST_NAME: usize = 64;
 
 /// What a key may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyScope {
-    /// Requests to providers.
+    /// Requests that are forwarded to providers.
     Proxy,
-    /// What is stored of one's own sessions.
+    /// The API of sessions, for the holder's own sessions.
     Sessions,
-    /// The metrics of the server, what it says of itself, and everybody's sessions.
+    /// The server's metrics and report, and the sessions of all owners.
     Admin,
 }
 
 impl KeyScope {
-    /// Its name.
+    /// The name of the scope.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,24 +35,24 @@ impl KeyScope {
     }
 }
 
-/// What a file of keys says of one.
+/// The entry of one key.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyEntry {
-    /// Whose it is. Sessions belong to the name: another key under the same one goes on with them.
+    /// The name of the holder, who owns the sessions. Another key under the same name has the same sessions.
     pub name: String,
     /// The hash of the key.
     pub hash: KeyHash,
-    /// What it may be used for.
+    /// The purposes that it may be used for.
     #[serde(default = "proxy")]
     pub scopes: Vec<KeyScope>,
-    /// How many requests it may make a minute; any number without one.
+    /// The most requests a minute; `None` means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<u32>,
-    /// How many bytes the body of a request may have.
+    /// The most bytes of a request's body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_body: Option<u64>,
-    /// How many messages a request may have.
+    /// The most messages of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_history: Option<u64>,
 }
@@ -68,24 +68,24 @@ struct StoredKeys {
     key: Vec<KeyEntry>,
 }
 
-/// Why a file of keys is of no use.
+/// Why a file of keys cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeysError {
-    /// It cannot be read.
+    /// It is not valid TOML, or has unknown fields.
     #[error("{0}")]
     Toml(String),
-    /// Its entry of this name cannot be used.
+    /// The entry with this name is not valid.
     #[error("key `{0}`: {1}")]
     Entry(String, &'static str),
-    /// There is no entry of this name.
+    /// There is no entry with this name.
     #[error("there is no key `{0}`")]
     Unknown(String),
-    /// It is written in a way that its lines cannot be told apart.
+    /// The entries are written in a way in which the lines of one entry cannot be found.
     #[error("its keys are not written as tables that start with a line `[[key]]`")]
     Written,
 }
 
-/// The entries of a file.
+/// Reads and checks the entries of a file.
 pub(super) fn read(text: &str) -> Result<Vec<KeyEntry>, KeysError> {
     let file: StoredKeys = toml::from_str(text)
         .map_err(|error| KeysError::Toml(error.to_string().trim_end().to_owned()))?;
@@ -114,18 +114,18 @@ pub(super) fn read(text: &str) -> Result<Vec<KeyEntry>, KeysError> {
 }
 
 impl KeyEntry {
-    /// The entries of a file of keys.
+    /// Reads the entries of a file of keys.
     ///
     /// # Errors
-    /// When it is none.
+    /// If the file is not valid.
     pub fn all(text: &str) -> Result<Vec<Self>, KeysError> {
         read(text)
     }
 
-    /// A file of keys with this one at its end.
+    /// Returns the text of a file of keys with this entry added at the end.
     ///
     /// # Errors
-    /// When the file is none, or has one of this name.
+    /// If the file is not valid, or already has an entry with this name.
     pub fn added_to(&self, text: &str) -> Result<String, KeysError> {
         let space = if text.is_empty() || text.ends_with("\n\n") {
             ""
@@ -139,10 +139,10 @@ impl KeyEntry {
         Ok(new)
     }
 
-    /// A file of keys without the one of this name.
+    /// Returns the text of a file of keys without the entry with this name.
     ///
     /// # Errors
-    /// When the file is none, or has none of this name.
+    /// If the file is not valid, or has no entry with this name.
     pub fn removed_from(text: &str, name: &str) -> Result<String, KeysError> {
         let mut rest = read(text)?;
         let at = rest.iter().position(|entry| entry.name == name);
@@ -154,6 +154,8 @@ impl KeyEntry {
             tables != at + 1
         };
         let new: String = text.split_inclusive('\n').filter(is_kept).collect();
+        // Lines may have been cut wrongly, for example from one table to the next: the result is compared with the
+        // entries that should be left.
         match read(&new) {
             Ok(left) if left == rest => Ok(new),
             _ => Err(KeysError::Written),
@@ -161,7 +163,7 @@ impl KeyEntry {
     }
 }
 
-/// The lines of a file of keys.
+/// The entry as lines of a file of keys.
 impl fmt::Display for KeyEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = toml::to_string(self).map_err(|_| fmt::Error)?;

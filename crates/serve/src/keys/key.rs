@@ -1,4 +1,4 @@
-//! A key, and the hash that is kept of it.
+//! API keys, and their hashes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,16 +7,16 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What keys start with: they are told from those of providers by it, and found where they were left.
+/// The prefix of keys. It tells them from the keys of providers, and secret scanners find it in leaked text.
 pub(crate) const PREFIX: &str = "mf_";
-/// The function that is written in front of a hash, so that another one can take its place.
+/// The name of the hash function, written before a hash so that another function can replace it.
 const FUNCTION: &str = "blake3:";
 
-/// A key. Nothing prints it but who asks for its text.
+/// An API key. It is only printed by [`ApiKey::as_str`].
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// The key of 32 random bytes.
+    /// Makes a key of 32 random bytes.
     ///
     /// ```
     /// use midfold_serve::ApiKey;
@@ -29,7 +29,7 @@ impl ApiKey {
         Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)))
     }
 
-    /// Its text: shown once, to whoever will use it.
+    /// The text of the key. It is shown once, to the person who will use it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

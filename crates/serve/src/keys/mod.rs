@@ -1,8 +1,8 @@
-//! Who may ask: keys, what each of them may do, and what is done with the one of a request.
+//! The keys of clients: who may send requests, what each key may do, and how a key is removed from a request.
 //!
-//! A key is 32 random bytes. Only its hash is kept, and it is looked up by that: what a comparison takes
-//! says nothing of a key. The hash is a fast one. Slow ones make guessing a password cost more; there is
-//! nothing to guess in 256 random bits, and every request would pay for it.
+//! A key is 32 random bytes. Only its hash is stored, and keys are looked up by the hash, so the time of a comparison
+//! reveals nothing about a key. The hash is a fast one: slow hashes make guessing passwords expensive, but 256 random
+//! bits cannot be guessed, and every request would pay for the slowness.
 
 pub(crate) mod bucket;
 mod entry;
@@ -19,13 +19,13 @@ pub use self::entry::{KeyEntry, KeyScope, KeysError};
 pub use self::key::{ApiKey, KeyHash};
 pub(crate) use self::places::take;
 
-/// The keys that are taken.
+/// The keys that the server accepts.
 #[derive(Debug, Default)]
 pub struct ApiKeys {
     known: HashMap<KeyHash, Arc<KeyHolder>>,
 }
 
-/// Whoever has a key.
+/// The holder of a key.
 #[derive(Debug)]
 pub(crate) struct KeyHolder {
     pub entry: KeyEntry,
@@ -36,7 +36,7 @@ impl ApiKeys {
     /// Reads a file of keys.
     ///
     /// # Errors
-    /// When it is none, or two of its keys have one name or one hash.
+    /// If it is not valid, or two of its keys have the same name or hash.
     pub fn from_toml(text: &str) -> Result<Self, KeysError> {
         let holder = |entry: KeyEntry| {
             let bucket = Mutex::new(Bucket::full(entry.requests_per_minute));
@@ -45,19 +45,19 @@ impl ApiKeys {
         Ok(Self { known: entry::read(text)?.into_iter().map(holder).collect() })
     }
 
-    /// How many there are.
+    /// The number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether nobody may ask.
+    /// Whether there are no keys, so that nobody may send requests.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// These, after `before`: whoever was there has asked as often as before.
+    /// These keys in the place of `before`. A holder whose entry did not change keeps its rate limit's state.
     pub(crate) fn after(mut self, before: &Self) -> Self {
         for (hash, holder) in &mut self.known {
             let same = before.known.get(hash).filter(|old| old.entry == holder.entry);
@@ -68,24 +68,25 @@ impl ApiKeys {
         self
     }
 
-    /// Who has this key.
+    /// The holder of this key; `None` if the key is unknown.
     pub(crate) fn holder(&self, key: &str) -> Option<&Arc<KeyHolder>> {
         self.known.get(&KeyHash::of(key))
     }
 }
 
 impl KeyHolder {
-    /// Whose a request is: its conversations are found by nobody else. Nobody's where no keys are set.
+    /// The name of the holder that sent a request; empty if the server has no keys. Conversations are never shared
+    /// between names.
     pub fn name(parts: &Parts) -> String {
         Self::of(parts).map(|holder| holder.entry.name.clone()).unwrap_or_default()
     }
 
-    /// Bytes that the body of a request may have.
+    /// The most bytes that the body of this request may have.
     pub fn longest_body(parts: &Parts) -> usize {
         most(Self::of(parts).and_then(|holder| holder.entry.longest_body))
     }
 
-    /// Messages that a request may have.
+    /// The most messages that this request may have.
     pub fn longest_history(parts: &Parts) -> usize {
         most(Self::of(parts).and_then(|holder| holder.entry.longest_history))
     }
@@ -94,7 +95,7 @@ impl KeyHolder {
         parts.extensions.get()
     }
 
-    /// One request at this time. Refused with the seconds until there may be one.
+    /// Counts one request. The error is the number of seconds until another one is allowed.
     pub fn asks(&self, now: u64) -> Result<(), u64> {
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(now)
     }

@@ -1,4 +1,4 @@
-//! Where a request has its key.
+//! The places in a request where clients put a key.
 
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
@@ -6,26 +6,26 @@ use hyper::http::uri::{PathAndQuery, Uri};
 
 use super::key::PREFIX;
 
-/// The header of our own.
+/// The header for midfold's key.
 const OURS: HeaderName = HeaderName::from_static("midfold-key");
-/// Where clients put the key of their provider.
+/// The headers in which clients put the key of their provider.
 const THEIRS: [HeaderName; 4] = [
     AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
     HeaderName::from_static("x-goog-api-key"),
     HeaderName::from_static("api-key"),
 ];
-/// Where Gemini's clients put it in the address.
+/// The query parameter in which clients of Gemini put it.
 const PARAMETER: &str = "key=";
 
 /// The key of a request.
 pub struct FoundKey {
     pub key: String,
-    /// It was where the key of the provider belongs.
+    /// Whether the key was in the place of the provider's key.
     pub is_in_place: bool,
 }
 
-/// Takes the key of a request out of it, from wherever it is: none of ours goes on.
+/// Takes midfold's key out of a request, from all places, so that none is forwarded.
 pub fn take(parts: &mut Parts) -> Option<FoundKey> {
     let ours = parts.headers.remove(OURS).and_then(|value| key(&value));
     let theirs = in_headers(parts).into_iter().chain(in_address(parts)).reduce(|first, _| first);
@@ -33,6 +33,7 @@ pub fn take(parts: &mut Parts) -> Option<FoundKey> {
     ours.or(theirs).map(|key| FoundKey { key, is_in_place })
 }
 
+/// Takes midfold's key out of the headers for providers' keys.
 fn in_headers(parts: &mut Parts) -> Option<String> {
     let mut found = None;
     for name in &THEIRS {
@@ -47,12 +48,14 @@ fn in_headers(parts: &mut Parts) -> Option<String> {
         found = found.or(here);
     }
     if found.is_some() {
-        // The provider would take either: it gets the one that belongs to this key, and no other.
+        // The provider would read any of these headers. All are removed, so that only the key which the server adds is
+        // sent.
         THEIRS.iter().for_each(|name| drop(parts.headers.remove(name)));
     }
     found
 }
 
+/// Takes midfold's key out of the query.
 fn in_address(parts: &mut Parts) -> Option<String> {
     let query = parts.uri.query()?;
     let is_key =
@@ -62,13 +65,13 @@ fn in_address(parts: &mut Parts) -> Option<String> {
     let mark = if rest.is_empty() { "" } else { "?" };
     let target = format!("{}{mark}{}", parts.uri.path(), rest.join("&"));
     let mut uri = std::mem::take(&mut parts.uri).into_parts();
-    // It was part of an address before.
+    // The text was a part of a valid address before, so it still parses.
     uri.path_and_query = target.parse::<PathAndQuery>().ok();
     parts.uri = Uri::from_parts(uri).unwrap_or_default();
     Some(found)
 }
 
-/// The key in a header's value, without the word in front.
+/// The key in a header's value, without the word `Bearer`.
 fn key(value: &HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?.trim();
     let bare = match text.split_at_checked(7) {

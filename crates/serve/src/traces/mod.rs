@@ -1,4 +1,5 @@
-//! Traces of requests: by OpenTelemetry with the feature `otel`, and none without it. No text of a message is in them.
+//! Traces of requests, sent with OpenTelemetry (feature `otel`); without the feature there are none. They have no text
+//! of messages.
 
 #[cfg(not(feature = "otel"))]
 mod none;

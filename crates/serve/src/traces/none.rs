@@ -1,4 +1,4 @@
-//! No traces: a build without the feature `otel`.
+//! The types for traces in a build without the feature `otel`. They do nothing.
 
 use std::time::SystemTime;
 
@@ -14,11 +14,11 @@ use crate::provider::Provider;
 use crate::upstream::UpstreamClient;
 use crate::upstreams::UpstreamTarget;
 
-/// Who collects traces: nobody in a build without the feature `otel`.
+/// The collector of traces. Without the feature `otel` it has no values, so none can be set.
 #[derive(Clone, Debug)]
 pub enum TraceCollector {}
 
-/// There are none.
+/// The spans of a server. Like the collector, it has no values.
 pub(crate) enum RequestTraces {}
 
 impl RequestTraces {
@@ -35,7 +35,7 @@ impl RequestTraces {
     }
 }
 
-/// Nothing follows a request.
+/// The trace of a request, which does nothing.
 #[derive(Clone, Default)]
 pub(crate) struct RequestTrace;
 

@@ -1,7 +1,7 @@
-//! One span for each request, and one below it for each fold, by the conventions of OpenTelemetry for generative AI.
+//! Makes a span for each request, and one below it for each fold, by OpenTelemetry's conventions for generative AI.
 //!
-//! A request's span begins with its head. It ends with the answer of a request that has a history, and with the head of
-//! the answer of any other one.
+//! The span of a request begins with its head. It ends when the answer has passed, or for a request without a history
+//! with the head of the answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -31,28 +31,29 @@ use crate::provider::Provider;
 use crate::upstream::UpstreamClient;
 use crate::upstreams::UpstreamTarget;
 
-/// Names the span that a request belongs to (W3C Trace Context).
+/// The header that names the span to which a request belongs (W3C Trace Context).
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-/// The name of the service, where the environment says none.
+/// The name of the service, if the environment sets none.
 const SERVICE: &str = "midfold";
-/// How long the last spans may take to leave when the server stops.
+/// How long sending the last spans may take when the server stops.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Who collects traces, by OTLP over HTTP (protobuf). The standard variables say the rest
-/// (`OTEL_EXPORTER_OTLP_…`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`).
+/// The collector of traces, which receives OTLP over HTTP (protobuf). The standard environment variables have the other
+/// settings (`OTEL_EXPORTER_OTLP_…`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`,
+/// `OTEL_BSP_…`).
 #[derive(Clone, Debug, Default)]
 pub struct TraceCollector {
     address: Option<String>,
 }
 
 impl TraceCollector {
-    /// The one that the environment names.
+    /// The collector that the environment names.
     #[must_use]
     pub fn of_environment() -> Self {
         Self::default()
     }
 
-    /// The one at this address, whatever the environment says: `http://127.0.0.1:4318/v1/traces`.
+    /// The collector at this address, whatever the environment says: `http://127.0.0.1:4318/v1/traces`.
     #[must_use]
     pub fn at(address: &str) -> Self {
         Self { address: Some(address.to_owned()) }
@@ -66,12 +67,13 @@ pub(crate) struct RequestTraces {
 }
 
 impl RequestTraces {
-    /// Begins to send spans, on a thread of its own. Called within a runtime.
+    /// Starts to send spans, on a thread of its own. Has to be called within a Tokio runtime.
     ///
     /// # Errors
-    /// When the settings cannot be used: an address that is none, or a compression that is not built in.
+    /// If the settings cannot be used: an invalid address, or a compression that is not built in.
     pub fn start(collector: &TraceCollector, upstream: &UpstreamClient) -> Result<Self, String> {
-        // Not sent again: what the next batch says is newer, and nobody waits for a collector that is away.
+        // No retries: the spans of the next batch are newer, and no request should wait for a collector that is
+        // unreachable.
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(TraceSender::new(upstream))
@@ -89,7 +91,7 @@ impl RequestTraces {
         Ok(Self { provider, tracer })
     }
 
-    /// Follows a request from now on.
+    /// Starts the span of a request.
     pub fn request(&self, parts: &Parts) -> RequestTrace {
         let parent = TraceContextPropagator::new()
             .extract_with_context(&Context::new(), &HeaderExtractor(&parts.headers));
@@ -102,10 +104,10 @@ impl RequestTraces {
         RequestTrace(Some(Arc::new(OpenSpan { tracer, context, spent: Mutex::default() })))
     }
 
-    /// Sends what is left.
+    /// Sends the spans that are left.
     pub async fn end(&self) {
         let provider = self.provider.clone();
-        // It blocks until the thread that sends has done so.
+        // This blocks until the sending thread has finished.
         let ending = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(LAST));
         if let Ok(Err(error)) = ending.await {
             tracing::debug!(%error, "the last spans were not sent");
@@ -113,7 +115,7 @@ impl RequestTraces {
     }
 }
 
-/// Whose spans they are: as the environment says, or midfold's.
+/// The service that the spans belong to: the one of the environment, or else midfold.
 fn resource() -> Resource {
     let said = Resource::builder().build();
     let name = said.get(&"service.name".into());
@@ -123,20 +125,20 @@ fn resource() -> Resource {
     }
 }
 
-/// The span of one request; nothing where nobody collects traces. The last copy that is dropped ends it.
+/// The span of one request; empty if no traces are collected. The span ends when its last copy is dropped.
 #[derive(Clone, Default)]
 pub(crate) struct RequestTrace(Option<Arc<OpenSpan>>);
 
-/// A span that is open.
+/// A span that has not ended yet.
 struct OpenSpan {
     tracer: SdkTracer,
     context: Context,
-    /// Tokens of the answers so far, together.
+    /// The summed tokens of the answers so far.
     spent: Mutex<Option<Usage>>,
 }
 
 impl RequestTrace {
-    /// A request with a history: whom it asks for what.
+    /// Adds the facts of a request with a history: provider, purpose, upstream and model.
     pub fn asks(
         &self,
         (way, purpose): (Provider, RequestPurpose),
@@ -161,7 +163,7 @@ impl RequestTrace {
         }
     }
 
-    /// A decision that began then is made: it has a span where it is a new fold.
+    /// Adds a span for a new fold. `since` is the time at which midfold began to decide.
     pub fn folded(&self, sent: &OutgoingRequest, since: SystemTime) {
         let (Some(followed), Some(fold)) = (&self.0, sent.fold.filter(|_| sent.is_new_fold)) else {
             return;
@@ -180,7 +182,7 @@ impl RequestTrace {
         followed.tracer.build_with_context(span, &followed.context).end();
     }
 
-    /// Names this span to the provider, where the client named one. Other headers stay as they are.
+    /// Sets the request's `traceparent` to this span, if the client sent one. Other headers stay unchanged.
     pub fn goes_on(&self, out: &mut HeaderMap) {
         let Some(followed) = &self.0 else { return };
         let parent = traceparent(followed.context.span().span_context());
@@ -189,7 +191,7 @@ impl RequestTrace {
         }
     }
 
-    /// The head of the answer that the client gets.
+    /// Adds the facts of the answer's head.
     pub fn answered(&self, answer: &Response) {
         let Some(followed) = &self.0 else { return };
         let span = followed.context.span();
@@ -220,7 +222,7 @@ impl RequestTrace {
         }
     }
 
-    /// An answer has cost so much.
+    /// Adds the tokens of an answer.
     pub fn spent(&self, usage: Usage) {
         let Some(followed) = &self.0 else { return };
         let mut spent = followed.spent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -231,7 +233,7 @@ impl RequestTrace {
         sum.cache_write += usage.cache_write;
     }
 
-    /// The answer has passed.
+    /// Adds the facts of an answer that has ended.
     pub fn seen(&self, seen: &AnswerFacts) {
         let Some(followed) = &self.0 else { return };
         seen.usage.iter().for_each(|usage| self.spent(*usage));
@@ -271,7 +273,7 @@ fn tokens(name: &'static str, count: u64) -> KeyValue {
     KeyValue::new(name, i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// The name of what is asked for; of the conventions' where they have one.
+/// The name of the operation; the conventions' name if they have one.
 fn operation(way: Provider, purpose: RequestPurpose) -> &'static str {
     match (purpose, way) {
         (RequestPurpose::Answer, Provider::Gemini) => "generate_content",
@@ -281,7 +283,7 @@ fn operation(way: Provider, purpose: RequestPurpose) -> &'static str {
     }
 }
 
-/// The name of who is asked: the conventions' for a provider itself, else that of the upstream.
+/// The name of the provider: for Gemini itself the conventions' name, else that of the upstream.
 fn provider(way: Provider, target: &UpstreamTarget) -> String {
     match way {
         Provider::Gemini if target.is_usual => "gcp.gemini".to_owned(),

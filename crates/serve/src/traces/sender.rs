@@ -1,5 +1,4 @@
-//! The way to the collector: that of requests to providers, so that it has the same proxies and trusts the same
-//! authorities.
+//! Sends traces with the HTTP client for providers, so that the same proxies and the same trusted authorities are used.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,10 +19,10 @@ use crate::upstream::UpstreamClient;
 
 /// How long a collector may take to accept a batch.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// Bytes of a collector's answer that are read.
+/// The most bytes of a collector's answer that are read.
 const LONGEST_ANSWER: usize = 64 << 10;
 
-/// Sends batches to a collector, and says once that it is away.
+/// Sends batches to a collector. If the collector is unreachable, it logs that once.
 #[derive(Clone)]
 pub(super) struct TraceSender {
     upstream: UpstreamClient,
@@ -32,13 +31,13 @@ pub(super) struct TraceSender {
 }
 
 impl TraceSender {
-    /// One that works on the runtime of the caller.
+    /// Makes a sender that runs on the runtime of the caller.
     pub fn new(upstream: &UpstreamClient) -> Self {
         let (upstream, runtime) = (upstream.clone(), Handle::current());
         Self { upstream, runtime, is_away: Arc::default() }
     }
 
-    /// Says what changed, and nothing for each batch.
+    /// Logs a change between reachable and unreachable, and not every batch.
     fn note(&self, why: Option<String>) {
         let was_away = self.is_away.swap(why.is_some(), Ordering::Relaxed);
         match why {
@@ -59,7 +58,7 @@ impl HttpClient for TraceSender {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let (parts, body) = request.into_parts();
         let asking = exchange(self.upstream.clone(), parts, body);
-        // It is called on a thread of the SDK's, which has no runtime.
+        // The SDK calls this on a thread without a runtime, so the work is moved to ours.
         let bounded = async move { timeout(LONGEST_WAIT, asking).await };
         let answer = self.runtime.spawn(bounded).await;
         let answer: Result<_, HttpError> = match answer {

@@ -1,4 +1,4 @@
-//! What sessions do, newest change first.
+//! Cases for the activity of sessions, which is listed with the newest change first.
 
 use std::sync::Arc;
 
@@ -7,20 +7,25 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{NewCall, NewSession, NewestQuery, SessionActivity};
 
+/// The ids of the sessions that the query returns, in order.
 async fn ids(store: &Arc<dyn Store>, asked: &NewestQuery) -> Result<Vec<String>, String> {
     let found = store.newest(asked).await.map_err(said)?;
     Ok(found.into_iter().map(|it| it.id).collect())
 }
 
+/// A query for all sessions.
 fn all() -> NewestQuery {
     NewestQuery { limit: 100, ..NewestQuery::default() }
 }
 
+/// A call with this number.
 fn call(number: u64) -> NewCall {
     let hash = midfold_core::Hash::ROOT.chain(&number.to_le_bytes());
     NewCall { number, head: 1, fold: None, hash, body: "{}".to_owned(), now: 2_000_000_000_000 }
 }
 
+/// A message, a fold, a saved state, a call, a usage or a new active fold puts a session first. Pages continue, and
+/// deleted sessions are not listed.
 pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> CaseOutcome {
     let mut a = SessionWriter::new(&store, "a").await?;
     let mut b = SessionWriter::new(&store, "b").await?;
@@ -51,6 +56,7 @@ pub(super) async fn the_newest_change_comes_first(store: Arc<dyn Store>) -> Case
     Ok(())
 }
 
+/// The activity counts events, tokens, folds and calls; a fold that is stored twice counts once.
 pub(super) async fn what_a_session_does_is_counted(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     writer.fill(501).await?;
@@ -76,6 +82,7 @@ pub(super) async fn what_a_session_does_is_counted(store: Arc<dyn Store>) -> Cas
     Ok(())
 }
 
+/// A query for one owner returns only the sessions of that owner.
 pub(super) async fn owners_see_their_own(store: Arc<dyn Store>) -> CaseOutcome {
     for (id, owner) in [("1", "ann"), ("2", "bob"), ("3", "ann")] {
         let meta = format!("{{\"owner\":\"{owner}\"}}");

@@ -1,4 +1,4 @@
-//! Answers that later requests name.
+//! Cases for answers that later requests name.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use crate::error::StoreError;
 use crate::store::{MOST_ANSWERS, Store};
 use crate::types::AnswerHistory;
 
+/// A history of the first `events` events of a session and the messages `rest`.
 fn of(session: Option<&str>, events: u64, rest: &'static str) -> AnswerHistory {
     AnswerHistory {
         session: session.map(str::to_owned),
@@ -18,10 +19,13 @@ fn of(session: Option<&str>, events: u64, rest: &'static str) -> AnswerHistory {
     }
 }
 
+/// The key of an answer.
 fn key(number: u64) -> Hash {
     Hash::ROOT.chain(&number.to_be_bytes())
 }
 
+/// An answer is found by its key. Old answers without a session can be forgotten, and a deleted session's answers are
+/// gone.
 pub(super) async fn a_history_is_found_by_its_answer(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["one", "two"] {
         store.create(new_session(id)).await.map_err(said)?;
@@ -50,6 +54,7 @@ pub(super) async fn a_history_is_found_by_its_answer(store: Arc<dyn Store>) -> C
     Ok(())
 }
 
+/// Above [`MOST_ANSWERS`], the oldest answer of a session is dropped.
 pub(super) async fn the_answers_that_came_last_are_kept(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("one")).await.map_err(said)?;
     let most = u64::from(MOST_ANSWERS);

@@ -1,4 +1,4 @@
-//! Deleting sessions: all of one, nothing of another, and nothing comes back.
+//! Cases for deleting sessions: everything of one session is gone, nothing of another is, and nothing comes back.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::types::{
     SessionRow, StoreJob,
 };
 
-/// A session with some of everything, and a job that a worker has.
+/// A session that has something of every kind, and a leased job.
 async fn full(store: &Arc<dyn Store>, id: &str) -> Result<(SessionWriter, StoreJob), String> {
     let mut writer = SessionWriter::new(store, id).await?;
     writer.append_with([user("the needle")], Some("key"), Some(job(id, "j", 0))).await?;
@@ -32,22 +32,25 @@ async fn full(store: &Arc<dyn Store>, id: &str) -> Result<(SessionWriter, StoreJ
     Ok((writer, job))
 }
 
+/// The first call of a session.
 fn call() -> NewCall {
     let body = "{\"call\":1}".to_owned();
     let hash = Hash::ROOT.chain(body.as_bytes());
     NewCall { number: 1, head: 6, fold: None, hash, body, now: 8 }
 }
 
+/// A search for these words.
 fn words(query: &str) -> LogSearch {
     LogSearch { query: query.to_owned(), mode: SearchMode::Text, range: None, limit: 10 }
 }
 
+/// The seqs of the events that a search finds.
 async fn found(store: &Arc<dyn Store>, id: &str, query: &str) -> Result<Vec<u64>, String> {
     let hits = store.search(id, &words(query)).await.map_err(said)?;
     Ok(hits.iter().map(|hit| hit.seq).collect())
 }
 
-/// Every question and every change is refused, because there is no such session.
+/// Every read and every change is refused, because the session does not exist.
 async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
     macro_rules! gone {
         ($($asked:ident($($with:expr),*)),* $(,)?) => {
@@ -97,12 +100,13 @@ async fn is_gone(store: &Arc<dyn Store>, id: &str) -> CaseOutcome {
     Ok(())
 }
 
+/// After a deletion, nothing of the session can be read or found, and another session is unchanged.
 pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {
     full(&store, "s").await?;
     let (mut other, _) = full(&store, "t").await?;
-    // Both are in the index of words.
+    // Both sessions are in the word index.
     for id in ["s", "t"] {
         equal!(found(&store, id, "needle").await?, [0], format!("what {id} finds"));
     }
@@ -121,7 +125,7 @@ pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     let all = store.sessions(None, 9).await.map_err(said)?;
     equal!(all.iter().map(|row| &*row.new.id).collect::<Vec<_>>(), ["t"], "sessions left");
     equal!(store.jobs(None, 9).await.map_err(said)?.len(), 1, "jobs left");
-    // The other one is whole, is found in, and goes on.
+    // The other session is complete, can be searched, and goes on.
     equal!(found(&store, "t", "needle").await?, [0], "what the other one finds");
     equal!(store.extent("t").await.map_err(said)?.events, 6, "events of the other one");
     other.append([user("one more needle")]).await?;
@@ -132,6 +136,7 @@ pub(super) async fn a_deleted_session_is_gone_with_all_that_is_its(
     store.scrub().await.map_err(said)
 }
 
+/// The id of a deleted session can be used for a new one, which has nothing of the old one.
 pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> CaseOutcome {
     let (_, before) = full(&store, "s").await?;
     store.delete("s", None).await.map_err(said)?;
@@ -143,13 +148,14 @@ pub(super) async fn a_name_is_free_again(store: Arc<dyn Store>) -> CaseOutcome {
     equal!(store.calls("s").await.map_err(said)?.len(), 0, "its calls");
     equal!(store.jobs(Some("s"), 9).await.map_err(said)?.len(), 0, "its jobs");
     store.delete("s", None).await.map_err(said)?;
-    // The same keys, numbers and words are free, too; only the id of a job is nobody else's.
+    // The same keys, numbers and words can be used again; only the id of the deleted job cannot.
     let (_, job) = full(&store, "s").await?;
     ensure!(job.id > before.id, "job {} after job {}", job.id, before.id);
     equal!(found(&store, "s", "needle").await?, [0], "what it finds");
     Ok(())
 }
 
+/// A worker whose session was deleted can store nothing, even where a new session has the same id.
 pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {
@@ -165,7 +171,7 @@ pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(
         Ok(())
     };
     late().await?;
-    // Not even where the name is somebody else's by then, with a job that is at its first try too.
+    // Late changes have no effect either where a new session has the same name and a job at its first attempt.
     full(&store, "s").await?;
     late().await?;
     equal!(store.folds("s").await.map_err(said)?.len(), 1, "folds of the new session");
@@ -174,6 +180,8 @@ pub(super) async fn a_lease_of_a_deleted_session_stores_nothing(
     Ok(())
 }
 
+/// Idle sessions are listed by their last event, fold or call. A session that changed after it was listed is not
+/// deleted.
 pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store>) -> CaseOutcome {
     let at = |id: &str, created| NewSession { created, ..new_session(id) };
     for (id, created) in [("a", 100), ("b", 100), ("c", 100), ("d", 100), ("e", 500)] {
@@ -198,11 +206,11 @@ pub(super) async fn a_session_is_idle_since_its_last_change(store: Arc<dyn Store
     for (id, changed) in [("a", 100), ("b", 200), ("c", 300), ("d", 400), ("e", 500)] {
         equal!(store.extent(id).await.map_err(said)?.changed, changed, format!("{id} changed"));
     }
-    // An append that repeats an earlier one, or has nothing in it, changes nothing.
+    // An append that repeats an earlier one, or has no events, does not change the session.
     let empty = AppendRequest { expected: 2, events: Vec::new(), ..append(800) };
     store.append("b", empty).await.map_err(said)?;
     equal!(store.extent("b").await.map_err(said)?.changed, 200, "after an empty append");
-    // One that was chosen, and changed before it was deleted, stays.
+    // A session that was chosen for deletion, and changed before it was deleted, stays.
     refused!(store.delete("b", Some(200)).await, StoreError::Changed(id) if id == "b", "changed");
     equal!(store.extent("b").await.map_err(said)?.events, 2, "events of what was not deleted");
     store.delete("b", Some(201)).await.map_err(said)?;

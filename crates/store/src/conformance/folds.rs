@@ -1,4 +1,4 @@
-//! Folds and loads.
+//! Cases for folds and loads.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{NewFold, PutOutcome, ReadCounts};
 
+/// A fold with a known id is not stored again. Folds are numbered in the order in which they are stored.
 pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let kept = vec![3..5, 7..8];
@@ -19,7 +20,7 @@ pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> CaseOutcome {
     equal!(store.put_fold("s", &first).await.map_err(said)?, PutOutcome::Same, "once more");
     let later = NewFold { now: 10, ..first.clone() };
     equal!(store.put_fold("s", &later).await.map_err(said)?, PutOutcome::Same, "by another node");
-    // Span, policy and recap may be the same where entries or pins are not: the id tells.
+    // Two folds may have the same span, policy and recap but other entries or pins; then only the ids differ.
     for at in 0..4 {
         let id = Hash::ROOT.chain(format!("other {at}").as_bytes());
         let fold = NewFold { id, ..first.clone() };
@@ -36,6 +37,7 @@ pub(super) async fn a_fold_is_there_once(store: Arc<dyn Store>) -> CaseOutcome {
     Ok(())
 }
 
+/// Where several nodes store the same fold at once, the fold is new for exactly one of them.
 pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     for round in 0..4 {
@@ -43,7 +45,7 @@ pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) ->
             let (store, fold) = (store.clone(), fold(0, 5, &format!("round {round}")));
             let other = super::kit::fold(0, 5, &format!("round {round} node {node}"));
             tokio::spawn(async move {
-                // Another fold beside it, so that the numbers are contended too.
+                // Another fold is stored at the same time, so that fold numbers are contended as well.
                 store.put_fold("s", &other).await?;
                 store.put_fold("s", &fold).await
             })
@@ -61,6 +63,7 @@ pub(super) async fn concurrent_nodes_end_with_one_fold(store: Arc<dyn Store>) ->
     Ok(())
 }
 
+/// A fold becomes active only where the expected one still is. Of several nodes that try at once, one wins.
 pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let (a, b) = (fold(0, 3, "a"), fold(0, 6, "b"));
@@ -104,14 +107,16 @@ pub(super) async fn the_active_fold_is_compare_and_swap(store: Arc<dyn Store>) -
     Ok(())
 }
 
-/// Head, tail and kept events of the flatness test.
+/// Events in the head, for the test of the cost of loads.
 const HEAD: u64 = 2;
+/// Events in the tail, for the same test.
 const TAIL: u64 = 20;
 
+/// Makes a session with this many events and an active fold, and returns what a load of it reads.
 async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<ReadCounts, String> {
     let mut writer = SessionWriter::new(store, id).await?;
     writer.fill(usize::try_from(events).unwrap_or(usize::MAX)).await?;
-    // Records have the same size whatever the numbers in them.
+    // Records have the same size whatever numbers they hold.
     let span = HEAD..events - TAIL;
     let kept = std::iter::once(10..14).collect();
     let fold = NewFold { body: "x".repeat(4_000), kept, ..fold(span.start, span.end, "f") };
@@ -128,6 +133,7 @@ async fn load_of(store: &Arc<dyn Store>, id: &str, events: u64) -> Result<ReadCo
     Ok(ReadCounts { rows: after.rows - before.rows, bytes: after.bytes - before.bytes })
 }
 
+/// A load reads as many rows and bytes from a session of 10,000 events as from one of 100.
 pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> CaseOutcome {
     let short = load_of(&store, "a", 100).await?;
     let long = load_of(&store, "b", 10_000).await?;
@@ -143,6 +149,7 @@ pub(super) async fn loading_reads_head_and_tail_only(store: Arc<dyn Store>) -> C
     Ok(())
 }
 
+/// A load returns the events before the span, the kept events of the span, and the events after it.
 pub(super) async fn loading_hands_out_what_the_fold_keeps(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let empty = store.load("s").await.map_err(said)?;

@@ -1,4 +1,4 @@
-//! Jobs: queued with the append, leased, fenced, done with their fold. And the ledger.
+//! Cases for the ledger, and for jobs, which are queued with an append, leased, fenced, and finished with their fold.
 
 use std::sync::Arc;
 
@@ -13,23 +13,26 @@ use crate::types::{
     AppendRequest, JobClaim, JobOutcome, JobState, Lease, NewCall, PutOutcome, StoreJob,
 };
 
-/// A claim of one job at a time, leased for 100 ms.
+/// A claim of one job, with a lease of 100 ms.
 fn claim(worker: &str, now: u64) -> JobClaim {
     JobClaim { worker: worker.to_owned(), now, until: now + 100, limit: 1 }
 }
 
+/// Claims the one job that is due.
 async fn claim_one(store: &Arc<dyn Store>, worker: &str, now: u64) -> Result<StoreJob, String> {
     let mut jobs = store.claim(&claim(worker, now)).await.map_err(said)?;
     equal!(jobs.len(), 1, format!("jobs that {worker} got at {now}"));
     jobs.pop().ok_or_else(String::new)
 }
 
+/// The only job of a session.
 async fn only_job(store: &Arc<dyn Store>, id: &str) -> Result<StoreJob, String> {
     let mut jobs = store.jobs(Some(id), 9).await.map_err(said)?;
     equal!(jobs.len(), 1, "jobs of the session");
     jobs.pop().ok_or_else(String::new)
 }
 
+/// A job is queued exactly where its append is stored. A job that cannot be queued does not make the append fail.
 pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let wanted = job("s", "k", 3);
@@ -48,7 +51,7 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> C
     let found = only_job(&store, "s").await?;
     equal!(found.job, wanted, "the job");
     equal!((found.state, found.attempt, found.fold), (JobState::Ready, 0, None), "its state");
-    // A retry queues nothing more, and a job that cannot be queued does not fail its append.
+    // A retry queues no second job, and a job that cannot be queued does not make its append fail.
     let retry = AppendRequest {
         expected: 0,
         key: Some("key".to_owned()),
@@ -64,6 +67,7 @@ pub(super) async fn a_job_is_there_iff_its_append_is(store: Arc<dyn Store>) -> C
     Ok(())
 }
 
+/// A session has at most one job that is ready or leased, and a key is used for one job only.
 pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["s", "t"] {
         store.create(new_session(id)).await.map_err(said)?;
@@ -72,7 +76,7 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome
     ensure!(!store.enqueue(job("s", "a", 0)).await.map_err(said)?, "its key again");
     ensure!(!store.enqueue(job("s", "b", 0)).await.map_err(said)?, "a second live job");
     ensure!(store.enqueue(job("t", "a", 0)).await.map_err(said)?, "another session's");
-    // By its key, in its session.
+    // A job is found by its key within its session.
     let by_key = store.job("t", "a").await.map_err(said)?;
     equal!(by_key.map(|job| job.job), Some(job("t", "a", 0)), "the job of a session and key");
     equal!(store.job("t", "b").await.map_err(said)?, None, "a key that no job has");
@@ -98,6 +102,7 @@ pub(super) async fn one_live_job_a_session(store: Arc<dyn Store>) -> CaseOutcome
     Ok(())
 }
 
+/// An expired lease can be claimed by another worker. Then the first worker can store nothing.
 pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcome {
     for id in ["s", "t"] {
         store.create(new_session(id)).await.map_err(said)?;
@@ -131,7 +136,7 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcom
         (JobState::Leased, Some("x"), Some(400)),
         "the job after all that"
     );
-    // Oldest first, and no more than asked for.
+    // Claims return the oldest jobs first, and no more than were asked for.
     store.enqueue(job("t", "b", 60)).await.map_err(said)?;
     let both = JobClaim { limit: 5, ..claim("y", 400) };
     let got = store.claim(&both).await.map_err(said)?;
@@ -140,6 +145,7 @@ pub(super) async fn leases_expire_and_fence(store: Arc<dyn Store>) -> CaseOutcom
     Ok(())
 }
 
+/// A job that was given back waits until its time, or is dead, and keeps the reason.
 pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     store.enqueue(job("s", "a", 0)).await.map_err(said)?;
@@ -173,6 +179,7 @@ pub(super) async fn failures_wait_or_die_with_the_reason(store: Arc<dyn Store>) 
     Ok(())
 }
 
+/// The end of a job stores its fold, once, and does not activate it.
 pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     store.enqueue(job("s", "a", 0)).await.map_err(said)?;
@@ -190,7 +197,7 @@ pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> C
     let rows = store.folds("s").await.map_err(said)?;
     equal!(rows.iter().map(|row| &row.fold).collect::<Vec<_>>(), [&made], "the folds");
     equal!(store.session("s").await.map_err(said)?.active, None, "a worker activates");
-    // A fold that is there already: the job points to it.
+    // A job whose fold is stored already points to that fold.
     store.enqueue(job("s", "b", 0)).await.map_err(said)?;
     let got = claim_one(&store, "w", 1).await?;
     let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made.clone()) };
@@ -201,15 +208,16 @@ pub(super) async fn a_fold_comes_with_its_completion(store: Arc<dyn Store>) -> C
     Ok(())
 }
 
+/// Four workers finish 200 jobs: see [`workers_share_a_queue`].
 pub(super) async fn four_workers_do_each_span_once(store: Arc<dyn Store>) -> CaseOutcome {
     workers_share_a_queue(store, 200, 4).await
 }
 
-/// `spans` sessions with a span to narrate each, and workers that claim at random sizes, lose some
-/// leases and finish late: every span ends with exactly one fold.
+/// Makes `spans` sessions with one span to narrate each. Workers claim jobs in batches of various sizes, lose
+/// some leases and finish late. In the end, every span has exactly one fold.
 ///
 /// # Errors
-/// What the store did wrong.
+/// Fails with a description of the store's mistake.
 pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u32) -> CaseOutcome {
     for at in 0..spans {
         let id = format!("span {at:06}");
@@ -234,9 +242,8 @@ pub async fn workers_share_a_queue(store: Arc<dyn Store>, spans: u32, workers: u
     Ok(())
 }
 
-/// One worker, until nothing is due any more at the end of its time. Every seventh job it loses
-/// to itself: the lease expires before it is done, and the late end has to be refused. At every
-/// eleventh it dies.
+/// One worker, which runs until no job is due at the end of its time. It loses every seventh job, because its lease
+/// expires before the job is done, and then its late result has to be refused. At every eleventh job it dies.
 async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
     let (mut now, mut finished, mut idle) = (10u64, 0, 0);
     while idle < 3 {
@@ -248,12 +255,11 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
             let made = fold(0, 4, &format!("{} attempt {}", job.job.session, job.attempt));
             let done = JobOutcome { verdict: "accepted".to_owned(), fold: Some(made) };
             if job.id % 11 == 5 && job.attempt == 1 {
-                // It dies with all that it holds; the one that takes its place has to wait for
-                // the leases to run out.
+                // The worker dies with all its jobs. The worker that replaces it has to wait until the leases expire.
                 break;
             }
             if job.id % 7 == 3 && job.attempt == 1 {
-                // Too slow: by now the lease is over, and whoever claims at this time has it.
+                // The worker was too slow. Its lease has expired, so whoever claims at this time gets the job.
                 now += 5;
                 let again = JobClaim { now, until: now + 1_000_000, limit: 1_000, ..claim.clone() };
                 for other in store.claim(&again).await.map_err(said)? {
@@ -270,12 +276,14 @@ async fn work(store: Arc<dyn Store>, name: u32) -> Result<u32, String> {
     Ok(finished)
 }
 
+/// A call that follows the call with the hash `before`.
 fn call(number: u64, before: Hash) -> NewCall {
     let body = format!("{{\"call\":{number},\"why\":\"it is 'due'\"}}");
     let hash = before.chain(body.as_bytes());
     NewCall { number, head: 4, fold: Some(Hash::ROOT.chain(b"fold")), hash, body, now: 8 }
 }
 
+/// A call is recorded only with the next number, and its usage is recorded once.
 pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     equal!(store.last_call("s").await.map_err(said)?, None, "the newest of no calls");
@@ -315,7 +323,7 @@ pub(super) async fn calls_are_a_chain_and_settle_once(store: Arc<dyn Store>) -> 
         }
     }
     equal!(won, 1, "racing calls that won");
-    // An unused fold keeps the ledger apart from the folds: any fold may be named.
+    // This fold was never activated. The ledger may name any fold, so it may name this one.
     equal!(store.put_fold("s", &fold(0, 2, "f")).await.map_err(said)?, PutOutcome::New, "a fold");
     Ok(())
 }

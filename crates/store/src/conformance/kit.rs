@@ -1,4 +1,4 @@
-//! What the cases are written with.
+//! The tools with which the cases are written.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{AppendOutcome, AppendRequest, NewEvent, NewFold, NewJob, NewSession};
 
-/// The outcome of a case: nothing, or what was wrong.
+/// The outcome of a case: `Ok`, or a description of what was wrong.
 pub type CaseOutcome = Result<(), String>;
 
 /// Fails the case with a message unless the condition holds.
@@ -21,7 +21,7 @@ macro_rules! ensure {
     };
 }
 
-/// Fails the case unless both are equal.
+/// Fails the case unless both values are equal.
 macro_rules! equal {
     ($found:expr, $wanted:expr, $what:expr) => {
         match (&$found, &$wanted) {
@@ -33,7 +33,7 @@ macro_rules! equal {
     };
 }
 
-/// Fails the case unless this is the error.
+/// Fails the case unless the outcome is this error.
 macro_rules! refused {
     ($outcome:expr, $pattern:pat $(if $guard:expr)?, $what:expr) => {
         match $outcome {
@@ -45,12 +45,12 @@ macro_rules! refused {
 
 pub(super) use {ensure, equal, refused};
 
-/// What a store says in a case that must go well.
+/// The message of an error in a step that has to succeed.
 pub(super) fn said(error: StoreError) -> String {
     error.to_string()
 }
 
-/// A session of Chat Completions messages.
+/// A new session with messages of Chat Completions.
 pub(super) fn new_session(id: &str) -> NewSession {
     NewSession {
         id: id.to_owned(),
@@ -63,11 +63,13 @@ pub(super) fn new_session(id: &str) -> NewSession {
     }
 }
 
-/// Appends to a session, and keeps its place in the chain.
+/// Appends to a session, and remembers its head and chain hash.
 pub(super) struct SessionWriter {
     pub(super) store: Arc<dyn Store>,
     pub(super) id: String,
+    /// The number of events.
     pub(super) head: u64,
+    /// The chain hash after the last event.
     pub(super) hash: Hash,
 }
 
@@ -77,7 +79,7 @@ impl SessionWriter {
         Ok(Self { store: store.clone(), id: id.to_owned(), head: 0, hash: Hash::ROOT })
     }
 
-    /// The events, as they would be appended now.
+    /// The events with the hashes that they would get if they were appended now.
     pub(super) fn chained<B: Into<Bytes>>(
         &self,
         all: impl IntoIterator<Item = B>,
@@ -85,6 +87,7 @@ impl SessionWriter {
         chain(self.hash, all)
     }
 
+    /// Appends messages at the known head.
     pub(super) async fn append<B: Into<Bytes>>(
         &mut self,
         all: impl IntoIterator<Item = B>,
@@ -92,6 +95,7 @@ impl SessionWriter {
         self.append_with(all, None, None).await
     }
 
+    /// Appends messages at the known head, with a key and a job.
     pub(super) async fn append_with<B: Into<Bytes>>(
         &mut self,
         all: impl IntoIterator<Item = B>,
@@ -110,7 +114,7 @@ impl SessionWriter {
         Ok(answer)
     }
 
-    /// `count` messages of one size each.
+    /// Appends `count` messages of the same size.
     pub(super) async fn fill(&mut self, count: usize) -> Result<(), String> {
         let mut left = count;
         while left > 0 {
@@ -123,7 +127,7 @@ impl SessionWriter {
     }
 }
 
-/// The events after `hash`.
+/// Events whose hashes continue the chain after `hash`.
 pub(super) fn chain<B: Into<Bytes>>(
     mut hash: Hash,
     all: impl IntoIterator<Item = B>,
@@ -136,12 +140,12 @@ pub(super) fn chain<B: Into<Bytes>>(
     all.into_iter().map(event).collect()
 }
 
-/// A user message that says this. `text` needs no escapes.
+/// A user message with this text, which must need no escapes.
 pub(super) fn user(text: &str) -> String {
     format!("{{\"role\":\"user\",\"content\":\"{text}\"}}")
 }
 
-/// A fold over a span; `name` makes it another one.
+/// A fold over a span. Another `name` gives another fold.
 pub(super) fn fold(start: u64, end: u64, name: &str) -> NewFold {
     let hash = |what: &str| Hash::ROOT.chain(format!("{what} {name} {start} {end}").as_bytes());
     NewFold {
@@ -158,7 +162,7 @@ pub(super) fn fold(start: u64, end: u64, name: &str) -> NewFold {
     }
 }
 
-/// A job over a span.
+/// A job for a span.
 pub(super) fn job(session: &str, key: &str, run_at: u64) -> NewJob {
     NewJob {
         key: key.to_owned(),

@@ -1,4 +1,4 @@
-//! Sessions, appends, retries, concurrency.
+//! Cases for sessions, appends, retries and concurrency.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{AppendOutcome, AppendRequest, NewSession};
 
+/// An id is used for one session only, and bad ids are refused. Sessions are listed by the bytes of their ids.
 pub(super) async fn sessions_are_made_once_and_listed_in_order(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {
-    // The order is that of the bytes, whatever the collation of a database.
+    // Ids are ordered by their bytes, whatever the collation of the database.
     let ids = ["B", "a", "a b/c:d", "a-b", "b'; drop table sessions; --", "ä"];
     for id in ids.iter().rev() {
         let made = store.create(new_session(id)).await.map_err(said)?;
@@ -38,6 +39,7 @@ pub(super) async fn sessions_are_made_once_and_listed_in_order(
     Ok(())
 }
 
+/// Every operation on an unknown session fails with [`StoreError::NoSession`].
 pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> CaseOutcome {
     let id = "nobody";
     let append =
@@ -68,6 +70,7 @@ pub(super) async fn what_is_not_there_is_said_so(store: Arc<dyn Store>) -> CaseO
     Ok(())
 }
 
+/// An append at another head is a conflict and writes nothing, not even its key.
 pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let first = writer.append([user("one"), user("two")]).await?;
@@ -75,7 +78,7 @@ pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> CaseO
     let second = writer.append([user("three")]).await?;
     equal!(second, AppendOutcome { first: 2, count: 1, repeated: false }, "the second append");
 
-    // Behind the head, at an old place, and past it: all conflicts, and nothing is written.
+    // An append with an expected head below, far below or above the actual one is a conflict and writes nothing.
     for expected in [0, 2, 4, 1_000_000] {
         let events = writer.chained([user("late")]);
         let key = (expected == 2).then(|| "a key that is not used up".to_owned());
@@ -108,6 +111,8 @@ pub(super) async fn an_append_is_compare_and_set(store: Arc<dyn Store>) -> CaseO
     Ok(())
 }
 
+/// A retry with the same key and events returns the first answer, also at a new head. Other events with the key are
+/// refused.
 pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     writer.append([user("zero")]).await?;
@@ -123,7 +128,7 @@ pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> Case
     let repeated = AppendOutcome { repeated: true, ..answer };
     equal!(store.append("s", append.clone()).await.map_err(said)?, repeated, "the retry");
 
-    // A client that crashed before it saw the answer has read the session again since.
+    // A client that crashed before it saw the answer has read the session again in the meantime.
     let row = store.session("s").await.map_err(said)?;
     let later = chain(row.head_hash, [user("three")]);
     let later = AppendRequest { expected: row.head, events: later, ..AppendRequest::default() };
@@ -150,6 +155,7 @@ pub(super) async fn a_retry_gets_the_first_answer(store: Arc<dyn Store>) -> Case
     Ok(())
 }
 
+/// Events come back as they were appended: empty ones, bytes that are no text, and 5 MB.
 pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     let all: Vec<Bytes> = vec![
@@ -184,6 +190,7 @@ pub(super) async fn bytes_come_back_identical(store: Arc<dyn Store>) -> CaseOutc
     Ok(())
 }
 
+/// An append of thousands of events is stored completely or not at all.
 pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = SessionWriter::new(&store, "s").await?;
     writer.append([user("first")]).await?;
@@ -195,7 +202,7 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOu
     ensure!(rows.iter().zip(0..).all(|(row, seq)| row.seq == seq), "the seqs have a gap");
     let hash = rows.iter().fold(Hash::ROOT, |hash, row| hash.chain(&row.event.bytes));
     equal!(hash, writer.hash, "the chain");
-    // The same at an old head: not even the first of them is there.
+    // An append at an old head writes nothing, not even its first event.
     let events = writer.chained((0..2_345).map(|at| user(&format!("part {at}"))));
     let late = AppendRequest { expected: 9, events, ..AppendRequest::default() };
     refused!(store.append("s", late).await, StoreError::Conflict { .. }, "a late batch");
@@ -203,10 +210,12 @@ pub(super) async fn a_large_batch_is_one_append(store: Arc<dyn Store>) -> CaseOu
     Ok(())
 }
 
-/// Writers and events each writes in the test of concurrency.
+/// The number of writers in the test of concurrency.
 const WRITERS: u64 = 8;
+/// The number of events of each writer.
 const EACH: u64 = 20;
 
+/// Several writers append at once. Their events get all positions without a gap, in one hash chain.
 pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     let write = |store: Arc<dyn Store>, name: u64| async move {
@@ -249,6 +258,7 @@ pub(super) async fn concurrent_writers_make_one_chain(store: Arc<dyn Store>) -> 
     Ok(())
 }
 
+/// Of several appends with the same key at once, one writes, and all get the same answer.
 pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     for round in 0..6u64 {
@@ -276,6 +286,7 @@ pub(super) async fn concurrent_retries_append_once(store: Arc<dyn Store>) -> Cas
     Ok(())
 }
 
+/// A state is saved only over the expected version. Of several nodes that save at once, one wins.
 pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutcome {
     store.create(new_session("s")).await.map_err(said)?;
     equal!(store.save_state("s", 0, "{\"a\":1}").await.map_err(said)?, 1, "the first version");
@@ -299,6 +310,7 @@ pub(super) async fn state_is_compare_and_swap(store: Arc<dyn Store>) -> CaseOutc
     Ok(())
 }
 
+/// Two sessions may use the same keys, folds and words, and neither sees data of the other.
 pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> CaseOutcome {
     let mut one = SessionWriter::new(&store, "one").await?;
     let mut two = SessionWriter::new(&store, "two").await?;
@@ -341,6 +353,8 @@ pub(super) async fn sessions_are_apart(store: Arc<dyn Store>) -> CaseOutcome {
     Ok(())
 }
 
+/// Of the sessions noted for some identities, the one with the most messages is found. The last note for an identity
+/// counts.
 pub(super) async fn sessions_are_found_by_their_beginning(store: Arc<dyn Store>) -> CaseOutcome {
     let of = |text: &str| Hash::ROOT.chain(text.as_bytes());
     for id in ["one", "two"] {

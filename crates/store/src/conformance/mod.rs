@@ -1,4 +1,4 @@
-//! What every store has to do, as cases that any implementation can be held to.
+//! The properties that every store has to have, as cases for any implementation.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), String> {
@@ -8,8 +8,8 @@
 //! # }
 //! ```
 //!
-//! A case gets a store of its own, empty. It is deterministic, waits for no clock, and says in its
-//! message what it saw. Nothing here panics, so that a test may collect all failures.
+//! Each case gets an empty store of its own. It is deterministic, waits for no clock, and its message says what it
+//! saw. Cases do not panic, so that a test can collect all failures.
 
 mod activity;
 mod answers;
@@ -33,10 +33,10 @@ pub use kit::CaseOutcome;
 
 type RunningCase = Pin<Box<dyn Future<Output = CaseOutcome> + Send>>;
 
-/// One property and how it is checked.
+/// One property of a store, with its check.
 #[derive(Clone, Copy)]
 pub struct ConformanceCase {
-    /// The property.
+    /// The name of the property.
     pub name: &'static str,
     run: fn(Arc<dyn Store>) -> RunningCase,
 }
@@ -45,16 +45,16 @@ impl ConformanceCase {
     /// Runs the case on an empty store.
     ///
     /// # Errors
-    /// What the store did wrong.
+    /// Fails with a description of the store's mistake.
     pub async fn run(&self, store: Arc<dyn Store>) -> CaseOutcome {
         (self.run)(store).await.map_err(|why| format!("{}: {why}", self.name))
     }
 }
 
-/// Runs all cases, each on a store of its own.
+/// Runs all cases, each on a store of its own that `make` returns.
 ///
 /// # Errors
-/// All that failed, one a line.
+/// Fails with the messages of all cases that failed, one on each line.
 pub async fn run<F, Made>(make: F) -> CaseOutcome
 where
     F: Fn() -> Made,

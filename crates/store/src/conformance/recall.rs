@@ -1,4 +1,4 @@
-//! Search in the original log.
+//! Cases for search in the original log.
 
 use std::sync::Arc;
 
@@ -8,25 +8,29 @@ use crate::recall::{ExpandTarget, GrepQuery, expand, grep, outline, page_text};
 use crate::store::Store;
 use crate::types::{Hit, LogSearch, SearchMode};
 
+/// A search for at most ten hits.
 fn search(query: &str, mode: SearchMode) -> LogSearch {
     LogSearch { query: query.to_owned(), mode, range: None, limit: 10 }
 }
 
+/// The hits of a search in the session `s`.
 async fn hits(store: &Arc<dyn Store>, search: &LogSearch) -> Result<Vec<Hit>, String> {
     store.search("s", search).await.map_err(said)
 }
 
+/// The seqs of the hits, in the order of the answer.
 async fn seqs(store: &Arc<dyn Store>, query: &str, mode: SearchMode) -> Result<Vec<u64>, String> {
     Ok(hits(store, &search(query, mode)).await?.iter().map(|hit| hit.seq).collect())
 }
 
+/// The seqs of the hits of a search for words, sorted.
 async fn sorted(store: &Arc<dyn Store>, query: &str) -> Result<Vec<u64>, String> {
     let mut found = seqs(store, query, SearchMode::Text).await?;
     found.sort_unstable();
     Ok(found)
 }
 
-/// A session about a build that fails.
+/// A session about a failing build.
 async fn conversation(store: &Arc<dyn Store>) -> Result<SessionWriter, String> {
     let mut writer = SessionWriter::new(store, "s").await?;
     let long =
@@ -43,6 +47,7 @@ async fn conversation(store: &Arc<dyn Store>) -> Result<SessionWriter, String> {
     Ok(writer)
 }
 
+/// Words are found in messages, results and arguments, in any case and script. No part of a query is an operator.
 pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     equal!(sorted(&store, "staging").await?, [0, 4], "a word of two events");
@@ -57,12 +62,12 @@ pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -
     equal!(sorted(&store, "needle").await?, [5], "a word of a long event");
     equal!(sorted(&store, "stag").await?, [] as [u64; 0], "a part of a word");
     equal!(sorted(&store, "role").await?, [] as [u64; 0], "a word of the wire format");
-    // Those with more, and rarer, of the words come first.
+    // Messages with more of the words, and with rarer ones, come first.
     let ranked = seqs(&store, "staging deployment", SearchMode::Text).await?;
     equal!(ranked, [0, 4], "the order of two hits");
     let ranked = seqs(&store, "the staging database", SearchMode::Text).await?;
     equal!(ranked.first(), Some(&4), "the best of several hits");
-    // A question is no expression of an index: nothing in it is an operator.
+    // A query is plain words: nothing in it is an operator of the index.
     for query in [
         "staging AND",
         "NOT (staging",
@@ -85,6 +90,7 @@ pub(super) async fn words_are_found_wherever_they_stand(store: Arc<dyn Store>) -
     snippets(&store).await
 }
 
+/// A snippet shows the match, and is short even where the event is long.
 async fn snippets(store: &Arc<dyn Store>) -> CaseOutcome {
     for (query, mode) in [
         ("needle", SearchMode::Text),
@@ -99,6 +105,7 @@ async fn snippets(store: &Arc<dyn Store>) -> CaseOutcome {
     Ok(())
 }
 
+/// Searches for a literal or a regex see the decoded text, and return the newest hits first.
 pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     use SearchMode::{Literal, Regex};
@@ -122,6 +129,7 @@ pub(super) async fn literals_and_regexes_scan_newest_first(store: Arc<dyn Store>
     Ok(())
 }
 
+/// An empty query, one without words, and a bad or too large regex are errors.
 pub(super) async fn bad_queries_are_said_to_be_bad(store: Arc<dyn Store>) -> CaseOutcome {
     SessionWriter::new(&store, "s").await?;
     for (query, mode) in [
@@ -138,6 +146,7 @@ pub(super) async fn bad_queries_are_said_to_be_bad(store: Arc<dyn Store>) -> Cas
     Ok(())
 }
 
+/// Each search finds the events that were appended since the search before.
 pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = conversation(&store).await?;
     for round in 0..4u64 {
@@ -150,7 +159,7 @@ pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> CaseO
     equal!(sorted(&store, "zebras").await?, [6, 7, 8, 9, 1_510], "after many events");
     let many = LogSearch { limit: 5_000, ..search("event", SearchMode::Literal) };
     equal!(hits(&store, &many).await?.len(), 1_500, "all hits of a scan");
-    // A search in two sessions at once, both behind with their index.
+    // One search covers two sessions whose indexes both lack the newest messages.
     let mut other = SessionWriter::new(&store, "t").await?;
     other.append([user("zebras elsewhere")]).await?;
     writer.append([user("more zebras")]).await?;
@@ -165,6 +174,7 @@ pub(super) async fn what_came_later_is_found_too(store: Arc<dyn Store>) -> CaseO
     Ok(())
 }
 
+/// A search finds calls by the name of the tool.
 pub(super) async fn tools_are_found_by_name(store: Arc<dyn Store>) -> CaseOutcome {
     conversation(&store).await?;
     equal!(sorted(&store, "run").await?, [1], "the name of a tool");
@@ -173,7 +183,7 @@ pub(super) async fn tools_are_found_by_name(store: Arc<dyn Store>) -> CaseOutcom
     Ok(())
 }
 
-/// Filters, pairs and pages are made of events and ranges alone, so they are the same everywhere.
+/// Filters, pairs and pages need only events and ranges, so all stores give the same.
 pub(super) async fn an_agent_reads_the_log(store: Arc<dyn Store>) -> CaseOutcome {
     let mut writer = conversation(&store).await?;
     let recalled = |error: crate::recall::RecallError| error.to_string();

@@ -1,4 +1,4 @@
-//! What providers said of windows.
+//! Cases for windows that providers stated.
 
 use std::sync::Arc;
 
@@ -8,14 +8,17 @@ use super::kit::{CaseOutcome, equal, said};
 use crate::store::{MOST_WINDOWS, Store};
 use crate::types::{LearnedWindow, Millis};
 
+/// A window of this many tokens.
 fn of(tokens: u64, learned: Millis) -> LearnedWindow {
     LearnedWindow { tokens, counts_reply: false, learned }
 }
 
+/// The key of a window.
 fn key(number: u64) -> Hash {
     Hash::ROOT.chain(&number.to_be_bytes())
 }
 
+/// A window is found by its key. It is raised only where it was noted, and never lowered by a raise.
 pub(super) async fn a_window_is_noted_and_raised(store: Arc<dyn Store>) -> CaseOutcome {
     equal!(store.window(key(1)).await.map_err(said)?, None, "what nobody noted");
     store.raise_window(key(1), 9_000).await.map_err(said)?;
@@ -36,6 +39,7 @@ pub(super) async fn a_window_is_noted_and_raised(store: Arc<dyn Store>) -> CaseO
     Ok(())
 }
 
+/// Above [`MOST_WINDOWS`], the oldest window is dropped.
 pub(super) async fn the_windows_that_were_learned_last_are_kept(
     store: Arc<dyn Store>,
 ) -> CaseOutcome {

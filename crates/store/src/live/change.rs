@@ -1,5 +1,5 @@
-//! What a host changes on a stored session: pins, model, window, policy. It is kept with the session's
-//! state, so that every node has it.
+//! Changes that a host makes to a stored session: pins, model, window, policy. They are saved in the session's
+//! state, so that every node sees them.
 
 use midfold_core::budget::Budget;
 use midfold_core::engine::Session;
@@ -10,10 +10,10 @@ use super::{ROUNDS, StoredError, StoredSession};
 use crate::error::StoreError;
 
 impl StoredSession {
-    /// Keeps an event, with its unit, out of every later fold; or lets it go again.
+    /// Pins an event with its unit, so that no later fold takes it, or unpins it.
     ///
     /// # Errors
-    /// When there is no such event, or the store fails.
+    /// Fails where there is no such event, or the store fails.
     pub async fn pin(&mut self, seq: u64, pinned: bool) -> Result<(), StoredError> {
         let missing = || StoredError::NoEvent {
             session: self.row.new.id.clone(),
@@ -32,10 +32,10 @@ impl StoredSession {
         self.change(work).await
     }
 
-    /// What the client wants kept of whatever is folded: see [`Session::heed`].
+    /// Sets what the client wants kept in every recap: see [`Session::heed`]. `None` removes the wish.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails where the store fails.
     pub async fn heed(&mut self, wish: Option<&str>) -> Result<(), StoredError> {
         if wish == self.narration().standing.as_deref() {
             return Ok(());
@@ -47,11 +47,11 @@ impl StoredSession {
         .await
     }
 
-    /// Does what an agent says of its own conversation: a fold, a pin, a note. `work` is done again where somebody else
-    /// changed the session meanwhile.
+    /// Runs a change that an agent asked for in its own conversation: a fold, a pin or a note. `work` runs again
+    /// where another node changed the session in the meantime.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails where the store fails.
     pub async fn wish<T>(
         &mut self,
         work: impl Fn(&mut Session, &Budget) -> T,
@@ -60,7 +60,7 @@ impl StoredSession {
         self.change(|session| Ok(work(session, &budget))).await
     }
 
-    /// Changes what is neither log nor fold, whoever else does so at the same time.
+    /// Changes the session's state, and tries again where another node changed it at the same time.
     async fn change<T>(
         &mut self,
         work: impl Fn(&mut Session) -> Result<T, StoredError>,
@@ -75,10 +75,10 @@ impl StoredSession {
         Err(StoredError::Busy(self.row.new.id.clone()))
     }
 
-    /// The model changed, and with it the window, where one is given.
+    /// Sets the model, and the window where one is given.
     ///
     /// # Errors
-    /// When nothing of the window is left for a context, or the store fails.
+    /// Fails where the window has no room for a context, or the store fails.
     pub async fn update_model(
         &mut self,
         model: &str,
@@ -93,16 +93,16 @@ impl StoredSession {
             Ok(())
         })
         .await?;
-        // The model's own rules of what is valid hold from now on.
+        // The new model may accept other messages, so the session is read again under its rules.
         self.reload().await
     }
 
-    /// The policy changed: it holds from the next fold on, for every node. The status names it, and
-    /// each record of a fold has the fingerprint of its own.
+    /// Sets the policy for all nodes, from the next fold on. The status names the new policy; each fold's record
+    /// keeps the fingerprint of the policy that it was made with.
     ///
     /// # Errors
-    /// When nothing of the window is left for a context, no session can run its engine, or the store
-    /// fails.
+    /// Fails where the window has no room for a context, where sessions cannot run the policy's engine, or where the
+    /// store fails.
     pub async fn set_policy(&mut self, policy: &Policy) -> Result<(), StoredError> {
         runs_here(policy)?;
         let budget = self.budget();

@@ -1,4 +1,4 @@
-//! The ledger of a stored session: what was sent when, chained, and what it cost.
+//! The ledger of a stored session: the hash-chained requests that were sent, and what they cost.
 
 use midfold_core::fold::FoldJoin;
 use midfold_core::inject;
@@ -10,21 +10,22 @@ use super::{LoadedParts, ROUNDS, StoredError, StoredSession, rows};
 use crate::error::StoreError;
 use crate::types::{CallRow, Millis, NewCall};
 
-/// A request with what hooks added, and its number in the ledger.
+/// A request with the texts that hooks added, and its number in the ledger.
 #[derive(Debug)]
 pub struct InjectedRequest {
-    /// What to send.
+    /// The context to send.
     pub sent: inject::InjectedContext,
-    /// The call, where it was recorded.
+    /// The number of the recorded call; `None` where it was not recorded.
     pub call: Option<u64>,
 }
 
 impl StoredSession {
-    /// The context to send, as [`StoredSession::context`], with what hooks add at its very end. Room for
-    /// them was kept when it was folded; nothing is folded after they spoke.
+    /// The context to send, as [`StoredSession::context`] gives it, with the output of hooks at its end. Folding sets
+    /// room aside for them, so nothing is folded after the hooks ran.
     ///
     /// # Errors
-    /// As [`StoredSession::context`]; and when a hook overruns its reserve, with its name and size.
+    /// Fails as [`StoredSession::context`] does, and where a hook exceeds its reserve; that error has its name and
+    /// size.
     pub async fn context_with(
         &mut self,
         outputs: &[(&str, &str)],
@@ -43,19 +44,19 @@ impl StoredSession {
         Ok(InjectedRequest { sent, call })
     }
 
-    /// The calls of the ledger, with what the provider reported for them.
+    /// All recorded calls, each with the usage that the provider reported; `None` where it has reported none.
     ///
     /// # Errors
-    /// When the store fails or holds what is no record.
+    /// Fails where the store fails, or a record cannot be read.
     pub async fn calls(&self) -> Result<Vec<(CallRecord, Option<ReportedCost>)>, StoredError> {
         let rows = self.store.calls(&self.row.new.id).await?;
         rows.iter().map(|row| rows::call(&self.row.new.id, row)).collect()
     }
 
-    /// The same with their rows.
+    /// All recorded calls as [`StoredSession::calls`] returns them, each with its row.
     ///
     /// # Errors
-    /// When the store fails or holds what is no record.
+    /// Fails where the store fails, or a record cannot be read.
     pub async fn call_rows(
         &self,
     ) -> Result<Vec<(CallRow, CallRecord, Option<ReportedCost>)>, StoredError> {
@@ -67,22 +68,24 @@ impl StoredSession {
         rows.into_iter().map(read).collect()
     }
 
-    /// The end of the ledger, for whoever goes on with the session elsewhere.
+    /// The end of the ledger, from which a session can be continued elsewhere.
     ///
     /// # Errors
-    /// When the store fails or holds what is no record.
+    /// Fails where the store fails, or a record cannot be read.
     pub async fn end_of_ledger(&mut self) -> Result<Ledger, StoredError> {
         let context = self.whole().await?.view();
         self.load_ledger(&context).await?;
         Ok(self.ledger.clone().unwrap_or_default())
     }
 
+    /// Records the request with this context in the ledger, and returns its number.
     pub(super) async fn record(
         &mut self,
         context: &Context,
         injected: Option<&inject::InjectedContext>,
         now: Millis,
     ) -> Result<u64, StoredError> {
+        // Another node may take the next number first. Then the end of the ledger is read again.
         for _ in 0..ROUNDS {
             self.load_ledger(context).await?;
             let record = self.ledger_record(context, injected);
@@ -102,6 +105,7 @@ impl StoredSession {
         Err(StoredError::Busy(self.row.new.id.clone()))
     }
 
+    /// The next record of the ledger, for a request with this context.
     fn ledger_record(
         &mut self,
         context: &Context,
@@ -136,8 +140,8 @@ impl StoredSession {
         }
     }
 
-    /// The end of the ledger. The messages of the call before are those that the context starts
-    /// with, unless a fold came between: then the whole log tells.
+    /// Loads the end of the ledger. The messages of the last call are the first ones of the context, unless a fold was
+    /// made in between: then they are projected from the whole log.
     async fn load_ledger(&mut self, context: &Context) -> Result<(), StoredError> {
         if self.ledger.is_some() {
             return Ok(());

@@ -1,43 +1,44 @@
-//! What a session is made of beside its log.
+//! The description of a session beside its log.
 
 use midfold_core::budget::Budget;
 use midfold_core::trigger::Millis;
 use serde::{Deserialize, Serialize};
 
-/// What a session is made of beside its log.
+/// The description of a session beside its log and its folds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMeta {
-    /// Its budget.
+    /// The session's budget.
     pub budget: Budget,
-    /// What travels beside the messages (system prompt, tools), as it came: counted in the head.
+    /// System prompt and tools as they came, which each request sends beside the messages. Their tokens count in the
+    /// head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub envelope: Vec<String>,
-    /// The session that it was forked from, and at which event.
+    /// The session that it was forked from, and the number of events that it took over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<(String, u64)>,
-    /// Where it was imported from.
+    /// Where the session came from: [`PROXY`](Self::PROXY), or the place it was imported from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The model of its first request, where a proxy made it.
+    /// The model of the first request, where a proxy made the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The program that it is of, as it names itself.
+    /// The client's name for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// Whose it is, where several share a store: nobody else's request goes on with it.
+    /// The owner, where several share a store. Requests of others never continue this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// How long the provider's cache keeps a prompt, in milliseconds, where whoever made it says so.
+    /// How long the provider's cache keeps a prompt, in milliseconds; `None` where nobody has said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_lifetime: Option<Millis>,
 }
 
 impl SessionMeta {
-    /// The [`source`](Self::source) of sessions whose client speaks through a proxy.
+    /// The [`source`](Self::source) of sessions that a proxy made for its clients.
     pub const PROXY: &str = "proxy";
 
-    /// Whether its client speaks through a proxy: what it says next is behind the log, and the provider may
-    /// want turns.
+    /// Whether the client speaks through a proxy. Then its newest messages are not in the log yet, and the provider
+    /// may require roles to alternate.
     #[must_use]
     pub fn is_proxied(&self) -> bool {
         self.source.as_deref() == Some(Self::PROXY)

@@ -1,5 +1,5 @@
-//! A stored session: the engine over a store. Appended messages are durable before anybody hears
-//! of them, a context is read in O(head + tail), and a fold is one that all nodes agree on.
+//! A stored session: the engine on top of a store. Appended messages are durable before anybody sees them, a
+//! context is read in O(head + tail), and all nodes agree on each fold.
 
 mod change;
 mod error;
@@ -31,66 +31,70 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{AppendOutcome, AppendRequest, Millis, NewEvent, NewFold, SessionRow};
 
-/// Nodes that fold at once agree in this many rounds, or one of them has to say so.
+/// How often an operation is tried again where other nodes change the session, before it fails with
+/// [`StoredError::Busy`].
 pub(crate) const ROUNDS: usize = 4;
 
-/// A session in a store.
+/// A session in a store. It is loaded as far as needed, and its changes are saved to the store.
 pub struct StoredSession {
     store: Arc<dyn Store>,
+    /// The row as this node last read or wrote it.
     row: SessionRow,
     meta: SessionMeta,
     inner: LoadedParts,
+    /// The end of the ledger; `None` until it is needed.
     ledger: Option<Ledger>,
+    /// Hooks that add texts at the end of a request.
     injections: Injections,
-    /// What a host has to say of folds that are made here.
+    /// The host's hooks for folds that are made here.
     hooks: Option<Arc<dyn FoldHooks>>,
 }
 
-/// As much of the session as was needed so far.
+/// The part of the session that was loaded so far.
 enum LoadedParts {
-    /// Head, active fold, tail.
+    /// The head, the active fold and the tail.
     Brief(Box<BriefSession>),
-    /// Everything.
+    /// All events and folds.
     Whole(Box<Session>),
 }
 
-/// A context that was handed out, and its number in the ledger.
+/// A context to send, and its number in the ledger.
 #[derive(Debug)]
 pub struct NumberedContext {
-    /// The context.
+    /// The context to send.
     pub context: Context,
-    /// The call, where it was recorded.
+    /// The number of the recorded call; `None` where it was not recorded.
     pub call: Option<u64>,
-    /// The fold that was made for it.
+    /// The fold that was made for this context; `None` where none was due.
     pub folded: Option<Hash>,
 }
 
 impl StoredSession {
-    /// Its row.
+    /// The session's row in the store.
     #[must_use]
     pub fn row(&self) -> &SessionRow {
         &self.row
     }
 
-    /// What it is made of beside its log.
+    /// The description of the session beside its log.
     #[must_use]
     pub fn meta(&self) -> &SessionMeta {
         &self.meta
     }
 
-    /// Keeps room for what these hooks add at the end of a request.
+    /// Sets aside room for the texts that these hooks add at the end of a request.
     #[must_use]
     pub fn with_injections(mut self, injections: Injections) -> Self {
         self.set_injections(injections);
         self
     }
 
-    /// As [`StoredSession::with_injections`].
+    /// Sets aside room for the texts of these hooks, as [`StoredSession::with_injections`] does.
     pub fn set_injections(&mut self, injections: Injections) {
         self.injections = injections;
     }
 
-    /// Lets a host look at the folds that are made here.
+    /// Sets the host's hooks for folds that are made here.
     #[must_use]
     pub fn with_hooks(mut self, hooks: Option<Arc<dyn FoldHooks>>) -> Self {
         self.set_hooks(hooks);
@@ -103,13 +107,14 @@ impl StoredSession {
         self.hook();
     }
 
+    /// Passes the hooks to the session in memory. A brief session cannot fold, so it needs none.
     fn hook(&mut self) {
         if let (LoadedParts::Whole(session), Some(hooks)) = (&mut self.inner, &self.hooks) {
             session.set_hooks(Arc::clone(hooks));
         }
     }
 
-    /// The session's budget, with room for its hooks.
+    /// The session's budget, with the reserve for its hooks.
     #[must_use]
     pub fn budget(&self) -> Budget {
         let mut budget = self.meta.budget.clone();
@@ -117,12 +122,12 @@ impl StoredSession {
         budget
     }
 
-    /// Appends messages: all of them or none, behind whatever is there by then. The returned messages
-    /// are durable. With a key, a retry returns the first answer. Where the buffer line is crossed, a
-    /// span to narrate is queued in the same transaction.
+    /// Appends messages, all or none, behind the current head. They are durable when this returns. With a key, a
+    /// retry gets the first answer. Where the buffer line is crossed, a narration job is queued in the same
+    /// transaction.
     ///
     /// # Errors
-    /// When the store fails. Appends of others at the same time are no error: this one is tried again.
+    /// Fails where the store fails. Where others append at the same time, this append is tried again.
     pub async fn append(
         &mut self,
         events: Vec<RawEvent>,
@@ -132,7 +137,7 @@ impl StoredSession {
         loop {
             let expected = self.row.head;
             match self.append_here(events.clone(), key.clone(), now).await {
-                // Each time somebody else went on; where nobody did, trying again changes nothing.
+                // A conflict is retried only where the head has grown, because otherwise a retry changes nothing.
                 Err(StoredError::Store(StoreError::Conflict { .. }))
                     if self.row.head > expected => {}
                 other => return other,
@@ -140,10 +145,10 @@ impl StoredSession {
         }
     }
 
-    /// As [`StoredSession::append`], without a key, and only where the session has `expected` events.
+    /// Appends messages without a key, and only where the session has exactly `expected` events.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] where it has not, and when the store fails.
+    /// Fails with [`StoreError::Conflict`] where it has another number, and where the store fails.
     pub async fn append_at(
         &mut self,
         expected: u64,
@@ -159,7 +164,7 @@ impl StoredSession {
         self.append_here(events, None, now).await
     }
 
-    /// Appends behind the head that is known here.
+    /// Appends behind the head that this node knows.
     async fn append_here(
         &mut self,
         events: Vec<RawEvent>,
@@ -167,7 +172,7 @@ impl StoredSession {
         now: Millis,
     ) -> Result<AppendOutcome, StoredError> {
         if self.narration().is_overdue(now) {
-            // Before it is asked for again, what became of it is learned.
+            // An overdue narration may be finished; that has to be known before it is queued again.
             self.learn(now).await?;
         }
         let expected = self.row.head;
@@ -179,7 +184,7 @@ impl StoredSession {
         let appended = match self.store.append(&self.row.new.id, append).await {
             Ok(appended) if !appended.repeated => appended,
             other => {
-                // The messages that were pushed above are not those that the store has.
+                // The events pushed above are only in memory, and the store has others.
                 self.reload().await?;
                 return Ok(other?);
             }
@@ -190,14 +195,16 @@ impl StoredSession {
         if let Some(wanted) = wanted
             && let Err(error) = self.note_asked(wanted).await
         {
-            // The events are durable, and that is what was asked. The job is noted next time.
+            // The events are durable, as the caller asked. The job is noted when the session is used next.
             tracing::warn!(session = %self.row.new.id, %error, "a queued span is not noted yet");
-            // The note may be written or not: the store decides, now or at the next conflict.
+            // Whether the note was written is not known. Reading the session again, now or at the next conflict, shows
+            // it.
             let _ = self.reload().await;
         }
         Ok(appended)
     }
 
+    /// Adds an event in memory, and returns the row to store.
     fn push(&mut self, event: RawEvent) -> Option<NewEvent> {
         match &mut self.inner {
             LoadedParts::Brief(brief) => {
@@ -218,7 +225,7 @@ impl StoredSession {
         }
     }
 
-    /// All of the session that is neither log nor fold.
+    /// The session's state: everything beside its log and its folds.
     pub(super) fn state(&self) -> SessionState {
         match &self.inner {
             LoadedParts::Brief(brief) => brief.state(),
@@ -242,11 +249,11 @@ impl StoredSession {
         }
     }
 
-    /// The context to send, folded first where that is due; recorded in the ledger where `record`
-    /// is set. Never waits for a model.
+    /// The context to send. It is folded first where a fold is due, and recorded in the ledger where `record` is set.
+    /// Never waits for a model.
     ///
     /// # Errors
-    /// When the store fails, or nothing that fits can be made.
+    /// Fails where the store fails, or no context that fits can be made.
     pub async fn context(
         &mut self,
         record: bool,
@@ -260,6 +267,7 @@ impl StoredSession {
         Ok(NumberedContext { context, call, folded })
     }
 
+    /// The context to send, folded first where a fold is due.
     async fn current(&mut self, now: Millis) -> Result<Context, StoredError> {
         let budget = self.budget();
         if let LoadedParts::Brief(brief) = &mut self.inner {
@@ -271,8 +279,8 @@ impl StoredSession {
         self.fold_with(now, |session| Ok(session.context(&budget, now)?)).await
     }
 
-    /// Runs something that may fold, and makes the fold the one that all nodes see. Where another
-    /// node folded first, its fold is kept and the work is done again over it.
+    /// Runs work that may fold, and publishes its fold to all nodes. Where another node folded first, that fold is
+    /// kept, and the work runs again on top of it.
     async fn fold_with<T>(
         &mut self,
         now: Millis,
@@ -289,9 +297,9 @@ impl StoredSession {
             };
             let id = fold.id;
             let new = NewFold::of(fold, now)?;
-            // Another node may have stored the same fold: which one is first does not matter.
+            // Another node may have stored the same fold; it does not matter which node was first.
             if let Err(error) = self.store.put_fold(&self.row.new.id, &new).await {
-                // The fold that was made is in memory alone.
+                // The new fold is only in memory, so it is dropped.
                 self.reload().await?;
                 return Err(error.into());
             }
@@ -312,10 +320,10 @@ impl StoredSession {
         Err(StoredError::Busy(self.row.new.id.clone()))
     }
 
-    /// Folds now, because a person asked.
+    /// Folds now, because a person asked for it.
     ///
     /// # Errors
-    /// As [`StoredSession::context`].
+    /// Fails as [`StoredSession::context`] does.
     pub async fn compact(
         &mut self,
         focus: Option<&str>,
@@ -327,19 +335,19 @@ impl StoredSession {
         Ok(outcome)
     }
 
-    /// What a compaction would do, without doing it.
+    /// The result that a compaction would have, without making it.
     ///
     /// # Errors
-    /// As [`StoredSession::context`].
+    /// Fails as [`StoredSession::context`] does.
     pub async fn preview(&mut self, focus: Option<&str>) -> Result<PlanOutcome, StoredError> {
         let budget = self.budget();
         Ok(self.whole().await?.preview(&budget, focus)?)
     }
 
-    /// The provider said that the last context is too long: gives a shorter one to send instead, once.
+    /// Returns a shorter context, once, after the provider said that the last one is too long.
     ///
     /// # Errors
-    /// When there is nothing else to send: then the provider's error should be shown.
+    /// Fails where there is nothing else to send. Then the provider's error should be shown.
     pub async fn recover(
         &mut self,
         overflow: ReportedOverflow,
@@ -352,18 +360,18 @@ impl StoredSession {
         Ok(context)
     }
 
-    /// What the provider counted for a call. Anchors the meter, judges the last fold, and queues
-    /// a span to narrate where the buffer line is crossed.
+    /// Takes in the provider's count for a call. The count anchors the meter and judges the last fold. A narration
+    /// job is queued where the buffer line is crossed.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails where the store fails.
     pub async fn observe(
         &mut self,
         usage: Usage,
         call: Option<u64>,
         now: Millis,
     ) -> Result<(), StoredError> {
-        // First, because it may read the session again.
+        // This comes first, because it may read the session again.
         self.learn(now).await?;
         let everything = self.everything().await?;
         match &mut self.inner {
@@ -385,7 +393,7 @@ impl StoredSession {
         if let Some(wanted) = self.wanted(now).await? {
             let job = self.job(&wanted, now)?;
             let key = job.key.clone();
-            // Queued before, and not noted: that is where somebody was interrupted.
+            // A job that was queued without being noted: an earlier process stopped in between.
             if self.store.enqueue(job).await?
                 || self.store.job(&self.row.new.id, &key).await?.is_some()
             {
@@ -396,7 +404,7 @@ impl StoredSession {
         self.save().await
     }
 
-    /// Tokens of all messages and of what travels beside them, as the provider would count them.
+    /// Tokens of all messages and of the envelope, in the provider's tokens.
     async fn everything(&self) -> Result<u64, StoredError> {
         Ok(match &self.inner {
             LoadedParts::Brief(brief) => {
@@ -407,10 +415,10 @@ impl StoredSession {
         })
     }
 
-    /// Takes back a fold, and those after it; without an id the active one.
+    /// Undoes a fold and all folds after it; without an id, the active one.
     ///
     /// # Errors
-    /// When there is no such fold, or the store fails.
+    /// Fails where there is no such fold, or the store fails.
     pub async fn undo(&mut self, fold: Option<Hash>) -> Result<(), StoredError> {
         for _ in 0..ROUNDS {
             let session = self.whole().await?;
@@ -429,23 +437,23 @@ impl StoredSession {
         Err(StoredError::Busy(self.row.new.id.clone()))
     }
 
-    /// What the session is at.
+    /// The session's current status.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails where the store fails.
     pub async fn status(&mut self, now: Millis) -> Result<SessionStatus, StoredError> {
         let budget = self.budget();
-        // When it was learned counts for how long a model is left alone: it is kept.
+        // The time at which a failure was learned decides how long a model is left alone, so it is saved.
         self.learn(now).await?;
         self.save().await?;
         let requests = self.requests().await?;
         Ok(self.whole().await?.status_beside(&budget, now, &requests))
     }
 
-    /// The whole session, loaded where it was not.
+    /// The whole session, which is loaded where it was not yet.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails where the store fails.
     pub async fn whole(&mut self) -> Result<&mut Session, StoredError> {
         self.hydrate().await?;
         match &mut self.inner {
@@ -454,8 +462,7 @@ impl StoredSession {
         }
     }
 
-    /// Saves what is neither log nor fold. Where another node saved first, its state is kept:
-    /// this node reads all of it again.
+    /// Saves the state. Where another node saved first, its state wins, and this node reads the session again.
     async fn save(&mut self) -> Result<(), StoredError> {
         match self.try_save().await {
             Err(StoredError::Store(StoreError::StaleState { .. })) => self.reload().await,
@@ -463,7 +470,7 @@ impl StoredSession {
         }
     }
 
-    /// As [`StoredSession::save`], but says so where another node saved first.
+    /// Saves the state, and fails where another node saved first.
     pub(crate) async fn keep(&mut self) -> Result<(), StoredError> {
         self.try_save().await
     }

@@ -1,5 +1,5 @@
-//! Queueing spans to narrate, with the append that crossed the line, and learning what became of
-//! them.
+//! Queues spans for narration, in the transaction of the append that crosses the buffer line, and learns the
+//! results.
 
 use midfold_core::Hash;
 use midfold_core::engine::WantedNarration;
@@ -9,7 +9,7 @@ use super::{LoadedParts, StoredError, StoredSession, rows};
 use crate::types::{JobState, Millis, NewJob, StoreJob};
 
 impl StoredSession {
-    /// The span that should be narrated now.
+    /// The span that should be narrated now; `None` where there is none.
     pub(super) async fn wanted(
         &mut self,
         now: Millis,
@@ -19,7 +19,7 @@ impl StoredSession {
             if !brief.may_want(&budget, now) {
                 return Ok(None);
             }
-            // Messages that were pushed and are not stored yet are in the brief alone.
+            // Events that were pushed and not stored yet are only in the brief session, so they are carried over.
             let new = brief.events_from(self.row.head);
             self.hydrate().await?;
             if let LoadedParts::Whole(session) = &mut self.inner {
@@ -34,6 +34,7 @@ impl StoredSession {
         }
     }
 
+    /// The job for a span.
     pub(super) fn job(&self, wanted: &WantedNarration, now: Millis) -> Result<NewJob, StoredError> {
         Ok(NewJob {
             key: wanted.id.to_hex(),
@@ -46,12 +47,13 @@ impl StoredSession {
         })
     }
 
+    /// Notes in the state that a job was queued.
     pub(super) async fn note_asked(&mut self, wanted: WantedNarration) -> Result<(), StoredError> {
         self.whole().await?.asked(wanted);
         self.save().await
     }
 
-    /// Notes a span that was queued and not noted: a process ended between the two.
+    /// Notes a job that was queued without being noted, because a process stopped between the two.
     pub(super) async fn note_queued(&mut self) -> Result<(), StoredError> {
         let narrates = match &self.inner {
             LoadedParts::Brief(brief) => brief.narrates(),
@@ -72,8 +74,8 @@ impl StoredSession {
         Ok(())
     }
 
-    /// Takes what became of the narration that was asked for: failed attempts, a fold to use, or
-    /// a verdict. Costs one look-up while an answer is awaited, and nothing else.
+    /// Takes over the result of the queued narration: failed attempts, a fold to use, or a verdict. Costs one look-up
+    /// in the store while a narration is queued, and nothing otherwise.
     pub(super) async fn learn(&mut self, now: Millis) -> Result<(), StoredError> {
         let Some(asked) = self.narration().asked.clone() else { return Ok(()) };
         let Some(job) = self.store.job(&self.row.new.id, &asked.id.to_hex()).await? else {
@@ -81,14 +83,15 @@ impl StoredSession {
         };
         let done = job.state == JobState::Done;
         let over = done || job.state == JobState::Dead;
-        // A worker that died is no failure of the model.
+        // Only reported failures count: where a worker died, the model did not fail.
         let failed = job.failures;
         let narration = self.narration();
         if !over && failed <= narration.attempts && !narration.is_overdue(now) {
             return Ok(());
         }
         if done && job.fold.is_none() && is_accepted(&job) {
-            // The narration found no fold yet and waits for the next one: the worker saved it.
+            // The narration was accepted without a fold of its own, so it waits for the next fold; the worker saved
+            // it.
             self.reload().await?;
             if self.narration().asked.as_ref().is_none_or(|still| still.id != asked.id) {
                 return Ok(());
@@ -108,7 +111,7 @@ impl StoredSession {
             session.awaited(now);
             return Ok(());
         }
-        // A stale request is nobody's failure; a reply that was refused counts as a failure of the model.
+        // Nobody is to blame for a stale request, but a refused reply counts as a failure of the model.
         if done && job.fold.is_none() && !is_accepted(&job) && code != VerdictCode::Stale {
             session.attempted(asked.id, failed + 1, None, None, now);
         }
@@ -122,8 +125,8 @@ impl StoredSession {
     }
 }
 
-/// What became of a job: as the prepared fold has it, with the lines that were dropped, else from
-/// the job's outcome.
+/// The verdict on a job. A prepared fold holds it together with the dropped lines; otherwise it is read from the
+/// job's outcome.
 fn verdict(request: Hash, job: &StoreJob, prepared: Option<&Fold>) -> VerdictRecord {
     let mut known = prepared.iter().flat_map(|fold| &fold.verdicts);
     if let Some(verdict) = known.find(|verdict| verdict.request == request) {
@@ -131,12 +134,13 @@ fn verdict(request: Hash, job: &StoreJob, prepared: Option<&Fold>) -> VerdictRec
     }
     let text = job.outcome.as_deref().unwrap_or_default();
     let (code, detail) = text.split_once(": ").unwrap_or((text, ""));
-    // No worker writes another code; what nobody knows is of no use to this session.
+    // Workers write only known codes. With an unknown one, the result is of no use to this session.
     let known = VerdictCode::from_code(code).map(|code| (code, detail));
     let (code, detail) = known.unwrap_or((VerdictCode::Stale, text));
     VerdictRecord { request, code, detail: detail.to_owned(), dropped: Vec::new() }
 }
 
+/// Whether the reply to a job was accepted.
 fn is_accepted(job: &StoreJob) -> bool {
     let code = job.outcome.as_deref().unwrap_or_default().split(": ").next();
     code.and_then(VerdictCode::from_code) == Some(VerdictCode::ACCEPTED)

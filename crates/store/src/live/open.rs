@@ -1,4 +1,4 @@
-//! Making, opening, loading and forking stored sessions.
+//! Creates, opens, loads and forks stored sessions.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::types::{
     AppendRequest, FoldRow, LoadedSession, Millis, NewEvent, NewFold, NewSession, SessionRow,
 };
 
-/// Events that are copied at a time.
+/// How many events are copied at a time.
 const BATCH: u64 = 512;
 
 impl StoredSession {
-    /// Makes a session.
+    /// Creates a session in the store, and opens it.
     ///
     /// # Errors
-    /// When the id is taken, a name in it is unknown, or the store fails.
+    /// Fails where the id is taken, the row names something unknown, or the store fails.
     pub async fn create(store: Arc<dyn Store>, new: NewSession) -> Result<Self, StoredError> {
         // Names are checked before anything is stored.
         let probe = SessionRow { new: new.clone(), ..SessionRow::default() };
@@ -35,10 +35,10 @@ impl StoredSession {
         Self::open(store, &id).await
     }
 
-    /// Opens a session: head, active fold and tail are read, nothing else.
+    /// Opens a session. Only the head, the active fold and the tail are read.
     ///
     /// # Errors
-    /// When there is no such session, it is damaged, or the store fails.
+    /// Fails where there is no such session, it is damaged, or the store fails.
     pub async fn open(store: Arc<dyn Store>, id: &str) -> Result<Self, StoredError> {
         let loaded = store.load(id).await?;
         let row = loaded.session.clone();
@@ -58,10 +58,10 @@ impl StoredSession {
         Ok(stored)
     }
 
-    /// Reads the session again.
+    /// Reads the session again from the store.
     ///
     /// # Errors
-    /// As [`StoredSession::open`].
+    /// Fails as [`StoredSession::open`] does.
     pub async fn reload(&mut self) -> Result<(), StoredError> {
         let injections = std::mem::take(&mut self.injections);
         let hooks = self.hooks.take();
@@ -70,7 +70,7 @@ impl StoredSession {
         Ok(())
     }
 
-    /// Loads the events that the active fold covers, and all folds.
+    /// Loads the events that the active fold covers, and all folds, so that the whole session is in memory.
     pub(super) async fn hydrate(&mut self) -> Result<(), StoredError> {
         let LoadedParts::Brief(brief) = &self.inner else { return Ok(()) };
         let state = brief.state();
@@ -91,19 +91,19 @@ impl StoredSession {
         Ok(())
     }
 
-    /// All folds of the session, in the order they came in.
+    /// All folds of the session, in the order in which they were stored.
     ///
     /// # Errors
-    /// When the store fails or holds what is no fold.
+    /// Fails where the store fails, or a fold's record cannot be read.
     pub async fn folds(&self) -> Result<Vec<Fold>, StoredError> {
         let rows = self.store.folds(&self.row.new.id).await?;
         rows.iter().map(|row| rows::fold(&self.row.new.id, row)).collect()
     }
 
-    /// All folds of the session with their rows, in the order they came in.
+    /// All folds of the session with their rows, in the order in which they were stored.
     ///
     /// # Errors
-    /// When the store fails or holds what is no fold.
+    /// Fails where the store fails, or a fold's record cannot be read.
     pub async fn fold_rows(&self) -> Result<Vec<(FoldRow, Fold)>, StoredError> {
         let rows = self.store.folds(&self.row.new.id).await?;
         let read = |row: FoldRow| {
@@ -113,26 +113,27 @@ impl StoredSession {
         rows.into_iter().map(read).collect()
     }
 
-    /// What its requests were read through.
+    /// The folds through which the session's recorded requests were read.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails where the store fails.
     pub async fn requests(&self) -> Result<RecordedRequests, StoredError> {
         Ok(self.store.requests(&self.row.new.id).await?.into_iter().collect())
     }
 
-    /// How its folds stand, which are all of them in order.
+    /// For each of `folds`, whether it was in force, prepared, undone or superseded. `folds` has to be all folds of the
+    /// session, in order.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails where the store fails.
     pub async fn standings(&self, folds: &[Fold]) -> Result<Vec<FoldStanding>, StoredError> {
         Ok(standings(folds, self.row.active, &self.requests().await?))
     }
 
-    /// Reads what others have written since, no more than that.
+    /// Reads only what others have written since the last read.
     ///
     /// # Errors
-    /// As [`StoredSession::open`].
+    /// Fails as [`StoredSession::open`] does.
     pub async fn refresh(&mut self) -> Result<(), StoredError> {
         let row = self.store.session(&self.row.new.id).await?;
         if row == self.row {
@@ -159,7 +160,7 @@ impl StoredSession {
         self.reload().await
     }
 
-    /// The fold that was prepared with the narration that is ready: any process takes it alike.
+    /// Offers the fold that was prepared with the ready narration, so that every process takes the same one.
     fn offer_prepared(&mut self) {
         let LoadedParts::Whole(session) = &mut self.inner else { return };
         let Some(ready) = session.narration().ready.as_ref().map(|ready| ready.request) else {
@@ -177,11 +178,10 @@ impl StoredSession {
         }
     }
 
-    /// A session of its own over the first `at` events (all without), with the folds that still
-    /// apply.
+    /// Creates a session of its own from the first `at` events (`None`: all events), with the folds that still apply.
     ///
     /// # Errors
-    /// When the id is taken, there are not so many events, or the store fails.
+    /// Fails where the id is taken, the session has fewer events, or the store fails.
     pub async fn fork(
         &mut self,
         id: &str,
@@ -226,6 +226,7 @@ impl StoredSession {
     }
 }
 
+/// Makes a session from its loaded parts: a brief one where a fold is active, and otherwise the whole one.
 fn assemble(meta: &SessionMeta, loaded: LoadedSession) -> Result<LoadedParts, StoredError> {
     let row = loaded.session;
     let mut state = rows::state(&row)?;
@@ -268,12 +269,14 @@ fn assemble(meta: &SessionMeta, loaded: LoadedSession) -> Result<LoadedParts, St
     Ok(LoadedParts::Brief(Box::new(brief)))
 }
 
-/// A session as whoever sends it does: whoever folds it, the client behind a proxy has to go on with the fold.
+/// A session with the rules of the client that sends it. For a client behind a proxy, a fold must suit that client,
+/// whoever makes it.
 fn held_so(mut session: Session, meta: &SessionMeta) -> Session {
     session.set_cache_lifetime(meta.cache_lifetime);
     if meta.is_proxied() { session.with_answers_behind().with_turns_kept() } else { session }
 }
 
+/// The error for events whose hashes do not lead to the hash in the row.
 fn chain(id: &str) -> StoredError {
     StoreError::Damaged(format!(
         "the events of session `{id}` do not lead to its chain hash; `store fsck` says where"
@@ -281,7 +284,7 @@ fn chain(id: &str) -> StoredError {
     .into()
 }
 
-/// The meter that a session starts with.
+/// The meter with which a session starts.
 fn meter(row: &SessionRow) -> Meter {
     if row.new.counter == "chars:4" { Meter::chars_over_four() } else { Meter::exact() }
 }

@@ -1,4 +1,4 @@
-//! Between the engine's values and the store's rows.
+//! Converts between the engine's values and the store's rows.
 
 use midfold_core::Counter;
 use midfold_core::engine::{BriefReading, SessionState};
@@ -14,8 +14,8 @@ use super::{SessionMeta, StoredError};
 use crate::error::StoreError;
 use crate::types::{CallRow, EventRow, FoldRow, SessionRow};
 
-/// How a session's events are read, by the rules of the model that it is with: the one that its state has,
-/// else the one that it began with.
+/// How a session's events are read: dialect, profile and counter. The rules of its model apply: the model in its
+/// state, or else the one that it began with.
 pub(super) fn reading(row: &SessionRow, model: &str) -> Result<BriefReading, StoredError> {
     let unknown = |what: &'static str, name: &str| StoredError::Unknown {
         what,
@@ -59,7 +59,7 @@ pub(super) fn fold(session: &str, row: &FoldRow) -> Result<Fold, StoredError> {
     Ok(fold)
 }
 
-/// A call and what the provider reported for it.
+/// The record of a call, and the usage that the provider reported; `None` where it has reported none.
 pub(super) fn call(
     session: &str,
     row: &CallRow,
@@ -77,12 +77,12 @@ fn damaged(session: &str, what: &str, error: &dyn std::fmt::Display) -> StoredEr
     StoreError::Damaged(format!("the {what} of session `{session}` cannot be read: {error}")).into()
 }
 
-/// JSON of a value that always has one.
+/// The JSON of a value that can always be written as JSON.
 pub(super) fn json<T: serde::Serialize>(value: &T) -> Result<String, StoredError> {
     Ok(serde_json::to_string(value).map_err(StoreError::from)?)
 }
 
-/// A log of stored events, whole.
+/// A log of all stored events.
 pub(super) fn log(reading: BriefReading, meta: &SessionMeta, rows: Vec<EventRow>) -> EventLog {
     let BriefReading { dialect, profile, counter } = reading;
     let mut log = EventLog::new(dialect, profile, counter).kept();

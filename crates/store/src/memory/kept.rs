@@ -1,4 +1,4 @@
-//! What the store in memory holds, and the small steps on it. Its lock is the store's.
+//! The contents of the store in memory, and small operations on them. The store holds the lock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -14,49 +14,54 @@ use crate::types::{
     SessionActivity, SessionExtent, SessionRow, StoreJob,
 };
 
+/// Everything that the store holds.
 #[derive(Default)]
 pub(super) struct MemoryInner {
     pub(super) sessions: BTreeMap<String, MemorySession>,
-    /// Jobs by their ids. An id is never given twice.
+    /// Jobs by id. An id is never used again.
     pub(super) jobs: BTreeMap<u64, StoreJob>,
-    /// By what sessions are recognised, and how many of their messages.
+    /// For each identity, the session that has it, and the number of its events at that point.
     pub(super) identities: HashMap<Hash, (String, u64)>,
-    /// Answers that later requests name, and when they came.
+    /// Answers that later requests may name, each with the time when it was stored.
     pub(super) answers: HashMap<Hash, (Millis, AnswerHistory)>,
-    /// What providers said of windows.
+    /// Windows that providers stated.
     pub(super) windows: HashMap<Hash, LearnedWindow>,
-    /// The newest id of a job.
+    /// The highest id that a job has had.
     pub(super) last_job: u64,
     /// Ids of the jobs that are ready or leased.
     pub(super) live: BTreeSet<u64>,
-    /// Counts changes.
+    /// How many changes the store has seen.
     tick: u64,
 }
 
+/// A session with its events, folds and calls.
 #[derive(Default)]
 pub(super) struct MemorySession {
     pub(super) row: SessionRow,
-    /// The change of the store that was the last one here.
+    /// The number of the session's last change, among all changes of the store.
     tick: u64,
+    /// Tokens of all events.
     tokens: u64,
     pub(super) events: Vec<EventRow>,
-    /// When the newest of them came in.
+    /// When its newest event was appended.
     pub(super) appended: Millis,
+    /// For each key of an append, the append's fingerprint and its answer.
     pub(super) keys: HashMap<String, (Hash, AppendOutcome)>,
     pub(super) folds: Vec<FoldRow>,
     pub(super) calls: Vec<CallRow>,
-    /// Keys of all its jobs.
+    /// Keys of all jobs that the session has had.
     pub(super) job_keys: HashSet<String>,
-    /// Whether one of its jobs is ready or leased.
+    /// Whether one of its jobs is ready or leased. A session has at most one such job.
     pub(super) live: bool,
 }
 
 impl MemoryInner {
+    /// The session with this id. Fails where there is none.
     pub(super) fn kept(&self, id: &str) -> Result<&MemorySession, StoreError> {
         self.sessions.get(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))
     }
 
-    /// A session that is changed.
+    /// The session, for a change. The change is counted.
     pub(super) fn kept_mut(&mut self, id: &str) -> Result<&mut MemorySession, StoreError> {
         let kept = self.sessions.get_mut(id).ok_or_else(|| StoreError::NoSession(id.to_owned()))?;
         self.tick += 1;
@@ -64,14 +69,14 @@ impl MemoryInner {
         Ok(kept)
     }
 
-    /// Takes a new session in.
+    /// Adds a new session.
     pub(super) fn insert(&mut self, mut kept: MemorySession) {
         self.tick += 1;
         kept.tick = self.tick;
         self.sessions.insert(kept.row.new.id.clone(), kept);
     }
 
-    /// Adds an answer, and lets those of its session go that came long before it.
+    /// Adds an answer. Of the answers of the same session, only the newest are kept.
     pub(super) fn put_answer(&mut self, key: Hash, answer: AnswerHistory, now: Millis) {
         let most = if answer.session.is_some() { MOST_ANSWERS } else { MOST_LONE_ANSWERS };
         let session = answer.session.clone();
@@ -84,14 +89,15 @@ impl MemoryInner {
         }
     }
 
-    /// How many answers are of no session, and were made before a time.
+    /// How many answers belong to no session and are older than `since`.
     pub(super) fn old_answers(&self, since: Millis) -> u64 {
         let is_old =
             |(made, answer): &&(Millis, AnswerHistory)| answer.session.is_none() && *made < since;
         self.answers.values().filter(is_old).count() as u64
     }
 
-    /// The history that is known longest, of those that end with one of these identities.
+    /// Of the histories that end with one of these identities, the one with the most events. `None` where there is
+    /// none.
     pub(super) fn identified(
         &self,
         identities: &[Hash],
@@ -103,17 +109,18 @@ impl MemoryInner {
         Ok(Some(IdentifiedSession { id: id.clone(), events: *events, active, state_version }))
     }
 
-    /// Adds a window, and lets one go that was learned long before it.
+    /// Adds a window, and drops the oldest one where there are too many.
     pub(super) fn put_window(&mut self, key: Hash, window: LearnedWindow) {
         self.windows.insert(key, window);
         if self.windows.len() > MOST_WINDOWS as usize {
-            // Of several of one time, the same one as in a database.
+            // Of windows of the same time, the same one is dropped as in a database.
             let oldest = self.windows.iter().min_by_key(|(key, it)| (it.learned, Reverse(**key)));
             let oldest = oldest.map(|(key, _)| *key);
             oldest.and_then(|key| self.windows.remove(&key));
         }
     }
 
+    /// Sessions by their last change, the newest first.
     pub(super) fn newest(&self, asked: &NewestQuery) -> Vec<SessionActivity> {
         let before = asked.before.unwrap_or(u64::MAX);
         let all = self.sessions.values().filter(|kept| kept.tick < before);
@@ -125,7 +132,7 @@ impl MemoryInner {
         found
     }
 
-    /// The sessions whose ids come after this one, in order.
+    /// The sessions with ids greater than `id`, in order; all sessions for `None`.
     pub(super) fn after<'a>(
         &'a self,
         id: Option<&str>,
@@ -152,6 +159,7 @@ impl MemoryInner {
         })
     }
 
+    /// Queues a job. Returns false where its key was used, or another job of the session is ready or leased.
     pub(super) fn enqueue(&mut self, job: NewJob) -> bool {
         let Some(kept) = self.sessions.get_mut(&job.session) else { return false };
         if kept.live || !kept.job_keys.insert(job.key.clone()) {
@@ -176,6 +184,7 @@ impl MemoryInner {
         true
     }
 
+    /// Leases due jobs, the oldest first.
     pub(super) fn claim(&mut self, claim: &JobClaim) -> Vec<StoreJob> {
         let Self { jobs, live, .. } = self;
         let mut claimed = Vec::new();
@@ -199,7 +208,7 @@ impl MemoryInner {
         claimed
     }
 
-    /// The job of a lease, while the lease holds.
+    /// The job of a lease; `None` where the lease does not hold any more.
     pub(super) fn leased(&mut self, lease: &Lease) -> Option<&mut StoreJob> {
         let job = self.jobs.get_mut(&lease.job)?;
         (job.state == JobState::Leased && job.attempt == lease.attempt).then_some(job)
@@ -218,7 +227,7 @@ impl MemorySession {
         self.events.push(EventRow { seq, event });
     }
 
-    /// What its calls were read through, each with the fewest events of such a call.
+    /// The folds through which the session's calls were read, each with the lowest head of such a call.
     pub(super) fn requests(&self) -> Vec<(Option<Hash>, u64)> {
         let mut found: Vec<(Option<Hash>, u64)> = Vec::new();
         for CallRow { call, .. } in &self.calls {
@@ -231,7 +240,7 @@ impl MemorySession {
         found
     }
 
-    /// The number of the active fold.
+    /// The number of the active fold; `None` where no fold is active.
     fn number(&self) -> Option<u64> {
         let active = self.folds.iter().find(|row| Some(row.fold.id) == self.row.active);
         active.map(|row| row.number)
@@ -252,6 +261,7 @@ impl MemorySession {
         }
     }
 
+    /// Adds a fold, unless one with this id is stored.
     pub(super) fn put(&mut self, fold: &NewFold) -> PutOutcome {
         if self.folds.iter().any(|row| row.fold.id == fold.id) {
             return PutOutcome::Same;
@@ -261,7 +271,7 @@ impl MemorySession {
         PutOutcome::New
     }
 
-    /// When it last changed.
+    /// When the session last changed.
     pub(super) fn changed(&self) -> Millis {
         let fold = self.folds.iter().map(|row| row.fold.now).max();
         let call = self.calls.iter().map(|row| row.call.now).max();
@@ -269,6 +279,7 @@ impl MemorySession {
         newest.into_iter().flatten().max().unwrap_or_default()
     }
 
+    /// The events of a range, as far as they exist.
     pub(super) fn slice(&self, range: &Range<u64>) -> &[EventRow] {
         let clamp = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(self.events.len());
         let (from, to) = (clamp(range.start), clamp(range.end));

@@ -1,4 +1,4 @@
-//! The arguments of a call as a person reads them: one `key: value` a line, edits as diffs.
+//! Formats the arguments of a call for a person: one `key: value` on each line, and edits as diffs.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::diff;
 
-/// Names of what is replaced and of what replaces it, as tools that edit call them.
+/// The argument names for a replaced text and its replacement, in tools that edit files.
 const PAIRS: [(&str, &str); 8] = [
     ("old_string", "new_string"),
     ("oldText", "newText"),
@@ -19,24 +19,25 @@ const PAIRS: [(&str, &str); 8] = [
     ("search", "replace"),
     ("old", "new"),
 ];
-/// How many of them mean an edit whatever the tool: the others are plain words.
+/// The first pairs in `PAIRS` mean an edit in any tool. The others are plain words, so they count only in tools that
+/// edit.
 const CERTAIN: usize = 6;
 /// Arguments that name the file of an edit.
 const PATHS: [&str; 7] =
     ["file_path", "path", "filePath", "target_file", "filename", "file", "notebook_path"];
 
-/// A JSON value with its members in the order of the text.
+/// A JSON value whose members keep the order of the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ArgumentNode {
     Text(String),
-    /// A number, true, false or null, as written.
+    /// A number, `true`, `false` or `null`.
     Bare(String),
     List(Vec<ArgumentNode>),
     Object(Vec<(String, ArgumentNode)>),
 }
 
 impl ArgumentNode {
-    /// Reads the arguments of a call: an object, or a string that holds one.
+    /// Reads the arguments of a call: a JSON value, or a string that holds an object. `None` where they are not JSON.
     pub(super) fn read(arguments: &str) -> Option<Self> {
         match serde_json::from_str(arguments).ok()? {
             Self::Text(inner) => match serde_json::from_str(&inner) {
@@ -61,7 +62,7 @@ impl ArgumentNode {
         }
     }
 
-    /// The value without quotes and escapes, on as few lines as it has.
+    /// The value as text, without quotes and escapes, and without line breaks of its own.
     fn inline(&self) -> String {
         let joined = |parts: Vec<String>| parts.join(", ");
         match self {
@@ -73,7 +74,7 @@ impl ArgumentNode {
         }
     }
 
-    /// The first value that is a text of its own: what a call of an unknown tool is about.
+    /// The first string in the value. For a call of an unknown tool, it says what the call is about.
     pub(super) fn first_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -84,7 +85,8 @@ impl ArgumentNode {
     }
 }
 
-/// The arguments of a call to read. What is no JSON is as it was written: a patch, a script.
+/// The arguments of a call in readable form. Arguments that are not JSON, such as a patch or a script, stay as they
+/// are.
 pub fn readable(arguments: &str, facts: &CallFacts) -> String {
     let Some(node) = ArgumentNode::read(arguments) else {
         return plain_arguments(arguments).trim_end_matches('\n').to_owned();
@@ -95,6 +97,7 @@ pub fn readable(arguments: &str, facts: &CallFacts) -> String {
     }
 }
 
+/// Formats an object: short values first, then long ones, then edits as diffs.
 fn object(node: &ArgumentNode, members: &[(String, ArgumentNode)], facts: &CallFacts) -> String {
     let edits = edits(node, facts);
     let of_edit = |key: &str| {
@@ -123,7 +126,7 @@ fn object(node: &ArgumentNode, members: &[(String, ArgumentNode)], facts: &CallF
             }
         }
     }
-    // What has many lines comes last, so that no line behind it looks like a part of it.
+    // Values of several lines come last, so that no other line looks like a part of them.
     short.append(&mut long);
     if !edits.is_empty() {
         short.push(format!("--- {}", path_of(node, facts)));
@@ -132,12 +135,13 @@ fn object(node: &ArgumentNode, members: &[(String, ArgumentNode)], facts: &CallF
     short.join("\n")
 }
 
+/// The file of an edit; empty where the arguments name none.
 fn path_of(node: &ArgumentNode, facts: &CallFacts) -> String {
     let named = PATHS.iter().find_map(|key| node.member(key)?.text());
     named.map(str::to_owned).or_else(|| facts.writes.first().cloned()).unwrap_or_default()
 }
 
-/// What a call replaces by what, in order.
+/// The replaced texts of a call and their replacements, in order.
 fn edits<'a>(node: &'a ArgumentNode, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
     let mut found = pairs_of(node, facts);
     if let ArgumentNode::Object(members) = node {
@@ -148,7 +152,7 @@ fn edits<'a>(node: &'a ArgumentNode, facts: &CallFacts) -> Vec<(&'a str, &'a str
     found
 }
 
-/// The pairs of an object, or of a list of objects that have one each.
+/// The pairs in an object, or in a list of objects that have one pair each.
 fn pairs_of<'a>(node: &'a ArgumentNode, facts: &CallFacts) -> Vec<(&'a str, &'a str)> {
     let known = if facts.kind == ToolKind::Edit { &PAIRS[..] } else { &PAIRS[..CERTAIN] };
     let pair = |node: &'a ArgumentNode| {

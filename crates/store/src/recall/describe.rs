@@ -1,4 +1,4 @@
-//! What a fold covers.
+//! Describes what a fold covers.
 
 use midfold_core::fold::{Fold, FoldEntry};
 use midfold_core::references::NameReference;
@@ -10,7 +10,7 @@ use super::{ExpandTarget, RecallError};
 use crate::store::Store;
 use crate::types::{FoldRow, SessionRow};
 
-/// Identifiers that [`describe`] lists.
+/// At most this many identifiers are listed by [`describe`].
 const LISTED: usize = 40;
 
 /// What a fold covers.
@@ -49,10 +49,10 @@ pub struct FoldDescription {
     pub asked_again: Vec<NameReference>,
 }
 
-/// Says what a fold covers: `active`, or the start of its id.
+/// Describes a fold, which is given as `active` or as the start of its id.
 ///
 /// # Errors
-/// When there is no such session or fold.
+/// Fails where there is no such session or fold.
 pub async fn describe(
     store: &dyn Store,
     session: &str,
@@ -62,7 +62,7 @@ pub async fn describe(
     let asked = fold.trim();
     let prefix = match ExpandTarget::parse(asked) {
         Ok(ExpandTarget::Fold(prefix)) => prefix,
-        // An id may start with digits alone.
+        // The start of an id may consist of digits, so it looks like the number of an event.
         Ok(ExpandTarget::Events(_)) => asked.to_owned(),
         Err(_) if asked.is_empty() => "active".to_owned(),
         Err(error) => return Err(error),

@@ -1,10 +1,10 @@
-//! A line diff, to show what an edit replaced.
+//! A line diff, which shows what an edit replaced.
 
-/// Cells of the table of a comparison; what is larger is shown as all out, all in.
+/// Largest table of a comparison, in cells. Above it, all old lines are shown as removed and all new ones as added.
 const CELLS: usize = 250_000;
 
-/// `old` to `new`: lines that stay with a space before them, lines that went with `-`, lines that
-/// came with `+`. Nothing is left out.
+/// The lines of both texts: common lines with a space before them, removed lines with `-`, new lines with `+`. No
+/// line is left out.
 pub fn lines(old: &str, new: &str) -> String {
     let (old, new) = (split(old), split(new));
     let same = |(a, b): &(&&str, &&str)| a == b;
@@ -23,6 +23,7 @@ fn split(text: &str) -> Vec<&str> {
     if text.is_empty() { Vec::new() } else { text.split('\n').collect() }
 }
 
+/// Adds the lines that differ, by the longest common subsequence where the table is small enough.
 fn middle(old: &[&str], new: &[&str], out: &mut Vec<String>) {
     let (mut a, mut b) = (0, 0);
     if old.len() * new.len() <= CELLS {
@@ -45,7 +46,7 @@ fn middle(old: &[&str], new: &[&str], out: &mut Vec<String>) {
     out.extend(new[b..].iter().map(|line| format!("+{line}")));
 }
 
-/// How many lines the rests of both have in common, for every pair of rests.
+/// For each pair of positions, how many lines the rests of both texts have in common.
 fn common(old: &[&str], new: &[&str]) -> Vec<u32> {
     let width = new.len() + 1;
     let mut table = vec![0; (old.len() + 1) * width];

@@ -1,4 +1,4 @@
-//! Originals, a page at a time: calls with their results, repeats once.
+//! Reads original messages, one page at a time. Calls come with their results, and a repeated text comes once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -10,21 +10,21 @@ use super::reading::{LogReader, MessageHeadline, PairedEvents, begins};
 use super::{ExpandTarget, RecallError, readable, target};
 use crate::store::Store;
 
-/// Characters of one page of [`expand()`], when nothing is asked for.
+/// Default length of a page of [`expand()`], in characters.
 pub const PAGE_CHARS: usize = 8_000;
 
-/// Most characters of one page.
+/// Greatest length of a page, in characters.
 pub const MAX_PAGE_CHARS: usize = 100_000;
 
-/// Most messages on one page: those without a word cost nothing of its characters.
+/// Most messages on a page. Messages without text cost no characters, so their number needs a limit.
 const PAGE_EVENTS: usize = 500;
-/// Characters that a headline costs, about.
+/// What a message's headline costs on a page, in characters.
 const HEAD: usize = 40;
-/// Messages that are read at a time.
+/// How many messages are read at a time.
 const CHUNK: u64 = 64;
-/// Shortest text that is worth a look at another message instead.
+/// A shorter text is shown again, because looking at another message would be more work. In characters.
 const REPEAT: usize = 80;
-/// Most messages of one step that are compared as one.
+/// Steps of more messages than this are not compared as a whole.
 const STEP: usize = 64;
 
 /// One original, or a part of it.
@@ -66,15 +66,15 @@ pub struct OriginalPage {
     pub next: Option<String>,
 }
 
-/// Brings back originals, `max_chars` at a time (at most [`MAX_PAGE_CHARS`]), from where the page
-/// before ended. A call comes with its results and a result with its call. A page ends between two
-/// messages where it can, else between two lines.
+/// Reads original messages, `max_chars` characters at a time (at most [`MAX_PAGE_CHARS`]), from the end of the
+/// previous page. A call comes with its results, and a result with its call. A page ends between two messages where
+/// possible, or else between two lines.
 ///
-/// `from` is the [`OriginalPage::next`] of the page before, or any place: `12`, `12:4000` (from that
-/// character of the message's text), `12:L310` (from that line, counted from 1).
+/// `from` is the [`OriginalPage::next`] of the previous page, or any place: `12`, `12:4000` (from that character of
+/// the message's text), `12:L310` (from that line, counted from 1).
 ///
 /// # Errors
-/// When there is no such session, message or fold, or the cursor is none.
+/// Fails where there is no such session, message or fold, or the cursor is not valid.
 pub async fn expand(
     store: &dyn Store,
     session: &str,
@@ -92,7 +92,7 @@ pub async fn expand(
             let chunk = at..run.end.min(at + CHUNK);
             let events = reader.around(&chunk).await?;
             let log = reader.paired(&events);
-            // Steps stay whole: the chunk goes on to the end of its last one.
+            // Steps stay whole, so the chunk is extended to the end of its last step.
             let last = events.last().map_or(chunk.end, |event| u64::from(event.seq) + 1);
             let end = last.max(chunk.end).min(run.end);
             for step in steps(&events, at..end) {
@@ -106,7 +106,7 @@ pub async fn expand(
     Ok(pager.page)
 }
 
-/// The runs, and what the steps at their ends need to be whole.
+/// The runs, extended by the partners of the calls and results at their ends.
 async fn with_partners(
     reader: &LogReader<'_>,
     runs: Vec<Range<u64>>,
@@ -126,7 +126,7 @@ async fn with_partners(
     Ok(target::merged(all))
 }
 
-/// The events of a range, step by step.
+/// The events of a range, grouped by step.
 fn steps(events: &[Event], range: Range<u64>) -> Vec<&[Event]> {
     let from = events.partition_point(|event| u64::from(event.seq) < range.start);
     let to = events.partition_point(|event| u64::from(event.seq) < range.end);
@@ -141,13 +141,14 @@ fn steps(events: &[Event], range: Range<u64>) -> Vec<&[Event]> {
     steps
 }
 
-/// Where a page starts.
+/// The place where a page starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageCursor {
     event: u64,
     place: CursorPlace,
 }
 
+/// A place in the text of a message: a character offset, or a line counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CursorPlace {
     Char(usize),
@@ -161,7 +162,7 @@ impl Default for CursorPlace {
 }
 
 impl PageCursor {
-    /// Reads `12`, `12:4000` or `12:L310`.
+    /// Reads `12`, `12:4000` (a character offset) or `12:L310` (a line, counted from 1).
     pub fn parse(text: &str) -> Result<Self, RecallError> {
         let wrong = || RecallError::Cursor(text.chars().take(80).collect());
         let text = text.trim();
@@ -174,7 +175,7 @@ impl PageCursor {
         Ok(Self { event, place: place.map_err(|_| wrong())? })
     }
 
-    /// Where it lies in the text of its event, in characters.
+    /// The place as a character offset in the text of its event.
     pub fn offset(self, text: &str) -> usize {
         match self.place {
             CursorPlace::Char(at) => at.min(text.chars().count()),
@@ -186,24 +187,30 @@ impl PageCursor {
     }
 }
 
-/// Fills a page.
+/// Fills a page with messages.
 struct Pager {
+    /// Where the page starts.
     start: PageCursor,
+    /// Length of a page, in characters.
     max: usize,
+    /// Characters that are left.
     room: usize,
     page: OriginalPage,
-    /// The first messages of steps on this page, by the texts of the step.
+    /// For the texts of each step on this page, the numbers of that step's messages.
     steps: HashMap<Vec<String>, Vec<u64>>,
-    /// Messages on this page, by their text.
+    /// For each text on this page, the number of the first message with it.
     texts: HashMap<String, u64>,
 }
 
-/// A message that waits for its place.
+/// A message that is about to be put on the page.
 struct WaitingMessage {
     head: MessageHeadline,
+    /// Where the text starts in the message, in characters.
     offset: usize,
     text: String,
+    /// Characters of the message's whole text.
     chars: usize,
+    /// The message on this page with the same text.
     same_as: Option<u64>,
 }
 
@@ -214,14 +221,15 @@ impl Pager {
         Self { start, max, room: max, page: OriginalPage::default(), steps, texts }
     }
 
-    /// Puts a step on the page, as far as it fits. True when the page is full.
+    /// Puts as much of a step on the page as fits. Returns whether the page is full.
     fn step(&mut self, log: &PairedEvents<'_>, events: &[Event]) -> bool {
         let mut items: Vec<WaitingMessage> =
             events.iter().map(|event| self.item(log, event)).collect();
         self.find_repeats(&mut items);
         let cost = items.iter().map(WaitingMessage::cost).sum::<usize>();
         let empty = self.page.originals.is_empty();
-        // Begin a new page for what fits one, and for what fits none when this is half full.
+        // A step that fits on an empty page goes to a new page. A step that fits on no page does so only where this
+        // page is more than half full.
         if !empty && cost > self.room && (cost <= self.max || self.room < self.max / 2) {
             return self.end(items.first(), 0);
         }
@@ -243,18 +251,19 @@ impl Pager {
         false
     }
 
+    /// The message as it would be put on the page, from where the page starts in it.
     fn item(&self, log: &PairedEvents<'_>, event: &Event) -> WaitingMessage {
         let head = log.headline(event);
         let text = readable::text(log, event);
         let chars = text.chars().count();
-        // Only the message that the page before ended in starts in the middle.
+        // Only the message in which the previous page ended starts in the middle.
         let offset = if head.event == self.start.event { self.start.offset(&text) } else { 0 };
         let text = text.chars().skip(offset).collect();
         WaitingMessage { head, offset, text, chars, same_as: None }
     }
 
-    /// Marks what this page has already: whole steps of calls and results however short, single
-    /// messages where they are long.
+    /// Marks messages that repeat others on this page. Steps with calls are compared as a whole, however short they
+    /// are; single messages only where they are long.
     fn find_repeats(&mut self, items: &mut [WaitingMessage]) {
         let calls = items.iter().any(|item| !item.head.tools.is_empty());
         if calls && items.len() <= STEP {
@@ -277,7 +286,7 @@ impl Pager {
         }
     }
 
-    /// Ends the page before a message.
+    /// Ends the page before a message, or at this offset in it. Always returns true: the page is full.
     fn end(&mut self, next: Option<&WaitingMessage>, offset: usize) -> bool {
         self.page.next = next.map(|item| match item.offset + offset {
             0 => item.head.event.to_string(),
@@ -286,8 +295,8 @@ impl Pager {
         true
     }
 
-    /// Puts the start of a long message on the page, up to the end of a line where that leaves
-    /// less than half of the room empty.
+    /// Puts the start of a long message on the page. It ends with a whole line, unless that would leave more than half
+    /// of the room empty.
     fn cut(&mut self, mut item: WaitingMessage) -> bool {
         let room = self.room.max(1);
         let end = item.text.char_indices().nth(room).map_or(item.text.len(), |(at, _)| at);
@@ -306,7 +315,7 @@ impl WaitingMessage {
         if self.same_as.is_some() { 0 } else { self.text.chars().count() }
     }
 
-    /// Characters that it costs on a page; a repeat is mostly a part of a line.
+    /// What the message costs on a page, in characters. A repeat is shown in a part of a line.
     fn cost(&self) -> usize {
         if self.same_as.is_some() { 1 } else { self.len() + HEAD }
     }

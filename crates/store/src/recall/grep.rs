@@ -1,4 +1,4 @@
-//! Finding messages by what they say and what they are.
+//! Finds messages by their text and by filters.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,45 +15,46 @@ use crate::types::{LogSearch, SearchMode};
 
 /// Most messages that one [`grep()`] returns.
 pub const MAX_HITS: u32 = 50;
-/// Hits that come back when nothing is asked for.
+/// How many messages come back where no limit is asked for.
 pub const HITS: u32 = 10;
 /// Most lines of context around a match.
 pub const MAX_CONTEXT: usize = 50;
-/// Messages whose lines are looked at, to join those that say the same.
+/// At most this many messages have their lines compared, to join messages with the same line.
 const LOOKED_AT: usize = 1_000;
-/// Characters of the line that tells of a result, without a query.
+/// Length of the line that describes a result where there is no query, in characters.
 const TELLING: usize = 240;
-/// Tools that an error lists.
+/// At most this many tools are listed in an error.
 const TOOLS: usize = 20;
-/// Words that `role` may be.
+/// The roles that `role` accepts.
 const ROLES: [&str; 6] = ["system", "developer", USER, "assistant", "tool", "other"];
 /// The role of persons.
 const USER: &str = "user";
 
-/// What to look for, and among which messages.
+/// A search in the log: the text to find, and filters for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrepQuery {
-    /// What for. It may be empty where a filter is set: then all messages that pass are listed,
-    /// the oldest first.
+    /// The text to find. It may be empty where a filter is set: then all messages that pass are listed, the oldest
+    /// first.
     pub query: String,
-    /// How.
+    /// How the query is matched.
     pub mode: SearchMode,
-    /// Only messages of this role; `tool` for whatever brings results. `user` is what persons say, wherever it
-    /// stands, and nothing else: their messages, and their words in the results of tools.
+    /// Only messages of this role. `tool` means all results. `user` means a person's own words: messages
+    /// that a person wrote, and a person's words inside tool results.
     pub role: Option<String>,
-    /// Only calls of this tool and their results: its name, or a kind (`read`, `edit`, `shell` …).
+    /// Only calls of this tool and their results. A tool is given by its name or by a kind (`read`, `edit`, `shell`
+    /// …).
     pub tool: Option<String>,
-    /// Only results that say that something failed.
+    /// Only results of calls that failed.
     pub errors: bool,
-    /// Only messages that the active fold took out of the context or shortened.
+    /// Only messages that the active fold removed from the context or shortened.
     pub folded: bool,
-    /// Only messages of these runs of numbers.
+    /// Only messages with these numbers.
     pub within: Option<Vec<Range<u64>>>,
-    /// Lines to show around each line that matches (at most [`MAX_CONTEXT`]).
+    /// Lines of context before and after each matching line (at most [`MAX_CONTEXT`]).
     pub context: usize,
-    /// At most so many messages (at most [`MAX_HITS`]).
+    /// Most messages of one page (at most [`MAX_HITS`]).
     pub limit: u32,
-    /// Hits to pass over: those of the pages before.
+    /// How many hits to skip, because they were on earlier pages.
     pub skip: u32,
 }
 
@@ -75,16 +76,16 @@ impl Default for GrepQuery {
 }
 
 impl GrepQuery {
-    /// Looks for this in all messages.
+    /// A search for this text in all messages.
     #[must_use]
     pub fn new(query: &str, mode: SearchMode) -> Self {
         Self { query: query.to_owned(), mode, ..Self::default() }
     }
 
-    /// Reads what `within` may be: `12-20`, or a list.
+    /// Reads the text form of `within`: a range such as `12-20`, or a list of numbers and ranges.
     ///
     /// # Errors
-    /// When it is something else.
+    /// Fails where the text has another form.
     pub fn range(text: &str) -> Result<Vec<Range<u64>>, RecallError> {
         match target::ExpandTarget::parse(text)? {
             target::ExpandTarget::Events(runs) => Ok(runs),
@@ -98,6 +99,7 @@ impl GrepQuery {
         self.role.is_some() || self.tool.is_some() || self.errors || self.folded
     }
 
+    /// Fails where no message has the role, or there is neither a query nor a filter.
     fn check(&self) -> Result<(), RecallError> {
         let known = |role: &String| ROLES.contains(&role.as_str());
         if let Some(role) = self.role.as_ref().filter(|role| !known(role)) {
@@ -162,11 +164,11 @@ pub struct HitPage {
     pub next: Option<u32>,
 }
 
-/// Finds messages of the original log. O(log).
+/// Finds messages in the original log, in O(log).
 ///
 /// # Errors
-/// When there is no such session, the query is none, nobody has the role or the tool, or, with
-/// `folded`, nothing is folded.
+/// Fails where there is no such session, the query is not valid, no message has the role or the tool, or where
+/// nothing is folded although `folded` is set.
 pub async fn grep(
     store: &dyn Store,
     session: &str,
@@ -194,13 +196,14 @@ pub async fn grep(
     Ok(HitPage { found, total, next })
 }
 
-/// Whether a tool, or one of a kind, is the one that is asked for.
+/// Whether a tool has this name, or is of this kind.
 fn is_tool(log: &PairedEvents<'_>, name: &str, wanted: &str) -> bool {
     name.eq_ignore_ascii_case(wanted)
         || log.tools.lookup(name).kind.as_str().eq_ignore_ascii_case(wanted)
 }
 
-/// A tool that nothing calls is mostly another name for one that something does.
+/// Refuses a tool that no message calls, and lists the tools that are called, because the wanted one is usually among
+/// them under another name.
 fn check_tool(log: &PairedEvents<'_>, ask: &GrepQuery) -> Result<(), RecallError> {
     let Some(wanted) = &ask.tool else { return Ok(()) };
     let used = log.tool_names();
@@ -237,7 +240,7 @@ async fn among<'e>(
     Ok(log.events.iter().filter(passes).collect())
 }
 
-/// Whether role, tool and outcome are as asked.
+/// Whether a message has the wanted role, tool and outcome.
 fn is_from(log: &PairedEvents<'_>, event: &Event, ask: &GrepQuery) -> bool {
     let role = ask.role.as_deref();
     let is_of = |role: &str| match role {
@@ -256,7 +259,7 @@ fn is_from(log: &PairedEvents<'_>, event: &Event, ask: &GrepQuery) -> bool {
     (ask.tool.is_none() || uses()) && (!ask.errors || failed())
 }
 
-/// Those that match, in the order in which they are shown.
+/// The messages that match, in the order of display.
 async fn ranked<'e>(
     store: &dyn Store,
     session: &str,
@@ -269,7 +272,7 @@ async fn ranked<'e>(
         return Ok(among);
     }
     if ask.mode == SearchMode::Text && !ask.filters() && ask.within.is_none() {
-        // The index of the store knows who has which word.
+        // The store's word index can rank the messages where no filter is set.
         let limit = u32::try_from(LOOKED_AT).unwrap_or(u32::MAX);
         let search = LogSearch { query: ask.query.clone(), mode: ask.mode, range: None, limit };
         let hits = store.search(session, &search).await?;
@@ -282,14 +285,18 @@ async fn ranked<'e>(
     Ok(ranked)
 }
 
-/// Hits with the same best line, of the same file or command: the newest of them is shown.
+/// Hits of one file or command with the same best line; only the newest is shown.
 struct HitGroup {
+    /// The newest of the hits.
     head: MessageHeadline,
+    /// Characters of its text.
     chars: usize,
     lines: MessageLines,
+    /// The numbers of the older hits.
     also: Vec<u64>,
 }
 
+/// Finds the lines of each message, and joins results of one file or command with the same best line.
 fn groups(
     log: &PairedEvents<'_>,
     query: &LineQuery,
@@ -308,15 +315,15 @@ fn groups(
             head.role = USER;
             lines = query.lines_within(lines, &log.said(event), context);
         }
-        // Without a query a result is told by its line that says most, or by its outcome alone.
+        // Without a query, a result is described by the line that says most, or by its outcome alone.
         if query.is_empty() && !head.outcomes.is_empty() && !only_said {
             lines =
                 MessageLines { best: line(head.telling().unwrap_or_default(), TELLING), ..lines };
         }
         let group = HitGroup { head, chars: text.chars().count(), lines, also: Vec::new() };
-        // Calls that share a line differ in the rest.
+        // Calls may share a line and differ elsewhere, so they are not joined.
         let joins = !query.is_empty() && (group.head.tools.is_empty() || group.is_result());
-        // A line of two files is two findings.
+        // The same line in two files is two hits.
         let key = (group.head.actions(), group.lines.best.clone());
         match known.get(&key).copied().filter(|_| joins) {
             Some(at) => groups[at].join(group),
@@ -336,6 +343,7 @@ impl HitGroup {
         !self.head.outcomes.is_empty()
     }
 
+    /// Adds a hit to the group. The newer of the two is shown.
     fn join(&mut self, mut other: Self) {
         if other.head.event > self.head.event {
             std::mem::swap(self, &mut other);

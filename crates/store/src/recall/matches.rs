@@ -1,4 +1,4 @@
-//! Where a query is in a message: the lines to show of it.
+//! Finds the lines of a message that match a query.
 
 use midfold_core::log::Event;
 use serde::Serialize;
@@ -8,9 +8,9 @@ use crate::error::StoreError;
 use crate::text::{CandidateRanking, Matcher, Postings, find_folded, searched};
 use crate::types::{LogSearch, SearchMode};
 
-/// Lines that match, shown of one message.
+/// At most this many matching lines of a message are shown.
 const LINES: usize = 3;
-/// Characters of a line that are shown, around the match.
+/// Most characters of a shown line, around the match.
 pub const LINE: usize = 240;
 
 /// A line of a message.
@@ -25,34 +25,34 @@ pub struct TextLine {
     pub text: String,
 }
 
-/// The lines of one message.
+/// The lines of one message that are shown for a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageLines {
     /// The line that matches best.
     pub best: String,
-    /// Its number; none in a message of one line.
+    /// Number of the best line, from 1; `None` where the message has a single line.
     pub number: Option<usize>,
-    /// The lines that are shown.
+    /// The matching lines and their context.
     pub shown: Vec<TextLine>,
-    /// Lines that match beside those.
+    /// How many more lines match.
     pub more: usize,
 }
 
-/// A query that lines and messages are held against.
+/// A compiled query, with which lines and messages are compared.
 pub struct LineQuery {
     matcher: Option<Matcher>,
 }
 
 impl LineQuery {
-    /// [`StoreError::LineQuery`] for what cannot be asked. An empty one asks for nothing.
+    /// Compiles a query. Fails with [`StoreError::Query`] where it is not valid. An empty query matches everything.
     pub fn new(query: &str, mode: SearchMode) -> Result<Self, StoreError> {
         if query.trim().is_empty() {
             return Ok(Self { matcher: None });
         }
         let search = |query: String| LogSearch { query, mode, range: None, limit: 1 };
         let asked = Matcher::new(&search(query.to_owned()))?;
-        // What is shown are lines, so `^` and `$` are their ends. The query goes first, alone, so
-        // that what is wrong with it is said of it.
+        // Only lines are shown, so `^` and `$` match the ends of lines. The query was compiled alone before, so that
+        // an error message is about the query as it was written.
         let matcher = match mode {
             SearchMode::Regex => Matcher::new(&search(format!("(?m){query}")))?,
             SearchMode::Text | SearchMode::Literal => asked,
@@ -64,7 +64,7 @@ impl LineQuery {
         self.matcher.is_none()
     }
 
-    /// Whether a text matches: of words, whether it has one of them.
+    /// Whether a text matches. For a query of words, one of the words is enough.
     pub(super) fn is_in(&self, text: &str) -> bool {
         match &self.matcher {
             None => true,
@@ -76,7 +76,7 @@ impl LineQuery {
         }
     }
 
-    /// The same lines where they stand in a part of the message, else those of the part.
+    /// The same lines where they are in `part` of the message, or else the matching lines of that part.
     pub(super) fn lines_within(
         &self,
         lines: MessageLines,
@@ -95,7 +95,7 @@ impl LineQuery {
         MessageLines { number: None, ..own }
     }
 
-    /// The messages that match: for words the best first, else the newest first.
+    /// The messages that match: the best first for a query of words, and otherwise the newest first.
     pub(super) fn ranked<'e>(
         &self,
         log: &PairedEvents<'e>,
@@ -128,13 +128,13 @@ impl LineQuery {
         }
     }
 
-    /// The lines to show of a message: `text` as it is brought back, or, where only that matches,
-    /// `written`, the text as it was written.
+    /// The lines of a message to show. `text` is its readable form. Where only `written`, the original text, matches,
+    /// one line of that is shown.
     pub fn lines(&self, text: &str, written: &str, context: usize) -> MessageLines {
         let lines: Vec<&str> = text.lines().collect();
         let scores = self.scores(text, &lines);
         let Some(best) = best(&scores) else {
-            // A query over the border of two arguments, a name of a tool, or no query at all.
+            // The query matches across two arguments or a tool's name, or there is no query.
             let at = self.matcher.as_ref().and_then(|matcher| matcher.find(written));
             let source = if at.is_some() { written } else { text };
             return MessageLines {
@@ -162,7 +162,7 @@ impl LineQuery {
         }
     }
 
-    /// For each line how well it matches, and where.
+    /// For each line, how well it matches, and the byte offset of the match.
     fn scores(&self, text: &str, lines: &[&str]) -> Vec<(usize, usize)> {
         match &self.matcher {
             None => vec![(0, 0); lines.len()],
@@ -174,7 +174,7 @@ impl LineQuery {
                     .iter()
                     .map(|line| matcher.find(line).map_or((0, 0), |at| (1, at)))
                     .collect();
-                // A match over a line break, or one that anchors to the text.
+                // No single line matches: the match spans a line break, or is anchored to the whole text.
                 if scores.iter().all(|(score, _)| *score == 0)
                     && let Some(at) = matcher.find(text)
                 {
@@ -190,14 +190,14 @@ impl LineQuery {
     }
 }
 
-/// The first of those that match best.
+/// Index of the first line with the highest score; `None` where no line matches.
 fn best(scores: &[(usize, usize)]) -> Option<usize> {
     let most = scores.iter().map(|(score, _)| *score).max().filter(|score| *score > 0)?;
     scores.iter().position(|(score, _)| *score == most)
 }
 
-/// How many letters of the query's words a line has, and where the longest of them stands: long
-/// words are rare ones.
+/// How many characters of the query's words a line has, and the byte offset of the longest of these words. Long words
+/// count more, because they are rarer.
 fn words_in(line: &str, words: &[String], phrase: &str) -> (usize, usize) {
     let (mut score, mut at, mut longest) = (0, 0, 0);
     for word in words {
@@ -215,7 +215,7 @@ fn words_in(line: &str, words: &[String], phrase: &str) -> (usize, usize) {
     }
 }
 
-/// Where a word stands as a word of its own.
+/// Byte offset of a word in a line, where it is a whole word.
 fn find_word(line: &str, word: &str) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -230,7 +230,7 @@ fn find_word(line: &str, word: &str) -> Option<usize> {
     }
 }
 
-/// About [`LINE`] characters of a text around a place, on one line.
+/// About [`LINE`] characters of a text around a byte offset, on one line.
 fn around(text: &str, at: usize) -> String {
     let text = text.trim_end();
     let at = text.floor_char_boundary(at.min(text.len()));

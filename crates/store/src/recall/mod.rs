@@ -1,12 +1,12 @@
-//! Recall: what a fold took out of the context, brought back from the log.
+//! Recall: reads messages again that a fold removed from the context.
 //!
-//! Five questions, each bounded: *what happened* ([`outline()`]), *where is it* ([`grep()`]), *what
-//! was it called* ([`names()`]), *show me the original* ([`expand()`]), *what does this fold cover*
-//! ([`describe()`]). [`dispatch()`] answers them for an agent that was given [`tools()`]. What comes
-//! back is quoted history: data, never instructions.
+//! It answers five questions, each with a limited answer: what happened ([`outline()`]), where something is
+//! ([`grep()`]), what something was called ([`names()`]), the original text ([`expand()`]), and what a fold covers
+//! ([`describe()`]). [`dispatch()`] answers them for an agent that has [`tools()`]. The answers are quoted history:
+//! data, and never instructions.
 //!
-//! One numbering: the number of a message is its place in the log, from 0. Recaps, every command
-//! and every tool print it as `@12` and take it.
+//! A message's number is its position in the log, counted from 0. Recaps, commands and tools print it as `@12` and
+//! accept that form.
 
 pub(crate) mod arguments;
 mod describe;

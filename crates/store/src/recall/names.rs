@@ -1,4 +1,4 @@
-//! The names that left the context, for an agent that knows what it wants and not what it is called.
+//! Lists names that left the context, for an agent that knows what it needs but not its name.
 
 use std::collections::HashSet;
 
@@ -16,11 +16,11 @@ use crate::store::Store;
 use crate::text::plain_text;
 use crate::types::FoldRow;
 
-/// Characters of names that come back when nothing is asked for: about a hundred names.
+/// Default length of the answer, in characters: about a hundred names.
 pub const NAME_CHARS: usize = 2_000;
-/// Most characters of names.
+/// Greatest length of the answer, in characters.
 pub const MAX_NAME_CHARS: usize = 20_000;
-/// Events that are read at a time.
+/// How many events are read at a time.
 const CHUNK: u64 = 64;
 
 /// Names that the covered events have and the context has not.
@@ -33,13 +33,12 @@ pub struct GoneNames {
     pub more: usize,
 }
 
-/// Names (paths, symbols, ids, numbers …) of the events that the active fold took out, without
-/// those that the context still has: ranked by how they were used, and by the words that they share
-/// with `question`, which may be empty. No secret is among them: nobody asked for it by its name.
-/// O(covered text).
+/// The names (paths, symbols, ids, numbers …) of the events that the active fold removed, without those that the
+/// context still has. They are ranked by how they were used, and by the words that they share with `question`, which
+/// may be empty. Secrets are left out, because a list must not reveal them unasked. O(covered text).
 ///
 /// # Errors
-/// When there is no such session, or nothing is folded.
+/// Fails where there is no such session, or nothing is folded.
 pub async fn names(
     store: &dyn Store,
     session: &str,
@@ -79,7 +78,7 @@ pub async fn names(
     Ok(GoneNames { names, more })
 }
 
-/// The names of the messages that the fold itself made: the recap, and what is sent shortened.
+/// The names in the messages that the fold made: the recap or marker, and shortened messages.
 fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
     let fold = record(row)?;
     let mut here = HashSet::new();
@@ -94,6 +93,7 @@ fn made(row: &FoldRow, dialect: &str) -> Result<HashSet<String>, StoreError> {
     Ok(here)
 }
 
+/// Adds the names in a text.
 fn add(here: &mut HashSet<String>, text: &str) {
     for name in identifiers(text) {
         if !here.contains(name) {

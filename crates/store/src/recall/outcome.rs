@@ -1,19 +1,19 @@
-//! What came of a call, in a few words. The only place here that asks the table of tools for it.
+//! Describes the outcome of a call in a few words. In this crate, only this file asks the tool table for outcomes.
 
 use midfold_core::tools::{CallFacts, CallVerdict, ToolTable};
 
-/// What came of a call.
+/// The outcome of a call, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutcomeWords {
-    /// It failed, or was not allowed to run to its end.
+    /// Whether the call failed, or was not allowed to run to its end.
     pub failed: bool,
-    /// `ok`, `failed (exit 101)`, `rejected`; empty where nothing says so.
+    /// `ok`, `failed (exit 101)`, `rejected by the user`; empty where the outcome is unknown.
     pub verdict: String,
-    /// The line that says most, where one does.
+    /// The line that says most, or the reason of a rejection; `None` where there is neither.
     pub telling: Option<String>,
 }
 
-/// Reads the result of a call. `flagged` is what the result itself says, where it does.
+/// Reads the result of a call. `flagged` is the error flag of the result, or `None` where it has none.
 pub fn outcome_words(
     tools: &ToolTable,
     facts: &CallFacts,

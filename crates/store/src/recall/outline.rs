@@ -1,4 +1,4 @@
-//! The messages of a session, one line each: what to read before anything is brought back.
+//! Lists the messages of a session, one line each, as an overview before anything is read in full.
 
 use std::ops::Range;
 
@@ -8,14 +8,15 @@ use super::reading::{LogReader, MessageHeadline, line};
 use super::{RecallError, readable, target};
 use crate::store::Store;
 
-/// Messages of a page, when nothing is asked for.
+/// Messages of a page where no limit is asked for.
 pub const ROWS: u32 = 50;
 /// Most messages of a page.
 pub const MAX_ROWS: u32 = 500;
-/// Characters of a message that its line shows, and of one that goes on to a call.
+/// Characters of a message that its line shows.
 const START: usize = 100;
+/// Characters of a message that its line shows, where the message also makes a call.
 const START_OF_CALL: usize = 60;
-/// Messages that are read at a time.
+/// How many messages are read at a time.
 const CHUNK: u64 = 64;
 
 /// One message of an outline.
@@ -57,11 +58,11 @@ pub struct OutlinePage {
     pub next: Option<u64>,
 }
 
-/// Lists messages from number `from` on, at most `limit` (at most [`MAX_ROWS`]); with `folded`
-/// only those that the active fold took out of the context or shortened.
+/// Lists at most `limit` messages (at most [`MAX_ROWS`]) from number `from` on. With `folded`, only messages that the
+/// active fold removed from the context or shortened are listed.
 ///
 /// # Errors
-/// When there is no such session or message; with `folded`, when nothing is folded.
+/// Fails where there is no such session or message, and where nothing is folded although `folded` is set.
 pub async fn outline(
     store: &dyn Store,
     session: &str,
@@ -100,6 +101,7 @@ pub async fn outline(
     Ok(page)
 }
 
+/// Adds the lines of the messages in a chunk.
 async fn rows(
     reader: &LogReader<'_>,
     chunk: &Range<u64>,

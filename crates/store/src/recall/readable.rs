@@ -1,5 +1,4 @@
-//! The text of a message as it is brought back: prose and results as they are, calls with their
-//! arguments unescaped.
+//! The readable form of a message: prose and results as they are, and calls with unescaped arguments.
 
 use midfold_core::log::Event;
 use midfold_core::view::{BlockKind, BlockView, MediaKind, Role};
@@ -7,8 +6,7 @@ use midfold_core::view::{BlockKind, BlockView, MediaKind, Role};
 use super::arguments;
 use super::reading::PairedEvents;
 
-/// All of a message's text. Offsets and sizes of recall are in characters of it, and lines are
-/// lines of it.
+/// The whole readable text of a message. Offsets, sizes and line numbers of recall refer to this text.
 pub(super) fn text(log: &PairedEvents<'_>, event: &Event) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut calls = log.calls_of(event.seq).map(|(_, call)| call);
@@ -27,7 +25,7 @@ pub(super) fn text(log: &PairedEvents<'_>, event: &Event) -> String {
             }
             BlockKind::Result { .. } => {
                 let site = results.iter().find(|result| result.index == at);
-                // With one result the headline says whose it is.
+                // Where a message has one result, its headline names the call.
                 if let (Some(site), true) = (site, results.len() > 1) {
                     let (tool, _, target) = log.call_of(site);
                     let verdict = log.outcome(site).verdict;
@@ -53,7 +51,7 @@ pub(super) fn text(log: &PairedEvents<'_>, event: &Event) -> String {
             format!("[{}{size}]", kind(media.kind))
         }));
     }
-    // A dialect that nobody knows has no view: its bytes are its text.
+    // A message of an unknown dialect has no view, so its bytes are its text.
     if event.view.blocks.is_empty() && event.view.role == Role::Other {
         parts.push(String::from_utf8_lossy(&event.bytes).into_owned());
     }
@@ -69,6 +67,7 @@ fn kind(kind: MediaKind) -> &'static str {
     }
 }
 
+/// The text in the place of a block of an unknown kind.
 fn opaque(block: &BlockView, event: &Event) -> String {
     let source = String::from_utf8_lossy(block.outer.of(&event.bytes));
     format!("[a block that is not read, {} characters]", source.chars().count())

@@ -1,4 +1,4 @@
-//! A part of a log, read: events with their views, and which call each result answers.
+//! Reads a part of a log: events with their views, and the pairs of calls and results.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,15 +21,15 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{EventRow, SessionRow};
 
-/// Events that are read at a time.
+/// How many events are read at a time.
 const PAGE: u64 = 256;
-/// Events that are read at a time to find where a step begins or ends.
+/// How many events are read at a time to find the start or the end of a step.
 const MARGIN: u64 = 16;
-/// Characters of a target in a headline.
+/// Longest target in a headline, in characters.
 const TARGET: usize = 80;
 
-/// What the session's policy says of tools. A policy that cannot be read is said where a session is
-/// opened.
+/// The tools that the session's policy defines; none where the policy cannot be read. That error is reported when
+/// the session is opened.
 fn tools_of(row: &SessionRow) -> Vec<ToolEntry> {
     let changed =
         serde_json::from_str::<SessionState>(&row.state).ok().and_then(|state| state.policy);
@@ -44,6 +44,7 @@ fn tools_of(row: &SessionRow) -> Vec<ToolEntry> {
 pub(super) struct LogReader<'a> {
     store: &'a dyn Store,
     pub row: SessionRow,
+    /// The dialect; `None` where this build does not know it.
     kind: Option<DialectKind>,
     pub tools: Cow<'static, ToolTable>,
 }
@@ -56,7 +57,7 @@ impl<'a> LogReader<'a> {
         Ok(Self { store, row, kind, tools })
     }
 
-    /// The events of a range.
+    /// The events of a range, as far as the log has them.
     pub async fn events(&self, range: Range<u64>) -> Result<Vec<Event>, StoreError> {
         let end = range.end.min(self.row.head);
         let mut events = Vec::new();
@@ -69,8 +70,8 @@ impl<'a> LogReader<'a> {
         Ok(events)
     }
 
-    /// The events of a range and those around it that belong to the same steps, so that every call
-    /// has its results and every result its call.
+    /// The events of a range, and its neighbours that belong to the same steps, so that every call comes with its
+    /// results and every result with its call.
     pub async fn around(&self, range: &Range<u64>) -> Result<Vec<Event>, StoreError> {
         let mut start = range.start;
         let mut events = self.events(range.clone()).await?;
@@ -80,7 +81,7 @@ impl<'a> LogReader<'a> {
             longer.append(&mut events);
             events = longer;
             start = from;
-            // The last step that begins at or before the range.
+            // Events before the last step that begins at or before the range are not needed.
             let most = usize::try_from(range.start - from).unwrap_or(usize::MAX);
             if let Some(at) = (1..=most).rev().find(|at| begins(&events, *at)) {
                 events.drain(..at);
@@ -100,6 +101,7 @@ impl<'a> LogReader<'a> {
         Ok(events)
     }
 
+    /// Reads a stored event. Fields that recall does not need stay empty.
     fn event(&self, row: EventRow) -> Event {
         let bytes = row.event.bytes;
         let mut view = match self.kind {
@@ -126,7 +128,7 @@ impl<'a> LogReader<'a> {
         }
     }
 
-    /// The events with their calls and results paired.
+    /// The events, with their calls and results paired.
     pub fn paired<'e>(&'e self, events: &'e [Event]) -> PairedEvents<'e> {
         let calls = CallIndex::find(events, 0..events.len());
         let mut answered = vec![None; calls.calls.len()];
@@ -140,7 +142,7 @@ impl<'a> LogReader<'a> {
     }
 }
 
-/// Whether no result from this event on answers a call before it.
+/// Whether a step begins at this index: no result from here on answers a call before it.
 pub(super) fn begins(events: &[Event], at: usize) -> bool {
     let plain = |event: &Event| !event.view.has_calls() && !event.view.has_results();
     let Some(event) = events.get(at) else { return true };
@@ -148,13 +150,13 @@ pub(super) fn begins(events: &[Event], at: usize) -> bool {
     plain(event) || (!event.view.has_results() && (before.view.has_results() || plain(before)))
 }
 
-/// Events with their calls and results.
+/// Events, with their calls and results paired.
 pub(super) struct PairedEvents<'e> {
     pub events: &'e [Event],
     pub tools: &'e ToolTable,
     dialect: Option<&'static dyn Dialect>,
     calls: CallIndex<'e>,
-    /// The result of each call, where there is one.
+    /// For each call, the index of its result; `None` where it has none.
     answered: Vec<Option<usize>>,
 }
 
@@ -164,20 +166,20 @@ impl<'e> PairedEvents<'e> {
         self.events.get(at).filter(|event| u64::from(event.seq) == seq)
     }
 
-    /// The calls of an event, with their places in the list of all.
+    /// The calls of an event, each with its index among all calls.
     pub fn calls_of(&self, seq: u32) -> impl Iterator<Item = (usize, CallSite<'e>)> + '_ {
         let at = self.calls.calls.partition_point(|call| call.event.seq < seq);
         let rest = self.calls.calls.iter().enumerate().skip(at);
         rest.take_while(move |(_, call)| call.event.seq == seq).map(|(at, call)| (at, *call))
     }
 
-    /// The results of an event.
+    /// The results in an event.
     pub fn results_of(&self, seq: u32) -> impl Iterator<Item = &ResultSite<'e>> + '_ {
         let at = self.calls.results.partition_point(|result| result.event.seq < seq);
         self.calls.results[at..].iter().take_while(move |result| result.event.seq == seq)
     }
 
-    /// The tools that are called, or that results name.
+    /// The names of all tools that are called, or that results name.
     pub fn tool_names(&self) -> BTreeSet<String> {
         let called = self.calls.calls.iter().map(|call| call.tool().into_owned());
         let named = self.calls.results.iter().filter(|result| result.call.is_none());
@@ -185,7 +187,7 @@ impl<'e> PairedEvents<'e> {
         called.chain(named).filter(|name| !name.is_empty()).collect()
     }
 
-    /// The events that hold the results of this one's calls, and the calls of its results.
+    /// The numbers of the events with the results of this one's calls, and with the calls of its results.
     pub fn partners(&self, seq: u32) -> Vec<u64> {
         let results = self.calls_of(seq).filter_map(|(at, _)| {
             let result = self.answered.get(at).copied().flatten()?;
@@ -197,13 +199,13 @@ impl<'e> PairedEvents<'e> {
         results.chain(calls).collect()
     }
 
-    /// Whether the call at this place failed, as far as its result says.
+    /// Whether the call with this index failed, as far as its result shows.
     pub fn failed(&self, call: usize) -> bool {
         let result = self.answered.get(call).copied().flatten();
         result.and_then(|at| self.calls.results.get(at)).is_some_and(|r| self.outcome(r).failed)
     }
 
-    /// Tool, facts and target of the call that a result answers.
+    /// The tool, facts and target of the call that a result answers.
     pub fn call_of(&self, result: &ResultSite<'e>) -> (Cow<'e, str>, CallFacts, String) {
         let call = self.calls.call_of(result);
         let tool = tool_of(call.as_ref(), result.event, result.block);
@@ -212,14 +214,14 @@ impl<'e> PairedEvents<'e> {
         (tool, facts, target)
     }
 
-    /// Whether a person says something in an event, or shows a picture.
+    /// Whether a person wrote words in an event, or showed media.
     pub fn says(&self, event: &Event) -> bool {
         let shows = |block: &BlockView| block.kind == BlockKind::Media;
         let media = || event.view.is_real_user() && event.view.blocks.iter().any(shows);
         !self.said(event).is_empty() || media()
     }
 
-    /// What persons say in an event: in a message of the user's role, or in a result. Empty where nobody does.
+    /// The words that persons wrote in an event, as a message or in a result. Empty where there are none.
     pub fn said(&self, event: &Event) -> String {
         let Some(dialect) = self.dialect else { return String::new() };
         let ears = ResultEars { tools: self.tools, dialect };
@@ -233,7 +235,7 @@ impl<'e> PairedEvents<'e> {
         joined(&said, Passage::is_said)
     }
 
-    /// What came of the call that a result answers.
+    /// The outcome of the call that a result answers.
     pub fn outcome(&self, result: &ResultSite<'e>) -> OutcomeWords {
         let facts = self.call_of(result).1;
         let flagged = match result.block.kind {
@@ -243,7 +245,7 @@ impl<'e> PairedEvents<'e> {
         outcome_words(self.tools, &facts, &result.block.text(&result.event.bytes), flagged)
     }
 
-    /// What a headline says of an event.
+    /// The headline of an event.
     pub fn headline(&self, event: &Event) -> MessageHeadline {
         let mut tools: Vec<String> = Vec::new();
         let mut targets: Vec<String> = Vec::new();
@@ -270,12 +272,12 @@ impl<'e> PairedEvents<'e> {
     }
 }
 
-/// Who speaks, where results count as the tool's, in whose role they ever are sent.
+/// The role of an event for recall. Results count as the tool's, whatever role they were sent in.
 pub(super) fn role_word(event: &Event) -> &'static str {
     if event.view.has_results() { Role::Tool.name() } else { event.view.role.name() }
 }
 
-/// What a call is about: its file, its command or what it looks for, on one line.
+/// The target of a call on one line: its file, its command, or what it searches for.
 fn target(facts: &CallFacts, call: &CallSite<'_>) -> String {
     let command = facts.command.as_deref().map(without_cd);
     let path = || match facts.range {
@@ -295,13 +297,13 @@ fn target(facts: &CallFacts, call: &CallSite<'_>) -> String {
     line(&named.unwrap_or_default(), TARGET)
 }
 
-/// A command without the folder that it goes to first: the same for most commands of a session.
+/// The command without a `cd` at its start, which is the same for most commands of a session.
 fn without_cd(command: &str) -> &str {
     let rest = command.strip_prefix("cd ").and_then(|rest| rest.split_once("&&"));
     rest.map_or(command, |(_, rest)| rest.trim_start())
 }
 
-/// A text on one line of at most `most` characters.
+/// The text on one line of at most `most` characters.
 pub(super) fn line(text: &str, most: usize) -> String {
     let part: String = text.chars().take(most * 4).collect();
     let words = part.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -313,24 +315,25 @@ pub(super) fn line(text: &str, most: usize) -> String {
     format!("{}…", short.trim_end())
 }
 
-/// What a headline says of a message.
+/// The facts about a message that a headline shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MessageHeadline {
     pub event: u64,
     pub role: &'static str,
-    /// A client wrote it in the user's role: context, a reminder, a recap.
+    /// Whether a client wrote it in the user's role: context, a reminder, a recap.
     pub injected: bool,
     pub turn: u32,
-    /// Tools of its calls or results, in order.
+    /// The tools of its calls and results, in order.
     pub tools: Vec<String>,
-    /// What each is about.
+    /// The target of each.
     pub targets: Vec<String>,
-    /// What came of each call, for results.
+    /// For results, the outcome of each call.
     pub outcomes: Vec<OutcomeWords>,
 }
 
 impl MessageHeadline {
-    /// Tool and target of each call or result: `Read src/a.rs; Bash make`.
+    /// The tool and target of each call or result, such as `Read src/a.rs; Bash make`. `None` where there are no calls
+    /// and results.
     pub fn actions(&self) -> Option<String> {
         let one = |(tool, target): (&String, &String)| format!("{tool} {target}").trim().to_owned();
         let all: Vec<_> = self.tools.iter().zip(&self.targets).map(one).collect();
@@ -341,7 +344,8 @@ impl MessageHeadline {
         (!all.is_empty()).then_some(text)
     }
 
-    /// What came of its calls: `ok`, `failed (exit 1)`, `2 ok, 1 failed`; empty where nothing says so.
+    /// The outcome of its calls: `ok`, `failed (exit 1)`, `2 ok, 1 failed`; empty where it is unknown. `None` where it
+    /// has no results.
     pub fn verdict(&self) -> Option<String> {
         match self.outcomes.as_slice() {
             [] => None,
@@ -356,7 +360,7 @@ impl MessageHeadline {
         }
     }
 
-    /// The line of a result that says most: of the first that failed, else of the only one.
+    /// The line that says most: of the first failed result, or else of the only result.
     pub fn telling(&self) -> Option<&str> {
         let failed = self.outcomes.iter().find(|words| words.failed);
         let only = || self.outcomes.first().filter(|_| self.outcomes.len() == 1);

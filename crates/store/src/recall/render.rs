@@ -1,5 +1,5 @@
-//! What recall brought back as plain text: the same for people at a terminal and for agents, who
-//! pay for every character of it.
+//! Formats the answers of recall as plain text, for people at a terminal and for agents. It is brief, because agents
+//! pay for every character.
 
 use std::fmt::Write;
 
@@ -10,14 +10,14 @@ use super::expand::{Original, OriginalPage};
 use super::grep::{FoundMessage, HitPage};
 use super::outline::{OutlinePage, OutlineRow};
 
-/// Longest pattern of repeats that is told in one line.
+/// Longest pattern of repeats that is written as one line, in messages.
 const PERIOD: usize = 8;
-/// Hits longer than this say how long they are.
+/// Messages of more characters than this have their length in the headline.
 const LONG: usize = 8_000;
-/// Runs of numbers that are listed.
+/// At most this many runs of numbers are listed.
 pub const RUNS: usize = 8;
 
-/// A page of originals: a headline for each message, then its text.
+/// A page of originals as text: for each message a headline, then its text.
 #[must_use]
 pub fn page_text(page: &OriginalPage) -> String {
     let mut out = String::new();
@@ -49,7 +49,8 @@ pub fn page_text(page: &OriginalPage) -> String {
     out
 }
 
-/// A call says itself what it does, and a result right behind its call not again.
+/// The headline of an original. It names the action only for results, because a call shows its action itself, and not
+/// where the headline before has the same action.
 pub fn headline(original: &Original, before: Option<&str>) -> String {
     let mut out = head(original.event, &original.role, false);
     let action = original.action.as_deref().filter(|action| Some(*action) != before);
@@ -67,7 +68,7 @@ pub fn headline(original: &Original, before: Option<&str>) -> String {
     out
 }
 
-/// Runs of repeats: those of one step, again and again, on one line.
+/// Writes lines for repeated messages. A pattern of repeats, such as one step again and again, gets one line.
 pub fn push_repeats(out: &mut String, repeats: &[Original]) {
     let mut rest = repeats;
     while let [first, ..] = rest {
@@ -84,8 +85,8 @@ pub fn push_repeats(out: &mut String, repeats: &[Original]) {
     }
 }
 
-/// Length of the shortest pattern that these begin with and that comes at least twice, and of the
-/// whole run of it; else that of a run without a pattern.
+/// The length of the shortest pattern at the start of these repeats that occurs at least twice, and the length of
+/// all its occurrences. (1, 1) where there is no pattern.
 fn pattern(repeats: &[Original]) -> (usize, usize) {
     let same = |at: usize| repeats[at].same_as;
     let run = |period: usize| {
@@ -97,7 +98,7 @@ fn pattern(repeats: &[Original]) -> (usize, usize) {
     found.map_or_else(|| (1, 1), |period| (period, run(period)))
 }
 
-/// Hits: a headline for each message, and its lines.
+/// A page of hits as text: for each message a headline, then its lines.
 #[must_use]
 pub fn hits_text(hits: &HitPage) -> String {
     let mut out = String::new();
@@ -151,7 +152,7 @@ fn hit_head(found: &FoundMessage) -> String {
     out
 }
 
-/// An outline: one line a message.
+/// An outline as text, one line for each message.
 #[must_use]
 pub fn outline_text(outline: &OutlinePage) -> String {
     let mut out = plural(outline.total as usize, "message");
@@ -170,7 +171,7 @@ pub fn outline_text(outline: &OutlinePage) -> String {
     out
 }
 
-/// A result right behind its call does not say again what it is about.
+/// The line of a message. A result right behind its call does not repeat the call's target.
 fn row_text(row: &OutlineRow, turn: bool, before: Option<&str>) -> String {
     let mut out = head(row.event, &row.role, row.injected);
     if turn {
@@ -194,7 +195,7 @@ fn row_text(row: &OutlineRow, turn: bool, before: Option<&str>) -> String {
     out
 }
 
-/// What a fold covers. The recap is told where it is not the one that the context has already.
+/// The description of a fold as text. The recap of the active fold is left out, because the context holds it.
 #[must_use]
 pub fn described_text(found: &FoldDescription) -> String {
     let active = if found.active { "active" } else { "not active" };
@@ -221,7 +222,7 @@ pub fn described_text(found: &FoldDescription) -> String {
     out
 }
 
-/// Which names were needed after all: `folded at 3, asked for again: src/app.py @7`.
+/// The names that were used again after the fold: `folded at 3, asked for again: src/app.py @7`.
 #[must_use]
 pub fn asked_again_text(found: &FoldDescription) -> String {
     let again = |one: &NameReference| format!("{} @{}", one.name, one.seq);
@@ -236,7 +237,7 @@ fn head(event: u64, role: &str, injected: bool) -> String {
     format!("@{event} {role}{by}")
 }
 
-/// `@3`, or `@3-@7`.
+/// Formats a run of numbers: `@3`, or `@3-@7`.
 fn span(first: u64, last: u64) -> String {
     if first == last { format!("@{first}") } else { format!("@{first}-@{last}") }
 }
@@ -248,7 +249,7 @@ fn runs(runs: &[(u64, u64)]) -> String {
     shown.collect::<Vec<_>>().join(", ") + &more
 }
 
-/// Numbers, neighbours as a range.
+/// Formats numbers; neighbouring ones become a range.
 pub fn list(seqs: &[u64]) -> String {
     let mut found: Vec<(u64, u64)> = Vec::new();
     for seq in seqs {
@@ -265,7 +266,7 @@ fn plural(count: usize, what: &str) -> String {
     format!("{} {what}{s}", number(count))
 }
 
-/// `1234567` as `1,234,567`.
+/// Formats `1234567` as `1,234,567`.
 fn number(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -278,7 +279,7 @@ fn number(n: usize) -> String {
     out
 }
 
-/// A text without what moves a cursor or colours it: it means nothing to a reader, and costs.
+/// Removes control sequences that move a cursor or change colours, because they cost tokens and say nothing.
 pub fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -286,7 +287,7 @@ pub fn clean(text: &str) -> String {
         match c {
             '\x1b' if chars.peek() == Some(&'[') => {
                 chars.next();
-                // Numbers up to the letter that ends the code.
+                // Skips the numbers of the sequence; the letter behind them ends it.
                 while chars.next_if(|c| matches!(c, '0'..='9' | ';' | '?')).is_some() {}
                 chars.next_if(char::is_ascii_alphabetic);
             }

@@ -1,4 +1,4 @@
-//! What is asked for: messages by their numbers, or a fold.
+//! Reads which messages are asked for: by their numbers, or by a fold.
 
 use std::ops::Range;
 
@@ -8,34 +8,39 @@ use crate::types::{FoldRow, SessionRow};
 
 use super::RecallError;
 
-/// Shortest prefix that names a fold, in hex digits.
+/// Shortest start of an id that names a fold, in hex digits.
 const MIN_PREFIX: usize = 4;
 /// Most numbers and ranges in one list.
 const MAX_LIST: usize = 1_000;
 
-/// What to bring back.
+/// The messages that are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpandTarget {
-    /// Messages: runs of their numbers, in order and apart.
+    /// Messages, as runs of their numbers in order, without overlaps.
     Events(Vec<Range<u64>>),
-    /// The messages that a fold does not send as they were: `active`, or the start of its id. A
-    /// marker names the active fold.
+    /// The messages that a fold removed or changed. The fold is given as `active` or as the start of its id. The text
+    /// of a marker means the active fold.
     Fold(String),
 }
 
 impl ExpandTarget {
-    /// One message.
+    /// The message with this number.
     #[must_use]
     pub fn event(seq: u64) -> Self {
         Self::Events(one(seq..seq.saturating_add(1)))
     }
 
-    /// Reads the number of a message (`12`, `@12`), a range (`12-20`, `@12-@20`, `12..20`; both
-    /// ends included; `12-` to the end), a list of them (`12,15-18`), `active`, the id of a fold or its start, or a
-    /// marker. Numbers are those of the log: from 0, as every command and recap prints them.
+    /// Reads a target in one of these forms:
+    /// - the number of a message: `12` or `@12`,
+    /// - a range with both ends: `12-20`, `@12-@20` or `12..20`,
+    /// - a range to the end: `12-`,
+    /// - a list of these: `12,15-18`,
+    /// - a fold: `active`, an id or its start, or a marker.
+    ///
+    /// Numbers are positions in the log, counted from 0, as commands and recaps print them.
     ///
     /// # Errors
-    /// When it is something else.
+    /// Fails where the text has another form.
     ///
     /// ```
     /// use midfold_store::recall::ExpandTarget;
@@ -64,13 +69,13 @@ impl ExpandTarget {
     /// Reads the number of one message: `12`, `@12`.
     ///
     /// # Errors
-    /// When it is something else.
+    /// Fails where the text has another form.
     pub fn number(text: &str) -> Result<u64, RecallError> {
         number(text).ok_or_else(|| RecallError::What(text.chars().take(80).collect()))
     }
 }
 
-/// First and last of each part of a list of numbers; none where the text is no such list.
+/// The first and last number of each part of a list; `None` where the text is not such a list.
 fn numbers(text: &str) -> Option<Vec<(u64, u64)>> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let parts = bare.split([',', ';']).filter(|part| !part.trim().is_empty());
@@ -78,12 +83,12 @@ fn numbers(text: &str) -> Option<Vec<(u64, u64)>> {
     (1..=MAX_LIST).contains(&all.len()).then_some(all)
 }
 
-/// The run from one to the other, both included; none where it runs backwards.
+/// The run with both ends; `None` where it runs backwards.
 fn run((from, to): (u64, u64)) -> Option<Range<u64>> {
     Some(from..to.checked_add(1).filter(|end| from < *end)?)
 }
 
-/// First and last of `12`, `@12-20`, `12..20`, `12 to 20`; `12-` goes on to the end.
+/// Reads the first and last number of `12`, `@12-20`, `12..20` or `12 to 20`. `12-` reaches to the end of the log.
 fn ends(part: &str) -> Option<(u64, u64)> {
     if let Some(seq) = number(part) {
         return Some((seq, seq));
@@ -94,7 +99,7 @@ fn ends(part: &str) -> Option<(u64, u64)> {
     number(from).zip(to)
 }
 
-/// The number of a message as people and models write it.
+/// Reads the number of a message, in the forms that people and models write.
 pub(super) fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     let bare = ["event", "message", "events", "messages"]
@@ -105,7 +110,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
     bare.strip_prefix(['@', '#']).unwrap_or(bare).parse().ok()
 }
 
-/// The same numbers in order, each once.
+/// The same numbers as runs in order, without overlaps.
 pub(super) fn merged(mut runs: Vec<Range<u64>>) -> Vec<Range<u64>> {
     runs.sort_unstable_by_key(|run| run.start);
     let mut out: Vec<Range<u64>> = Vec::with_capacity(runs.len());
@@ -118,7 +123,7 @@ pub(super) fn merged(mut runs: Vec<Range<u64>>) -> Vec<Range<u64>> {
     out
 }
 
-/// The runs of messages that are asked for, as far as the log has them.
+/// The runs of messages that are asked for, cut to the log. Fails where a run begins behind its end.
 pub(super) async fn runs(
     store: &dyn Store,
     row: &SessionRow,
@@ -140,7 +145,7 @@ fn one(run: Range<u64>) -> Vec<Range<u64>> {
     std::iter::once(run).collect()
 }
 
-/// The span of a fold without what it keeps as it is.
+/// The span of a fold without the events that stay verbatim in it.
 pub(super) fn covered(fold: &FoldRow) -> Vec<Range<u64>> {
     let mut runs = Vec::new();
     let mut at = fold.fold.start;
@@ -156,7 +161,7 @@ pub(super) fn covered(fold: &FoldRow) -> Vec<Range<u64>> {
     runs
 }
 
-/// What the active fold took out; nothing without one.
+/// The messages that the active fold removed or changed; empty where no fold is active.
 pub(super) async fn folded(
     store: &dyn Store,
     row: &SessionRow,
@@ -167,6 +172,7 @@ pub(super) async fn folded(
     }
 }
 
+/// Finds the fold that is meant by `active` or by the start of an id.
 pub(super) async fn fold_of(
     store: &dyn Store,
     row: &SessionRow,
@@ -186,7 +192,7 @@ pub(super) async fn fold_of(
     }
 }
 
-/// The record of a stored fold.
+/// Reads the record of a stored fold.
 pub(super) fn record(row: &FoldRow) -> Result<midfold_core::fold::Fold, StoreError> {
     serde_json::from_str(&row.fold.body).map_err(|error| {
         StoreError::Damaged(format!("the record of fold {:?}: {error}", row.fold.id))

@@ -1,4 +1,4 @@
-//! Recall as tools that an agent can be given. The texts here are read by a model.
+//! The recall tools for an agent. A model reads the texts in this file.
 
 use serde_json::{Value, json};
 
@@ -128,11 +128,13 @@ fn describe() -> (&'static str, &'static str, Value) {
     ("recall_describe", description, object(properties, &[]))
 }
 
+/// The schema of a whole number.
 fn int(least: usize, most: impl TryInto<u64>, usual: impl TryInto<u64>) -> Value {
     let (most, usual) = (most.try_into().ok(), usual.try_into().ok());
     json!({ "type": "integer", "minimum": least, "maximum": most, "default": usual })
 }
 
+/// The schema of an object with these properties and no others.
 fn object(properties: Value, required: &[&str]) -> Value {
     json!({
         "type": "object",

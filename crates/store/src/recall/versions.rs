@@ -1,4 +1,4 @@
-//! Which of several readings and writings of a file is the newest.
+//! Finds the newest of several reads and writes of a file.
 
 use std::collections::HashMap;
 
@@ -19,22 +19,25 @@ pub struct FileVersion {
     pub see: u64,
 }
 
-/// One time that a file was read or written.
+/// One read or write of a file.
 struct FileTouch {
-    /// The message that shows it: the result of a read, the call of a write.
+    /// The message that shows it: the result of a read, or the call of a write.
     event: u64,
     writes: bool,
+    /// First line and number of lines of a partial read.
     range: Option<(u64, u64)>,
 }
 
-/// The files of a log, with all times that they were read or written.
+/// The files of a log, with all their reads and writes.
 pub(super) struct FileVersions {
+    /// The reads and writes of each file, in the order of the log.
     files: HashMap<String, Vec<FileTouch>>,
-    /// The files of a message.
+    /// The files that each message reads or writes.
     of: HashMap<u64, Vec<String>>,
 }
 
 impl FileVersions {
+    /// Collects the reads and writes that did not fail.
     pub fn of(log: &PairedEvents<'_>) -> Self {
         let mut all = Self { files: HashMap::new(), of: HashMap::new() };
         for event in log.events {
@@ -46,7 +49,7 @@ impl FileVersions {
             }
             for result in log.results_of(event.seq) {
                 let facts = log.call_of(result).1;
-                // A command that names a file may show anything of it.
+                // A command that names a file may show any part of it, so only read tools count.
                 if facts.kind == ToolKind::Read && !log.outcome(result).failed {
                     all.add(event.seq.into(), &facts.reads, false, &facts);
                 }
@@ -64,7 +67,8 @@ impl FileVersions {
         }
     }
 
-    /// Whether this message has the newest of its file, where others have it, too.
+    /// Whether this message has the newest version of its file. `None` where it has no single file, or no other
+    /// message has that file.
     pub fn of_event(&self, event: u64) -> Option<FileVersion> {
         let paths = self.of.get(&event)?;
         let [path] = paths.as_slice() else { return None };

@@ -1,11 +1,11 @@
-//! What sessions do: one small row each, which triggers of the database keep.
+//! The activity of sessions: one small row for each, which triggers of the database keep up to date.
 
 use super::db::{SqlConnection, SqlRow, query};
 use super::rows::{hash_or_none, number_of, unsigned};
 use crate::error::StoreError;
 use crate::types::{NewestQuery, SessionActivity};
 
-/// A session's activity with the end of its log; `$rest` says of which sessions.
+/// Selects a session's activity with the end of its log; `$rest` selects the sessions.
 macro_rules! select_activity {
     ($rest:literal) => {
         concat!(
@@ -18,6 +18,7 @@ macro_rules! select_activity {
     };
 }
 
+/// Sessions by their last change, the newest first.
 pub(super) async fn newest<D: SqlConnection>(
     db: &mut D,
     asked: &NewestQuery,
@@ -37,7 +38,7 @@ pub(super) async fn newest<D: SqlConnection>(
     found.all(db).await?.iter().map(activity).collect()
 }
 
-/// Nothing where there is no session of this number.
+/// The activity of the session with this number; `None` where there is no such session.
 pub(super) async fn one<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -1,4 +1,4 @@
-//! Answers that later requests name, and the histories that they end.
+//! Answers that later requests name, with the histories that they belong to.
 
 use bytes::Bytes;
 use midfold_core::Hash;
@@ -10,10 +10,11 @@ use crate::error::StoreError;
 use crate::store::{MOST_ANSWERS, MOST_LONE_ANSWERS};
 use crate::types::{AnswerHistory, Millis};
 
-/// The number that no session has.
+/// A number that no session has. Answers without a session are stored under it.
 const NO_SESSION: i64 = 0;
 
-/// False where there is no session of this number any more. It stays there while the answer is added.
+/// Stores an answer. Returns false where there is no session with this number any more. The session cannot be deleted
+/// in the meantime.
 pub(super) async fn put<D: SqlConnection>(
     db: &mut D,
     key: Hash,
@@ -54,6 +55,7 @@ pub(super) async fn put<D: SqlConnection>(
     Ok(true)
 }
 
+/// The history that was noted for an answer; `None` where none was.
 pub(super) async fn answer<D: SqlConnection>(
     db: &mut D,
     key: Hash,
@@ -73,7 +75,7 @@ pub(super) async fn answer<D: SqlConnection>(
     }))
 }
 
-/// How many answers without a session are older than this.
+/// How many answers without a session are older than `since`.
 pub(super) async fn count_old<D: SqlConnection>(
     db: &mut D,
     since: Millis,
@@ -82,7 +84,7 @@ pub(super) async fn count_old<D: SqlConnection>(
     number_of(&row.bind(NO_SESSION).bind(since).one(db).await?, 0)
 }
 
-/// Deletes the answers without a session that are older than this.
+/// Deletes the answers without a session that are older than `since`, and returns how many there were.
 pub(super) async fn forget<D: SqlConnection>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
     let old = query("SELECT 1 FROM answers WHERE session_no = $1 AND made < $2 LIMIT 1");
@@ -91,7 +93,7 @@ pub(super) async fn forget<D: SqlConnection>(db: &mut D, since: Millis) -> Resul
         tx.rollback().await.map_err(failed)?;
         return Ok(0);
     }
-    // No words are of it; but what is deleted is to be taken off the disk as a session's rows are.
+    // Answers have no words in the index, but this call also arranges that the deleted data is removed from the disk.
     tx.delete_words(NO_SESSION).await?;
     let gone = query("DELETE FROM answers WHERE session_no = $1 AND made < $2")
         .bind(NO_SESSION)

@@ -1,4 +1,4 @@
-//! The ledger.
+//! The ledger in a database.
 
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
@@ -8,7 +8,7 @@ use super::rows::{call_row, hash_or_none, number_of};
 use crate::error::StoreError;
 use crate::types::{CallRow, NewCall};
 
-/// False when the number is not the next one, or there is no such session.
+/// Stores a call. Returns false where its number is not the next one, or there is no such session.
 pub(super) async fn record_call<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -34,11 +34,13 @@ pub(super) async fn record_call<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// The number of the newest call; 0 where there is none.
 pub(super) async fn last_call<D: SqlConnection>(db: &mut D, no: i64) -> Result<u64, StoreError> {
     let row = query("SELECT coalesce(max(number), 0) FROM calls WHERE session_no = $1").bind(no);
     number_of(&row.one(db).await?, 0)
 }
 
+/// Records the usage of a call. The same usage may be recorded again.
 pub(super) async fn settle_call<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -65,6 +67,7 @@ pub(super) async fn settle_call<D: SqlConnection>(
     Err(found.map_or(StoreError::NoCall(call), |_| StoreError::Settled(call)))
 }
 
+/// The newest call of a session; `None` where there is none.
 pub(super) async fn newest_call<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -91,6 +94,7 @@ pub(super) async fn calls<D: SqlConnection>(
     all.iter().map(call_row).collect()
 }
 
+/// The folds through which calls were read, each with the lowest head of such a call.
 pub(super) async fn requests<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -1,4 +1,4 @@
-//! A database that holds a store: its connections, and the numbers that its sessions have.
+//! A database that holds a store: its connections, and the numbers of its sessions.
 
 use std::ops::DerefMut;
 
@@ -7,36 +7,36 @@ use super::{StoreNotes, sessions};
 use crate::error::StoreError;
 use crate::types::SessionRow;
 
-/// A store in a database: where it is, and its connections.
+/// A database that holds a store, with its connections.
 pub trait SqlDatabase: Send + Sync {
-    /// A connection.
+    /// The type of a connection.
     type Db: SqlConnection;
-    /// Holds one that writes.
+    /// A guard for a connection that may write.
     type Writer<'a>: DerefMut<Target = Self::Db> + Send
     where
         Self: 'a;
-    /// Holds one that reads.
+    /// A guard for a connection that only reads.
     type Reader<'a>: DerefMut<Target = Self::Db> + Send
     where
         Self: 'a;
 
-    /// Where it is, without a password.
+    /// The place of the store for messages, without a password.
     fn place(&self) -> &str;
-    /// [`Store::is_there`].
+    /// Fails where the store is not there any more: see [`Store::is_there`].
     fn is_there(&self) -> Result<(), StoreError> {
         Ok(())
     }
-    /// What it remembers.
+    /// Numbers and counts that the store keeps in memory.
     fn notes(&self) -> &StoreNotes;
-    /// A connection that writes.
+    /// A connection that may write.
     fn writer(&self) -> impl Future<Output = Result<Self::Writer<'_>, StoreError>> + Send;
-    /// A connection that reads.
+    /// A connection for reading.
     fn reader(&self) -> impl Future<Output = Result<Self::Reader<'_>, StoreError>> + Send;
-    /// [`Store::scrub`].
+    /// Removes traces of deleted data: see [`Store::scrub`].
     fn scrub(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
-/// The number of a session.
+/// The number of a session in the database.
 pub(super) async fn number<S: SqlDatabase>(store: &S, id: &str) -> Result<i64, StoreError> {
     if let Some(no) = store.notes().number(id) {
         return Ok(no);
@@ -46,8 +46,8 @@ pub(super) async fn number<S: SqlDatabase>(store: &S, id: &str) -> Result<i64, S
     Ok(no)
 }
 
-/// An error where the session of a remembered number was deleted, perhaps by another process, also
-/// where there is a new one of its name: that one has another number. Asked where nothing was found.
+/// Fails where the session with this remembered number was deleted, perhaps by another process. A new session with the
+/// same id does not count, because it has another number. Called where a query found nothing.
 pub(super) async fn still<S: SqlDatabase>(
     store: &S,
     db: &mut S::Db,
@@ -61,13 +61,13 @@ pub(super) async fn still<S: SqlDatabase>(
     }
 }
 
-/// Forgets the number of a session that is not there any more.
+/// The error for a session that is gone. Its remembered number is forgotten.
 pub(super) fn gone<S: SqlDatabase>(store: &S, id: &str) -> StoreError {
     store.notes().forget(id);
     StoreError::NoSession(id.to_owned())
 }
 
-/// The row of a session, by the number that is remembered or by the one that it has by now.
+/// The row of a session. The remembered number is tried first, and then the current one.
 pub(super) async fn row<S: SqlDatabase>(
     store: &S,
     id: &str,

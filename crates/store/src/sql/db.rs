@@ -1,8 +1,8 @@
-//! What is asked of a database: one statement with its values, and what comes back. The two of them
-//! differ in sqlx's types; the text of every statement is once, in a function over [`SqlConnection`].
+//! The interface to a database: a statement with its values, and the rows that it returns. The two databases differ in
+//! sqlx's types. The text of each statement is written once, in a function over [`SqlConnection`].
 //!
-//! Where a unique key may be taken by a concurrent writer, `ON CONFLICT DO NOTHING` waits for that
-//! writer, and the next statement sees its row: so every statement is right under READ COMMITTED.
+//! Where a concurrent writer may take a unique key, `ON CONFLICT DO NOTHING` waits for that writer, and the next
+//! statement sees its row. So all statements are correct under READ COMMITTED.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,36 +16,36 @@ use super::{failed, signed};
 use crate::error::StoreError;
 use crate::types::{EventRow, Millis, NewEvent};
 
-/// A connection to one of the databases.
+/// A connection to one of the two databases.
 pub trait SqlConnection: sqlx::Connection {
-    /// Its rows.
+    /// The type of its rows.
     type Row: SqlRow;
 
-    /// How a transaction that writes begins.
+    /// The statement that begins a transaction with writes.
     const BEGIN: &'static str;
-    /// Lets rows go that another worker holds, where several can write.
+    /// Added to a `SELECT`: skips rows that another worker has locked. Empty where only one connection can write.
     const SKIP_LOCKED: &'static str;
-    /// After a `SELECT` of a session's row: keeps it from being deleted until the transaction ends,
-    /// where several can write.
+    /// Added to a `SELECT` of a session's row: prevents its deletion until the transaction ends. Empty where only one
+    /// connection can write.
     const HOLD: &'static str;
-    /// The same, and waits for all who hold it.
+    /// Added to a `SELECT` of a session's row: locks it for deletion, and waits for all transactions that hold it.
     const TAKE: &'static str;
-    /// Most events of one insert outside a transaction.
+    /// Most events that may be inserted outside a transaction.
     const AT_ONCE: usize;
 
-    /// Runs a statement; the rows that it changed.
+    /// Runs a statement, and returns how many rows it changed.
     fn execute(
         &mut self,
         query: SqlQuery<'_>,
     ) -> impl Future<Output = Result<u64, sqlx::Error>> + Send;
 
-    /// Runs a statement; the rows that it gives.
+    /// Runs a statement, and returns its rows.
     fn fetch(
         &mut self,
         query: SqlQuery<'_>,
     ) -> impl Future<Output = Result<Vec<Self::Row>, sqlx::Error>> + Send;
 
-    /// Adds events that came in now. False when they do not follow the head, or there is no such
+    /// Adds events that came in at `now`. Returns false where they do not follow the head, or there is no such
     /// session.
     fn insert_events(
         &mut self,
@@ -55,7 +55,7 @@ pub trait SqlConnection: sqlx::Connection {
         now: Millis,
     ) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// The events of some runs, in order.
+    /// The events in these runs, in order.
     fn run_events(
         &mut self,
         no: i64,
@@ -70,10 +70,10 @@ pub trait SqlConnection: sqlx::Connection {
         words: &[String],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Takes the words of a session out of the index, inside a transaction that deletes it.
+    /// Removes the words of a session from the index. Called in the transaction that deletes the session.
     fn delete_words(&mut self, no: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// The events of a range that have a word, in order.
+    /// The numbers of the events in a range that contain a word, in order.
     fn posting(
         &mut self,
         no: i64,
@@ -82,23 +82,23 @@ pub trait SqlConnection: sqlx::Connection {
     ) -> impl Future<Output = Result<Vec<u64>, StoreError>> + Send;
 }
 
-/// A row, column by column, from 0. The tables have three types.
+/// A row of a result. Columns are counted from 0. The tables use three types.
 pub trait SqlRow: Send + Sync {
-    /// A number.
+    /// The number in a column; `None` for NULL.
     fn integer(&self, at: usize) -> Result<Option<i64>, StoreError>;
-    /// A text.
+    /// The text in a column; `None` for NULL.
     fn text(&self, at: usize) -> Result<Option<&str>, StoreError>;
-    /// Bytes.
+    /// The bytes in a column; `None` for NULL.
     fn bytes(&self, at: usize) -> Result<Option<&[u8]>, StoreError>;
 }
 
 /// A value of a statement.
 pub enum SqlValue<'q> {
-    /// A number.
+    /// A number; `None` is NULL.
     Integer(Option<i64>),
-    /// A text.
+    /// A text; `None` is NULL.
     Text(Option<Cow<'q, str>>),
-    /// Bytes.
+    /// Bytes; `None` is NULL.
     Bytes(Option<&'q [u8]>),
 }
 
@@ -114,33 +114,33 @@ pub(super) fn query<'q>(sql: impl SqlSafeStr) -> SqlQuery<'q> {
 }
 
 impl<'q> SqlQuery<'q> {
-    /// The next value.
+    /// Adds the next value.
     pub fn bind(mut self, value: impl Into<SqlValue<'q>>) -> Self {
         self.values.push(value.into());
         self
     }
 
-    /// How many rows it changed.
+    /// Runs the statement, and returns how many rows it changed.
     pub async fn run<D: SqlConnection>(self, db: &mut D) -> Result<u64, StoreError> {
         db.execute(self).await.map_err(failed)
     }
 
-    /// All rows.
+    /// Runs the statement, and returns all rows.
     pub async fn all<D: SqlConnection>(self, db: &mut D) -> Result<Vec<D::Row>, StoreError> {
         db.fetch(self).await.map_err(failed)
     }
 
-    /// The row, where there is one.
+    /// Runs the statement, and returns its first row; `None` where there is none.
     pub async fn maybe<D: SqlConnection>(self, db: &mut D) -> Result<Option<D::Row>, StoreError> {
         Ok(self.all(db).await?.into_iter().next())
     }
 
-    /// The row that is there.
+    /// Runs a statement that always returns a row.
     pub async fn one<D: SqlConnection>(self, db: &mut D) -> Result<D::Row, StoreError> {
         self.maybe(db).await?.ok_or_else(|| failed(sqlx::Error::RowNotFound))
     }
 
-    /// The same for one database.
+    /// The statement with its values, in sqlx's type for one database.
     pub fn bound<DB>(self) -> Bound<'static, DB, DB::Arguments>
     where
         DB: Database,

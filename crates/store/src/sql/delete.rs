@@ -1,8 +1,8 @@
-//! Deleting sessions.
+//! Deletes sessions.
 //!
-//! Whoever adds a row for a session keeps the session's row until it is added ([`SqlConnection::HOLD`]); who
-//! deletes takes that row first ([`SqlConnection::TAKE`]). So nothing of a session is left behind, or comes
-//! back, whatever a worker or another node does at the time.
+//! A transaction that adds a row for a session holds the session's row until it ends ([`SqlConnection::HOLD`]). A
+//! deletion locks that row first ([`SqlConnection::TAKE`]). So no row of a deleted session is left behind or added
+//! later, whatever workers or other nodes do at the same time.
 
 use sqlx::AssertSqlSafe;
 
@@ -12,7 +12,7 @@ use super::rows::{integer_of, number_of, unsigned};
 use crate::error::StoreError;
 use crate::types::{Millis, SessionExtent};
 
-/// Tables with rows of a session, beside the index of words.
+/// Deletes the rows of a session from each table, except the words in the index.
 const OF_A_SESSION: [&str; 8] = [
     "DELETE FROM events WHERE session_no = $1",
     "DELETE FROM append_keys WHERE session_no = $1",
@@ -21,17 +21,17 @@ const OF_A_SESSION: [&str; 8] = [
     "DELETE FROM calls WHERE session_no = $1",
     "DELETE FROM identities WHERE session_no = $1",
     "DELETE FROM answers WHERE session_no = $1",
-    // The last one: who changes a row of another table changes this one after it.
+    // This table comes last, because its triggers change it after each change of another table.
     "DELETE FROM activity WHERE session_no = $1",
 ];
 
-/// Whether the session is there; it stays there until the transaction ends.
+/// Holds a session until the transaction ends. Returns false where it does not exist.
 pub(super) async fn hold<D: SqlConnection>(db: &mut D, no: i64) -> Result<bool, StoreError> {
     let sql = format!("SELECT no FROM sessions WHERE no = $1{}", D::HOLD);
     Ok(query(AssertSqlSafe(sql)).bind(no).maybe(db).await?.is_some())
 }
 
-/// The session of a job, held as by [`hold`].
+/// Holds the session of a job, as [`hold`] does.
 pub(super) async fn hold_session_of<D: SqlConnection>(
     db: &mut D,
     job: u64,
@@ -43,6 +43,7 @@ pub(super) async fn hold_session_of<D: SqlConnection>(
     Ok(query(AssertSqlSafe(sql)).bind(job).maybe(db).await?.is_some())
 }
 
+/// The extent of a session; `None` where there is no such session.
 pub(super) async fn extent<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -85,6 +86,7 @@ pub(super) async fn extent<D: SqlConnection>(
     }))
 }
 
+/// The ids after `after` of sessions whose last event, fold and call came before `since`.
 pub(super) async fn idle<D: SqlConnection>(
     db: &mut D,
     since: Millis,
@@ -107,7 +109,7 @@ pub(super) async fn idle<D: SqlConnection>(
     all.iter().map(|row| Ok(row.text(0)?.unwrap_or_default().to_owned())).collect()
 }
 
-/// Nothing where there is no such session.
+/// Deletes a session. `None` where there is no such session.
 pub(super) async fn delete<D: SqlConnection>(
     db: &mut D,
     id: &str,
@@ -120,7 +122,7 @@ pub(super) async fn delete<D: SqlConnection>(
     let taken = format!("SELECT no FROM sessions WHERE id = $1{}", D::TAKE);
     let found = query(AssertSqlSafe(taken)).bind(id).maybe(&mut *tx).await?;
     let no = found.as_ref().map(|row| integer_of(row, 0)).transpose()?;
-    // Asked after the row is taken: nothing is added to it any more.
+    // The extent is read after the row is locked, so nothing can be added any more.
     let extent = match no {
         Some(no) => extent(&mut *tx, no).await?,
         None => None,

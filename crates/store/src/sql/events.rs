@@ -1,4 +1,4 @@
-//! Events, and the keys of appends.
+//! Events in a database, and the keys of appends.
 
 use midfold_core::Hash;
 
@@ -10,6 +10,7 @@ use super::rows::{event_columns, event_row, hash_of, number_of, unsigned};
 use crate::error::StoreError;
 use crate::types::{AppendOutcome, AppendRequest, EventRow};
 
+/// The events of a range, as far as they exist.
 pub(super) async fn events<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -28,7 +29,7 @@ pub(super) async fn events<D: SqlConnection>(
     all.iter().map(event_row).collect()
 }
 
-/// The newest events of a range, newest first.
+/// The newest events of a range, the newest first. There are at most [`super::PAGE`] of them.
 pub(super) async fn newest<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -49,7 +50,7 @@ pub(super) async fn newest<D: SqlConnection>(
     all.iter().map(event_row).collect()
 }
 
-/// The answer of an earlier append with this key, and what that one was.
+/// The answer of an earlier append with this key, and that append's fingerprint. `None` where the key is free.
 pub(super) async fn answer<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -68,7 +69,7 @@ pub(super) async fn answer<D: SqlConnection>(
     Ok(Some((hash_of(&row, 0)?, AppendOutcome { first, count, repeated: true })))
 }
 
-/// Takes a key for an append. False when it is taken.
+/// Takes a key for an append. Returns false where the key is taken already.
 pub(super) async fn take_key<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -90,6 +91,7 @@ pub(super) async fn take_key<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// The number of events; 0 also where there is no such session.
 pub(super) async fn head<D: SqlConnection>(db: &mut D, no: i64) -> Result<u64, StoreError> {
     let row = query("SELECT max(seq) FROM events WHERE session_no = $1").bind(no);
     let row = row.one(db).await?;
@@ -97,8 +99,8 @@ pub(super) async fn head<D: SqlConnection>(db: &mut D, no: i64) -> Result<u64, S
     Ok(last.map_or(0, |last| unsigned(last) + 1))
 }
 
-/// An append that is more than one insert. `None` on a conflict, or where there is no such session;
-/// nothing is changed then.
+/// Runs an append that needs more than one insert. `None` on a conflict, or where there is no such session; nothing is
+/// changed then.
 pub(super) async fn append_all<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -121,7 +123,8 @@ pub(super) async fn append_all<D: SqlConnection>(
             };
         }
     }
-    // Before the events: who ends a job locks it before the row of what the session does, and so does this.
+    // The job comes before the events. Whoever ends a job locks the job first and the activity row after it. All
+    // transactions have to lock in this order, so that none waits for another forever.
     if let Some(job) = &append.job {
         enqueue(&mut *tx, no, job).await?;
     }

@@ -1,4 +1,4 @@
-//! Folds.
+//! Folds in a database.
 
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
@@ -9,7 +9,7 @@ use super::rows::{fold_columns, fold_from, fold_row, hash_or_none, runs_text, se
 use crate::error::StoreError;
 use crate::types::{FoldRow, NewFold, PutOutcome, SessionRow};
 
-/// A session and its active fold; nothing where there is no such session.
+/// A session and its active fold; `None` where there is no such session.
 pub(super) async fn session_and_fold<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -32,6 +32,7 @@ pub(super) async fn session_and_fold<D: SqlConnection>(
     Ok(Some((session_row(&found)?, fold)))
 }
 
+/// The folds of a session, in the order in which they were stored.
 pub(super) async fn folds<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -47,6 +48,7 @@ pub(super) async fn folds<D: SqlConnection>(
     all.iter().map(fold_row).collect()
 }
 
+/// The fold with this id; `None` where the session has no such fold.
 pub(super) async fn fold<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -61,13 +63,13 @@ pub(super) async fn fold<D: SqlConnection>(
     found.as_ref().map(fold_row).transpose()
 }
 
-/// Nothing where there is no such session.
+/// Stores a fold; `None` where there is no such session.
 pub(super) async fn put_fold<D: SqlConnection>(
     db: &mut D,
     no: i64,
     new: &NewFold,
 ) -> Result<Option<PutOutcome>, StoreError> {
-    // A turn is lost only to another fold that took the number: so somebody moves on.
+    // An insert fails only because another fold took the number, so each round makes progress for somebody.
     loop {
         let sql = format!(
             "INSERT INTO folds (session_no, {}) SELECT $1, coalesce(max(number), 0) + 1, \
@@ -102,6 +104,7 @@ pub(super) async fn put_fold<D: SqlConnection>(
     }
 }
 
+/// Makes a fold the active one, where `expected` is still active. Fails with the active fold otherwise.
 pub(super) async fn activate<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -1,4 +1,4 @@
-//! The index of words, filled when somebody searches.
+//! The word index, which is filled when somebody searches.
 
 use super::db::{SqlConnection, query};
 use super::events::head;
@@ -6,7 +6,7 @@ use super::failed;
 use super::rows::number_of;
 use crate::error::StoreError;
 
-/// Where the index of a session ends, and where its log does; nothing where there is no such session.
+/// How many events of a session are indexed, and how many its log has. `None` where there is no such session.
 pub(super) async fn indexed<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -16,7 +16,7 @@ pub(super) async fn indexed<D: SqlConnection>(
     Ok(Some((number_of(&row, 0)?, head(db, no).await?)))
 }
 
-/// Adds the words of events to the index, if it still ends where it did.
+/// Adds the words of events to the index, if the index still ends at `from`.
 pub(super) async fn index<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -32,7 +32,7 @@ pub(super) async fn index<D: SqlConnection>(
         .run(&mut *tx)
         .await?;
     if moved == 0 {
-        // Another search was faster.
+        // Another search has indexed these events already.
         return tx.rollback().await.map_err(failed);
     }
     for (seq, words) in texts {

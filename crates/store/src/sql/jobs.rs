@@ -1,4 +1,4 @@
-//! Jobs.
+//! Jobs in a database.
 
 use sqlx::AssertSqlSafe;
 
@@ -10,6 +10,7 @@ use super::{failed, state_name};
 use crate::error::StoreError;
 use crate::types::{JobClaim, JobOutcome, JobState, Lease, Millis, NewJob, StoreJob};
 
+/// Queues a job. Returns false where its key is taken, or a unique index finds another live job of the session.
 pub(super) async fn enqueue<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -34,6 +35,7 @@ pub(super) async fn enqueue<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// Leases due jobs. Rows that another worker is leasing at this moment are skipped.
 pub(super) async fn claim<D: SqlConnection>(
     db: &mut D,
     claim: &JobClaim,
@@ -59,6 +61,7 @@ pub(super) async fn claim<D: SqlConnection>(
     Ok(jobs)
 }
 
+/// Extends a lease. Returns false where the job has another attempt or is not leased.
 pub(super) async fn heartbeat<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
@@ -76,18 +79,19 @@ pub(super) async fn heartbeat<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// Ends a job and stores its fold, in one transaction. Returns false where the lease was lost.
 pub(super) async fn finish<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
     done: &JobOutcome,
 ) -> Result<bool, StoreError> {
     let mut tx = db.begin_with(D::BEGIN).await.map_err(failed)?;
-    // The session before its rows, as everybody takes them: it may be deleted just now.
+    // The session is locked before its rows, as in all transactions, because it might be deleted at this moment.
     if !hold_session_of(&mut *tx, lease.job).await? {
         tx.rollback().await.map_err(failed)?;
         return Ok(false);
     }
-    // Then the fence: a lease that was lost stores nothing.
+    // The fence: a worker whose lease was lost changes nothing.
     let ended = query(
         "UPDATE jobs SET state = 'done', outcome = $3, lease_until = NULL \
          WHERE id = $1 AND attempt = $2 AND state = 'leased' RETURNING session_no",
@@ -114,6 +118,7 @@ pub(super) async fn finish<D: SqlConnection>(
     Ok(true)
 }
 
+/// Gives a job back, to be tried at `retry_at` or to be dead. Returns false where the lease was lost.
 pub(super) async fn fail<D: SqlConnection>(
     db: &mut D,
     lease: &Lease,
@@ -136,6 +141,7 @@ pub(super) async fn fail<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// At most `limit` jobs of a session, or of all sessions, the oldest first.
 pub(super) async fn jobs<D: SqlConnection>(
     db: &mut D,
     no: Option<i64>,
@@ -165,6 +171,7 @@ pub(super) async fn job<D: SqlConnection>(
     row?.as_ref().map(job_row).transpose()
 }
 
+/// The job that was queued last; `None` where the session has had none.
 pub(super) async fn newest_job<D: SqlConnection>(
     db: &mut D,
     no: i64,

@@ -1,5 +1,5 @@
-//! What the two databases have in common: the rows, and all SQL that both of them read, as functions
-//! over a connection (`db`). They differ in how events are inserted, how words are indexed, and in who may write.
+//! The code that both databases share: the rows, and all SQL that both understand, as functions over a connection
+//! (`db`). They differ in how events are inserted, how words are indexed, and how many connections may write.
 
 mod activity;
 mod answers;
@@ -32,23 +32,26 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::{FailureKind, StoreError};
 use crate::types::{EventRow, JobState, ReadCounts};
 
-/// Sessions whose numbers are remembered.
+/// At most this many numbers of sessions are remembered.
 const NUMBERS: usize = 65_536;
-/// Events that are read at once where a whole session is gone through: they can be 5 MB each.
+/// How many events are read at a time where a whole session is read, because one event may have 5 MB.
 const PAGE: i64 = 64;
-/// Candidates whose texts are held at once.
+/// How many candidates of a search have their texts in memory at a time.
 const RANKED_AT_ONCE: usize = 16;
 
-/// What a store remembers beside its database.
+/// Data that a store keeps in memory beside its database.
 #[derive(Default)]
 pub struct StoreNotes {
+    /// Rows read so far.
     rows: AtomicU64,
+    /// Bytes read so far.
     bytes: AtomicU64,
-    /// A session keeps its number for ever, and no other one gets it.
+    /// The numbers of sessions. A session keeps its number, and the number is never used again.
     numbers: Mutex<HashMap<String, i64>>,
 }
 
 impl StoreNotes {
+    /// Counts rows and bytes that were read.
     fn count(&self, rows: usize, bytes: usize) {
         self.rows.fetch_add(rows as u64, Ordering::Relaxed);
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -65,6 +68,7 @@ impl StoreNotes {
         }
     }
 
+    /// The remembered number of a session; `None` where it has to be read.
     fn number(&self, id: &str) -> Option<i64> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner).get(id).copied()
     }
@@ -73,6 +77,7 @@ impl StoreNotes {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
+    /// Remembers the number of a session. Where too many are remembered, all others are forgotten.
     fn remember(&self, id: &str, number: i64) {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         if numbers.len() >= NUMBERS {
@@ -82,7 +87,7 @@ impl StoreNotes {
     }
 }
 
-/// Databases count in signed numbers.
+/// Converts to the signed numbers of databases.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -96,7 +101,7 @@ fn state_name(state: JobState) -> &'static str {
     }
 }
 
-/// A failure of the database, with what can be done about it.
+/// The error for a failure of the database, with advice.
 fn failed(error: sqlx::Error) -> StoreError {
     let (kind, text) = match &error {
         sqlx::Error::Database(inner) => (kind_of(&**inner), inner.message().to_owned()),
@@ -114,8 +119,8 @@ fn failed(error: sqlx::Error) -> StoreError {
     StoreError::Backend { kind, text: format!("{text}{hint}") }
 }
 
-/// By the database's own code: `SQLite`'s extended result code, whose low byte is the kind, or the
-/// five characters of an SQLSTATE.
+/// The kind of a failure, from the database's own code. For `SQLite`, that is the extended result code, whose low
+/// byte is the kind; for PostgreSQL, it is the five characters of an SQLSTATE.
 fn kind_of(error: &dyn sqlx::error::DatabaseError) -> FailureKind {
     let code = error.code().unwrap_or_default();
     match &*code {
@@ -135,7 +140,7 @@ fn kind_of(error: &dyn sqlx::error::DatabaseError) -> FailureKind {
     }
 }
 
-/// The error of an open, with the place.
+/// The error of an open, with the place of the store in its text.
 fn at(place: &str, error: StoreError) -> StoreError {
     match error {
         StoreError::Backend { kind, text } => {
@@ -147,8 +152,8 @@ fn at(place: &str, error: StoreError) -> StoreError {
     }
 }
 
-/// Whether the key of `table` refused a row: `UNIQUE constraint failed: events.…` (`SQLite`),
-/// `duplicate key … "events_pkey"` (`PostgreSQL`).
+/// Whether an insert failed because the key is taken in `table`. The message is `UNIQUE constraint failed: events.…`
+/// in `SQLite` and `duplicate key … "events_pkey"` in `PostgreSQL`.
 fn is_taken(error: &sqlx::Error, table: &str) -> bool {
     error.as_database_error().is_some_and(|error| {
         error.is_unique_violation()

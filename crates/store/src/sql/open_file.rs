@@ -1,28 +1,30 @@
-//! The file that was opened. Who has it open can go on with it after it was removed, and all is lost.
+//! Watches the opened database file. A process that has it open may go on writing after it was removed, and all that
+//! would be lost.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use crate::error::{FailureKind, StoreError};
 
-/// A file, by its name and by what the system calls it.
+/// An opened file: its path, and the system's id for it.
 pub(super) struct OpenedFile {
     path: PathBuf,
+    /// `None` where the system has no ids, or the file could not be examined.
     id: Option<FileId>,
 }
 
-/// Device and number of a file.
+/// Device number and inode of a file.
 type FileId = (u64, u64);
 
 impl OpenedFile {
-    /// The file that is there now.
+    /// The file that is at this path now.
     pub fn at(path: &Path) -> Self {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let id = std::fs::metadata(&path).ok().as_ref().and_then(id);
         Self { path, id }
     }
 
-    /// Whether it is there still, and no other one.
+    /// Fails where the file is not at its path any more, or another file is there.
     pub fn is_there(&self) -> Result<(), StoreError> {
         if cfg!(unix) && self.id.is_none() {
             return Ok(());
@@ -33,7 +35,7 @@ impl OpenedFile {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 "the file was removed; bring it back, or restart what has it open to begin a new one"
             }
-            // It cannot be looked at: whoever reads or writes it says why.
+            // The file cannot be examined. The next read or write will say why.
             Err(_) => return Ok(()),
         };
         Err(StoreError::Backend { kind: FailureKind::Gone, text: text.to_owned() })
@@ -46,7 +48,7 @@ fn id(found: &Metadata) -> Option<FileId> {
     Some((found.dev(), found.ino()))
 }
 
-/// Elsewhere a file that is open cannot be removed.
+/// On other systems, an open file cannot be removed.
 #[cfg(not(unix))]
 fn id(_: &Metadata) -> Option<FileId> {
     None

@@ -1,9 +1,10 @@
-//! Sessions in PostgreSQL, for many stateless nodes: no session state, no advisory locks beside
-//! the migration's, no `LISTEN`, so that a pooler may be between. READ COMMITTED is enough.
+//! Sessions in PostgreSQL, for many stateless nodes. A connection pooler may be in between, because nothing depends
+//! on the state of a connection: there are no session variables, no `LISTEN`, and no advisory locks except during
+//! migrations. READ COMMITTED is enough.
 //!
-//! An append of events is one statement: a multi-row insert that asks for the event before its
-//! first. Of two at the same place the primary key lets one through, and the other one is told.
-//! What is added to a session locks the session's row against deletion, and against nothing else.
+//! An append of events is one statement: an insert of several rows that requires the event before the first one. Where
+//! two appends want the same position, the primary key refuses one of them, and its client gets an error. Adding rows
+//! to a session locks its row against deletion only.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -21,7 +22,7 @@ use super::{StoreNotes, failed, is_taken, signed};
 use crate::error::StoreError;
 use crate::types::{EventRow, Millis, NewEvent};
 
-/// Migrations, in order: the table `midfold_schema` counts those that the database has seen.
+/// The migrations, in order. The table `midfold_schema` records which of them the database has seen.
 const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/postgres/0001_tables.sql"),
     include_str!("../../migrations/postgres/0002_fold_identity.sql"),
@@ -32,16 +33,16 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/postgres/0007_answers.sql"),
     include_str!("../../migrations/postgres/0008_windows.sql"),
 ];
-/// Nodes that start at once migrate one after the other: `mfld`.
+/// The advisory lock (`mfld` in ASCII) with which nodes that start at once migrate one after the other.
 const LOCK: i64 = 0x6d66_6c64;
-/// Connections of one node.
+/// Most connections of one node.
 const CONNECTIONS: u32 = 16;
-/// How long a call waits for one of them.
+/// How long a call waits for a connection.
 const WAIT: Duration = Duration::from_secs(20);
-/// Bytes of words in one `tsvector`, which holds 1 MB with what it adds to each.
+/// Most bytes of words in one `tsvector`. A `tsvector` holds 1 MB, including what it adds to each word.
 const PART: usize = 400_000;
 
-/// A PostgreSQL database.
+/// A store in a PostgreSQL database.
 pub struct PostgresStore {
     place: String,
     pool: PgPool,
@@ -49,18 +50,18 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to `postgres://user:password@host/database`; unix sockets as
-    /// `postgres:///database?host=/folder`. Makes the tables where they are not there.
+    /// Connects to `postgres://user:password@host/database`, or through a unix socket with
+    /// `postgres:///database?host=/folder`. Creates the tables where they do not exist.
     ///
     /// # Errors
-    /// When the URL is none, nobody answers, or the tables were made by a newer midfold.
+    /// Fails where the URL is not valid, the server does not answer, or a newer midfold made the tables.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         let options = PgConnectOptions::from_str(url)
             .map_err(|error| StoreError::Url(format!("not a PostgreSQL URL: {error}")))?
             .disable_statement_logging();
         let place = place_of(&options);
         let at = |error: StoreError| super::at(&place, error);
-        // A pool tries a server that refuses again and again: one look at it tells at once.
+        // The pool would try an unreachable server again and again, so one connection is tried first.
         let first = tokio::time::timeout(WAIT, options.connect()).await;
         let first = first.map_err(|_| at(failed(sqlx::Error::PoolTimedOut)))?;
         let mut db = first.map_err(|error| at(failed(error)))?;
@@ -75,7 +76,7 @@ impl PostgresStore {
     }
 }
 
-/// Where it is, without the password.
+/// The place of the store for messages, without the password.
 fn place_of(options: &PgConnectOptions) -> String {
     let database = options.get_database().unwrap_or_else(|| options.get_username());
     let (user, port) = (options.get_username(), options.get_port());
@@ -85,6 +86,7 @@ fn place_of(options: &PgConnectOptions) -> String {
     }
 }
 
+/// Runs the missing migrations in one transaction, under an advisory lock.
 async fn migrate(db: &mut PgConnection) -> Result<(), StoreError> {
     let mut tx = db.begin_with(PgConnection::BEGIN).await.map_err(failed)?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
@@ -139,7 +141,7 @@ impl SqlDatabase for PostgresStore {
         self.writer().await
     }
 
-    /// When the room of deleted rows is written over is the server's business: its `VACUUM`.
+    /// Does nothing, because the server's `VACUUM` decides when the space of deleted rows is overwritten.
     async fn scrub(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -152,7 +154,7 @@ impl SqlConnection for PgConnection {
     const SKIP_LOCKED: &'static str = " FOR UPDATE SKIP LOCKED";
     const HOLD: &'static str = " FOR KEY SHARE";
     const TAKE: &'static str = " FOR UPDATE";
-    /// Events of one insert outside a transaction.
+    /// Most events that may be inserted outside a transaction.
     const AT_ONCE: usize = 10_000;
 
     async fn execute(&mut self, query: SqlQuery<'_>) -> Result<u64, sqlx::Error> {

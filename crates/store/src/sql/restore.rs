@@ -1,4 +1,4 @@
-//! Bringing in whole sessions, in one transaction.
+//! Imports whole sessions in one transaction.
 
 use super::calls::{last_call, record_call, settle_call};
 use super::db::SqlConnection;
@@ -9,6 +9,7 @@ use super::sessions::{create, find_number, save_state};
 use crate::error::StoreError;
 use crate::types::{Millis, TransferPart, TransferParts};
 
+/// Stores all parts in one transaction. An error leaves nothing behind.
 pub(super) async fn restore<D: SqlConnection>(
     db: &mut D,
     parts: TransferParts<'_>,

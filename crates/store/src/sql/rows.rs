@@ -1,4 +1,4 @@
-//! Columns and what they hold.
+//! Converts the columns of rows to values and back.
 
 use std::ops::Range;
 
@@ -11,21 +11,21 @@ use crate::types::{
     SessionRow, StoreJob,
 };
 
-/// Columns of an event, in the order that they are read.
+/// The columns of an event, in the order in which `event_row` reads them.
 macro_rules! event_columns {
     () => {
         "e.seq, e.turn, e.tokens, e.hash, e.usage, e.bytes, e.origin"
     };
 }
 
-/// Columns of a fold, as they are read and written.
+/// The columns of a fold, in the order in which they are read and written.
 macro_rules! fold_columns {
     () => {
         "number, id, span_start, span_end, hash_before, hash_end, policy, recap, kept, made, body"
     };
 }
 
-/// Columns of a job.
+/// The columns of a job, in the order in which `job_row` reads them.
 macro_rules! job_columns {
     () => {
         "jobs.id, jobs.key, (SELECT s.id FROM sessions s WHERE s.no = jobs.session_no), \
@@ -35,7 +35,7 @@ macro_rules! job_columns {
     };
 }
 
-/// A session with the end of its log; `$rest` says which.
+/// Selects a session with the end of its log; `$rest` selects the sessions.
 macro_rules! select_session {
     ($rest:literal) => {
         concat!(
@@ -56,6 +56,7 @@ fn hash(bytes: &[u8]) -> Result<Hash, StoreError> {
     })
 }
 
+/// Converts a number of the database. A negative one, which is never written, becomes 0.
 pub(super) fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
@@ -64,13 +65,14 @@ pub(super) fn small(number: i64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Runs as `[[2,5],[7,8]]`, which a database can read too.
+/// Formats runs as `[[2,5],[7,8]]`, which a database can read, too.
 pub(super) fn runs_text(runs: &[Range<u64>]) -> String {
     let pairs: Vec<[i64; 2]> =
         runs.iter().map(|run| [super::signed(run.start), super::signed(run.end)]).collect();
     serde_json::to_string(&pairs).unwrap_or_else(|_| "[]".to_owned())
 }
 
+/// Reads what [`runs_text`] wrote.
 fn runs(text: &str) -> Result<Vec<Range<u64>>, StoreError> {
     let pairs: Vec<[u64; 2]> = serde_json::from_str(text)
         .map_err(|error| StoreError::Damaged(format!("the runs that a fold keeps: {error}")))?;
@@ -89,11 +91,12 @@ fn origin(name: &str) -> Result<TextOrigin, StoreError> {
         .ok_or_else(|| StoreError::Damaged(format!("an event of origin `{name}`")))
 }
 
-/// What must be there.
+/// The value of a column that must not be NULL.
 fn there<T>(value: Option<T>, at: usize) -> Result<T, StoreError> {
     value.ok_or_else(|| StoreError::Damaged(format!("column {at} of a row is empty")))
 }
 
+/// The number in a column. Fails for NULL, as do the functions below without `none` in their names.
 pub(super) fn integer_of<R: SqlRow>(row: &R, at: usize) -> Result<i64, StoreError> {
     there(row.integer(at)?, at)
 }
@@ -166,7 +169,7 @@ pub(super) fn fold_row<R: SqlRow>(row: &R) -> Result<FoldRow, StoreError> {
     fold_from(row, 0)
 }
 
-/// A fold whose columns start at this one.
+/// Reads a fold whose columns start at index `at`.
 pub(super) fn fold_from<R: SqlRow>(row: &R, at: usize) -> Result<FoldRow, StoreError> {
     let fold = NewFold {
         id: hash_of(row, at + 1)?,

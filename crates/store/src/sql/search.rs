@@ -1,4 +1,4 @@
-//! Searching the events of a session.
+//! Searches the events of a session.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::text::{CandidateRanking, Matcher, Postings};
 use crate::types::{EventRow, Hit};
 
-/// Takes into the index what was appended since the last search.
+/// Indexes the events that were appended since the last search.
 async fn catch_up<S: SqlDatabase>(
     store: &S,
     id: &str,
@@ -34,6 +34,7 @@ async fn catch_up<S: SqlDatabase>(
     }
 }
 
+/// Searches for words with the index, and ranks the candidates by their texts.
 pub(super) async fn search_words<S: SqlDatabase>(
     store: &S,
     (id, no): (&str, i64),
@@ -48,7 +49,7 @@ pub(super) async fn search_words<S: SqlDatabase>(
         for word in words {
             postings.push(store.reader().await?.posting(no, range, word).await?);
         }
-        // Where another session was deleted meanwhile, the index may have been emptied.
+        // The deletion of another session may have emptied the index in the meantime.
         let now = index::indexed(&mut *store.reader().await?, no).await?;
         if now.is_none_or(|(indexed, _)| indexed >= range.end) {
             break postings;
@@ -56,7 +57,7 @@ pub(super) async fn search_words<S: SqlDatabase>(
     };
     let mut ranking = CandidateRanking::new(words, phrase, &postings);
     let mut best = postings.best();
-    // One pass over the log's pages, whatever the order of the scores.
+    // The candidates are read in the order of the log, so that each of its pages is read once.
     best.sort_unstable();
     for some in best.chunks(super::RANKED_AT_ONCE) {
         let runs: Vec<_> = some.iter().map(|seq| *seq..*seq + 1).collect();
@@ -70,6 +71,7 @@ pub(super) async fn search_words<S: SqlDatabase>(
     Ok(ranking.finish(limit))
 }
 
+/// Searches from the newest event on, without the index, until there are `limit` hits.
 pub(super) async fn scan<S: SqlDatabase>(
     store: &S,
     no: i64,

@@ -1,4 +1,4 @@
-//! Sessions.
+//! Sessions in a database.
 
 use midfold_core::Hash;
 use sqlx::AssertSqlSafe;
@@ -8,6 +8,7 @@ use super::rows::{hash_or_none, integer_of, number_of, select_session, session_r
 use crate::error::StoreError;
 use crate::types::{IdentifiedSession, NewSession, SessionRow};
 
+/// Creates a session. Returns false where its id is taken.
 pub(super) async fn create<D: SqlConnection>(
     db: &mut D,
     new: &NewSession,
@@ -29,8 +30,9 @@ pub(super) async fn create<D: SqlConnection>(
     Ok(done == 1)
 }
 
+/// The number of the session with this id. Fails where there is none.
 pub(super) async fn find_number<D: SqlConnection>(db: &mut D, id: &str) -> Result<i64, StoreError> {
-    // PostgreSQL cannot even be asked about such an id.
+    // PostgreSQL refuses text with a NUL character, even in a query.
     let found = match id.contains('\0') {
         true => None,
         false => query("SELECT no FROM sessions WHERE id = $1").bind(id).maybe(db).await?,
@@ -39,7 +41,7 @@ pub(super) async fn find_number<D: SqlConnection>(db: &mut D, id: &str) -> Resul
     integer_of(&row, 0)
 }
 
-/// Nothing where there is no session of this number any more.
+/// The row of the session with this number; `None` where there is none any more.
 pub(super) async fn session<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -61,6 +63,7 @@ pub(super) async fn sessions<D: SqlConnection>(
     all.iter().map(session_row).collect()
 }
 
+/// Saves a state. Returns false where its version is not `expected`.
 pub(super) async fn save_state<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -79,7 +82,8 @@ pub(super) async fn save_state<D: SqlConnection>(
     Ok(done == 1)
 }
 
-/// False where there is no session of this number any more. It stays there while the note is made.
+/// Notes an identity. Returns false where there is no session with this number any more. The session cannot be deleted
+/// in the meantime.
 pub(super) async fn identify<D: SqlConnection>(
     db: &mut D,
     no: i64,
@@ -97,6 +101,7 @@ pub(super) async fn identify<D: SqlConnection>(
     Ok(query.run(db).await? == 1)
 }
 
+/// Of the sessions that were noted for these identities, the one with the most messages.
 pub(super) async fn identified<D: SqlConnection>(
     db: &mut D,
     identities: &[Hash],

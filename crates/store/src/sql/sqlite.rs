@@ -1,10 +1,11 @@
-//! Sessions in one `SQLite` file: the default. WAL, `synchronous=FULL`, one writer.
+//! Sessions in one `SQLite` file, which is the default store. It uses WAL, `synchronous=FULL` and one writer.
 //!
-//! An append of one event without key or job is one autocommitted insert, everything else a
-//! transaction. The primary key refuses a seq that is taken; that the event before is there, and
-//! before the first one its session, is asked in the insert (one event) or just before it (more). The full-text index (FTS5, without contents) is filled when
-//! somebody searches, so that an append writes the log alone; the first search in a session pays
-//! for its events once.
+//! An append of one event without key or job is one autocommitted insert; any other append is a transaction. The
+//! primary key refuses a seq that is taken. An append also requires the event before it, or the session where it is
+//! the first one. The insert checks that for a single event, and a query before it checks that for several.
+//!
+//! The full-text index (FTS5, without contents) is filled by searches, so that an append writes only the log. The
+//! first search in a session reads its events once.
 
 use std::ops::Range;
 use std::path::Path;
@@ -29,7 +30,7 @@ use crate::error::{FailureKind, StoreError};
 use crate::private;
 use crate::types::{EventRow, Millis, NewEvent};
 
-/// Migrations, in order: the file's `user_version` counts those that it has seen.
+/// The migrations, in order. The file's `user_version` says how many of them it has seen.
 const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0001_tables.sql"),
     include_str!("../../migrations/sqlite/0002_fold_identity.sql"),
@@ -40,37 +41,38 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0007_answers.sql"),
     include_str!("../../migrations/sqlite/0008_windows.sql"),
 ];
-/// Marks the file as midfold's: `mfld`.
+/// The `application_id` that marks a file as midfold's (`mfld` in ASCII).
 const APPLICATION: i64 = 0x6d66_6c64;
-/// One event of 2 KB a page would be a third of the file, and reads four times as slow.
+/// Bytes of a page. Small pages would hold a single event of 2 KB each, so much of the file would be empty, and reads
+/// would be four times as slow.
 const PAGE_SIZE: u32 = 16_384;
-/// The most pages that `SQLite` knows.
+/// The largest page limit that `SQLite` accepts.
 const MOST_PAGES: u32 = 4_294_967_294;
 /// How long a writer waits for another process.
 const BUSY: Duration = Duration::from_secs(20);
-/// Connections that read at once.
+/// Most connections that read at the same time.
 const READERS: u32 = 4;
 
-/// A `SQLite` file.
+/// A store in a `SQLite` file.
 pub struct SqliteStore {
     place: String,
     writer: Mutex<SqliteConnection>,
     readers: SqlitePool,
     notes: StoreNotes,
     options: SqliteConnectOptions,
-    /// Pages that the file may have.
+    /// The most pages that the file may have.
     pages: AtomicU32,
-    /// Milliseconds that a writer waits for another process.
+    /// How long a writer waits for another process, in milliseconds.
     wait: AtomicU32,
-    /// The file that was opened.
+    /// The opened file, to notice where it is removed or replaced.
     file: OpenedFile,
 }
 
 impl SqliteStore {
-    /// Opens a file, and makes it, with its folder, where it is not there: for the user alone.
+    /// Opens a file. Where it does not exist, it is created with its folder, readable by its user only.
     ///
     /// # Errors
-    /// When it cannot be made, is no `SQLite` file, belongs to another program, or was written by
+    /// Fails where the file cannot be created, is no `SQLite` database, belongs to another program, or was written by
     /// a newer midfold.
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
         let place = format!("sqlite:{}", path.display());
@@ -81,7 +83,7 @@ impl SqliteStore {
                 StoreError::Backend { kind: FailureKind::Unreadable, text }
             })?;
         }
-        // An empty file is an empty database; what SQLite lays beside it is as private as it is.
+        // An empty file is an empty database. Files that SQLite puts beside it get the same permissions.
         match private::file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 let text = format!("{place}: unable to open the file: {error}");
@@ -98,7 +100,7 @@ impl SqliteStore {
             .busy_timeout(BUSY)
             .statement_cache_capacity(256)
             .pragma("cache_size", "-16000")
-            // Events are nobody's business in a log of statements.
+            // Statements hold events, which must not get into a log.
             .disable_statement_logging();
         let mut writer = connect(&options).await.map_err(at)?;
         migrate(&mut writer).await.map_err(at)?;
@@ -119,30 +121,30 @@ impl SqliteStore {
         })
     }
 
-    /// Lets the file grow to so many pages of 16 KB and no further (none: as far as it can): a quota,
-    /// and what a full disk looks like in a test.
+    /// Limits the file to this many pages of 16 KB (`None`: no limit). This works as a quota, and simulates a full
+    /// disk in tests.
     ///
     /// # Errors
-    /// When the database refuses.
+    /// Fails where the database refuses.
     pub async fn limit_pages(&self, pages: Option<u32>) -> Result<(), StoreError> {
         let pages = pages.unwrap_or(MOST_PAGES);
         self.pages.store(pages, Ordering::Relaxed);
         limit(&mut *self.writer().await?, pages).await
     }
 
-    /// Waits for another process at most so long, 20 s at first, before it is an error.
+    /// Sets how long a writer waits for another process before it fails; 20 seconds by default.
     ///
     /// # Errors
-    /// When the database refuses.
+    /// Fails where the database refuses.
     pub async fn wait_at_most(&self, wait: Duration) -> Result<(), StoreError> {
         let millis = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX);
         self.wait.store(millis, Ordering::Relaxed);
         be_patient(&mut *self.writer().await?, millis).await
     }
 
-    /// Ends a transaction that was left open. Usually its rollback is on its way; but when the disk
-    /// is full `SQLite` rolls back on its own, and sqlx, whose rollback then fails, believes for
-    /// ever that it is inside: so that connection is replaced.
+    /// Ends a transaction that was left open. Usually its rollback is already queued. When the disk is full, however,
+    /// `SQLite` rolls back by itself. Then sqlx's own rollback fails, and sqlx takes the connection to be in a
+    /// transaction forever, so the connection is replaced.
     async fn settle(&self, db: &mut SqliteConnection) -> Result<(), StoreError> {
         let pinged = db.ping().await;
         if pinged.is_err() || db.is_in_transaction() {
@@ -159,12 +161,14 @@ async fn limit(db: &mut SqliteConnection, pages: u32) -> Result<(), StoreError> 
     sqlx::raw_sql(AssertSqlSafe(text)).execute(db).await.map(drop).map_err(failed)
 }
 
+/// Sets how long the connection waits for another process.
 async fn be_patient(db: &mut SqliteConnection, millis: u32) -> Result<(), StoreError> {
     let text = format!("PRAGMA busy_timeout = {millis}");
     sqlx::raw_sql(AssertSqlSafe(text)).execute(db).await.map(drop).map_err(failed)
 }
 
-/// Two processes that make one file at once: the switch to WAL heeds no busy timeout.
+/// Connects, and tries again while the file is locked: where two processes create it at once, the switch to WAL
+/// ignores the busy timeout.
 async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
     let mut tries = 0;
     loop {
@@ -183,11 +187,13 @@ fn is_locked(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| kind_of(error) == FailureKind::Locked)
 }
 
+/// The number that a pragma returns.
 async fn pragma(db: &mut SqliteConnection, query: &'static str) -> Result<i64, StoreError> {
     let row = sqlx::query(query).fetch_one(db).await.map_err(failed)?;
     row.try_get(0).map_err(failed)
 }
 
+/// Runs the missing migrations in one transaction. Refuses files of other programs and of newer versions.
 async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     let latest = MIGRATIONS.len() as i64;
     if pragma(db, "PRAGMA user_version").await? == latest
@@ -218,11 +224,12 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     tx.commit().await.map_err(failed)
 }
 
+/// The columns of an inserted event.
 const COLUMNS: &str = "(session_no, seq, turn, tokens, hash, usage, bytes, made, origin)";
-/// Events of one insert: eight variables each, of 32,766.
+/// Events of one insert. Each takes nine variables, and a statement may have 32,766.
 const ROWS: usize = 128;
 
-/// The index knows an event by session and seq in one number.
+/// The index has one number for an event, made of its session and its seq.
 fn rowid(no: i64, seq: u64) -> i64 {
     (no << 32) | signed(seq.min(u64::from(u32::MAX)))
 }
@@ -258,8 +265,8 @@ impl SqlDatabase for SqliteStore {
         self.readers.acquire().await.map_err(failed)
     }
 
-    /// Rewrites the file: pages that were split or merged keep copies of what stood in them, which no
-    /// deletion finds. Then what the log of writes has goes into the file, and the log is cut to nothing.
+    /// Rewrites the file, because pages that were split or merged keep copies of deleted data. Then the write-ahead
+    /// log is copied into the file and truncated.
     async fn scrub(&self) -> Result<(), StoreError> {
         let mut db = self.writer().await?;
         if pragma(&mut db, "SELECT count(*) FROM scrub").await? == 0 {
@@ -270,7 +277,7 @@ impl SqlDatabase for SqliteStore {
             let text = "another process is reading an older state of it; end that and try again";
             return Err(StoreError::Backend { kind: FailureKind::Locked, text: text.to_owned() });
         }
-        // Only now: who is interrupted before does it again.
+        // The mark is removed last, so that an interrupted scrub is repeated.
         sqlx::raw_sql("DELETE FROM scrub").execute(&mut *db).await.map(drop).map_err(failed)
     }
 }
@@ -292,7 +299,7 @@ impl SqlConnection for SqliteConnection {
         query.bound().fetch_all(self).await
     }
 
-    /// More than one only inside a transaction.
+    /// Adds events. More than one event needs a transaction.
     async fn insert_events(
         &mut self,
         no: i64,
@@ -318,8 +325,8 @@ impl SqlConnection for SqliteConnection {
                      ELSE EXISTS (SELECT 1 FROM events WHERE session_no = ?1 AND seq = ?2 - 1) END",
                 )
             } else {
-                // A statement that may leave a part behind needs no copy of the pages that it
-                // changes: that is right, because the whole transaction is rolled back.
+                // `OR FAIL` may leave a part of the rows behind, so SQLite keeps no copies of the changed pages. That
+                // is safe here, because the whole transaction is rolled back.
                 let rows = vec!["(?, ?, ?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
                 let sql = format!("INSERT OR FAIL INTO events {COLUMNS} VALUES {rows}");
                 sqlx::query(AssertSqlSafe(sql))
@@ -381,12 +388,12 @@ impl SqlConnection for SqliteConnection {
             .map_err(failed)
     }
 
-    /// The index cannot be asked for the words of an event, and forgets nothing else than all of it:
-    /// who searches next fills it again. The traces that all of this leaves are for `scrub`.
+    /// Empties the whole index, because FTS5 without contents cannot delete single events. The next search fills it
+    /// again. `scrub` removes the traces that are left.
     async fn delete_words(&mut self, no: i64) -> Result<(), StoreError> {
         let indexed = sqlx::query("SELECT 1 FROM sessions WHERE no = $1 AND indexed > 0").bind(no);
         let indexed = indexed.fetch_optional(&mut *self).await.map_err(failed)?.is_some();
-        // Should the file not be rewritten afterwards, little is left of what is deleted now.
+        // With `secure_delete`, little of the deleted data remains even where the file is not rewritten afterwards.
         let mut sql = "PRAGMA secure_delete = ON; \
              INSERT INTO scrub (due) SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM scrub);"
             .to_owned();

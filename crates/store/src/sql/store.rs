@@ -1,4 +1,4 @@
-//! The trait `Store` over the statements, the same for both databases.
+//! Implements the trait `Store` with the shared statements, for both databases.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ impl<S: SqlDatabase> Store for S {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<SessionRow>, StoreError> {
-        // No id is empty.
+        // Ids are never empty, so the empty text comes before all of them.
         let after = after.unwrap_or_default();
         let all = sessions::sessions(&mut *self.reader().await?, after, limit).await?;
         self.notes().count(all.len(), all.iter().map(SessionRow::content_len).sum());
@@ -175,10 +175,10 @@ impl<S: SqlDatabase> Store for S {
     async fn load(&self, id: &str) -> Result<LoadedSession, StoreError> {
         let mut no = number(self, id).await?;
         let mut db = self.reader().await?;
-        // Events and folds never change: the session's row alone is the snapshot.
+        // Events and folds never change, so the session's row alone is a consistent snapshot.
         let mut found = folds::session_and_fold(&mut *db, no).await?;
         if found.is_none() {
-            // The number was remembered, and the session was deleted and perhaps made again.
+            // The remembered number is outdated: the session was deleted, and perhaps created again.
             self.notes().forget(id);
             no = sessions::find_number(&mut *db, id).await?;
             found = folds::session_and_fold(&mut *db, no).await?;
@@ -361,7 +361,7 @@ impl<S: SqlDatabase> Store for S {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<String>, StoreError> {
-        // No id is empty.
+        // Ids are never empty, so the empty text comes before all of them.
         let after = after.unwrap_or_default();
         delete::idle(&mut *self.reader().await?, since, after, limit).await
     }

@@ -1,4 +1,4 @@
-//! What providers said of their models' windows.
+//! Windows of models, as providers stated them.
 
 use midfold_core::Hash;
 
@@ -9,6 +9,7 @@ use crate::error::StoreError;
 use crate::store::MOST_WINDOWS;
 use crate::types::{LearnedWindow, Millis};
 
+/// Notes a window. Above [`MOST_WINDOWS`], the oldest are dropped.
 pub(super) async fn put<D: SqlConnection>(
     db: &mut D,
     key: Hash,
@@ -36,6 +37,7 @@ pub(super) async fn put<D: SqlConnection>(
     tx.commit().await.map_err(failed)
 }
 
+/// Raises a noted window to at least this many tokens.
 pub(super) async fn raise<D: SqlConnection>(
     db: &mut D,
     key: Hash,
@@ -49,6 +51,7 @@ pub(super) async fn raise<D: SqlConnection>(
         .map(drop)
 }
 
+/// The window that was noted for this key; `None` where none was.
 pub(super) async fn window<D: SqlConnection>(
     db: &mut D,
     key: Hash,
@@ -65,6 +68,7 @@ pub(super) async fn window<D: SqlConnection>(
     }))
 }
 
+/// How many windows were learned at `since` or later.
 pub(super) async fn count<D: SqlConnection>(db: &mut D, since: Millis) -> Result<u64, StoreError> {
     let row = query("SELECT count(*) FROM windows WHERE learned >= $1").bind(since).one(db).await?;
     number_of(&row, 0)

@@ -1,4 +1,4 @@
-//! One line of an export, and what can be wrong with it.
+//! The lines of an export, and the errors of a transfer.
 
 use bytes::Bytes;
 use midfold_core::{Hash, TextOrigin};
@@ -10,35 +10,36 @@ use crate::types::{NewFold, NewSession};
 /// Why an export or an import stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// The store refused.
+    /// The store refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The file cannot be read or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// A line is not what it should be.
+    /// A line of the file is not valid.
     #[error("line {line}: {problem}")]
     Line {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// A description of the fault.
         problem: String,
     },
 }
 
-/// What was written or read.
+/// How many records were written or read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferCounts {
-    /// Sessions.
+    /// How many sessions.
     pub sessions: u64,
-    /// Events.
+    /// How many events.
     pub events: u64,
-    /// Folds.
+    /// How many folds.
     pub folds: u64,
-    /// Model calls.
+    /// How many model calls.
     pub calls: u64,
 }
 
+/// One line of an export, as JSON.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum TransferLine {
@@ -81,6 +82,7 @@ impl From<FoldLine> for NewFold {
     }
 }
 
+/// The line of a fold.
 #[derive(Serialize, Deserialize)]
 pub(super) struct FoldLine {
     pub(super) id: Hash,
@@ -95,7 +97,7 @@ pub(super) struct FoldLine {
     pub(super) body: String,
 }
 
-/// An event's bytes: text where they are text.
+/// The bytes of an event: as text where they are UTF-8, and otherwise as hex digits.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum EventContent {
@@ -114,6 +116,7 @@ impl EventContent {
         }
     }
 
+    /// The bytes of the event. Fails where the hex digits are not valid.
     pub(super) fn bytes(self) -> Result<Bytes, String> {
         match self {
             Self::Text(text) => Ok(text.into_bytes().into()),
@@ -131,8 +134,8 @@ impl EventContent {
     }
 }
 
-/// Version of the format.
+/// The version of the format.
 pub const VERSION: u32 = 1;
 
-/// Events that are read or appended at once.
+/// How many events are read or appended at a time.
 pub(super) const PAGE: usize = 64;

@@ -1,11 +1,12 @@
-//! A store as text: one JSON record a line, from one store into another. What comes out of
-//! `export(import(x))` is `x`, byte for byte.
+//! Moves sessions from one store into another as text, with one JSON record on each line. Exporting an import of `x`
+//! gives `x` again, byte for byte.
 //!
-//! The first line names the format and its version, the last one counts the records. Before anything
-//! is stored, the whole file is read through and every hash is computed again; then it is stored in
-//! one transaction. A session's lines follow each other: the session, its events, its folds, its
-//! calls. Jobs and keys of appends belong to the
-//! nodes of one store and stay there; a span that waits is queued again by the next turn.
+//! The first line names the format and its version, and the last one counts the records. An import reads the whole
+//! file and computes every hash again before it stores anything; then it stores everything in one transaction. The
+//! lines of a session are the session, its events, its folds and its calls.
+//!
+//! Jobs and append keys belong to the nodes of one store, so they are not moved. A span that waits for narration is
+//! queued again by the next turn.
 
 mod line;
 mod reader;
@@ -18,7 +19,7 @@ use line::{EventContent, FoldLine, PAGE, TransferLine};
 pub use line::{TransferCounts, TransferError, VERSION};
 use reader::PartReader;
 
-/// Sessions that are read at once.
+/// How many sessions are read at a time.
 const SESSIONS: u32 = 256;
 
 fn put(out: &mut impl Write, line: &TransferLine) -> Result<(), TransferError> {
@@ -26,10 +27,10 @@ fn put(out: &mut impl Write, line: &TransferLine) -> Result<(), TransferError> {
     Ok(out.write_all(b"\n")?)
 }
 
-/// Writes sessions (all without `only`) as lines.
+/// Writes one session, or all sessions where `only` is `None`, as lines.
 ///
 /// # Errors
-/// When the store cannot be read or the file not be written.
+/// Fails where the store cannot be read, or the file cannot be written.
 pub async fn export<W: Write + Send>(
     store: &dyn Store,
     only: Option<&str>,
@@ -55,6 +56,7 @@ pub async fn export<W: Write + Send>(
     Ok(moved)
 }
 
+/// Writes the lines of one session, as of its row. Events that are added in the meantime are left out.
 async fn export_session<W: Write + Send>(
     store: &dyn Store,
     id: &str,
@@ -62,7 +64,7 @@ async fn export_session<W: Write + Send>(
     moved: &mut TransferCounts,
 ) -> Result<(), TransferError> {
     let row = store.session(id).await?;
-    // Read after the session's row: so the active fold is among them.
+    // The folds are read after the session's row, so that the active fold is among them.
     let folds = store.folds(id).await?;
     let (head, active, state) = (row.head, row.active, row.state);
     put(out, &TransferLine::Session { new: row.new, head, active, state })?;
@@ -79,7 +81,7 @@ async fn export_session<W: Write + Send>(
             moved.events += 1;
         }
     }
-    // A fold that came in meanwhile over events after `head` belongs to a later export.
+    // A fold over events after `head` was added in the meantime, so it belongs to a later export.
     for row in folds.into_iter().filter(|row| row.fold.end <= head) {
         let NewFold { id, start, end, before, through, policy, recap, kept, body, now } = row.fold;
         let kept = kept.into_iter().map(|run| (run.start, run.end)).collect();
@@ -95,15 +97,15 @@ async fn export_session<W: Write + Send>(
     Ok(())
 }
 
-/// Reads what [`export`] wrote, all of it or nothing. Sessions must be new to the store. When an event
-/// came in is not in the file: here that is `now`.
+/// Imports what [`export`] wrote, all or nothing. The sessions must be new to the store. The file does not say when
+/// events came in, so they count as appended at `now`.
 ///
-/// The whole file is read through once before anything is stored: what was cut off, changed, put in
-/// another order or written by another version changes nothing.
+/// The whole file is read once before anything is stored. So a file that is incomplete, changed, out of order or of
+/// another version changes nothing.
 ///
 /// # Errors
-/// [`TransferError::Line`] for a bad file; [`StoreError::Exists`](crate::error::StoreError::Exists) for a session that is there
-/// already.
+/// Fails with [`TransferError::Line`] where the file is not valid, and with
+/// [`StoreError::Exists`](crate::error::StoreError::Exists) where a session exists already.
 pub async fn import<R, F>(
     store: &dyn Store,
     now: Millis,
@@ -115,7 +117,7 @@ where
 {
     let mut survey = PartReader::new(open()?);
     survey.by_ref().try_for_each(|part| part.map(drop)).or_else(|error| survey.why(error))?;
-    // Checked again as it is stored: the file may have changed meanwhile.
+    // The file is checked again while it is stored, because it may have changed in the meantime.
     let mut parts = PartReader::new(open()?);
     store.restore(&mut parts, now).await.or_else(|error| parts.why(error))?;
     Ok(parts.moved())

@@ -1,4 +1,4 @@
-//! An export as parts, each of them checked: its place, and all hashes that lead to it.
+//! Reads an export as parts, and checks the order and the hashes of each.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, Lines};
@@ -12,29 +12,39 @@ use crate::error::StoreError;
 use crate::fsck::{empty_log, is_call_sound, of_fold};
 use crate::types::{NewCall, NewEvent, NewFold, TransferPart};
 
-/// Reads parts out of lines. After an error there is nothing more; [`PartReader::why`] says which.
+/// Reads the parts of an export from its lines. After an error it ends; [`PartReader::why`] returns the error.
 pub(super) struct PartReader<R> {
     lines: Lines<R>,
+    /// The number of the last line that was read.
     line: u64,
     moved: TransferCounts,
+    /// The session that is being read.
     open: Option<OpenTransfer>,
+    /// Parts that were checked and not passed on yet.
     ready: VecDeque<TransferPart>,
+    /// Whether the last line of the export was read.
     ended: bool,
+    /// The fault that was found in the file.
     failed: Option<TransferError>,
 }
 
 /// The session that is being read.
 struct OpenTransfer {
+    /// The number of events that the session's line states.
     promised: u64,
     active: Option<Hash>,
     state: String,
-    /// The chain hash before each event, and after the last.
+    /// The chain hash before each event, and after the last one.
     hashes: Vec<Hash>,
+    /// Events that were checked and not passed on yet.
     waiting: Vec<NewEvent>,
+    /// The ids of the folds read so far.
     folds: HashSet<Hash>,
     calls: u64,
+    /// The hash of the last call, from which the chain continues.
     last_call: Hash,
-    /// The events as they are read anew; none where their format or counter is not known here.
+    /// The log of the events, read again for comparison. `None` where this build does not know the format or the
+    /// counter.
     replay: Option<EventLog>,
 }
 
@@ -57,17 +67,17 @@ impl<R: BufRead> PartReader<R> {
         }
     }
 
-    /// What was read so far.
+    /// How many records were read so far.
     pub fn moved(&self) -> TransferCounts {
         self.moved
     }
 
-    /// Why it ended, where that is the file's fault; else why the store said no.
+    /// The error of the import: the file's fault where it had one, or else the store's error.
     pub fn why<T>(&mut self, error: StoreError) -> Result<T, TransferError> {
         Err(self.failed.take().unwrap_or(TransferError::Store(error)))
     }
 
-    /// Reads one line. False at the end of the file.
+    /// Reads one line. Returns false at the end of the file.
     fn advance(&mut self) -> Result<bool, TransferError> {
         self.line += 1;
         let Some(text) = self.lines.next() else {
@@ -86,16 +96,19 @@ impl<R: BufRead> PartReader<R> {
         Ok(true)
     }
 
+    /// The error for the last line that was read.
     fn bad(&self, problem: &str) -> TransferError {
         TransferError::Line { line: self.line, problem: problem.to_owned() }
     }
 
+    /// The open session. Fails where the file has none yet.
     fn session(&mut self) -> Result<&mut OpenTransfer, TransferError> {
         let line = self.line;
         let problem = "a record before the first session".to_owned();
         self.open.as_mut().ok_or(TransferError::Line { line, problem })
     }
 
+    /// Checks a record against those before it, and makes parts of it.
     fn take(&mut self, record: TransferLine) -> Result<(), TransferError> {
         match record {
             TransferLine::Midfold { version } if self.line == 1 && version == VERSION => Ok(()),
@@ -138,6 +151,7 @@ impl<R: BufRead> PartReader<R> {
         }
     }
 
+    /// Checks the hash and the figures of an event.
     fn event(&mut self, event: NewEvent) -> Result<(), TransferError> {
         let open = self.session()?;
         let before = open.hashes.last().copied().unwrap_or(Hash::ROOT);
@@ -159,6 +173,7 @@ impl<R: BufRead> PartReader<R> {
         Ok(())
     }
 
+    /// Checks the record of a fold.
     fn fold(&mut self, line: FoldLine) -> Result<(), TransferError> {
         self.flush();
         let new = NewFold::from(line);
@@ -186,6 +201,7 @@ impl<R: BufRead> PartReader<R> {
         Ok(())
     }
 
+    /// Checks the record of a call, and makes a part of it.
     fn call(&mut self, call: NewCall, usage: Option<String>) -> Result<(), TransferError> {
         self.flush();
         let open = self.session()?;
@@ -201,7 +217,7 @@ impl<R: BufRead> PartReader<R> {
         Ok(())
     }
 
-    /// Hands out the events that wait.
+    /// Passes on the events that were collected, as one part.
     fn flush(&mut self) {
         let waiting = self.open.as_mut().map(|open| std::mem::take(&mut open.waiting));
         if let Some(events) = waiting.filter(|events| !events.is_empty()) {
@@ -209,6 +225,7 @@ impl<R: BufRead> PartReader<R> {
         }
     }
 
+    /// Ends the open session, and checks that it is complete.
     fn close(&mut self) -> Result<(), TransferError> {
         self.flush();
         let Some(open) = self.open.take() else { return Ok(()) };
@@ -224,7 +241,8 @@ impl<R: BufRead> PartReader<R> {
     }
 }
 
-/// What the record of the next event says otherwise than the event does.
+/// A difference between an event's recorded turn or tokens and those computed from its bytes; `None` where they are
+/// equal.
 fn wrong_figure(log: &mut EventLog, event: &NewEvent) -> Option<String> {
     log.append(event.raw());
     let read = log.events().last()?;

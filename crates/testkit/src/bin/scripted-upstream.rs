@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use midfold_testkit::upstream::{
-    FaultTime, Flavour, OneCall, PlannedFault, ScriptedUpstream, StepLoop, Strictness,
+    FaultTime, Flavour, LookUps, OneCall, PlannedFault, ScriptedUpstream, StepLoop, Strictness,
     UpstreamScript, UpstreamSettings,
 };
 
@@ -30,6 +30,7 @@ scripted-upstream [OPTIONS]
   --argument NAME        its argument for the command
   --plant-every N        every how many steps a result has a fact; 0 is never [5]
   --decide-every N       every how many steps the model says a fact of its own; 0 is never [0]
+  --look-up N            look an early result up with `midfold_recall` before every so many steps, where the tool is offered
   --task-fact            the final answer needs the code of part 0, which the task has
   --use-after N          how many steps later a command needs it [half of the steps]
   --fence BEFORE AFTER   around a command in a text; `\\n` is a line break
@@ -116,6 +117,7 @@ fn options(
             "--argument" => steps.argument = Some(value()?),
             "--plant-every" => steps.plant_every = parsed(&name, &value()?)?,
             "--decide-every" => steps.decide_every = parsed(&name, &value()?)?,
+            "--look-up" => steps.look_ups = Some(LookUps::Before(parsed(&name, &value()?)?)),
             "--task-fact" => steps.task_fact = true,
             "--use-after" => steps.use_after = Some(parsed(&name, &value()?)?),
             "--fence" => steps.fence = (lines(&value()?), lines(&value()?)),

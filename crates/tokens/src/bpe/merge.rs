@@ -1,4 +1,4 @@
-//! How many tokens a piece is made of: the two neighbours whose union has the lowest rank become one, the leftmost
+//! Counts the tokens of a piece. The two neighbours whose union has the lowest rank become one token, the leftmost
 //! first, until no union of two neighbours is a token.
 
 use std::cmp::Reverse;
@@ -8,10 +8,10 @@ use super::layout::{ABSENT, hash};
 use super::recent;
 use super::vocabulary::BpeVocabulary;
 
-/// Pieces up to this many bytes are searched for the lowest rank each time: for them that is faster than a heap.
+/// In pieces of at most this many bytes, the lowest rank is searched each time, which is faster there than a heap.
 const SHORT: usize = 48;
 
-/// The tokens of a piece.
+/// The number of tokens in a piece.
 #[inline]
 pub(super) fn count(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     match piece {
@@ -31,9 +31,9 @@ pub(super) fn count(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     }
 }
 
+/// Counts the tokens of a short piece, with the parts in arrays on the stack.
 fn short(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
-    // Where each part starts, with the end of the piece behind the last one; and the rank of each part together
-    // with the next one.
+    // For each part, its start and the rank of its union with the next part. One more start is the end of the piece.
     let (mut starts, mut ranks) = ([0_u8; SHORT + 1], [ABSENT; SHORT + 1]);
     let mut count = piece.len();
     for (at, start) in starts.iter_mut().enumerate().take(count + 1) {
@@ -68,16 +68,19 @@ fn short(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     }
 }
 
-/// A part of a long piece, by the byte that it starts with; its neighbours are found without a search.
+/// A part of a long piece. Parts are stored at the index of their first byte, and hold the positions of their
+/// neighbours.
 #[derive(Clone, Copy)]
 struct PiecePart {
+    /// The start of the part before.
     before: u32,
-    /// The start of the next one, which is where this one ends.
+    /// The start of the next part, where this one ends.
     next: u32,
-    /// The rank of it with the next one.
+    /// The rank of its union with the next part.
     rank: u32,
 }
 
+/// Counts the tokens of a long piece. A heap has the unions by rank; outdated entries are skipped when they come up.
 fn long(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
     let end = piece.len();
     let mut parts: Vec<PiecePart> = (0..end)
@@ -91,7 +94,7 @@ fn long(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
         known.map(|(at, part)| Reverse((part.rank, at as u32))).collect();
     let mut count = end as u64;
     while let Some(Reverse((rank, at))) = heap.pop() {
-        // What was merged since has another rank.
+        // The rank has changed since this entry was added, because a neighbour was merged.
         if parts[at as usize].rank != rank {
             continue;
         }
@@ -103,7 +106,7 @@ fn long(vocabulary: &BpeVocabulary, piece: &[u8]) -> u64 {
             after.before = at;
         }
         count -= 1;
-        // The first part has none before it.
+        // The first part has no part before it.
         let before = (at > 0).then_some(parts[at as usize].before);
         for first in std::iter::once(at).chain(before) {
             let second = parts.get(parts[first as usize].next as usize);

@@ -1,4 +1,4 @@
-//! Where a vocabulary's expression splits a text, before anything is merged. Tokens never reach over a border.
+//! Splits a text into pieces, by a vocabulary's expression, before tokens are merged. No token spans two pieces.
 //!
 //! The expressions, as OpenAI prints them (`tiktoken_ext/openai_public.py`):
 //!
@@ -11,8 +11,8 @@
 //!          |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
 //! ```
 //!
-//! An engine for expressions takes milliseconds to get ready for these; two dozen lines by hand take nothing, and
-//! are held against such an engine by the tests.
+//! A regex engine takes milliseconds to compile these expressions. This code needs no preparation, and tests compare
+//! it with such an engine.
 
 use super::layout::{BLOCK, COMBINING, LINE_END, LOWER, NUMBER, OTHER, SPACE, UNCASED, UPPER};
 
@@ -20,19 +20,19 @@ mod classes {
     include!(concat!(env!("OUT_DIR"), "/classes.rs"));
 }
 
-/// Numbers are split into groups of so many digits.
+/// Numbers are split into groups of this many digits.
 const DIGITS: usize = 3;
 
-/// Which expression.
+/// The expression that splits a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SplitExpression {
-    /// Words are split where lower case turns to upper case; an ending like `'s` belongs to its word.
+    /// Words are split where lower case changes to upper case. An ending such as `'s` belongs to its word.
     O200k,
-    /// Words are runs of letters; an ending is a piece of its own.
+    /// Words are runs of letters. An ending such as `'s` is a piece of its own.
     Cl100k,
 }
 
-/// The pieces of a text.
+/// The pieces of a text, one after the other.
 pub(super) struct TextPieces<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -60,7 +60,7 @@ impl<'a> Iterator for TextPieces<'a> {
     }
 }
 
-/// The class of the character at `at`, and where it ends; nothing at the end of the text.
+/// The class of the character at byte `at`, and the byte offset of its end; `None` at the end of the text.
 #[inline]
 fn class(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
     let first = *bytes.get(at)?;
@@ -72,7 +72,7 @@ fn class(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
     Some((classes::BLOCKS[usize::from(block)][character % BLOCK], behind))
 }
 
-/// The character of more than one byte at `at`, and where it ends. The bytes are a `str`'s.
+/// The multi-byte character at byte `at`, and the byte offset of its end. The bytes have to be valid UTF-8.
 fn decoded(bytes: &[u8], at: usize, first: u8) -> (usize, usize) {
     let (length, lead) = match first {
         0xF0.. => (4, 0x07),
@@ -86,7 +86,7 @@ fn decoded(bytes: &[u8], at: usize, first: u8) -> (usize, usize) {
     (character, behind)
 }
 
-/// Where the run of characters of these classes ends that starts at `at`.
+/// Byte offset of the end of the run of characters that starts at `at` and has only these classes.
 #[inline]
 fn run(bytes: &[u8], mut at: usize, is_in: impl Fn(u8) -> bool) -> usize {
     while let Some((class, behind)) = class(bytes, at)
@@ -101,10 +101,13 @@ fn is_letter(class: u8) -> bool {
     matches!(class, UPPER | LOWER | UNCASED)
 }
 
+/// The end of the piece that starts at `start`, by the expression of `o200k`. The first character has this class,
+/// and ends at `behind`.
 #[inline]
 fn o200k(bytes: &[u8], start: usize, class: u8, behind: usize) -> usize {
     let word = match class {
-        // In the order in which an engine tries: with a character before the word, without it. A mark is both.
+        // An engine tries the word with a character before it first, and then the word alone. A combining mark may be
+        // either.
         UPPER | LOWER | UNCASED => cased(bytes, start).or_else(|| upper(bytes, start)),
         SPACE | OTHER => cased(bytes, behind).or_else(|| upper(bytes, behind)),
         COMBINING => cased(bytes, behind).or_else(|| cased(bytes, start)),
@@ -116,8 +119,9 @@ fn o200k(bytes: &[u8], start: usize, class: u8, behind: usize) -> usize {
     }
 }
 
-/// `[Lu Lt Lm Lo M]*[Ll Lm Lo M]+`. The first part takes all that it can; where nothing is left for the second one
-/// it gives back up to the last character that both may have.
+/// Matches `[Lu Lt Lm Lo M]*[Ll Lm Lo M]+`, and returns the end. The first part takes as much as it can. Where nothing
+/// is left for the second part, it gives back everything behind the last character that may be in both. `None` where
+/// there is no match.
 #[inline]
 fn cased(bytes: &[u8], start: usize) -> Option<usize> {
     let (mut at, mut last_of_both) = (start, None);
@@ -139,13 +143,14 @@ fn cased(bytes: &[u8], start: usize) -> Option<usize> {
     last_of_both
 }
 
-/// `[Lu Lt Lm Lo M]+[Ll Lm Lo M]*`, where [`cased`] found nothing: then it is upper case alone.
+/// Matches `[Lu Lt Lm Lo M]+[Ll Lm Lo M]*` where [`cased`] found nothing, so that only upper case is left.
 #[inline]
 fn upper(bytes: &[u8], start: usize) -> Option<usize> {
     let end = run(bytes, start, |class| class == UPPER);
     (end > start).then_some(end)
 }
 
+/// The end of the piece that starts at `start`, by the expression of `cl100k`: see [`o200k`].
 #[inline]
 fn cl100k(bytes: &[u8], start: usize, class: u8, behind: usize) -> usize {
     if let Some(end) = ending(bytes, start) {
@@ -163,7 +168,7 @@ fn cl100k(bytes: &[u8], start: usize, class: u8, behind: usize) -> usize {
     other(bytes, start, class, behind, |byte| matches!(byte, b'\r' | b'\n'))
 }
 
-/// The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at `at`, in any case: that of `s` has a third form.
+/// The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at `at`, in any case. `None` where there is no such ending.
 #[inline]
 fn ending(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at) != Some(&b'\'') {
@@ -173,13 +178,14 @@ fn ending(bytes: &[u8], at: usize) -> Option<usize> {
     match (letter(1)?, letter(2)) {
         (b's' | b't' | b'm' | b'd', _) => Some(at + 2),
         (b'r' | b'v', Some(b'e')) | (b'l', Some(b'l')) => Some(at + 3),
-        // ſ
+        // `ſ`, which is also a form of `s`.
         (0xC5, Some(0xBF)) => Some(at + 3),
         _ => None,
     }
 }
 
-/// Numbers, marks and white space, which both expressions split alike but for what may follow marks.
+/// The end of a number, a run of marks or white space. Both expressions split these alike, except for the characters
+/// that `may_follow` marks.
 #[inline]
 fn other(
     bytes: &[u8],
@@ -210,7 +216,8 @@ fn other(
     white(bytes, start)
 }
 
-/// A run of white space ends behind its last line end. One without any leaves its last character to what follows.
+/// The end of a run of white space, which is behind its last line end. Without a line end, the last character is left
+/// to the next piece.
 fn white(bytes: &[u8], start: usize) -> usize {
     let (mut at, mut line_end, mut last) = (start, None, start);
     while let Some((class @ (LINE_END | SPACE), behind)) = class(bytes, at) {

@@ -1,22 +1,25 @@
-//! Counts of short pieces that came lately. Texts say the same words again and again: one look here is one place
-//! in memory, where the tables are three that lie far apart.
+//! Remembers the counts of recent short pieces, because texts repeat the same words. A look-up here reads one place in
+//! memory, while the tables need three that are far apart.
 
 use std::cell::RefCell;
 
-/// Longer pieces are rare, and counted afresh.
+/// Longer pieces, in bytes, are rare and are counted each time.
 pub(super) const LONGEST: usize = 21;
-/// Pieces that are remembered, for each thread: 96 KB, which is within reach of a core.
+/// How many pieces are remembered for each thread. That is 96 KB, which fits into a core's cache.
 const PIECES: usize = 4_096;
 
-/// Bytes of what tells a piece: itself, then its length and its vocabulary. The last byte is how many tokens it has.
+/// Bytes that identify a piece: the piece itself, its length and its vocabulary. One more byte holds its number of
+/// tokens.
 const NAME: usize = LONGEST + 2;
+/// A remembered piece: its text, padded with zeros, then length, vocabulary and count.
 type PieceCount = [u8; NAME + 1];
 
 thread_local! {
     static RECENT: RefCell<Vec<PieceCount>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The tokens of a piece of 1 to [`LONGEST`] bytes with this hash. It is counted where it did not come lately.
+/// The tokens of a piece of 1 to [`LONGEST`] bytes with this hash. `count` is called only where the piece is not
+/// remembered.
 #[inline]
 pub(super) fn count_once(
     vocabulary: u8,
@@ -36,7 +39,7 @@ pub(super) fn count_once(
             return u64::from(recent[place][NAME]);
         }
         let tokens = count();
-        // Never more than the piece has bytes.
+        // The number fits into a byte: a piece has no more tokens than bytes.
         this[NAME] = tokens as u8;
         recent[place] = this;
         tokens

@@ -1,25 +1,25 @@
-//! Tokens and their ranks, in tables that are part of the program.
+//! Tokens and their ranks, in tables that are compiled into the program.
 
 use super::layout::{ABSENT, MOST, RANK_BITS, hash, tag};
 
-/// A number in a table, which has no alignment.
+/// A number in a table, as bytes, because tables are not aligned.
 type TableWord = [u8; 4];
 
-/// A vocabulary, read in place.
+/// A vocabulary whose tables are read in place.
 pub(crate) struct BpeVocabulary {
-    /// No other one in this program has it.
+    /// Tells this vocabulary apart from the others in the program.
     number: u8,
-    /// The tokens, one behind the other, by rank.
+    /// All tokens in the order of their ranks, without separators.
     bytes: &'static [u8],
-    /// Where each token ends.
+    /// The byte offset of each token's end.
     ends: &'static [TableWord],
-    /// Ranks of the tokens of two bytes, by both.
+    /// The ranks of tokens of two bytes, indexed by both bytes.
     pairs: &'static [TableWord],
-    /// Ranks of the longer ones, by their hash; a search goes on until a slot is free.
+    /// The ranks of longer tokens, in a hash table with linear probing: a search ends at a free slot.
     slots: &'static [TableWord],
 }
 
-/// The tables that `build.rs` wrote under this name.
+/// The tables that `build.rs` wrote for this vocabulary.
 macro_rules! embedded {
     ($number:literal, $name:literal) => {
         $crate::bpe::vocabulary::BpeVocabulary::new(
@@ -51,13 +51,13 @@ impl BpeVocabulary {
         self.number
     }
 
-    /// The rank of a token of two bytes; [`ABSENT`] where these are none.
+    /// The rank of a token of two bytes; [`ABSENT`] where the bytes are no token.
     #[inline]
     pub fn pair(&self, first: u8, second: u8) -> u32 {
         word(self.pairs, usize::from(first) << 8 | usize::from(second))
     }
 
-    /// The rank of a token of two bytes or more; [`ABSENT`] where these are none.
+    /// The rank of a token of two bytes or more; [`ABSENT`] where the bytes are no token.
     #[inline]
     pub fn rank(&self, token: &[u8]) -> u32 {
         if let [first, second] = token {
@@ -66,7 +66,7 @@ impl BpeVocabulary {
         self.find(token, hash(token))
     }
 
-    /// The rank of a token of three bytes or more with this hash; [`ABSENT`] where these are none.
+    /// The rank of a token of three bytes or more with this hash; [`ABSENT`] where the bytes are no token.
     #[inline]
     pub fn find(&self, token: &[u8], hash: u64) -> u32 {
         let (tag, last) = (tag(hash), self.slots.len() - 1);
@@ -76,7 +76,7 @@ impl BpeVocabulary {
             if slot == ABSENT {
                 return ABSENT;
             }
-            // The tag tells nearly all others apart unread.
+            // The tag excludes nearly all other tokens without reading them.
             if slot >> RANK_BITS == tag && self.token(slot & MOST) == token {
                 return slot & MOST;
             }
@@ -84,7 +84,7 @@ impl BpeVocabulary {
         }
     }
 
-    /// The token of a rank; nothing for a rank that there is not.
+    /// The token with this rank; empty where there is none.
     pub fn token(&self, rank: u32) -> &'static [u8] {
         let rank = rank as usize;
         let start = if rank == 0 { 0 } else { word(self.ends, rank - 1) as usize };
@@ -94,7 +94,7 @@ impl BpeVocabulary {
         }
     }
 
-    /// How many tokens there are.
+    /// How many tokens the vocabulary has.
     pub fn size(&self) -> usize {
         self.ends.len()
     }

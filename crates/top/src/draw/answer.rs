@@ -1,4 +1,4 @@
-//! Why a text was forgotten, or that it was not.
+//! Draws the answer to "why did it forget this text?".
 
 use midfold::plural;
 use ratatui::style::{Modifier, Style};
@@ -11,7 +11,7 @@ use crate::state::TopState;
 use crate::views::{ExplainedText, OccurrenceLine, SightLine, SightWord};
 use midfold::weave::Tint;
 
-/// Messages that are told of.
+/// The most messages that are listed.
 const TOLD: usize = 50;
 
 pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
@@ -27,6 +27,7 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     sheet
 }
 
+/// The answer in lines: the verdict, the folds that matter, and each message with the text.
 fn told_of(state: &TopState, found: &ExplainedText, width: usize) -> Vec<Line<'static>> {
     let paint = PaintStyle { color: state.color };
     let (tint, answer) = match found.answer {

@@ -1,4 +1,4 @@
-//! One fold: what it freed, what it lost, by which edits, and the recap.
+//! Draws one fold: what it freed and lost, its edits, and the recap.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::paint::{PaintStyle, dim};
 use crate::state::TopState;
 use crate::views::{EditLine, FoldPage, LostGroup};
 
-/// Places that are named of edits of one kind.
+/// How many messages are named for edits of one kind.
 const PLACES: usize = 8;
 
 pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
@@ -38,7 +38,7 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     sheet
 }
 
-/// All of a fold in lines.
+/// All lines of a fold.
 pub(super) fn outline(state: &TopState, fold: &FoldPage, width: usize) -> Vec<Line<'static>> {
     let brief = &fold.fold;
     let mut all = vec![format!("{} → {} tokens", number(brief.before), number(brief.after))];
@@ -79,7 +79,7 @@ pub(super) fn outline(state: &TopState, fold: &FoldPage, width: usize) -> Vec<Li
     lines
 }
 
-/// What is lost of one kind: what somebody said a line each, names beside each other.
+/// The lost statements of one kind: those of a message on a line each, names next to each other.
 fn lost(group: &LostGroup, width: usize) -> Vec<Line<'static>> {
     let title = format!("lost: {}, {}", group.title, number(group.count));
     let mut lines = vec![Line::default(), rule(&title, width)];
@@ -98,7 +98,7 @@ fn lost(group: &LostGroup, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// Edits by rule and reason, the most of them first.
+/// The edits in groups of the same reducer, reason and kind, the largest group first.
 fn edits(edits: &[EditLine]) -> Vec<String> {
     let mut kinds: BTreeMap<(&str, &str, &str), Vec<&EditLine>> = BTreeMap::new();
     for edit in edits {

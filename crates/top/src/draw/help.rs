@@ -1,4 +1,4 @@
-//! The keys, and what the columns are.
+//! Draws the help: the keys, and the meaning of the columns.
 
 use ratatui::style::Style;
 use ratatui::text::Line;

@@ -1,4 +1,4 @@
-//! The list of sessions.
+//! Draws the list of sessions.
 
 use midfold::{number, plural};
 use ratatui::text::{Line, Span};
@@ -11,19 +11,19 @@ use crate::paint::{PaintStyle, bold, dim};
 use crate::state::TopState;
 use crate::views::{FaultLine, SessionRow};
 
-/// Columns from which on model and client have their own.
+/// From this width on, model and client have columns of their own.
 const WIDE: usize = 120;
-/// Columns of all that stands before them.
+/// The width of all columns in front of them.
 const FIGURES: usize = 55;
 
-/// Columns of the model and of the client.
+/// The widths of the columns for model and client.
 struct Widths {
     model: usize,
     client: usize,
 }
 
 impl Widths {
-    /// On paper, as many as the longest takes.
+    /// The widths for a room. On paper, a column is as wide as its longest text.
     fn of(state: &TopState, room: ViewRoom) -> Self {
         if !room.is_paper {
             return Self { model: 18, client: 16 };
@@ -33,19 +33,19 @@ impl Widths {
     }
 }
 
-/// What stands above the model and the client.
+/// The headings of the two columns.
 const HEADS: [&str; 2] = ["MODEL", "CLIENT"];
 
 fn client(row: &SessionRow) -> &str {
     row.client.as_ref().map_or("", crate::Clean::as_str)
 }
 
-/// Columns of the longest text of its kind.
+/// The width of the longest of these texts.
 fn longest(state: &TopState, text: impl Fn(&SessionRow) -> &str) -> usize {
     state.rows.iter().flatten().map(|row| text(row).width()).max().unwrap_or(0)
 }
 
-/// Columns of the list on paper, where nothing of it is cut.
+/// The width of the list on paper, where no text is cut.
 pub(crate) fn width(state: &TopState) -> usize {
     let room = ViewRoom { width: 0, height: 0, is_paper: true };
     let Widths { model, client } = Widths::of(state, room);
@@ -53,7 +53,7 @@ pub(crate) fn width(state: &TopState) -> usize {
     (FIGURES + model + client + 4 + name + 1).max(WIDE)
 }
 
-/// Marks a session of which requests went on as they came.
+/// Marks a session with requests that were sent unchanged although they did not fit.
 const MARK: &str = "▲ ";
 
 pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
@@ -95,7 +95,7 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     sheet
 }
 
-/// How many sessions there is room for.
+/// How many rows of sessions fit.
 pub(super) fn rows(state: &TopState, room: ViewRoom) -> usize {
     room.height.saturating_sub(2 + about(state, room).len()).max(1)
 }
@@ -112,7 +112,7 @@ fn heading(widths: &Widths, room: ViewRoom) -> String {
     pad(&text, room.width, false)
 }
 
-/// Model and client in columns of their own.
+/// Model and client in their columns.
 fn beside([model, client]: [&str; 2], widths: &Widths) -> String {
     pad(model, widths.model, false) + "  " + &pad(client, widths.client, false) + "  "
 }
@@ -156,14 +156,14 @@ fn one(
     line
 }
 
-/// The name of a session, behind a mark where requests of it went on as they came.
+/// The name of a session, with [`MARK`] in front if requests of it were sent unchanged.
 fn marked(row: &SessionRow) -> String {
     if row.faults.is_empty() { row.name().to_owned() } else { format!("{MARK}{}", row.name()) }
 }
 
-/// The chosen session, in words.
+/// Facts about the chosen session, below the list.
 fn about(state: &TopState, room: ViewRoom) -> Vec<Line<'static>> {
-    // It is for those who choose, and there is no choosing on paper.
+    // These lines help to choose a session; paper has no choice.
     let has_room = room.height >= 12 && !room.is_paper;
     let Some(row) = state.row().filter(|_| has_room) else { return Vec::new() };
     let mut all = vec![row.id.shown().to_owned(), row.model.to_string()];

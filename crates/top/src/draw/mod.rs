@@ -1,4 +1,4 @@
-//! A frame from a state: the same state gives the same frame.
+//! Draws a frame from a state. The same state always gives the same frame.
 
 mod answer;
 mod fold;
@@ -18,7 +18,7 @@ pub(crate) use list::width as list_width;
 use midfold::weave::Tint;
 pub(crate) use sheet::{ScreenSheet, ViewRoom};
 
-/// Draws what the state shows.
+/// Draws the current view.
 pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
     let area = frame.area();
     let room = ViewRoom {
@@ -41,7 +41,7 @@ pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
     }
 }
 
-/// What a view shows in this room.
+/// The lines of the current view, in this room.
 pub(crate) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     match state.view() {
         TopView::List => list::sheet(state, room),
@@ -52,7 +52,7 @@ pub(crate) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     }
 }
 
-/// As far as keys lead in what the state shows.
+/// How far keys can move in the current view.
 #[must_use]
 pub fn reach(state: &TopState) -> KeyReach {
     let room = ViewRoom::of(state);
@@ -65,11 +65,11 @@ pub fn reach(state: &TopState) -> KeyReach {
     KeyReach { page, furthest: body.len().saturating_sub(room.height.saturating_sub(head.len())) }
 }
 
-/// The line at the bottom: what is typed, else what went wrong, else the keys.
+/// The bottom line: the text that is being typed, or the last error, or the keys.
 fn foot(state: &TopState, width: usize) -> Line<'static> {
     if let Some((_, text)) = &state.prompt {
         let label = if width < 60 { " forgot: " } else { " why did it forget: " };
-        // The end is what is being typed.
+        // If the text is too long, its end is shown, because that is where typing goes on.
         let most = width.saturating_sub(label.len() + 1);
         let from = text.chars().count().saturating_sub(most);
         let end: String = text.chars().skip(from).collect();

@@ -1,4 +1,4 @@
-//! What several views have: bars, strips, legends, headings.
+//! Parts that several views share: bars, strips, legends, headings.
 
 use midfold::core::fabric::FabricCell;
 use ratatui::style::Style;
@@ -10,10 +10,10 @@ use crate::paint::{PaintStyle, bold, dim};
 use crate::views::SessionRow;
 use midfold::weave::{self, Tint, glyph};
 
-/// Of the threshold: what is above it is soon folded.
+/// The share of the threshold above which the bar is yellow, because a fold is near.
 const SOON: f64 = 0.9;
 
-/// How full the window is, with a mark where folding starts.
+/// A bar that shows how full the window is, with a mark at the threshold of the next fold.
 pub(super) fn bar(paint: PaintStyle, row: &SessionRow, width: usize) -> Vec<Span<'static>> {
     let place =
         |tokens: u64| (crate::views::share(tokens, row.window) * width as f64).min(width as f64);
@@ -33,7 +33,7 @@ pub(super) fn bar(paint: PaintStyle, row: &SessionRow, width: usize) -> Vec<Span
     (0..width).map(one).collect()
 }
 
-/// Messages as glyphs.
+/// Draws messages as glyphs.
 pub(super) fn strip(
     paint: PaintStyle,
     cells: &[FabricCell],
@@ -48,7 +48,7 @@ pub(super) fn strip(
     shown.iter().map(one).collect()
 }
 
-/// The glyphs that are there, with their names.
+/// A legend of the glyphs that occur.
 pub(super) fn legend(paint: PaintStyle, there: &[FabricCell], width: usize) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     for cell in weave::ALL.into_iter().filter(|cell| there.contains(cell)) {
@@ -66,7 +66,7 @@ pub(super) fn legend(paint: PaintStyle, there: &[FabricCell], width: usize) -> V
     lines
 }
 
-/// The first line: what is shown at the left, where from at the right.
+/// The title line: what is shown on the left, its place on the right.
 pub(super) fn title(left: &str, right: &str, width: usize) -> Line<'static> {
     let left = fit(&format!(" {left}"), width);
     let room = width.saturating_sub(left.width() + 2);
@@ -78,20 +78,20 @@ pub(super) fn title(left: &str, right: &str, width: usize) -> Line<'static> {
     Line::from(vec![bold(left), Span::raw(space), dim(right)])
 }
 
-/// A line with a heading in it.
+/// A horizontal line with a heading in it.
 pub(super) fn rule(text: &str, width: usize) -> Line<'static> {
     let text = fit(text, width.saturating_sub(4));
     let rest = "─".repeat(width.saturating_sub(text.width() + 4));
     Line::from(vec![dim("── "), bold(text), dim(format!(" {rest}"))])
 }
 
-/// A text on as many lines as it takes, further in by `by`.
+/// A text, wrapped to the width and indented by `by` columns.
 pub(super) fn told(text: &str, by: usize, width: usize, style: Style) -> Vec<Line<'static>> {
     let lines = wrap(text, width.saturating_sub(by + 1));
     lines.into_iter().map(|line| Line::from(Span::styled(" ".repeat(by) + &line, style))).collect()
 }
 
-/// The lines around the chosen one that there is room for.
+/// The range of `room` lines around the chosen one.
 pub(super) fn around(at: usize, count: usize, room: usize) -> std::ops::Range<usize> {
     let from = at.saturating_sub(room / 2).min(count.saturating_sub(room));
     from..(from + room).min(count)

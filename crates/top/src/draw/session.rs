@@ -1,4 +1,4 @@
-//! One session: how full it is, its fabric, and the chosen fold.
+//! Draws one session: how full its window is, its fabric, and the chosen fold.
 
 use midfold::core::fabric::FabricCell;
 use midfold::{number, plural};
@@ -29,7 +29,7 @@ pub(super) fn sheet(state: &TopState, room: ViewRoom) -> ScreenSheet {
     sheet
 }
 
-/// What a session is called, how full it is, when it folds.
+/// The head: the name, the bar, and when the next fold is due.
 fn head(state: &TopState, opened: &OpenedSession, room: ViewRoom) -> Vec<Line<'static>> {
     let Some(detail) = &opened.detail else {
         return vec![title(opened.id.shown(), state.place.as_str(), room.width), Line::default()];
@@ -73,7 +73,7 @@ fn figures(state: &TopState, row: &SessionRow) -> Vec<String> {
     all
 }
 
-/// A row for each fold, and one for now.
+/// The fabric: a row for each fold, and one for the present.
 fn weave(
     state: &TopState,
     opened: &OpenedSession,
@@ -145,7 +145,7 @@ fn labelled(fold: &FoldLine, is_chosen: bool, is_narrow: bool) -> String {
     }
 }
 
-/// The messages as they are sent now: through the active fold, and what came after it.
+/// The fates of the messages as they are sent now: those of the active fold, and verbatim for all later messages.
 fn now(fabric: &FabricColumns) -> Vec<FabricCell> {
     let active = fabric.folds.iter().find(|fold| fold.active);
     let mut cells = active.map(|fold| fold.cells(fabric.events)).unwrap_or_default();
@@ -168,7 +168,7 @@ fn chosen(
     let mut lines = vec![Line::default(), rule(&format!("fold {number} of {count}"), width)];
     match opened.read() {
         None => lines.push(Line::from("  reading the fold …")),
-        // Without the empty lines: there is little room.
+        // Without empty lines, because there is little room.
         Some(fold) => {
             let outline = outline(state, fold, width).into_iter();
             lines.extend(outline.filter(|line| !line.spans.is_empty()));

@@ -1,22 +1,22 @@
-//! What a view is made of: lines, and the room that they have.
+//! The lines of a view, and the room that they have.
 
 use ratatui::text::Line;
 
 use crate::state::TopState;
 
-/// What is on a screen: the head stays, the body scrolls.
+/// The lines of a view: the head stays, the body scrolls.
 #[derive(Default)]
 pub(crate) struct ScreenSheet {
     pub head: Vec<Line<'static>>,
     pub body: Vec<Line<'static>>,
 }
 
-/// Columns and rows that a view has, without the line at the bottom.
+/// The columns and rows of a view, without the bottom line.
 #[derive(Clone, Copy)]
 pub(crate) struct ViewRoom {
     pub width: usize,
     pub height: usize,
-    /// Nothing has to be cut: what reads it is no screen.
+    /// The output is a file or a pipe, not a screen, so nothing has to be cut.
     pub is_paper: bool,
 }
 
@@ -26,7 +26,7 @@ impl ViewRoom {
         Self { width: state.size.0.into(), height, is_paper: false }
     }
 
-    /// Too narrow for every column.
+    /// Whether some columns have to be left out.
     pub fn is_narrow(self) -> bool {
         self.width < 60 && !self.is_paper
     }

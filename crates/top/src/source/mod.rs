@@ -1,4 +1,4 @@
-//! Where answers come from: a store, or a server.
+//! The source of all data: a store or a server.
 
 pub(crate) mod server;
 mod store;
@@ -16,30 +16,30 @@ pub use store::StoreSource;
 use crate::clean::Clean;
 use crate::views::{SessionId, SourceAnswer};
 
-/// Sessions that are listed: the newest.
+/// How many sessions are listed; the newest ones.
 pub(crate) const LISTED: u32 = 500;
 
 /// The time in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// A question.
+/// A question to the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceQuestion {
-    /// The sessions, newest change first.
+    /// The sessions, the newest change first.
     Sessions,
-    /// A session.
+    /// One session's detail.
     Detail(SessionId),
-    /// What each fold of a session made of each message.
+    /// The fabric of a session: the fate of each message, fold by fold.
     Fabric(SessionId),
-    /// The fold of this number.
+    /// The fold with this number.
     Fold(SessionId, u64),
-    /// What became of a text.
+    /// The places of a text in a session.
     Explain(SessionId, String),
 }
 
-/// Answers questions, in the JSON forms of `midfold::view`: over HTTP they are the same.
+/// Answers questions with the JSON forms of `midfold::view`, which are the same over HTTP.
 pub trait AnswerSource: Send + Sync + 'static {
-    /// Where it is: for the title.
+    /// The place of the source, for the title.
     fn place(&self) -> String;
 
     /// The answer as JSON.
@@ -48,7 +48,7 @@ pub trait AnswerSource: Send + Sync + 'static {
         ask: &SourceQuestion,
     ) -> impl Future<Output = Result<Value, SourceTrouble>> + Send;
 
-    /// The answer.
+    /// The answer, read from its JSON.
     fn answer(
         &self,
         ask: &SourceQuestion,
@@ -73,12 +73,12 @@ fn read(ask: &SourceQuestion, value: Value) -> Result<SourceAnswer, SourceTroubl
     })
 }
 
-/// Why there is no answer, and what to do about it.
+/// Why a question has no answer, and what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceTrouble {
-    /// What is wrong, and where.
+    /// Says what is wrong, and where.
     pub message: Clean,
-    /// What to do.
+    /// Each says what to do.
     pub hints: Vec<Clean>,
 }
 

@@ -1,4 +1,4 @@
-//! Over a server: the routes of `midfold serve`.
+//! A source that asks a server: the routes of `midfold serve`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use serde_json::Value;
 
 use super::{AnswerSource, LISTED, SourceQuestion, SourceTrouble};
 
-/// Carries the key of a client.
+/// The header with a client's key.
 const KEY: HeaderName = HeaderName::from_static("midfold-key");
-/// How long a connection may take.
+/// How long connecting may take.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(30);
-/// Longest answer that is read, in bytes: the fabric of a million messages has a quarter of that.
+/// The most bytes of an answer that is read. The fabric of a million messages has a quarter of that.
 const LONGEST: usize = 64 << 20;
 
-/// The sessions of a server.
+/// A source that asks a server.
 pub struct ServerSource {
     client: Client,
     base: Url,
 }
 
 impl ServerSource {
-    /// Of the server at this address, with the key of a client where it asks for one. Does not connect yet.
+    /// A source for the server at this address, with a client's key if the server requires one. Does not connect yet.
     ///
     /// # Errors
-    /// When the address or the key cannot be used, or TLS cannot be set up.
+    /// If the address or the key cannot be used, or if TLS cannot be set up.
     pub fn new(url: &str, key: Option<&str>) -> Result<Self, SourceTrouble> {
         let wrong = |why: &str| {
             SourceTrouble::new(&format!("the address of the server cannot be used: {why}"))
@@ -53,7 +53,7 @@ impl ServerSource {
             value.set_sensitive(true);
             headers.insert(KEY, value);
         }
-        // A redirect would carry the key to somebody else.
+        // A redirect would send the key to another server, so none is followed.
         let mut builder = Client::builder()
             .redirect(Policy::none())
             .connect_timeout(CONNECT)
@@ -67,6 +67,7 @@ impl ServerSource {
         Ok(Self { client, base })
     }
 
+    /// The address of a question.
     pub(crate) fn url(&self, ask: &SourceQuestion) -> Url {
         let mut url = self.base.clone();
         let number;
@@ -95,6 +96,7 @@ impl ServerSource {
         url
     }
 
+    /// Reads an answer, up to [`LONGEST`] bytes.
     async fn get(&self, url: Url) -> Result<(StatusCode, Vec<u8>), SourceTrouble> {
         let broken = |error: reqwest::Error| self.broken(&error);
         let mut response = self.client.get(url).send().await.map_err(broken)?;
@@ -137,7 +139,7 @@ impl AnswerSource for ServerSource {
     }
 }
 
-/// What a server says of a request that it refused.
+/// The error document of a server.
 #[derive(Default, Deserialize)]
 struct ServerProblem {
     detail: Option<String>,
@@ -146,20 +148,20 @@ struct ServerProblem {
     hints: Vec<String>,
 }
 
-/// The form that clients of providers read.
+/// The form of an error that the clients of providers read.
 #[derive(Deserialize)]
 struct ProviderError {
     message: String,
 }
 
-/// Why there is no answer, as a person reads it.
+/// The error for an answer with a status that is no success.
 pub fn refused(place: &str, status: StatusCode, body: &[u8]) -> SourceTrouble {
     let problem: ServerProblem = serde_json::from_slice(body).unwrap_or_default();
     let detail = problem.detail.or(problem.error.map(|told| told.message));
     let said = detail.unwrap_or_else(|| format!("{place} answers with status {status}"));
     let trouble = SourceTrouble::new(&said);
     match status {
-        // What the server would do about it is said in its words: routes.
+        // The server's hints name routes of the API; here a hint for the command line is more useful.
         StatusCode::NOT_FOUND => {
             trouble.hint("`midfold top` without SESSION lists those that are there")
         }
@@ -176,7 +178,7 @@ fn is_loopback(url: &Url) -> bool {
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// TLS with ring, for this client alone: a library does not set a process-wide provider.
+/// TLS with ring, for this client only, because a library should not set a provider for the whole process.
 fn tls() -> Result<rustls::ClientConfig, SourceTrouble> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)

@@ -1,4 +1,4 @@
-//! Over a store: what did not change since the last question is not read again.
+//! A source that reads a store. Sessions that did not change since the last question are not read again.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{AnswerSource, Clock, LISTED, SourceQuestion, SourceTrouble};
 
-/// The sessions of a store.
+/// A source that reads a store.
 pub struct StoreSource {
     store: Arc<dyn Store>,
     overviews: OverviewCache,
@@ -18,7 +18,7 @@ pub struct StoreSource {
 }
 
 impl StoreSource {
-    /// Of this store.
+    /// A source for this store.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Clock) -> Self {
         Self { overviews: OverviewCache::new(Arc::clone(&store)), store, clock }
@@ -66,7 +66,7 @@ impl AnswerSource for StoreSource {
     }
 }
 
-/// None of these values has a key that is no text: there is nothing that could fail.
+/// The value as JSON. That cannot fail, because all map keys are texts.
 fn value(seen: &impl Serialize) -> Value {
     serde_json::to_value(seen).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The files that were used.
+//! The section of a recap that lists the used files.
 
 use super::RecapWriter;
 use crate::recap::escape;
@@ -6,8 +6,8 @@ use crate::recap::gather::{FileUse, GatheredFacts};
 use crate::recap::section;
 
 impl RecapWriter<'_> {
-    /// The files section, within `allowed`, and how many files it names: first those that changed, with
-    /// `read` those that were read, too.
+    /// Writes the files section within `allowed` tokens, and returns it with the number of files that it names.
+    /// Changed files come first; files that were only read are listed where `read` is true.
     pub(super) fn files(&self, allowed: u64, read: bool) -> (String, usize) {
         if self.frame.file_blocks {
             return self.file_blocks(allowed);
@@ -37,6 +37,7 @@ impl RecapWriter<'_> {
         if listed == 0 { (String::new(), 0) } else { (text, listed) }
     }
 
+    /// Writes the changed and the read files as two blocks of tags, within `allowed` tokens.
     fn file_blocks(&self, allowed: u64) -> (String, usize) {
         let (mut left, mut listed) = (allowed, 0);
         let mut text = String::new();
@@ -49,7 +50,8 @@ impl RecapWriter<'_> {
             [] => String::new(),
             paths => format!("<{label}>\n{}\n</{label}>\n", paths.join("\n")),
         };
-        // Up to a third is the read files': however many changed, neither block vanishes.
+        // The block of read files keeps up to a third of the room, so that it does not vanish where many files
+        // changed.
         let for_read = self.cost(&whole("read-files", &read)).min(allowed / 3);
         for (label, paths, kept) in [("modified-files", changed, for_read), ("read-files", read, 0)]
         {
@@ -66,8 +68,10 @@ impl RecapWriter<'_> {
     }
 }
 
-/// The largest `n ≤ max` that fits, for a cost that grows with `n`: looked for from `about` on,
-/// further off at each step, because each look counts a text.
+/// The largest `n ≤ max` for which `fits` holds; 0 where none does. `fits` has to be true up to some `n` and false
+/// above it.
+///
+/// The search starts at `about` and doubles its step, because each call of `fits` counts the tokens of a text.
 pub(super) fn most(about: usize, max: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high, mut step) = (about.min(max), max, 1);
     while low > 0 && !fits(low) {
@@ -92,11 +96,11 @@ pub(super) fn most(about: usize, max: usize, fits: impl Fn(usize) -> bool) -> us
     low
 }
 
-/// What a file was used for. One that was changed is told as changed alone.
+/// The use of a file that a recap lists. A file that was read and changed is listed as changed only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileUseKind {
     Changed,
-    /// In a folder for temporary files, or gone again.
+    /// A changed file in a folder for temporary files, or one that was removed again.
     Scratch,
     Read,
 }
@@ -111,7 +115,7 @@ impl FileUseKind {
     }
 }
 
-/// Files of these uses, newest use first.
+/// The files with one of these uses, the newest use first.
 fn files<'a>(gathered: &'a GatheredFacts, uses: &[FileUseKind]) -> Vec<(String, &'a FileUse)> {
     let mut found: Vec<_> = gathered
         .files

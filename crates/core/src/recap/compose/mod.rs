@@ -1,9 +1,8 @@
-//! Composing a recap within a token cap.
+//! Composes a recap within a token cap.
 //!
-//! Sections in the order in which a reader needs them: what the task is, how things are, what was
-//! done and found, what was tried and failed, which files, and how much found no room. Task, state and
-//! changed files have a share that they do not pass; what was said and done takes the rest, and files that
-//! were read take what that leaves.
+//! The sections come in the order in which a reader needs them: the task, the state, work done and findings,
+//! failures, files, and a line that counts everything left out. The task, the state and the changed files each have a
+//! maximum share of the cap. Statements take the rest, and files that were only read take whatever room remains.
 
 mod files;
 mod state;
@@ -29,24 +28,24 @@ use crate::seal;
 /// A composed recap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ComposedRecap {
-    /// The text.
+    /// The text of the recap.
     pub text: String,
     /// Tokens of the text.
     pub tokens: u64,
-    /// The identifiers of the span that the context names, those worth most first. A compound such as `db-prod-1:5432` is
-    /// followed by its parts.
+    /// The identifiers of the span that the recap or the rest of the context names, the most valuable first. A
+    /// compound such as `db-prod-1:5432` is followed by its parts.
     pub kept: IdList,
-    /// Those that found no place.
+    /// The identifiers of the span that the context no longer names.
     pub lost: IdList,
-    /// Files named.
+    /// How many files it names.
     pub files: usize,
-    /// Secrets that were replaced.
+    /// How many secrets were replaced.
     pub redacted: u32,
-    /// The narration found room.
+    /// Whether the narration had room.
     pub narrated: bool,
 }
 
-/// The most of the cap that a section takes, in parts per 100.
+/// The largest share of the cap that a section takes, in percent.
 mod share {
     pub const TASK: u64 = 16;
     pub const NOTES: u64 = 8;
@@ -56,23 +55,26 @@ mod share {
     pub const FILE_BLOCKS: u64 = 25;
 }
 
-/// Most messages that stay between the covered ones and are named.
+/// The user's messages between the covered ones that were not folded are listed by number up to this many; of
+/// more, only the count is given.
 const STAYED: usize = 6;
-/// Begins the line above a section.
+/// How the heading of a section begins.
 const SECTION: &str = "### ";
-/// Below this a section is not worth its header, in tokens.
+/// A section with less room than this is left out: it would hold little beside its heading. In tokens.
 const MIN_SECTION: u64 = 12;
-/// A line that says how much found no room: as long as most.
+/// A sample of the line that counts what was left out. Its tokens are set aside before that line is known.
 const LEFT_OUT_SAMPLE: &str = "[Left out: 99 messages of the user, 999 statements of the assistant, \
                                99 changes, 999 commands, 999 look-ups, 99 files.]\n";
-/// A recap that is not so many times as long as it says no counts, where other lines take the room.
+/// The line of counts is written only where the recap has room for at least this many such lines; otherwise that
+/// room goes to statements.
 const COUNTS: u64 = 12;
-/// How often the lines that fit are looked for.
+/// How many times composing tries another number of characters for the statements.
 const TRIES: usize = 8;
-/// The files have this much of a short recap, in tokens: which files changed outlives how.
+/// Tokens that the changed files get even in a short recap: the agent needs the names of changed files longer than
+/// the details of the changes.
 const LEAST_FILES: u64 = 96;
 
-/// Composes the recap.
+/// Composes a recap of the gathered facts within `frame.cap` tokens.
 #[must_use]
 pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedRecap {
     let mut writer = RecapWriter { out: String::new(), frame, gathered, left: frame.cap };
@@ -86,7 +88,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     writer.left = writer.left.saturating_sub(end_cost);
     let body = writer.left;
     let narrated = writer.narration(body);
-    // Some policies compute no recap, and ask only which names leave.
+    // A cap of 0 comes from policies without a computed recap: they need only the names that leave the context.
     let mut statements = match frame.cap {
         0 => Vec::new(),
         _ => group(gathered, frame, root.as_deref()),
@@ -96,7 +98,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
         one.statement.kind != StatementKind::Asked || !told.contains(&one.statement.message)
     });
     writer.notes(body * share::NOTES / 100);
-    // What the state tells of a failed check is told once.
+    // A failed check that the state lists is not repeated among the statements.
     let checked = writer.state(body * share::STATE / 100);
     statements.retain(|one| {
         one.statement.kind != StatementKind::Failed || !checked.contains(&one.statement.message)
@@ -111,7 +113,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let for_counts = if for_counts <= body / COUNTS { for_counts } else { 0 };
     let room = writer.left.saturating_sub(for_files + for_counts);
     let told = writer.statements(&statements, room);
-    // What can be read again takes what the statements leave.
+    // Statements have priority over files that were only read, because a file can be read again.
     let most = match frame.file_blocks {
         true => u64::MAX,
         false => for_files.max(body * share::FILES / 100),
@@ -125,7 +127,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     let sections = writer.out.clone();
     let said: FxHashSet<&str> = identifiers(&sections).collect();
     let mut ranked = rank(gathered, frame, &said, usize::try_from(frame.cap).unwrap_or(usize::MAX));
-    // A name that only a later message gave away is neither kept nor lost.
+    // A later message revealed that such a name is a secret: it is listed neither as kept nor as lost.
     ranked.best.retain(|name| !gathered.secrets.touch(name));
     ranked.said.retain(|name| !gathered.secrets.touch(name));
     let mut text = gathered.secrets.without(&writer.out).into_owned();
@@ -142,7 +144,7 @@ pub fn compose(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> ComposedReca
     }
 }
 
-/// The header and what the recap is. A short recap says of itself no more than that.
+/// The header and the note that says what a recap is. A short recap has a shorter note.
 fn head_lines(gathered: &GatheredFacts, frame: &RecapFrame<'_>, root: Option<&str>) -> String {
     let count = gathered.messages;
     let (s, verb) = if count == 1 { ("", "is") } else { ("s", "are") };
@@ -170,7 +172,7 @@ fn head_lines(gathered: &GatheredFacts, frame: &RecapFrame<'_>, root: Option<&st
     )
 }
 
-/// Which of the user's messages stay between the covered ones.
+/// The sentence that names the user's messages which lie between the covered ones and stay in the context.
 fn stayed(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> String {
     let numbers: Vec<String> =
         frame.stayed.iter().map(|seq| format!("@{}", seq + gathered.shift)).collect();
@@ -187,10 +189,13 @@ fn stayed(gathered: &GatheredFacts, frame: &RecapFrame<'_>) -> String {
     }
 }
 
+/// Writes a recap section by section, and keeps account of the tokens that are left.
 struct RecapWriter<'a> {
+    /// The text so far.
     out: String,
     frame: &'a RecapFrame<'a>,
     gathered: &'a GatheredFacts,
+    /// Tokens that are left for further sections.
     left: u64,
 }
 
@@ -199,20 +204,21 @@ impl RecapWriter<'_> {
         u64::from(self.frame.counter.count(text, TextKind::Prose))
     }
 
+    /// Appends a text, and takes its tokens from those that are left.
     fn push(&mut self, text: &str) {
         self.left = self.left.saturating_sub(self.cost(text));
         self.out.push_str(text);
     }
 
-    /// Whether the narration finds room: one that would take more than most of the recap says too
-    /// much for this cap. Its room is set aside.
+    /// Whether the narration has room. It may take at most three quarters of the recap's tokens, so that computed
+    /// lines have room, too.
     fn narration(&mut self, body: u64) -> bool {
         let text = self.frame.narration;
         !text.is_empty() && self.cost(text) * 4 <= body * 3
     }
 
-    /// Writes the lines that fit, given best first with their place; in the order of their places. Says of
-    /// which.
+    /// Writes a section with the lines that fit. `best_first` holds each line with its place: the best lines are
+    /// chosen first, then written in the order of their places. Returns the places that were written.
     fn list(
         &mut self,
         name: &str,
@@ -238,6 +244,7 @@ impl RecapWriter<'_> {
         places
     }
 
+    /// Writes the notes of earlier recaps, as far as they fit into `allowed` tokens.
     fn notes(&mut self, allowed: u64) {
         if self.gathered.notes.is_empty() || allowed < MIN_SECTION {
             return;
@@ -247,7 +254,7 @@ impl RecapWriter<'_> {
         self.list(section::NOTES, lines.collect(), allowed);
     }
 
-    /// What was said and done, and what failed. Says of which statements.
+    /// Writes the sections about work done and failures. Returns the indices of the statements in them.
     fn statements(&mut self, statements: &[GroupedStatement], allowed: u64) -> Vec<usize> {
         if allowed < MIN_SECTION {
             return Vec::new();
@@ -255,7 +262,8 @@ impl RecapWriter<'_> {
         let nothing = Vec::new();
         let later = self.frame.later.map_or(&nothing, |later| &later.statements);
         let ranked = RankedStatements::of(statements, later, self.frame.focus);
-        // Characters of a token are learned from what was written: counts are for the whole.
+        // Statements are chosen by characters, but the limit is in tokens. Each try writes the text, counts its tokens
+        // and corrects the number of characters.
         let mut best = (String::new(), Vec::new());
         let (mut fits, mut over) = (0, None);
         let mut chars = allowed.saturating_mul(4);
@@ -266,14 +274,14 @@ impl RecapWriter<'_> {
             if cost <= allowed {
                 best = (text, lines);
                 fits = chars;
-                // What is left is too little for another line.
+                // Too few tokens are left for another line.
                 if allowed - cost <= (allowed / 32).max(MIN_SECTION) {
                     break;
                 }
             } else {
                 over = Some(chars.min(written));
             }
-            // All is told, or as much as fits.
+            // Stops where every line has room, or where the limits are so close that another try gains little.
             let Some(over) = over.filter(|over| (over - fits.min(*over)) * 16 > fits) else {
                 break;
             };
@@ -285,7 +293,7 @@ impl RecapWriter<'_> {
         lines.into_iter().map(|(place, _)| place).collect()
     }
 
-    /// The lines by section, in the order of their messages.
+    /// The lines by section, each section in the order of the messages.
     fn sections(&self, statements: &[GroupedStatement], lines: &[(usize, String)]) -> String {
         let mut text = String::new();
         let failed = |kind| {
@@ -298,7 +306,7 @@ impl RecapWriter<'_> {
                 continue;
             }
             chosen.sort_by_key(|(at, _)| statements[*at].statement.message);
-            // Where there is no room for headings, what was said and done is the recap.
+            // A recap too short for headings has one list, so this one needs no heading.
             let is_all =
                 name == section::DONE && self.frame.is_short() && !self.out.contains(SECTION);
             if !is_all {
@@ -312,7 +320,7 @@ impl RecapWriter<'_> {
         text
     }
 
-    /// Says how much found no room, by kind.
+    /// Writes the line that counts what was left out, by kind.
     fn left_out(&mut self, statements: &[GroupedStatement], told: &[usize], files: usize) {
         let told: FxHashSet<usize> = told.iter().copied().collect();
         let mut counts = [0_usize; 5];

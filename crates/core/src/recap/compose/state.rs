@@ -1,4 +1,4 @@
-//! The state: what is known to be so now.
+//! The section of a recap about the current state of the work.
 
 use rustc_hash::FxHashSet;
 
@@ -9,16 +9,17 @@ use crate::recap::gather::{FileUse, GatheredFacts};
 use crate::recap::history::{CommitRecord, MergeRequest, WorkHistory};
 use crate::recap::{section, state};
 
-/// Most checks that are told.
+/// At most this many checks are listed.
 const CHECKS: usize = 8;
-/// After so many messages a failure that was not tried again says nothing of now.
+/// A failed check that was not run again is no longer listed once another check ran more than this many messages
+/// later.
 const PAST: u32 = 100;
-/// Most files that are named.
+/// At most this many changed files are named.
 const FILES: usize = 12;
 
 impl RecapWriter<'_> {
-    /// The to-do list, the newest verdict of each check, what is committed, pushed and changed since. Says
-    /// which messages a failed check is told of.
+    /// Writes the to-do list, the newest verdict of each check, and the commits, pushes and changes since. Returns the
+    /// messages of the failed checks that it lists.
     pub(super) fn state(&mut self, allowed: u64) -> FxHashSet<u32> {
         let mut lines = self.todo(allowed);
         let checks = self.told_checks();
@@ -39,8 +40,8 @@ impl RecapWriter<'_> {
             .collect()
     }
 
-    /// The to-do list. Where not all of it finds room, the completed items go first, then the last ones,
-    /// and the list says so.
+    /// The lines of the to-do list. Where not all items have room, completed items are dropped first, then the last
+    /// ones, and the heading counts the dropped items. Empty where a message behind the recap has a newer list.
     fn todo(&self, allowed: u64) -> Vec<String> {
         let later = self.frame.later.is_some_and(|later| later.todo.is_some());
         let Some(todo) = self.gathered.todo.as_ref().filter(|_| !later) else { return Vec::new() };
@@ -75,7 +76,8 @@ impl RecapWriter<'_> {
         std::iter::once(head).chain(told.into_iter().map(|(_, item)| item)).collect()
     }
 
-    /// The checks that are told, the newest first, without those that a message which stays says more of.
+    /// The checks that the state lists, the newest first. Checks that a newer message outside the recap supersedes are
+    /// not listed.
     fn told_checks(&self) -> Vec<CheckResult> {
         let later = || self.frame.later.into_iter().flat_map(|later| &later.checks);
         let stands = |check: &&CheckResult| {
@@ -84,8 +86,9 @@ impl RecapWriter<'_> {
         self.gathered.checks.iter().rev().filter(stands).take(CHECKS).cloned().collect()
     }
 
+    /// The lines about these checks, and about files that changed after the newest one that passed.
     fn checks(&self, told: &[CheckResult]) -> Vec<String> {
-        // Where all ran in the folder of the session it need not be told.
+        // The folder is written only where the checks ran in several folders, or in one inside the project.
         let folders: std::collections::BTreeSet<_> =
             told.iter().filter_map(|check| check.folder()).collect();
         let inside = |folder: &str| !folder.starts_with(['/', '~', '$']);
@@ -100,14 +103,15 @@ impl RecapWriter<'_> {
         lines
     }
 
-    /// Whether the work went on from a failure without that check: it was committed since, or another
-    /// check was run long after it. What it would say now is not known.
+    /// Whether the work went on after a failure without this check: there was a commit since, or another check ran
+    /// long after it. The check might pass now, so its old failure is not listed.
     fn is_past(&self, check: &CheckResult) -> bool {
         let committed = self.gathered.history.commits.last().map(|commit| commit.message);
         let newest = self.gathered.checks.iter().map(|other| other.message).max().unwrap_or(0);
         committed > Some(check.message) || newest > check.message + PAST
     }
 
+    /// The lines about commits, the last push, merge requests, and files that changed after the last commit.
     fn history(&self) -> Vec<String> {
         let WorkHistory { requests, push, .. } = &self.gathered.history;
         let commits = self.gathered.history.told();
@@ -126,11 +130,12 @@ impl RecapWriter<'_> {
         lines
     }
 
+    /// Whether a test holds for the facts behind the recap. True where there are none.
     fn later(&self, is: impl Fn(&GatheredFacts) -> bool) -> bool {
         self.frame.later.is_none_or(is)
     }
 
-    /// `changed since the last commit: 2 files: a.rs, b.rs`.
+    /// A line such as `changed since the last commit: 2 files: a.rs, b.rs`.
     fn changed_line(&self, commit: &CommitRecord) -> Option<String> {
         let mut changed = self.changed_after(commit.message);
         let count = changed.len();
@@ -144,9 +149,9 @@ impl RecapWriter<'_> {
         (count > 0).then(|| format!("{head}{count} file{}: {names}{more}\n", plural(count)))
     }
 
-    /// How many files changed after a message that a check can be about: those that were there before, and
-    /// new ones in a folder inside the project. Others are the agent's own: a script for one look, what a
-    /// tool is tried on. Of a project that begins all count.
+    /// How many files that a check may depend on changed after a message. These are files that existed before the
+    /// session, and new files in a folder inside the project. Other new files are the agent's own experiments, such as
+    /// a script for one look. In a project that has no older files, all new ones count.
     fn work_changed_after(&self, message: u32) -> usize {
         let changed = self.changed_after(message);
         let files = || self.gathered.files.iter().filter(|(_, used)| !used.scratch);
@@ -162,23 +167,23 @@ impl RecapWriter<'_> {
         changed.iter().filter(|(path, used)| !used.made || inside(path)).count()
     }
 
-    /// Files of the work that changed after a message.
+    /// The files of the work that changed after a message; scratch files are not counted.
     fn changed_after(&self, message: u32) -> Vec<(&String, &FileUse)> {
         let newer = |(_, used): &(&String, &FileUse)| !used.scratch && used.changed > Some(message);
         self.gathered.files.iter().filter(newer).collect()
     }
 }
 
-/// What a to-do list says of items that found no room, as long as most.
+/// A sample of the words that count left-out items in the heading of a to-do list, as long as they usually get.
 const TODO_LEFT_OUT: &str = " (99 completed left out, 99 open left out)";
-/// The header of the section.
+/// The heading of the section.
 const HEADER: &str = "### State\n";
 
 fn is_completed(item: &str) -> bool {
     item.trim_start().starts_with("[x] ")
 }
 
-/// The entries behind a label, one a line: the first beside it, the others indented.
+/// The lines of a labelled list: the first entry is beside the label, the others are indented below it.
 fn listed(label: &str, entries: impl Iterator<Item = String>) -> Vec<String> {
     let line = |(at, entry)| match at {
         0 => format!("{label}{entry}\n"),
@@ -191,7 +196,7 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// `` `cargo test` ok @12 (213 passed) ``.
+/// Formats a check, such as `` `cargo test` ok @12 (213 passed) ``.
 fn check_line(check: &CheckResult, folder: bool) -> String {
     let command = escape::inline(&check.command, 120);
     let folder = check.folder().filter(|_| folder).map(|folder| escape::inline(folder, 80));
@@ -207,13 +212,13 @@ fn check_line(check: &CheckResult, folder: bool) -> String {
     format!("`{command}` {verdict} @{}{telling}", check.message)
 }
 
-/// `1a2b3c4 Fix the parser @40`.
+/// Formats a commit, such as `1a2b3c4 Fix the parser @40`.
 fn commit_line(commit: &CommitRecord) -> String {
     let hash = if commit.hash.is_empty() { "(no hash)" } else { &commit.hash };
     format!("{hash} {} @{}", escape::inline(&commit.subject, 120), commit.message)
 }
 
-/// `#12 Mend the parser @44`.
+/// Formats a request to merge, such as `#12 Mend the parser @44`.
 fn request_line(request: &MergeRequest) -> String {
     let title = escape::inline(&request.title, 120);
     let space = if title.is_empty() { "" } else { " " };

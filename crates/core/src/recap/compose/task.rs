@@ -1,4 +1,4 @@
-//! The task: requests that are nowhere else.
+//! The section of a recap with the user's requests, as far as the context shows them nowhere else.
 
 use super::RecapWriter;
 use crate::recap::group::GroupedStatement;
@@ -7,7 +7,8 @@ use crate::recap::select::line;
 use crate::recap::statement::{Statement, StatementKind};
 
 impl RecapWriter<'_> {
-    /// The first request and the newest, where they are nowhere else. Says of which messages they are.
+    /// Writes the user's first and newest request, unless the context holds them elsewhere. Returns the numbers of the
+    /// messages that it wrote.
     pub(super) fn task(&mut self, statements: &[GroupedStatement], allowed: u64) -> Vec<u32> {
         let mut text = format!("### {}\n", section::TASK);
         let mut left = allowed.saturating_sub(self.cost(&text));
@@ -20,7 +21,7 @@ impl RecapWriter<'_> {
         requests.dedup_by_key(|request| request.message);
         let share = left / (requests.len().max(1) as u64 + 1);
         for request in requests {
-            // Three characters a token are less than it has room for in most texts.
+            // Three characters for each token is a low estimate, so the line fits for most texts.
             let line = line(request, usize::try_from(share * 3).unwrap_or(usize::MAX));
             let line = line.map(|line| line + "\n").unwrap_or_default();
             let cost = self.cost(&line);

@@ -143,7 +143,7 @@ fn a_recap_is_read_back_as_it_was_written() {
     assert_eq!(head(&written), head(&text), "{written}");
 }
 
-/// All that the state can say.
+/// Facts in which each line of the state occurs.
 fn full_state() -> GatheredFacts {
     use crate::tools::command::versions::HistoryDeed;
     let commit = |hash: &str, subject: &str| HistoryDeed::Committed {
@@ -197,7 +197,7 @@ fn the_state_is_told_in_short_lines_and_read_back() {
     let mut again = GatheredFacts::default();
     again.add_recap(&text, 0, true);
     assert_eq!(state(&recap(&again, 6_000)), wanted);
-    // And it goes on: what comes after settles what was told.
+    // Events behind the recap settle what its state would say.
     again.add_check(CheckResult::new("cd web && npm test -- --silent", 20, true, ""));
     again.history.add(21, crate::tools::command::versions::HistoryDeed::Pushed(String::new()));
     let later = state(&recap(&again, 6_000));
@@ -280,9 +280,9 @@ fn what_the_user_replaced_is_not_told_beside_what_holds() {
     gathered.add_asked(32, &[Passage::user("Never edit the files of folder Api2.")]);
     let text = recap(&gathered, 4_000);
     assert!(!text.contains("We take Postgres") && text.contains("we take MariaDB"), "{text}");
-    // Other names are another rule.
+    // A sentence with the same words and other names is another rule.
     assert!(text.contains("folder gen.") && text.contains("folder Api2."), "{text}");
-    // Where what holds is behind the recap, it needs no place in it.
+    // The user repeated the rule behind the recap, so it needs no place in the recap.
     let mut later = GatheredFacts::default();
     later.add_asked(
         40,

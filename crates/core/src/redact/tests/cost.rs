@@ -1,4 +1,4 @@
-//! What finding costs: a measure to run by hand, as nothing here asserts a time.
+//! A benchmark of finding secrets, to be run by hand: nothing here asserts a time.
 
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ fn megabytes_a_second() {
         ("curl -u", "curl -u ".repeat(125_000)),
         ("insert", "INSERT INTO t (password) VALUES (".repeat(30_000)),
     ];
-    // Compiled at its first use: that is no part of what a text costs.
+    // The redactor is compiled at its first use; that is no part of the cost of a text.
     let _ = Redactor::shared().find(&rows[1].1);
     for (name, text) in rows {
         let start = Instant::now();
@@ -55,7 +55,7 @@ fn megabytes_a_second() {
     );
 }
 
-/// A text as a transcript has: sources, and logs that say this.
+/// A text like that of a transcript: source code, and logs with this line.
 fn ordinary(said: &str) -> String {
     let mut text = String::new();
     while text.len() < 4_000_000 {

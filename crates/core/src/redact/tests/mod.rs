@@ -16,7 +16,7 @@ fn uuid() -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// Name of the rule, what is before the secret, the secret, what is after it.
+/// For each rule: its name, the text before a secret, the secret, and the text after it.
 fn positives() -> Vec<(&'static str, String, String, &'static str)> {
     let an = |n| made(ALNUM, n);
     let hex = |n| made(LOWER_HEX, n);
@@ -190,9 +190,9 @@ fn every_format_is_found_and_only_the_secret_goes() {
 
 #[test]
 fn every_format_lets_a_near_miss_through() {
-    // The prefix alone, the prefix with a short rest, the prefix inside a word.
+    // Near misses: the prefix alone, the prefix with a short rest, and the prefix inside a word.
     for (name, before, secret, after) in positives() {
-        // What a command or a file holds in the place of a password is one, however short.
+        // Where a command or a file has a password, any value is one, however short.
         let told = |rule: &KeyRule| {
             rule.name == name
                 && matches!(
@@ -260,7 +260,7 @@ fn ordinary_text_stays() {
     }
 }
 
-/// What of a secret is left: it, or a half of it, as a mask in the middle of one leaves.
+/// The part of a secret that is left in the output: all of it, or the half that a wrong mask would leave.
 fn left_of<'a>(secret: &'a str, out: &str) -> Option<&'a str> {
     let half = secret.ceil_char_boundary(secret.len().div_ceil(2).max(4).min(secret.len()));
     let end = secret.floor_char_boundary(secret.len() - half);

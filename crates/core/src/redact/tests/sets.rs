@@ -1,5 +1,5 @@
-//! The sets of secrets and of innocent values: files with one a line, in which every random part
-//! is made anew, so that no key is in the source.
+//! The sets of secrets and of innocent values. Files hold one on each line, and every random part is made in the
+//! test, so that no key is in the source.
 
 const DIGITS: &str = "0123456789";
 const HEX: &str = "0123456789abcdef";
@@ -7,14 +7,14 @@ const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A secret and how it stands in a log.
+/// A secret, with the text around it in a log.
 pub(super) struct SecretSample {
     pub kind: &'static str,
     pub text: String,
     pub secret: String,
 }
 
-/// One secret of each kind; another `seed` gives others.
+/// One secret of each kind. Another `seed` gives other secrets.
 pub(super) fn secrets(seed: usize) -> Vec<SecretSample> {
     let rows = lines(include_str!("kinds.txt")).map(|line| {
         let (kind, form) = line.split_once(": ").unwrap();
@@ -27,7 +27,7 @@ pub(super) fn secrets(seed: usize) -> Vec<SecretSample> {
     rows.collect()
 }
 
-/// So many innocent values.
+/// This many innocent values.
 pub(super) fn innocent(count: usize) -> Vec<String> {
     let forms: Vec<_> = lines(include_str!("innocent.txt")).collect();
     (0..count).map(|at| filled(forms[at % forms.len()], at / forms.len() * 1_000 + at)).collect()
@@ -37,7 +37,7 @@ fn lines(file: &'static str) -> impl Iterator<Item = &'static str> {
     file.lines().filter(|line| !line.is_empty() && !line.starts_with("# "))
 }
 
-/// A form with every random part made.
+/// A form with all random parts filled in.
 fn filled(form: &str, seed: usize) -> String {
     let mut out = String::new();
     let mut rest = form;
@@ -61,7 +61,7 @@ fn filled(form: &str, seed: usize) -> String {
     out.replace("\\n", "\n").replace("\\t", "\t").replace("\\q", "\\")
 }
 
-/// The random part that a name stands for; `None` where it names none.
+/// The random part with this name; `None` where there is no such name.
 fn random(name: &str, seed: usize) -> Option<String> {
     let many = |prefix: &str| name.strip_prefix(prefix).and_then(|len| len.parse::<usize>().ok());
     let of = |alphabet, len| seeded(alphabet, len, seed);
@@ -107,7 +107,7 @@ fn seeded(alphabet: &str, len: usize, seed: usize) -> String {
     made(alphabet, len + seed % 97 + 3)[seed % 97 + 3..].to_owned()
 }
 
-/// The base64 of a text.
+/// The text in base64.
 fn base64(text: &str) -> String {
     let letters = BASE64.as_bytes();
     let mut out = String::new();
@@ -122,7 +122,7 @@ fn base64(text: &str) -> String {
     out
 }
 
-/// Random characters, the same for ever. Secrets are made here, so that none is in the source.
+/// Random characters, the same in each run. Secrets are made here, so that none is in the source.
 pub(super) fn made(alphabet: &str, len: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ (len as u64);

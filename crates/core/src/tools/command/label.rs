@@ -1,5 +1,5 @@
-//! What a command does, on one line: what is run, without what only prepares it or shows less of its
-//! output; of a script its first words.
+//! Describes on one line what a command does: its main steps, without those that only prepare something or show
+//! less of the output. A script is described by its first words.
 
 use super::purpose::CommandPurpose;
 use super::script::wrote;
@@ -7,20 +7,20 @@ use super::step::{CommandDeeds, SimpleStep};
 use crate::salient::shorten;
 use crate::tools::shell::CommandEnd;
 
-/// The label of a command, of at most `max` characters. In a cut one the end is `…`, behind a word:
-/// half a command is another command.
+/// The label of a command, of at most `max` characters. A label that was cut ends in `…` after a whole word, because
+/// half a command would read like another command.
 pub(crate) fn label(command: &CommandDeeds<'_>, text: &str, max: usize) -> String {
     let mut out = String::new();
     let mut joint = "";
     let mut skipping = false;
-    // What works is told; where nothing does, what is changed, and else what is looked at.
+    // Only the steps of the most important rank are shown: real work, or else changes, or else look-ups.
     let most = command.steps.iter().map(|step| rank(step.purpose)).max().unwrap_or_default();
     for step in &command.steps {
         let shows_less = skipping && step.purpose == CommandPurpose::LookUp;
         skipping =
             step.end == CommandEnd::Pipe && (shows_less || step.purpose != CommandPurpose::LookUp);
         let own = of_step(step, max);
-        // The same before a change and after it is told once.
+        // A check that runs before a change and again after it is shown once.
         if most > 0 && rank(step.purpose) == most && !shows_less && !out.ends_with(&own) {
             if !out.is_empty() {
                 out.push_str(joint);
@@ -42,10 +42,11 @@ pub(crate) fn label(command: &CommandDeeds<'_>, text: &str, max: usize) -> Strin
             .collect::<Vec<_>>()
             .join("; ");
     }
-    // The label stands between backticks.
+    // The label is put between backticks, so it cannot hold any.
     cut_at_word(&out.replace('`', "'"), max)
 }
 
+/// How much a step says about what a command does.
 fn rank(purpose: CommandPurpose) -> u8 {
     match purpose {
         CommandPurpose::Prepare => 0,
@@ -56,17 +57,18 @@ fn rank(purpose: CommandPurpose) -> u8 {
 }
 
 impl SimpleStep<'_> {
-    /// The label of one simple command.
+    /// The label of one simple command, of at most `max` characters.
     pub(crate) fn label(&self, max: usize) -> String {
         cut_at_word(&of_step(self, max).replace('`', "'"), max)
     }
 }
 
-/// The label of a program in another language that a tool runs.
+/// The label of a program in another language, which a tool runs.
 pub(crate) fn script_label(tool: &str, code: &str, max: usize) -> String {
     cut_at_word(&format!("{tool}: {}", of_script(code, max)), max)
 }
 
+/// The label of a step: its words on one line, or a description of its script or commit.
 fn of_step(step: &SimpleStep<'_>, max: usize) -> String {
     if let Some(script) = step.script.as_deref() {
         let name = step.text.split_whitespace().next().unwrap_or_default();
@@ -74,7 +76,7 @@ fn of_step(step: &SimpleStep<'_>, max: usize) -> String {
         return format!("{name}: {}", of_script(script, max));
     }
     if step.run.key() == "git commit" && step.text.contains('\n') {
-        // The message is told by its subject.
+        // A commit message is shortened to its subject.
         let subject = step.text.split_once('\n').map_or("", |(_, rest)| rest);
         let written = step.text.contains("$(cat <<");
         let subject = match written {
@@ -94,8 +96,8 @@ fn of_step(step: &SimpleStep<'_>, max: usize) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The first words of a script that say something: its first comment or docstring, else its first
-/// statement that is no import.
+/// The first words of a script that say something: its first comment or docstring, the files that it writes, or
+/// its first statements that import nothing.
 fn of_script(script: &str, max: usize) -> String {
     const IDLE: [&str; 7] =
         ["import ", "from ", "const {", "'use strict'", "\"use strict\"", "sys.path", "require("];
@@ -126,7 +128,7 @@ fn of_script(script: &str, max: usize) -> String {
     shorten(if words.is_empty() { script } else { &words }, max)
 }
 
-/// The text on one line of at most `max` characters; a longer one ends behind a word.
+/// The text on one line of at most `max` characters; a longer text is cut after a word.
 pub(crate) fn cut_at_word(text: &str, max: usize) -> String {
     let whole = shorten(text, max);
     let Some(cut) = whole.strip_suffix('…').filter(|_| !text.trim_end().ends_with('…')) else {

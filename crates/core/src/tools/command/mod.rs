@@ -1,7 +1,7 @@
-//! A shell command as a list of deeds: what each simple command of it is for, and what makes two of
-//! them the same. `cd X && FOO=1 pytest -q 2>&1 | tail -5` is the check `pytest` in `X`.
+//! Reads a shell command as a list of simple commands, each with its purpose and with a `CommandRun`, by which two
+//! of them are compared. `cd X && FOO=1 pytest -q 2>&1 | tail -5` is the check `pytest` in `X`.
 //!
-//! The lexer is our own (`tools/shell`): docs/ARCHITECTURE.md says why no bash parser is kept.
+//! The lexer (`tools/shell`) is part of midfold; docs/ARCHITECTURE.md says why no bash parser is used.
 
 mod label;
 pub(crate) mod purpose;

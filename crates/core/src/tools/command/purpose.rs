@@ -1,27 +1,27 @@
-//! What a simple command is for.
+//! The purposes of simple commands.
 
-/// What a simple command is for.
+/// The purpose of a simple command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CommandPurpose {
-    /// It checks the work.
+    /// Checks the work.
     Check(CheckKind),
-    /// It changes the history of the work, or hands it on: commits, pushes, opens a request.
+    /// Changes the history of the work or publishes it: commits, pushes, opens a merge request.
     Versions,
-    /// It installs something.
+    /// Installs something.
     Install,
-    /// It changes files.
+    /// Changes files.
     Edit,
-    /// It only shows something.
+    /// Only shows something.
     LookUp,
-    /// A program written into the command, or a file that an interpreter runs.
+    /// Runs a program that is written in the command, or a file through an interpreter.
     Script,
-    /// It prepares what comes next: `cd`, `export`.
+    /// Prepares the next command, as `cd` and `export` do.
     Prepare,
-    /// Any other program.
+    /// Runs any other program.
     Other,
 }
 
-/// What a check checks.
+/// The subject of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CheckKind {
     /// Tests.
@@ -30,6 +30,6 @@ pub(crate) enum CheckKind {
     Lint,
     /// Types.
     Types,
-    /// That it builds.
+    /// Whether it builds.
     Build,
 }

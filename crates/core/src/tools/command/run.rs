@@ -1,5 +1,5 @@
-//! What a simple command runs, as far as two are compared: program, subcommand, and what it is run
-//! over. Flags that only change what is printed do not matter, nor who runs it (`uv run`, `npx`).
+//! The run of a simple command, in a form in which two can be compared: program, subcommand, and the files it runs
+//! over. Flags that only change the output do not count, nor do runners such as `uv run` and `npx`.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -9,21 +9,23 @@ use rustc_hash::FxHashSet;
 use super::purpose::CheckKind;
 use crate::tools::programs::programs;
 
-/// Program and subcommand, folder, and what it is run over.
+/// Program and subcommand, the folder, and what it runs over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommandRun {
+    /// The folder in which it runs; `None` where the command names none.
     folder: Option<String>,
+    /// The words that name the program: its name and its subcommand.
     program: Vec<String>,
-    /// `cargo test`: what tables know it by.
+    /// Program and subcommand, such as `cargo test`, as tables name them.
     key: String,
-    /// Files, folders and other words: it runs over all of them.
+    /// The files, folders and other words that it runs over. Empty means everything.
     over: BTreeSet<String>,
-    /// What narrows that: `-k parser`.
+    /// Flags that narrow what it runs over, such as `-k parser`.
     narrowed: BTreeSet<String>,
 }
 
 impl CommandRun {
-    /// Of the words of a simple command without runners.
+    /// Reads the words of a simple command, without runners.
     pub(super) fn of(words: &[String], folder: Option<&str>) -> Self {
         let known = programs();
         let mut words = words.iter().map(String::as_str).peekable();
@@ -52,14 +54,15 @@ impl CommandRun {
             }
         }
         run.key = run.program.iter().take(2).cloned().collect::<Vec<_>>().join(" ");
-        // What is only looked at or prepared is compared with nothing.
+        // Look-ups and preparations are never compared with another run, so their words are not needed.
         if !known.shows.contains(first) && !known.prepares.contains(first) {
             run.take_words(&rest);
         }
         run
     }
 
-    /// `python -m pytest a.py` runs pytest over a file, `python manage.py test` its tests.
+    /// Reads a program behind an interpreter. `python -m pytest a.py` runs `pytest` over a file; the tests of a Django
+    /// project run with `python manage.py test`.
     fn interpreted(&mut self, first: &str, rest: &mut Vec<&str>) {
         let unversioned = first.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let at =
@@ -81,7 +84,7 @@ impl CommandRun {
         }
     }
 
-    /// Takes the first word that is neither a flag nor the argument of one.
+    /// Moves the first word that is neither a flag nor the argument of one from `rest` to the program.
     fn subcommand(&mut self, rest: &mut Vec<&str>) {
         const TAKES_ONE: [&str; 10] = [
             "-C",
@@ -108,6 +111,7 @@ impl CommandRun {
         }
     }
 
+    /// Sorts the words behind program and subcommand: neutral flags, narrowing flags, and the files it runs over.
     fn take_words(&mut self, rest: &[&str]) {
         let known = programs();
         let mut words = rest.iter();
@@ -125,7 +129,7 @@ impl CommandRun {
                 None if word.starts_with('-') => {
                     self.narrowed.insert((*word).to_owned());
                 }
-                // A number is the value of a flag, or narrows nothing.
+                // A number is the value of a flag, so it narrows nothing.
                 None if word.bytes().all(|b| b.is_ascii_digit()) => {}
                 None => {
                     let path = word.trim_start_matches("./").trim_end_matches("/...");
@@ -138,8 +142,8 @@ impl CommandRun {
         }
     }
 
-    /// Whether a run of this says something of the other: the same program in the same folder, over
-    /// at least as much.
+    /// Whether a run of this proves something about the other: it is the same program in the same folder, over at
+    /// least as much.
     pub(crate) fn covers(&self, part: &Self) -> bool {
         let within = |path: &str, whole: &str| {
             path.strip_prefix(whole).is_some_and(|rest| {
@@ -154,43 +158,43 @@ impl CommandRun {
             && (self.over.is_empty() || !part.over.is_empty() && part.over.iter().all(has))
     }
 
-    /// The same run in a folder, where it tells none.
+    /// The same run in `folder`, unless it names a folder itself.
     pub(crate) fn within(mut self, folder: Option<&str>) -> Self {
         self.folder = self.folder.or_else(|| folder.map(str::to_owned));
         self
     }
 
-    /// Files, folders and other words that it is given.
+    /// The files, folders and other words that it runs over.
     pub(crate) fn over(&self) -> impl Iterator<Item = &str> {
         self.over.iter().map(String::as_str)
     }
 
-    /// The interpreter and the file of a script.
+    /// The interpreter and the file of a script; `None` where the program is not an interpreter.
     pub(crate) fn script(&self) -> Option<(&str, Option<&str>)> {
         self.interprets().then(|| (self.program(), self.program.get(1).map(String::as_str)))
     }
 
-    /// Whether what it runs is written in a file of the project: `npm run x`, `make x`.
+    /// Whether a file of the project says what it runs, as for `npm run x` and `make x`.
     pub(crate) fn is_named_by_project(&self) -> bool {
         programs().managers.contains(self.program()) || self.names_target()
     }
 
-    /// Whether it makes a target, and so writes each command before running it.
+    /// Whether it makes a target. Such programs write each command into the output before they run it.
     pub(crate) fn names_target(&self) -> bool {
         programs().targets.contains(self.program())
     }
 
-    /// The folder that it runs in, as far as the command says.
+    /// The folder that it runs in, where the command names one.
     pub(crate) fn folder(&self) -> Option<&str> {
         self.folder.as_deref()
     }
 
-    /// The name of the program; that of a project's script is its file.
+    /// The name of the program; for a script of the project, its path.
     pub(super) fn program(&self) -> &str {
         self.program.first().map_or("", String::as_str)
     }
 
-    /// Program and subcommand.
+    /// Program and subcommand, such as `cargo test`, as tables name them.
     pub(crate) fn key(&self) -> &str {
         &self.key
     }
@@ -199,12 +203,13 @@ impl CommandRun {
         interprets(self.program())
     }
 
-    /// Whether it reads its program from its input.
+    /// Whether an interpreter reads its program from the input, because no file is named.
     pub(super) fn names_no_file(&self) -> bool {
         self.program.len() == 1
     }
 
-    /// What the name of a project's script or target says that it checks.
+    /// The kind of check that the name of a script or target suggests, such as `npm run lint`. `None` where the name
+    /// suggests no check.
     pub(super) fn named(&self) -> Option<CheckKind> {
         let known = programs();
         let first = self.program();
@@ -212,7 +217,7 @@ impl CommandRun {
         let path = !scratch && (first.contains('/') || first.starts_with("test"));
         let name = if known.managers.contains(first) || self.interprets() {
             let name = self.program.get(1)?;
-            // `python test_it.py`, `python final_test.py` are scripts that somebody wrote for once.
+            // `python test_it.py` and `python final_test.py` are usually scripts for one look.
             let file = name.rsplit('/').next().unwrap_or(name);
             let once = file.starts_with("test_") || !name.contains('/') && !file.starts_with("run");
             let scratch = known.places.is_scratch(name);
@@ -230,7 +235,7 @@ impl CommandRun {
         of_name(name)
     }
 
-    /// Whether a target is none that checks: `make deploy`.
+    /// Whether its targets check nothing, as in `make deploy`.
     pub(super) fn is_no_check(&self) -> bool {
         const ALL: [&str; 2] = ["all", "default"];
         let mut targets = self.program.iter().skip(1).peekable();
@@ -238,6 +243,7 @@ impl CommandRun {
             && targets.all(|target| of_name(target).is_none() && !ALL.contains(&&**target))
     }
 
+    /// Whether it only shows something, such as `git log`. Some subcommands change something with certain flags.
     pub(super) fn is_lookup(&self, words: &[String]) -> bool {
         let known = programs();
         let first = self.program();
@@ -258,7 +264,7 @@ impl CommandRun {
     }
 }
 
-/// What the words of a name tell: `test:unit`, `run_tests.sh`.
+/// The kind of check that a word of a name suggests, as in `test:unit` or `run_tests.sh`.
 fn of_name(name: &str) -> Option<CheckKind> {
     let name = name.rsplit('/').next().unwrap_or(name);
     let mut words =
@@ -266,7 +272,7 @@ fn of_name(name: &str) -> Option<CheckKind> {
     words.find_map(|word| programs().names.of(&word.to_ascii_lowercase()))
 }
 
-/// Whether both may be the same folder: one that is not told may be any.
+/// Whether two folders may be the same. An unknown folder may be any.
 fn same_folder(one: Option<&str>, other: Option<&str>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return true };
     let ends = |long: &str, short: &str| {
@@ -275,7 +281,8 @@ fn same_folder(one: Option<&str>, other: Option<&str>) -> bool {
     ends(one, other) || ends(other, one)
 }
 
-/// Whether a flag does not change what is checked, and whether a word of its own follows.
+/// Whether a flag leaves unchanged what is checked: `Some(true)` where the next word is its value, `Some(false)` where
+/// it stands alone, `None` for any other word.
 fn neutral(word: &str) -> Option<bool> {
     if !word.starts_with('-') {
         return None;
@@ -293,19 +300,20 @@ fn is_target(word: &str) -> bool {
     !word.starts_with('-') && !word.contains('=') && !word.bytes().all(|b| b.is_ascii_digit())
 }
 
+/// Whether a program runs scripts, also under a name with a version, such as `python3.12`.
 fn interprets(program: &str) -> bool {
     let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     programs().interpreters.contains(program) || programs().interpreters.contains(name)
 }
 
-/// The name of a program; a script of the project keeps its path.
+/// The name of a program without its folder. A script of the project keeps its path.
 fn plain_name(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     let scratch = programs().places.is_scratch(word);
     let installed = word.starts_with('/') && !scratch && !word.ends_with(".sh")
         || word.contains("/bin/")
         || word.contains("node_modules");
-    // The same checks by another program of the same makers.
+    // `tsgo` is TypeScript's new compiler, with the same checks.
     let name = if name == "tsgo" { "tsc" } else { name };
     let known = interprets(name)
         || programs().subcommands.contains(name)
@@ -313,12 +321,12 @@ fn plain_name(word: &str) -> &str {
     if installed || known { name } else { word.trim_start_matches("./") }
 }
 
-/// The first words of runners.
+/// The first words of the known runners.
 static HEADS: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
     programs().runners.iter().filter_map(|runner| runner.split(' ').next()).collect()
 });
 
-/// The words behind those who only run the rest: `uv run`, `npx`, `nice -n 5`.
+/// The words behind programs that only run the rest, such as `uv run`, `npx` and `nice -n 5`.
 pub(super) fn without_runners(mut words: &[String]) -> &[String] {
     const WITH_VALUE: [&str; 13] = [
         "-f",

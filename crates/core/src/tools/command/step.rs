@@ -1,4 +1,4 @@
-//! The simple commands of a command, and what each is for.
+//! Splits a command into simple commands, and finds the purpose of each.
 
 use std::borrow::Cow;
 
@@ -8,30 +8,30 @@ use super::script;
 use crate::tools::programs::{NamedPrograms, programs};
 use crate::tools::shell::{self, CommandEnd, CommandPart};
 
-/// A simple command.
+/// One simple command of a longer command.
 #[derive(Clone, Debug)]
 pub(crate) struct SimpleStep<'a> {
-    /// What it is for.
+    /// Its purpose.
     pub purpose: CommandPurpose,
-    /// What it runs, as far as it is compared.
+    /// What it runs, in a form that can be compared.
     pub run: CommandRun,
-    /// As it is written, without prefixes and redirections.
+    /// Its words as they are written, without prefixes and redirections.
     pub text: &'a str,
-    /// The script that it is given.
+    /// The script that it runs, where the command holds one.
     pub script: Option<Cow<'a, str>>,
-    /// What comes behind it.
+    /// The operator behind it.
     pub end: CommandEnd,
 }
 
-/// The deeds of a command, in order.
+/// A command, read as a list of simple commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommandDeeds<'a> {
-    /// Its simple commands.
+    /// The simple commands, in order.
     pub steps: Vec<SimpleStep<'a>>,
 }
 
 impl<'a> CommandDeeds<'a> {
-    /// Reads a command. Total: what is broken is read up to where it breaks.
+    /// Reads a command. Never fails: a broken command is read up to where it breaks.
     pub(crate) fn of(text: &'a str) -> Self {
         let mut folder: Option<String> = None;
         let mut steps = Vec::new();
@@ -44,12 +44,12 @@ impl<'a> CommandDeeds<'a> {
         Self { steps }
     }
 
-    /// The checks of the work in it.
+    /// The steps that check the work.
     pub(crate) fn checks(&self) -> impl Iterator<Item = &SimpleStep<'a>> {
         self.steps.iter().filter(|step| step.is_check())
     }
 
-    /// What the command as a whole is for: the purpose of what weighs most in it.
+    /// The purpose of the whole command: the most important purpose of its steps.
     pub(crate) fn purpose(&self) -> CommandPurpose {
         let rank = |purpose: CommandPurpose| match purpose {
             CommandPurpose::Check(_) => 7,
@@ -61,20 +61,20 @@ impl<'a> CommandDeeds<'a> {
             CommandPurpose::LookUp => 1,
             CommandPurpose::Prepare => 0,
         };
-        // What only takes what another shows is a part of that one.
+        // A step that only shows another's output has a low rank, so the other one decides.
         let purposes = self.steps.iter().map(|step| step.purpose);
         purposes.max_by_key(|purpose| rank(*purpose)).unwrap_or(CommandPurpose::Other)
     }
 }
 
 impl SimpleStep<'_> {
-    /// Whether it checks the work.
+    /// Whether the step checks the work.
     pub(crate) fn is_check(&self) -> bool {
         matches!(self.purpose, CommandPurpose::Check(_))
     }
 }
 
-/// The folder that `cd to` leads to from another.
+/// The folder after `cd to`, seen from the folder `from`.
 fn joined(from: Option<&str>, to: &str) -> String {
     let to = to.trim_end_matches('/');
     match from {
@@ -94,6 +94,7 @@ fn step<'a>(part: &CommandPart<'a>, folder: Option<&str>) -> SimpleStep<'a> {
     SimpleStep { purpose, run, text: part.text.trim(), script, end: part.end }
 }
 
+/// The purpose of a simple command. The order of the tests matters: the first one that fits decides.
 fn purpose_of(
     part: &CommandPart<'_>,
     words: &[String],
@@ -103,7 +104,7 @@ fn purpose_of(
     let known = programs();
     let (program, both) = (run.program(), run.key());
     let has = |flag: &str| words.iter().any(|word| word == flag);
-    // A question to a program, and no run of it.
+    // Asking a program for its version or help is not a run of it.
     let asks = words.len() <= 3
         && ["--version", "-V", "--help", "-h", "version"].iter().any(|flag| has(flag));
     if script {
@@ -125,7 +126,7 @@ fn purpose_of(
         return if checks { CommandPurpose::Check(CheckKind::Lint) } else { CommandPurpose::Edit };
     }
     if let Some(checks) = known.checks.of(both).or_else(|| known.checks.of(program)) {
-        // `npm run x` says by its name what it checks; a target of `make` may as well be no check.
+        // The name of an `npm run x` says what it checks; a target of `make` may be no check at all.
         let no_check = known.targets.contains(program) && run.is_no_check();
         return if no_check {
             CommandPurpose::Other

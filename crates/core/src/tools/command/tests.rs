@@ -140,7 +140,7 @@ fn a_script_tells_what_it_writes() {
         ("fs.writeFileSync(`h.js`, t)", &["h.js"]),
         ("import os\nos.remove('i.txt')", &["i.txt"]),
         ("import shutil\nshutil.move('j', 'k')", &["j", "k"]),
-        // What only reads, or is built, names nothing.
+        // A file that is only read, or whose name is computed, is not listed.
         ("open('a.py').read()", &[]),
         ("open('a.py', 'rb').read()", &[]),
         ("open(f'{d}/a.py', 'w')", &[]),

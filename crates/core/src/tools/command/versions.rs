@@ -1,36 +1,36 @@
-//! What a command did to the history of the work: commits with hash and subject, pushes, requests to
-//! merge. Read from the command and from what git and its hosts print.
+//! What a command did to the history of the work: commits with hash and subject, pushes, merge requests. It is
+//! read from the command and from the output of git and its hosts.
 
 use super::purpose::CommandPurpose;
 use super::step::{CommandDeeds, SimpleStep};
 use crate::tools::shell;
 
-/// One thing that was done to the history.
+/// One change of the history, or a listing that shows a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HistoryDeed {
-    /// A commit. The hash is empty where nothing printed it.
+    /// A commit was made.
     Committed {
-        /// As git abbreviates it.
+        /// The abbreviated hash; empty where no output shows it.
         hash: String,
         /// The first line of its message.
         subject: String,
-        /// It takes the place of the one before.
+        /// Whether it replaces the commit before it.
         amends: bool,
     },
-    /// So many of the newest commits were taken back.
+    /// This many of the newest commits were taken back.
     TookBack(usize),
-    /// What was committed has other hashes now: a rebase.
+    /// The commits got other hashes, as by a rebase.
     Moved,
-    /// The commits were pushed, to a branch where that is told.
+    /// The commits were pushed to this branch; the name is empty where no output shows it.
     Pushed(String),
-    /// A request to merge was opened.
+    /// A merge request was opened.
     Requested {
         /// Its number.
         number: u32,
-        /// Its title; empty where the command does not tell.
+        /// Its title; empty where the command does not hold it.
         title: String,
     },
-    /// A listing showed a commit.
+    /// A listing showed a commit that was made before.
     Listed {
         /// Its hash.
         hash: String,
@@ -39,8 +39,8 @@ pub(crate) enum HistoryDeed {
     },
 }
 
-/// What a command that did not fail did to the history. `lines` are those of its output; `ok` tells
-/// that it is known to have ended well, so that silence says that it was done.
+/// The history deeds of a command that did not fail. `lines` gives the lines of its output. `ok` says that the
+/// command is known to have ended well; then a commit counts even without output.
 pub(crate) fn deeds(
     text: &str,
     command: &CommandDeeds<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn deeds(
                 if let Some((hash, subject)) = printed.next() {
                     out.push(HistoryDeed::Committed { hash, subject, amends });
                 } else if let Some(hash) = shown_as(&message, lines) {
-                    // A listing shows it, whatever came of what else the call did.
+                    // A listing shows the commit, so it was made, whatever the rest of the call did.
                     out.push(HistoryDeed::Committed { hash, subject: message, amends });
                 } else if ok && (!message.is_empty() || amends) && !nothing(lines) {
                     out.push(HistoryDeed::Committed {
@@ -100,17 +100,18 @@ pub(crate) fn deeds(
     out
 }
 
+/// Whether a step runs git, or a program of a host of repositories.
 fn is_host(step: &SimpleStep<'_>) -> bool {
     matches!(step.purpose, CommandPurpose::Versions | CommandPurpose::LookUp)
         && ["git", "gh ", "glab"].iter().any(|name| step.run.key().starts_with(name))
 }
 
-/// Whether a simple command may commit by itself: a script of the project.
+/// Whether a step may make commits by itself, as scripts of a project do.
 fn runs_on(purpose: CommandPurpose) -> bool {
     matches!(purpose, CommandPurpose::Check(_) | CommandPurpose::Script | CommandPurpose::Other)
 }
 
-/// The commit that a script made: git's own line, or one line with a hash above `2 files changed, …`.
+/// The commit that a script made: git's own line, or the only line with a hash above `2 files changed, …`.
 fn by_script(lines: &[String]) -> Option<HistoryDeed> {
     if let Some((hash, subject)) = lines.iter().find_map(|line| committed(line)) {
         return Some(HistoryDeed::Committed { hash, subject, amends: false });
@@ -125,7 +126,7 @@ fn by_script(lines: &[String]) -> Option<HistoryDeed> {
     let mut found = lines.iter().filter_map(|line| listed(line));
     match (found.next(), found.next()) {
         (Some(HistoryDeed::Listed { hash, subject }), None) if !subject.is_empty() => {
-            // `%h %an <%ae> %s`.
+            // The format `%h %an <%ae> %s`, with author and address.
             let named = subject.split_once("> ").filter(|(author, _)| author.contains('@'));
             let subject = named.map_or(&*subject, |(_, subject)| subject).to_owned();
             Some(HistoryDeed::Committed { hash, subject, amends: false })
@@ -139,14 +140,14 @@ fn is_hash(word: &str) -> bool {
         && word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
-/// `[main 1a2b3c4] subject`, `[main (root-commit) 1a2b3c4] subject`.
+/// Hash and subject in `[main 1a2b3c4] subject` or `[main (root-commit) 1a2b3c4] subject`.
 fn committed(line: &str) -> Option<(String, String)> {
     let (inside, subject) = line.strip_prefix('[')?.split_once("] ")?;
     let (_, hash) = inside.rsplit_once(' ')?;
     is_hash(hash).then(|| (hash.to_owned(), subject.trim().to_owned()))
 }
 
-/// `1a2b3c4 (HEAD -> main) subject`, and a hash alone.
+/// The commit in `1a2b3c4 (HEAD -> main) subject`, or in a line that is a hash alone.
 fn listed(line: &str) -> Option<HistoryDeed> {
     let line = line.trim_start_matches(['*', '|', ' ']);
     let (hash, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -159,7 +160,7 @@ fn listed(line: &str) -> Option<HistoryDeed> {
     Some(HistoryDeed::Listed { hash: hash.to_owned(), subject })
 }
 
-/// The hash of a commit with this subject in a listing.
+/// The hash of the commit with this subject, where a listing in the output shows it.
 fn shown_as(subject: &str, lines: &[String]) -> Option<String> {
     let hash = |line: &String| match listed(line)? {
         HistoryDeed::Listed { hash, subject: shown } if shown == subject => Some(hash),
@@ -168,9 +169,10 @@ fn shown_as(subject: &str, lines: &[String]) -> Option<String> {
     lines.iter().take(LISTED).find_map(hash).filter(|_| !subject.is_empty())
 }
 
-/// Lines of an output that are looked at for a listing.
+/// At most this many lines of output are searched for a listing.
 const LISTED: usize = 200;
 
+/// Whether git says that there was nothing to commit.
 fn nothing(lines: &[String]) -> bool {
     let says = |line: &String| {
         line.contains("nothing to commit")
@@ -180,7 +182,7 @@ fn nothing(lines: &[String]) -> bool {
     lines.iter().any(says)
 }
 
-/// The subjects of the commits of a command, in order.
+/// The subjects of the commits that a command makes, in order.
 fn messages(text: &str) -> Vec<String> {
     let parts = shell::parts(text);
     let commits = parts.iter().filter(|part| {
@@ -189,7 +191,7 @@ fn messages(text: &str) -> Vec<String> {
     commits.map(|part| subject(&part.words, part.body)).collect()
 }
 
-/// The first line of a commit's message: behind `-m`, or in the heredoc that it is given.
+/// The first line of a commit's message, which is behind `-m` or in a heredoc. Empty where there is none.
 fn subject(words: &[String], body: Option<&str>) -> String {
     let first = |text: &str| {
         text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
@@ -212,7 +214,7 @@ fn subject(words: &[String], body: Option<&str>) -> String {
     body.map(first).unwrap_or_default()
 }
 
-/// How many commits `git reset HEAD~2` takes back.
+/// How many commits `git reset HEAD~2` takes back; `None` where the target is not relative to `HEAD`.
 fn back(text: &str) -> Option<usize> {
     text.split_whitespace().find_map(|word| match word.strip_prefix("HEAD")? {
         "^" | "~" => Some(1),
@@ -220,7 +222,7 @@ fn back(text: &str) -> Option<usize> {
     })
 }
 
-/// Where a push went, if it went anywhere.
+/// The branch of a successful push; empty where the output does not name it. `None` where nothing was pushed.
 fn pushed(lines: &[String], ok: bool) -> Option<String> {
     let bad = |line: &&String| {
         line.contains("[rejected]")
@@ -233,7 +235,7 @@ fn pushed(lines: &[String], ok: bool) -> Option<String> {
     }
     let target = lines.iter().find_map(|line| {
         let (from, to) = line.rsplit_once(" -> ")?;
-        // A tag that was pushed takes no branch with it.
+        // A pushed tag says nothing about a branch.
         let went = from.contains("..") || from.contains("[new branch]") || from.contains("+ ");
         went.then(|| to.split_whitespace().next().unwrap_or_default().to_owned())
     });
@@ -242,7 +244,7 @@ fn pushed(lines: &[String], ok: bool) -> Option<String> {
     target.or_else(|| (same || ok && !tag).then(String::new))
 }
 
-/// The number of the request that was opened, from its address.
+/// The merge request that was opened, with its number from the address in the output.
 fn requested(step: &SimpleStep<'_>, text: &str, lines: &[String]) -> Option<HistoryDeed> {
     let number = |line: &String| {
         let at = ["/pull/", "/merge_requests/"]

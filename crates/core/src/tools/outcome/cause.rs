@@ -1,16 +1,17 @@
-//! Why something failed: the line of its output that tells most of it, and the lines that tell nothing.
+//! Finds the line of an output that says why something failed, and the lines that say nothing about it.
 
 use std::borrow::Cow;
 
 use super::known_lines::KnownOutcomes;
 use super::lines::{self, raised};
 
-/// The rank of the line of an exception among those of `causes`: behind what a test run tells of itself.
+/// The rank of an exception's line among the patterns of `causes`. A lower rank says more; a test run's own messages
+/// come first.
 const EXCEPTION: usize = 5;
-/// The same for a name alone, without words.
+/// The rank of an exception's line that has no message.
 const NAME: usize = 8;
 
-/// The line of an output that tells why it failed.
+/// The line of an output that says why it failed; `None` where no line does.
 pub(super) fn cause(known: &KnownOutcomes, text: &str) -> Option<String> {
     let mut best: Option<(usize, String)> = None;
     let mut chained = false;
@@ -38,7 +39,7 @@ pub(super) fn cause(known: &KnownOutcomes, text: &str) -> Option<String> {
             }
         };
         let Some((rank, line)) = found else { continue };
-        // Of exceptions that follow from each other the last is what came out.
+        // Where one exception caused another, the last one is what the program reported.
         let better =
             |known: &usize| rank < *known || chained && rank == *known && rank == EXCEPTION;
         if best.as_ref().is_none_or(|(known, _)| better(known)) {
@@ -49,7 +50,7 @@ pub(super) fn cause(known: &KnownOutcomes, text: &str) -> Option<String> {
     best.map(|(_, line)| line)
 }
 
-/// pytest begins the lines of an error with `E`, as deep as the source above: that says nothing.
+/// Removes the extra indentation that pytest puts behind the `E` of an error line, to match the source above.
 fn plain(line: Cow<'_, str>) -> Cow<'_, str> {
     match line.strip_prefix("E    ") {
         Some(error) => Cow::Owned(format!("E   {}", error.trim_start())),
@@ -57,19 +58,19 @@ fn plain(line: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// A line as it is told.
+/// A line without the mark that a tool puts in front of it.
 fn told(line: &str) -> String {
     let line = ["E   ", "- "].iter().find_map(|mark| line.strip_prefix(*mark)).unwrap_or(line);
     lines::telling(line.trim_start())
 }
 
+/// Whether Python writes this line between two exceptions, of which the first caused the second.
 fn is_chain(line: &str) -> bool {
     line.starts_with("During handling of the above exception")
         || line.starts_with("The above exception was the direct cause")
 }
 
-/// The lines of a failure that may tell why: without the source that tools echo around it, and
-/// without what they say of other tests.
+/// The lines that may say why something failed, without echoed source and without lines about other tests.
 pub(super) fn telling_lines(known: &KnownOutcomes, text: &str) -> Vec<String> {
     let mut reader = OutputReader::default();
     let tells = |raw: &&str| !reader.echoes(raw);
@@ -78,16 +79,17 @@ pub(super) fn telling_lines(known: &KnownOutcomes, text: &str) -> Vec<String> {
     lines.iter().filter(|line| tells(line)).map(|line| told(line)).collect()
 }
 
-/// Reads an output line by line, and knows which lines are source that a tool echoes.
+/// Reads an output line by line, and recognises lines of source that a tool echoes.
 #[derive(Default)]
 struct OutputReader {
-    /// The indentation of the line of a traceback above: what is deeper is source.
+    /// The indentation of the `File "…"` line above: deeper lines are source. `None` outside a traceback.
     frame: Option<usize>,
-    /// In the report of a failed test of pytest: what is indented is source.
+    /// Whether the line is in pytest's report of a failed test, where indented lines are source.
     report: bool,
 }
 
 impl OutputReader {
+    /// Whether a line is echoed source. Lines have to come in order.
     fn echoes(&mut self, raw: &str) -> bool {
         let line = raw.trim_start();
         let margin = raw.len() - line.len();
@@ -103,7 +105,7 @@ impl OutputReader {
         if line.starts_with("File \"") && line.contains("\", line ") {
             self.frame = Some(margin);
         }
-        // `____ test_it ____` opens a report, and `==== short test summary ====` ends it.
+        // `____ test_it ____` begins a report, and `==== short test summary ====` ends it.
         if margin == 0 && line.starts_with("____") {
             self.report = true;
         } else if line.starts_with("====") {
@@ -113,7 +115,7 @@ impl OutputReader {
     }
 }
 
-/// `1481: raise x`, `12 | let x`, `47→let x`.
+/// Whether a line is source with its number: `1481: raise x`, `12 | let x`, `47→let x`.
 fn is_numbered(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() < line.len()

@@ -1,4 +1,4 @@
-//! The exit code that a harness reports, at the start or at the end of a result.
+//! Finds the exit code that a harness reports at the start or the end of a result.
 
 use std::sync::LazyLock;
 
@@ -7,17 +7,21 @@ use regex::Regex;
 
 use super::lines::{self, ResultWindows};
 
-/// Lines at the start and at the end in which harnesses report.
+/// How many lines at the start of a result may report the exit code.
 const FIRST: usize = 6;
+/// How many lines at the end of a result may report the exit code.
 const LAST: usize = 8;
 
-/// Words of which a line that reports an exit code holds one.
+/// A line that reports an exit code holds one of these words.
 const WORDS: [&str; 3] = ["exit", "code", "status"];
 
-/// The patterns, compiled once: their classes are of ASCII, those of Unicode take long to compile.
+/// The patterns, compiled once. Their classes are ASCII, because Unicode classes take long to compile.
 struct ExitPatterns {
+    /// Finds [`WORDS`], because a line without them needs no regex.
     words: AhoCorasick,
+    /// Regexes for one line; their first group is the exit code.
     lines: Vec<Regex>,
+    /// A member of a JSON result with the exit code.
     json: Regex,
 }
 
@@ -37,7 +41,7 @@ static PATTERNS: LazyLock<Option<ExitPatterns>> = LazyLock::new(|| {
     })
 });
 
-/// The exit code that the harness reports.
+/// The exit code that the harness reports; `None` where it reports none.
 pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
     let patterns = PATTERNS.as_ref()?;
     if windows.head.trim_start().starts_with(['{', '[']) {
@@ -58,7 +62,7 @@ pub(super) fn code(windows: &ResultWindows<'_>) -> Option<i64> {
     head.or_else(|| windows.tail.lines().rev().filter(full).take(LAST).find_map(read))
 }
 
-/// The exit code that the command itself printed last: `…; echo "exit: $?"`.
+/// The exit code that the command itself printed last, as in `…; echo "exit: $?"`.
 pub(super) fn asked(windows: &ResultWindows<'_>) -> Option<i64> {
     let line = lines::lines(windows.tail).rev().find(|line| lines::says(line))?;
     let word = line.rsplit([' ', '=', ':', '(', '[']).next()?;

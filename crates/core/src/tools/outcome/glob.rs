@@ -1,15 +1,16 @@
-//! Patterns of `data/outcomes.toml` for one line each. Regular expressions could do it, but a few
-//! hundred of them take long to compile.
+//! Patterns for single lines, as `data/outcomes.toml` has them. They are not regular expressions, because a few
+//! hundred of those take long to compile.
 
-/// A pattern.
+/// A pattern for a whole line.
 #[derive(Clone, Debug)]
 pub(super) struct LineGlob {
     parts: Vec<GlobPart>,
 }
 
+/// A part of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum GlobPart {
-    /// This text.
+    /// Exactly this text.
     Text(String),
     /// `*`: any text.
     Any,
@@ -17,11 +18,12 @@ enum GlobPart {
     Some,
     /// `@`: any number.
     Number,
-    /// `~`: a word.
+    /// `~`: a word, or a part of one that the rest of the pattern continues.
     Word,
 }
 
 impl LineGlob {
+    /// Reads a pattern. A backslash makes the next character plain text.
     pub(super) fn new(pattern: &str) -> Self {
         let mut parts = Vec::new();
         let mut text = String::new();
@@ -52,7 +54,7 @@ impl LineGlob {
         Self { parts }
     }
 
-    /// The longest text that every matching line holds.
+    /// The longest text that every matching line has to hold. A search for it finds the lines that are worth matching.
     pub(super) fn needs(&self) -> &str {
         let texts = self.parts.iter().filter_map(|part| match part {
             GlobPart::Text(text) => Some(&**text),
@@ -66,8 +68,8 @@ impl LineGlob {
     }
 }
 
-/// Whether the parts match the whole line from `at` on. Lines are short, and texts are searched,
-/// so that trying again costs little.
+/// Whether the parts match the whole line from byte `at` on. Backtracking is cheap here, because lines are short and
+/// literal texts are found by search.
 fn here(parts: &[GlobPart], line: &[u8], at: usize) -> bool {
     let rest = line.get(at..).unwrap_or_default();
     let Some((part, parts)) = parts.split_first() else { return rest.is_empty() };
@@ -89,7 +91,7 @@ fn here(parts: &[GlobPart], line: &[u8], at: usize) -> bool {
                 GlobPart::Some => number.iter().any(|b| (b'1'..=b'9').contains(b)),
                 _ => number.first().is_some_and(u8::is_ascii_digit),
             };
-            // `1.` at the end of a sentence.
+            // In `1.` at the end of a sentence, the full stop is not part of the number.
             let shorter =
                 matches!(number.last(), Some(b'.' | b',')) && here(parts, line, at + length - 1);
             wanted && !inside && (shorter || here(parts, line, at + length))

@@ -1,7 +1,7 @@
 //! The lines by which known tools say how they ended, read from `data/outcomes.toml`.
 //!
-//! One search finds the lines that hold a piece of a pattern; only those are matched. Most lines
-//! hold none, and a conversation holds ten thousand results.
+//! A conversation may have ten thousand results, and most of their lines match no pattern. So one search finds the
+//! lines that hold a fixed text of some pattern, and only these are matched.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -18,78 +18,107 @@ use super::refusal::{RefusalTable, RefusalTexts};
 use super::signs::{OutcomeSign, OutcomeSigns};
 use super::verdict::CallVerdict;
 
+/// The content of `data/outcomes.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutcomeFile {
     lines: Vec<LinePatterns>,
     shows: ShowPatterns,
+    /// Messages of all tools that run no command.
     tools: OwnPatterns,
+    /// Messages of tools that change files.
     edits: OwnPatterns,
+    /// Remarks of harnesses about the output.
     noise: NoisePatterns,
+    /// Messages that the program to run does not exist.
     absent: NoisePatterns,
+    /// Messages that the command keeps running after its result.
     background: NoisePatterns,
+    /// Lines that say nothing about a failure.
     idle: NoisePatterns,
     missing: MissingProgram,
     refusals: Vec<RefusalTexts>,
 }
 
+/// Patterns for the output lines of one group of tools.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[derive(Default)]
 struct LinePatterns {
+    /// The names of the tools.
     of: String,
+    /// Totals with failures, which no exit code disproves.
     failed: Vec<String>,
+    /// Totals without failures.
     passed: Vec<String>,
+    /// Lines that prove that the work ended badly.
     broken: Vec<String>,
+    /// Signs of failure, which an exit code 0 of the command itself disproves.
     errors: Vec<String>,
+    /// Signs of success, which any failure disproves.
     done: Vec<String>,
+    /// Lines that look like a failure and are none.
     harmless: Vec<String>,
+    /// Lines that say why something failed, the most telling first.
     causes: Vec<String>,
+    /// Lines that say only that something inside failed.
     wraps: Vec<String>,
+    /// The start of a line; the patterns count only shortly below such a line.
     after: Option<String>,
+    /// Whether the patterns count only at the end of the output.
     last: bool,
 }
 
+/// Error messages of programs that show content.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ShowPatterns {
+    /// Texts in a line `NAME: …`, where the command runs the program NAME.
     complaints: Vec<String>,
+    /// Patterns of lines, whatever the command runs.
     errors: Vec<String>,
 }
 
+/// Messages of tools that run no command.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnPatterns {
+    /// Error messages.
     errors: Vec<String>,
+    /// Messages of success.
     #[serde(default)]
     done: Vec<String>,
 }
 
+/// Patterns for lines of one kind.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoisePatterns {
     lines: Vec<String>,
 }
 
+/// A pattern with the sign that a matching line is.
 struct MarkPattern {
     glob: LineGlob,
     sign: OutcomeSign,
-    /// The tools that write it.
+    /// The names of the tools that write the line.
     of: &'static str,
     after: Option<String>,
     last: bool,
 }
 
-/// Lines at the end of an output in which a sign of success speaks for the whole.
+/// A sign of success counts for the whole output only within this many lines of its end.
 const NEAR: usize = 20;
 
-/// The file, ready to be used.
+/// The patterns of the file, compiled.
 pub(super) struct KnownOutcomes {
     marks: Vec<MarkPattern>,
+    /// Finds the lines that some mark may match.
     pieces: AhoCorasick,
-    /// Marks by piece.
+    /// For each searched text, the indices of the marks that need it.
     by_piece: Vec<Vec<usize>>,
     complaints: Vec<String>,
+    /// Error messages of programs that show content.
     shown: Vec<LineGlob>,
     tool_errors: Vec<LineGlob>,
     edit_errors: Vec<LineGlob>,
@@ -97,7 +126,7 @@ pub(super) struct KnownOutcomes {
     noise: Vec<LineGlob>,
     absent: Vec<LineGlob>,
     background: Vec<LineGlob>,
-    /// Why something failed, each with its place in the list of its tool.
+    /// Patterns of lines that say why something failed, each with its rank in the list of its tool.
     pub(super) causes: Vec<(usize, LineGlob)>,
     wraps: Vec<LineGlob>,
     idle: Vec<LineGlob>,
@@ -105,7 +134,7 @@ pub(super) struct KnownOutcomes {
     refusals: RefusalTable,
 }
 
-/// None only if the file, which is part of the program and which tests read, is broken.
+/// The table; `None` only if the file is broken. It is compiled in and tests read it.
 pub(super) fn table() -> Option<&'static KnownOutcomes> {
     static TABLE: LazyLock<Option<KnownOutcomes>> = LazyLock::new(|| {
         let file = toml::from_str(include_str!("../../../data/outcomes.toml")).ok()?;
@@ -123,13 +152,14 @@ fn any(globs: &[LineGlob], line: &str) -> bool {
 }
 
 impl KnownOutcomes {
+    /// Compiles the patterns of the file; `None` where the search cannot be built.
     fn new(file: OutcomeFile) -> Option<Self> {
         let mut marks = Vec::new();
         let (mut causes, mut wraps) = (Vec::new(), Vec::new());
         for lines in file.lines {
             causes.extend(lines.causes.iter().map(|cause| LineGlob::new(cause)).enumerate());
             wraps.extend(globs(&lines.wraps));
-            // The table lives as long as the program.
+            // Leaking is harmless, because the table lives as long as the program.
             let of: &'static str = lines.of.clone().leak();
             let lists = [
                 (OutcomeSign::Harmless, &lines.harmless),
@@ -182,7 +212,7 @@ impl KnownOutcomes {
         })
     }
 
-    /// The signs in the output of a command.
+    /// The signs in the output of a command that does some work.
     pub(super) fn signs(&self, windows: &ResultWindows<'_>) -> OutcomeSigns {
         let mut signs = OutcomeSigns::default();
         for (from, window) in windows.parts() {
@@ -199,7 +229,7 @@ impl KnownOutcomes {
                 };
                 found.extend(marks.filter(applies).map(|mark| (start, mark.sign, mark.of)));
             }
-            // What was done long before the end is not the whole.
+            // A step that was done long before the end does not prove that the whole command succeeded.
             let near = window.len()
                 - window
                     .rsplit('\n')
@@ -211,7 +241,7 @@ impl KnownOutcomes {
                 sign != OutcomeSign::Done || from == windows.from && start >= near
             });
             found.sort_unstable();
-            // The strongest sign of a line counts.
+            // Of several signs in one line, only the strongest counts.
             found.dedup_by_key(|(start, ..)| *start);
             for (start, sign, of) in found {
                 let raised = raised(window, start);
@@ -222,14 +252,14 @@ impl KnownOutcomes {
         signs
     }
 
-    /// Whether nothing follows but what harnesses write.
+    /// Whether only lines of the harness follow.
     fn is_last(&self, window: &str, start: usize) -> bool {
         let rest = window[start..].split_once('\n').map_or("", |(_, rest)| rest);
         lines::lines(rest).all(|line| !lines::says(&line) || self.is_noise(&line))
     }
 
-    /// The signs in the output of a command that shows content: only what its programs say of
-    /// themselves.
+    /// The signs in the output of a command that only shows content. Such content proves nothing, so only error
+    /// messages of the programs themselves count.
     pub(super) fn complaints(
         &self,
         windows: &ResultWindows<'_>,
@@ -256,22 +286,22 @@ impl KnownOutcomes {
         signs
     }
 
-    /// Whether the line is the own error of a tool that runs no command.
+    /// Whether the line is an error message of a tool that runs no command.
     pub(super) fn tool_error(&self, line: &str, changes: bool) -> bool {
         any(&self.tool_errors, line) || (changes && any(&self.edit_errors, line))
     }
 
-    /// Whether the line says that a change was made.
+    /// Whether the line says that a file was changed.
     pub(super) fn edit_done(&self, line: &str) -> bool {
         any(&self.edit_done, line)
     }
 
-    /// Whether a harness wrote the line about the output.
+    /// Whether the line is a harness's remark about the output.
     pub(super) fn is_noise(&self, line: &str) -> bool {
         any(&self.noise, line)
     }
 
-    /// Whether the line says nothing of why something failed.
+    /// Whether the line says nothing about the cause of a failure.
     pub(super) fn is_idle(&self, line: &str) -> bool {
         any(&self.idle, line)
     }
@@ -281,26 +311,27 @@ impl KnownOutcomes {
         any(&self.wraps, line)
     }
 
-    /// Whether a tool writes the line where all went well.
+    /// Whether the line is one that a tool writes on success.
     pub(super) fn says_well(&self, line: &str) -> bool {
         let signs = self.signs(&ResultWindows::of(line));
         matches!(line.trim_end_matches('.'), "ok" | "OK" | "Done" | "done" | "PASS")
             || signs.good() && !signs.bad()
     }
 
-    /// Whether a shell or an interpreter says that what it was to run is not there.
+    /// Whether a shell or an interpreter says that the program or file to run does not exist.
     pub(super) fn is_absent(&self, windows: &ResultWindows<'_>, told: &str) -> bool {
         let mut last = lines::lines(windows.tail).rev().filter(|line| lines::says(line));
         any(&self.absent, told) || last.by_ref().take(3).any(|line| any(&self.absent, &line))
     }
 
-    /// The line in which the result says that the command goes on behind it.
+    /// The line in which the result says that the command keeps running; `None` where it does not.
     pub(super) fn goes_on<'a>(&self, windows: &ResultWindows<'a>) -> Option<Cow<'a, str>> {
         let mut first = lines::lines(windows.head).filter(|line| lines::says(line));
         first.by_ref().take(3).find(|line| any(&self.background, line))
     }
 
-    /// The line that says most where no sign does: in a failure the first that speaks of one.
+    /// The line that says most where no sign was found. For a failure, it is the first line that speaks of one;
+    /// otherwise the last line.
     pub(super) fn telling(
         &self,
         windows: &ResultWindows<'_>,
@@ -319,19 +350,19 @@ impl KnownOutcomes {
         self.last_line(windows)
     }
 
-    /// The first line that says something.
+    /// The first line that says something, and is no remark of the harness.
     pub(super) fn first_line(&self, windows: &ResultWindows<'_>) -> Option<String> {
         let mut lines = lines::lines(windows.head);
         let line = lines.find(|line| lines::says(line) && !self.is_noise(line))?;
         Some(lines::telling(&line))
     }
 
-    /// Whether words stand in a text that lead to the user's.
+    /// Whether the text holds words after which clients quote the user's reason.
     pub(super) fn may_hold_reason(&self, text: &str) -> bool {
         self.refusals.may_hold_reason(text)
     }
 
-    /// Whether the call was forbidden or stopped.
+    /// The refusal or interruption of the call; `None` where the call ran to its end.
     pub(super) fn refusal(
         &self,
         windows: &ResultWindows<'_>,
@@ -340,7 +371,7 @@ impl KnownOutcomes {
         self.refusals.of(windows, flagged, |line| self.is_noise(line))
     }
 
-    /// The last line that says something.
+    /// The last line that says something, and is no remark of the harness.
     pub(super) fn last_line(&self, windows: &ResultWindows<'_>) -> Option<String> {
         let mut lines = lines::lines(windows.tail).rev();
         let tells = |l: &str| lines::says(l) && !self.is_noise(l) && !self.refusals.ends(l);
@@ -349,12 +380,12 @@ impl KnownOutcomes {
     }
 }
 
-/// The line that starts here.
+/// The line that starts at byte `start`.
 fn line_at(window: &str, start: usize) -> &str {
     window[start..].split('\n').next().unwrap_or_default()
 }
 
-/// Whether a line above begins so.
+/// Whether one of the six lines above begins with this text.
 fn is_below(window: &str, start: usize, begin: &str) -> bool {
     window[..start].lines().rev().take(6).any(|line| line.trim_start().starts_with(begin))
 }

@@ -1,20 +1,21 @@
-//! Lines of a result, as a reader would see them.
+//! The lines of a result, as a reader sees them.
 
 use std::borrow::Cow;
 
 use crate::salient::shorten;
 
-/// Bytes at the start and at the end of a result that are looked at.
+/// How many bytes at the start of a result are read.
 const HEAD: usize = 2_048;
+/// How many bytes at the end of a result are read.
 const TAIL: usize = 4_096;
 
-/// Characters of the line that says most.
+/// Longest quotation of the line that says most, in characters.
 const LONGEST: usize = 160;
 
-/// Longest part of a line that is looked at, in bytes.
+/// At most this many bytes of a line are read.
 const LINE: usize = 320;
 
-/// What harnesses wrap a result or a part of it in.
+/// Tags in which harnesses wrap a result or a part of it.
 const WRAPPERS: [&str; 18] = [
     "returncode",
     "output",
@@ -36,18 +37,20 @@ const WRAPPERS: [&str; 18] = [
     "output_tail",
 ];
 
-/// The start and the end of a result. A short result is all tail, and its head is the same.
+/// The start and the end of a result. In a short result, they overlap or are the same.
 pub(super) struct ResultWindows<'a> {
+    /// At most [`HEAD`] bytes from the start.
     pub head: &'a str,
+    /// At most [`TAIL`] bytes up to the end.
     pub tail: &'a str,
-    /// Where the tail starts.
+    /// Byte offset at which the tail starts.
     pub from: usize,
 }
 
 impl<'a> ResultWindows<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         let from = text.ceil_char_boundary(text.len().saturating_sub(TAIL));
-        // A line that is cut says something else than it did.
+        // The first line of the tail may be cut, and half a line may say something else, so it is dropped.
         let from = match text[from..].find('\n') {
             Some(end) if from > 0 => from + end + 1,
             _ => from,
@@ -56,19 +59,19 @@ impl<'a> ResultWindows<'a> {
         Self { head: &text[..head], tail: &text[from..], from }
     }
 
-    /// The windows that do not overlap, each with its place.
+    /// The windows without their overlap, each with its byte offset in the result.
     pub(super) fn parts(&self) -> impl Iterator<Item = (usize, &'a str)> {
         let head = (self.from > 0).then(|| &self.head[..self.head.len().min(self.from)]);
         head.into_iter().map(|head| (0, head)).chain([(self.from, self.tail)])
     }
 }
 
-/// The cleaned lines of a window.
+/// The lines of a window, each cleaned.
 pub(super) fn lines(window: &str) -> impl DoubleEndedIterator<Item = Cow<'_, str>> {
     window.split('\n').map(clean)
 }
 
-/// A line without colours, wrappers, blanks at both ends, and what was overwritten.
+/// A line as a terminal shows it, without colours, overwritten text, wrapping tags and blanks at both ends.
 pub(super) fn clean(line: &str) -> Cow<'_, str> {
     let line = line.trim_end();
     let line = clip(line.rsplit('\r').next().unwrap_or(line));
@@ -90,13 +93,14 @@ fn without_colours(line: &str) -> String {
         if c != '\u{1b}' {
             out.push(c);
         } else if chars.next() == Some('[') {
-            // A control sequence ends with a letter.
+            // A control sequence ends with a letter or another character from `@` to `~`.
             let _ = chars.find(|c| ('@'..='~').contains(c));
         }
     }
     out
 }
 
+/// Removes [`WRAPPERS`] at both ends of a line. A line that holds only an exit code becomes empty.
 fn unwrap(mut line: &str) -> &str {
     if line.starts_with("<returncode>") || line.starts_with("<exit_code>") {
         return "";
@@ -110,26 +114,26 @@ fn unwrap(mut line: &str) -> &str {
     line.trim()
 }
 
-/// Whether a line has words and is no rule: `=====`, `--- x ---` with more drawn than said.
+/// Whether a line says something. A drawn rule does not: `=====`, or `--- x ---` with more drawing than words.
 pub(super) fn says(line: &str) -> bool {
     let drawn = line.bytes().filter(|b| b"=-_*#~.+^|".contains(b)).count();
     line.chars().any(char::is_alphanumeric) && drawn * 2 < line.len()
 }
 
-/// A line as it is told, without what is drawn around it: `=== 1 failed ===`.
+/// A line for quotation, without drawing around it, as in `=== 1 failed ===`.
 pub(super) fn telling(line: &str) -> String {
     let drawn = line.starts_with("==") && line.ends_with("==");
     shorten(if drawn { line.trim_matches(['=', ' ']) } else { line }, LONGEST - 1)
 }
 
-/// Lines of a text.
+/// The number of lines in a text.
 pub(super) fn count(text: &str) -> usize {
     let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     breaks + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// The exception below a Python traceback that starts here: the first line that is not indented
-/// and begins with a name. What the program printed itself may be between.
+/// The exception of a Python traceback that starts at byte `start`: the first line below it that is not indented and
+/// begins with a name. Lines that the program printed may be between. `None` where no traceback starts there.
 pub(super) fn raised(window: &str, start: usize) -> Option<&str> {
     let line = window[start..].split('\n').next().unwrap_or_default();
     if !line.trim_start().starts_with("Traceback (most recent call last)") {

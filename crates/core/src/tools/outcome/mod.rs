@@ -1,8 +1,8 @@
-//! What came of a call: how it ended, exit code, size, and the line that says most.
+//! The outcome of a call: how it ended, its exit code, its size, and the line that says most.
 //!
-//! Nothing is called good or bad without proof. Proof is an exit code that is the command's own
-//! (`proof`), or a line by which a known tool says how it ended (`known`, `data/outcomes.toml`).
-//! What a command shows of files proves nothing.
+//! A verdict needs proof. Either an exit code belongs to the command itself (`proof`), or a known tool wrote a line
+//! that says how it ended (`known_lines`, `data/outcomes.toml`). The content of files that a command shows proves
+//! nothing.
 
 mod cause;
 mod exit;
@@ -27,62 +27,64 @@ use refusal::RefusedCall;
 use signs::OutcomeSigns;
 pub use verdict::CallVerdict;
 
-/// What the result of a call says.
+/// The reading of a call's result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallResult {
-    /// How it ended, only where an exit code or a known line says so.
+    /// How the call ended; `None` unless an exit code or a known line proves it.
     pub verdict: Option<CallVerdict>,
-    /// The exit code, where one is reported.
+    /// The exit code; `None` where none is reported.
     pub exit: Option<i64>,
-    /// Lines of the result.
+    /// The number of lines in the result.
     pub lines: usize,
-    /// The line that says most: totals of a test run, else the first line of an error, else the
-    /// last line that a command wrote. At most 160 characters, without colours and wrappers.
+    /// The line that says most: the totals of a test run, or else the first line of an error, or else the last line.
+    /// At most 160 characters, without colours and wrapping.
     pub telling: Option<String>,
-    /// What the user said instead of allowing the call, where the result carries it; on one line
-    /// of at most 2,000 characters.
+    /// The words that the user gave instead of allowing the call; on one line of at most 2,000 characters. `None`
+    /// where the result holds none.
     pub reason: Option<String>,
-    /// Why it failed, where its output tells that beside totals.
+    /// The line that says why the call failed, where the output has one beside the totals.
     pub cause: Option<String>,
-    /// It did not run because another call of its batch was rejected or failed.
+    /// Whether it did not run because another call of its batch was rejected or failed.
     pub cancelled: bool,
-    /// What it was to run is not there: `command not found`. That says nothing of the work.
+    /// Whether the program to run does not exist (`command not found`). Such a failure says nothing about the work.
     pub absent: bool,
-    /// It goes on behind its result.
+    /// Whether the command keeps running after its result.
     pub runs_on: bool,
-    /// The id by which it can be asked for then.
+    /// The id by which later calls ask for the running command's output.
     pub runs_as: Option<String>,
-    /// Nothing hides the command's exit code: no pipe, no `|| true`, nothing behind it.
+    /// Whether the exit code is the command's own: there is no pipe, no `|| true`, and nothing behind it.
     pub own_exit: bool,
-    /// Something hides the exit code of what works in the command.
+    /// Whether something hides the exit code of the step that does the work.
     pub masked: bool,
-    /// A line by which a known tool says that all went well.
+    /// Whether a known tool wrote a line that says that all went well.
     pub well: bool,
-    /// The names of the tools that the line is known from.
+    /// The names of the tools that wrote the failing line; empty where no known tool did.
     pub of: &'static str,
-    /// The names of the tools that wrote totals without a failure, where none wrote others.
+    /// The names of the tools that wrote totals without a failure; empty where there are none, or others have
+    /// failures.
     pub passed_of: &'static str,
 }
 
-/// How something failed. Only what failed has one, and its line is none that a tool writes where all
-/// went well, so that `failed …: ok` cannot be told.
+/// The reason for a failure. Only a failed call has one, and its line is never one that a tool writes on success. So
+/// a recap cannot say `failed …: ok`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFailure {
     line: Option<String>,
+    /// The line with the totals, such as `3 failed, 10 passed`.
     totals: Option<String>,
 }
 
-/// Longest line of a failure with its totals, in characters.
+/// The line and the totals are joined only up to this length, in characters.
 const BOTH: usize = 118;
 
 impl CallFailure {
-    /// The line that says most, where there is one.
+    /// The line that says most; `None` where the output has none.
     #[must_use]
     pub fn line(&self) -> Option<&str> {
         self.line.as_deref()
     }
 
-    /// The line, and the totals where both are short.
+    /// The line, joined with the totals where both are short.
     #[must_use]
     pub fn with_totals(&self) -> Option<String> {
         let line = self.line.as_deref()?;
@@ -91,7 +93,7 @@ impl CallFailure {
         Some(both.unwrap_or_else(|| line.to_owned()))
     }
 
-    /// The package that it says is not there.
+    /// The package that the line says is missing.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
         self.line().and_then(missing_in)
@@ -99,7 +101,7 @@ impl CallFailure {
 }
 
 impl CallResult {
-    /// How it failed, where it did.
+    /// The reason for the failure; `None` where the call did not fail.
     #[must_use]
     pub fn failure(&self) -> Option<CallFailure> {
         let well = |line: &String| known_lines::table().is_some_and(|known| known.says_well(line));
@@ -117,21 +119,22 @@ impl CallResult {
         })
     }
 
-    /// Whether it ran and did not do what was asked.
+    /// Whether the call ran and failed.
     #[must_use]
     pub fn failed(&self) -> bool {
         self.verdict == Some(CallVerdict::Failed)
     }
 }
 
-/// Bytes of an output in which the cause of a failure is looked for.
+/// The cause of a failure is searched in this many bytes of the output.
 const CAUSE_BYTES: usize = 64_000;
-/// Characters of what the user said instead.
+/// Longest reason that the user gave, in characters.
 const REASON: usize = 2_000;
 
-/// Lines of a result that is short enough to be the tool's own word and no content.
+/// A result of at most this many lines may be an error message of the tool. A longer one is content.
 const SHORT: usize = 12;
 
+/// Reads the outcome of a call. `flags_each` says that the client flags every failure.
 pub(super) fn read(
     facts: &CallFacts,
     text: &str,
@@ -164,12 +167,12 @@ pub(super) fn read(
     outcome
 }
 
-/// Whether words stand in it by which clients lead to those of the user.
+/// Whether the result holds words after which clients quote the user's reason.
 pub(super) fn may_hold_reason(text: &str) -> bool {
     known_lines::table().is_some_and(|known| known.may_hold_reason(ResultWindows::of(text).head))
 }
 
-/// A tool that runs no command: its own word is its flag, or the first line of a short result.
+/// Reads the result of a tool that runs no command. Its error flag counts, or the first line of a short result.
 fn tool(
     known: &KnownOutcomes,
     kind: ToolKind,
@@ -198,6 +201,7 @@ fn tool(
     }
 }
 
+/// Reads the result of a command.
 fn shell(
     known: &KnownOutcomes,
     facts: &CallFacts,
@@ -214,13 +218,13 @@ fn shell(
     outcome.exit = asked.or(outcome.exit);
     let signs =
         if proof.shows { known.complaints(&windows, &proof) } else { known.signs(&windows) };
-    // Where the client flags each failure, what it did not flag is exit 0.
+    // Where the client flags each failure, a command without a flag exited with 0.
     let goes_on = known.goes_on(&ResultWindows::of(text));
     let runs_on = goes_on.is_some();
     let silent = outcome.exit.is_none() && flags_each && flagged != Some(true) && !runs_on;
     let exit = if silent { Some(0) } else { outcome.exit };
     outcome.own_exit = !proof.masked && !proof.earlier && !runs_on;
-    // Of a check that ran twice in the command, before a change and after it, the last run counts.
+    // Where a check runs twice in one command, before a change and after it, the last run counts.
     let ends_well = || known.last_line(&windows).is_some_and(|line| known.says_well(&line));
     let recovered = proof.again && (signs.recovered() || signs.failed.is_some() && ends_well());
     outcome.verdict = match exit {
@@ -257,7 +261,7 @@ fn shell(
         outcome.verdict == Some(CallVerdict::Failed) && known.is_absent(&windows, told);
 }
 
-/// What the exit code and the known lines prove together.
+/// The verdict that the exit code and the known lines prove together; `None` where they prove nothing.
 fn verdict(
     exit: Option<i64>,
     flagged: Option<bool>,
@@ -266,7 +270,7 @@ fn verdict(
     signs: &OutcomeSigns,
 ) -> Option<CallVerdict> {
     let masked = proof.masked && !asked;
-    // Totals count where a check wrote them: a headline of a report is none.
+    // Totals count only where a check wrote them: a headline in a report may look the same.
     if signs.failed.is_some() && proof.checks {
         return Some(CallVerdict::Failed);
     }
@@ -281,28 +285,29 @@ fn verdict(
     }
 }
 
-/// The lines of a result that a reader would see: without colours, what harnesses wrap around it, and
-/// lines that say nothing. Of the first `bytes` of it.
+/// The lines in the first `bytes` bytes of a result that say something, as a reader sees them: without colours and
+/// without the wrapping that harnesses add.
 pub(super) fn shown(text: &str, bytes: usize) -> Vec<String> {
     let body = body(text);
     let front = &body[..body.floor_char_boundary(bytes)];
     lines::lines(front).map(Cow::into_owned).filter(|line| lines::says(line)).collect()
 }
 
-/// The lines of a failure that may tell why, of the first `bytes` of it: without source that is
-/// echoed, and what is said of other tests.
+/// The lines that may say why a call failed, from the first `bytes` bytes of its result. Echoed source and lines about
+/// other tests are left out.
 pub(super) fn telling_lines(text: &str, bytes: usize) -> Vec<String> {
     let body = body(text);
     let front = &body[..body.floor_char_boundary(bytes)];
     known_lines::table().map_or_else(Vec::new, |known| cause::telling_lines(known, front))
 }
 
-/// The package that a line says is not there.
+/// The package that a line says is missing; `None` for any other line.
 pub(crate) fn missing_in(line: &str) -> Option<String> {
     known_lines::table()?.missing.of(line)
 }
 
-/// The output inside a result that is JSON: `{"output": "…", "exit_code": 0}`.
+/// The output inside a JSON result such as `{"output": "…", "exit_code": 0}`; the text itself where it is no such
+/// object.
 fn body(text: &str) -> Cow<'_, str> {
     if !text.trim_start().starts_with("{\"") {
         return Cow::Borrowed(text);
@@ -316,7 +321,7 @@ fn body(text: &str) -> Cow<'_, str> {
     if joined.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(joined) }
 }
 
-/// The id in a line that says that a command goes on: the word behind `ID`, or `session`.
+/// The id in a line that says that a command keeps running: the word behind `ID` or `session`.
 fn id_in(line: &str) -> Option<&str> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let behind = |name: &str| {

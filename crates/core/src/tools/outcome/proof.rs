@@ -1,37 +1,39 @@
-//! What an exit code proves about a command, judged by the command's text.
+//! Judges by a command's text what its exit code proves.
 
 use crate::tools::command::CommandDeeds;
 use crate::tools::programs::programs;
 use crate::tools::shell::{self, CommandEnd, CommandPart};
 
-/// What a result of a command can prove.
+/// What the result of a command can prove.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResultProof {
-    /// It only shows content: what is in its output says nothing about it.
+    /// Whether the command only shows content. Then its output says nothing about its success.
     pub shows: bool,
-    /// The exit code is that of something else: `… | tail`, `… || true`, `…; echo done`.
+    /// Whether the exit code belongs to another program, as in `… | tail`, `… || true` and `…; echo done`.
     pub masked: bool,
-    /// The exit code is that of the last of several commands.
+    /// Whether the exit code is that of the last of several commands.
     pub earlier: bool,
-    /// It prints its own exit code last: `…; echo $?`.
+    /// Whether the command prints its exit code at the end, as with `…; echo $?`.
     pub asked: bool,
-    /// The exit code 1 is an answer and no failure: `grep`, `diff`, `test`.
+    /// Whether the exit code 1 is an answer instead of a failure, as for `grep`, `diff` and `test`.
     pub mild: bool,
-    /// It checks the work, or may do so: of a command that is not known.
+    /// Whether the command checks the work. True as well where the command is unknown.
     pub checks: bool,
-    /// It does so more than once: the last run counts.
+    /// Whether the command has several checks, so that the last run of each counts.
     pub again: bool,
-    /// The programs that it runs.
+    /// The names of the programs that the command runs.
     pub programs: Vec<String>,
 }
 
-/// Exit codes of `xargs grep` without a match, and of a pipe whose reader has enough.
+/// The exit code of `xargs grep` without a match.
 const XARGS: i64 = 123;
+/// The exit code of a program whose output nobody reads any more.
 const PIPE: i64 = 141;
 
 impl ResultProof {
+    /// Judges a command. Of several lists of commands, the last one decides the exit code.
     pub(super) fn of(command: &str) -> Self {
-        // `bash -c "…"`: what counts is inside.
+        // In `bash -c "…"`, the inner command counts.
         let command = shell::unwrapped(command);
         let parts = shell::parts(&command);
         let read = CommandDeeds::of(&command);
@@ -63,7 +65,7 @@ impl ResultProof {
         proof
     }
 
-    /// Whether this exit code is an answer and no failure.
+    /// Whether this exit code is an answer instead of a failure.
     pub(super) fn is_mild(&self, code: i64) -> bool {
         match code {
             1 => self.mild,
@@ -74,12 +76,12 @@ impl ResultProof {
     }
 }
 
-/// Whether the last list of commands hides the exit code of one of them.
+/// Whether the last list of commands hides the exit code of one of its steps.
 fn is_masked(list: &[CommandPart<'_>], pipefail: bool) -> bool {
     list.iter().enumerate().any(|(at, part)| {
         let next = list.get(at + 1);
         match part.end {
-            // The end of a pipe: what comes next is no more in it.
+            // The last program of a pipe decides its exit code, so that one must not be idle.
             CommandEnd::Pipe => {
                 let end = list[at + 1..].iter().find(|part| part.end != CommandEnd::Pipe);
                 !pipefail && end.or(list.last()).is_some_and(|end| shows(end) || is_idle(end))
@@ -92,12 +94,12 @@ fn is_masked(list: &[CommandPart<'_>], pipefail: bool) -> bool {
     })
 }
 
-/// Whether the list ends with `exit`, which passes a code on: `exit $status`.
+/// Whether the list ends with `exit` and passes on a code, as in `exit $status`.
 fn leaves(list: &[CommandPart<'_>]) -> bool {
     list.last().is_some_and(|part| program(part) == "exit" && !part.holds("0"))
 }
 
-/// Whether what decides the exit code of the list is a question.
+/// Whether the step that decides the exit code of the list asks a question, as `grep` does.
 fn is_answer(list: &[CommandPart<'_>]) -> bool {
     let asks = |part: &CommandPart<'_>| {
         let compares = program(part) == "git" && matches!(subcommand(part), Some("grep" | "diff"));
@@ -107,8 +109,9 @@ fn is_answer(list: &[CommandPart<'_>]) -> bool {
     deciding.next().is_some_and(asks)
 }
 
+/// Whether a simple command does no work of its own, so that its exit code proves nothing.
 fn is_idle(part: &CommandPart<'_>) -> bool {
-    // `cat > f <<EOF` writes what the command holds.
+    // `cat > f <<EOF` only writes text that the command holds.
     let writes = matches!(program(part), "cat" | "tee") && !part.writes.is_empty();
     programs().idle.contains(program(part))
         || part.words.is_empty()
@@ -116,6 +119,7 @@ fn is_idle(part: &CommandPart<'_>) -> bool {
         || program(part) == "exit"
 }
 
+/// Whether a simple command only shows content.
 fn shows(part: &CommandPart<'_>) -> bool {
     let name = program(part);
     if name == "sed" && part.words.iter().any(|word| shell::in_place(word)) {
@@ -134,18 +138,19 @@ fn shows(part: &CommandPart<'_>) -> bool {
     }
 }
 
-/// `…; echo $?` and its like.
+/// Whether a step prints an exit code, such as `echo $?`.
 fn asks(part: &CommandPart<'_>) -> bool {
     matches!(program(part), "echo" | "printf")
         && part.words.iter().any(|word| word.contains("$?") || word.contains("PIPESTATUS"))
 }
 
+/// Whether a step is `set -e`, after which the first failing step ends the list.
 fn is_strict(part: &CommandPart<'_>) -> bool {
     program(part) == "set"
         && part.words.iter().any(|w| w.starts_with("-e") || w == "-xe" || w == "errexit")
 }
 
-/// The name of the program, behind `xargs`.
+/// The name of the program. Behind `xargs`, it is the program that xargs runs.
 fn program<'p>(part: &'p CommandPart<'_>) -> &'p str {
     let mut words = part.words.iter();
     let name = words.next().map(|word| base(word)).unwrap_or_default();
@@ -162,7 +167,7 @@ fn base(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// The first word that is neither a flag nor the folder of `-C`.
+/// The first word that is neither a flag nor the argument of one.
 fn subcommand<'p>(part: &'p CommandPart<'_>) -> Option<&'p str> {
     let mut words = part.words.iter().skip(1);
     while let Some(word) = words.next() {

@@ -1,5 +1,5 @@
-//! Calls that did not run, or not to their end: who forbade or stopped them, told by the texts that
-//! clients write then.
+//! Recognises calls that did not run, or not to their end, and who refused or stopped them. Clients write fixed
+//! texts then.
 
 use serde::Deserialize;
 
@@ -7,43 +7,52 @@ use super::glob::LineGlob;
 use super::lines::{self, ResultWindows};
 use super::verdict::CallVerdict;
 
-/// Texts of one kind, as `data/outcomes.toml` has them.
+/// The texts for one kind of refusal, as `data/outcomes.toml` has them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RefusalTexts {
     verdict: RefusalWord,
+    /// Beginnings of the first line.
     starts: Vec<String>,
+    /// Whole lines at the start or the end of a result.
     lines: Vec<String>,
+    /// Patterns for the first line.
     #[serde(default)]
     globs: Vec<String>,
+    /// Texts that come before the words of the user.
     #[serde(default)]
     after: Vec<String>,
 }
 
+/// The kinds of refusal in the file.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum RefusalWord {
+    /// The user said no.
     Rejected,
+    /// The client did not let it run, without an answer of the user.
     Blocked,
+    /// Another call of the same batch was rejected or failed.
     Cancelled,
+    /// It was stopped.
     Interrupted,
 }
 
-/// All of them, ready to be used.
+/// All refusal texts, each with its compiled patterns.
 pub(super) struct RefusalTable {
     all: Vec<(RefusalTexts, Vec<LineGlob>)>,
 }
 
-/// A call that did not run, or not to its end.
+/// A call that did not run, or was stopped before its end.
 pub(super) struct RefusedCall {
     pub verdict: CallVerdict,
-    /// What the user said.
+    /// The reason that the user gave; `None` where there is none.
     pub reason: Option<String>,
-    /// It was dropped with another one of its batch.
+    /// Whether it was cancelled with another call of its batch.
     pub cancelled: bool,
 }
 
-/// Characters of a line that a pattern is tried on: the texts are short.
+/// Patterns are tried on at most this many bytes of a line, because refusal texts are short.
 const LINE: usize = 320;
 
 impl RefusalTable {
@@ -55,17 +64,17 @@ impl RefusalTable {
         Self { all: all.into_iter().map(with_globs).collect() }
     }
 
-    /// Whether clients write the line at the end of a call that was stopped.
+    /// Whether clients write this line at the end of a call that was stopped.
     pub(super) fn ends(&self, line: &str) -> bool {
         self.all.iter().any(|(refusal, _)| refusal.lines.iter().any(|own| own == line))
     }
 
-    /// Whether words stand in a text that lead to the user's.
+    /// Whether the text holds words after which clients quote the user's reason.
     pub(super) fn may_hold_reason(&self, text: &str) -> bool {
         self.all.iter().flat_map(|(one, _)| &one.after).any(|lead| text.contains(&**lead))
     }
 
-    /// Whether the call was forbidden or stopped, and what the user said about it.
+    /// The refusal or interruption of a call, with the user's reason. `None` where the call ran to its end.
     pub(super) fn of(
         &self,
         windows: &ResultWindows<'_>,
@@ -74,7 +83,7 @@ impl RefusalTable {
     ) -> Option<RefusedCall> {
         let mut own = lines::lines(windows.head).filter(|line| !line.is_empty());
         let mut first = own.next().unwrap_or_default();
-        // Cline wraps what it blocks itself.
+        // Cline puts its own refusals below such a line.
         if first.starts_with(WRAPPED) {
             first = own.next().unwrap_or_default();
         }
@@ -91,7 +100,8 @@ impl RefusalTable {
             let starts = refusal.starts.iter().any(|start| first.starts_with(&**start))
                 || globs.iter().any(|glob| glob.matches(short));
             let says = |line: &str| refusal.lines.iter().any(|l| l == line);
-            // A flag that says that all went well says so of what is at the end as well.
+            // Where the flag says that the call succeeded, a text at the start or end is mere output. Only a line that
+            // is exactly a refusal counts then.
             if starts && flagged != Some(false)
                 || says(&first)
                 || is_noise(&first) && says(&second)
@@ -112,10 +122,10 @@ impl RefusalTable {
     }
 }
 
-/// How the result of a tool of Cline's begins that did not run.
+/// The first line of a result where a tool of Cline did not run.
 const WRAPPED: &str = "The tool execution failed with the following error:";
 
-/// What the user said: the text behind the words that lead to it.
+/// The user's reason: the text behind one of the leads.
 fn reason(windows: &ResultWindows<'_>, leads: &[String]) -> Option<String> {
     let text = windows.head;
     let said = leads.iter().find_map(|lead| text.split_once(&**lead).map(|(_, said)| said))?;

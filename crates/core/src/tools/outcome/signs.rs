@@ -1,66 +1,75 @@
-//! What the lines of a result are signs of.
+//! The signs of success and failure in the lines of a result.
 
 use super::verdict::CallVerdict;
 
-/// What a line is a sign of, the strongest first.
+/// The meaning of a line, from the strongest sign to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OutcomeSign {
+    /// It looks like a failure and is none.
     Harmless,
+    /// Totals with failures, which no exit code disproves.
     Failed,
+    /// Proof that the work ended badly.
     Broken,
+    /// Totals without failures.
     Passed,
+    /// A sign of failure, which an exit code 0 of the command itself disproves.
     Error,
+    /// A sign of success, which any failure disproves.
     Done,
 }
 
-/// Where in a result the signs stand, and the lines.
+/// The signs that were found in a result: their lines and byte offsets.
 #[derive(Default)]
 pub(super) struct OutcomeSigns {
-    /// The last totals with failures.
+    /// The line with the last totals that have failures.
     pub failed: Option<String>,
+    /// Byte offset of the last totals that have failures.
     failed_at: Option<usize>,
+    /// Byte offset and line of the last totals without failures.
     passed: Option<(usize, String)>,
-    /// The first line of an error.
+    /// The first line with an error.
     error: Option<String>,
-    /// That says only that something inside failed.
+    /// Whether `error` says only that something inside failed.
     wrapped: bool,
-    /// Whether something is for certain broken.
+    /// Whether a line proves that something is broken.
     broken: bool,
-    /// Where the last sign of an error is.
+    /// Byte offset of the last sign of an error.
     bad_at: Option<usize>,
+    /// The last line with a sign of success.
     done: Option<String>,
-    /// Whether a sign beside totals is bad.
+    /// Whether there is a sign of failure beside the totals.
     beside: bool,
-    /// The tools that wrote the totals with failures, or the first error.
+    /// The tools that wrote the totals with failures or, without such totals, the first error.
     pub of: &'static str,
-    /// The tools that wrote the totals without one.
+    /// The tools that wrote the last totals without failures.
     pub passed_of: &'static str,
 }
 
 impl OutcomeSigns {
-    /// Whether totals without a failure follow the last ones with one, and no error does.
+    /// Whether totals without failures follow the last totals with failures, and no error comes after those.
     pub(super) fn recovered(&self) -> bool {
         let passed = self.passed.as_ref().map(|(at, _)| *at);
         self.failed.is_some() && passed > self.failed_at && passed > self.bad_at
     }
 
-    /// A sign of failure that is no total.
+    /// Whether there is a sign of failure beside the totals that no later totals disprove.
     pub(super) fn bad_beside_totals(&self) -> bool {
         self.beside && self.bad()
     }
 
-    /// A sign of failure that no later totals take back.
+    /// Whether there is a sign of failure that no later totals disprove.
     pub(super) fn bad(&self) -> bool {
         let passed = self.passed.as_ref().map(|(at, _)| *at);
         self.failed.is_some() || self.broken || self.bad_at.is_some_and(|at| Some(at) > passed)
     }
 
-    /// A sign of success.
+    /// Whether there is a sign of success.
     pub(super) fn good(&self) -> bool {
         self.passed.is_some() || self.done.is_some()
     }
 
-    /// The line of them that says most.
+    /// The line that says most for this verdict; `None` where no sign matches it.
     pub(super) fn telling(&self, verdict: Option<CallVerdict>) -> Option<String> {
         let passed = || self.passed.as_ref().map(|(_, line)| line.clone());
         match verdict {
@@ -70,12 +79,12 @@ impl OutcomeSigns {
         }
     }
 
-    /// The first line of an error that says more than that something inside failed.
+    /// The first line with an error, unless it says only that something inside failed.
     pub(super) fn error(&self) -> Option<&str> {
         self.error.as_deref().filter(|_| !self.wrapped)
     }
 
-    /// Notes a sign. `wraps`: the line says only that something inside failed.
+    /// Notes a sign. `wraps` says that the line says only that something inside failed.
     pub(super) fn add(
         &mut self,
         sign: OutcomeSign,

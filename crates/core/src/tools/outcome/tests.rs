@@ -2,7 +2,7 @@ use super::{CallResult, CallVerdict};
 use crate::tools::{CallFacts, ToolKind, ToolTable};
 use CallVerdict::{Failed, Interrupted, Ok, Rejected};
 
-/// Command, result, flag, verdict, telling line or, of what was rejected, reason.
+/// Command, result, error flag, verdict, and the telling line or, for a rejection, the reason.
 type OutcomeRow =
     (&'static str, &'static str, Option<bool>, Option<CallVerdict>, Option<&'static str>);
 
@@ -125,7 +125,7 @@ fn known_lines_of_other_programs() {
     ]);
 }
 
-/// Command, exit code, output, verdict, telling.
+/// Command, exit code, output, verdict, telling line.
 type ExitRow = (&'static str, i64, &'static str, Option<CallVerdict>, Option<&'static str>);
 
 #[test]
@@ -256,7 +256,7 @@ fn what_is_dropped_with_another_call_was_not_rejected() {
     }
 }
 
-/// Command, result, the line of the failure, and with its totals.
+/// Command, result, the line of the failure, and that line with the totals.
 type CauseRow = (&'static str, &'static str, &'static str, &'static str);
 
 #[test]
@@ -306,7 +306,7 @@ fn what_is_missing_is_told_by_its_package() {
     }
 }
 
-/// Kind, result, flag, verdict, telling.
+/// Kind, result, error flag, verdict, telling line.
 type ToolRow = (ToolKind, &'static str, Option<bool>, Option<CallVerdict>, Option<&'static str>);
 
 #[test]

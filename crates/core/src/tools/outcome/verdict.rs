@@ -1,15 +1,15 @@
-//! How a call ended.
+//! The ways in which a call may end.
 
-/// What is known of how a call ended.
+/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallVerdict {
     /// It did what was asked.
     Ok,
-    /// It ran and did not.
+    /// It ran, and did not do what was asked.
     Failed,
-    /// The user forbade it, so it never ran.
+    /// The user rejected it, so it never ran.
     Rejected,
-    /// The client did not let it run: a rule, a sandbox, a permission that nobody has given yet.
+    /// The client blocked it, by a rule, a sandbox or a missing permission.
     Blocked,
     /// It was stopped before its end.
     Interrupted,

@@ -1,4 +1,4 @@
-//! Whose words a text says something is.
+//! Finds out to whom an output attributes a text.
 
 use fancy_regex::Regex;
 use serde_json::Value;
@@ -7,23 +7,23 @@ use crate::exam::error::{ErrorPlace as _, ExamResult};
 use crate::exam::passages::passages;
 use crate::exam::score::Probe;
 
-/// In the front of the line: whose words it says they are.
+/// The pattern for the start of a line that names the user as the speaker.
 const SPEAKER: &str = r"(?i)^.{0,24}\b(user|human|customer)('s)?\b";
-/// The heading above says whose they are.
+/// The pattern for a heading that says that its lines are the user's.
 const HEADING: &str =
     r"(?i)^#+\W*(task|user|rules?|requests?|constraints?|preferences?|instructions?|decisions?)\b";
 
-/// Reads what an engine wrote.
+/// Reads the output of an engine.
 pub struct OutputEyes {
     speaker: Regex,
     heading: Regex,
 }
 
 impl OutputEyes {
-    /// Ready to read.
+    /// Compiles the patterns.
     ///
     /// # Errors
-    /// When a pattern is none.
+    /// A pattern is not valid.
     pub fn new() -> ExamResult<Self> {
         Ok(Self {
             speaker: Regex::new(SPEAKER).at(SPEAKER)?,
@@ -31,8 +31,9 @@ impl OutputEyes {
         })
     }
 
-    /// The line of a message that tells a claim as the user's words: it begins with the user, or stands below a heading
-    /// of what the user wants. What stands between backticks is shown and not said, and results are a tool's.
+    /// The line of a message that attributes a claim to the user: it begins with the user, or is below a heading for
+    /// what the user wants. Text between backticks is quoted and does not count, and neither do results, which are a
+    /// tool's. `None` where no line does so.
     #[must_use]
     pub fn told(&self, claim: &Probe, message: &[u8]) -> Option<String> {
         let value: Value = serde_json::from_slice(message).unwrap_or_default();
@@ -54,12 +55,12 @@ impl OutputEyes {
     }
 }
 
-/// Whether a line below a heading says itself that a call showed this.
+/// Whether a line says itself that a call showed this.
 fn is_saw(line: &str) -> bool {
     line.starts_with('@') && line.split(' ').nth(1) == Some("saw")
 }
 
-/// A line without what it quotes.
+/// A line without the part between its first and last backtick.
 fn unquoted(line: &str) -> String {
     match (line.find('`'), line.rfind('`')) {
         (Some(from), Some(to)) if from < to => format!("{}{}", &line[..from], &line[to..]),

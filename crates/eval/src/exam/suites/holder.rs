@@ -1,4 +1,4 @@
-//! Whoever holds a conversation: a session with a policy, or an engine outside that is given its own last answer.
+//! Holds a conversation: in a session with a policy, or with an engine outside, which gets its own last answer.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,44 +18,46 @@ use crate::exam::reading::{conversation, counter};
 use crate::exam::sitting::ExamCandidate;
 use crate::replay::OutsideEngine as _;
 
-/// Time between two requests, in milliseconds.
+/// The time between two requests, in milliseconds.
 const PACE: u64 = 60_000;
 
-/// The window in which somebody asks for a size.
+/// The window in tokens for a compaction to a requested size.
 const WINDOW: u64 = 128_000;
 
-/// Holds one conversation.
+/// The holder of one conversation.
 pub struct ConversationHolder {
     kind: HolderKind,
-    /// Tokens that a context may have.
+    /// The most tokens of a context.
     size: u64,
+    /// The time of the last request, in milliseconds.
     now: u64,
 }
 
+/// The way in which the conversation is held.
 enum HolderKind {
     Raw(EventLog),
     Session(Box<Session>),
-    /// What `midfold compact --target` would be given again and again: its own last answer, and what came since.
+    /// The last answer and the messages that followed, as repeated calls of `midfold compact --target` get them.
     Asked(EventLog, Box<Policy>, usize),
     Outside(EventLog, Box<EngineProcess>, usize),
 }
 
-/// What is sent.
+/// The context of a request.
 #[derive(Clone, Debug, Default)]
 pub struct HeldRequest {
     /// The messages.
     pub messages: Vec<Bytes>,
-    /// Their tokens.
+    /// The tokens of the messages.
     pub tokens: u64,
-    /// Folds so far.
+    /// The number of folds so far.
     pub folds: usize,
 }
 
 impl ConversationHolder {
-    /// Nothing said yet, and a context of at most `size` tokens.
+    /// An empty conversation, whose context may have `size` tokens.
     ///
     /// # Errors
-    /// When an engine outside did not answer in time before.
+    /// An engine outside has missed its time limit before.
     pub fn new(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
         let kind = match candidate {
             ExamCandidate::Raw => HolderKind::Raw(empty()?),
@@ -71,10 +73,11 @@ impl ConversationHolder {
         Ok(Self { kind, size, now: 0 })
     }
 
-    /// A context that is compacted to the size where somebody asks, by its own last answer; an engine outside is no other.
+    /// An empty conversation that is compacted to the size on request, each time from its own last answer. For an
+    /// engine outside it is the same as [`ConversationHolder::new`].
     ///
     /// # Errors
-    /// As [`ConversationHolder::new`].
+    /// The errors of [`ConversationHolder::new`].
     pub fn asked(candidate: &ExamCandidate, size: u64) -> ExamResult<Self> {
         match candidate {
             ExamCandidate::Policy(policy) => {
@@ -84,7 +87,7 @@ impl ConversationHolder {
         }
     }
 
-    /// What was said.
+    /// Adds a message.
     pub fn say(&mut self, message: &Bytes) {
         let event = RawEvent::new(message.clone());
         match &mut self.kind {
@@ -97,11 +100,11 @@ impl ConversationHolder {
         }
     }
 
-    /// The context of the next request, compacted where that is due: by the policy's trigger, or where what an engine
-    /// holds exceeds 0.8 of the size.
+    /// The context of the next request. It is compacted first where that is due: by the policy's trigger, or for an
+    /// engine outside when its messages exceed 0.8 of the size.
     ///
     /// # Errors
-    /// When what may not be folded does not fit, or the engine fails.
+    /// The events that may not be folded do not fit, or the engine fails.
     pub fn ask(&mut self) -> ExamResult<HeldRequest> {
         self.now += PACE;
         match &mut self.kind {
@@ -115,10 +118,10 @@ impl ConversationHolder {
         Ok(self.sent())
     }
 
-    /// Compacts to the size, because somebody asks.
+    /// Compacts to the size, as a user may request it.
     ///
     /// # Errors
-    /// As [`ConversationHolder::ask`].
+    /// The errors of [`ConversationHolder::ask`].
     pub fn compact(&mut self) -> ExamResult<()> {
         match &mut self.kind {
             HolderKind::Raw(_) => {}
@@ -142,12 +145,12 @@ impl ConversationHolder {
         Ok(())
     }
 
-    /// Sets another size.
+    /// Sets another size, in tokens.
     pub fn resize(&mut self, size: u64) {
         self.size = size;
     }
 
-    /// The context as it is.
+    /// The context as it is, without a compaction.
     #[must_use]
     pub fn sent(&self) -> HeldRequest {
         match &self.kind {
@@ -168,10 +171,10 @@ impl ConversationHolder {
 }
 
 impl HeldRequest {
-    /// Writes the messages to a file, where there is a folder for them.
+    /// Writes the messages to a file in the folder. Does nothing without a folder.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, folder: Option<&Path>, name: &str) -> ExamResult<()> {
         let Some(folder) = folder else { return Ok(()) };
         let name: String =
@@ -205,8 +208,8 @@ fn log_of(messages: Vec<Bytes>) -> ExamResult<EventLog> {
     Ok(log)
 }
 
-/// The messages, compacted to a target in the window of a large model; a policy that knows no target is given the size as
-/// its window.
+/// The messages, compacted to a target in the window of a large model. A policy without a target gets the size as its
+/// window.
 fn asked(log: &EventLog, policy: &Policy, size: u64) -> ExamResult<Vec<Bytes>> {
     let mut list = vec![b'['];
     for event in log.events() {
@@ -242,13 +245,13 @@ pub fn bytes(messages: &[CarrierMessage]) -> Vec<Bytes> {
     messages.iter().map(|message| Bytes::from(message.json())).collect()
 }
 
-/// How a message of the assistant begins.
+/// The start of a message of the assistant.
 const ASSISTANT: &[u8] = br#"{"role":"assistant""#;
 
-/// Walks a whole conversation: a request before each message of the assistant, and one at the end.
+/// Runs a whole conversation: makes a request before each message of the assistant, and one at the end.
 ///
 /// # Errors
-/// When what may not be folded does not fit, or the engine fails.
+/// The events that may not be folded do not fit, or the engine fails.
 pub fn walk(candidate: &ExamCandidate, size: u64, messages: &[Bytes]) -> ExamResult<HeldRequest> {
     let mut holder = ConversationHolder::new(candidate, size)?;
     for (at, message) in messages.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Suites that no list of words can be tuned to: what a user ordered, what was decided, what was named, and what somebody
-//! else would have liked to be forgotten. All texts are made up, all conversations are seeded.
+//! Suites to which no list of words can be tuned. They test what a user ordered, what was decided, what was named, and
+//! what an attacker wants to be forgotten. All texts are made up, and all conversations come from a seed.
 
 pub mod attack;
 pub mod attribution;
@@ -18,30 +18,30 @@ use serde::Serialize;
 use crate::exam::error::{ErrorPlace as _, ExamResult};
 use crate::exam::sitting::ExamCandidate;
 
-/// The suites, by the names that they are asked for by.
+/// The names of the suites.
 pub const NAMES: [&str; 3] = ["standing", "small", "attack"];
 
-/// What one strategy kept.
+/// The results of one strategy.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SuiteMarks {
-    /// What it is called.
+    /// The name of the strategy.
     pub strategy: String,
-    /// Standing instructions, a row a carrier.
+    /// The results for standing instructions, one row per carrier.
     pub standing: Vec<standing_instructions::InstructionRow>,
-    /// Small cases, a row a family and ratio.
+    /// The results for small cases, one row per family and ratio.
     pub small: Vec<small::SmallRow>,
-    /// Rules under attack, a row a carrier.
+    /// The results for rules under attack, one row per carrier.
     pub attack: Vec<attack::AttackRow>,
 }
 
 impl SuiteMarks {
-    /// Nothing yet.
+    /// No results so far.
     #[must_use]
     pub fn of(strategy: &str) -> Self {
         Self { strategy: strategy.to_owned(), ..Self::default() }
     }
 
-    /// Takes what was kept in other suites.
+    /// Adds the results of other suites.
     pub fn join(&mut self, other: Self) {
         self.standing.extend(other.standing);
         self.small.extend(other.small);
@@ -49,21 +49,22 @@ impl SuiteMarks {
     }
 }
 
-/// What is asked for.
+/// The suites to run.
 #[derive(Clone, Debug, Default)]
 pub struct SuiteRequest {
-    /// The suites; all where none is named.
+    /// The names of the suites. All suites where the list is empty.
     pub suites: Vec<String>,
-    /// A third of the standing instructions (each wording in one position), of the small cases and of the attacks.
+    /// Whether to run only a third of the standing instructions (each wording in one position), of the small cases and
+    /// of the attacks.
     pub quick: bool,
-    /// A folder for the contexts, as a person reads them.
+    /// A folder to which the contexts are written for a person.
     pub contexts: Option<PathBuf>,
 }
 
-/// Puts a strategy through suites.
+/// Runs suites with a strategy.
 ///
 /// # Errors
-/// When a suite cannot be made, an engine outside cannot do anything, or a context cannot be written.
+/// A suite cannot be made, an engine outside cannot be used, or a context cannot be written.
 pub fn run(name: &str, candidate: &ExamCandidate, wish: &SuiteRequest) -> ExamResult<SuiteMarks> {
     let is_asked =
         |suite: &str| wish.suites.is_empty() || wish.suites.iter().any(|one| one == suite);

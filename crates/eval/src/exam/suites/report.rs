@@ -1,4 +1,4 @@
-//! What the suites found, as text and as JSON.
+//! Writes the results of the suites as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -8,15 +8,15 @@ use super::small::{FORMS, RATIOS, SmallRow};
 use super::standing_instructions::{InstructionRow as Standing, POSITIONS, WORDINGS};
 use crate::exam::error::{ErrorPlace as _, ExamResult};
 
-/// All as JSON.
+/// The results as JSON.
 ///
 /// # Errors
-/// When it cannot be written.
+/// The results cannot be written as JSON.
 pub fn json(marks: &[SuiteMarks]) -> ExamResult<String> {
     serde_json::to_string_pretty(marks).at("results")
 }
 
-/// All as tables; with `lost`, what was not kept.
+/// The results as tables. With `lost`, everything that was not kept is listed.
 #[must_use]
 pub fn text(marks: &[SuiteMarks], lost: bool) -> String {
     let mut out = String::new();
@@ -46,6 +46,7 @@ fn cell(share: Option<&FoundShare>) -> String {
     share.and_then(FoundShare::ratio).map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
+/// Adds the tables of the standing instructions.
 fn standing(out: &mut String, marks: &[SuiteMarks]) {
     out.push_str(
         "standing instructions: share kept (together: all in one conversation, not in `all`)\n",
@@ -80,6 +81,7 @@ fn standing(out: &mut String, marks: &[SuiteMarks]) {
     out.push('\n');
 }
 
+/// Adds the table of the small cases.
 fn small(out: &mut String, marks: &[SuiteMarks]) {
     out.push_str("small cases: share of points kept after the first / second compaction\n");
     let mut families: Vec<&str> = Vec::new();

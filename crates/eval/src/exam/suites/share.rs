@@ -1,41 +1,41 @@
-//! Counts.
+//! Shares of kept items.
 
 use serde::Serialize;
 
-/// How much was kept of what was looked for.
+/// How many of the items that were looked for were kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FoundShare {
-    /// Kept.
+    /// The number of kept items.
     pub kept: u64,
-    /// Looked for.
+    /// The number of items that were looked for.
     pub of: u64,
 }
 
 impl FoundShare {
-    /// Counts one.
+    /// Counts one item.
     pub fn add(&mut self, kept: bool) {
         self.kept += u64::from(kept);
         self.of += 1;
     }
 
-    /// Counts what another counted.
+    /// Adds the counts of another share.
     pub fn join(&mut self, other: Self) {
         self.kept += other.kept;
         self.of += other.of;
     }
 
-    /// The share; nothing where nothing was looked for.
+    /// The share. `None` where no item was looked for.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         (self.of > 0).then(|| self.kept as f64 / self.of as f64)
     }
 }
 
-/// Something that was not kept.
+/// An item that was not kept.
 #[derive(Clone, Debug, Serialize)]
 pub struct MissedItem {
-    /// Which one.
+    /// The name of the item.
     pub what: String,
-    /// Its text, or what went wrong.
+    /// The text of the item, or the error.
     pub why: String,
 }

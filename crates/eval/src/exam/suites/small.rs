@@ -1,5 +1,5 @@
-//! Small chats, compacted twice to a half and to a quarter: a rule in passing, a decision that was replaced, names, and
-//! "the second one".
+//! Small chats that are compacted twice, to a half and to a quarter. They hold a rule in passing, a decision that was
+//! replaced, names, and references such as "the second one".
 
 use std::path::Path;
 
@@ -16,23 +16,26 @@ use crate::exam::passages::passages;
 use crate::exam::score::{Probe, pairs};
 use crate::exam::sitting::ExamCandidate;
 
+/// The small cases, as TOML.
 const CASES: &str = include_str!("../../../data/exam/cases.toml");
 
-/// How much smaller a context has to be than what was said.
+/// The factors by which a context has to be smaller than the messages so far.
 pub const RATIOS: [u64; 2] = [2, 4];
 
-/// How it is compacted: somebody asks for a size, and what was answered is compacted again; or a session has a window of
-/// that size.
+/// The forms of compaction: `asked` compacts to a size on request, the second time from the first result; `window` is a
+/// session with a window of that size.
 pub const FORMS: [&str; 2] = ["asked", "window"];
 
-/// A context may be larger than the size by this share, in per cent: an engine outside counts by its own counter.
+/// The percentage by which a context may exceed the size, because an engine outside has its own counter.
 const TOLERANCE: u64 = 10;
 
+/// The file of cases.
 #[derive(Deserialize)]
 struct SmallFile {
     case: Vec<WrittenFamily>,
 }
 
+/// A case as the file has it.
 #[derive(Deserialize)]
 struct WrittenFamily {
     family: String,
@@ -44,24 +47,27 @@ struct WrittenFamily {
     old: Vec<String>,
 }
 
-/// One case.
+/// One small case.
 pub struct SmallCase {
-    /// Its family.
+    /// The family of the case.
     pub family: String,
-    /// Its name.
+    /// The name of the case.
     pub name: String,
-    /// What is said before the first compaction.
+    /// The messages before the first compaction.
     pub first: Vec<CarrierMessage>,
-    /// What is said before the second one.
+    /// The messages before the second compaction.
     pub second: Vec<CarrierMessage>,
+    /// The points that the context has to hold. A replaced decision that is left over makes the first one count as
+    /// lost.
     hold: Vec<Probe>,
+    /// The decision that was replaced. `None` where the case has none.
     old: Option<Probe>,
 }
 
-/// All cases.
+/// All small cases.
 ///
 /// # Errors
-/// When they cannot be read.
+/// The cases cannot be read.
 pub fn cases() -> ExamResult<Vec<SmallCase>> {
     let file: SmallFile = toml::from_str(CASES).at("cases.toml")?;
     let talk = CarrierTalk::new()?;
@@ -101,14 +107,14 @@ fn said(lines: &[String], rng: &mut Rng, talk: &CarrierTalk) -> ExamResult<Vec<C
 }
 
 impl SmallCase {
-    /// The points that these messages hold.
+    /// How many points of the case these messages hold.
     #[must_use]
     pub fn points(&self, sent: &HeldRequest) -> FoundShare {
         let passages = passages(sent.messages.iter().map(|bytes| &bytes[..]));
         let mut share = FoundShare::default();
         for (at, point) in self.hold.iter().enumerate() {
             let stale = self.old.iter().any(|old| {
-                // Alone, and not beside what replaced it.
+                // The old decision counts as stale only where the new one is not beside it.
                 let joined: Vec<String> = pairs(&passages).collect();
                 let near = |passage: &String| {
                     point.holds(passage)
@@ -125,29 +131,29 @@ impl SmallCase {
     }
 }
 
-/// What a strategy kept of a family at one ratio.
+/// The results of a strategy for a family at one ratio.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SmallRow {
     /// The family.
     pub family: String,
-    /// How much smaller.
+    /// The factor by which the context has to be smaller.
     pub ratio: u64,
-    /// Who compacts: `asked` for a size in a large window, or a session in a `window` of that size.
+    /// The form of compaction: `asked` or `window`.
     pub form: &'static str,
-    /// Points held after the first and after the second compaction.
+    /// The points held after the first and after the second compaction.
     pub cycles: [FoundShare; 2],
-    /// Mean tokens of a context, as a share of the size that was asked for.
+    /// The mean tokens of a context, as a share of the requested size.
     pub context: f64,
-    /// Compactions that failed or stayed over the size; nothing is kept then.
+    /// The number of compactions that failed or stayed above the size. They keep no points.
     pub failed: u64,
-    /// What was not kept.
+    /// The points that were not kept.
     pub lost: Vec<MissedItem>,
 }
 
-/// Runs all cases at all ratios; in a quick run every third case.
+/// Runs all cases at all ratios. A quick run takes every third case.
 ///
 /// # Errors
-/// When the cases cannot be read.
+/// The cases cannot be read.
 pub fn run(
     candidate: &ExamCandidate,
     quick: bool,
@@ -189,9 +195,10 @@ pub fn run(
     Ok(rows)
 }
 
-/// The contexts after both compactions, each with the size that was asked for.
+/// The contexts after both compactions, each with the requested size in tokens.
 type CycleContexts = [ExamResult<(HeldRequest, u64)>; 2];
 
+/// Runs a case through both compactions. A second holder without compaction gives the size of all messages so far.
 fn cycles(candidate: &ExamCandidate, case: &SmallCase, ratio: u64, form: &str) -> CycleContexts {
     let made = if form == FORMS[0] { ConversationHolder::asked } else { ConversationHolder::new };
     let mut holder = match (made(candidate, 0), ConversationHolder::new(&ExamCandidate::Raw, 0)) {
@@ -220,6 +227,7 @@ fn cycles(candidate: &ExamCandidate, case: &SmallCase, ratio: u64, form: &str) -
 }
 
 impl SmallRow {
+    /// Counts the result of one case.
     fn take(&mut self, case: &SmallCase, result: CycleContexts) {
         for (cycle, result) in result.into_iter().enumerate() {
             let share = match &result {

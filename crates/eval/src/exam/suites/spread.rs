@@ -1,9 +1,9 @@
-//! Work spread over threads, the results in order.
+//! Runs work on several threads and returns the results in order.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does `work` with each item, on as many threads as there are cores.
+/// Calls `work` with each item, on as many threads as there are cores.
 pub fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(items.len())));

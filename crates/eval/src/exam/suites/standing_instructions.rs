@@ -1,5 +1,5 @@
-//! Standing instructions: what a user orders once, for good. Is it still in the context when the message that said it
-//! was folded away?
+//! Standing instructions: orders that a user gives once, for good. The suite tests whether an order is still in the
+//! context after its message was folded.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,24 +17,27 @@ use crate::exam::passages::passages;
 use crate::exam::score::Probe;
 use crate::exam::sitting::ExamCandidate;
 
+/// The instructions, as TOML.
 const INSTRUCTIONS: &str = include_str!("../../../data/exam/instructions.toml");
 
-/// Tokens of a carrier.
+/// The tokens of a carrier.
 const LENGTH: usize = 100_000;
 
-/// How an instruction is worded.
+/// The names of the wordings of an instruction.
 pub const WORDINGS: [&str; 5] = ["plain", "polite", "reason", "other", "preamble"];
 
-/// Where it stands: in the first message, in a message of its own in the middle, inside a long message on other
-/// things; and all fifteen in one conversation, each in a message of its own.
+/// The positions of an instruction: in the first message, in a message of its own in the middle, inside a long message
+/// on other topics. In `together`, all fifteen are in one conversation, each in a message of its own.
 pub const POSITIONS: [&str; 4] = ["first", "middle", "inside", "together"];
 
+/// The file of instructions.
 #[derive(Deserialize)]
 struct StandingFile {
     preambles: Vec<String>,
     instruction: Vec<WrittenInstruction>,
 }
 
+/// An instruction as the file has it.
 #[derive(Deserialize)]
 struct WrittenInstruction {
     kind: String,
@@ -47,22 +50,22 @@ struct WrittenInstruction {
 
 /// A standing instruction.
 pub struct StandingInstruction {
-    /// What it is about.
+    /// The kind of instruction.
     pub kind: String,
-    /// Its texts, in the order of [`WORDINGS`].
+    /// The texts of the instruction, in the order of [`WORDINGS`].
     pub wordings: [String; 5],
-    /// Tells whether a passage holds it.
+    /// The probe for a passage that holds it.
     pub probe: Probe,
 }
 
 /// All instructions.
 ///
 /// # Errors
-/// When they cannot be read.
+/// The instructions cannot be read.
 pub fn instructions() -> ExamResult<Vec<StandingInstruction>> {
     let file: StandingFile = toml::from_str(INSTRUCTIONS).at("instructions.toml")?;
     let made = file.instruction.into_iter().zip(0..).map(|(written, at)| {
-        // Not in step with the positions of a quick run.
+        // The divisor keeps the preambles independent of the positions of a quick run.
         let preamble = file.preambles.get(at / 3 % file.preambles.len()).map_or("", String::as_str);
         let probe = Probe::new(&written.probe).at(&written.kind)?;
         let behind = format!("{preamble}{}", lower(&written.plain, preamble));
@@ -72,7 +75,7 @@ pub fn instructions() -> ExamResult<Vec<StandingInstruction>> {
     made.collect()
 }
 
-/// Behind a colon a sentence goes on.
+/// The text as it follows a preamble: in lower case after a colon.
 fn lower(text: &str, preamble: &str) -> String {
     let mut chars = text.chars();
     match chars.next().filter(|_| preamble.ends_with(": ")) {
@@ -81,22 +84,22 @@ fn lower(text: &str, preamble: &str) -> String {
     }
 }
 
-/// A conversation that carries them.
+/// A conversation that carries instructions.
 pub struct InstructionCarrier {
-    /// Its name, with the size of the context.
+    /// The name of the carrier, with the size of the context.
     pub name: String,
-    /// Tokens that a context may have.
+    /// The most tokens of a context.
     pub size: u64,
     /// The messages, without an instruction.
     pub messages: Vec<CarrierMessage>,
-    /// Facts that are told once.
+    /// The words of the facts that the user says once.
     pub facts: Vec<String>,
 }
 
 /// The conversations: three agents and a chat, and the chat in half the size.
 ///
 /// # Errors
-/// When they cannot be made.
+/// The conversations cannot be made.
 pub fn carriers(talk: &CarrierTalk) -> ExamResult<Vec<InstructionCarrier>> {
     let mut made = Vec::new();
     for (seed, name) in (11..).zip(agent::NAMES) {
@@ -121,44 +124,47 @@ pub fn carriers(talk: &CarrierTalk) -> ExamResult<Vec<InstructionCarrier>> {
     Ok(made)
 }
 
-/// One walk.
+/// One run.
 struct InstructionWalk {
     carrier: usize,
-    /// Which one, or all.
+    /// The index of the instruction. `None` for all of them together.
     instruction: Option<usize>,
+    /// The index in [`WORDINGS`].
     wording: usize,
+    /// The index in [`POSITIONS`].
     position: usize,
 }
 
-/// What a strategy kept in one carrier.
+/// The results of a strategy in one carrier.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct InstructionRow {
     /// The carrier.
     pub carrier: String,
-    /// What was kept, one instruction a conversation.
+    /// The share of kept instructions, over runs with one instruction.
     pub all: FoundShare,
-    /// The same by wording.
+    /// The share of kept instructions by wording.
     pub wordings: BTreeMap<&'static str, FoundShare>,
-    /// The same by position; `together` is all of them in one conversation, and not in `all`.
+    /// The share of kept instructions by position. `together` is the share over runs with all instructions, which is
+    /// not part of `all`.
     pub positions: BTreeMap<&'static str, FoundShare>,
-    /// The same by kind of instruction.
+    /// The share of kept instructions by kind.
     pub kinds: BTreeMap<String, FoundShare>,
-    /// Facts that the user told once, over the same conversations.
+    /// The share of kept facts that the user said once, over the same conversations.
     pub facts: FoundShare,
-    /// Mean tokens of the last context, as a share of the size.
+    /// The mean tokens of the last context, as a share of the size.
     pub context: f64,
-    /// Mean number of folds.
+    /// The mean number of folds.
     pub folds: f64,
-    /// Walks that ended with an error, which keep nothing, and those whose last context is over the size.
+    /// The number of runs that failed, which keep nothing, or whose last context is above the size.
     pub failed: u64,
-    /// What was not kept.
+    /// The items that were not kept.
     pub lost: Vec<MissedItem>,
 }
 
-/// Walks every carrier with every instruction.
+/// Runs every carrier with every instruction.
 ///
 /// # Errors
-/// When the instructions or the carriers cannot be made. A walk that fails is counted.
+/// The instructions or the carriers cannot be made. A run that fails is only counted.
 pub fn run(
     candidate: &ExamCandidate,
     quick: bool,
@@ -196,7 +202,7 @@ pub fn run(
     Ok(rows)
 }
 
-/// All of them; in a quick run each wording of an instruction stands in one position only.
+/// All runs. In a quick run, each wording of an instruction is in one position only.
 fn walks(carriers: usize, instructions: usize, quick: bool) -> Vec<InstructionWalk> {
     let mut walks = Vec::new();
     for carrier in 0..carriers {
@@ -215,7 +221,7 @@ fn walks(carriers: usize, instructions: usize, quick: bool) -> Vec<InstructionWa
     walks
 }
 
-/// The conversation with the instruction in its place.
+/// The conversation with the instruction in its position.
 fn place(
     carrier: &InstructionCarrier,
     instructions: &[StandingInstruction],
@@ -227,7 +233,7 @@ fn place(
         |text: &str, answer: &str| [CarrierMessage::user(text), CarrierMessage::assistant(answer)];
     match walk.instruction {
         None => {
-            // From the back, so that places stay what they are.
+            // The instructions are inserted from the back, so that the earlier positions stay valid.
             for (at, instruction) in instructions.iter().enumerate().rev() {
                 let place = turn_at(&carrier.messages, 4 + at * 4);
                 let said = pair(&instruction.wordings[walk.wording], "Understood.");
@@ -258,15 +264,17 @@ fn place(
     bytes(&messages)
 }
 
-/// What the last context of a walk holds.
+/// What the last context of a run holds.
 struct LastContext {
+    /// For each instruction, whether the context holds it.
     held: Vec<bool>,
+    /// For each fact, whether the context holds its word.
     facts: Vec<bool>,
     tokens: u64,
     folds: usize,
 }
 
-/// Looks for the instruction of the walk, or for all.
+/// Looks for the instruction of the run, or for all of them.
 fn seen(
     sent: &HeldRequest,
     carrier: &InstructionCarrier,
@@ -283,6 +291,7 @@ fn seen(
 }
 
 impl InstructionRow {
+    /// Counts the result of one run.
     fn take(
         &mut self,
         walk: &InstructionWalk,

@@ -1,5 +1,5 @@
-//! What a compaction of the client's left in the context beside its summary, and what one of its small
-//! compactions took out of it.
+//! Finds the messages that a compaction of the client kept beside its summary, and reports the results that its small
+//! compactions cleared.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use crate::read::source::InputSource;
 use crate::read::text::TopValue;
 use crate::scan;
 
-/// The lines of the file that the boundary says were kept, oldest first: those that it lists, else the
-/// chain from the last one back to the first.
+/// The line numbers that the boundary names as kept, oldest first: the lines that it lists, or else the chain from the
+/// last kept line back to the first.
 pub(super) fn lines(
     input: &[u8],
     boundary: &ObjectFields<'_>,
@@ -40,19 +40,19 @@ pub(super) fn lines(
     kept.into_iter().map(|at| lines[at].line).collect()
 }
 
-/// From `tail` back to `head`; nothing where `head` is not on the way.
+/// The lines from `tail` back to `head`. Empty where `head` is no ancestor of `tail`.
 fn chain(lines: &[RecordLine], head: usize, tail: usize) -> Vec<usize> {
     let parents = std::iter::successors(Some(tail), |at| lines[*at].parent);
     let found: Vec<usize> = parents.take_while(|at| *at >= head).collect();
     match found.last() == Some(&head) {
-        // A batch of results branches: what hangs between them was kept with them.
+        // The chain branches at a batch of results. All lines between its ends were kept with it.
         true => (head..=tail).filter(|at| lines[*at].group == lines[head].group).collect(),
         false => Vec::new(),
     }
 }
 
-/// Says which results the client no longer sends whole. They are read as they were: what is kept of
-/// them is for midfold to decide.
+/// Notes how many results the client no longer sends whole. The reader takes them whole: midfold itself decides what is
+/// kept of them.
 pub(super) fn note_cleared(
     source: &mut InputSource<'_>,
     record: &TopValue,

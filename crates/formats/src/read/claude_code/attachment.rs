@@ -1,5 +1,5 @@
-//! Records of type `attachment`: what a person typed while the agent worked, and what the client adds by
-//! itself. Of the many kinds those count that the model is sent.
+//! Reads records of type `attachment`: what a person typed while the agent worked, and what the client adds by itself.
+//! Only the kinds that are sent to the model are read.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::record::{RecordMessage, is_clients};
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// What a client adds, by the type of its record: how it is announced, the member that names what it is
-/// about, and the members that hold it.
+/// The attachments that the client adds, by type: the words that introduce it, the member that names its subject, and
+/// the members with its content.
 const ADDED: &[(&str, &str, &str, &[&str])] = &[
     ("hook_additional_context", "A hook adds", "hookName", &["content"]),
     ("hook_blocking_error", "A hook objects", "hookName", &["blockingError"]),
@@ -26,7 +26,7 @@ const ADDED: &[(&str, &str, &str, &[&str])] = &[
     ("task_reminder", "The list of tasks", "", &["content"]),
 ];
 
-/// The message that an attachment is sent as, and who speaks in it; none for one that is not sent.
+/// The message that the client sends for an attachment, and its origin. `None` for an attachment that is not sent.
 pub(super) fn read(
     input: &[u8],
     record: &ObjectFields<'_>,
@@ -54,8 +54,8 @@ pub(super) fn read(
     Some((Some(TextOrigin::Injected), RecordMessage::made(range, bytes)))
 }
 
-/// What waited in the client's queue until the agent had time: mostly a person's words, sometimes the
-/// client's news of a task.
+/// A message that waited in the client's queue until the agent had time. Mostly it holds a person's words, sometimes
+/// the client's news about a task.
 fn queued(
     input: &[u8],
     record: &ObjectFields<'_>,
@@ -67,17 +67,18 @@ fn queued(
     Some(((!is_persons).then_some(TextOrigin::Injected), said))
 }
 
-/// A message of the user's with the content that a member holds, a text or blocks, as it is there.
+/// A user message with the content of a member, which is a text or blocks and is copied as it is. `None` where it is
+/// empty.
 pub(super) fn said(input: &[u8], fields: &ObjectFields<'_>, name: &str) -> Option<RecordMessage> {
     let content = fields.string(name).or_else(|| fields.array(name)).filter(|at| at.len() > 2)?;
     let bytes = [br#"{"role":"user","content":"#, &input[content.clone()], b"}"].concat();
     Some(RecordMessage::made(content, bytes))
 }
 
-/// How deep texts are looked for in an attachment.
+/// The most levels of an attachment in which texts are searched.
 const DEPTH: u32 = 6;
 
-/// All texts of a value, one a line.
+/// Adds all texts of a value, one per line.
 pub(super) fn strings(input: &[u8], range: Range<usize>, depth: u32, out: &mut String) {
     match input.get(range.start) {
         Some(b'"') => {

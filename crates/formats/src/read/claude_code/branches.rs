@@ -1,15 +1,16 @@
-//! Branches of the tree that are not sent: what a person went back from, and what is of a session before.
+//! Drops the branches of the tree that are not sent: those that a person went back from, and those of an earlier
+//! session.
 
 use std::collections::HashMap;
 
 use super::record::{RecordKind, RecordLine};
 use crate::read::source::InputSource;
 
-/// A person who goes back and asks anew leaves a branch behind: of user messages with the same
-/// parent only the one with the newest end is in the context. Records of tools branch, too, and
-/// all of those stay.
+/// Drops abandoned branches. A person who goes back and asks anew leaves one behind: of the user messages with the same
+/// parent, only the one with the newest descendant is in the context. Records of tools branch too, and those branches
+/// all stay.
 pub(super) fn drop_abandoned(source: &mut InputSource<'_>, lines: &mut [RecordLine]) {
-    // The echo of a command, `/exit` or `/login`, is newer than nothing that a person wrote.
+    // The echo of a command, such as `/exit` or `/login`, counts as older than anything that a person wrote.
     let age = |at: usize| if lines[at].is_echo { at } else { at + lines.len() };
     let mut newest: Vec<usize> = (0..lines.len()).map(age).collect();
     for at in (0..lines.len()).rev() {
@@ -17,7 +18,7 @@ pub(super) fn drop_abandoned(source: &mut InputSource<'_>, lines: &mut [RecordLi
             newest[parent] = newest[parent].max(newest[at]);
         }
     }
-    // Of the real users below one parent (or at the root of one conversation): the newest.
+    // For each parent (or the root of each conversation), the user message with the newest descendant.
     let mut kept: HashMap<(Option<usize>, usize), usize> = HashMap::new();
     let place = |line: &RecordLine| (line.parent, line.group);
     let asks = |line: &RecordLine| {
@@ -48,18 +49,18 @@ pub(super) fn drop_abandoned(source: &mut InputSource<'_>, lines: &mut [RecordLi
     }
 }
 
-/// A session that begins with an accepted plan, or goes on in a new file, may begin with records of the
-/// one before: their chain starts at a record that is in another file. Where the newest chain starts
-/// here, at a root, nothing before that root is sent.
+/// Drops the records of an earlier session. A session that begins with an accepted plan, or continues in a new file,
+/// may start with them: their chain starts at a record of another file. Where the newest chain starts at a root of this
+/// file, nothing before that root is sent.
 pub(super) fn drop_session_before(source: &mut InputSource<'_>, lines: &mut [RecordLine]) {
-    // Parents are before their children.
+    // A parent comes before its children, so one pass is enough.
     let mut starts: Vec<usize> = (0..lines.len()).collect();
     for at in 0..lines.len() {
         if let Some(parent) = lines[at].parent {
             starts[at] = starts[parent];
         }
     }
-    // Of each conversation the newest record, up to where the client compacted.
+    // For each conversation, the newest record before the first compaction.
     let mut newest: HashMap<usize, usize> = HashMap::new();
     let mut compacted: HashMap<usize, usize> = HashMap::new();
     let is_beside = |line: &RecordLine| matches!(line.kind, RecordKind::Beside(_));

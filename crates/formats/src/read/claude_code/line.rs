@@ -1,4 +1,4 @@
-//! The lines of a session file, read one by one: what each is, and what it hangs on.
+//! Reads the lines of a session file: what each one is, and which line is its parent.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,16 +13,18 @@ use crate::fields::ObjectFields;
 use crate::read::source::InputSource;
 use crate::read::text::TopValue;
 
-/// What is known of the lines that were read.
+/// The lines that were read so far, with indices to look them up.
 #[derive(Default)]
 struct LineReading {
     lines: Vec<RecordLine>,
+    /// The index of each line by its `uuid`.
     by_uuid: HashMap<String, usize>,
     groups: Vec<RecordGroup>,
+    /// The index of each group by the name of its agent; "" is the main conversation.
     by_agent: HashMap<String, usize>,
 }
 
-/// The lines of the file, and the conversations that they are of.
+/// The lines of the file, and the conversations to which they belong.
 pub(super) fn lines(
     source: &mut InputSource<'_>,
     records: &[TopValue],
@@ -40,7 +42,7 @@ pub(super) fn lines(
         let group = read.group(&fields, parent, record.line);
         let (kind, message) = match queue.taken(source.input, record, &fields) {
             Some(said) => {
-                // It hangs nowhere: it belongs to what was newest then.
+                // The message has no parent in the tree. It belongs after the newest line of its conversation.
                 let hangs = |line: &RecordLine| line.parent.is_some() || line.is_root;
                 let mut newest = read.lines.iter();
                 parent = newest.rposition(|line| line.group == group && hangs(line));
@@ -73,13 +75,13 @@ pub(super) fn lines(
 }
 
 impl LineReading {
-    /// The conversation of a record.
+    /// The index of the conversation that a record belongs to.
     fn group(&mut self, fields: &ObjectFields<'_>, parent: Option<usize>, line: usize) -> usize {
         let is_sidechain = fields.is_true("isSidechain");
         let agent = fields.text("agentId").filter(|_| is_sidechain);
         let parent = parent.map(|at| self.lines[at].group).filter(|at| !self.groups[*at].is_main);
         let group = match (agent, parent) {
-            // Older files name no agent: a chain is as good as a name.
+            // Older files name no agent. A record then belongs to the conversation of its parent.
             (None, Some(group)) if is_sidechain => group,
             (agent, _) => {
                 let name = match agent {
@@ -103,6 +105,7 @@ impl LineReading {
     }
 }
 
+/// The kind of a record and its message. Reports what the reader leaves out.
 fn kind_of(
     source: &mut InputSource<'_>,
     record: &TopValue,

@@ -1,4 +1,4 @@
-//! Session and subagent files of Claude Code: a tree of records, one a line.
+//! Reads session and subagent files of Claude Code: a tree of records, one per line.
 
 mod after_compaction;
 mod attachment;
@@ -32,13 +32,13 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         .zip(&by_group)
         .flat_map(|(about, lines)| conversations(source, lines, about))
         .collect();
-    // The main conversation first, subagents in the order of the file.
+    // The main conversation comes first, then the subagents in the order of the file.
     found.sort_by_key(|conversation| conversation.0);
     found.into_iter().map(|(_, conversation)| conversation).collect()
 }
 
-/// What is sent since the client compacted; where the record is asked for, what was sent up to
-/// each compaction before it, too. With each whether it is a subagent's.
+/// The conversation since the client's last compaction. Where the whole record is wanted, the conversation before each
+/// compaction comes first. The `bool` says whether it is a subagent's.
 fn conversations(
     source: &mut InputSource<'_>,
     lines: &[RecordLine],
@@ -78,7 +78,8 @@ fn conversations(
     found
 }
 
-/// The lines of a stretch with a message: behind the summary those that the client kept from before it.
+/// The lines of a stretch that have a message. The lines that the client kept from before its summary follow the
+/// summary.
 fn live(lines: &[RecordLine], start: usize, end: usize) -> Vec<&RecordLine> {
     let sent = |line: &&RecordLine| !line.message.is_empty();
     let mut live: Vec<&RecordLine> = lines[start..end].iter().filter(sent).collect();
@@ -90,8 +91,9 @@ fn live(lines: &[RecordLine], start: usize, end: usize) -> Vec<&RecordLine> {
     live
 }
 
-/// Records of one message id are one message, at the place of the first. `start` is the line where the
-/// stretch starts: what a reply from before it cost, it cost in another context.
+/// Adds the events of these lines. Records with the same message id become one message, at the place of the first.
+/// `start` is the line where the stretch starts; the usage of an older reply is ignored, because it counted another
+/// context.
 fn add_events(
     source: &mut InputSource<'_>,
     live: &[&RecordLine],
@@ -107,7 +109,7 @@ fn add_events(
             beside.push(line);
             continue;
         }
-        // What is said beside a batch is sent behind all of its results.
+        // Messages beside a batch of calls are sent after all of its results.
         let goes_on = match line.kind {
             RecordKind::Assistant => message.id.as_deref().is_some_and(|id| by_id.contains_key(id)),
             _ => message.has_results(source.input),
@@ -142,7 +144,7 @@ fn add_events(
     }
 }
 
-/// The first message with the blocks of the others behind its own.
+/// The first message, with the blocks of the others after its own.
 fn joined(source: &mut InputSource<'_>, messages: &[&RecordMessage]) -> RawEvent {
     let [first, others @ ..] = messages else { return source.built(Vec::new(), Vec::new()) };
     let input = source.input;

@@ -1,5 +1,5 @@
-//! What a person typed while the agent worked, in files of older clients: it was put into a queue and
-//! taken out of it again, and no other record has it.
+//! Reads what a person typed while the agent worked, in files of older clients. The message was put into a queue and
+//! taken out of it, and no other record has it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,17 +8,17 @@ use super::record::RecordMessage;
 use crate::fields::ObjectFields;
 use crate::read::text::TopValue;
 
-/// The queue, while a file is read.
+/// The queue of messages while a file is read.
 pub(super) struct Queue {
     waiting: VecDeque<(String, RecordMessage)>,
-    /// Texts of newer records that have the same words: how many are still to be matched.
+    /// The texts of newer records with the same words, each with the number of records that are still to be matched.
     attached: HashMap<String, usize>,
 }
 
 impl Queue {
     pub(super) fn of(input: &[u8], records: &[TopValue]) -> Self {
         let mut attached = HashMap::new();
-        // Most files have no queue, and are not gone through.
+        // Most files have no queue, so the records are read only where one exists.
         let has_queue = memchr::memmem::find(input, b"queue-operation").is_some();
         for record in records.iter().filter(|_| has_queue) {
             let fields = ObjectFields::of(input, record.range.clone());
@@ -30,8 +30,9 @@ impl Queue {
         Self { waiting: VecDeque::new(), attached }
     }
 
-    /// What a record takes out of the queue and gives to the agent within its turn. What is taken to begin a
-    /// turn (`dequeue`) is a message of its own, and what goes back to the person (`popAll`) is not sent.
+    /// The message that a record takes out of the queue and gives to the agent within its turn. `None` for any other
+    /// record: a message that begins a turn (`dequeue`) has a record of its own, and one that goes back to the person
+    /// (`popAll`) is not sent.
     pub(super) fn taken(
         &mut self,
         input: &[u8],
@@ -72,7 +73,7 @@ impl Queue {
             *count -= 1;
             return None;
         }
-        // It was said here, and not where it was put into the queue.
+        // The message was sent here, and not where it was put into the queue.
         said.range = record.range.clone();
         absorbed.then_some(said)
     }

@@ -1,4 +1,4 @@
-//! What a record of a session file is: the message in it, who speaks, and where in the tree it hangs.
+//! A record of a session file: its message, its speaker, and its place in the tree.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,33 +11,34 @@ use crate::DialectKind;
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-/// What a record is for the conversation.
+/// The part that a record has in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordKind {
-    /// Something that a person typed.
+    /// A message that a person typed.
     RealUser,
-    /// Anything else that is sent in the user's role.
+    /// Any other message in the user's role.
     User(Option<TextOrigin>),
-    /// It is sent with the messages and is no message itself: what a person typed while the agent worked, and what the
-    /// client adds.
+    /// A message that is sent beside those of the tree: what a person typed while the agent worked, or what the client
+    /// adds.
     Beside(Option<TextOrigin>),
     Assistant,
-    /// Where the client compacted.
+    /// The place where the client compacted.
     Boundary,
-    /// Only a link of the tree.
+    /// A record that only links others.
     Link,
 }
 
-/// What is asked about a `message` object, found in one walk over it.
+/// The facts about a `message` object, found in one scan.
 #[derive(Clone, Default)]
 pub(super) struct RecordMessage {
+    /// The range of the object in the file.
     pub range: Range<usize>,
-    /// Its list of blocks.
+    /// The range of its list of blocks.
     pub blocks: Option<Range<usize>>,
     pub id: Option<String>,
     pub model: Option<String>,
     pub usage: Option<Usage>,
-    /// The message that was made of the record, where the record has none in the form that is sent.
+    /// The message that the reader made of the record. `None` where the record holds a message as it is sent.
     pub made: Option<Bytes>,
 }
 
@@ -54,7 +55,7 @@ impl RecordMessage {
         }
     }
 
-    /// A message that was made of this part of a record.
+    /// A message that the reader made of this part of a record.
     pub(super) fn made(range: Range<usize>, bytes: Vec<u8>) -> Self {
         Self { range, made: Some(bytes.into()), ..Self::default() }
     }
@@ -63,15 +64,15 @@ impl RecordMessage {
         self.range.is_empty()
     }
 
-    /// Results are before everything else in a message, so the first block tells.
+    /// Whether the message holds results. They come before all other blocks, so the first block decides.
     pub(super) fn has_results(&self, input: &[u8]) -> bool {
         let Some(blocks) = &self.blocks else { return false };
-        // The range may end behind the block: nothing is read after its `type`.
+        // The range may end after the first block, but the search stops at its `type`.
         let kind = scan::members(input, blocks.start + 1..blocks.end).find(|m| m.is(input, "type"));
         kind.is_some_and(|kind| input.get(kind.value) == Some(br#""tool_result""#))
     }
 
-    /// Whether the client alone speaks in it: the echo of `/exit`, of `/login`.
+    /// Whether nobody but the client speaks in it: the echo of `/exit` or `/login`.
     pub(super) fn is_echo(&self, input: &[u8]) -> bool {
         if self.range.len() > ECHO {
             return false;
@@ -81,36 +82,37 @@ impl RecordMessage {
     }
 }
 
-/// Most bytes of the echo of a command.
+/// The most bytes of the echo of a command.
 const ECHO: usize = 1 << 16;
 
 /// One line of the file.
 pub(super) struct RecordLine {
     pub kind: RecordKind,
-    /// The `message` object; empty for lines without one.
+    /// The `message` object; empty for a line without one.
     pub message: RecordMessage,
-    /// Its number in the file, from 1.
+    /// The line's number in the file, from 1.
     pub line: usize,
-    /// Index of the parent among the lines of the file.
+    /// The index of the parent among the lines of the file. `None` where it has none or is in another file.
     pub parent: Option<usize>,
-    /// The parent is `null` (and not merely missing in the file).
+    /// Whether the parent is `null`, and not only missing in the file.
     pub is_root: bool,
-    /// Which conversation: 0 is the main one.
+    /// The index of its conversation: 0 is the main one.
     pub group: usize,
+    /// Whether the line is not sent: it is of an abandoned branch or of an earlier session.
     pub dropped: bool,
-    /// It looks like a message of the user's, and only repeats a command of the client.
+    /// Whether it looks like a message of the user but only repeats a command of the client.
     pub is_echo: bool,
-    /// Of a boundary: the lines of the file that the client kept from before it.
+    /// For a boundary, the numbers of the lines that the client kept from before it.
     pub kept: Vec<usize>,
 }
 
-/// One conversation of the file: its id, and whether it is the main one.
+/// One conversation of the file.
 pub(super) struct RecordGroup {
     pub id: Option<String>,
     pub is_main: bool,
 }
 
-/// Whether the client says that nobody typed what a record holds.
+/// Whether the record says that the client wrote its content, and not a person.
 pub(super) fn is_clients(fields: &ObjectFields<'_>) -> bool {
     let origin = fields.inner("origin").text("kind");
     fields.is_true("isMeta")

@@ -1,8 +1,8 @@
-//! `.aider.chat.history.md` of aider: Markdown, and no JSON.
+//! Reads `.aider.chat.history.md` of aider, which is Markdown and no JSON.
 //!
 //! Shapes: `aider/io.py` (`user_input`, `ai_output`, `append_chat_history`) and `aider/utils.py`
-//! (`split_chat_history_markdown`) of the package aider-chat 0.86.2. Lines with `#### ` are the user's, lines
-//! with `> ` are aider's own, all else is the model's; aider ends the first two with two spaces.
+//! (`split_chat_history_markdown`) of the package aider-chat 0.86.2. Lines with `#### ` are the user's, lines with `> `
+//! are aider's own, all others are the model's. aider ends lines of the first two kinds with two spaces.
 
 use std::ops::Range;
 
@@ -14,18 +14,20 @@ use super::super::source::InputSource;
 use super::super::text::TopValue;
 use super::super::{Conversation, TranscriptFormat};
 
-/// What a session starts with.
+/// The start of a session's first line.
 const START: &str = "# aider chat started at ";
+/// The mark of the user's lines.
 const USER: &str = "#### ";
+/// The mark of aider's own lines.
 const OWN: &str = "> ";
 
-/// Commands of aider's whose words go to the model.
+/// Commands of aider whose text goes to the model.
 const ASKING: [&str; 5] = ["/ask", "/code", "/architect", "/context", "/help"];
 
-/// Commands after which nothing that was said before is sent.
+/// Commands after which nothing older is sent.
 const CLEARING: [&str; 2] = ["/clear", "/reset"];
 
-/// Whether the text is a history of aider's.
+/// Whether the text is a history of aider.
 pub(super) fn is_history(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     bytes.trim_ascii_start().starts_with(START.as_bytes())
@@ -35,7 +37,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, _: &[TopValue]) -> bool {
     is_history(doc.bytes)
 }
 
-/// Who wrote a line.
+/// The writer of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AiderVoice {
     User,
@@ -43,16 +45,19 @@ enum AiderVoice {
     Model,
 }
 
-/// Lines of one voice in a row, without what marks them.
+/// Neighbouring lines of one voice, without their marks.
 struct AiderPassage {
     voice: AiderVoice,
     text: String,
+    /// The range of the lines in the file.
     at: Range<usize>,
 }
 
+/// Reads the lines of the history. Where the file ends marked lines with two spaces, a line without them is the
+/// model's: it only looks marked.
 pub(super) fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversation> {
     let text = String::from_utf8_lossy(source.input).into_owned();
-    // Positions are those of the file where it is UTF-8, and not far off where it is not.
+    // Positions are those of the file if it is UTF-8, and nearly those if it is not.
     let size = source.input.len();
     let is_marked = text.lines().any(|line| line.starts_with(USER) && line.ends_with("  "));
     let mut found = Vec::new();
@@ -79,13 +84,14 @@ pub(super) fn read(source: &mut InputSource<'_>, _: &[TopValue]) -> Vec<Conversa
     found
 }
 
-/// One start of aider, which knows nothing of those before.
+/// One start of aider. It knows nothing of the starts before it.
 #[derive(Default)]
 struct AiderSession {
     id: Option<String>,
+    /// The position of the session's first line.
     start: usize,
     passages: Vec<AiderPassage>,
-    /// A blank line stood behind the last passage: the next line of the user's is another message.
+    /// Whether a blank line followed the last passage: the next line of the user is then a new message.
     is_apart: bool,
 }
 
@@ -97,7 +103,7 @@ impl AiderSession {
                 last.text.push_str(words);
                 last.at.end = at.end;
             }
-            // Blank lines between two voices are nobody's.
+            // Blank lines between two voices belong to neither.
             _ if voice == AiderVoice::Model && words.trim().is_empty() => self.is_apart = true,
             _ => {
                 self.is_apart = false;
@@ -106,6 +112,7 @@ impl AiderSession {
         }
     }
 
+    /// The conversations of the session: a command that clears the history ends one and starts the next.
     fn end(self, source: &mut InputSource<'_>) -> Vec<Conversation> {
         let mut about = Conversation::new(TranscriptFormat::Aider, source.line_of(self.start));
         about.id = self.id;
@@ -141,7 +148,7 @@ fn event(source: &mut InputSource<'_>, conversation: &mut Conversation, passage:
     let (bytes, origin) = match passage.voice {
         AiderVoice::Model => (chat::reply(&parts, &[], &[]), None),
         AiderVoice::Own => {
-            // Before anything was said it is how aider was set up, later what came of it.
+            // Before the first message these lines are aider's setup, later they are results.
             let is_first = conversation.events.is_empty();
             let origin = if is_first { TextOrigin::Injected } else { TextOrigin::Observation };
             (chat::message("user", &parts), Some(origin))
@@ -158,7 +165,7 @@ fn event(source: &mut InputSource<'_>, conversation: &mut Conversation, passage:
     conversation.events.push(event);
 }
 
-/// The model that aider says it uses.
+/// The model that aider names in its own lines.
 fn model(told: &str) -> Option<String> {
     let line = |line: &str| {
         let name = line.strip_prefix("Main model: ").or_else(|| line.strip_prefix("Model: "))?;

@@ -1,8 +1,8 @@
-//! `conversations.json` of a ChatGPT data export: conversations that are trees of messages.
+//! Reads `conversations.json` of a ChatGPT data export, in which a conversation is a tree of messages.
 //!
-//! Shapes: OpenAI documents none. They are told by `docs/chatgpt-data-export-format.md` of
-//! mitkury/chatgpt-export-parser and by the parsers of other viewers of exports. A message to a tool has it as
-//! its `recipient`, what comes back as its author.
+//! Shapes: OpenAI documents none. They are described by `docs/chatgpt-data-export-format.md` of
+//! mitkury/chatgpt-export-parser and by the parsers of other viewers of exports. A message to a tool names the tool as
+//! its `recipient`, a result names it as its author.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -19,7 +19,7 @@ use super::items;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Kinds of contents that are known.
+/// The known content types.
 const KINDS: [&str; 11] = [
     "text",
     "multimodal_text",
@@ -69,7 +69,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     found
 }
 
-/// The messages from the root to the node that the user sees last.
+/// The messages from the root to the node that the user saw last.
 fn path(
     source: &mut InputSource<'_>,
     mapping: Range<usize>,
@@ -97,7 +97,7 @@ fn path(
     let mut seen = HashSet::new();
     let mut path = Vec::new();
     while let Some(name) = next {
-        // A tree that bites its own tail ends where it was entered.
+        // A cycle in the tree ends where it was entered.
         if !seen.insert(name.clone()) {
             break;
         }
@@ -116,21 +116,23 @@ fn path(
     path
 }
 
-/// A call whose result has not come.
+/// A call without a result so far.
 struct ChatgptCall<'a> {
     id: StringToken<'a>,
     name: StringToken<'a>,
 }
 
-/// Puts messages together.
+/// Builds the conversation out of the export's messages.
 struct ChatgptWriter<'a> {
     found: Conversation,
-    /// Thoughts that belong to the reply that follows.
+    /// Reasoning that belongs to the next reply.
     thoughts: Vec<StringToken<'a>>,
+    /// The ranges of the messages with that reasoning.
     thought_at: Vec<Range<usize>>,
     open: Option<ChatgptCall<'a>>,
-    /// What came back from the open call so far.
+    /// The parts of the open call's result, as far as they were read.
     result: Vec<ContentPart<'a>>,
+    /// The ranges of the messages with that result.
     result_at: Vec<Range<usize>>,
 }
 
@@ -141,6 +143,7 @@ impl<'a> ChatgptWriter<'a> {
         Self { found, thoughts, thought_at, open: None, result, result_at }
     }
 
+    /// Adds one message of the tree.
     fn message(&mut self, source: &mut InputSource<'a>, at: Range<usize>) {
         let input = source.input;
         let fields = ObjectFields::of(input, at.clone());
@@ -152,7 +155,7 @@ impl<'a> ChatgptWriter<'a> {
             metadata.label("model_slug").or(self.found.envelope.model.take());
         let mut parts = parts(input, &kind, &content);
         if !KINDS.contains(&&*kind) {
-            // Of a kind that is not known here, all of it.
+            // Of an unknown content type, the whole content is taken.
             parts.extend(fields.raw("content").map(ContentPart::unknown));
         }
         if &*role == "tool" {
@@ -185,7 +188,7 @@ impl<'a> ChatgptWriter<'a> {
         self.found.events.push(event);
     }
 
-    /// What the model said: words to the user, or a call where it is for a tool.
+    /// Adds a message of the model: words to the user, or a call where its recipient is a tool.
     fn reply(
         &mut self,
         source: &mut InputSource<'a>,
@@ -216,7 +219,7 @@ impl<'a> ChatgptWriter<'a> {
         self.found.events.push(source.built(bytes, from));
     }
 
-    /// Ends the result that was read: several messages of a tool in a row answer one call.
+    /// Ends the result that was read. Neighbouring messages of a tool answer one call.
     fn answer(&mut self, source: &mut InputSource<'a>) {
         let parts = std::mem::take(&mut self.result);
         let from = std::mem::take(&mut self.result_at);
@@ -246,7 +249,7 @@ impl<'a> ChatgptWriter<'a> {
     }
 }
 
-/// What a tool was sent: JSON as it is, code under a name.
+/// The arguments of a call: JSON as it is, any other text as the member `code`.
 fn arguments(parts: &[ContentPart<'_>]) -> Vec<u8> {
     let texts = parts.iter().filter_map(|part| match part {
         ContentPart::Text(text) => Some(midfold_core::jsonstr::decode(text)),
@@ -262,7 +265,7 @@ fn arguments(parts: &[ContentPart<'_>]) -> Vec<u8> {
     chat::token(&String::from_utf8_lossy(&code)).into_owned()
 }
 
-/// The words of a content; empty strings are none.
+/// The parts of a content; empty strings are left out.
 fn parts<'a>(input: &'a [u8], kind: &str, content: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     let texts = |names: &[&str]| -> Vec<ContentPart<'a>> {
         let all = names.iter().filter_map(|name| chat::text_of(content, name));
@@ -284,7 +287,7 @@ fn parts<'a>(input: &'a [u8], kind: &str, content: &ObjectFields<'a>) -> Vec<Con
     }
 }
 
-/// One part: a text, a picture that is only named, or the words of a sound.
+/// One part: a text, an image that is only named, or the transcript of a sound.
 fn part(input: &[u8], at: Range<usize>) -> Option<ContentPart<'_>> {
     let bytes = &input[at.clone()];
     if bytes.first() == Some(&b'"') {

@@ -1,8 +1,8 @@
-//! `api_conversation_history.json` of Cline and Roo Code: a list of Anthropic messages.
+//! Reads `api_conversation_history.json` of Cline and Roo Code: a list of Anthropic messages.
 //!
-//! Shapes: `src/core/task-persistence/apiMessages.ts` and `src/core/condense/index.ts` of RooCodeInc/Roo-Code
-//! (what it sends after its own compaction), `src/core/task` of cline/cline. Messages leave as they are, but
-//! for one thing: where a call has an id and its result is a text with a label, `[read_file for 'a'] Result:`,
+//! Shapes: `src/core/task-persistence/apiMessages.ts` and `src/core/condense/index.ts` of RooCodeInc/Roo-Code (the
+//! messages that it sends after its own compaction), `src/core/task` of cline/cline. Messages are copied as they are,
+//! with one exception: where a call has an id and its result is a text with a label, `[read_file for 'a'] Result:`,
 //! that text becomes the result of the call.
 
 use std::collections::HashSet;
@@ -21,10 +21,10 @@ use crate::scan;
 use crate::voices::split;
 use crate::wrappers::RESULT;
 
-/// Messages that are looked at to tell whose file it is.
+/// The first messages that are read to identify the format.
 const LOOK: usize = 8;
 
-/// What only these two write beside a role and its content.
+/// Members that only these two clients write beside role and content.
 const MARKS: [&str; 7] = [
     "isSummary",
     "condenseId",
@@ -35,7 +35,7 @@ const MARKS: [&str; 7] = [
     "modelInfo",
 ];
 
-/// Texts that the client puts beside a result. `\u{44}` is a D.
+/// The starts of texts that the client adds beside a result. `\u{44}` is a D.
 const BESIDE: [&str; 3] = ["<environment_details>", "# task_progress", "# TO\u{44}O LIST"];
 
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
@@ -46,7 +46,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
-/// Whether a text of a message is what the client says of its environment, or a result with its label.
+/// Whether a message has the client's text about its environment, or a result with a label.
 fn is_labelled(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> bool {
     message.is("role", "user")
         && doc.elements(message.array("content").unwrap_or(0..0)).any(|block| {
@@ -57,7 +57,7 @@ fn is_labelled(doc: InputDocument<'_>, message: &ObjectFields<'_>) -> bool {
         })
 }
 
-/// Whether this is `ui_messages.json`: what the client shows.
+/// Whether this is `ui_messages.json`, which holds what the client shows and not what it sends.
 pub(super) fn is_shown(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     items::all(doc, records, &[]).next().is_some_and(|at| {
         let fields = doc.fields(at);
@@ -86,7 +86,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     found
 }
 
-/// What was sent up to each summary or truncation, oldest first.
+/// The messages that were sent before each summary or truncation, oldest first.
 fn before<'m>(
     input: &[u8],
     all: &'m [Range<usize>],
@@ -107,8 +107,8 @@ fn before<'m>(
     found
 }
 
-/// What is left after the client's own compactions: all from the newest summary on, without what a marker
-/// of a truncation hides. A summary or marker that was taken back hides nothing.
+/// The messages that are left after the client's own compactions: all from the newest summary on, without those that a
+/// truncation marker hides. A summary or marker that was undone hides nothing.
 fn sent<'m>(source: &mut InputSource<'_>, all: &'m [Range<usize>]) -> Vec<&'m Range<usize>> {
     let input = source.input;
     let fields = |at: &Range<usize>| ObjectFields::of(input, at.clone());
@@ -153,12 +153,13 @@ fn conversation(
     conversation
 }
 
-/// A call that waits for its result: its name, and the token of its id.
+/// A call without a result so far: its name, and the token of its id.
 struct ClineCall<'a> {
     name: String,
     id: &'a [u8],
 }
 
+/// The event of a message. `open` are the calls without a result so far.
 fn event<'a>(
     source: &mut InputSource<'a>,
     at: Range<usize>,
@@ -205,7 +206,8 @@ fn call(input: &[u8], block: Range<usize>) -> Option<ClineCall<'_>> {
     Some(ClineCall { name: fields.label("name").unwrap_or_default(), id })
 }
 
-/// The name in the label of a result, and whether the result stands behind it in the same text.
+/// The tool name in the label of a result, and whether the result follows in the same text. `None` for a text without a
+/// label.
 fn label(text: &str) -> Option<(&str, bool)> {
     let inner = text.strip_prefix('[')?;
     let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
@@ -215,7 +217,7 @@ fn label(text: &str) -> Option<(&str, bool)> {
     is_label.then(|| (name, !rest[end..].trim().is_empty()))
 }
 
-/// Whose words stand beside the results; `None` where the user's are among them.
+/// The origin of the words beside the results. `None` where words of the user are among them.
 fn spoken(input: &[u8], fields: &ObjectFields<'_>, blocks: &[Range<usize>]) -> Option<TextOrigin> {
     let blocks: Vec<ObjectFields<'_>> =
         blocks.iter().map(|block| ObjectFields::of(input, block.clone())).collect();
@@ -234,8 +236,8 @@ fn spoken(input: &[u8], fields: &ObjectFields<'_>, blocks: &[Range<usize>]) -> O
     }
 }
 
-/// The content with the labelled texts as results of the open calls, `None` where there are none; and the
-/// blocks that are beside results.
+/// The content with the labelled texts as results of the open calls, and the blocks beside the results. The content is
+/// `None` where there are no such texts.
 fn with_results(
     input: &[u8],
     fields: &ObjectFields<'_>,
@@ -272,7 +274,7 @@ fn with_results(
     if results.is_empty() || !fields.is("role", "user") {
         return (None, beside);
     }
-    // The provider wants results before anything else.
+    // The provider wants results before all other blocks.
     let results = results.iter().map(|(id, parts)| {
         let head = [br#"{"type":"tool_result","tool_use_id":"#, *id, br#","content":["#].concat();
         [head, parts.join(&b','), b"]}".to_vec()].concat()
@@ -282,8 +284,8 @@ fn with_results(
     (Some([b"[".to_vec(), all.join(&b','), b"]".to_vec()].concat()), beside)
 }
 
-/// The first open call of this name, else the only one: tools of a server are called by another name than
-/// their label says.
+/// The index of the first open call of this name, or of the only open call. The label names a tool of a server
+/// otherwise than its call does.
 fn answered_by(open: &[ClineCall<'_>], name: &str) -> Option<usize> {
     open.iter().position(|call| call.name == name).or_else(|| (open.len() == 1).then_some(0))
 }

@@ -1,5 +1,5 @@
-//! Sessions of Copilot CLI: `session-state/ID/events.jsonl`, and the single value of older versions
-//! (`history-session-state/session_*.json`), whose messages are Chat Completions'.
+//! Reads sessions of Copilot CLI: `session-state/ID/events.jsonl`, and the single JSON value of older versions
+//! (`history-session-state/session_*.json`), whose messages are those of Chat Completions.
 //!
 //! Shapes: `nodejs/src/generated/session-events.ts` of github/copilot-sdk.
 
@@ -17,7 +17,7 @@ use super::first;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Whether an event of a session is there, or a session of older versions.
+/// Whether the records are events of a session, or a session of an older version.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     const KINDS: [&str; 8] = [
         "session.start",
@@ -38,7 +38,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
-/// One event of a session that was not taken back.
+/// One event of a session that no rewind removed.
 struct CopilotEvent<'a> {
     record: &'a TopValue,
     kind: String,
@@ -47,8 +47,9 @@ struct CopilotEvent<'a> {
 /// The main conversation, or that of a subagent.
 struct CopilotGroup {
     conversation: Conversation,
-    /// How many messages there were when a compaction began: what came meanwhile stays.
+    /// The number of messages when a compaction began. Later messages stay beside the summary.
     mark: usize,
+    /// The conversation before each compaction, where the whole recording is wanted.
     before: Vec<Conversation>,
 }
 
@@ -74,7 +75,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     all.filter(|conversation| !conversation.events.is_empty()).collect()
 }
 
-/// The events without those that a rewind took back.
+/// The events, without those that a rewind removed.
 fn events<'a>(source: &mut InputSource<'_>, records: &'a [TopValue]) -> Vec<CopilotEvent<'a>> {
     let mut events: Vec<CopilotEvent<'a>> = Vec::with_capacity(records.len());
     let mut by_id: HashMap<String, usize> = HashMap::new();
@@ -98,11 +99,13 @@ fn events<'a>(source: &mut InputSource<'_>, records: &'a [TopValue]) -> Vec<Copi
     events
 }
 
+/// A session while it is read.
 struct CopilotSession {
-    /// With each the agent that it is of, none for the main one.
+    /// Each group with its agent's name; `None` for the main conversation.
     groups: Vec<(Option<String>, CopilotGroup)>,
+    /// The index of each group by its agent.
     by_agent: HashMap<Option<String>, usize>,
-    /// Words that are only shown, and where the first are.
+    /// The number of notes and errors that the client only shows, and the position of the first one.
     shown: (usize, Option<usize>),
 }
 
@@ -118,6 +121,7 @@ impl CopilotSession {
         &mut self.groups[at].1
     }
 
+    /// Adds one event of the session to the conversation of its agent.
     fn take<'a>(
         &mut self,
         source: &mut InputSource<'a>,
@@ -193,7 +197,7 @@ impl CopilotSession {
         }
     }
 
-    /// What was there when a compaction began is a summary now.
+    /// Replaces the messages from before a compaction by its summary.
     fn compact(
         &mut self,
         source: &mut InputSource<'_>,

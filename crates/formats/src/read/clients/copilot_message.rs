@@ -1,4 +1,4 @@
-//! Events of Copilot CLI as Chat Completions messages.
+//! Converts events of Copilot CLI to Chat Completions messages.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,18 +15,19 @@ use super::step::ClientStep;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// What other events of a session tell about a message.
+/// Facts about messages that are in other events of the session.
 pub(super) struct CopilotFacts<'a> {
     input: &'a [u8],
-    /// What each call gave back: the `data` of its end.
+    /// The result of each call: the `data` of the event that ends it.
     results: HashMap<String, Range<usize>>,
-    /// The calls that the model made.
+    /// The ids of the calls that the model made.
     asked: HashSet<String>,
-    /// Pictures by the name that a message has for them.
+    /// Media types and data of images, by the id that messages use for them.
     assets: HashMap<String, (StringToken<'a>, StringToken<'a>)>,
 }
 
 impl<'a> CopilotFacts<'a> {
+    /// Collects the facts in one pass, because a message may come before the event that completes it.
     pub(super) fn of<'b>(
         input: &'a [u8],
         events: impl Iterator<Item = (&'b str, &'b Range<usize>)>,
@@ -55,12 +56,12 @@ impl<'a> CopilotFacts<'a> {
         found
     }
 
-    /// Whether the model made the call whose end this is.
+    /// Whether the model made the call that this event ends.
     pub(super) fn is_asked(&self, data: &ObjectFields<'_>) -> bool {
         data.label("toolCallId").is_some_and(|id| self.asked.contains(&id))
     }
 
-    /// The picture in a part: its bytes, or the name of them.
+    /// The image in a part: its bytes, or those that its id names. `None` for other media.
     fn image(&self, part: &ObjectFields<'a>) -> Option<ContentPart<'a>> {
         let own = chat::text_of(part, "mimeType").zip(chat::text_of(part, "data"));
         let (mime, data) = own.or_else(|| self.assets.get(&part.label("assetId")?).cloned())?;
@@ -77,7 +78,7 @@ fn requests<'a>(
     scan::elements(input, list).map(move |at| (at.clone(), ObjectFields::of(input, at)))
 }
 
-/// What was typed, and around it what the client adds before it sends it.
+/// The text that a person typed, and around it the text that the client adds before it sends the message.
 pub(super) fn user<'a>(
     source: &mut InputSource<'a>,
     data: &ObjectFields<'a>,
@@ -121,7 +122,8 @@ pub(super) fn user<'a>(
     spoken.events(source)
 }
 
-/// Where the inside of a string stands in the inside of another, and not in the middle of an escape.
+/// The position of the inside of a string in the inside of another one. A match in the middle of an escape does not
+/// count.
 fn place_of(text: &[u8], inner: &[u8]) -> Option<usize> {
     let is_whole = |at: &usize| {
         let slashes = text[..*at].iter().rev().take_while(|byte| **byte == b'\\').count();
@@ -130,7 +132,7 @@ fn place_of(text: &[u8], inner: &[u8]) -> Option<usize> {
     memmem::find_iter(text, inner).filter(|_| !inner.is_empty()).find(is_whole)
 }
 
-/// The `content` of an event that the client makes, in the user's role.
+/// The message for the `content` of an event that the client makes, in the user's role.
 pub(super) fn words<'a>(
     source: &mut InputSource<'a>,
     data: &ObjectFields<'a>,
@@ -151,7 +153,7 @@ pub(super) fn recap(source: &mut InputSource<'_>, summary: Range<usize>) -> RawE
     event
 }
 
-/// What the model said, and behind it what its calls gave back.
+/// A message of the model, followed by the results of its calls.
 pub(super) fn reply<'a>(
     source: &mut InputSource<'a>,
     data: &ObjectFields<'a>,
@@ -180,12 +182,12 @@ pub(super) fn reply<'a>(
     step.finish(source, None)
 }
 
-/// What a call gave back: what the model is sent of it, or its error.
+/// The result of a call: the part that the model is sent, or its error.
 fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<ContentPart<'a>> {
     let result = data.inner("result");
     let error = data.inner("error");
     let text = chat::text_of(&result, "content").or_else(|| chat::text_of(&error, "message"));
-    // Older versions record the error as a text.
+    // Older versions record the error as a string.
     let text = text.or_else(|| chat::text_of(data, "error").filter(|_| error.is_empty()));
     let list = result.array("binaryResultsForLlm").unwrap_or(0..0);
     let images = scan::elements(found.input, list)
@@ -193,7 +195,7 @@ fn result_parts<'a>(data: &ObjectFields<'a>, found: &CopilotFacts<'a>) -> Vec<Co
     text.map(ContentPart::Text).into_iter().chain(images).collect()
 }
 
-/// What a tool gave back that a person called, not the model.
+/// The result of a tool that a person called, and not the model.
 pub(super) fn by_hand<'a>(
     source: &mut InputSource<'a>,
     data: &ObjectFields<'a>,

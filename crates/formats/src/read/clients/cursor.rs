@@ -1,5 +1,6 @@
-//! Agent transcripts of Cursor, which hold words and calls, and what `cursor-agent --output-format stream-json` prints,
-//! which holds results, too. Exports of the editor are Markdown, and its own store is SQLite: neither is read.
+//! Reads agent transcripts of Cursor, which hold words and calls, and the output of `cursor-agent --output-format
+//! stream-json`, which also holds results. Exports of the editor are Markdown, and its own store is SQLite: neither is
+//! read.
 //!
 //! Shapes: <https://cursor.com/docs/cli/reference/output-format>, and what public readers of
 //! `~/.cursor/projects/*/agent-transcripts/*.jsonl` agree on.
@@ -21,7 +22,7 @@ use super::step::ClientStep;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Whether a line is one of a transcript, or one that only the stream has.
+/// Whether a line is of a transcript, or of a kind that only the stream has.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
@@ -38,26 +39,30 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
-/// What is gathered while the lines are read.
+/// The state of the reader.
 struct CursorReading<'a> {
     input: &'a [u8],
     conversation: Conversation,
     step: ClientStep<'a>,
-    /// Words of the model since its last call, for streams that tell them in pieces and then whole.
+    /// Words of the model since its last call. Some streams send them in pieces, and then once more as a whole.
     pieces: Vec<(StringToken<'a>, Range<usize>)>,
-    /// How long they are together.
+    /// The length of all pieces together, in bytes.
     length: usize,
-    /// Thoughts in pieces.
+    /// The text of the reasoning, whose pieces are joined.
     thought: Vec<u8>,
+    /// The range of the first piece of the reasoning.
     thought_at: Option<Range<usize>>,
-    /// What a call of the stream gave back, by its id.
+    /// The results of the stream's calls, by call id.
     results: HashMap<String, Range<usize>>,
-    /// Calls of a transcript, which have no ids.
+    /// The number of a transcript's calls, which have no ids.
     calls: usize,
+    /// The number of calls without a result, and the position of the first one.
     unanswered: (usize, Option<usize>),
+    /// The number of errors that the client only shows, and the position of the first one.
     shown: (usize, Option<usize>),
 }
 
+/// Reads the lines of a transcript or of a stream.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
@@ -90,7 +95,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
 }
 
-/// The ends of calls: a stream tells each when it starts and when it is done.
+/// The events that end calls. A stream has one event at the start of a call and one at its end.
 fn results(input: &[u8], records: &[TopValue]) -> HashMap<String, Range<usize>> {
     let done = records.iter().filter_map(|record| {
         let fields = ObjectFields::of(input, record.range.clone());
@@ -101,6 +106,7 @@ fn results(input: &[u8], records: &[TopValue]) -> HashMap<String, Range<usize>> 
 }
 
 impl<'a> CursorReading<'a> {
+    /// Adds one line.
     fn take(&mut self, source: &mut InputSource<'a>, record: &TopValue) {
         let at = record.range.clone();
         let fields = ObjectFields::of(self.input, at.clone());
@@ -134,7 +140,7 @@ impl<'a> CursorReading<'a> {
         }
     }
 
-    /// The words and calls of one line of the model's.
+    /// Adds the words and calls of one line of the model.
     fn reply(
         &mut self,
         source: &mut InputSource<'a>,
@@ -174,10 +180,10 @@ impl<'a> CursorReading<'a> {
         }
     }
 
-    /// Words of the model. A stream of pieces tells all of them together at its end: that is no new word.
+    /// Adds words of the model. A stream of pieces repeats all of them at its end: that text replaces the pieces.
     fn say(&mut self, text: StringToken<'a>, at: &Range<usize>) {
         let whole = chat::inside(&text);
-        // The lengths first: an answer may come in many thousand pieces.
+        // The lengths are compared first, since an answer may have many thousand pieces.
         let is_told = !self.pieces.is_empty()
             && whole.len() == self.length
             && self.pieces.iter().flat_map(|(piece, _)| chat::inside(piece)).eq(whole);
@@ -189,7 +195,7 @@ impl<'a> CursorReading<'a> {
         self.pieces.push((text, at.clone()));
     }
 
-    /// Puts the thoughts and words so far into the step.
+    /// Moves the reasoning and words so far into the step.
     fn settle(&mut self) {
         if let Some(at) = self.thought_at.take() {
             let thought = std::mem::take(&mut self.thought);
@@ -207,12 +213,12 @@ impl<'a> CursorReading<'a> {
         self.conversation.events.extend(events);
     }
 
-    /// A call of the stream with its result, at the place where it starts.
+    /// Adds a call of the stream with its result, at the place where the call starts.
     fn call_of_stream(&mut self, fields: &ObjectFields<'a>, at: &Range<usize>) {
         let key = fields.label("call_id").unwrap_or_default();
         let is_start = fields.is("subtype", "started");
         let done = self.results.remove(&key);
-        // The end of a call whose start was read.
+        // The event ends a call whose start was read already.
         if !is_start && done.is_none() {
             return;
         }
@@ -234,7 +240,7 @@ impl<'a> CursorReading<'a> {
     }
 }
 
-/// The tool's name and what its call holds: `{"readToolCall": {…}}`, or `{"function": {"name": …}}`.
+/// The tool's name and the members of its call: `{"readToolCall": {…}}`, or `{"function": {"name": …}}`.
 fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (StringToken<'a>, ObjectFields<'a>) {
     let fields = ObjectFields::of(input, call.clone());
     let function = fields.inner("function");
@@ -251,7 +257,7 @@ fn tool<'a>(input: &'a [u8], call: Range<usize>) -> (StringToken<'a>, ObjectFiel
     (token(&String::from_utf8_lossy(name)), ObjectFields::of(input, member.value))
 }
 
-/// What a line in the user's role says. The person's words stand in a tag; texts in other tags are the client's.
+/// The parts of a line in the user's role. The person's words are in a tag; text in other tags is the client's.
 fn said<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> SpokenParts<'a> {
     let mut spoken = SpokenParts::default();
     let origin = |text: &StringToken<'_>| {

@@ -1,7 +1,7 @@
-//! Sessions of Factory Droid: a list of records, one a line, whose messages are Anthropic's.
+//! Reads sessions of Factory Droid: a list of records, one per line, whose messages are Anthropic's.
 //!
-//! Droid is closed; the shape is what its readers agree on: the `factory` converters of public session viewers
-//! (`session_start`, `message` with `parentId`, `compaction_state` with `summaryText` and `anchorMessage`).
+//! Droid is closed source. The shape is the one on which its readers agree: the `factory` converters of public session
+//! viewers (`session_start`, `message` with `parentId`, `compaction_state` with `summaryText` and `anchorMessage`).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use super::first;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Whether a session of Droid's starts, or a record is one that only Droid writes.
+/// Whether the records hold the start of a session of Droid, or a record that only Droid writes.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
@@ -29,7 +29,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
                 fields.string("id").is_some() && named.iter().any(|name| fields.has(name))
             }
             "compaction_state" => fields.string("summaryText").is_some(),
-            // pi's records have this shape, too, but not these blocks.
+            // Records of pi have this shape too, but not these blocks.
             "message" if fields.string("id").is_some() && !fields.has("uuid") => {
                 let blocks = fields.inner("message").array("content").unwrap_or(0..0);
                 doc.elements(blocks).any(|block| is_call(&doc.fields(block)))
@@ -43,25 +43,28 @@ fn is_call(block: &ObjectFields<'_>) -> bool {
     block.is("type", "tool_use") || block.is("type", "tool_result")
 }
 
-/// A message on the way to the newest, and where it stands.
+/// A message, with its place in the tree.
 struct DroidMessage {
     range: Range<usize>,
     line: usize,
     id: Option<String>,
-    /// Index of the parent among the messages.
+    /// The index of its parent among the messages. `None` for the first one.
     parent: Option<usize>,
 }
 
-/// Where the client compacted.
+/// A compaction of the client.
 struct DroidCompaction {
+    /// The range of the record.
     record: Range<usize>,
+    /// The range of the summary's string token.
     summary: Range<usize>,
-    /// The first message that it keeps, among all.
+    /// The index of the first message that it keeps.
     kept: usize,
-    /// How many messages there were.
+    /// The number of messages before it.
     end: usize,
 }
 
+/// Reads the records. A file may hold several sessions, one after the other.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let Some(first) = records.first() else { return Vec::new() };
@@ -92,7 +95,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
                 about.envelope.model = model.or(about.envelope.model.take());
                 let named = fields.label("parentId");
                 let known = named.as_ref().and_then(|id| by_id.get(id).copied());
-                // Older files name no parents: the one before it is the parent.
+                // Older files name no parents: the message before is the parent.
                 let parent = known.or_else(|| messages.len().checked_sub(1));
                 let id = fields.label("id");
                 if let Some(id) = &id {
@@ -113,8 +116,8 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     found
 }
 
-/// The message behind those that a summary stands for: its anchor is the last of them, or the first that is kept
-/// where its place is not below the count of those that went.
+/// The index of the first message after those that a summary replaces. The anchor is the last replaced message. It is
+/// the first kept one where its index is not below the number of removed messages. `None` where the anchor is unknown.
 fn first_kept(fields: &ObjectFields<'_>, by_id: &HashMap<String, usize>) -> Option<usize> {
     let anchor = fields.inner("anchorMessage");
     let at = anchor.label("id").and_then(|id| by_id.get(&id).copied())?;
@@ -123,6 +126,8 @@ fn first_kept(fields: &ObjectFields<'_>, by_id: &HashMap<String, usize>) -> Opti
     Some(if is_kept { at } else { at + 1 })
 }
 
+/// The conversation of a session. Where the whole recording is wanted, the conversation before each compaction comes
+/// first.
 fn conversations(
     source: &mut InputSource<'_>,
     messages: Vec<DroidMessage>,
@@ -132,7 +137,7 @@ fn conversations(
     let path = path(source, &messages);
     let mut found = Vec::new();
     let mut shown = (0, None);
-    // A summary of a branch that was left is sent no more.
+    // A summary of an abandoned branch is no longer sent.
     compactions.retain(|compaction| {
         let around = compaction.kept.saturating_sub(1)..=compaction.kept;
         path.iter().any(|at| around.contains(at)) || path.is_empty()
@@ -181,9 +186,9 @@ fn count(source: &InputSource<'_>, message: &DroidMessage, shown: &mut (usize, O
     }
 }
 
-/// The messages from the first to the newest.
+/// The indices of the messages from the root to the newest one.
 fn path(source: &mut InputSource<'_>, messages: &[DroidMessage]) -> Vec<usize> {
-    // Parents are before their children, so this ends.
+    // A parent comes before its children, so this ends.
     let newest = messages.len().checked_sub(1);
     let mut path: Vec<usize> = std::iter::successors(newest, |at| messages[*at].parent).collect();
     path.reverse();
@@ -206,7 +211,7 @@ fn recap(source: &mut InputSource<'_>, summary: Range<usize>) -> RawEvent {
     event
 }
 
-/// The message as it is sent; `None` for one that only a person is shown.
+/// The message as it is sent. `None` for one that is only shown to a person.
 fn event(source: &mut InputSource<'_>, message: &DroidMessage) -> Option<RawEvent> {
     let input = source.input;
     let fields = ObjectFields::of(input, message.range.clone());

@@ -1,17 +1,17 @@
-//! What a reader looks at to tell whose an input is.
+//! The part of an input that a reader looks at to identify its client.
 
 use std::ops::Range;
 
 use super::super::outline::InputDocument;
 use super::super::text::TopValue;
 
-/// The records that are asked whose they are: a large file of another client costs next to nothing.
+/// The first records, which are enough to identify the client. Identifying a large file of another client stays cheap.
 pub(super) fn records(records: &[TopValue]) -> impl Iterator<Item = &TopValue> {
     const ASKED: usize = 16;
     records.iter().take(ASKED)
 }
 
-/// The first element of the list in `list`.
+/// The range of the first element of `list`. `None` for an empty list.
 pub(super) fn element(doc: InputDocument<'_>, list: Range<usize>) -> Option<Range<usize>> {
     doc.elements(list).next()
 }

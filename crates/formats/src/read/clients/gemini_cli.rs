@@ -1,5 +1,5 @@
-//! Sessions of Gemini CLI: `chats/session-*.json`, the `.jsonl` of newer versions with its rewinds and replacements,
-//! and checkpoints, which hold what is sent as it is sent.
+//! Reads sessions of Gemini CLI: `chats/session-*.json`, the `.jsonl` of newer versions with its rewinds and
+//! replacements, and checkpoints, which hold the contents as they are sent.
 //!
 //! Shapes: `packages/core/src/services/chatRecordingTypes.ts`, `chatRecordingService.ts`, `utils/sessionUtils.ts` and
 //! `utils/checkpointUtils.ts` of google-gemini/gemini-cli.
@@ -15,7 +15,7 @@ use super::{first, gemini_cli_message};
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Whether it is a record of a session, a checkpoint, or the list of what was typed.
+/// Whether the records are a session, a checkpoint, or the list of typed lines.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
@@ -35,25 +35,25 @@ fn is_header(fields: &ObjectFields<'_>) -> bool {
     fields.string("sessionId").is_some() && fields.string("projectHash").is_some()
 }
 
-/// The contents that a checkpoint holds.
+/// The list of contents in a checkpoint. `None` for any other record.
 fn checkpoint(fields: &ObjectFields<'_>) -> Option<Range<usize>> {
     fields.array("clientHistory").or_else(|| fields.array("history"))
 }
 
-/// An entry of `logs.json`: a line that was typed, without any answer.
+/// Whether an object is an entry of `logs.json`: a line that a person typed, without an answer.
 fn is_typed(fields: &ObjectFields<'_>) -> bool {
     fields.string("sessionId").is_some()
         && fields.count("messageId").is_some()
         && fields.string("message").is_some()
 }
 
-/// Messages of a session as they stand, by their ids.
+/// A session while it is read: its messages, with their places by id.
 struct GeminiCliSession {
     about: Conversation,
-    /// A place is empty where a message was taken out.
+    /// The messages in order. `None` is the place of a message that was removed.
     messages: Vec<Option<Range<usize>>>,
     by_id: HashMap<String, usize>,
-    /// What was sent before each replacement.
+    /// The conversation before each replacement.
     before: Vec<Conversation>,
 }
 
@@ -82,6 +82,7 @@ impl GeminiCliSession {
         Self { about, messages: Vec::new(), by_id: HashMap::new(), before: Vec::new() }
     }
 
+    /// Applies one record to the session.
     fn take(&mut self, source: &mut InputSource<'_>, record: &TopValue, fields: &ObjectFields<'_>) {
         let input = source.input;
         if let Some(id) = fields.text("$rewindTo") {
@@ -108,7 +109,7 @@ impl GeminiCliSession {
         }
     }
 
-    /// A list of messages, or of lines that were typed.
+    /// Reads a list of messages, or of typed lines.
     fn take_list(&mut self, source: &mut InputSource<'_>, record: &TopValue) {
         let input = source.input;
         let is_typed = |at| is_typed(&ObjectFields::of(input, at));
@@ -127,7 +128,7 @@ impl GeminiCliSession {
         }
     }
 
-    /// A message in the place of the one with its id, or behind all others.
+    /// Puts a message in the place of the one with the same id, or after all others.
     fn put(&mut self, input: &[u8], at: Range<usize>) {
         let Some(id) = ObjectFields::of(input, at.clone()).label("id") else {
             self.messages.push(Some(at));
@@ -142,7 +143,7 @@ impl GeminiCliSession {
         }
     }
 
-    /// What stands from the message of this id on is no longer there; all of it where there is no such message.
+    /// Removes the message with this id and all after it. Removes all messages where none has the id.
     fn rewind(&mut self, source: &mut InputSource<'_>, record: &TopValue, id: &str) {
         let from = self.by_id.get(id).copied().unwrap_or(0);
         let count = self.messages.drain(from..).flatten().count();
@@ -153,7 +154,8 @@ impl GeminiCliSession {
         }
     }
 
-    /// After a compaction only these are in the context. They are the newest text of what they replace, too.
+    /// Replaces the context by the messages of a compaction. Each of them also is the newest version of the message
+    /// with its id.
     fn replace(&mut self, source: &mut InputSource<'_>, record: &TopValue, messages: Range<usize>) {
         let input = source.input;
         let before: Vec<_> = std::mem::take(&mut self.messages);

@@ -1,4 +1,4 @@
-//! Messages of Gemini CLI as the contents that it sends.
+//! Converts messages of Gemini CLI to the contents that it sends.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,12 +8,12 @@ use midfold_core::jsonstr;
 use midfold_core::view::TextOrigin;
 
 use super::super::Conversation;
-use super::super::chat::{self, one_line};
+use super::super::chat;
 use super::super::source::InputSource;
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-/// Adds what these records are sent as.
+/// Adds the contents as which these records are sent.
 pub(super) fn fill(
     source: &mut InputSource<'_>,
     records: impl Iterator<Item = Range<usize>>,
@@ -32,20 +32,20 @@ pub(super) fn fill(
                 let is_answered = next.is_some_and(|next| next.is("type", "gemini"));
                 user(source, range, &fields, is_answered)
             }
-            // Pictures of a tool's result, which the client sends beside it.
+            // The images of a tool's result, which the client sends beside the result.
             "info" if has_media(input, &fields) => {
                 let mut event = content(source, "user", &parts(input, &fields), range);
                 event.origin = Some(TextOrigin::Observation);
                 vec![event]
             }
-            // A content of a checkpoint.
+            // The record is a content of a checkpoint.
             "" if fields.array("parts").is_some() => {
                 let mut event = source.event(range.clone());
                 event.origin = told_origin(input, &fields, "parts");
                 vec![event]
             }
             "info" | "error" | "warning" | "" => Vec::new(),
-            // `gemini`, and what clients that come of it call their models.
+            // The type is `gemini`, or the name that clients derived from Gemini CLI use for their model.
             _ => reply(source, range, &fields, &answered),
         };
         if events.is_empty() && !parts(input, &fields).is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn fill(
     }
 }
 
-/// The calls whose results have a record of their own.
+/// The ids of the calls whose results have a record of their own.
 fn answered(input: &[u8], records: &[Range<usize>]) -> HashSet<String> {
     let lists = records.iter().map(|at| ObjectFields::of(input, at.clone()));
     let lists = lists.filter(|fields| fields.is("type", "user"));
@@ -73,7 +73,7 @@ fn response_id(input: &[u8], part: Range<usize>) -> Option<String> {
     ObjectFields::of(input, part).inner("functionResponse").label("id")
 }
 
-/// The `content` of a record as JSON parts: it is a string, a part, or a list of both.
+/// The `content` of a record as JSON parts. It is a string, a part, or a list of both.
 fn parts(input: &[u8], fields: &ObjectFields<'_>) -> Vec<Vec<u8>> {
     match fields.array("content") {
         Some(list) => scan::elements(input, list).filter_map(|at| part(&input[at])).collect(),
@@ -104,13 +104,13 @@ fn content(
         if at > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(&one_line(part));
+        out.extend_from_slice(&scan::one_line(part));
     }
     out.extend_from_slice(b"]}");
     source.built(out, vec![range.clone()])
 }
 
-/// Openings of texts that the client writes in the user's role.
+/// The openings of texts that the client writes in the user's role.
 const INJECTED: [&str; 4] = [
     "<session_context>",
     "<hook_context>",
@@ -148,13 +148,13 @@ fn user(
     if is_command || parts.len() == 1 && part_of(first).is("text", "") {
         return Vec::new();
     }
-    // What files hold that were named stands behind a heading of the client's, which tells whose it is.
+    // The content of a mentioned file follows a heading of the client, which tells that it is the client's text.
     let mut event = content(source, "user", &parts, range);
     event.origin = origin_of(&text);
     vec![event]
 }
 
-/// What the model said, and behind it what its calls gave back.
+/// A message of the model, followed by the results of its calls.
 fn reply(
     source: &mut InputSource<'_>,
     range: &Range<usize>,
@@ -203,7 +203,7 @@ fn thoughts(input: &[u8], fields: &ObjectFields<'_>) -> Vec<Vec<u8>> {
     thoughts.map(text).collect()
 }
 
-/// A member as it stands, or an empty text or object in its place.
+/// The value of a member as it is, or `empty` where it is missing or `null`.
 fn raw<'a>(fields: &ObjectFields<'a>, name: &str, empty: &'static [u8]) -> &'a [u8] {
     fields.raw(name).filter(|value| value != b"null").unwrap_or(empty)
 }
@@ -214,7 +214,8 @@ fn call(call: &ObjectFields<'_>) -> Vec<u8> {
     [br#"{"functionCall":{"id":"#, id, br#","name":"#, name, br#","args":"#, args, b"}}"].concat()
 }
 
-/// All results of a step are in one message. A result that the client recorded with each of its calls is there once.
+/// The results of a step, which are sent in one message. The client may record the same result at each of its calls; it
+/// is taken once.
 fn results(input: &[u8], calls: &[ObjectFields<'_>], answered: &HashSet<String>) -> Vec<Vec<u8>> {
     let mut seen = answered.clone();
     let mut parts = Vec::new();
@@ -233,7 +234,7 @@ fn results(input: &[u8], calls: &[ObjectFields<'_>], answered: &HashSet<String>)
             }
             Some(object @ [b'{', ..]) => parts.push(object.to_vec()),
             Some(text @ [b'"', ..]) => parts.push(response(call, "output", text)),
-            // A call that was broken off tells what a person was shown.
+            // A call that was broken off has no result. The text that a person was shown takes its place.
             _ => {
                 let shown = call.string("resultDisplay").map(|at| &input[at]);
                 let mut status = Vec::new();

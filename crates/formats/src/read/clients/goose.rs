@@ -1,7 +1,7 @@
-//! Sessions of Goose: JSON lines of its older releases, and what `goose session export --format json` writes.
+//! Reads sessions of Goose: the JSON lines of older releases, and the output of `goose session export --format json`.
 //!
-//! Shapes: `crates/goose/src/conversation/message.rs`, `context_mgmt/mod.rs` and `session/legacy.rs` of
-//! block/goose. Newer releases keep sessions in SQLite: export them.
+//! Shapes: `crates/goose/src/conversation/message.rs`, `context_mgmt/mod.rs` and `session/legacy.rs` of block/goose.
+//! Newer releases keep sessions in SQLite, which have to be exported.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,10 +19,10 @@ use super::items;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Members that hold the messages.
+/// The members that hold the messages.
 const HOLDERS: [&str; 2] = ["conversation", "messages"];
 
-/// Messages that are looked at to tell whose file it is.
+/// The first messages that are read to identify the format.
 const LOOK: usize = 8;
 
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
@@ -66,9 +66,10 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     found
 }
 
-/// Who sees a message. What the client compacted is for the user alone, its summary for the model alone.
+/// Who sees a message. A compacted message is for the user alone, its summary for the model alone.
 struct Visibility {
     user: bool,
+    /// Whether the model sees it, so that it is sent.
     agent: bool,
 }
 
@@ -78,6 +79,8 @@ fn visibility(fields: &ObjectFields<'_>) -> Visibility {
     Visibility { user: sees("userVisible"), agent: sees("agentVisible") }
 }
 
+/// The conversation that is sent. Where the whole recording is wanted, the conversation before each summary comes
+/// first.
 fn conversations(
     source: &mut InputSource<'_>,
     about: &Conversation,
@@ -115,7 +118,8 @@ fn conversations(
     found
 }
 
-/// Where summaries are: what only the model sees, in the user's role, behind what it does not see any more.
+/// The indices of the summaries: messages in the user's role that only the model sees, after messages that it no longer
+/// sees.
 fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
     let mut hidden_before = false;
     let mut found = Vec::new();
@@ -125,7 +129,7 @@ fn summaries(input: &[u8], messages: &[Range<usize>]) -> Vec<usize> {
         if !seen.user && fields.is("role", "user") && hidden_before && is_words(input, &fields) {
             found.push(at);
         }
-        // A summary that was compacted again is seen by nobody.
+        // Nobody sees a summary that was compacted again.
         hidden_before = !seen.agent && (seen.user || hidden_before);
     }
     found
@@ -136,6 +140,8 @@ fn is_words(input: &[u8], fields: &ObjectFields<'_>) -> bool {
     parts.into_iter().all(|part| ObjectFields::of(input, part).is("type", "text"))
 }
 
+/// Builds one conversation. `from` is the index of its first message among all messages. With `sent`, messages that the
+/// model does not see are left out.
 fn conversation(
     source: &mut InputSource<'_>,
     about: &Conversation,
@@ -165,16 +171,17 @@ fn conversation(
     teller.found
 }
 
-/// Puts messages together from their parts.
+/// Builds messages from their parts.
 struct GooseWriter {
     found: Conversation,
-    /// Ids of calls whose results have not come.
+    /// The ids of calls without a result so far.
     open: HashSet<Vec<u8>>,
-    /// How many parts with words are never sent, and where the first is.
+    /// The position of the first part whose words are never sent, and the number of such parts.
     unsent: Option<(usize, usize)>,
 }
 
 impl GooseWriter {
+    /// Adds the message of one record, and its results as messages of their own.
     fn message<'a>(
         &mut self,
         source: &mut InputSource<'a>,
@@ -196,7 +203,7 @@ impl GooseWriter {
                 "toolResponse" => self.result(source, at, &part, &content),
                 "thinking" => thoughts.extend(chat::text_of(&content, "thinking")),
                 "reasoning" => thoughts.extend(chat::text_of(&content, "text")),
-                // No words, or only for whoever looks on.
+                // Parts of these types have no words, or only words for a person who watches.
                 "redactedThinking" | "toolConfirmationRequest" | "actionRequired" => {}
                 "systemNotification"
                 | "conversationCompacted"
@@ -223,7 +230,7 @@ impl GooseWriter {
         self.found.events.push(event);
     }
 
-    /// The result of a call; of one that is not there, what came back as a text.
+    /// Adds the result of a call. A result whose call is missing becomes a text in the user's role.
     fn result<'a>(
         &mut self,
         source: &mut InputSource<'a>,
@@ -254,13 +261,13 @@ impl GooseWriter {
         let is_result = bytes.starts_with(br#"{"role":"tool""#);
         let mut event = source.built(bytes, vec![part.clone()]);
         event.origin = (!is_result).then_some(TextOrigin::Observation);
-        // It is made of a part of the message, and the message has the time.
+        // The event is a part of the message, and only the message has the time.
         event.at = times::of_field(&ObjectFields::of(input, at.clone()), "created");
         self.found.events.push(event);
     }
 }
 
-/// A call, or why the model's call could not be read.
+/// The call of a part. `Err` is the text to send where the model's call could not be read.
 fn call<'a>(content: &ObjectFields<'a>) -> Result<ChatCall<'a>, ContentPart<'a>> {
     let request = content.inner("toolCall");
     let value = request.inner("value");
@@ -273,7 +280,7 @@ fn call<'a>(content: &ObjectFields<'a>) -> Result<ChatCall<'a>, ContentPart<'a>>
     Ok(ChatCall { id, name: Cow::Borrowed(name), arguments: value.raw("arguments") })
 }
 
-/// Whether the annotations say that only the user is to see it.
+/// Whether the annotations say that only the user is to see the part.
 fn is_for_user_alone(input: &[u8], content: &ObjectFields<'_>) -> bool {
     let audience = content.inner("annotations").array("audience");
     audience.is_some_and(|audience| {

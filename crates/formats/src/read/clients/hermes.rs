@@ -1,9 +1,9 @@
-//! Sessions of Hermes Agent: `hermes sessions export` (one session a line), its session files, and lists of
-//! its messages.
+//! Reads sessions of Hermes Agent: `hermes sessions export` (one session per line), its session files, and lists of its
+//! messages.
 //!
-//! Shapes: `hermes_state.py` (`export_session`, `export_session_lineage`) and `hermes_cli/session_export.py` of
-//! the package hermes-agent 0.19.0. Messages are Chat Completions messages with columns of its own, and leave
-//! as they are.
+//! Shapes: `hermes_state.py` (`export_session`, `export_session_lineage`) and `hermes_cli/session_export.py` of the
+//! package hermes-agent 0.19.0. Messages are Chat Completions messages with some columns more, and are copied as they
+//! are.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::fields::ObjectFields;
 use crate::recaps::is_recap;
 use crate::scan;
 
-/// Messages that are looked at to tell whose list it is.
+/// The first messages that are read to identify the format.
 const LOOK: usize = 8;
 
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
@@ -64,7 +64,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     found
 }
 
-/// One session; of a lineage that was compacted into new sessions, the newest one is what is sent.
+/// Reads one session. Where a lineage was compacted into new sessions, only the newest session is sent.
 fn session(
     source: &mut InputSource<'_>,
     at: Range<usize>,
@@ -88,7 +88,7 @@ fn session(
     own(source, newest.clone(), &ObjectFields::of(input, newest.clone()), found);
 }
 
-/// What a session holds itself.
+/// Reads the messages of one session, without the sessions before it.
 fn own(
     source: &mut InputSource<'_>,
     at: Range<usize>,
@@ -116,7 +116,8 @@ fn own(
     }
 }
 
-/// The rows that are live; those that it compacted in place where they are asked for, too.
+/// The conversation of the live rows. Where the whole recording is wanted, the rows that were compacted in place come
+/// first.
 fn conversations(
     source: &mut InputSource<'_>,
     about: &Conversation,

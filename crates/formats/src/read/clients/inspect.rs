@@ -1,4 +1,4 @@
-//! Logs of Inspect AI as JSON: an evaluation with its samples, or one sample.
+//! Reads logs of Inspect AI as JSON: an evaluation with its samples, or one sample.
 //!
 //! Shapes: `inspect_ai/log/_log.py`, `inspect_ai/model/_chat_message.py` and `inspect_ai/_util/content.py` of the
 //! package inspect-ai 0.3.285. An `.eval` file is a zip archive: `inspect log dump` writes it as JSON.
@@ -56,6 +56,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     found
 }
 
+/// The conversation of one sample. `None` where it has no messages and no text as input.
 fn conversation(
     source: &mut InputSource<'_>,
     at: Range<usize>,
@@ -76,20 +77,20 @@ fn conversation(
     if conversation.events.is_empty()
         && let Some(text) = fields.string("input")
     {
-        // A sample that failed before anything was sent.
+        // The sample failed before any message was sent.
         let words = ContentPart::Text(Cow::Borrowed(&input[text.clone()]));
         conversation.events.push(source.built(chat::message("user", &[words]), vec![text]));
     }
     (!conversation.events.is_empty()).then_some(conversation)
 }
 
-/// What a sample holds, and how its messages are put together.
+/// A sample while its messages are built.
 struct InspectWriter<'a> {
     input: &'a [u8],
     messages: Vec<Range<usize>>,
-    /// Long strings stand beside the messages, under their hash.
+    /// Long strings by their hash. The sample keeps them beside the messages.
     attachments: HashMap<&'a [u8], &'a [u8]>,
-    /// Whether messages say where they are from.
+    /// Whether the messages name their source.
     says_source: bool,
 }
 
@@ -108,6 +109,7 @@ impl<'a> InspectWriter<'a> {
         Self { input, messages, attachments, says_source }
     }
 
+    /// The event of one message. `None` for a message without a role.
     fn message(
         &self,
         source: &mut InputSource<'a>,
@@ -138,7 +140,7 @@ impl<'a> InspectWriter<'a> {
                 chat::result(id, fields.raw("function"), &parts)
             }
             _ => {
-                // What neither the task nor an operator says, the agent's own scaffold does.
+                // A message from neither the task nor an operator is from the agent's own scaffold.
                 let is_own = fields.string("source").is_none() && self.says_source;
                 origin = is_own.then_some(TextOrigin::Injected);
                 chat::message("user", &parts)
@@ -155,7 +157,7 @@ impl<'a> InspectWriter<'a> {
         ChatCall { id: raw("id"), name: raw("function"), arguments: call.raw("arguments") }
     }
 
-    /// A string; what stands in its place where it is kept under a hash.
+    /// A string token. A reference to an attachment is replaced by the attached string.
     fn token(&self, raw: &'a [u8]) -> StringToken<'a> {
         let hash = inside(raw).strip_prefix(b"attachment://");
         let kept = hash.and_then(|hash| self.attachments.get(hash).copied());

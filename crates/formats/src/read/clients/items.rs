@@ -1,11 +1,12 @@
-//! Where a client's file has its entries: in a list, in a list of an object, or one a line.
+//! Finds the entries of a client's file: in a list, in a list of an object, or one per line.
 
 use std::ops::Range;
 
 use super::super::outline::InputDocument;
 use super::super::text::TopValue;
 
-/// The elements of the lists that the records are, or hold by one of these names; else the records.
+/// The entries of all records: the elements of a record that is a list, or holds one under one of these names, or else
+/// the record itself.
 pub(super) fn all<'a>(
     doc: InputDocument<'a>,
     records: &'a [TopValue],
@@ -18,7 +19,7 @@ pub(super) fn all<'a>(
     })
 }
 
-/// The list that a value is, or that it holds by one of these names.
+/// The list that a value is, or that it holds under one of these names. `None` where there is none.
 pub(super) fn list(
     doc: InputDocument<'_>,
     at: Range<usize>,

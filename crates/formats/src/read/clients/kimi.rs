@@ -1,4 +1,5 @@
-//! Sessions of Kimi CLI: `context.jsonl`, which holds what is sent, and `wire.jsonl`, which holds what was shown.
+//! Reads sessions of Kimi CLI: `context.jsonl`, which holds the messages as they are sent, and `wire.jsonl`, which
+//! holds what was shown.
 //!
 //! Shapes: `src/kimi_cli/soul/context.py`, `soul/message.py`, `wire/file.py`, `wire/types.py` and
 //! `packages/kosong/src/kosong/message.py` of MoonshotAI/kimi-cli.
@@ -17,7 +18,7 @@ use super::{first, kimi_wire};
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Whether a record is one of the client's own, or an envelope of its wire.
+/// Whether the records hold one of the client's own types, or an envelope of its wire.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
@@ -49,7 +50,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     if conversation.events.is_empty() { Vec::new() } else { vec![conversation] }
 }
 
-/// The message as it is, but for thoughts: Chat has them beside the content.
+/// The message as it is, except for reasoning: Chat Completions has it beside the content.
 fn event(source: &mut InputSource<'_>, fields: &ObjectFields<'_>, at: &Range<usize>) -> RawEvent {
     let input = source.input;
     let parts: Vec<_> = parts(input, fields).collect();
@@ -88,7 +89,7 @@ fn parts<'a>(
     scan::elements(input, list).map(move |at| (at.clone(), ObjectFields::of(input, at)))
 }
 
-/// The message with its calls, which are recorded as Chat has them.
+/// The message with its calls, which are recorded in the shape of Chat Completions.
 fn with_calls(mut message: Vec<u8>, calls: &[u8]) -> Vec<u8> {
     if calls.len() > b"[]".len() {
         message.pop();
@@ -99,7 +100,8 @@ fn with_calls(mut message: Vec<u8>, calls: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Whose words a message in the user's role holds: the client writes its own in tags.
+/// The origin of a message in the user's role. The client writes its own words in tags. `None` where words of the user
+/// are among them.
 fn origin<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<TextOrigin> {
     const TAGS: [&str; 3] = ["<system>", "<system-reminder>", "<notification"];
     let is_client = |text: &str| TAGS.iter().any(|tag| text.trim_start().starts_with(tag));

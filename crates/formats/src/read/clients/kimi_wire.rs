@@ -1,4 +1,4 @@
-//! The wire of Kimi CLI: what its interface was told, from which the conversation is put together.
+//! Reads the wire of Kimi CLI: the events for its interface, from which the conversation is built.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use super::step::ClientStep;
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-/// Whether it is the header of a wire file, or one of its records.
+/// Whether an object is the header of a wire file, or one of its records.
 pub(super) fn is_of(fields: &ObjectFields<'_>) -> bool {
     let message = fields.inner("message");
     fields.is("type", "metadata") && fields.string("protocol_version").is_some()
@@ -24,34 +24,37 @@ pub(super) fn is_of(fields: &ObjectFields<'_>) -> bool {
             && message.object("payload").is_some()
 }
 
-/// A call whose arguments may come in pieces.
+/// A call whose arguments may arrive in pieces.
 struct KimiCall<'a> {
     id: StringToken<'a>,
     name: StringToken<'a>,
+    /// The inside of the string token of the arguments so far.
     arguments: Vec<u8>,
     at: Range<usize>,
 }
 
-/// What one agent says and does.
+/// The conversation of one agent while it is built.
 struct KimiTalk<'a> {
     conversation: Conversation,
-    /// Pieces of one text or thought, which are one in the message.
+    /// The pieces of one text or thought, which are joined in the message. The `bool` says whether it is a thought.
     text: Option<(bool, Vec<u8>, Range<usize>)>,
+    /// The whole texts and thoughts of the step so far. The `bool` says whether one is a thought.
     words: Vec<(bool, StringToken<'a>, Range<usize>)>,
     calls: Vec<KimiCall<'a>>,
-    /// The tools of the step's calls, by the ids of these.
+    /// The tool names of the step's calls, by call id.
     names: HashMap<String, StringToken<'a>>,
     step: ClientStep<'a>,
     used: Option<Usage>,
 }
 
+/// Reads the wire: one conversation per agent.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let mut talks: Vec<KimiTalk<'_>> = Vec::new();
     let mut by_agent: HashMap<Option<String>, usize> = HashMap::new();
     for record in records {
         let mut envelope = ObjectFields::of(source.input, record.range.clone()).inner("message");
         let mut agent = None;
-        // An agent's events lie in its parent's, which may be an agent's again.
+        // The events of a subagent are wrapped in events of its parent, which may be a subagent too.
         while envelope.is("type", "SubagentEvent") {
             let payload = envelope.inner("payload");
             let named = payload.label("agent_id").or_else(|| payload.label("parent_tool_call_id"));
@@ -76,6 +79,7 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
 }
 
 impl<'a> KimiTalk<'a> {
+    /// Adds one event of an agent.
     fn take(
         &mut self,
         source: &mut InputSource<'a>,
@@ -147,7 +151,7 @@ impl<'a> KimiTalk<'a> {
         pieces.extend_from_slice(chat::inside(text));
     }
 
-    /// Puts the pieces of a text together.
+    /// Joins the pieces of a text.
     fn settle(&mut self) {
         if let Some((is_thought, pieces, at)) = self.text.take() {
             let text = Cow::Owned([&b"\""[..], &pieces, b"\""].concat());
@@ -163,7 +167,7 @@ impl<'a> KimiTalk<'a> {
         self.step.answer((id, name.unwrap_or_else(|| token(""))), parts, at.clone());
     }
 
-    /// The step as messages.
+    /// Adds the step's messages to the conversation.
     fn flush(&mut self, source: &mut InputSource<'a>) {
         self.settle();
         for (is_thought, text, at) in self.words.drain(..) {
@@ -184,7 +188,7 @@ impl<'a> KimiTalk<'a> {
     }
 }
 
-/// A part of a message's content; what is no text and no picture is told as it is.
+/// A part of a message's content. A part that is neither text nor image becomes its JSON.
 pub(super) fn shown<'a>(value: &'a [u8], part: &ObjectFields<'a>) -> ContentPart<'a> {
     let text =
         chat::text_of(part, "text").filter(|_| part.is("type", "text")).map(ContentPart::Text);
@@ -192,7 +196,7 @@ pub(super) fn shown<'a>(value: &'a [u8], part: &ObjectFields<'a>) -> ContentPart
     text.or(image).unwrap_or_else(|| ContentPart::unknown(value))
 }
 
-/// What was typed: a text, or a list of parts.
+/// The typed message: a text, or a list of parts.
 fn typed<'a>(input: &'a [u8], payload: &ObjectFields<'a>, at: &Range<usize>) -> SpokenParts<'a> {
     let mut spoken = SpokenParts::default();
     match payload.array("user_input") {
@@ -214,7 +218,7 @@ fn typed<'a>(input: &'a [u8], payload: &ObjectFields<'a>, at: &Range<usize>) -> 
     spoken
 }
 
-/// What the client makes of a result: its message in a tag, then its output.
+/// The result as the client sends it: its message in a tag, then its output.
 fn result_parts<'a>(input: &'a [u8], value: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     let mut parts = Vec::new();
     let message = chat::inside(value.raw("message").unwrap_or_default());

@@ -1,7 +1,8 @@
-//! Agent files of Letta (`.af`): agents with their messages, and which of them are in the context.
+//! Reads agent files of Letta (`.af`): agents with their messages, and the ids of those messages that are in the
+//! context.
 //!
-//! Shapes: `letta/schemas/agent_file.py` and `letta/schemas/letta_message_content.py` of letta-ai/letta; before
-//! those, one agent at the top with `in_context_message_indices`.
+//! Shapes: `letta/schemas/agent_file.py` and `letta/schemas/letta_message_content.py` of letta-ai/letta; in older
+//! files, one agent at the top level with `in_context_message_indices`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ use super::super::{Conversation, TranscriptFormat};
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// What Letta itself says in the user's role: objects of these types.
+/// The types of objects that Letta itself sends in the user's role.
 const EVENTS: [&str; 3] = ["heartbeat", "login", "system_alert"];
 
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
@@ -29,6 +30,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
+/// Reads the agents of the file.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let input = source.input;
     let mut found = Vec::new();
@@ -58,7 +60,8 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     found
 }
 
-/// The messages that are not in the context any more, where they are asked for, and those that are.
+/// The messages that are no longer in the context, and those that are. The first list is empty unless the whole
+/// recording is wanted.
 fn live(
     source: &mut InputSource<'_>,
     agent: &ObjectFields<'_>,
@@ -106,7 +109,7 @@ fn live(
     (Vec::new(), live)
 }
 
-/// What the parts of a message hold.
+/// The content of a message, by kind.
 #[derive(Default)]
 struct LettaContent<'a> {
     parts: Vec<ContentPart<'a>>,
@@ -114,6 +117,7 @@ struct LettaContent<'a> {
     calls: Vec<ChatCall<'a>>,
 }
 
+/// Adds the events of one message.
 fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Conversation) {
     let input = source.input;
     let fields = ObjectFields::of(input, at.clone());
@@ -123,7 +127,7 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
     let mut origin = None;
     match &*role {
         "assistant" => made.push(chat::reply(&content.parts, &content.thoughts, &content.calls)),
-        // What waits for a person's word is a call; the word is in a message without one.
+        // An approval with a call asks a person; an approval without one is the answer.
         "approval" if !content.calls.is_empty() => {
             made.push(chat::reply(&content.parts, &content.thoughts, &content.calls));
         }
@@ -143,6 +147,7 @@ fn message(source: &mut InputSource<'_>, at: Range<usize>, conversation: &mut Co
     conversation.envelope.model = fields.label("model").or(conversation.envelope.model.take());
 }
 
+/// Sorts the parts of a message by kind.
 fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> {
     let mut found = LettaContent::default();
     let whole = ["content", "text"].iter().find_map(|name| message.string(name));
@@ -154,7 +159,7 @@ fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> 
             "text" => found.parts.push(ContentPart::Text(raw("text"))),
             "image" => found.parts.push(picture(&input[at], &part.inner("source"))),
             "reasoning" => found.thoughts.push(raw("reasoning")),
-            // Nobody but its provider can read it.
+            // Nobody but its provider can read this reasoning.
             "redacted_reasoning" | "omitted_reasoning" => {}
             "tool_call" => {
                 let (id, name) = (raw("id"), raw("name"));
@@ -170,7 +175,7 @@ fn content<'a>(input: &'a [u8], message: &ObjectFields<'a>) -> LettaContent<'a> 
         let raw =
             |fields: &ObjectFields<'a>, name| Cow::Borrowed(fields.raw(name).unwrap_or(b"\"\""));
         let (id, name) = (raw(&call, "id"), raw(&function, "name"));
-        // Both places may name the same call.
+        // The content and the list of calls may hold the same call.
         if found.calls.iter().all(|known| known.id != id) {
             found.calls.push(ChatCall { id, name, arguments: function.raw("arguments") });
         }
@@ -189,7 +194,8 @@ fn picture<'a>(whole: &'a [u8], source: &ObjectFields<'a>) -> ContentPart<'a> {
     }
 }
 
-/// One result a call: of several calls each has its own in a list, of one the content is it.
+/// The results of a message. Results of several calls are in a list; the result of a single call is the message's
+/// content.
 fn results(input: &[u8], message: &ObjectFields<'_>, parts: &[ContentPart<'_>]) -> Vec<Vec<u8>> {
     let is_full = |list: &Range<usize>| scan::elements(input, list.clone()).next().is_some();
     let list =
@@ -221,7 +227,8 @@ fn results(input: &[u8], message: &ObjectFields<'_>, parts: &[ContentPart<'_>]) 
         .collect()
 }
 
-/// Whose words a message of the user's role is: Letta wraps what it says itself in an object with a type.
+/// The origin of a message in the user's role. Letta wraps its own words in an object with a `type`. `None` for words
+/// of the user.
 fn spoken(parts: &[ContentPart<'_>]) -> Option<TextOrigin> {
     let [ContentPart::Text(token)] = parts else { return None };
     let text = midfold_core::jsonstr::decode(token);

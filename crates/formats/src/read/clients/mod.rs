@@ -1,6 +1,6 @@
-//! Files of clients that keep a conversation in a shape of their own: one reader a file.
+//! Reads files of clients that keep a conversation in a shape of their own: one module per client.
 //!
-//! A client is recognised by what only it writes, before anything else is asked.
+//! A client is identified by members that only it writes. This check comes before all other formats.
 
 mod aider;
 mod chatgpt;
@@ -35,16 +35,17 @@ use super::source::InputSource;
 use super::text::TopValue;
 use super::{Conversation, ReadError, TranscriptFormat};
 
+/// Reads the records of a client's file into conversations.
 type ClientReader = fn(&mut InputSource<'_>, &[TopValue]) -> Vec<Conversation>;
 
-/// A client, how its files are told from all others, and what reads them.
+/// A client: its format, the check that identifies its files, and their reader.
 struct ClientFormat {
     format: TranscriptFormat,
     is_of: fn(InputDocument<'_>, &[TopValue]) -> bool,
     read: ClientReader,
 }
 
-/// In the order in which they are asked.
+/// The clients in the order in which they are checked.
 const CLIENTS: [ClientFormat; 15] = [
     ClientFormat {
         format: TranscriptFormat::OpenCode,
@@ -75,22 +76,22 @@ const CLIENTS: [ClientFormat; 15] = [
     ClientFormat { format: TranscriptFormat::Aider, is_of: aider::is_of, read: aider::read },
 ];
 
-/// The client that wrote the input.
+/// The format of the client that wrote the input. `None` where no client is identified.
 pub(super) fn recognise(doc: InputDocument<'_>, records: &[TopValue]) -> Option<TranscriptFormat> {
     CLIENTS.iter().find(|client| (client.is_of)(doc, records)).map(|client| client.format)
 }
 
-/// What reads the files of a client; `None` for a format that is no client's here.
+/// The reader of a client's files. `None` for a format that belongs to no client.
 pub(super) fn reader(format: TranscriptFormat) -> Option<ClientReader> {
     CLIENTS.iter().find(|client| client.format == format).map(|client| client.read)
 }
 
-/// Whether the input is what a client writes that writes no JSON.
+/// Whether the input is of a client that writes no JSON.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
     aider::is_history(bytes)
 }
 
-/// Why a file of a client's is the wrong one: what it keeps beside the conversation.
+/// An error for a client's file that is the wrong one: it does not hold what was sent. `None` for any other file.
 pub(super) fn refuse(doc: InputDocument<'_>, records: &[TopValue]) -> Option<ReadError> {
     cline::is_shown(doc, records).then_some(ReadError::Beside {
         what: "`ui_messages.json`, what Cline or Roo Code shows and never sends",

@@ -1,5 +1,6 @@
-//! Sessions of OpenCode (opencode.ai): what `opencode export` and its `/session/ID/message` give, and the files of its
-//! `storage` folder, one after the other. Newer versions keep a session in SQLite: export it.
+//! Reads sessions of OpenCode (opencode.ai): the output of `opencode export` and of its `/session/ID/message`, and the
+//! files of its `storage` folder, one after the other. Newer versions keep a session in SQLite, which has to be
+//! exported.
 //!
 //! Shapes: `packages/opencode/src/session/message-v2.ts` and `cli/cmd/export.ts` of anomalyco/opencode.
 
@@ -18,25 +19,27 @@ use crate::scan;
 
 /// A message with its parts.
 struct OpencodeMessage {
+    /// The range of the message's own record, without its parts.
     info: Range<usize>,
     parts: Vec<Range<usize>>,
     id: Option<String>,
     parent: Option<String>,
-    /// A summary that was made to its end.
+    /// Whether it is a summary that was completed.
     is_summary: bool,
-    /// Where its client compacts, and from which message on it then keeps what was before.
+    /// Whether the client compacts here; the inner value is the id of the first older message that it then keeps.
     compaction: Option<Option<String>>,
 }
 
+/// A session while it is read.
 struct OpencodeSession {
     id: Option<String>,
-    /// The session's own record; empty where there is none.
+    /// The range of the session's own record; empty where there is none.
     info: Range<usize>,
     line: usize,
     messages: Vec<OpencodeMessage>,
 }
 
-/// What the values of an input are.
+/// The kind of a value of the input.
 enum OpencodeValue {
     /// A whole session.
     Export {
@@ -57,7 +60,7 @@ enum OpencodeValue {
     Other,
 }
 
-/// Whether it is a message of OpenCode's with its parts, or a file of its storage.
+/// Whether the records are messages of OpenCode with their parts, or files of its storage.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         match value(doc.bytes, &doc.fields(record.range.clone())) {
@@ -78,6 +81,7 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
+/// The kind of a value, by its members.
 fn value(bytes: &[u8], fields: &ObjectFields<'_>) -> OpencodeValue {
     if let Some(info) = fields.object("info") {
         if let Some(messages) = fields.array("messages") {
@@ -114,19 +118,19 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
     let is_child = |session: &OpencodeSession| {
         ObjectFields::of(source.input, session.info.clone()).has("parentID")
     };
-    // The main conversation first, subagents in the order of the file.
+    // The main conversation comes first, then the subagents in the order of the file.
     sessions.sort_by_key(is_child);
     sessions.iter_mut().flat_map(|session| conversations(source, session)).collect()
 }
 
-/// Sessions while they are gathered from the values of an input.
+/// The sessions while they are collected from the values of an input.
 #[derive(Default)]
 struct OpencodeSessions {
     sessions: Vec<OpencodeSession>,
     by_id: HashMap<String, usize>,
-    /// Files of parts, by their message.
+    /// The part files, by the id of their message.
     parts: HashMap<String, Vec<Range<usize>>>,
-    /// Whether the files of `storage` are there, which have no order of their own.
+    /// Whether there are files of `storage`, which have no order of their own.
     stored: bool,
 }
 
@@ -140,6 +144,7 @@ impl OpencodeSessions {
         &mut self.sessions[at]
     }
 
+    /// Adds one value to the session to which it belongs.
     fn take(&mut self, input: &[u8], at: Range<usize>, line: usize) {
         let fields = ObjectFields::of(input, at.clone());
         let message = |info: Range<usize>, parts: Range<usize>| {
@@ -177,7 +182,7 @@ impl OpencodeSessions {
         }
     }
 
-    /// A list of messages or of exports; what lies deeper is no session.
+    /// Reads an element of a list, which is a message or an export. Other values are skipped.
     fn take_of_list(&mut self, input: &[u8], at: Range<usize>, line: usize) {
         let known = value(input, &ObjectFields::of(input, at.clone()));
         if matches!(known, OpencodeValue::Export { .. } | OpencodeValue::Message { .. }) {
@@ -186,6 +191,8 @@ impl OpencodeSessions {
     }
 }
 
+/// The sessions of an input. Files of `storage` come in any order, so parts and messages are joined by id and sorted by
+/// time.
 fn sessions(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<OpencodeSession> {
     let input = source.input;
     let mut gathered = OpencodeSessions::default();
@@ -232,6 +239,8 @@ fn message(input: &[u8], info: Range<usize>, parts: Vec<Range<usize>>) -> Openco
     OpencodeMessage { info, parts, id, parent, is_summary, compaction }
 }
 
+/// The conversation that is sent. Where the whole recording is wanted, the conversation before each summary comes
+/// first.
 fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) -> Vec<Conversation> {
     take_back(source, session);
     let messages = &session.messages;
@@ -268,7 +277,7 @@ fn conversations(source: &mut InputSource<'_>, session: &mut OpencodeSession) ->
     found
 }
 
-/// Where a person went back, the client drops what follows before it sends the next message.
+/// Removes the messages that a person went back from. The client drops them before it sends the next message.
 fn take_back(source: &mut InputSource<'_>, session: &mut OpencodeSession) {
     let input = source.input;
     let revert = ObjectFields::of(input, session.info.clone()).inner("revert");
@@ -308,14 +317,15 @@ fn describe(
     }
 }
 
-/// The request for a summary.
+/// The index of the message that requested a summary. `None` where it is missing.
 fn asked(messages: &[OpencodeMessage], summary: usize) -> Option<usize> {
     let parent = messages[summary].parent.as_ref()?;
     let is_it = |message: &OpencodeMessage| message.id.as_ref() == Some(parent);
     messages[..summary].iter().rposition(is_it).filter(|at| messages[*at].compaction.is_some())
 }
 
-/// What is sent of these: the newest summary behind its request, then what it kept, then what followed.
+/// The indices of the messages that are sent: the newest summary after its request, then the older messages that it
+/// kept, then all that followed.
 fn live(messages: &[OpencodeMessage]) -> Vec<usize> {
     let Some(summary) = messages.iter().rposition(|message| message.is_summary) else {
         return (0..messages.len()).collect();

@@ -1,4 +1,4 @@
-//! Messages of OpenCode as Chat Completions messages: what its `toModelMessages` sends.
+//! Converts messages of OpenCode to Chat Completions messages, as its `toModelMessages` does.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,19 +13,21 @@ use super::step::ClientStep;
 use crate::fields::ObjectFields;
 use crate::{scan, usage};
 
-/// What stands for a compaction in the list that is sent.
+/// The text that the client sends in place of a compaction.
 const COMPACTION: &str = "What did we do so far?";
+/// The text that the client sends in place of a subtask.
 const SUBTASK: &str = "The following tool was executed by the user";
-/// What the client sends for an output that it pruned.
+/// The text that the client sends in place of a pruned output.
 const CLEARED: &str = "[Old tool result content cleared]";
+/// The text that the client sends as the result of an interrupted call.
 const INTERRUPTED: &str = "[Tool execution was interrupted]";
 
-/// What of a session is recorded and not sent.
+/// Counts what a session records and does not send.
 #[derive(Default)]
 pub(super) struct UnsentParts {
-    /// Words that only a person is shown, and where the first are.
+    /// The number of notes and errors that are only shown, and the position of the first one.
     shown: (usize, Option<usize>),
-    /// Outputs that were pruned.
+    /// The number of outputs that were pruned, and the position of the first one.
     cleared: (usize, Option<usize>),
 }
 
@@ -47,7 +49,7 @@ impl UnsentParts {
     }
 }
 
-/// The messages that one record of the client is sent as.
+/// The messages as which one record of the client is sent.
 pub(super) fn events(
     source: &mut InputSource<'_>,
     info: &Range<usize>,
@@ -69,7 +71,7 @@ pub(super) fn events(
     spoken.events(source)
 }
 
-/// A reply that ended in an error is not sent again, but for one that a person broke off.
+/// Whether a reply ended in an error and is not sent again. A reply that a person broke off is sent, if it has content.
 fn is_failed(input: &[u8], info: &ObjectFields<'_>, parts: &[Range<usize>]) -> bool {
     let said = |at: &Range<usize>| {
         let part = ObjectFields::of(input, at.clone());
@@ -80,6 +82,7 @@ fn is_failed(input: &[u8], info: &ObjectFields<'_>, parts: &[Range<usize>]) -> b
     !error.is_empty() && !is_broken_off
 }
 
+/// Adds one part of a user message.
 fn user_part<'a>(
     input: &'a [u8],
     at: &Range<usize>,
@@ -96,7 +99,7 @@ fn user_part<'a>(
                 spoken.push(origin, ContentPart::Text(text), at.clone());
             }
         }
-        // The client has put what such a file holds into a text beside it.
+        // The client has put the content of such a file into a text beside it.
         "file" if part.is("mime", "text/plain") || part.is("mime", "application/x-directory") => {}
         "file" => spoken.push(None, file(&part), at.clone()),
         "compaction" => spoken.push(injected, ContentPart::Text(token(COMPACTION)), at.clone()),
@@ -117,8 +120,8 @@ fn file<'a>(part: &ObjectFields<'a>) -> ContentPart<'a> {
     ContentPart::File { name: chat::text_of(part, "filename"), data: address }
 }
 
-/// Each step of a reply is a message, with the results of its calls behind it. Chat has no place for words
-/// between a call and its result, so words behind a call are a message behind its result.
+/// The messages of a reply: one for each step, followed by the results of its calls. Chat Completions has no place for
+/// words between a call and its result, so such words become a message after the result.
 fn reply(
     source: &mut InputSource<'_>,
     info: &ObjectFields<'_>,
@@ -160,7 +163,7 @@ fn reply(
         }
     }
     events.extend(step.finish(source, used));
-    // What the counts of a message tell that has none of its steps: its last request.
+    // No step has usage, so the counts of the whole message are used; they are those of its last request.
     if events.iter().all(|event| event.usage.is_none())
         && let Some(last) = events.iter_mut().rfind(|event| !is_result(&event.bytes))
     {
@@ -178,6 +181,7 @@ fn is_result(message: &[u8]) -> bool {
     message.starts_with(br#"{"role":"tool""#)
 }
 
+/// Adds a call and its result to the step.
 fn tool<'a>(
     source: &InputSource<'a>,
     part: &ObjectFields<'a>,
@@ -199,7 +203,7 @@ fn tool<'a>(
         }
         "completed" => text("output").into_iter().chain(attachments(input, &state)).collect(),
         "error" => vec![ContentPart::Text(failure(&state))],
-        // Arguments that were not all there yet are kept as they came.
+        // Arguments that had not arrived completely are kept as they are.
         _ => std::iter::once(ContentPart::Text(token(INTERRUPTED)))
             .chain(text("raw").filter(|_| arguments.is_none_or(|input| input == b"{}")))
             .filter(
@@ -210,7 +214,7 @@ fn tool<'a>(
     step.answer((id, name), parts, at.clone());
 }
 
-/// What a call that failed tells: what it had put out where a person broke it off, else its error.
+/// The text of a failed call: its output so far where a person broke it off, or else its error.
 fn failure<'a>(state: &ObjectFields<'a>) -> StringToken<'a> {
     let metadata = state.inner("metadata");
     let partial = metadata.string("output").filter(|_| metadata.is_true("interrupted"));

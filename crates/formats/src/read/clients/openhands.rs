@@ -1,8 +1,8 @@
-//! Event logs of OpenHands: one event a line, or a list of them.
+//! Reads event logs of OpenHands: one event per line, or a list of them.
 //!
 //! Shapes: `openhands-sdk/openhands/sdk/event` of OpenHands/software-agent-sdk (events with `kind`, in
-//! [`super::openhands_events`]); `openhands/events/serialization` and `openhands/memory/conversation_memory.py`
-//! of OpenHands/OpenHands before 1.0 (events with `action` or `observation`, in [`super::openhands_old`]).
+//! [`super::openhands_events`]); `openhands/events/serialization` and `openhands/memory/conversation_memory.py` of
+//! OpenHands/OpenHands before 1.0 (events with `action` or `observation`, in [`super::openhands_old`]).
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use super::{items, openhands_events, openhands_old};
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Members that hold the events in exports and in the rows of evaluations.
+/// The members that hold the events in exports and in the rows of evaluations.
 const HOLDERS: [&str; 4] = ["events", "history", "trajectory", "items"];
 
-/// Events that are looked at to tell whose file it is.
+/// The first events that are read to identify the format.
 const LOOK: usize = 8;
 
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
@@ -27,7 +27,8 @@ pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     })
 }
 
-/// Events of the newer kind, and those before 1.0, told by each event; a row of an evaluation is a conversation.
+/// Reads events of the newer kind and those from before 1.0. Each event shows which kind it is. A row of an evaluation
+/// is one conversation.
 pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Conversation> {
     let doc = InputDocument { bytes: source.input, outline: None };
     let mut found = Vec::new();

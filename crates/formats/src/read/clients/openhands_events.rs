@@ -1,4 +1,4 @@
-//! Events of OpenHands' SDK, each with its `kind`. Where their shapes are from is said in [`super::openhands`].
+//! Reads events of OpenHands' SDK, each with its `kind`. [`super::openhands`] names the sources of their shapes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use super::openhands_view::{OpenhandsItem, condense, labels, recap};
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// What stands before a failed result when it is sent.
+/// The text before a failed result when it is sent.
 const FAILED: &str = "[An error occurred during execution.]\n";
 
 /// Whether an object is an event.
@@ -49,7 +49,7 @@ pub(super) fn read(
     found
 }
 
-/// The events from the root to the newest one. An event without a parent follows the one before it.
+/// The events from the root to the newest one. An event without a parent follows the event before it.
 fn path(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut parents = Vec::with_capacity(events.len());
@@ -65,7 +65,7 @@ fn path(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Range<usiz
             by_id.insert(id, at);
         }
     }
-    // Parents are before their children, so this ends.
+    // A parent comes before its children, so this ends.
     let mut path: Vec<usize> =
         std::iter::successors(events.len().checked_sub(1), |at| parents[*at]).collect();
     path.reverse();
@@ -77,8 +77,8 @@ fn path(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Range<usiz
     path.into_iter().map(|at| events[at].clone()).collect()
 }
 
-/// What was sent up to each condensation, where that is asked for, and what is sent now. And how many events
-/// with words are never sent, with the place of the first.
+/// The context before each condensation, where the whole recording is wanted, and the context now. The second value is
+/// the position of the first event whose words are never sent, and the number of such events.
 fn views(
     source: &mut InputSource<'_>,
     path: &[Range<usize>],
@@ -120,6 +120,7 @@ fn views(
     (views, unsent)
 }
 
+/// Builds the conversation of a view.
 fn conversation(
     source: &mut InputSource<'_>,
     mut conversation: Conversation,
@@ -139,7 +140,7 @@ fn conversation(
         let fields = ObjectFields::of(input, range.clone());
         match &*fields.text("kind").unwrap_or_default() {
             "ActionEvent" => {
-                // Calls of one response are events in a row.
+                // The calls of one response are neighbouring events.
                 let response = fields.raw("llm_response_id");
                 let mut batch = vec![range];
                 while let Some(OpenhandsItem::Event { at: next, .. }) = view.get(at) {
@@ -180,7 +181,7 @@ fn conversation(
     conversation
 }
 
-/// One reply: the words and thoughts of its first call, and all calls.
+/// One reply: the words and reasoning of its first call, and all calls.
 fn actions(source: &mut InputSource<'_>, batch: Vec<Range<usize>>) -> RawEvent {
     let input = source.input;
     let mut parts = Vec::new();
@@ -202,7 +203,7 @@ fn actions(source: &mut InputSource<'_>, batch: Vec<Range<usize>>) -> RawEvent {
     source.built(chat::reply(&parts, &thoughts, &calls), batch)
 }
 
-/// What was thought: in plain words, else in the blocks of one provider.
+/// The reasoning as plain text, or else from the blocks of one provider.
 fn reasoning<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> Vec<StringToken<'a>> {
     if let Some(plain) = chat::text_of(fields, "reasoning_content").filter(|text| text.len() > 2) {
         return vec![plain];
@@ -219,7 +220,7 @@ fn reasoning<'a>(input: &'a [u8], fields: &ObjectFields<'a>) -> Vec<StringToken<
     thoughts
 }
 
-/// Texts and pictures of a list.
+/// The texts and images of a list.
 fn content(input: &[u8], list: Option<Range<usize>>) -> Vec<ContentPart<'_>> {
     let mut parts = Vec::new();
     for at in scan::elements(input, list.unwrap_or(0..0)) {
@@ -236,7 +237,7 @@ fn content(input: &[u8], list: Option<Range<usize>>) -> Vec<ContentPart<'_>> {
     parts
 }
 
-/// A message of a person, of the model, or of the client; and what the client adds to it.
+/// Adds a message of a person, of the model or of the client, and the text that the client adds to it.
 fn messages(
     source: &mut InputSource<'_>,
     at: Range<usize>,
@@ -268,7 +269,7 @@ fn messages(
     }
 }
 
-/// What came back from a call: a result, an error of the client, or that it was rejected.
+/// The result of a call: its output, an error of the client, or a rejection.
 fn result(source: &mut InputSource<'_>, at: Range<usize>, fields: &ObjectFields<'_>) -> RawEvent {
     let input = source.input;
     let observation = fields.inner("observation");

@@ -1,5 +1,5 @@
-//! Events of OpenHands before 1.0: actions and observations. Where their shapes are from is said in
-//! [`super::openhands`].
+//! Reads events of OpenHands before 1.0: actions and observations. [`super::openhands`] names the sources of their
+//! shapes.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -23,6 +23,7 @@ pub(super) fn is_event(fields: &ObjectFields<'_>) -> bool {
         && (fields.has("message") || fields.has("id"))
 }
 
+/// Reads the conversation of each view.
 pub(super) fn read(
     source: &mut InputSource<'_>,
     about: &Conversation,
@@ -48,7 +49,7 @@ pub(super) fn read(
     found
 }
 
-/// What was sent up to each condensation, where that is asked for, and what is sent now.
+/// The context before each condensation, where the whole recording is wanted, and the context now.
 fn views(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Vec<OpenhandsItem>> {
     let mut views = Vec::new();
     let mut view: Vec<OpenhandsItem> = Vec::new();
@@ -74,9 +75,9 @@ fn views(source: &mut InputSource<'_>, events: &[Range<usize>]) -> Vec<Vec<Openh
     views
 }
 
-/// The ids in a list, or all from one to another.
+/// The ids of the forgotten events: those in a list, or a range of numbers.
 fn forgotten(input: &[u8], args: &ObjectFields<'_>) -> HashSet<String> {
-    /// Most events that a range may name: no log has as many.
+    /// The longest range that is taken: no log has as many events.
     const MOST: u64 = 1_000_000;
     let start = args.count("forgotten_events_start_id");
     match (start, args.count("forgotten_events_end_id")) {
@@ -87,14 +88,14 @@ fn forgotten(input: &[u8], args: &ObjectFields<'_>) -> HashSet<String> {
     }
 }
 
-/// Puts events together to messages.
+/// Builds messages from events.
 struct OpenhandsWriter<'a> {
     found: Conversation,
-    /// Responses whose message was told: each of its calls repeats it.
+    /// The ids of responses whose message was added. Each call of a response repeats the message.
     told: HashSet<String>,
     /// Calls by the id of their event, where no response was recorded.
     calls: HashMap<String, (StringToken<'a>, StringToken<'a>)>,
-    /// How many events with words are never sent, and where the first is.
+    /// The position of the first event whose words are never sent, and the number of such events.
     unsent: Option<(usize, usize)>,
 }
 
@@ -113,6 +114,7 @@ impl<'a> OpenhandsWriter<'a> {
         }
     }
 
+    /// Adds an action: a message, the end of the task, a command of the user, or a call.
     fn action(
         &mut self,
         source: &mut InputSource<'a>,
@@ -156,7 +158,7 @@ impl<'a> OpenhandsWriter<'a> {
         self.found.events.push(event);
     }
 
-    /// The message that made the call, once; where none was recorded, the action as a call.
+    /// Adds the message that made the call, once. Where none was recorded, the action becomes a call.
     fn call(
         &mut self,
         source: &mut InputSource<'a>,
@@ -187,6 +189,7 @@ impl<'a> OpenhandsWriter<'a> {
         self.found.events.push(source.built(bytes, vec![at]));
     }
 
+    /// Adds an observation: a result, a recap, or text that the client looked up.
     fn observation(
         &mut self,
         source: &mut InputSource<'a>,
@@ -230,12 +233,12 @@ impl<'a> OpenhandsWriter<'a> {
     }
 }
 
-/// The member `name` as the one part that it is.
+/// The member `name` as a single part; empty where it is missing.
 fn text<'a>(fields: &ObjectFields<'a>, name: &str) -> Vec<ContentPart<'a>> {
     chat::text_of(fields, name).map(ContentPart::Text).into_iter().collect()
 }
 
-/// What was thought before an action: a text, or an object with one.
+/// The thought before an action: a text, or an object with one.
 fn thought<'a>(args: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     let holder = if args.object("thought").is_some() {
         text(&args.inner("thought"), "text")
@@ -258,7 +261,7 @@ fn pictures<'a>(
         .map(move |at| ContentPart::Link(Cow::Borrowed(&input[at])))
 }
 
-/// The last words of the model: what it said beside the call, its thought, and the message of the call.
+/// The last message of the model: its words beside the call, its thought, and the message of the call.
 fn finish(args: &ObjectFields<'_>, response: &ObjectFields<'_>, input: &[u8]) -> Vec<u8> {
     let choice = scan::elements(input, response.array("choices").unwrap_or(0..0)).next();
     let message = choice.map(|choice| ObjectFields::of(input, choice).inner("message"));
@@ -276,7 +279,7 @@ fn finish(args: &ObjectFields<'_>, response: &ObjectFields<'_>, input: &[u8]) ->
     chat::reply(&parts, &[], &[])
 }
 
-/// What the user ran without asking the model for anything.
+/// A command that the user ran without asking the model.
 fn by_hand(input: &[u8], at: &Range<usize>, fields: &ObjectFields<'_>) -> Vec<u8> {
     let command = fields.inner("args").text("command");
     let part = match command {
@@ -288,7 +291,7 @@ fn by_hand(input: &[u8], at: &Range<usize>, fields: &ObjectFields<'_>) -> Vec<u8
     chat::message("user", &[part])
 }
 
-/// What the client looked up for a message: of the workspace, and knowledge.
+/// The texts that the client looked up for a message: about the workspace, and knowledge.
 fn recalled<'a>(input: &'a [u8], extras: &ObjectFields<'a>) -> Vec<ContentPart<'a>> {
     const WORKSPACE: [&str; 7] = [
         "repo_name",
@@ -306,7 +309,7 @@ fn recalled<'a>(input: &'a [u8], extras: &ObjectFields<'a>) -> Vec<ContentPart<'
     workspace.chain(knowledge).filter(|token| token.len() > 2).map(ContentPart::Text).collect()
 }
 
-/// What came back, with what is said behind it when it is sent.
+/// The result as it is sent: its content, followed by a line about its exit code or error.
 fn result<'a>(
     input: &'a [u8],
     kind: &str,

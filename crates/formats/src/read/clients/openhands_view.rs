@@ -1,4 +1,4 @@
-//! What is left of a log of OpenHands after its condensations.
+//! The view of a log of OpenHands after its condensations.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use super::super::chat::{self, ContentPart};
 use super::super::source::InputSource;
 use crate::scan;
 
-/// What is sent: an event, or a summary in the place of those that were forgotten.
+/// An item that is sent: an event, or a summary in the place of forgotten events.
 #[derive(Clone)]
 pub(super) enum OpenhandsItem {
     Event { at: Range<usize>, id: Option<String> },
@@ -28,7 +28,7 @@ pub(super) fn labels(input: &[u8], list: Option<Range<usize>>) -> HashSet<String
     .collect()
 }
 
-/// Takes what was forgotten out of a view, and puts the summary in its place.
+/// Removes the forgotten events from a view, and puts the summary in their place.
 pub(super) fn condense(
     source: &mut InputSource<'_>,
     view: &mut Vec<OpenhandsItem>,
@@ -55,7 +55,7 @@ pub(super) fn condense(
     }
 }
 
-/// A user message of one recorded string that recaps what was forgotten.
+/// A user message of one recorded string, which is the recap of forgotten events.
 pub(super) fn recap(source: &mut InputSource<'_>, text: Range<usize>) -> RawEvent {
     let words = ContentPart::Text(Cow::Borrowed(&source.input[text.clone()]));
     let mut event = source.built(chat::message("user", &[words]), vec![text]);

@@ -1,7 +1,7 @@
-//! Session and subagent files of Qwen Code: a tree of records, one a line, whose messages are Gemini contents.
+//! Reads session and subagent files of Qwen Code: a tree of records, one per line, whose messages are Gemini contents.
 //!
-//! Shapes: `packages/core/src/services/chatRecordingService.ts`, `session-api-history.ts`, `utils/transcript-records.ts`
-//! and `agents/agent-transcript.ts` of QwenLM/qwen-code.
+//! Shapes: `packages/core/src/services/chatRecordingService.ts`, `session-api-history.ts`,
+//! `utils/transcript-records.ts` and `agents/agent-transcript.ts` of QwenLM/qwen-code.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use super::qwen_turns::QwenTurns;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Whether a record of the tree holds a content of Gemini's, or is one of the client's own.
+/// Whether a record of the tree holds a Gemini content, or is of the client's own type.
 pub(super) fn is_of(doc: InputDocument<'_>, records: &[TopValue]) -> bool {
     first::records(records).any(|record| {
         let fields = doc.fields(record.range.clone());
@@ -33,14 +33,15 @@ struct QwenLine {
     range: Range<usize>,
     line: usize,
     uuid: String,
-    /// Index of the parent among the lines.
+    /// The index of the parent among the lines. `None` for a root.
     parent: Option<usize>,
-    /// A parent is named that is not there.
+    /// Whether the record names a parent that is not in the file.
     is_cut: bool,
+    /// The index of the conversation to which it belongs.
     group: usize,
 }
 
-/// Session and agent that a conversation is of.
+/// The session and the agent to which a conversation belongs.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct QwenGroup {
     session: Option<String>,
@@ -59,12 +60,12 @@ pub(super) fn read(source: &mut InputSource<'_>, records: &[TopValue]) -> Vec<Co
         let told = conversations(source, &lines, &path, about);
         found.extend(told.into_iter().map(|conversation| (is_agent, conversation)));
     }
-    // The main conversation first, subagents in the order of the file.
+    // The main conversation comes first, then the subagents in the order of the file.
     found.sort_by_key(|found| found.0);
     found.into_iter().map(|found| found.1).collect()
 }
 
-/// Records that are no place of the tree where a conversation could go on.
+/// The subtypes of records that are no node of the tree: no conversation continues from them.
 const ASIDE: [&str; 6] = [
     "session_artifact_event",
     "session_artifact_snapshot",
@@ -74,6 +75,7 @@ const ASIDE: [&str; 6] = [
     "managed_session_commit_v1",
 ];
 
+/// The lines of the file, and the groups to which they belong.
 fn lines(input: &[u8], records: &[TopValue]) -> (Vec<QwenLine>, Vec<QwenGroup>) {
     let mut lines: Vec<QwenLine> = Vec::with_capacity(records.len());
     let mut by_uuid: HashMap<String, usize> = HashMap::new();
@@ -87,7 +89,7 @@ fn lines(input: &[u8], records: &[TopValue]) -> (Vec<QwenLine>, Vec<QwenGroup>) 
         };
         let named = fields.label("parentUuid");
         let known = named.as_ref().and_then(|id| by_uuid.get(id).copied());
-        // Parts of one message may be in several records of one id: each hangs on the one before.
+        // Parts of one message may be in several records with the same id. Each is the child of the one before it.
         let parent = by_uuid.get(&uuid).copied().or(known);
         let agent = fields.label("agentId").filter(|_| fields.is_true("isSidechain"));
         let group = QwenGroup { session: fields.label("sessionId"), agent };
@@ -103,10 +105,11 @@ fn lines(input: &[u8], records: &[TopValue]) -> (Vec<QwenLine>, Vec<QwenGroup>) 
     (lines, groups)
 }
 
-/// The lines from the root to the newest of a conversation. A rewind hangs on the place that it went back to.
+/// The indices of the lines from the root to the newest line of a conversation. The parent of a rewind is the line to
+/// which the person went back.
 fn path(source: &mut InputSource<'_>, lines: &[QwenLine], group: usize) -> Vec<usize> {
     let newest = lines.iter().rposition(|line| line.group == group);
-    // Parents are before their children, so this ends.
+    // A parent comes before its children, so this ends.
     let mut path: Vec<usize> = std::iter::successors(newest, |at| lines[*at].parent).collect();
     path.reverse();
     let Some(first) = path.first().map(|at| &lines[*at]) else { return path };
@@ -129,6 +132,8 @@ fn path(source: &mut InputSource<'_>, lines: &[QwenLine], group: usize) -> Vec<u
     path
 }
 
+/// The conversation of a path. Where the whole recording is wanted, the conversation before each compression comes
+/// first.
 fn conversations(
     source: &mut InputSource<'_>,
     lines: &[QwenLine],
@@ -161,7 +166,7 @@ fn conversations(
                 }
                 turns.restart(input, history);
             }
-            // What its parent had said, for an agent that goes on from there.
+            // The history of the parent, for an agent that continues from there.
             "agent_bootstrap" => {
                 for content in scan::elements(input, payload.array("history").unwrap_or(0..0)) {
                     turns.push(input, content, None, None);
@@ -184,12 +189,12 @@ fn conversations(
     found
 }
 
-/// Records in the user's role that no person typed.
+/// The subtypes of records in the user's role that no person typed.
 const INJECTED: [&str; 4] = ["notification", "cron", "goal_runtime", "background_task_completed"];
 
 fn add_message(input: &[u8], fields: &ObjectFields<'_>, turns: &mut QwenTurns) {
     let subtype = fields.text("subtype").unwrap_or_default();
-    // What is said in a voice call goes another way.
+    // Messages of a voice call are not sent with the context.
     let Some(message) = fields.object("message").filter(|_| subtype != "realtime_message") else {
         return;
     };

@@ -1,4 +1,5 @@
-//! Contents as Qwen Code sends them: records of one speaker in a row are one turn where the provider takes one.
+//! Contents as Qwen Code sends them: neighbouring records of one speaker become one turn where the provider takes one
+//! turn.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,18 +11,19 @@ use super::super::source::InputSource;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// What a content says.
+/// The kind of a content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum QwenKind {
     Model,
-    /// Results of calls, perhaps with what a person typed meanwhile.
+    /// Results of calls, possibly with text that a person typed meanwhile.
     Results,
     User,
 }
 
+/// One turn, which may join the contents of several records.
 struct QwenTurn {
     kind: QwenKind,
-    /// Its contents, each in a record of its own.
+    /// The ranges of its contents, each in a record of its own.
     contents: Vec<Range<usize>>,
     origin: Option<TextOrigin>,
     usage: Option<Usage>,
@@ -31,11 +33,11 @@ struct QwenTurn {
 #[derive(Default)]
 pub(super) struct QwenTurns {
     turns: Vec<QwenTurn>,
-    /// Whether the newest turn is one record of something that was typed.
+    /// Whether the newest turn is a single record of typed text.
     is_typed: bool,
 }
 
-/// The opening of the context that the client sets up.
+/// The start of the context that the client sets up.
 const SETUP: &str = "This is the Qwen Code.";
 
 fn parts<'a>(input: &'a [u8], content: &Range<usize>) -> impl Iterator<Item = ObjectFields<'a>> {
@@ -53,7 +55,7 @@ fn kind(input: &[u8], content: &Range<usize>) -> QwenKind {
     }
 }
 
-/// The parts as they are written: the same content is written twice where the client keeps it.
+/// The JSON of the parts. The client writes a content that it keeps in the same bytes again.
 fn written<'a>(input: &'a [u8], content: &Range<usize>) -> &'a [u8] {
     ObjectFields::of(input, content.clone()).raw("parts").unwrap_or_default()
 }
@@ -63,7 +65,7 @@ impl QwenTurns {
         self.turns.len()
     }
 
-    /// Adds a content: to the turn before it where that is the model's, too, or holds results, too.
+    /// Adds a content. It joins the turn before it if both are the model's, or both hold results.
     pub(super) fn push(
         &mut self,
         input: &[u8],
@@ -85,7 +87,7 @@ impl QwenTurns {
         }
     }
 
-    /// Adds what was typed while tools ran: the client sends it with their results.
+    /// Adds text that was typed while tools ran. The client sends it with their results.
     pub(super) fn push_beside(&mut self, input: &[u8], content: Range<usize>) {
         let last = self.turns.last_mut();
         match last.filter(|turn| turn.kind != QwenKind::Model && turn.origin.is_none()) {
@@ -97,12 +99,13 @@ impl QwenTurns {
         }
     }
 
-    /// The newest content was typed.
+    /// Notes that the newest content was typed.
     pub(super) fn typed(&mut self) {
         self.is_typed = true;
     }
 
-    /// Whether the newest turn is the command that a record tells the outcome of, and no model was asked.
+    /// Whether the newest turn is a command of the client, whose outcome is in `payload` and which was not sent to the
+    /// model.
     pub(super) fn is_local(&self, input: &[u8], payload: &ObjectFields<'_>) -> bool {
         let Some(turn) =
             self.turns.last().filter(|turn| self.is_typed && turn.kind == QwenKind::User)
@@ -127,8 +130,8 @@ impl QwenTurns {
         self.is_typed = false;
     }
 
-    /// After a compression: what the client put together. What it kept is written as it was; of the rest in the
-    /// user's role the first is the summary.
+    /// Replaces the context by the history that the client built in a compression. Contents that it kept have the same
+    /// bytes as before. The first other content in the user's role is the summary.
     pub(super) fn restart(&mut self, input: &[u8], history: Range<usize>) {
         let before = std::mem::take(self);
         let kept: HashMap<&[u8], Option<TextOrigin>> = before
@@ -168,7 +171,7 @@ impl QwenTurns {
     }
 }
 
-/// One content of the parts of several.
+/// One content with the parts of several.
 fn joined(source: &mut InputSource<'_>, contents: &[Range<usize>]) -> RawEvent {
     let input = source.input;
     let role =

@@ -8,19 +8,19 @@ use midfold_core::view::TextOrigin;
 use super::super::chat::{self, ContentPart};
 use super::super::source::InputSource;
 
-/// Words of one speaker in a row.
+/// Neighbouring parts of one speaker.
 struct SpeakerRun<'a> {
     origin: Option<TextOrigin>,
     parts: Vec<ContentPart<'a>>,
     ranges: Vec<Range<usize>>,
 }
 
-/// Parts of a message, cut where the speaker changes: an event has one origin.
+/// The parts of a message, split where the speaker changes, because an event has one origin.
 #[derive(Default)]
 pub(super) struct SpokenParts<'a>(Vec<SpeakerRun<'a>>);
 
 impl<'a> SpokenParts<'a> {
-    /// Adds a part that stands in `at`; a text without a letter in it adds nothing.
+    /// Adds a part that is at `at`. An empty text is skipped.
     pub(super) fn push(
         &mut self,
         origin: Option<TextOrigin>,
@@ -39,7 +39,7 @@ impl<'a> SpokenParts<'a> {
         }
     }
 
-    /// A message for each speaker, in the order of the parts.
+    /// One message for each run of a speaker, in the order of the parts.
     pub(super) fn events(self, source: &mut InputSource<'_>) -> Vec<RawEvent> {
         let built = self.0.into_iter().map(|run| {
             let mut event = source.built(chat::message("user", &run.parts), run.ranges);

@@ -1,4 +1,4 @@
-//! One answer of the model with what its calls gave back, of clients that keep both together.
+//! One answer of the model with the results of its calls, for clients that keep both together.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use midfold_core::event::{RawEvent, Usage};
 use super::super::chat::{self, ChatCall, ContentPart, StringToken};
 use super::super::source::InputSource;
 
-/// What a call gave back.
+/// The result of a call.
 struct StepResult<'a> {
     id: StringToken<'a>,
     name: StringToken<'a>,
@@ -23,13 +23,15 @@ struct StepCall<'a> {
     arguments: Option<Cow<'a, [u8]>>,
 }
 
-/// The words, thoughts and calls of one answer, and the results of these calls.
+/// The words, reasoning and calls of one answer, and the results of these calls.
 #[derive(Default)]
 pub(super) struct ClientStep<'a> {
     words: Vec<ContentPart<'a>>,
     thoughts: Vec<StringToken<'a>>,
     calls: Vec<StepCall<'a>>,
+    /// The results of the calls.
     answers: Vec<StepResult<'a>>,
+    /// The ranges of the records from which the reply was built.
     ranges: Vec<Range<usize>>,
 }
 
@@ -55,7 +57,7 @@ impl<'a> ClientStep<'a> {
         self.ranges.push(at);
     }
 
-    /// A call whose arguments, a JSON value, a reader put together.
+    /// Adds a call whose arguments, a JSON value, the reader built.
     pub(super) fn call_whole(
         &mut self,
         (id, name): (StringToken<'a>, StringToken<'a>),
@@ -66,7 +68,7 @@ impl<'a> ClientStep<'a> {
         self.ranges.push(at);
     }
 
-    /// What the call `id` of this answer gave back.
+    /// Adds the result of the call `id` of this answer.
     pub(super) fn answer(
         &mut self,
         (id, name): (StringToken<'a>, StringToken<'a>),
@@ -80,7 +82,7 @@ impl<'a> ClientStep<'a> {
         !self.calls.is_empty()
     }
 
-    /// The reply and its results as messages; nothing stays.
+    /// Returns the reply and its results as messages, and leaves the step empty.
     pub(super) fn finish(
         &mut self,
         source: &mut InputSource<'_>,

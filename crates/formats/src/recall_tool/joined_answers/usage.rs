@@ -1,19 +1,19 @@
-//! What several answers cost, as the client of one is told: the prompt of the last, and what all wrote.
+//! The usage of several answers that the client gets as one: the prompt of the last, and the output of all.
 
 use crate::fields::ObjectFields;
 use crate::vendor::rewrite::Splices;
 
-/// What an answer says that it wrote.
+/// The tokens of the output that an answer reports.
 pub(super) fn written(body: &[u8], usage: &str, name: &str) -> u64 {
     ObjectFields::of(body, 0..body.len()).inner(usage).number(name)
 }
 
-/// The same where the counts stand beside the message.
+/// The same, where the counts are beside the message.
 pub(super) fn written_beside(body: &[u8], name: &str) -> u64 {
     ObjectFields::of(body, 0..body.len()).number(name)
 }
 
-/// These counts with so much more of each name.
+/// The usage with these counts added, by name.
 fn more(usage: &[u8], add: &[(&str, u64)]) -> Vec<u8> {
     let fields = ObjectFields::of(usage, 0..usage.len());
     let mut splices = Splices::default();
@@ -23,8 +23,8 @@ fn more(usage: &[u8], add: &[(&str, u64)]) -> Vec<u8> {
     splices.apply(usage)
 }
 
-/// Messages. Where the end of a stream does not tell of the prompt, what its start told is put there: the client has
-/// the start of the first answer alone.
+/// The usage for Messages. Where the end of a stream has no counts of the prompt, those from its start are added,
+/// because the client saw only the start of the first answer.
 pub(in crate::recall_tool) fn anthropic(
     usage: &[u8],
     start: Option<&[u8]>,
@@ -46,22 +46,22 @@ pub(in crate::recall_tool) fn anthropic(
     usage
 }
 
-/// Chat Completions.
+/// The usage for Chat Completions.
 pub(in crate::recall_tool) fn chat(usage: &[u8], output: u64) -> Vec<u8> {
     more(usage, &[("completion_tokens", output), ("total_tokens", output)])
 }
 
-/// A whole answer of Ollama.
+/// A whole answer of Ollama with the output of all answers.
 pub(super) fn ollama(answer: &[u8], output: u64) -> Vec<u8> {
     more(answer, &[("eval_count", output)])
 }
 
-/// Responses.
+/// The usage for Responses.
 pub(in crate::recall_tool) fn responses(usage: &[u8], output: u64) -> Vec<u8> {
     more(usage, &[("output_tokens", output), ("total_tokens", output)])
 }
 
-/// Gemini: replies and thoughts.
+/// The usage for Gemini, which counts reply and reasoning apart.
 pub(in crate::recall_tool) fn gemini(usage: &[u8], (reply, thoughts): (u64, u64)) -> Vec<u8> {
     let all = reply + thoughts;
     let fields = [("candidatesTokenCount", reply), ("thoughtsTokenCount", thoughts)];

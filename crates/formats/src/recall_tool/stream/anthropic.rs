@@ -1,4 +1,4 @@
-//! Messages: blocks that open, grow and close under a number.
+//! Joins streams of Messages, whose blocks open, grow and close under an index.
 
 use super::event::{HeldEvent, SseEvent};
 use crate::DialectKind;
@@ -7,25 +7,30 @@ use crate::recall_tool::calls::{is_others, is_ours};
 use crate::recall_tool::joined_answers::usage::anthropic as spent;
 use crate::vendor::rewrite::Splices;
 
-/// What is known of the answers.
+/// The state of the joined streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MessagesStream {
-    /// Answers that ended before this one.
+    /// The number of answers that ended before this one.
     ended: usize,
-    /// Tokens that they wrote.
+    /// The tokens of their output.
     output: u64,
-    /// Blocks that the client has.
+    /// The number of blocks that the client has.
     shown: u64,
-    /// The numbers of this answer's blocks, and those that the client knows them by.
+    /// The indices of this answer's blocks, each with the index by which the client knows it; `None` for a hidden
+    /// block.
     blocks: Vec<(u64, Option<u64>)>,
+    /// Whether this answer has hidden calls.
     hides: bool,
+    /// Whether this answer has calls that the client gets.
     shows_call: bool,
-    /// What the answer said of its prompt at its start.
+    /// The usage at the start of this answer, which has the counts of the prompt.
     usage: Vec<u8>,
+    /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
 }
 
 impl MessagesStream {
+    /// Writes what the client gets of one event, or holds the event back.
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         let fields = ObjectFields::of(event.data, 0..event.data.len());
         match fields.text("type").as_deref() {
@@ -43,7 +48,8 @@ impl MessagesStream {
             Some("content_block_delta" | "content_block_stop") => {
                 self.renumbered(&fields, event, out);
             }
-            // Behind others too: who joins them may have to note something before the client goes on.
+            // The end is also held back for every later answer: the caller may have to note something before the client
+            // continues.
             Some("message_delta" | "message_stop") if self.hides || self.ended > 0 => {
                 self.held.push(event.held(event.data));
             }

@@ -1,4 +1,4 @@
-//! Chat Completions: pieces of one message.
+//! Joins streams of Chat Completions, which are pieces of one message.
 
 use bytes::Bytes;
 
@@ -12,33 +12,40 @@ use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
-/// What is known of the answers.
+/// The state of the joined streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChatStream {
+    /// The number of answers that ended before this one.
     ended: usize,
-    /// Tokens that the answers before wrote, and this one so far.
+    /// The output tokens of the earlier answers.
     output: u64,
+    /// The output tokens of this answer so far.
     written: u64,
-    /// What all pieces of one answer have in common, as the first one said it.
+    /// The members that all pieces of one answer share, from the first piece of the first answer.
     id: Option<Vec<u8>>,
     created: Option<Vec<u8>>,
-    /// The calls of this answer: their place, their id, and the place that the client knows them by.
+    /// The calls of this answer: the index, the id, and the index by which the client knows the call; `None` for a
+    /// hidden one.
     calls: Vec<(u64, String, Option<u64>)>,
+    /// The number of calls that the client has.
     shown: u64,
+    /// Whether this answer has hidden calls.
     hides: bool,
+    /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
 }
 
-/// A piece without what is hidden.
+/// A piece without its hidden calls.
 struct ShownPiece {
     data: Vec<u8>,
-    /// It says something beside its head.
+    /// Whether it has any content.
     says: bool,
-    /// Something was taken out of it.
+    /// Whether hidden calls were removed.
     is_cut: bool,
 }
 
 impl ChatStream {
+    /// Writes what the client gets of one piece, or holds the piece back.
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         if event.data == b"[DONE]" {
             match self.holds() {
@@ -60,7 +67,7 @@ impl ChatStream {
         let is_end = finish(&piece.data).is_some();
         let is_usage = kept.object("usage").is_some() && !piece.says;
         if !self.holds() || !(is_end || is_usage) {
-            // What held nothing but a hidden call is nothing.
+            // A piece that held nothing but a hidden call is left out.
             if piece.says || is_end || !piece.is_cut {
                 event.write(&piece.data, out);
             }
@@ -76,12 +83,14 @@ impl ChatStream {
         self.held.push(event.held(end));
     }
 
-    /// Whether the end waits: behind others too, because who joins them may have to note something before the client
-    /// goes on.
+    /// Whether the end of the answer is held back. It is also held back for every later answer: the caller may have to
+    /// note something before the client continues.
     fn holds(&self) -> bool {
         self.hides || self.ended > 0
     }
 
+    /// The piece without its hidden calls. In a later answer it gets the id and time of the first one, and its usage
+    /// the output of all answers.
     fn piece(&mut self, data: &[u8]) -> ShownPiece {
         let fields = ObjectFields::of(data, 0..data.len());
         let mut splices = Splices::default();
@@ -115,7 +124,7 @@ impl ChatStream {
         ShownPiece { data: splices.apply(data), says, is_cut }
     }
 
-    /// The piece of a message with the calls that the client gets, where others are in it.
+    /// The piece of a message with only the calls that the client gets. `None` where it needs no change.
     fn calls(&mut self, delta: &Bytes) -> Option<Bytes> {
         let array = ObjectFields::of(delta, 0..delta.len()).array("tool_calls")?;
         let (mut kept, mut is_other) = (Vec::new(), false);
@@ -142,7 +151,7 @@ impl ChatStream {
         Some(Bytes::from(splices.apply(delta)))
     }
 
-    /// The place by which the client knows a call; none where it is hidden.
+    /// The index by which the client knows a call. `None` where the call is hidden.
     fn place(&mut self, call: &ObjectFields<'_>) -> Option<u64> {
         let index = call.number("index");
         let id = call.text("id").unwrap_or_default();
@@ -178,7 +187,7 @@ impl ChatStream {
     }
 }
 
-/// Where a piece says why the answer ended.
+/// The range of the reason why the answer ended. `None` where the piece has none.
 fn finish(data: &[u8]) -> Option<std::ops::Range<usize>> {
     let choices = ObjectFields::of(data, 0..data.len()).array("choices")?;
     scan::elements(data, choices).find_map(|at| ObjectFields::of(data, at).string("finish_reason"))
@@ -192,7 +201,7 @@ fn says_something(delta: &[u8]) -> bool {
     })
 }
 
-/// A piece that says something, without the end that it is as well.
+/// The content of a piece that also ends the answer, without that end.
 fn open(data: &[u8]) -> Vec<u8> {
     let mut splices = Splices::default();
     if let Some(at) = finish(data) {
@@ -204,7 +213,7 @@ fn open(data: &[u8]) -> Vec<u8> {
     splices.apply(data)
 }
 
-/// The end that such a piece is.
+/// The end of such a piece, without its content.
 fn silent(data: &[u8]) -> Vec<u8> {
     let choices = ObjectFields::of(data, 0..data.len()).array("choices").unwrap_or(0..0);
     let mut splices = Splices::default();

@@ -1,15 +1,15 @@
-//! An event of a stream that passes, or waits.
+//! An event of a stream, which is passed on or held back.
 
 use crate::vendor::rewrite::write_event;
 
-/// An event of a stream.
+/// An event of a stream, with the bytes in which it arrived.
 pub(super) struct SseEvent<'a> {
     pub raw: &'a [u8],
     pub name: &'a [u8],
     pub data: &'a [u8],
 }
 
-/// An event that waits for the end.
+/// An event that is held back until the end.
 #[derive(Clone, Debug)]
 pub(super) struct HeldEvent {
     name: Vec<u8>,
@@ -21,7 +21,7 @@ impl SseEvent<'_> {
         out.extend_from_slice(self.raw);
     }
 
-    /// The event with other data.
+    /// Writes the event with other data.
     pub fn write(&self, data: &[u8], out: &mut Vec<u8>) {
         match data == self.data {
             true => self.pass(out),

@@ -1,4 +1,4 @@
-//! Gemini: chunks of parts.
+//! Joins streams of Gemini, which are chunks of parts.
 
 use std::ops::Range;
 
@@ -15,23 +15,29 @@ use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
-/// Parts of a chunk that says nothing.
+/// The parts of a chunk without content.
 const NOTHING: &[u8] = br#"[{"text":""}]"#;
 
-/// What is known of the answers.
+/// The state of the joined streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GeminiStream {
+    /// The number of answers that ended before this one.
     ended: usize,
-    /// Tokens that the answers before wrote, in replies and in thoughts, and this one so far.
+    /// The output tokens of the earlier answers, in replies and in reasoning.
     output: (u64, u64),
+    /// The output tokens of this answer so far, in its reply and in its reasoning.
     written: (u64, u64),
+    /// The id by which the client knows the answer.
     id: Option<Vec<u8>>,
+    /// Whether this answer has hidden calls.
     hides: bool,
     signature: Signature,
+    /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
 }
 
 impl GeminiStream {
+    /// Writes what the client gets of one chunk, or holds the chunk back.
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         let data = event.data;
         let chunk = chunk(data);
@@ -62,7 +68,8 @@ impl GeminiStream {
             splices.replace(parts, if kept.is_empty() { NOTHING.to_vec() } else { list(&kept) });
         }
         let whole = splices.apply(data);
-        // Behind others too: who joins them may have to note something before the client goes on.
+        // The end is also held back for every later answer: the caller may have to note something before the client
+        // continues.
         if !(finish && (self.hides || self.ended > 0)) {
             if !(is_cut && kept.is_empty()) {
                 event.write(&whole, out);
@@ -77,7 +84,7 @@ impl GeminiStream {
         self.held.push(event.held(silent(&whole)));
     }
 
-    /// A part as the client gets it.
+    /// A part as the client gets it. `None` for a hidden call.
     fn part(&mut self, data: &[u8], at: &Range<usize>) -> Option<Vec<u8>> {
         let part = ObjectFields::of(data, at.clone());
         if is_ours(DialectKind::Gemini, &part) {
@@ -100,7 +107,7 @@ impl GeminiStream {
     }
 }
 
-/// A chunk; Code Assist wraps each.
+/// The members of a chunk. Code Assist wraps each chunk in `response`.
 fn chunk(data: &[u8]) -> ObjectFields<'_> {
     let whole = ObjectFields::of(data, 0..data.len());
     if whole.object("response").is_some() { whole.inner("response") } else { whole }
@@ -115,12 +122,12 @@ fn finish(data: &[u8], chunk: &ObjectFields<'_>) -> bool {
     candidate(data, chunk).is_some_and(|it| it.string("finishReason").is_some())
 }
 
-/// The parts of a chunk.
+/// The range of a chunk's parts.
 fn parts(data: &[u8], chunk: &ObjectFields<'_>) -> Option<Range<usize>> {
     candidate(data, chunk)?.inner("content").array("parts")
 }
 
-/// A chunk that says something, without the end that it is as well.
+/// The content of a chunk that also ends the answer, without that end.
 fn open(data: &[u8]) -> Vec<u8> {
     let chunk = chunk(data);
     let first = chunk.array("candidates").and_then(|all| scan::elements(data, all).next());
@@ -132,7 +139,7 @@ fn open(data: &[u8]) -> Vec<u8> {
     splices.apply(data)
 }
 
-/// The end that such a chunk is.
+/// The end of such a chunk, without its content.
 fn silent(data: &[u8]) -> Vec<u8> {
     let mut splices = Splices::default();
     if let Some(parts) = parts(data, &chunk(data)) {

@@ -1,4 +1,4 @@
-//! Several streams that a client gets as one: of each, all but the calls of the tool.
+//! Joins several streams to the one that the client gets, without the calls of midfold's own tools.
 
 mod anthropic;
 mod chat;
@@ -11,8 +11,8 @@ use crate::vendor::rewrite::{RawEvents, event as read};
 
 use event::SseEvent;
 
-/// Joins streams of server-sent events. What is said passes at once; calls of the tool do not, and where an answer has
-/// some, its end is held back until it is known whether another answer follows.
+/// Joins streams of server-sent events. Content passes at once. Calls of midfold's own tools do not pass. The end of an
+/// answer with such calls is held back until it is known whether another answer follows.
 ///
 /// ```
 /// use midfold_formats::{DialectKind, recall_tool::JoinedStream};
@@ -30,18 +30,19 @@ pub struct JoinedStream {
     part: JoinedPart,
 }
 
+/// The state of the joined streams, by dialect.
 #[derive(Clone, Debug)]
 enum JoinedPart {
     Anthropic(anthropic::MessagesStream),
     Chat(chat::ChatStream),
     Responses(responses::ResponsesStream),
     Gemini(gemini::GeminiStream),
-    /// A format that has no such streams.
+    /// A format without such streams.
     Plain,
 }
 
 impl JoinedStream {
-    /// Nothing came yet.
+    /// A stream of which nothing has arrived.
     #[must_use]
     pub fn new(kind: DialectKind) -> Self {
         let part = match kind {
@@ -56,14 +57,14 @@ impl JoinedStream {
         Self { events: RawEvents::default(), part }
     }
 
-    /// Takes what comes next, and hands on what the client gets of it.
+    /// Reads the next chunk, and appends to `out` what the client gets of it.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         let mut events = std::mem::take(&mut self.events);
         events.push(chunk, &mut |raw| self.event(raw, out));
         self.events = events;
     }
 
-    /// The answer has ended, and another one follows: what was held of its end is dropped.
+    /// Ends an answer that another one follows: its end that was held back is dropped.
     pub fn next(&mut self, out: &mut Vec<u8>) {
         self.rest(out);
         match &mut self.part {
@@ -75,7 +76,7 @@ impl JoinedStream {
         }
     }
 
-    /// The answer has ended, and no other follows: what was held passes.
+    /// Ends the last answer: its end that was held back is appended to `out`.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.rest(out);
         match &mut self.part {

@@ -1,4 +1,4 @@
-//! Responses: items under a number, and states that hold the whole output.
+//! Joins streams of Responses: items under an index, and states that hold the whole output.
 
 use std::ops::Range;
 
@@ -10,31 +10,37 @@ use crate::recall_tool::joined_answers::{usage::responses as spent, without_tool
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
-/// What is known of the answers.
+/// The state of the joined streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResponsesStream {
+    /// The number of answers that ended before this one.
     ended: usize,
+    /// The output tokens of the earlier answers.
     output: u64,
-    /// The id by which the client knows the answer, and when it began.
+    /// The id by which the client knows the answer, and the time when it began.
     id: Option<Vec<u8>>,
     created: Option<Vec<u8>>,
-    /// Events that the client got.
+    /// The number of events that the client got.
     events: u64,
-    /// The items that it got.
+    /// The items that the client got.
     items: Vec<Vec<u8>>,
+    /// The number of items that the client has been shown.
     shown: u64,
-    /// The numbers of this answer's items, and those that the client knows them by.
+    /// The indices of this answer's items, each with the index by which the client knows it; `None` for a hidden item.
     places: Vec<(u64, Option<u64>)>,
+    /// Whether this answer has hidden calls.
     hides: bool,
+    /// The end of this answer, which is held back.
     held: Vec<HeldEvent>,
 }
 
-/// What says that an answer begins.
+/// The types of events that begin an answer.
 const OPENS: [&str; 3] = ["response.created", "response.in_progress", "response.queued"];
-/// What says that it has ended.
+/// The types of events that end an answer.
 const ENDS: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
 
 impl ResponsesStream {
+    /// Writes what the client gets of one event, or holds the event back.
     pub(super) fn event(&mut self, event: &SseEvent<'_>, out: &mut Vec<u8>) {
         let fields = ObjectFields::of(event.data, 0..event.data.len());
         let kind = fields.text("type").unwrap_or_default();
@@ -48,7 +54,8 @@ impl ResponsesStream {
             self.created = self.created.take().or(created);
         }
         if ENDS.contains(&&*kind) && (self.hides || self.ended > 0) {
-            // Behind others too: who joins them may have to note something before the client goes on.
+            // The end is also held back for every later answer: the caller may have to note something before the client
+            // continues.
             self.held.push(event.held(event.data));
             return;
         }

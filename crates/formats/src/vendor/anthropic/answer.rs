@@ -1,4 +1,4 @@
-//! Parts of an answer that tell of compaction.
+//! Writes the parts of an answer that report compaction.
 
 use midfold_core::Usage;
 
@@ -6,27 +6,27 @@ use crate::fields::ObjectFields;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::{ObjectWriter, list};
 
-/// What an edit did.
+/// The effect of one edit of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppliedEdit {
     /// `clear_tool_uses_20250919`.
     ClearToolUses {
-        /// Tool uses that were cleared.
+        /// The number of tool uses that were cleared.
         tool_uses: u64,
-        /// Tokens that the prompt lost.
+        /// The tokens that the prompt lost.
         input_tokens: u64,
     },
     /// `clear_thinking_20251015`.
     ClearThinking {
-        /// Turns that lost their thinking.
+        /// The number of turns that lost their thinking.
         turns: u64,
-        /// Tokens that the prompt lost.
+        /// The tokens that the prompt lost.
         input_tokens: u64,
     },
 }
 
-/// The value of `context_management` in an answer; in a stream it stands in the last
-/// `message_delta`. Its list is empty where nothing was applied.
+/// The value of `context_management` in an answer. A stream has it in the last `message_delta`. Its list is empty where
+/// no edit was applied.
 ///
 /// ```
 /// use midfold_formats::vendor::anthropic::{AppliedEdit, applied_edits};
@@ -55,21 +55,21 @@ pub fn applied_edits(edits: &[AppliedEdit]) -> Vec<u8> {
     ObjectWriter::new().raw("applied_edits", &list(edits.iter().map(edit))).done()
 }
 
-/// What one call to a model was for.
+/// The purpose of one call to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IterationKind {
-    /// The summary.
+    /// A call for the summary.
     Compaction,
-    /// The reply.
+    /// A call for the reply.
     Message,
 }
 
-/// One call to a model, and what it cost.
+/// One call to a model, with its usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// What it was for.
+    /// The purpose of the call.
     pub kind: IterationKind,
-    /// What it cost. The prompt includes what the cache read and wrote.
+    /// The tokens of the call. The prompt includes the tokens that the cache read and wrote.
     pub usage: Usage,
 }
 
@@ -86,7 +86,7 @@ pub fn iterations(all: &[Iteration]) -> Vec<u8> {
     list(all.iter().map(one))
 }
 
-/// The vendor's counts: its input leaves out the cache.
+/// The counts as the vendor writes them: the input leaves out the cache.
 fn counts(object: ObjectWriter, usage: &Usage) -> ObjectWriter {
     let cached = usage.cache_read.saturating_add(usage.cache_write);
     object
@@ -101,14 +101,14 @@ fn counts(object: ObjectWriter, usage: &Usage) -> ObjectWriter {
 pub struct CompactionBlock {
     /// The summary; `None` where none could be made.
     pub content: Option<String>,
-    /// The signature of a block that is made on demand.
+    /// The signature of a block that was made on demand.
     pub signature: Option<String>,
-    /// What is to come back beside it.
+    /// The encrypted data that the client has to send back with it.
     pub encrypted_content: Option<String>,
 }
 
 impl CompactionBlock {
-    /// The block as a client gets it, and sends it back byte for byte.
+    /// The block as a client gets it. The client sends it back byte for byte.
     #[must_use]
     pub fn json(&self) -> Vec<u8> {
         ObjectWriter::of("compaction")
@@ -119,17 +119,17 @@ impl CompactionBlock {
     }
 }
 
-/// What opens an answer.
+/// The id and the model of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageHead {
-    /// `msg_…`
+    /// The message's id: `msg_…`
     pub id: String,
     /// The model's name.
     pub model: String,
 }
 
 impl MessageHead {
-    /// The message around this content.
+    /// The message with this content.
     pub(super) fn message(
         &self,
         content: &[u8],
@@ -149,7 +149,7 @@ impl MessageHead {
     }
 }
 
-/// The `usage` of an answer without a reply: nothing, beside what the iterations cost.
+/// The `usage` of an answer without a reply: zeros, with the usage of the iterations beside them.
 pub(super) fn no_reply(all: Option<&[Iteration]>) -> Vec<u8> {
     let usage = counts(ObjectWriter::new(), &Usage::default());
     match all {
@@ -159,9 +159,9 @@ pub(super) fn no_reply(all: Option<&[Iteration]>) -> Vec<u8> {
     .done()
 }
 
-/// An answer that is a summary and nothing else: one made on demand, or after which the request
-/// said to pause (`stop_reason` is `compaction`). One that could not be made on demand is an answer
-/// without a block and with another `stop_reason`: `max_tokens`, `refusal`, `end_turn`, …
+/// An answer that holds nothing but a summary. The summary was made on demand, or the request wants a pause after it
+/// (`stop_reason` is `compaction`). Where none could be made on demand, `block` is `None` and `stop_reason` is another
+/// one: `max_tokens`, `refusal`, `end_turn`, …
 #[must_use]
 pub fn message(
     head: &MessageHead,
@@ -173,8 +173,8 @@ pub fn message(
     head.message(&content, Some(stop_reason), &no_reply(Some(all)))
 }
 
-/// The provider's answer to a request for a count of tokens, with the count that there would be without our edits:
-/// `cleared` tokens more. An answer that holds no count is returned as it is.
+/// The provider's answer to a request for a count of tokens, with the count before the edits added: `cleared` tokens
+/// more. An answer without a count is returned as it is.
 ///
 /// ```
 /// use midfold_formats::vendor::anthropic::counted;

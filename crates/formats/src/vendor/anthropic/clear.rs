@@ -1,8 +1,8 @@
-//! What `clear_tool_uses_20250919` and `clear_thinking_20251015` do to messages.
+//! Applies `clear_tool_uses_20250919` and `clear_thinking_20251015` to messages.
 //!
-//! The vendor keeps no state, and neither is any kept here: that the same history is cleared alike with each
-//! request follows from going through it request by request. Between two clearings nothing moves, and each
-//! prompt extends the one before.
+//! The vendor keeps no state, and neither does this module. It goes through the history request by request, so the same
+//! history is cleared in the same way with each request. Between two clearings nothing changes, and each prompt extends
+//! the one before.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,20 +18,20 @@ use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
-/// What stands in the place of a result.
+/// The text in the place of a cleared result.
 const CLEARED: &[u8] = br#""[Old tool result content cleared]""#;
 
-/// Messages, and what edits did to them.
+/// Messages after the edits, with the effects of the edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClearedMessages {
     /// The messages.
     pub messages: Vec<Bytes>,
-    /// What each edit did that did something.
+    /// The effect of each edit that changed something.
     pub applied: Vec<AppliedEdit>,
 }
 
 impl ClearedMessages {
-    /// Tokens that all edits took.
+    /// The tokens that all edits removed.
     #[must_use]
     pub fn input_tokens(&self) -> u64 {
         let of = |edit: &AppliedEdit| match *edit {
@@ -42,17 +42,17 @@ impl ClearedMessages {
     }
 }
 
-/// What is known of a conversation beside its messages.
+/// The measures of a conversation.
 pub struct ConversationMeasure<'a> {
-    /// Tokens of what stands beside the messages.
+    /// The tokens of everything beside the messages.
     pub beside: u64,
-    /// The model binds its thinking to all that stands before it: what is older than a clearing is void.
+    /// Whether the model binds its thinking to all messages before it: thinking from before a clearing is then void.
     pub is_bound: bool,
-    /// Tokens of a message.
+    /// Counts the tokens of a message.
     pub count: &'a dyn Fn(&Bytes) -> u64,
 }
 
-/// Applies the edits that clear, in their order. Messages that nothing is cleared of keep their bytes.
+/// Applies the edits that clear, in their order. A message from which nothing is cleared keeps its bytes.
 #[must_use]
 pub fn clear(
     messages: Vec<Bytes>,
@@ -76,7 +76,7 @@ fn thinking(
     edit: ClearThinking,
     measure: &ConversationMeasure<'_>,
 ) -> Option<AppliedEdit> {
-    // What a model keeps of itself is all of it, with those that are sold today.
+    // The default of every current model is to keep all of its thinking.
     let KeepThinking::Turns(keep) = edit.keep else { return None };
     let thinks: Vec<usize> =
         (0..messages.len()).filter(|at| without_thinking(&messages[*at]).is_some()).collect();
@@ -94,7 +94,7 @@ fn thinking(
     (turns > 0).then_some(AppliedEdit::ClearThinking { turns, input_tokens })
 }
 
-/// A message of the model without its thinking; none where it has none, or nothing else.
+/// A message of the model without its thinking. `None` where it has no thinking, or nothing else.
 fn without_thinking(message: &Bytes) -> Option<Bytes> {
     let fields = ObjectFields::of(message, 0..message.len());
     let content = fields.array("content").filter(|_| fields.is("role", "assistant"))?;
@@ -112,16 +112,17 @@ fn without_thinking(message: &Bytes) -> Option<Bytes> {
     Some(splices.apply(message).into())
 }
 
-/// A tool's use that has a result.
+/// A call of a tool that has a result.
 struct UsedTool {
-    /// The message and the place of the call's input.
+    /// The message, and the range of the call's input in it.
     call: (usize, Range<usize>),
-    /// The message and the place of the result's block.
+    /// The message, and the range of the result's block in it.
     result: (usize, Range<usize>),
     name: String,
     is_cleared: bool,
 }
 
+/// Clears tool uses as the vendor did request by request, and returns the effect. `None` where nothing was cleared.
 fn tool_uses(
     messages: &mut [Bytes],
     edit: &ClearToolUses,
@@ -160,15 +161,16 @@ fn tool_uses(
     Some(applied)
 }
 
-/// One way through a history, request by request.
+/// The state of one pass through a history, request by request.
 struct ClearWalk<'a> {
     messages: &'a [Bytes],
     edit: &'a ClearToolUses,
     measure: &'a ConversationMeasure<'a>,
-    /// Tokens of the request at hand, as it was cleared.
+    /// The tokens of the current request after the clearings so far.
     total: u64,
+    /// The tokens that all clearings so far have freed.
     freed: u64,
-    /// Messages before the last clearing.
+    /// The number of messages before the last clearing.
     void: usize,
 }
 
@@ -182,6 +184,7 @@ impl ClearWalk<'_> {
         at == self.messages.len() || at > 0 && is_model(at) && !is_model(at - 1)
     }
 
+    /// Clears uses for the request that is sent with the messages before `end`, if its trigger is reached.
     fn request(&mut self, end: usize, uses: &mut [UsedTool]) {
         let known = uses.iter().take_while(|used| used.result.0 < end).count();
         let known = &mut uses[..known];
@@ -196,6 +199,8 @@ impl ClearWalk<'_> {
         let may = |used: &&mut UsedTool| !self.edit.exclude_tools.contains(&used.name);
         let mut may: Vec<&mut UsedTool> = known.iter_mut().filter(may).collect();
         let keep = usize::try_from(self.edit.keep).unwrap_or(usize::MAX);
+        // The newest uses stay. This is decided before cleared uses are skipped, so that an older use never counts as
+        // new.
         may.truncate(may.len().saturating_sub(keep));
         may.retain(|used| !used.is_cleared);
         let freed = may.iter().map(|used| self.frees(used)).sum();
@@ -208,7 +213,7 @@ impl ClearWalk<'_> {
         self.void = end;
     }
 
-    /// Tokens that a use takes, beyond what is left of it when it is cleared.
+    /// The tokens that clearing a use frees: those of the use, less those that are left of it.
     fn frees(&self, used: &UsedTool) -> u64 {
         let less = |at: usize, splices: Splices| {
             let before = (self.measure.count)(&self.messages[at]);
@@ -248,7 +253,7 @@ impl UsedTool {
     }
 }
 
-/// The uses that have a result, by the order of their results.
+/// The uses that have a result, in the order of their results.
 fn uses(messages: &[Bytes]) -> Vec<UsedTool> {
     let mut calls: HashMap<String, (usize, Range<usize>, String)> = HashMap::new();
     let mut uses = Vec::new();

@@ -1,4 +1,4 @@
-//! `context_management.edits` of a Messages request.
+//! Reads `context_management.edits` of a Messages request.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use super::AnthropicRefusal;
 use crate::fields::ObjectFields;
 use crate::scan;
 
-/// Default trigger of `clear_tool_uses_20250919`, in input tokens.
+/// The default trigger of `clear_tool_uses_20250919`, in input tokens.
 const CLEAR_TRIGGER: u64 = 100_000;
-/// Tool uses that it keeps, if not told.
+/// The number of tool uses that it keeps by default.
 const CLEAR_KEEP: u64 = 3;
-/// Default trigger of `compact_20260112`, in input tokens.
+/// The default trigger of `compact_20260112`, in input tokens.
 const COMPACT_TRIGGER: u64 = 150_000;
-/// The least that its trigger may be.
+/// The smallest trigger that is allowed, in input tokens.
 const COMPACT_TRIGGER_MIN: u64 = 50_000;
 
 /// The types of edits that are read here.
@@ -30,77 +30,77 @@ pub enum ContextEdit {
     ClearToolUses(ClearToolUses),
     /// `compact_20260112`.
     Compact(CompactEdit),
-    /// One of another type: whoever knows it may do it.
+    /// An edit of another type. It is left to the provider.
     Other(String),
 }
 
-/// Old results become a placeholder, oldest first.
+/// Replaces old results by a placeholder, the oldest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClearToolUses {
-    /// From where on it acts.
+    /// The size of a prompt from which the edit acts.
     pub trigger: EditTrigger,
-    /// The newest tool uses, which stay.
+    /// The number of newest tool uses that stay.
     pub keep: u64,
-    /// It acts only if it removes this many tokens.
+    /// The fewest tokens that the edit has to remove. It does nothing where it would remove less.
     pub clear_at_least: Option<u64>,
-    /// Tools whose uses stay.
+    /// The tools whose uses stay.
     pub exclude_tools: Vec<String>,
-    /// Whether calls lose their input, too.
+    /// Whether calls lose their input too.
     pub clear_tool_inputs: ClearInputs,
 }
 
-/// From where on an edit acts.
+/// The size of a prompt from which an edit acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditTrigger {
     /// The prompt has more tokens than this.
     InputTokens(u64),
-    /// It has more tool uses than this.
+    /// The prompt has more tool uses than this.
     ToolUses(u64),
 }
 
-/// Whose calls lose their input.
+/// The tools whose calls lose their input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClearInputs {
-    /// No tool's.
+    /// No tool.
     #[default]
     None,
-    /// Every tool's.
+    /// Every tool.
     All,
-    /// Those of these tools.
+    /// Only these tools.
     Of(Vec<String>),
 }
 
-/// Old thinking is removed.
+/// Removes old thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClearThinking {
-    /// What stays.
+    /// The thinking that stays.
     pub keep: KeepThinking,
 }
 
-/// What thinking stays.
+/// The thinking that stays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeepThinking {
-    /// What the model keeps of itself.
+    /// As much as the model keeps by default.
     #[default]
     ModelDefault,
-    /// All of it.
+    /// All thinking.
     All,
-    /// That of the newest assistant turns: at least one.
+    /// That of the newest assistant turns: one turn or more.
     Turns(u64),
 }
 
-/// All is summarised, and the answer goes on behind the summary.
+/// Summarises the whole prompt. The answer continues after the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactEdit {
-    /// The prompt has more input tokens than this: at least 50,000.
+    /// The number of input tokens above which it acts, 50,000 or more.
     pub trigger: u64,
-    /// The answer ends after the summary.
+    /// Whether the answer ends after the summary.
     pub pause_after_compaction: bool,
-    /// A prompt in the place of the default one.
+    /// A prompt in place of the default one.
     pub instructions: Option<String>,
 }
 
-/// The edits, in their order.
+/// Reads the edits, in their order.
 pub(super) fn read(
     request: &[u8],
     management: Range<usize>,
@@ -122,12 +122,12 @@ pub(super) fn read(
     Ok(found)
 }
 
-/// Where the value stands, unless it is null.
+/// The range of the value. `None` where it is missing or `null`.
 pub(super) fn present(fields: &ObjectFields<'_>, name: &str) -> Option<Range<usize>> {
     fields.get(name).filter(|_| fields.raw(name) != Some(b"null"))
 }
 
-/// One edit, and where it stands, for errors.
+/// One edit with its index, which errors name.
 struct EditPlace<'a> {
     at: usize,
     request: &'a [u8],
@@ -208,7 +208,7 @@ impl EditPlace<'_> {
         })
     }
 
-    /// `{"type": one of the kinds, "value": a number}`.
+    /// Reads `{"type": one of the kinds, "value": a number}`. `None` where the member is missing or `null`.
     fn measure<'k>(
         &self,
         name: &str,
@@ -229,7 +229,7 @@ impl EditPlace<'_> {
         Ok(Some((kind, value)))
     }
 
-    /// A list of names.
+    /// Reads a list of names. Empty where the member is missing or `null`.
     fn names(&self, name: &str) -> Result<Vec<String>, AnthropicRefusal> {
         let Some(at) = present(&self.fields, name) else { return Ok(Vec::new()) };
         let refuse = || self.refuse(&format!("{name}: must be a list of tool names"));
@@ -242,7 +242,7 @@ impl EditPlace<'_> {
     }
 }
 
-/// A text that may be absent or null.
+/// Reads a text that may be missing or `null`. `Err` for any other value.
 pub(super) fn text(fields: &ObjectFields<'_>, name: &str) -> Result<Option<String>, ()> {
     match (present(fields, name), fields.text(name)) {
         (None, _) => Ok(None),

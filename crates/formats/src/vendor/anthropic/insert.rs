@@ -1,4 +1,4 @@
-//! A compaction block in front of a reply that a provider gives.
+//! Puts a compaction block in front of a provider's reply.
 
 use super::answer::{
     AppliedEdit, CompactionBlock, Iteration, IterationKind, applied_edits, iterations,
@@ -8,8 +8,8 @@ use crate::fields::ObjectFields;
 use crate::usage::{StreamCounts, reported};
 use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 
-/// What is added to an answer: a block before its content, what the summary cost, and what edits
-/// did. Everything else passes byte for byte.
+/// The additions to an answer: a block before its content, the usage of the summary, and the effects of edits.
+/// Everything else passes byte for byte.
 ///
 /// ```
 /// use midfold_formats::vendor::anthropic::{CompactionBlock, BlockInsertion};
@@ -22,48 +22,50 @@ use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 #[derive(Clone, Debug, Default)]
 pub struct BlockInsertion {
     block: Option<CompactionBlock>,
+    /// The call for the summary, if it is to be reported.
     cost: Vec<Iteration>,
+    /// The effects of edits. `None` where the answer is not to report any.
     edits: Option<Vec<AppliedEdit>>,
     events: RawEvents,
     counts: StreamCounts,
 }
 
 impl BlockInsertion {
-    /// Nothing is added yet.
+    /// Adds nothing so far.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A block before the content; what follows it moves by one.
+    /// Adds a block before the content. The indices of the reply's blocks rise by one.
     #[must_use]
     pub fn block(mut self, block: &CompactionBlock) -> Self {
         self.block = Some(block.clone());
         self
     }
 
-    /// What the summary cost: `usage.iterations` has this, and the reply's own usage behind it.
+    /// Adds the usage of the summary to `usage.iterations`, followed by the reply's own usage.
     #[must_use]
     pub fn cost(mut self, compaction: Iteration) -> Self {
         self.cost.push(compaction);
         self
     }
 
-    /// What edits did; an empty list says that none was applied.
+    /// Adds the effects of edits. An empty list says that no edit was applied.
     #[must_use]
     pub fn edits(mut self, edits: &[AppliedEdit]) -> Self {
         self.edits = Some(edits.to_vec());
         self
     }
 
-    /// Rewrites a part of a stream; what is not at its end is held back.
+    /// Rewrites the next chunk of a stream. An event whose end has not arrived is held back.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         let mut events = std::mem::take(&mut self.events);
         events.push(chunk, &mut |raw| self.event(raw, out));
         self.events = events;
     }
 
-    /// Passes on what was held back.
+    /// Writes what was held back.
     pub fn finish(mut self, out: &mut Vec<u8>) {
         let rest = std::mem::take(&mut self.events).rest();
         if !rest.is_empty() {
@@ -71,6 +73,7 @@ impl BlockInsertion {
         }
     }
 
+    /// Rewrites one event. Events that need no change keep their bytes.
     fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         let Some((name, data)) = event(raw) else {
             out.extend_from_slice(raw);
@@ -119,7 +122,7 @@ impl BlockInsertion {
     }
 }
 
-/// The same for an answer that came whole. One that is no message is returned as it is.
+/// Makes the additions to an answer in one document. A body that is no message is returned as it is.
 #[must_use]
 pub fn insert(insertion: &BlockInsertion, body: &[u8]) -> Vec<u8> {
     let Some(whole) = crate::scan::value(body, 0) else { return body.to_vec() };

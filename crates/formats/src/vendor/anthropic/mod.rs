@@ -31,7 +31,7 @@ pub const THRESHOLD_BETA: &str = "compact-2026-01-12";
 /// The beta of the top-level `compaction`.
 pub const ON_DEMAND_BETA: &str = "compact-2026-09-04";
 
-/// The members of an `anthropic-beta` header without those of what is done here.
+/// The members of an `anthropic-beta` header, without the betas that midfold implements.
 ///
 /// ```
 /// use midfold_formats::vendor::anthropic::without_betas;

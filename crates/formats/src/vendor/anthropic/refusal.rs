@@ -1,13 +1,13 @@
-//! Errors in Anthropic's shape, with the codes that its clients raise typed exceptions from.
+//! Errors in Anthropic's shape, with the codes for which its clients raise typed exceptions.
 
 use crate::vendor::write::ObjectWriter;
 
-/// `error.details.error_code` of a request that compaction refuses.
+/// The `error.details.error_code` of a request that compaction refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
-    /// Something stands in front of a signed block.
+    /// Other content is in front of a signed block.
     BlockMisplaced,
-    /// More than one block with content, one of them signed.
+    /// There is more than one block with content, and one of them is signed.
     BlockAmbiguous,
     /// The signature does not verify.
     SignatureInvalid,
@@ -19,14 +19,14 @@ pub enum ErrorCode {
     NothingToSummarize,
     /// The last assistant turn is not finished.
     IncompleteTurn,
-    /// More references to tools than a summary can hold.
+    /// There are more references to tools than a summary can hold.
     TooManyToolReferences,
     /// The summary could not be made now; a later attempt may succeed.
     Unavailable,
 }
 
 impl ErrorCode {
-    /// All of them.
+    /// All codes.
     pub const ALL: [Self; 9] = [
         Self::BlockMisplaced,
         Self::BlockAmbiguous,
@@ -39,7 +39,7 @@ impl ErrorCode {
         Self::Unavailable,
     ];
 
-    /// As it stands on the wire.
+    /// The code on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,23 +56,23 @@ impl ErrorCode {
     }
 }
 
-/// A request that is refused.
+/// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnthropicRefusal {
     /// The code, where the vendor has one.
     pub code: Option<ErrorCode>,
-    /// What is wrong and where, and what to do.
+    /// What is wrong, where it is, and what to do.
     pub message: String,
 }
 
 impl AnthropicRefusal {
-    /// A request that is not valid.
+    /// The refusal of a request that is not valid.
     #[must_use]
     pub fn invalid(message: impl Into<String>) -> Self {
         Self { code: None, message: message.into() }
     }
 
-    /// One that has a code.
+    /// The refusal of a request, with a code.
     #[must_use]
     pub fn of(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code: Some(code), message: message.into() }

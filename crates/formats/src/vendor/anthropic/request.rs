@@ -1,4 +1,4 @@
-//! What a Messages request asks of compaction, and the compaction blocks that it sends back.
+//! Reads the compaction that a Messages request asks for, and the compaction blocks that it sends back.
 
 use std::ops::Range;
 
@@ -13,39 +13,39 @@ use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::list;
 
-/// Characters that instructions may have.
+/// The most characters of instructions.
 pub const INSTRUCTIONS_LIMIT: usize = 16_384;
 
-/// What a request asks for.
+/// The compaction that a request asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnthropicRequest {
-    /// `context_management.edits`, in their order.
+    /// The edits of `context_management.edits`, in their order.
     pub edits: Vec<ContextEdit>,
-    /// The top-level `compaction`: the answer is a summary and nothing else.
+    /// The top-level `compaction`: the answer is to be a summary and nothing else.
     pub summarize: Option<SummarizeOption>,
 }
 
 impl AnthropicRequest {
-    /// Whether it asks for nothing.
+    /// Whether the request asks for no compaction.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.summarize.is_none()
     }
 }
 
-/// `compaction: {"type": "summarize"}`.
+/// The option `compaction: {"type": "summarize"}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SummarizeOption {
-    /// A prompt in the place of the default one. Blank ones count as none.
+    /// A prompt in place of the default one. `None` where it is missing or blank.
     pub instructions: Option<String>,
 }
 
-/// Reads what a request asks for, and refuses what the vendor refuses.
+/// Reads the compaction that a request asks for, and refuses what the vendor refuses.
 ///
 /// # Errors
 ///
-/// A [`AnthropicRefusal`] for an edit that is not known or not valid, and for a `compaction` with something
-/// that it cannot be combined with.
+/// An [`AnthropicRefusal`] for an edit that is unknown or not valid, and for a `compaction` beside something with which
+/// it cannot be combined.
 ///
 /// ```
 /// use midfold_formats::vendor::anthropic::{asked, ContextEdit};
@@ -77,6 +77,7 @@ fn incompatible(with: &str) -> AnthropicRefusal {
     ))
 }
 
+/// Reads the top-level `compaction`, and refuses what cannot be combined with it.
 fn summarize(
     request: &[u8],
     fields: &ObjectFields<'_>,
@@ -135,7 +136,7 @@ fn summarize(
     Ok(SummarizeOption { instructions })
 }
 
-/// The id of a call in the last message that waits for its result.
+/// The id of a call in the last message that has no result. `None` where there is no such call.
 fn open_call(request: &[u8], last: Range<usize>) -> Option<String> {
     let message = ObjectFields::of(request, last);
     if !message.is("role", "assistant") {
@@ -153,7 +154,7 @@ fn open_call(request: &[u8], last: Range<usize>) -> Option<String> {
     })
 }
 
-/// The request without what [`asked`] reads in it: edits of other types stay.
+/// The request without the members that [`asked`] reads. Edits of other types stay.
 #[must_use]
 pub fn without_asked(request: &Bytes) -> Bytes {
     let request = without_member(request, "compaction");
@@ -174,7 +175,7 @@ pub fn without_asked(request: &Bytes) -> Bytes {
     splices.apply(&request).into()
 }
 
-/// What a message says behind the block at this place; none where that was all.
+/// The message with the blocks after the one at index `block`. `None` where there are none.
 ///
 /// ```
 /// use midfold_formats::vendor::anthropic::message_behind;
@@ -198,26 +199,26 @@ pub fn message_behind(message: &[u8], block: usize) -> Option<Vec<u8>> {
 /// A `compaction` block that a request sends back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedBlock {
-    /// Place of its message in `messages`.
+    /// The index of its message in `messages`.
     pub message: usize,
-    /// Place of the block in the message.
+    /// The index of the block in the message.
     pub block: usize,
-    /// Its message is a system message, where it must not stand.
+    /// Whether its message is a system message, in which it is not allowed.
     pub in_system: bool,
-    /// Where it stands in the request.
+    /// The range of the block in the request.
     pub range: Range<usize>,
-    /// The summary; `None` where the compaction failed: the block is a no-op.
+    /// The summary. `None` where the compaction failed: the block then has no effect.
     pub content: Option<String>,
     /// The signature of a block that was made on demand.
     pub signature: Option<String>,
-    /// What the vendor put beside it.
+    /// The encrypted data that the vendor put beside it.
     pub encrypted_content: Option<String>,
 }
 
 /// The compaction blocks of a request, in their order.
 #[must_use]
 pub fn compaction_blocks(request: &[u8]) -> Vec<PlacedBlock> {
-    // Most requests have none, and are large.
+    // Most requests have no such block, and are large, so they are searched first.
     if memmem::find(request, b"compaction").is_none() {
         return Vec::new();
     }
@@ -248,8 +249,8 @@ pub fn compaction_blocks(request: &[u8]) -> Vec<PlacedBlock> {
     found
 }
 
-/// Whether signed blocks stand where they may: one block with content, first of all. Blocks
-/// without a signature may stand anywhere: what is before the last of them is ignored.
+/// Checks the places of signed blocks: a signed block has to be the only one with content, and the first of all. Blocks
+/// without a signature may be anywhere: everything before the last of them is ignored.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The events of an answer that is a summary.
+//! Writes the events of an answer that is a summary.
 
 use super::answer::{CompactionBlock, Iteration, MessageHead, iterations, no_reply};
 use crate::vendor::write::{ObjectWriter, event};
@@ -6,13 +6,13 @@ use crate::vendor::write::{ObjectWriter, event};
 /// How a compaction block is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamStyle {
-    /// `compact_20260112`: it opens empty, and one `compaction_delta` holds all of it.
+    /// The style of `compact_20260112`: the block opens empty, and one `compaction_delta` holds all of it.
     Threshold,
-    /// The top-level `compaction`: it opens with all that it has, and there is no delta.
+    /// The style of the top-level `compaction`: the block opens complete, and there is no delta.
     OnDemand,
 }
 
-/// The events of a block at this index.
+/// The events of a block with this index.
 #[must_use]
 pub fn block_events(block: &CompactionBlock, index: u64, style: StreamStyle) -> Vec<u8> {
     let mut out = Vec::new();

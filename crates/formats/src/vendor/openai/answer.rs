@@ -1,4 +1,4 @@
-//! Answers of Responses that tell of compaction.
+//! Writes the answers of Responses that report compaction.
 
 use midfold_core::Usage;
 
@@ -7,14 +7,14 @@ use crate::vendor::write::{ObjectWriter, event, list};
 /// A `compaction` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactionItem {
-    /// `cmp_…`
+    /// The item's id: `cmp_…`
     pub id: String,
-    /// What is to come back. Clients take an item without it for something else.
+    /// The encrypted data that the client has to send back. Clients read an item without it as something else.
     pub encrypted_content: String,
 }
 
 impl CompactionItem {
-    /// The item as a client gets it, and sends it back.
+    /// The item as a client gets it and sends it back.
     ///
     /// ```
     /// let item = midfold_formats::vendor::openai::CompactionItem { id: "cmp_1".into(), encrypted_content: "x".into() };
@@ -29,18 +29,18 @@ impl CompactionItem {
     }
 }
 
-/// What opens an answer.
+/// The id, time and model of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseHead {
-    /// `resp_…`
+    /// The answer's id: `resp_…`
     pub id: String,
-    /// Seconds since 1970.
+    /// The time, in seconds since 1970.
     pub created_at: u64,
     /// The model's name.
     pub model: String,
 }
 
-/// The vendor's counts: its input includes the cache.
+/// The counts as the vendor writes them: the input includes the cache.
 fn counts(usage: &Usage) -> Vec<u8> {
     let input = ObjectWriter::new()
         .number("cached_tokens", usage.cache_read)
@@ -55,8 +55,8 @@ fn counts(usage: &Usage) -> Vec<u8> {
         .done()
 }
 
-/// The answer of `POST /v1/responses/compact`: the messages that stay (items, byte for byte) and
-/// the compaction item behind them. It is the next input as it stands.
+/// The answer of `POST /v1/responses/compact`: the messages that stay (items, byte for byte), followed by the
+/// compaction item. Its output is the next input without any change.
 #[must_use]
 pub fn compacted(
     head: &ResponseHead,
@@ -101,7 +101,7 @@ fn state(head: &ResponseHead, status: &str, answer: Option<(&CompactionItem, &Us
         .done()
 }
 
-/// The two events of an item: it was added, and is done. The second has the next number.
+/// The two events of an item: it was added, and it is done. The second event has the next sequence number.
 #[must_use]
 pub fn item_events(item: &CompactionItem, output_index: u64, sequence_number: u64) -> Vec<u8> {
     let mut out = Vec::new();

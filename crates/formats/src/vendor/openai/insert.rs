@@ -1,12 +1,12 @@
-//! A compaction item in front of a reply that a provider gives.
+//! Puts a compaction item in front of a provider's reply.
 
 use super::answer::{CompactionItem, item_events};
 use crate::fields::ObjectFields;
 use crate::scan;
 use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 
-/// Puts an item at the start of a stream: the items of the reply move by one place, and all later
-/// events by two numbers. Everything else passes byte for byte.
+/// Puts an item at the start of a stream. The output indices of the reply's items rise by one, and the sequence numbers
+/// of all later events rise by two. Everything else passes byte for byte.
 ///
 /// ```
 /// use midfold_formats::vendor::openai::{ItemInsertion, CompactionItem};
@@ -22,28 +22,29 @@ use crate::vendor::rewrite::{RawEvents, Splices, event, write_event};
 #[derive(Clone, Debug)]
 pub struct ItemInsertion {
     item: CompactionItem,
+    /// Whether the item has been written.
     is_in: bool,
     events: RawEvents,
 }
 
-/// Events that an item has.
+/// The number of events of an item.
 const EVENTS: u64 = 2;
 
 impl ItemInsertion {
-    /// This item comes first.
+    /// An insertion of this item.
     #[must_use]
     pub fn new(item: &CompactionItem) -> Self {
         Self { item: item.clone(), is_in: false, events: RawEvents::default() }
     }
 
-    /// Rewrites a part of a stream; what is not at its end is held back.
+    /// Rewrites the next chunk of a stream. An event whose end has not arrived is held back.
     pub fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
         let mut events = std::mem::take(&mut self.events);
         events.push(chunk, &mut |raw| self.event(raw, out));
         self.events = events;
     }
 
-    /// Passes on what was held back.
+    /// Writes what was held back.
     pub fn finish(mut self, out: &mut Vec<u8>) {
         let rest = std::mem::take(&mut self.events).rest();
         if !rest.is_empty() {
@@ -51,6 +52,7 @@ impl ItemInsertion {
         }
     }
 
+    /// Rewrites one event, and puts the item before the first event of the reply.
     fn event(&mut self, raw: &[u8], out: &mut Vec<u8>) {
         let Some((name, data)) = event(raw) else {
             out.extend_from_slice(raw);
@@ -59,7 +61,7 @@ impl ItemInsertion {
         let fields = ObjectFields::of(&data, 0..data.len());
         let kind = fields.text("type").unwrap_or_default();
         let opens = ["response.created", "response.in_progress", "response.queued"];
-        // An error before the reply stays the first thing that is said.
+        // An error before the reply stays first, without the item.
         let says = kind.starts_with("response.") && kind != "response.failed";
         if !self.is_in && (opens.contains(&&*kind) || !says) {
             out.extend_from_slice(raw);
@@ -80,7 +82,7 @@ impl ItemInsertion {
     }
 }
 
-/// The same for an answer that came whole. One that has no output is returned as it is.
+/// Puts the item into an answer in one document. A body without an output is returned as it is.
 #[must_use]
 pub fn insert(item: &CompactionItem, body: &[u8]) -> Vec<u8> {
     let Some(whole) = scan::value(body, 0) else { return body.to_vec() };

@@ -1,4 +1,4 @@
-//! What a Responses request asks of compaction, and the compaction items that it sends back.
+//! Reads the compaction that a Responses request asks for, and the compaction items that it sends back.
 
 use std::ops::Range;
 
@@ -11,27 +11,26 @@ use crate::scan;
 use crate::vendor::rewrite::Splices;
 use crate::vendor::write::{ObjectWriter, list};
 
-/// The least that a threshold may be, in tokens.
+/// The smallest threshold that is allowed, in tokens.
 pub const THRESHOLD_MIN: u64 = 1_000;
 
-/// What a request asks for.
+/// The compaction that a request asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenaiRequest {
-    /// `context_management` has an entry of the type `compaction`.
+    /// Whether `context_management` has an entry of the type `compaction`.
     pub compacts: bool,
-    /// Its `compact_threshold`, in tokens; without one the vendor chooses.
+    /// The `compact_threshold` of that entry, in tokens. `None` leaves the choice to the vendor.
     pub threshold: Option<u64>,
-    /// The last item is a `compaction_trigger`: where it stands in the request. The answer is one
-    /// compaction item.
+    /// The range of a `compaction_trigger` that is the last item. The answer is then one compaction item.
     pub trigger: Option<Range<usize>>,
 }
 
-/// A request that is refused.
+/// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenaiRefusal {
     /// What is wrong, and what to do.
     pub message: String,
-    /// Where.
+    /// The parameter that is wrong.
     pub param: String,
     /// The vendor's code, where it has one.
     pub code: Option<String>,
@@ -59,7 +58,7 @@ impl OpenaiRefusal {
         ObjectWriter::new().raw("error", &error).done()
     }
 
-    /// A compaction item that does not open.
+    /// The refusal of a compaction item that cannot be opened.
     #[must_use]
     pub fn undecodable(item: usize) -> Self {
         Self {
@@ -85,13 +84,13 @@ impl std::fmt::Display for OpenaiRefusal {
 
 impl std::error::Error for OpenaiRefusal {}
 
-/// Reads what a request asks for. Entries of `context_management` of other types (Volcengine has
-/// some) are passed over.
+/// Reads the compaction that a request asks for. Entries of `context_management` of other types (Volcengine has some)
+/// are skipped.
 ///
 /// # Errors
 ///
-/// A [`OpenaiRefusal`] for a threshold that is no number or below [`THRESHOLD_MIN`], and for a trigger
-/// that is not the last item.
+/// An [`OpenaiRefusal`] for a threshold that is no number or below [`THRESHOLD_MIN`], and for a trigger that is not the
+/// last item.
 ///
 /// ```
 /// use midfold_formats::vendor::openai::asked;
@@ -150,7 +149,7 @@ fn misplaced(at: usize) -> OpenaiRefusal {
     )
 }
 
-/// The request without what [`asked`] reads in `context_management`; entries of other types stay.
+/// The request without the entries of `context_management` that [`asked`] reads. Entries of other types stay.
 ///
 /// ```
 /// use midfold_formats::vendor::openai::without_management;
@@ -175,7 +174,7 @@ pub fn without_management(request: &Bytes) -> Bytes {
     splices.apply(request).into()
 }
 
-/// The request with an empty input, where it has none: one that names the answer that it goes on from.
+/// The request with an empty input, if it has none and names the answer that it continues.
 #[must_use]
 pub fn with_input(request: &Bytes) -> Bytes {
     let Some(whole) = scan::value(request, scan::skip_space(request, 0)) else {
@@ -207,13 +206,13 @@ pub fn is_users(item: &[u8]) -> bool {
     fields.is("role", "user") && (!fields.has("type") || fields.is("type", "message"))
 }
 
-/// Items of the input that have this word somewhere, and their places.
+/// The items of the input that contain this word, with their indices.
 fn items<'a>(
     request: &'a [u8],
     fields: &ObjectFields<'_>,
     word: &'a [u8],
 ) -> impl Iterator<Item = (usize, Range<usize>)> + 'a {
-    // Most requests have none, and are large.
+    // Most requests do not contain the word, and are large, so the whole request is searched first.
     let input = fields.array("input").filter(|_| memmem::find(request, word).is_some());
     scan::elements(request, input.unwrap_or(0..0))
         .enumerate()
@@ -223,18 +222,18 @@ fn items<'a>(
 /// A `compaction` item that a request sends back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedItem {
-    /// Place of the item in `input`.
+    /// The index of the item in `input`.
     pub item: usize,
-    /// Where it stands in the request.
+    /// The range of the item in the request.
     pub range: Range<usize>,
-    /// `cmp_…`
+    /// The item's id: `cmp_…`. `None` where the client left it out.
     pub id: Option<String>,
-    /// What whoever made it put there.
+    /// The encrypted data of whoever made the item.
     pub encrypted_content: String,
 }
 
-/// The compaction items of a request, in their order. What is before the last of them may be left
-/// out of a request without `previous_response_id`.
+/// The compaction items of a request, in their order. Everything before the last of them may be left out of a request
+/// without `previous_response_id`.
 #[must_use]
 pub fn compaction_items(request: &[u8]) -> Vec<PlacedItem> {
     let fields = ObjectFields::of(request, 0..request.len());

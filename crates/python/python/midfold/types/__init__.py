@@ -14,8 +14,10 @@ midfold defines has its keys here: the policy, the record of a fold, a session's
 from __future__ import annotations
 
 from ._arrow import *  # noqa: F403
+from ._entry import *  # noqa: F403
 from ._fold import *  # noqa: F403
 from ._ledger import *  # noqa: F403
+from ._narration import *  # noqa: F403
 from ._plain import *  # noqa: F403
 from ._policy import *  # noqa: F403
 from ._recall import *  # noqa: F403

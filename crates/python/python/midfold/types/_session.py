@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypedDict, Union
 
-from ._fold import Meter, RepairReason
+from ._entry import RepairReason
+from ._fold import Meter
 
 if TYPE_CHECKING:
     from typing_extensions import NotRequired
@@ -99,7 +100,9 @@ class TriggerLine(TypedDict):
 
 
 class SessionStatus(TypedDict):
-    """What a session is at. Serialises to what `midfold session status --json` prints."""
+    """What the engine says of a session: `midfold session status --json` and the HTTP API have it
+    as `status`.
+    """
 
     active_fold: NotRequired[str | None]
     """The active fold."""

@@ -1,6 +1,5 @@
-//! Scripts that a command holds, Python's and JavaScript's: which files they write, and what they put
-//! in the place of what. Read as tokens, not as text: a path is known where it is a literal, or a
-//! variable that was assigned one.
+//! Finds the files that a Python or JavaScript script inside a command writes, and the texts that it replaces. The
+//! script is read as tokens. A path is known where it is a literal, or a variable that was set to a literal.
 
 mod tokens;
 
@@ -10,23 +9,24 @@ use rustc_hash::FxHashMap;
 
 use tokens::{ScriptToken, tokens};
 
-/// Bytes of a script that are read.
+/// At most this many bytes of a script are read.
 const LONGEST: usize = 64 * 1024;
 
-/// What a script changes.
+/// The changes that a script makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScriptWrites {
-    /// Files that it writes, moves or removes.
+    /// The files that it writes, moves or removes.
     pub paths: Vec<String>,
-    /// Those of them that it removes.
+    /// The files among `paths` that it removes.
     pub removed: Vec<String>,
-    /// Texts that it puts in the place of others.
+    /// Pairs of a text and its replacement.
     pub edits: Vec<(String, String)>,
-    /// Texts that it writes whole.
+    /// Whole texts that it writes.
     pub wholes: Vec<String>,
 }
 
-/// The script in the arguments of an interpreter: `python3 -c '…'`, `node -e "…"`.
+/// The script in the arguments of an interpreter, as in `python3 -c '…'` and `node -e "…"`. `None` where there is
+/// none.
 pub(crate) fn given<'a>(words: &[String]) -> Option<Cow<'a, str>> {
     let (first, rest) = words.split_first()?;
     let name = first.rsplit('/').next().unwrap_or(first);
@@ -40,9 +40,9 @@ pub(crate) fn given<'a>(words: &[String]) -> Option<Cow<'a, str>> {
     rest.get(at + 1).map(|script| Cow::Owned(script.clone()))
 }
 
-/// What a script changes, as far as its text tells for certain.
+/// The changes that a script makes, as far as its text proves them.
 pub(crate) fn wrote(script: &str) -> ScriptWrites {
-    // Most scripts write nothing.
+    // Most scripts write nothing, so a search for a few words saves reading them.
     const SIGNS: [&str; 6] = ["open(", "write", "unlink", "remove(", "rename", "shutil"];
     if !SIGNS.iter().any(|sign| script.contains(sign)) {
         return ScriptWrites::default();
@@ -52,22 +52,24 @@ pub(crate) fn wrote(script: &str) -> ScriptWrites {
     for at in 0..tokens.len() {
         reader.look(at);
     }
-    // What writes the file that it is given is known only now.
+    // The functions that write a file given as an argument are all known only after the first pass.
     if !reader.writers.is_empty() {
         (0..tokens.len()).for_each(|at| reader.call(at));
     }
     reader.wrote
 }
 
+/// Reads the tokens of a script, and collects the changes that it makes.
 #[derive(Default)]
 struct ScriptReader<'t> {
     tokens: &'t [ScriptToken<'t>],
-    /// Literals by the variable that they were assigned to.
+    /// The literals that each variable was set to.
     named: FxHashMap<&'t str, Vec<String>>,
     /// The function that is being read, and its parameters.
     function: Option<(&'t str, Vec<&'t str>)>,
-    /// Functions that write a file which they are given, by the number of the argument.
+    /// Functions that write a file given as an argument, with the index of that argument.
     writers: FxHashMap<&'t str, usize>,
+    /// The changes found so far.
     wrote: ScriptWrites,
 }
 
@@ -83,7 +85,7 @@ impl<'t> ScriptReader<'t> {
         matches!(self.tokens.get(at), Some(ScriptToken::Mark(own)) if *own == mark)
     }
 
-    /// What one token begins.
+    /// Reads the statement that begins with this token, if it writes or assigns anything.
     fn look(&mut self, at: usize) {
         let Some(name) = self.name(at) else { return };
         match name {
@@ -100,7 +102,7 @@ impl<'t> ScriptReader<'t> {
                 self.takes(at + 2, false);
                 self.whole(at + 4);
             }
-            // A list has a `remove`, too.
+            // Lists have a method `remove`, too, so only `os.remove` counts.
             "remove" if self.name(at.wrapping_sub(2)) == Some("os") && self.is(at + 1, '(') => {
                 self.takes(at + 2, true);
             }
@@ -130,7 +132,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// `p = "a.py"`, `p = Path("a.py")`, `const p = 'a.js'`.
+    /// Reads assignments: `p = "a.py"`, `p = Path("a.py")`, `const p = 'a.js'`.
     fn assigns(&mut self, name: &'t str, at: usize) {
         if !self.is(at, '=') || self.is(at + 1, '=') {
             return;
@@ -149,7 +151,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// Whether an expression ends here.
+    /// Whether an expression ends before the token at `at`.
     fn ends(&self, at: usize) -> bool {
         match self.tokens.get(at) {
             None | Some(ScriptToken::Line) => true,
@@ -158,7 +160,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// `for p in ["a.py", "b.py"]:`.
+    /// Reads loops over literals: `for p in ["a.py", "b.py"]:`.
     fn loops(&mut self, at: usize) {
         let (Some(name), Some("in" | "of")) = (self.name(at + 1), self.name(at + 2)) else {
             return;
@@ -180,7 +182,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// `def sub(path, old, new):`.
+    /// Reads the head of a function: `def sub(path, old, new):`.
     fn defines(&mut self, at: usize) {
         let Some(name) = self.name(at + 1).filter(|_| self.is(at + 2, '(')) else { return };
         let inside = self.tokens.get(at + 3..).unwrap_or_default().iter();
@@ -192,7 +194,7 @@ impl<'t> ScriptReader<'t> {
         self.function = Some((name, names.collect()));
     }
 
-    /// `open(p, "w")`, at its first argument.
+    /// Reads `open(p, "w")`; `at` is the first argument.
     fn opens(&mut self, at: usize) {
         let mode = match self.name(at + 2) {
             Some("mode") => at + 4,
@@ -208,7 +210,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// `Path("a.py").write_text(…)`, `p.write_text(…)`: at the method.
+    /// Reads `Path("a.py").write_text(…)` and `p.write_text(…)`; `at` is the method.
     fn of_path(&mut self, at: usize, removes: bool) {
         if !self.is(at + 1, '(') {
             return;
@@ -221,13 +223,14 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// A file that the argument at `at` names: nothing else may be in that argument.
+    /// Notes the file that the argument at `at` names. The argument has to be that one token.
     fn takes(&mut self, at: usize, removes: bool) {
         if self.ends(at + 1) {
             self.takes_as(at, removes);
         }
     }
 
+    /// Notes the files that a token names. A parameter makes its function a writer of that argument.
     fn takes_as(&mut self, at: usize, removes: bool) {
         if let Some(paths) = self.literals(at) {
             for path in paths.into_iter().filter(|path| is_path(path)) {
@@ -243,7 +246,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// A call of a function that writes the file which it is given.
+    /// Reads a call of a function that writes a file given as an argument.
     fn call(&mut self, at: usize) {
         let Some(&number) = self.name(at).and_then(|name| self.writers.get(name)) else { return };
         let defined = matches!(self.name(at.wrapping_sub(1)), Some("def" | "function"));
@@ -252,7 +255,7 @@ impl<'t> ScriptReader<'t> {
         }
         let mut arguments = Vec::new();
         let mut from = at + 2;
-        // Arguments of one token each; the first that is more ends the list.
+        // Arguments of one token each are read; a longer argument ends the list.
         while let Some(token) = self.tokens.get(from) {
             match token {
                 ScriptToken::Line => from += 1,
@@ -283,7 +286,7 @@ impl<'t> ScriptReader<'t> {
         self.wrote.paths.push(path);
     }
 
-    /// A text that is written whole, where it is a literal.
+    /// Notes a text that is written whole, where it is a literal.
     fn whole(&mut self, at: usize) {
         if let Some(text) = self.literals(at).and_then(|texts| texts.first().cloned())
             && self.ends(at + 1)
@@ -293,7 +296,7 @@ impl<'t> ScriptReader<'t> {
         }
     }
 
-    /// What a token stands for, where that is known.
+    /// The literals that a token may stand for; `None` where they are unknown.
     fn literals(&self, at: usize) -> Option<Vec<String>> {
         match self.tokens.get(at)? {
             ScriptToken::Text(text) => Some(vec![text.to_string()]),

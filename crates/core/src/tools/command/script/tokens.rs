@@ -1,17 +1,17 @@
-//! The tokens of a script: as much of the lexical grammar of Python and JavaScript as they share.
+//! Splits a script into tokens, by the rules that Python and JavaScript share.
 
 use std::borrow::Cow;
 
-/// A token.
+/// A token of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ScriptToken<'a> {
     /// A name or a number.
     Name(&'a str),
-    /// A string whose text is known: nothing is put into it.
+    /// A string without inserted values, so its text is known.
     Text(Cow<'a, str>),
-    /// A string whose text is not known.
+    /// A string with inserted values, whose text is unknown.
     Built,
-    /// A mark.
+    /// Any other character, such as a bracket or an operator.
     Mark(char),
     /// The end of a line.
     Line,
@@ -51,7 +51,7 @@ pub(super) fn tokens(script: &str) -> Vec<ScriptToken<'_>> {
     out
 }
 
-/// Reads a string; the answer is its length.
+/// Reads a string, and returns its length in bytes.
 fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<ScriptToken<'a>>) -> usize {
     let quote = &text[..1];
     let three = quote.repeat(3);
@@ -87,7 +87,7 @@ fn string<'a>(text: &'a str, prefix: &str, out: &mut Vec<ScriptToken<'a>>) -> us
     end + quote.len()
 }
 
-/// The text without the escapes that say how it is written.
+/// Replaces the escapes of a string by the characters that they mean.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();

@@ -1,4 +1,4 @@
-//! Agents at work: a task, calls with long results, a report, the next task.
+//! Makes conversations of agents: a task, calls with long results, a report, the next task.
 
 use std::fmt::Write as _;
 
@@ -9,9 +9,10 @@ use super::CarrierMessage;
 use super::rng::Rng;
 use crate::exam::error::{ErrorPlace as _, ExamError, ExamResult};
 
+/// The material of all trades, as TOML.
 const TRADES: &str = include_str!("../../../../data/exam/agents.toml");
 
-/// What an agent works with.
+/// The material for an agent's conversation.
 #[derive(Deserialize)]
 struct Trade {
     name: String,
@@ -25,18 +26,19 @@ struct Trade {
     lines: Vec<String>,
 }
 
+/// The file of trades.
 #[derive(Deserialize)]
 struct AgentTrades {
     trade: Vec<Trade>,
 }
 
-/// The trades that there are.
+/// The names of the trades.
 pub const NAMES: [&str; 3] = ["code", "operations", "research"];
 
-/// A session of an agent of this trade, of about `tokens` tokens (of 3.2 characters).
+/// A conversation of an agent of this trade with about `tokens` tokens (of 3.2 characters each).
 ///
 /// # Errors
-/// When there is no such trade.
+/// There is no such trade.
 pub fn session(trade: &str, seed: u64, tokens: usize) -> ExamResult<Vec<CarrierMessage>> {
     let trades: AgentTrades = toml::from_str(TRADES).at("agents.toml")?;
     let found = trades.trade.into_iter().find(|one| one.name == trade);

@@ -1,4 +1,4 @@
-//! Conversations that carry what is tested: made up, seeded, the same on every machine.
+//! Conversations that carry the tested text. They are made up from a seed, and the same on every machine.
 
 pub mod agent;
 pub mod rng;
@@ -7,23 +7,23 @@ pub mod talk;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Something that is said once, and the word that tells whether it is still known.
+/// A sentence that is said once, and the word that shows whether it is still known.
 #[derive(Clone, Debug, Deserialize)]
 pub struct CarriedFact {
     /// The sentence.
     pub says: String,
-    /// The word.
+    /// The word that only this sentence contains.
     pub word: String,
 }
 
 /// One message of Chat Completions.
 #[derive(Clone, Debug)]
 pub struct CarrierMessage {
-    /// Who: `system`, `user`, `assistant` or `tool`.
+    /// The role: `system`, `user`, `assistant` or `tool`.
     pub role: &'static str,
     /// The text.
     pub content: String,
-    /// The call of an assistant, or the call that a result answers: id, tool, arguments.
+    /// The call of an assistant, or the call that a result answers: id, tool, arguments. `None` for other messages.
     pub call: Option<(String, String, Value)>,
 }
 
@@ -37,12 +37,12 @@ impl CarrierMessage {
         Self::of("system", content)
     }
 
-    /// What the user says.
+    /// A message of the user.
     pub fn user(content: impl Into<String>) -> Self {
         Self::of("user", content)
     }
 
-    /// What the assistant says.
+    /// A message of the assistant.
     pub fn assistant(content: impl Into<String>) -> Self {
         Self::of("assistant", content)
     }
@@ -63,7 +63,7 @@ impl CarrierMessage {
     /// The message as it is sent.
     #[must_use]
     pub fn json(&self) -> String {
-        // The role first, as clients write it.
+        // The role comes first, as clients write it.
         let role = self.role;
         let content = Value::from(self.content.as_str());
         let rest = match (&self.call, role) {
@@ -82,7 +82,7 @@ impl CarrierMessage {
     }
 }
 
-/// The place of the first user message at or behind this share of a conversation's bytes, in per cent.
+/// The index of the first user message at or after this share of a conversation's bytes, in percent.
 #[must_use]
 pub fn turn_at(messages: &[CarrierMessage], percent: usize) -> usize {
     let total: usize = messages.iter().map(|message| message.content.len()).sum();

@@ -1,11 +1,11 @@
-//! Random and the same on every machine.
+//! Random numbers that are the same on every machine.
 
-/// `splitmix64`: enough to vary a text.
+/// The generator `splitmix64`, which is random enough to vary a text.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator; one seed gives the same numbers for ever.
+    /// A generator. The same seed always gives the same numbers.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -19,7 +19,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `end` (0 for an `end` of 0).
+    /// A number below `end`; 0 where `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX);
         usize::try_from(self.bits() % end.max(1)).unwrap_or_default()
@@ -35,7 +35,7 @@ impl Rng {
         self.below(100) < percent
     }
 
-    /// One of these; nothing where there are none.
+    /// One of these choices. Empty where there are none.
     pub fn pick<'a>(&mut self, choices: &'a [String]) -> &'a str {
         choices.get(self.below(choices.len())).map_or("", String::as_str)
     }

@@ -1,4 +1,4 @@
-//! People who talk: small talk, questions that nobody needs answered, and facts that they tell once.
+//! Makes conversations of people: small talk, questions without weight, and facts that are said once.
 
 use serde::Deserialize;
 
@@ -6,9 +6,10 @@ use super::rng::Rng;
 use super::{CarriedFact, CarrierMessage};
 use crate::exam::error::{ErrorPlace as _, ExamResult};
 
+/// The material for chats, as TOML.
 const WORDS: &str = include_str!("../../../../data/exam/chat.toml");
 
-/// What the talk is made of.
+/// The material for a chat.
 #[derive(Deserialize)]
 pub struct CarrierTalk {
     people: Vec<String>,
@@ -20,12 +21,14 @@ pub struct CarrierTalk {
     fact: Vec<CarriedFact>,
 }
 
+/// A topic of the chat, with words for it.
 #[derive(Deserialize)]
 struct TalkTopic {
     name: String,
     nouns: Vec<String>,
 }
 
+/// The patterns of sentences.
 #[derive(Deserialize)]
 struct TalkSentences {
     ask: Vec<String>,
@@ -34,21 +37,22 @@ struct TalkSentences {
 }
 
 impl CarrierTalk {
-    /// Reads the words.
+    /// Reads the built-in material.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// The material cannot be read.
     pub fn new() -> ExamResult<Self> {
         toml::from_str(WORDS).at("chat.toml")
     }
 
-    /// The facts that a chat tells.
+    /// The facts that a chat contains.
     #[must_use]
     pub fn facts(&self) -> &[CarriedFact] {
         &self.fact
     }
 
-    /// A chat of about `tokens` tokens (of 3.2 characters), with each fact once, evenly spread.
+    /// A chat with about `tokens` tokens (of 3.2 characters each). It contains each fact once, and the facts are evenly
+    /// spread.
     #[must_use]
     pub fn chat(&self, seed: u64, tokens: usize) -> Vec<CarrierMessage> {
         let rng = &mut Rng::new(seed);
@@ -80,7 +84,7 @@ impl CarrierTalk {
         self.exchange(rng, (1, 2), (1, 2))
     }
 
-    /// What the user says in so many sentences, and what is answered.
+    /// A message of the user and its answer. `said` and `answered` are the ranges of their numbers of sentences.
     fn exchange(
         &self,
         rng: &mut Rng,
@@ -105,7 +109,7 @@ impl CarrierTalk {
         [CarrierMessage::user(joined(&user)), CarrierMessage::assistant(joined(&answer))]
     }
 
-    /// A long message of the user on several matters, in paragraphs, with `inside` in the midst of one.
+    /// A long message of the user on several topics, in paragraphs, with `inside` in the middle of one paragraph.
     #[must_use]
     pub fn long_message(&self, seed: u64, inside: &str) -> String {
         let rng = &mut Rng::new(seed);

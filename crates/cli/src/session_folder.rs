@@ -1,0 +1,147 @@
+//! Sessions that a client keeps as a folder of many small files: read as one transcript, the files one after the other.
+//!
+//! Layouts: `packages/opencode/src/storage/storage.ts` of anomalyco/opencode; the file store of OpenHands, where an event is
+//! `events/event-00000-ID.json` (1.x) or `events/0.json` (before).
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use midfold::formats::scan::one_line;
+use serde::de::IgnoredAny;
+
+use crate::output::reason;
+
+/// The folder of OpenHands that has a file for each event.
+const EVENTS: &str = "events";
+
+/// A folder that is one transcript.
+pub enum SessionFolder {
+    /// OpenCode's `storage` (before its first migration `storage/session`): all its sessions.
+    OpencodeStorage(PathBuf),
+    /// A folder of OpenCode's `storage/message`: the messages of one session.
+    OpencodeSession { storage: PathBuf, messages: PathBuf },
+    /// The folder of one conversation of OpenHands, or its `events`.
+    Events(PathBuf),
+}
+
+impl SessionFolder {
+    /// The session folder at this path. None for a file, and for a folder that merely holds transcripts.
+    pub fn of(path: &Path) -> Option<Self> {
+        if is_opencode_storage(path) {
+            return Some(Self::OpencodeStorage(path.to_owned()));
+        }
+        let above = path.parent().filter(|above| above.file_name() == Some("message".as_ref()));
+        let storage = above.and_then(Path::parent).filter(|storage| is_opencode_storage(storage));
+        if let Some(storage) = storage.filter(|_| path.is_dir()) {
+            let (storage, messages) = (storage.to_owned(), path.to_owned());
+            return Some(Self::OpencodeSession { storage, messages });
+        }
+        let is_named_so = path.file_name() == Some(EVENTS.as_ref());
+        let events = if is_named_so { path.to_owned() } else { path.join(EVENTS) };
+        holds_events(&events).then_some(Self::Events(events))
+    }
+
+    /// The files as one stream of JSON values, each on one line: line 3 in a note is the third file. A file that is no
+    /// JSON is an error with its name.
+    pub fn read(&self) -> io::Result<Vec<u8>> {
+        let mut stream = Vec::new();
+        for path in self.files()? {
+            let failed =
+                |kind, what: String| io::Error::new(kind, format!("{}: {what}", path.display()));
+            let bytes = fs::read(&path).map_err(|error| failed(error.kind(), reason(&error)))?;
+            serde_json::from_slice::<IgnoredAny>(&bytes)
+                .map_err(|error| failed(ErrorKind::InvalidData, format!("no JSON: {error}")))?;
+            stream.extend_from_slice(&one_line(&bytes));
+            stream.push(b'\n');
+        }
+        Ok(stream)
+    }
+
+    /// Its files, in the order in which they are read.
+    pub fn files(&self) -> io::Result<Vec<PathBuf>> {
+        match self {
+            Self::OpencodeStorage(storage) => {
+                let mut files = Vec::new();
+                // Sessions are in `info` before the first migration, then in `session`.
+                for kind in ["session", "info", "message", "part"] {
+                    json_below(&storage.join(kind), &mut files)?;
+                }
+                Ok(files)
+            }
+            Self::OpencodeSession { storage, messages } => {
+                let mut files = Vec::new();
+                let mut sessions = Vec::new();
+                for kind in ["session", "info"] {
+                    json_below(&storage.join(kind), &mut sessions)?;
+                }
+                let id = messages.file_name();
+                files.extend(sessions.into_iter().filter(|path| path.file_stem() == id));
+                json_below(messages, &mut files)?;
+                let of_session = id.map(|id| storage.join("part").join(id));
+                // Before the first migration parts are in a folder of their session.
+                match of_session.filter(|parts| parts.is_dir()) {
+                    Some(parts) => json_below(&parts, &mut files)?,
+                    None => {
+                        for message in files.clone() {
+                            let id = message.file_stem().unwrap_or_default();
+                            json_below(&storage.join("part").join(id), &mut files)?;
+                        }
+                    }
+                }
+                Ok(files)
+            }
+            Self::Events(events) => {
+                let mut files = Vec::new();
+                json_below(events, &mut files)?;
+                // By number: `10.json` is before `9.json` by name.
+                files.sort_by_key(|path| event_number(path));
+                Ok(files)
+            }
+        }
+    }
+}
+
+fn is_opencode_storage(path: &Path) -> bool {
+    let has = |name: &str| path.join(name).is_dir();
+    has("message") && has("part")
+}
+
+/// Whether every file of JSON in it is an event by its name, and there is one.
+fn holds_events(folder: &Path) -> bool {
+    let mut files = Vec::new();
+    json_below(folder, &mut files).is_ok()
+        && !files.is_empty()
+        && files.iter().all(|path| event_number(path).is_some())
+}
+
+/// The number in the name of an event's file.
+fn event_number(path: &Path) -> Option<u64> {
+    let name = path.file_stem().and_then(OsStr::to_str)?;
+    let number = match name.strip_prefix("event-") {
+        Some(rest) => rest.split_once('-').map_or(rest, |(number, _)| number),
+        None => name,
+    };
+    number.parse().ok()
+}
+
+/// The files of JSON in a folder and below it, by name; no files where there is no such folder.
+fn json_below(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        // Links are not followed: they could lead round for ever.
+        let meta = fs::symlink_metadata(&path)?;
+        if meta.is_dir() {
+            json_below(&path, files)?;
+        } else if meta.is_file() && path.extension() == Some("json".as_ref()) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
